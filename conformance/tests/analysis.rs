@@ -108,7 +108,7 @@ impl Intercept<Simulator> for Held {
 }
 
 #[test]
-fn what_is_counted_lies_between_the_shortest_and_the_longest_way() {
+fn counted_cycles_are_between_the_shortest_and_the_longest_path() {
     let prebuilt = Some(tripipe_ladders::spirv::find as tripipe_simulate::Prebuilt);
     let simulator = Simulator::new(Options { prebuilt, ..Options::default() });
     let mut executor = Layer::new(simulator, Held::default());

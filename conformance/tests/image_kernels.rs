@@ -127,7 +127,7 @@ fn gray_is_luma() {
 }
 
 #[test]
-fn every_way_of_every_step_where_vectors_end() {
+fn every_variant_of_every_step_at_vector_boundaries() {
     let names = ["laplace", "laplace-gray", "rgb-planar", "planar-rgb"];
     for mut executor in executors() {
         for ladder in names.map(|name| ladder::find(name).unwrap()) {
@@ -159,7 +159,7 @@ fn every_way_of_every_step_where_vectors_end() {
 }
 
 #[test]
-fn rgba_sharpens_colours_and_keeps_alpha() {
+fn rgba_sharpens_colours_and_preserves_alpha() {
     for mut executor in executors() {
         for (width, height) in sizes() {
             for picture in PICTURES {
@@ -188,7 +188,7 @@ fn rgba_stays_inside_its_buffers() {
         .args(["--data-races", "--uniform-writes", "--log"])
         .arg(&log)
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "rgba_sharpens_colours_and_keeps_alpha"])
+        .args(["--exact", "rgba_sharpens_colours_and_preserves_alpha"])
         .env("TRIPIPE_REQUIRE_OPENCL", "1")
         .env("TRIPIPE_CACHE", "off")
         // The library that `oclgrind` preloads. Through the ICD loader, whose calls to itself would reach it as well,

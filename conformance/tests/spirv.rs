@@ -30,7 +30,7 @@ fn title(program: &Program) -> String {
 }
 
 #[test]
-fn the_folder_holds_the_ladders_and_nothing_else() {
+fn the_folder_contains_only_the_modules_of_the_ladders() {
     let planned: BTreeSet<String> =
         ladder_programs().unwrap().iter().map(|program| spirv::key(program).unwrap()).collect();
     let listed: BTreeSet<String> = spirv::keys().map(str::to_owned).collect();
@@ -68,7 +68,7 @@ fn no_ladder_needs_a_compiler() {
 }
 
 #[test]
-fn a_program_is_found_by_all_it_says() {
+fn a_program_is_found_by_name_text_and_options() {
     let program = Program::clone(&ladder_programs().unwrap()[0]);
     assert!(spirv::find(&program).is_some());
     let Source::OpenClC(text) = &program.source else { panic!("a ladder's program is text") };
@@ -80,7 +80,7 @@ fn a_program_is_found_by_all_it_says() {
 }
 
 #[test]
-fn stored_modules_say_what_a_rebuild_says() {
+fn stored_modules_equal_a_rebuild() {
     let clang = match Clang::find() {
         Ok(clang) => clang,
         Err(error @ BuildError::ToolMissing { .. }) => {

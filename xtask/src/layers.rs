@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_cannot_be_read_is_said() {
+    fn an_unreadable_table_is_reported() {
         assert!(parse_table("no mark").unwrap_err().to_string().contains("no line"));
         assert!(parse_table("<!-- layers -->\nno table").unwrap_err().to_string().contains("no table"));
         assert!(parse_table(&TABLE.replace("| launch |", "| device |")).is_err());

@@ -228,7 +228,7 @@ fn drawn_cases_in_the_simulator() {
 /// No access outside a buffer, no race, no use of uninitialised memory: the simulator checks every access of some
 /// cases.
 #[test]
-fn nothing_undefined_is_done() {
+fn kernels_have_no_undefined_behaviour() {
     let mut executor = Simulator::new(Options::default());
     let mut random = Rng::with_seed(8);
     for _ in 0..cases(12) {

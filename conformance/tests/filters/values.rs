@@ -34,7 +34,7 @@ fn colours_are_right() {
 
 /// Alpha created by a stage is copied like that of an image, and its position has to be known as well.
 #[test]
-fn alpha_is_kept_where_it_is_made() {
+fn alpha_made_by_a_stage_is_preserved() {
     let mut random = Rng::with_seed(13);
     for mut executor in executors() {
         for (channels, text) in [

@@ -35,7 +35,7 @@ fn small_devices_are_not_asked_too_much() {
 }
 
 #[test]
-fn a_sweep_verifies_times_and_says_what_failed() {
+fn a_sweep_verifies_times_and_reports_failures() {
     let gemm = Gemm { beta: 0.5, ..Gemm::new(Elements::F32, [24, 20, 16]) };
     let candidates: Vec<Parameters> =
         ["tile 4x4", "vector 4x4 group=1", "tile 2x8 b=packed", "local 4x4 depth=8 group=4x4"]
@@ -79,7 +79,7 @@ fn a_sweep_verifies_times_and_says_what_failed() {
 }
 
 #[test]
-fn a_sweep_begins_with_the_best_guess_and_leaves_no_candidate_out() {
+fn a_sweep_tries_the_best_guess_first_and_every_candidate() {
     let gemm = Gemm::new(Elements::F32, [64, 64, 64]);
     for probe in
         [simulator().probe().clone(), Probe { name: "Mali-G610".to_owned(), ..simulator().probe().clone() }]

@@ -160,7 +160,7 @@ fn complaints(code: &str, text: &str, module: &Module) -> Vec<String> {
 }
 
 #[test]
-fn lints_fire_where_they_should_and_nowhere_else() {
+fn lints_report_exactly_the_expected_lines() {
     let mut wrong = Vec::new();
     for rule in lints::ALL {
         let path = file(rule.code);

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_comes_back() {
+    fn stored_entries_are_returned() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path().join("not/yet/there"));
         assert!(cache.load(&key(1)).is_none());
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_unused_make_way() {
+    fn the_least_recently_used_entries_are_evicted() {
         let folder = tempfile::tempdir().unwrap();
         let size = entry::encode(&key(0), &contents(10_000)).len() as u64;
         let cache = Cache::at(folder.path()).limit(3 * size);
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_written_is_no_error() {
+    fn an_unwritable_folder_is_not_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, "not a folder").unwrap();
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn many_writers_leave_a_sound_entry() {
+    fn concurrent_writers_leave_a_valid_entry() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path()).limit(1 << 20);
         std::thread::scope(|scope| {

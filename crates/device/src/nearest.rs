@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn typing_errors_are_corrected_and_other_words_are_not() {
+    fn typing_errors_get_a_suggestion_and_other_words_do_not() {
         let names = ["laplace", "gaussian", "median", "resize"];
         assert_eq!(nearest("lapalce", names.into_iter()), Some("laplace"));
         assert_eq!(nearest("resise", names.into_iter()), Some("resize"));

@@ -25,7 +25,7 @@ fn module(name: &str, text: &str, options: &str) -> Option<Module> {
 }
 
 #[test]
-fn a_source_is_called_what_the_caller_calls_it() {
+fn a_source_has_the_name_given_by_the_caller() {
     // No folder is added to a relative name, nor removed from an absolute one.
     let odd = ["with space.cl", "with\nline.cl", "with\ttab \"and\" quotes\\.cl", "\u{7}\r123.cl", "früh.cl"];
     let plain = ["k.cl", "gemm/k.cl", "../k.cl", "./k.cl", "/somewhere/k.cl"];
@@ -37,7 +37,7 @@ fn a_source_is_called_what_the_caller_calls_it() {
 }
 
 #[test]
-fn vendors_options_are_left_to_their_drivers() {
+fn options_of_vendors_are_not_passed_to_clang() {
     let Some(plain) = module("k.cl", STORE, "-D N=1") else { return };
     let options = "-cl-arm-non-uniform-work-group-size -qcom-accelerate-16-bit -D N=1 -cl-nv-verbose";
     assert_eq!(module("k.cl", STORE, options).unwrap().to_string(), plain.to_string());
@@ -71,7 +71,7 @@ fn with_includes(folder: &Path, options: &str) -> Build {
 }
 
 #[test]
-fn what_was_built_is_kept_by_all_that_makes_it() {
+fn builds_are_cached_by_everything_that_affects_them() {
     let folder = tempfile::tempdir().unwrap();
     let header = folder.path().join("second/n.h");
     write(&header, "#define N M\n");
@@ -100,7 +100,7 @@ fn what_was_built_is_kept_by_all_that_makes_it() {
 }
 
 #[test]
-fn warnings_are_said_each_time() {
+fn warnings_are_repeated_from_the_cache() {
     let folder = tempfile::tempdir().unwrap();
     let build = Build { cache: Some(Cache::at(folder.path())), ..Build::default() };
     let source = "#warning mind the step\nkernel void k(global int *a) { *a = 1; }";
@@ -185,7 +185,7 @@ fn in_a_process_of_its_own() {
 
 #[cfg(unix)]
 #[test]
-fn nothing_is_run_for_what_is_known() {
+fn cached_builds_do_not_run_clang() {
     use std::os::unix::fs::PermissionsExt as _;
 
     use tripipe_ir::front::clang::{Clang, Translator};

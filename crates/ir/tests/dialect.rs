@@ -62,7 +62,7 @@ fn later_versions_are_tried() {
 
 /// A function with the name of a library function, and an overload that does not hide the library's.
 #[test]
-fn names_of_the_library_may_be_had() {
+fn programs_may_define_names_of_the_built_in_library() {
     let own = "float mix(float a) { return a + 1.0f; }\n\
         kernel void k(global float *a) { a[0] = mix(a[1]); }";
     let overload = "float3 __attribute__((overloadable)) cross(float3 a, float3 b) {\n\
@@ -191,7 +191,7 @@ fn sub_group_sizes_of_qualcomm_are_kept() {
 
 /// Recursion and pipes are rejected only in the kernels that use them.
 #[test]
-fn one_refused_kernel_leaves_the_others() {
+fn one_rejected_kernel_does_not_affect_the_others() {
     let text = "int f(int n) { return n < 2 ? 1 : n * f(n - 1); }\n\
         constant int table[4] = {1, 2, 3, 4};\n\
         kernel void first(global int *a) { a[0] = table[a[1]] + f(a[2]); }\n\
@@ -213,7 +213,7 @@ fn one_refused_kernel_leaves_the_others() {
 }
 
 #[test]
-fn formats_of_printf_are_looked_at_as_if_there_were_double() {
+fn printf_formats_are_checked_as_if_double_were_supported() {
     let warnings = |arguments: &str, options: &str| {
         let text = format!("kernel void k(global float *a, int n) {{ printf({arguments}); }}");
         let built = support::built(build_text("k.cl", &text, None, &Build::with_options(options)))?;

@@ -120,7 +120,7 @@ fn dead_loads_stay_until_asked() {
 /// Undefined behaviour that optimisation would exploit is still there: an index past an inner array, a shift past the
 /// width, an uninitialised variable, with its name and the line of its declaration.
 #[test]
-fn mistakes_are_kept() {
+fn undefined_behaviour_is_preserved() {
     let source = "kernel void k(global int *a, int n) {\n  int t[4][4];\n  for (int i = 0; i < 16; ++i) t[i / 4][i % 4] = i;\n\
                   \n  a[0] = t[1][4 + (n & 1)];\n  a[1] = 1 << 40 + n;\n  int u;\n  if (n > 5) u = 3;\n  a[2] = u;\n}";
     let build = tripipe_ir::front::clang::Build::default();

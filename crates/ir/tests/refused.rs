@@ -93,7 +93,7 @@ fn damaged_bytes_say_where() {
 
 /// Messages do not show ids: they use the name in the module, or else the instruction that defines the id.
 #[test]
-fn ids_are_said_in_words() {
+fn errors_name_ids_in_words() {
     // A kernel that stores to %9, which nothing defines, or which is a function.
     let module = |extra: &[&[u32]], named: bool| {
         let mut words = vec![0x0723_0203_u32, 0x0001_0200, 0, 20, 0];
@@ -135,7 +135,7 @@ fn ids_are_said_in_words() {
 
 /// A clang with a usable back end of its own needs no translator; lines are then unknown, but kernels load.
 #[test]
-fn clangs_own_back_end_serves() {
+fn clangs_own_spirv_back_end_is_supported() {
     let program = "clang-22";
     if std::process::Command::new(program).arg("--version").output().is_err() {
         println!("skipped: no {program}");

@@ -60,7 +60,7 @@ fn verified(text: &str) -> Result<(), String> {
 }
 
 #[test]
-fn the_good_one_is_good() {
+fn the_valid_module_is_accepted() {
     verified(GOOD).unwrap();
     let module = text::parse(GOOD).unwrap();
     // Constants are printed before the blocks, wherever they were created.

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn guesses_come_first_and_then_what_is_like_them() {
+    fn guesses_come_first_and_then_their_neighbours() {
         let candidates = ["a b d", "x y z", "a b c", "a y z"];
         assert_eq!(nearest_first(&["a b c"], &candidates), ["a b c", "a b d", "a y z", "x y z"]);
         assert_eq!(nearest_first(&[], &candidates), candidates);

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_unless_told_otherwise() {
+    fn comparison_is_exact_by_default() {
         let exact = Tolerance::default();
         assert!(!differing(1.5, 1.5, exact));
         assert!(!differing(0.0, -0.0, exact));

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_to_write_a_definition() {
+    fn definitions_with_and_without_a_space() {
         let options =
             BuildOptions::parse(" -D N=4 -DFAST  -D EMPTY= -Iinc -I ../b -cl-std=CL2.0 -x spir").unwrap();
         let defines: Vec<(&str, &str)> =
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_option_is_refused() {
+    fn invalid_options_are_rejected() {
         for (text, word) in [("N=4", "N=4"), ("-D", "-D"), ("-D =4", "-D"), ("-I", "-I"), ("-DN=4 5", "5")] {
             let error = BuildOptions::parse(text).unwrap_err().to_string();
             assert!(error.starts_with(&format!("`{word}`")), "{error}");

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_together_is_what_the_specification_lists() {
+    fn valid_formats_are_those_of_the_specification() {
         use ChannelOrder as O;
         use ChannelType as C;
         let flat = ImageExtent::D2 { width: 1, height: 1 };

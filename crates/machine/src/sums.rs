@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_first_is_added_first() {
+    fn operands_available_first_are_added_first() {
         // 9 m - (l + r), as the optimiser leaves it. The product comes first, so that `m` is dead when `r` is loaded.
         let text = "tripipe-ir 1\nkernel \"k\" {\n  parameter \"p\" \"int*\" pointer global align 4 to i32\n  \
                     const %7: i32 = 9\nb0(%0: ptr.global):\n  %1: i32 = load.4 %0\n  %2: i32 = mul %1, %7\n  \

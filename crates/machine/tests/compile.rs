@@ -44,7 +44,7 @@ fn a_vector_is_as_many_operations_as_the_family_needs() {
 }
 
 #[test]
-fn lanes_that_nobody_uses_cost_nothing() {
+fn unused_lanes_cost_nothing() {
     // One lane of four: the multiplications and additions of the other lanes are dropped if vectors are split into
     // lanes.
     let body = "  %5: f32x4 = fmul %4, %4\n  %6: f32x4 = fadd %5, %4\n  %7: f32 = extract.0 %6\n";
@@ -78,7 +78,7 @@ fn registers_are_counted_in_the_gpus_own_width() {
 }
 
 #[test]
-fn what_does_not_fit_is_stored_and_loaded_once() {
+fn values_that_do_not_fit_are_stored_and_loaded_once() {
     // Seventy floats, loaded and then stored last first. No load may pass a store, so all are live at once.
     const FLOATS: usize = 70;
     let mut body = String::new();
@@ -114,7 +114,7 @@ fn what_does_not_fit_is_stored_and_loaded_once() {
 }
 
 #[test]
-fn sums_that_a_loop_carries_spill_one_load_and_one_store_a_round() {
+fn loop_carried_sums_spill_one_load_and_one_store_per_iteration() {
     // Seventy sums; every iteration adds the same value to each. b1 is the loop, with its exit at the end.
     const SUMS: usize = 70;
     let list =

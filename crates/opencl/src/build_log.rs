@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn logs_without_a_place_or_without_anything() {
+    fn logs_without_a_location_and_empty_logs() {
         let found = first_complaint("error: Compiler frontend failed (error code 59)", &SOURCE.into());
         assert_eq!(found.message, "Compiler frontend failed (error code 59)");
         assert_eq!(first_complaint("", &SOURCE.into()).line, None);

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_lies_is_no_panic() {
+    fn a_wrong_length_does_not_panic() {
         for body in [u64::MAX.to_le_bytes().to_vec(), [1u64.to_le_bytes(), u64::MAX.to_le_bytes()].concat()] {
             assert_eq!(Entry::decode(&body), None);
         }

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_and_out_of_memory_are_told_apart() {
+    fn lost_devices_and_exhausted_memory_are_distinguished() {
         for code in [-4, -5, -6] {
             assert!(Code(code).is_out_of_memory() && !Code(code).is_device_lost(), "{code}");
         }

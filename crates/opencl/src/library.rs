@@ -259,14 +259,14 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_said_once() {
+    fn a_path_is_reported_once() {
         let attempt = |reason: &str| Attempt { path: "/a.so".into(), reason: reason.to_owned() }.to_string();
         assert_eq!(attempt("/a.so: no such file"), "/a.so: no such file");
         assert_eq!(attempt("no such file"), "/a.so: no such file");
     }
 
     #[test]
-    fn every_failure_is_kept_with_its_reason() {
+    fn every_failure_is_reported_with_its_reason() {
         let list = ["a.so", "b.so"].map(PathBuf::from);
         let Err(LibraryError::NotFound { tried }) = find(None, &list, only("z.so")) else { panic!() };
         assert_eq!(tried.len(), 2);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_library_says_so() {
+    fn a_file_that_is_not_a_library_is_reported() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "not a library").unwrap();
         let Err(error) = find(Some(file.path().as_os_str()), &[], open) else { panic!("it was loaded") };

@@ -106,7 +106,7 @@ fn spoiled_entries_are_rebuilt() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_used_costs_nothing_but_time() {
+fn an_unusable_cache_folder_is_not_an_error() {
     let Some(device) = support::device() else { return };
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");

@@ -128,7 +128,7 @@ fn a_broken_platform_does_not_hide_a_sound_one() {
 }
 
 #[test]
-fn a_device_that_answers_nothing_is_still_usable() {
+fn a_device_that_answers_no_queries_is_usable() {
     says(&with("mute"), &["1 device", "ran", "read 7"]);
 }
 

@@ -121,7 +121,7 @@ fn a_buffer_is_used_as_it_was_made_for() {
 }
 
 #[test]
-fn host_memory_is_used_where_it_lies() {
+fn host_memory_is_used_in_place() {
     let Some(mut executor) = support::executor() else { return };
     let mut memory = HostMemory::zeroed(8192).unwrap();
     memory[..8].copy_from_slice(&[1i32.to_ne_bytes(), 2i32.to_ne_bytes()].concat());
@@ -343,7 +343,7 @@ mod extensions {
     }
 
     #[test]
-    fn adrenos_want_room_behind_the_bytes() {
+    fn adreno_requires_padding_after_the_bytes() {
         assert_eq!(outcome("padded", "cl_arm_import_memory cl_arm_import_memory_dma_buf", ""), "imported");
         let said = outcome("padded", "cl_qcom_ext_host_ptr cl_qcom_dmabuf_host_ptr", "");
         assert!(said.contains("bytes 0 to 4160 are not inside an object of 4096"), "{said}");

@@ -15,7 +15,7 @@ fn executors() -> Vec<OpenClExecutor> {
 }
 
 #[test]
-fn a_buffer_is_reached_where_it_lies() {
+fn a_buffer_is_accessed_in_place() {
     for mut executor in executors() {
         let initial: Vec<u8> = (0..64).collect();
         let kind = MemoryKind::Buffer { bytes: 64 };

@@ -74,7 +74,7 @@ fn every_creation_mode_round_trips() {
 }
 
 #[test]
-fn what_is_made_without_contents_is_zero_and_copies_are_copies() {
+fn memory_without_contents_is_zero_and_copies_are_independent() {
     let Some(bench) = bench() else { return };
     let (context, queue) = (&bench.context, &bench.queue);
     let made = [

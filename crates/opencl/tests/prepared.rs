@@ -67,7 +67,7 @@ fn a_prepared_list_runs_as_often_as_it_is_submitted() {
 }
 
 #[test]
-fn what_is_wrong_is_found_while_preparing() {
+fn errors_are_found_while_preparing() {
     let Some(mut executor) = support::executor() else { return };
     let memory = numbers(&mut executor, [1; 4]);
     let good = step(&program(1), memory, 2);
@@ -88,7 +88,7 @@ fn what_is_wrong_is_found_while_preparing() {
 }
 
 #[test]
-fn equal_programs_are_one_and_others_are_not() {
+fn only_equal_programs_are_shared() {
     let Some(mut executor) = support::executor() else { return };
     let memory = numbers(&mut executor, [1; 4]);
     // New programs each time: an address is meaningless once its program is dropped.

@@ -39,7 +39,7 @@ fn first(executor: &mut OpenClExecutor, memory: MemoryId) -> i32 {
 }
 
 #[test]
-fn the_end_is_told_once() {
+fn completion_is_reported_once() {
     let Some(mut executor) = support::executor() else { return };
     let (memory, launch) = busy(&mut executor, 10_000);
     let calls = Arc::new(AtomicUsize::new(0));
@@ -64,7 +64,7 @@ fn the_end_is_told_once() {
 }
 
 #[test]
-fn nothing_submitted_is_over_at_once_and_what_was_dropped_still_runs() {
+fn empty_submissions_complete_at_once_and_dropped_ones_still_run() {
     let Some(mut executor) = support::executor() else { return };
     let (tell, told) = channel();
     let again = tell.clone();
@@ -118,7 +118,7 @@ fn no_times_are_taken_where_none_are_wanted() {
 }
 
 #[test]
-fn a_callback_that_panics_takes_nothing_with_it() {
+fn a_panicking_callback_does_not_affect_the_submission() {
     let Some(mut executor) = support::executor() else { return };
     let (memory, launch) = busy(&mut executor, 1);
     let submission = executor.submit(&[launch]).unwrap();

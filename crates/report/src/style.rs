@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn ascii_keeps_the_width_and_nothing_else() {
+    fn ascii_replaces_characters_and_keeps_the_width() {
         let text = "│ 1.8 µs × 3 ─┼ ███▏ ≥ 4 – größe\n";
         let plain = ascii(text);
         assert_eq!(plain, "| 1.8 us x 3 -+ ###. > 4 - gr??e\n");

@@ -280,7 +280,7 @@ fn sarif_of_nothing_is_a_run_without_results() {
 }
 
 #[test]
-fn fingerprints_outlive_new_lines_above_and_tell_twins_apart() {
+fn fingerprints_survive_new_lines_above_and_distinguish_duplicates() {
     let fingerprints = |findings: &[Finding], lines: usize| -> Vec<String> {
         let value: Value = serde_json::from_str(&sarif(&report(findings, &[], &sources(lines)))).unwrap();
         let print =

@@ -158,7 +158,7 @@ fn csv_form() {
 }
 
 #[test]
-fn a_device_that_offers_no_step_says_so_once() {
+fn a_device_without_supported_steps_is_reported_once() {
     let mut climb = climb();
     for step in &mut climb.steps {
         step.outcomes = vec![Outcome::NotOffered { reason: "needs half precision".to_owned() }; 3];

@@ -137,7 +137,7 @@ from!(DevicesError, PlanError, ExecuteError, FilterError, Unfit, DescriptionErro
 #[derive(Debug, Error)]
 pub(crate) enum Fault {
     /// An unknown device name.
-    #[error("unknown device `{name}`: want auto, cpu, opencl, or opencl:N with N counted from 0")]
+    #[error("unknown device `{name}`: expected auto, cpu, opencl, or opencl:N, with N counted from 0")]
     UnknownDevice {
         /// The given name.
         name: String,
@@ -164,7 +164,7 @@ pub(crate) enum Fault {
     #[error(transparent)]
     Execute(#[from] ExecuteError),
     /// An operation failed after it was queued, so its result, and everything computed from it, is not available.
-    #[error("{operation} that was queued before failed: {source}")]
+    #[error("{operation}, queued earlier, failed: {source}")]
     Failed {
         /// The operation that failed.
         operation: &'static str,
@@ -173,14 +173,14 @@ pub(crate) enum Fault {
     },
     /// A mapping of the memory prevents this use of it.
     #[error(
-        "{operand} is mapped: while memory is mapped nothing writes it, and while it is mapped to be written nothing reads it"
+        "{operand} is mapped: no operation may write mapped memory, or read memory that is mapped for writing"
     )]
     Mapped {
         /// The operand.
         operand: &'static str,
     },
     /// An operand with the wrong length.
-    #[error("{operand} has {found} elements, {want} were expected")]
+    #[error("{operand} has {found} elements, expected {want}")]
     Length {
         /// The operand.
         operand: &'static str,
@@ -207,7 +207,7 @@ pub(crate) enum Fault {
         lacks: String,
     },
     /// The device does not support this.
-    #[error("{device} does not offer {what}")]
+    #[error("{device} does not support {what}")]
     NotOffered {
         /// The device.
         device: String,
@@ -218,7 +218,7 @@ pub(crate) enum Fault {
     #[error(transparent)]
     Filter(#[from] FilterError),
     /// The host is out of memory.
-    #[error("no memory left for {bytes} bytes")]
+    #[error("out of memory: {bytes} bytes cannot be allocated")]
     NoMemory {
         /// The number of bytes requested.
         bytes: usize,
@@ -230,7 +230,7 @@ pub(crate) enum Fault {
         elements: usize,
     },
     /// A read or write past the end of the memory.
-    #[error("{length} bytes from {offset} on leave a memory of {bytes}")]
+    #[error("{length} bytes at offset {offset} exceed a memory of {bytes} bytes")]
     Outside {
         /// Offset of the first byte.
         offset: usize,
@@ -240,7 +240,7 @@ pub(crate) enum Fault {
         bytes: usize,
     },
     /// A block of a matrix that exceeds it.
-    #[error("rows {rows:?} and columns {columns:?} leave a matrix of {}x{}", extents[0], extents[1])]
+    #[error("rows {rows:?} and columns {columns:?} exceed a matrix of {}x{}", extents[0], extents[1])]
     Block {
         /// The requested rows.
         rows: Range<usize>,
@@ -250,7 +250,7 @@ pub(crate) enum Fault {
         extents: [usize; 2],
     },
     /// A raster with an element type other than the image's.
-    #[error("an image of {want} cannot have a raster of {found}")]
+    #[error("a raster of {found} does not describe an image of {want}")]
     RasterElement {
         /// The element type of the image.
         want: &'static str,
@@ -258,7 +258,7 @@ pub(crate) enum Fault {
         found: Element,
     },
     /// An empty image resized to one with pixels, or an image with pixels resized to an empty one.
-    #[error("an image of {}x{} cannot become one of {}x{}: both have pixels, or neither has", from[0], from[1], to[0], to[1])]
+    #[error("an image of {}x{} cannot be resized to {}x{}: either both have pixels, or neither does", from[0], from[1], to[0], to[1])]
     Resize {
         /// Width and height of the image.
         from: [usize; 2],
@@ -266,7 +266,7 @@ pub(crate) enum Fault {
         to: [usize; 2],
     },
     /// Operands with different shapes.
-    #[error("{operand} is {found}, {want} was expected")]
+    #[error("{operand} is {found}, expected {want}")]
     Shape {
         /// The operand.
         operand: &'static str,
@@ -276,7 +276,7 @@ pub(crate) enum Fault {
         found: String,
     },
     /// Elements whose layout a view of another kind cannot express.
-    #[error("{what} cannot be seen as {wanted} where it lies: {why}")]
+    #[error("{what} cannot be viewed as {wanted} without a copy: {why}")]
     NoView {
         /// The object.
         what: String,
@@ -286,10 +286,12 @@ pub(crate) enum Fault {
         why: &'static str,
     },
     /// The value of an operation was already taken.
-    #[error("the value of the operation was given out before")]
+    #[error("the value of the operation was already taken")]
     ValueTaken,
     /// Operands in different contexts.
-    #[error("{operand} lives in another context ({found}) than the operation ({want}): copy it there first")]
+    #[error(
+        "{operand} belongs to another context ({found}) than the operation ({want}): copy it there first"
+    )]
     OtherContext {
         /// The operand.
         operand: &'static str,
@@ -299,14 +301,14 @@ pub(crate) enum Fault {
         found: String,
     },
     /// An operand that shares memory with the result.
-    #[error("{operand} and the result share memory: the operation reads the one while it writes the other")]
+    #[error("{operand} and the result share memory: the operation would read one while it writes the other")]
     Aliased {
         /// The operand.
         operand: &'static str,
     },
     /// A picture that the `image` crate has no type for.
     #[cfg(feature = "image")]
-    #[error("there is no picture of {channels} channels of {element}: convert the image first")]
+    #[error("the crate `image` has no type for {channels} channels of {element}: convert the image first")]
     NoSuchPicture {
         /// Number of channels of a pixel.
         channels: usize,
@@ -314,7 +316,7 @@ pub(crate) enum Fault {
         element: &'static str,
     },
     /// An image with a layout other than the one the filter was made for.
-    #[error("{operand} lies as {}; the filter was made for {}: ask the context for another", rasters[1], rasters[0])]
+    #[error("{operand} has the layout {}; the filter was made for {}: make another filter for it", rasters[1], rasters[0])]
     Raster {
         /// The operand.
         operand: &'static str,
@@ -328,7 +330,7 @@ pub(crate) enum Fault {
     #[error(transparent)]
     Description(#[from] DescriptionError),
     /// Extents of A and B that do not match.
-    #[error("A is {}x{} and B is {}x{}: a product wants as many columns in A as rows in B", a[0], a[1], b[0], b[1])]
+    #[error("A is {}x{} and B is {}x{}: a product needs as many columns in A as rows in B", a[0], a[1], b[0], b[1])]
     Inner {
         /// Rows and columns of A.
         a: [usize; 2],
@@ -346,7 +348,7 @@ pub(crate) enum Fault {
         found: [usize; 2],
     },
     /// Memory that ends before the operand does.
-    #[error("{operand} has {found} elements of memory, {want} are reached")]
+    #[error("{operand} has {found} elements of memory, the operation accesses {want}")]
     Short {
         /// The operand.
         operand: String,
@@ -356,12 +358,10 @@ pub(crate) enum Fault {
         found: usize,
     },
     /// A batch requested as one matrix.
-    #[error("a batch of products is not one matrix: store it in a matrix that holds them all")]
+    #[error("the result of a batch is not one matrix: store it in a matrix that holds all results")]
     BatchToMatrix,
     /// A packed operand that has several locations in a batch.
-    #[error(
-        "{operand} was packed ahead, once for all products of the batch: its stride and its offsets are 0"
-    )]
+    #[error("{operand} was packed once for all products of the batch: its stride and its offsets must be 0")]
     PackedMoved {
         /// The operand.
         operand: &'static str,
@@ -378,7 +378,7 @@ pub(crate) enum Fault {
         first: Box<Error>,
     },
     /// A feature that only a device with kernels has.
-    #[error("the CPU path runs no kernels")]
+    #[error("the CPU path does not run kernels")]
     NoKernels,
     /// The user's parameters of products cannot be read.
     #[error(transparent)]

@@ -33,7 +33,7 @@ pub struct Explanation {
     /// Seconds to build the kernels, or to load them from the cache: before the first run, or during the first ones
     /// ([`crate::ContextBuilder::background_builds`]).
     pub build_seconds: Option<f64>,
-    /// Seconds from the first call to its end, once it has ended: longer than other calls, as a device allocates memory
+    /// Seconds from the first call to its completion, once it has ended: longer than other calls, as a device allocates memory
     /// and prepares launches then.
     pub first_call_seconds: Option<f64>,
     /// The reason why it does not run on the requested device.
@@ -90,7 +90,7 @@ impl fmt::Display for Explanation {
         }
         writeln!(f, "  why         {}", self.why)?;
         if !self.rests_on.is_empty() {
-            writeln!(f, "  rests on    {}", self.rests_on)?;
+            writeln!(f, "  based on    {}", self.rests_on)?;
         }
         if let Some(Prediction { seconds, from }) = &self.predicted {
             writeln!(f, "  predicted   {} ({from})", Time(*seconds))?;
@@ -102,7 +102,7 @@ impl fmt::Display for Explanation {
             Some(seconds) => {
                 writeln!(
                     f,
-                    "  measured    {}, the only run so far; the first is longer than others",
+                    "  measured    {}, the only run so far; a first run takes longer",
                     Time(seconds)
                 )?;
             }
@@ -129,7 +129,8 @@ impl fmt::Display for Explanation {
             (None, None) => {}
             (build, first) => {
                 let build = build.map(|seconds| format!("{} to build or load the kernels", Time(seconds)));
-                let first = first.map(|seconds| format!("{} from the first call to its end", Time(seconds)));
+                let first =
+                    first.map(|seconds| format!("{} from the first call to its completion", Time(seconds)));
                 let both: Vec<String> = build.into_iter().chain(first).collect();
                 writeln!(f, "  start-up    {}", both.join(", then "))?;
             }

@@ -163,7 +163,7 @@ impl Described for Chained {
                 "window".clone_into(&mut explanation.kernel);
                 explanation.choices = choices(parameters);
                 (*why).clone_into(&mut explanation.why);
-                "a rule for its kind of device: measured on CPUs and on an H200, for phones guessed from their vendors' guides"
+                "a rule for this kind of device: measured on CPUs and on an H200, guessed from vendors' guides for phones"
                     .clone_into(&mut explanation.rests_on);
                 if let Some(probe) = core.probe() {
                     let others = runners_up(&self.chain, &self.from, &self.to, parameters, probe);
@@ -175,7 +175,7 @@ impl Described for Chained {
             }
             _ => {
                 "rows in SIMD".clone_into(&mut explanation.kernel);
-                "bands of rows, one for each thread, every stage while its rows are in cache"
+                "bands of rows, one per thread; each stage runs while its rows are in cache"
                     .clone_into(&mut explanation.why);
             }
         }
@@ -296,12 +296,14 @@ fn choices(parameters: &Parameters) -> Vec<Chosen> {
     let arithmetic = match sums {
         Sums::Wide => "32 bits",
         Sums::Narrow => "16 bits where the range of sums allows it",
-        Sums::Paired => "two sums of 16 bits to a register where their range allows it",
+        Sums::Paired => "two sums of 16 bits per register where their range allows it",
     };
     let passes = match fuse {
         Fuse::Nothing => "one for each stage",
-        Fuse::Pixels => "one for each window, with the stages of one pixel beside it where that pays",
-        Fuse::Windows => "one for two windows, with the stages of one pixel beside them",
+        Fuse::Pixels => {
+            "one for each window, fused with the single-pixel stages beside it where that pays off"
+        }
+        Fuse::Windows => "one for two windows, fused with the single-pixel stages beside them",
     };
     let chosen = |what, value: &str| Chosen { what, value: value.to_owned() };
     vec![

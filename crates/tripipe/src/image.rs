@@ -181,7 +181,7 @@ impl<T: Pixel> Image<T> {
     }
 }
 
-elements!(Image, Pixel, " as they lie, gaps included");
+elements!(Image, Pixel, " in their stored layout, gaps included");
 
 impl<T: Pixel> Image<T> {
     /// A copy of its pixels row by row, the channels of each pixel adjacent, without gaps, after all operations queued

@@ -287,7 +287,7 @@ impl<T: Element> Matrix<T> {
     }
 }
 
-elements!(Matrix, Element, ", in its own order");
+elements!(Matrix, Element, ", in storage order");
 
 fn count(rows: usize, columns: usize) -> Result<usize, Error> {
     rows.checked_mul(columns).ok_or(Error::from(Fault::TooLarge { elements: usize::MAX }))

@@ -268,7 +268,7 @@ mod tests {
 
     /// The queue is held until the test releases it: an operation that was waited for would wait forever.
     #[test]
-    fn nothing_is_waited_for_on_the_cpu_path() {
+    fn queuing_does_not_wait_on_the_cpu_path() {
         let context = Context::new(&Device::Cpu).unwrap();
         let mut x = Vector::from_slice(&context, &[3i32, 1, 2]).unwrap();
         let photo = Image::from_slice(&context, [4, 4], 1, &[7u8; 16]).unwrap();

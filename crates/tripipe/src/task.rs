@@ -150,7 +150,7 @@ impl<T: Task> Described for Prepared<T> {
         let (kernel, why) = if self.operation.runs_kernels() {
             (T::KERNEL, "there is no other kernel for it")
         } else {
-            ("a loop", "the CPU path has one way to do it")
+            ("a loop", "the CPU path has one implementation")
         };
         kernel.clone_into(&mut explanation.kernel);
         why.clone_into(&mut explanation.why);

@@ -235,7 +235,7 @@ impl Team {
                 let started = thread::Builder::new().name(name).spawn_scoped(scope, || member(*index));
                 // A member without a thread takes no part.
                 if let Err(error) = started {
-                    let why = format!("the system gave it no thread: {error}");
+                    let why = format!("its thread did not start: {error}");
                     lock(&line).leave(*index, why);
                 }
             }

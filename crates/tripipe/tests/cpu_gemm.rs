@@ -225,7 +225,7 @@ fn bytes_are_exact() {
 
 /// C is never read with beta 0, nor A and B with alpha 0; with k = 0 C is scaled.
 #[test]
-fn what_is_not_read() {
+fn zero_factors_and_empty_sums_read_no_operand() {
     let place = Operand::row_major(2);
     let gemm =
         Gemm { m: 2, n: 2, k: 2, alpha: 1.0, beta: 0.0, a: place, b: place, c: place.transposed(), batch: 1 };
@@ -244,7 +244,7 @@ fn what_is_not_read() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn mismatched_operands_are_rejected() {
     let place = Operand { offset: 1, ..Operand::row_major(4) };
     let gemm = Gemm { m: 2, n: 3, k: 4, alpha: 1.0f32, beta: 0.0, a: place, b: place, c: place, batch: 1 };
     let mut c = [5.0; 8];

@@ -144,7 +144,7 @@ fn wrong_lengths_name_the_buffer_and_write_nothing() {
     let mut dst = [1; 11];
     let error = cpu::laplace_rgb(&src, &mut dst, 2, 2, Threads::All).unwrap_err();
     assert_eq!(error, CpuError::Length { operation: "laplace_rgb", buffer: "dst", want: 12, found: 11 });
-    assert_eq!(error.to_string(), "laplace_rgb: `dst` has 11 elements where the sizes ask for 12");
+    assert_eq!(error.to_string(), "laplace_rgb: `dst` has 11 elements, the sizes require 12");
     assert_eq!(dst, [1; 11]);
     let error = cpu::laplace_gray(&src, &mut dst, 3, 3, Threads::All).unwrap_err();
     assert_eq!(error, CpuError::Length { operation: "laplace_gray", buffer: "src", want: 9, found: 12 });

@@ -47,7 +47,7 @@ mod on_opencl {
 
     /// Products of `f64` have no kernels.
     #[test]
-    fn an_operation_without_kernels_is_an_error_that_says_why() {
+    fn an_operation_without_kernels_returns_an_error_with_the_reason() {
         for device in devices() {
             let context = Context::new(&device).unwrap();
             let a = Matrix::from_slice(&context, [1, 1], &[3.0f64]).unwrap();

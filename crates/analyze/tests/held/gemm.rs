@@ -10,7 +10,7 @@ use tripipe_ladders::published::Published;
 use crate::{compiled, error, file, keep, percent};
 
 #[test]
-fn steps_gain_what_was_published() {
+fn speedups_of_steps_match_published_ones() {
     let Some(module) = compiled(|build| build_file(&file("gemm_fp16.cl"), build)) else { return };
     let mut table = String::from(
         "| step | over | GPU | published | model | error | bound |\n|---|---|---|--:|--:|--:|---|\n",

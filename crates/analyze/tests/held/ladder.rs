@@ -64,7 +64,7 @@ fn figures_as(module: &Module, name: &str, gpu: &Gpu, model: &Model) -> Figures 
 }
 
 #[test]
-fn the_published_ladder_comes_out() {
+fn the_model_reproduces_the_published_ladder() {
     let Some(module) = compiled(|build| build_file(&file("laplace_t604.cl"), build)) else { return };
     let gpu = find("t604").unwrap();
     let steps = &Published::load().unwrap().laplace_t604.step;

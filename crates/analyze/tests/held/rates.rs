@@ -74,7 +74,7 @@ fn more(one: &Analysis, other: &Analysis) -> f64 {
 }
 
 #[test]
-fn operations_cost_what_was_measured() {
+fn costs_of_operations_match_measured_ones() {
     let rates: Rates = toml::from_str(include_str!("rates.toml")).unwrap();
     let mut text = String::from("#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n");
     text += &kernel("sum", "float", "a + b", ROUNDS + 1);

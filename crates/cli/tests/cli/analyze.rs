@@ -51,7 +51,7 @@ fn a_loop_of_unknown_length_is_symbolic_until_it_is_known() {
 }
 
 #[test]
-fn a_module_costs_what_its_source_does() {
+fn a_module_and_its_source_cost_the_same() {
     if !compiles() {
         return;
     }
@@ -100,7 +100,7 @@ fn every_gpu_has_its_row() {
 }
 
 #[test]
-fn what_cannot_be_analysed_is_refused() {
+fn inputs_that_cannot_be_analysed_are_rejected() {
     let bench = bench();
     bench.write("broken.toml", "source = \n");
     refused(&bench.run(&["analyze", "sum.cl", "-g", "Mali-G6100"]), &["Mali-G610"]);
@@ -121,7 +121,7 @@ fn what_cannot_be_analysed_is_refused() {
 }
 
 #[test]
-fn a_budget_is_kept_or_not() {
+fn budgets_pass_or_fail() {
     if !compiles() {
         return;
     }
@@ -290,7 +290,7 @@ fn advice_as_sarif_and_as_a_comment() {
 }
 
 #[test]
-fn what_changed_is_shown() {
+fn differences_are_shown() {
     if !compiles() {
         return;
     }
@@ -342,7 +342,7 @@ const CALLED: &str = "__attribute__((noinline)) float twice(global const float* 
                       out[i] = twice(in, i);\n}\n";
 
 #[test]
-fn code_of_a_function_is_on_its_own_lines() {
+fn inlined_code_has_the_lines_of_its_function() {
     if !compiles() {
         return;
     }
@@ -444,7 +444,7 @@ fn a_work_group_that_the_gpu_does_not_run_is_an_error() {
 }
 
 #[test]
-fn a_program_comes_by_standard_input() {
+fn programs_are_read_from_standard_input() {
     if !compiles() {
         return;
     }
@@ -463,7 +463,7 @@ fn a_program_comes_by_standard_input() {
 
 /// The output contains no internal names of the IR, and no negative zero.
 #[test]
-fn values_without_a_name_are_said_in_words() {
+fn unnamed_values_are_described() {
     if !compiles() {
         return;
     }

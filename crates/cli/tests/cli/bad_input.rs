@@ -87,7 +87,7 @@ fn headers_that_promise_too_much() {
 }
 
 #[test]
-fn outputs_that_cannot_be() {
+fn invalid_outputs_are_rejected() {
     let bench = Bench::new();
     picture().save(bench.path().join("a.png")).unwrap();
     DynamicImage::ImageRgb8(picture()).to_rgba8().save(bench.path().join("alpha.png")).unwrap();
@@ -110,7 +110,7 @@ fn outputs_that_cannot_be() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_place_nobody_can_write() {
+fn unwritable_paths_are_rejected() {
     let bench = Bench::new();
     picture().save(bench.path().join("a.png")).unwrap();
     bench.write("a.npy", file("<f4", false, "(2, 2)", &[0; 16]));
@@ -165,7 +165,7 @@ fn names_of_any_kind() {
 }
 
 #[test]
-fn options_that_cannot_be() {
+fn invalid_options_are_rejected() {
     let bench = Bench::new();
     let cases: [(&[&str], &[&str]); 25] = [
         (&["ladder", "lapalce"], &["lapalce", "did you mean laplace"]),

@@ -237,7 +237,7 @@ fn other_orders_find_more() {
 }
 
 #[test]
-fn what_does_not_end_is_ended() {
+fn endless_kernels_are_stopped() {
     if !compiles() {
         return;
     }
@@ -280,7 +280,7 @@ fn what_does_not_end_is_ended() {
 
 /// Race detection counts work-items in 32 bits.
 #[test]
-fn races_of_too_many_work_items_are_said_to_be_left_out() {
+fn skipped_race_checks_are_reported() {
     if !compiles() {
         return;
     }
@@ -304,7 +304,7 @@ fn races_of_too_many_work_items_are_said_to_be_left_out() {
 }
 
 #[test]
-fn what_is_printed_comes_first() {
+fn printf_output_comes_before_findings() {
     if !compiles() {
         return;
     }
@@ -318,7 +318,7 @@ fn what_is_printed_comes_first() {
 }
 
 #[test]
-fn what_cannot_be_checked_is_refused() {
+fn inputs_that_cannot_be_checked_are_rejected() {
     let bench = bench();
     let refuse = |file: &str, words: &[&str]| bench.refuse(&["check", file], words);
     refuse("missing.toml", &["missing.toml cannot be read", "check the path"]);
@@ -361,7 +361,7 @@ const SPARE_LAUNCH: &str = "source = 'spare.cl'\nglobal = 4\n[[argument]]\nbuffe
                             [[argument]]\nvalue = 1\n";
 
 #[test]
-fn the_exit_code_says_what_was_found_or_less() {
+fn the_exit_code_depends_on_findings_and_threshold() {
     if !compiles() {
         return;
     }
@@ -386,7 +386,7 @@ fn the_exit_code_says_what_was_found_or_less() {
 }
 
 #[test]
-fn comments_in_the_source_allow_what_is_found_there() {
+fn comments_in_the_source_suppress_findings() {
     if !compiles() {
         return;
     }

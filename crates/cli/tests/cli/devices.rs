@@ -70,7 +70,7 @@ fn every_command_explains_itself() {
 }
 
 #[test]
-fn a_reader_that_leaves_ends_it_quietly() {
+fn a_closed_pipe_ends_the_command_silently() {
     let bench = Bench::new();
     let arguments = ["ladder", "vector-add", "--sizes", "64", "--runs", "1", "--warmup", "0"];
     let mut child = bench.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

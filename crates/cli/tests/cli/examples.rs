@@ -70,7 +70,7 @@ fn code<'p>(page: &'p str, head: &str) -> &'p str {
 }
 
 #[test]
-fn examples_have_their_finding_and_the_way_out_has_none() {
+fn examples_have_their_finding_and_corrected_ones_have_none() {
     if !compiles() {
         return;
     }

@@ -61,7 +61,7 @@ fn devices_that_are_not_there() {
 }
 
 #[test]
-fn wrong_results_are_told_and_end_with_2() {
+fn wrong_results_are_reported_with_exit_code_2() {
     // The stand-in runs nothing, so every result is wrong.
     let bench = Bench::new();
     let sizes = ["--sizes", "33", "--runs", "1", "--warmup", "0", "--device", "opencl"];
@@ -139,7 +139,7 @@ fn kernels_built(folder: &Path) -> usize {
 }
 
 #[test]
-fn a_first_picture_compiles_its_kernel_and_no_other() {
+fn the_first_image_compiles_only_its_own_kernel() {
     let bench = Bench::new();
     if !device_of_this_machine(&bench) {
         return;

@@ -80,7 +80,7 @@ fn a_jpeg_is_filtered_as_it_decodes_whatever_its_name() {
 }
 
 #[test]
-fn says_device_kernel_and_time() {
+fn prints_device_kernel_and_time() {
     let bench = Bench::new();
     rgb(40, 30).save(bench.path().join("a.png")).unwrap();
     let said = bench.succeed(&["filter", "laplace", "a.png", "b.png", "--device", "cpu"]);
@@ -90,7 +90,7 @@ fn says_device_kernel_and_time() {
 }
 
 #[test]
-fn in_and_out_may_be_one() {
+fn input_and_output_may_be_the_same_file() {
     let bench = Bench::new();
     let picture = rgb(20, 10);
     picture.save(bench.path().join("a.png")).unwrap();
@@ -214,7 +214,7 @@ fn other_extents() {
 }
 
 #[test]
-fn alpha_goes_where_its_picture_goes() {
+fn alpha_follows_its_image() {
     let bench = Bench::new();
     let pixels: Vec<[u8; 2]> = (0..64u8).map(|at| [at * 3, 255 - at * 2]).collect();
     let gray = GrayAlphaImage::from_raw(8, 8, pixels.concat()).unwrap();
@@ -315,7 +315,7 @@ fn frames_of_cameras() {
 }
 
 #[test]
-fn several_operations_are_said_one_by_one() {
+fn operations_are_explained_one_by_one() {
     let bench = Bench::new();
     rgb(40, 30).save(bench.path().join("a.png")).unwrap();
     let chain = "gray,resize:20x15,laplace";
@@ -334,7 +334,7 @@ fn several_operations_are_said_one_by_one() {
 }
 
 #[test]
-fn names_that_are_none_come_with_what_was_meant() {
+fn unknown_names_get_a_suggestion() {
     let bench = Bench::new();
     rgb(4, 4).save(bench.path().join("a.png")).unwrap();
     let refuse = |chain: &str, more: &[&str], words: &[&str]| {
@@ -377,7 +377,7 @@ fn chunk(kind: [u8; 4], data: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn an_animation_is_said_to_be_one() {
+fn animations_are_reported() {
     let bench = Bench::new();
     let picture = rgb(6, 5);
     picture.save(bench.path().join("still.png")).unwrap();
@@ -400,7 +400,7 @@ fn an_animation_is_said_to_be_one() {
 /// Alpha is preserved wherever it comes from: if the picture has none, it is opaque, and later filters do not change
 /// it.
 #[test]
-fn alpha_that_a_filter_made_is_kept() {
+fn alpha_made_by_a_filter_is_preserved() {
     let bench = Bench::new();
     rgb(20, 10).save(bench.path().join("rgb.png")).unwrap();
     let rgba = RgbaImage::from_fn(20, 10, |x, y| Rgba([0, 1, 2, 3].map(|channel| value(x, y, channel))));
@@ -429,7 +429,7 @@ fn alpha_that_a_filter_made_is_kept() {
 }
 
 #[test]
-fn an_explanation_says_which_run_was_measured() {
+fn an_explanation_names_the_measured_run() {
     let bench = Bench::new();
     rgb(40, 30).save(bench.path().join("a.png")).unwrap();
     let said = bench.succeed(&["filter", "laplace", "a.png", "b.png", "--device", "cpu", "--explain"]);
@@ -438,7 +438,7 @@ fn an_explanation_says_which_run_was_measured() {
 }
 
 #[test]
-fn a_window_of_any_size_is_refused_in_words() {
+fn invalid_window_sizes_are_rejected_with_a_message() {
     let bench = Bench::new();
     rgb(4, 3).save(bench.path().join("a.png")).unwrap();
     for filters in

@@ -119,7 +119,7 @@ fn the_output_may_be_an_input() {
 }
 
 #[test]
-fn what_cannot_be_multiplied() {
+fn invalid_products_are_rejected() {
     let bench = Bench::new();
     let good = file("<f4", false, "(2, 3)", &f32s(&[1.0; 6]));
     bench.write("good.npy", &good);

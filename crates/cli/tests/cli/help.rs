@@ -47,7 +47,7 @@ fn lines_of_the_help_are_full() {
 }
 
 #[test]
-fn one_letter_means_one_thing() {
+fn the_option_g_always_means_gpu() {
     let bench = Bench::new();
     for command in COMMANDS {
         let help = bench.succeed(&[command, "--help"]);
@@ -58,7 +58,7 @@ fn one_letter_means_one_thing() {
 }
 
 #[test]
-fn ascii_is_enough_where_the_locale_has_nothing_else() {
+fn an_ascii_locale_gets_ascii_output() {
     let bench = Bench::new();
     let all: [&[&str]; 5] = [
         &["ladder", "vector-add", "--device", "cpu", "--sizes", "64", "--runs", "1", "--warmup", "0"],
@@ -78,7 +78,7 @@ fn ascii_is_enough_where_the_locale_has_nothing_else() {
 }
 
 #[test]
-fn numbers_that_are_none_are_said_in_words() {
+fn invalid_numbers_are_rejected_with_a_message() {
     let bench = Bench::new();
     bench.refuse(&["analyze", "k.cl", "--global", "many"], &["many", "not a whole number"]);
     bench.refuse(&["analyze", "k.cl", "--local", "99999999999999999999"], &["too large"]);

@@ -14,7 +14,7 @@ fn without_a_name_they_are_listed() {
 
 /// Each compiles by itself, and has the kernel that its first lines name.
 #[test]
-fn what_is_printed_compiles() {
+fn the_printed_source_compiles() {
     let bench = Bench::new();
     let has_clang = Command::new("clang-15").arg("--version").output().is_ok();
     assert!(
@@ -67,7 +67,7 @@ fn macros_replace_those_that_were_chosen() {
 }
 
 #[test]
-fn what_does_not_exist_is_refused() {
+fn unknown_names_are_rejected() {
     let bench = Bench::new();
     for (arguments, words) in [
         (&["gemm/tyle"][..], &["gemm/tyle", "gemm/tile"][..]),

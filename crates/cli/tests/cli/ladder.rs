@@ -62,7 +62,7 @@ fn csv_has_one_row_a_step_and_size() {
 }
 
 #[test]
-fn text_shows_the_table_and_leaves_a_picture() {
+fn text_shows_the_table_and_writes_an_image() {
     let bench = Bench::new();
     let said = bench.succeed(&quick(&["laplace", "--sizes", "33x21", "--published"]));
     for words in ["serial CPU", "33x21", "×1st", "tripipe-laplace.png", "2 runs after 0 warm-ups"] {
@@ -86,7 +86,7 @@ fn text_shows_the_table_and_leaves_a_picture() {
 }
 
 #[test]
-fn rows_come_as_they_are_known_and_the_picture_before_the_other_sizes() {
+fn rows_appear_when_measured_and_the_image_before_further_sizes() {
     let said = Bench::new().succeed(&quick(&["laplace", "--sizes", "33x21,40x30"]));
     let at = |words: &str| said.find(words).unwrap_or_else(|| panic!("`{words}` is not in\n{said}"));
     let places = [
@@ -100,7 +100,7 @@ fn rows_come_as_they_are_known_and_the_picture_before_the_other_sizes() {
 }
 
 #[test]
-fn the_picture_goes_where_it_is_told() {
+fn the_image_is_written_to_the_given_path() {
     let bench = Bench::new();
     RgbImage::from_fn(9, 7, |x, y| Rgb([x as u8, y as u8, 77])).save(bench.path().join("own.png")).unwrap();
     let own = ["laplace", "--sizes", "5", "--image", "own.png"];

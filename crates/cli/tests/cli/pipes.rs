@@ -81,7 +81,7 @@ fn matrices() {
 }
 
 #[test]
-fn what_is_no_picture_or_array() {
+fn inputs_that_are_neither_images_nor_arrays_are_rejected() {
     let bench = Bench::new();
     let png = quiet(piped(&bench, &["filter", "copy", "-", "-"], &ppm()));
     bench.write("b.npy", file("<f4", false, "(1, 1)", &f32s(&[1.0])));
@@ -104,7 +104,7 @@ fn what_is_no_picture_or_array() {
 }
 
 #[test]
-fn a_reader_that_leaves() {
+fn a_closed_pipe_is_not_an_error() {
     let bench = Bench::new();
     // More than the pipe buffer holds.
     let mut large = b"P6\n1000 1000\n255\n".to_vec();

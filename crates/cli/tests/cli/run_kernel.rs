@@ -222,7 +222,7 @@ fn every_kind_of_argument() {
 }
 
 #[test]
-fn what_cannot_be_run() {
+fn launches_that_cannot_run_are_rejected() {
     let bench = Bench::new();
     bench.write("binary.toml", [0xff, 0xfe, 0]);
     std::fs::create_dir(bench.path().join("folder.toml")).unwrap();

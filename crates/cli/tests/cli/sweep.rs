@@ -41,7 +41,7 @@ fn a_sweep_to_its_end_fills_a_table() {
 }
 
 #[test]
-fn at_the_limit_it_says_what_it_has() {
+fn at_the_time_limit_partial_results_are_printed() {
     let bench = Bench::new();
     if !device_of_this_machine(&bench) {
         return;
@@ -64,7 +64,7 @@ fn at_the_limit_it_says_what_it_has() {
 
 #[test]
 #[cfg(unix)]
-fn interrupted_it_says_what_it_has() {
+fn after_an_interrupt_partial_results_are_printed() {
     let bench = Bench::new();
     if !device_of_this_machine(&bench) {
         return;

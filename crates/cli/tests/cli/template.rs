@@ -9,7 +9,7 @@ const SCALE: &str = "kernel void scale(global const float* in, global float* out
                      size_t i = get_global_id(0);\n    out[i] = in[i] * factor;\n}\n";
 
 #[test]
-fn says_what_the_kernel_takes() {
+fn the_template_lists_the_kernel_arguments() {
     if !compiles() {
         return;
     }

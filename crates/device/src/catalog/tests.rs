@@ -48,7 +48,7 @@ fn families_are_complete() {
 }
 
 #[test]
-fn what_a_family_has_is_there_for_every_model_of_it() {
+fn family_values_apply_to_every_model() {
     for gpu in catalog() {
         let name = gpu.name();
         let valhall = matches!(gpu.family(), Family::Valhall | Family::Arm5thGen);
@@ -157,7 +157,7 @@ fn no_measured_rate_passes_the_peak() {
 }
 
 #[test]
-fn provenance_is_kept_apart() {
+fn each_value_has_its_own_basis() {
     let t604 = find("t604").unwrap();
     assert_eq!(t604.configuration.clock_mhz.value, 533);
     assert_eq!(t604.configuration.clock_mhz.basis, Basis::Documented);
@@ -179,7 +179,7 @@ fn provenance_is_kept_apart() {
 }
 
 #[test]
-fn people_write_names_in_many_ways() {
+fn spellings_of_names_are_normalised() {
     let cases = [
         ("g610", "Mali-G610"),
         ("mali g610", "Mali-G610"),
@@ -213,7 +213,7 @@ fn people_write_names_in_many_ways() {
 }
 
 #[test]
-fn an_unknown_name_suggests_what_was_meant() {
+fn an_unknown_name_gets_a_suggestion() {
     let message = |name: &str| find(name).unwrap_err().to_string();
     assert_eq!(
         message("g611"),

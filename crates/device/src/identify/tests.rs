@@ -12,7 +12,7 @@ fn model_name(found: &Identification) -> &str {
 
 /// Strings as drivers report them: name, version, and the expected identification.
 #[test]
-fn what_drivers_call_themselves() {
+fn names_that_drivers_report_are_identified() {
     use Certainty::{
         ExactProduct, NearestRelative, NotAMobileGpu, OtherGeneration, SameProductOtherConfiguration,
         Unknown, VendorOnly,
@@ -112,7 +112,7 @@ fn what_drivers_call_themselves() {
 }
 
 #[test]
-fn the_sentence_says_why() {
+fn the_description_gives_the_reason() {
     let why = |name: &str| identify(&named(name)).why;
     assert_eq!(
         why("QUALCOMM Adreno(TM) 644"),
@@ -145,7 +145,7 @@ fn the_sentence_says_why() {
 }
 
 #[test]
-fn cores_and_revision_are_read_and_compute_units_stand_in() {
+fn cores_and_revision_are_read_or_compute_units_counted() {
     let found = identify(&Probe {
         compute_units: 99,
         driver: "3.0".to_owned(),
@@ -197,7 +197,7 @@ fn limits_place_a_mali_that_does_not_say_its_product() {
 }
 
 #[test]
-fn a_cpu_of_a_phone_is_no_gpu() {
+fn a_phone_cpu_is_not_identified_as_a_gpu() {
     let found = identify(&Probe {
         vendor: "ARM".to_owned(),
         kind: DeviceKind::Cpu,

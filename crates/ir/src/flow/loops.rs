@@ -124,7 +124,7 @@ mod tests {
         /// Every cycle contains an edge to a natural loop's header or an irreducible edge: without those edges there
         /// are no cycles.
         #[test]
-        fn nothing_else_comes_back(
+        fn no_other_edge_closes_a_loop(
             edges in (1_usize..12).prop_flat_map(|count| {
                 proptest::collection::vec(proptest::collection::vec(0..count, 0..3), count)
             })

@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn another_count_of_turns_gives_another_result() {
+    fn results_depend_on_the_number_of_iterations() {
         for mad in MADS {
             assert_ne!(mad.expected(2, 4, 100), mad.expected(2, 4, 99), "{}", mad.name);
         }

@@ -209,7 +209,7 @@ mod tests {
     /// 256 x 255 + 128 = 65408 fits 16 bits. A divisor of 9, a window of 7, a sum that is two per pixel larger,
     /// results of 16 bits and pixels of 16 bits do not.
     #[test]
-    fn what_does_not_fit_is_left_to_others() -> Result<(), FilterError> {
+    fn pairs_require_sums_of_16_bits() -> Result<(), FilterError> {
         assert!(pairs(Linear::gaussian(5, None)?).is_some());
         assert_eq!(pairs(Linear::mean([3, 3])?), None);
         assert_eq!(pairs(Linear::separable(vec![1; 7], vec![1], 1)?), None);
@@ -224,7 +224,7 @@ mod tests {
     /// 120 bytes, blocks of 16, 4 bytes needed on each side: blocks fit at 16 to 96 (100 + 16 + 4 = 120 is not a
     /// multiple), plus 24 single bytes. 5 bytes have no block.
     #[test]
-    fn blocks_see_nothing_outside() {
+    fn blocks_read_no_element_outside() {
         let pairs = pairs(Linear::laplace_sharpen());
         let items = |width: usize, channels: usize, lanes: usize| {
             pairs

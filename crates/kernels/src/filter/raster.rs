@@ -273,7 +273,7 @@ mod tests {
     use super::{Element, Raster};
 
     #[test]
-    fn rasters_are_said_in_words() {
+    fn rasters_are_described_in_words() {
         let packed = Raster::packed([640, 480], 3, Element::U8);
         assert_eq!(packed.to_string(), "640x480 pixels of 3 u8, packed, 1920 elements from row to row");
         let planar = Raster { offset: 5, ..Raster::planar([4, 2], 2, Element::F32) };

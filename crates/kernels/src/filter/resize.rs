@@ -210,7 +210,7 @@ mod tests {
     /// Steps are never below 0 and sum to 1. The steps of 83 equal weights are 24 or 25 of 2048 and never differ by
     /// two.
     #[test]
-    fn what_rounding_takes_goes_to_the_next() -> Result<(), FilterError> {
+    fn rounded_steps_sum_to_1() -> Result<(), FilterError> {
         let steps = Interpolation::Area.taps(83, 1)?.steps(11);
         assert_eq!(steps.iter().sum::<u32>(), 2048);
         assert!(steps.iter().all(|step| [24, 25].contains(step)), "{steps:?}");

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_parameter() {
         for (text, word, reason) in [
             ("", "", "two numbers"),
             ("16 loads=shared", "16", "two numbers"),

@@ -8,7 +8,7 @@ fn gemm(extents: [usize; 3]) -> Gemm {
 }
 
 #[test]
-fn descriptions_that_make_no_sense_are_refused() {
+fn inconsistent_descriptions_are_rejected() {
     let refused = |gemm: Gemm| gemm.check().unwrap_err();
     let b = Layout::row_major(5);
     assert_eq!(
@@ -57,7 +57,7 @@ fn products_that_overlap_in_c_are_found() {
 }
 
 #[test]
-fn text_of_parameters_comes_back() {
+fn text_of_parameters_round_trips() {
     for text in [
         "tile 4x8 unroll=4 b=image group=16x8",
         "tile 1x64 vector=16 a=packed/4 a-vector fma dot=arm rows-first rolled parts=7",

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_expression_is_refused() {
+    fn invalid_expressions_are_rejected() {
         let nested = "(".repeat(100_000);
         for text in [
             "",

@@ -410,7 +410,7 @@ kernel void f(global int *p) { PASTE(TIMES_, COUNT)(PUT) }
     }
 
     #[test]
-    fn what_depends_on_the_compiler_stays() -> Result<(), LiveError> {
+    fn compiler_dependent_conditions_are_preserved() -> Result<(), LiveError> {
         let text = "#if ON && !defined(__there)\nint a;\n#else\nint b;\n#endif\n";
         assert_eq!(shown(text, &[("ON", "1")])?, format!("#define ON 1\n\n{text}"));
         assert_eq!(shown(text, &[("ON", "0")])?, "int b;\n");
@@ -418,7 +418,7 @@ kernel void f(global int *p) { PASTE(TIMES_, COUNT)(PUT) }
     }
 
     #[test]
-    fn what_is_wrong_has_a_line() {
+    fn errors_have_a_line() {
         let part = || "f.cl".to_owned();
         assert_eq!(shown("#if 1\n", &[]), Err(LiveError::Unbalanced { part: part(), line: 1 }));
         assert_eq!(shown("\n#endif\n", &[]), Err(LiveError::Unbalanced { part: part(), line: 2 }));

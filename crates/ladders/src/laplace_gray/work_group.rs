@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn uniform_groups_divide_and_others_keep_the_size() {
+    fn uniform_work_groups_divide_the_global_size_and_others_keep_it() {
         let gray = vec![0; 100 * 3];
         let probe = Probe { non_uniform_work_groups: true, ..Probe::default() };
         for Variant { label, plan } in sweep(&gray, 100, 3, &probe).unwrap() {

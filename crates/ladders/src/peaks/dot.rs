@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_offered() {
+    fn dot_products_depend_on_extension_and_version() {
         let probe = |extension: &str, opencl_c| Probe {
             extensions: vec![extension.to_owned()],
             opencl_c,

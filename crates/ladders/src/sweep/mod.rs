@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fastest_comes_first_and_everything_is_freed() {
+    fn the_fastest_comes_first_and_all_memory_is_freed() {
         let mut game = Game::default();
         let heats = Heats { finalists: 2, rounds: 3 };
         let heat = race(&mut game, &[30, 0, 10, 7, 20], heats, &mut to_the_end);
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_slower_is_dropped_after_its_first_run() {
+    fn much_slower_candidates_are_dropped_after_their_first_run() {
         let mut game = Game::default();
         // 900 ms could include compilation, so it runs again; 3 s could not.
         let heat = race(&mut game, &[10, 900, 3000, 70], Heats { finalists: 0, rounds: 0 }, &mut to_the_end);
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ended_sweep_keeps_what_it_has() {
+    fn a_stopped_sweep_returns_its_partial_results() {
         let mut game = Game::default();
         let heats = Heats { finalists: 2, rounds: 5 };
         let heat = race(&mut game, &[30, 10, 20, 40], heats, &mut |stage| match stage {

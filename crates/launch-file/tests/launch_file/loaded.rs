@@ -64,7 +64,7 @@ fn contents_out_of_files() {
 }
 
 #[test]
-fn pictures_become_what_they_are_for() {
+fn images_are_converted_to_the_format_of_the_argument() {
     let picture = "[[argument]]\npicture = 'a.png'\n";
     let loaded = |said: &str, kind| only(&format!("{picture}{said}"), kind);
     assert_eq!(loaded("buffer = 'uchar'", buffer("uchar")), (vec![1, 2, 3], vec![10, 20, 30, 40, 50, 60]));
@@ -89,7 +89,7 @@ fn pictures_become_what_they_are_for() {
 }
 
 #[test]
-fn expectations_take_the_size_of_what_they_are_about() {
+fn ranges_of_expectations_take_the_size_of_the_buffer() {
     let text = with("[[argument]]\nbuffer = 'float'\nnpy = 'a.npy'\nexpect = { range = { start = 1 } }");
     let loaded = load(&text, &[buffer("float")]).unwrap();
     let (expected, _) = loaded.memory[0].expected.as_ref().unwrap();
@@ -97,7 +97,7 @@ fn expectations_take_the_size_of_what_they_are_about() {
 }
 
 #[test]
-fn limits_are_looked_at_before_anything_is_made() {
+fn limits_are_checked_before_memory_is_allocated() {
     let limited = |text: &str, kinds: &[ParameterKind], bytes| {
         parse(&with(text)).unwrap().load(&[kernel(kinds)], &mut Shelf::default(), Limits { bytes })
     };

@@ -277,7 +277,7 @@ fn refuses_to_load(argument: &str, kind: ParameterKind, message: &str) {
 }
 
 #[test]
-fn what_does_not_fit_the_kernel() {
+fn arguments_that_do_not_fit_the_kernel_are_rejected() {
     let mismatch = |argument: &str, kind, message: &str| {
         refuses_to_load(argument, kind, &format!("3:1: argument 0 (`a`) of kernel `k` is {message}"));
     };

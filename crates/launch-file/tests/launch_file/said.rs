@@ -142,7 +142,7 @@ fn contents() {
 }
 
 #[test]
-fn what_comes_out() {
+fn dumps_and_expectations_are_parsed() {
     let dump = |said: &str| memory(&format!("buffer = 'float'\ncount = 4\ndump = {said}")).dump;
     assert_eq!(dump("false"), None);
     assert_eq!(dump("true"), Some(Dump::Text { hexadecimal: false }));

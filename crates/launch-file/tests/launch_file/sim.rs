@@ -118,7 +118,7 @@ fn numbers_have_the_kernels_type_or_the_headers() {
 }
 
 #[test]
-fn what_an_argument_is_follows_from_the_parameter() {
+fn arguments_take_the_type_of_the_parameter() {
     let passed = |argument: &str, kind| load(argument, &[kind]).unwrap().arguments.remove(0);
     assert_eq!(
         passed("<size=16> 1 2 3 4", value("float4")),
@@ -152,7 +152,7 @@ fn what_an_argument_is_follows_from_the_parameter() {
 }
 
 #[test]
-fn what_is_refused() {
+fn invalid_texts_are_rejected() {
     let refuses = |text: &str, message: &str| {
         let error = parse(text).err().unwrap_or_else(|| panic!("{text}")).to_string();
         assert_eq!(error, format!("k.sim:{message}"), "{text}");

@@ -76,7 +76,7 @@ fn plain() -> (Plain, MemoryId) {
 }
 
 #[test]
-fn contents_are_reached_by_a_copy_where_there_is_no_other_way() {
+fn contents_are_copied_when_they_cannot_be_mapped() {
     let (mut executor, memory) = plain();
     let mut seen = Vec::new();
     executor.with_bytes(memory, 2..5, &mut |bytes| seen.push(bytes.to_vec())).unwrap();
@@ -104,7 +104,7 @@ fn several_objects_are_reached_at_once() {
 }
 
 #[test]
-fn a_range_that_is_none_is_refused_before_room_is_made_for_it() {
+fn invalid_ranges_are_rejected_before_memory_is_allocated() {
     let (mut executor, memory) = plain();
     #[allow(clippy::reversed_empty_ranges, reason = "what is refused")]
     for range in [0..9, 9..9, 3..2, 0..usize::MAX, 8..1 << 60] {

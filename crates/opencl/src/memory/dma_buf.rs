@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_dma_buf_is_found_out() {
+    fn a_file_that_is_not_a_dma_buf_is_detected() {
         let dma_buf = DmaBuf::new(file(4096), 4096).unwrap();
         let Err(error) = dma_buf.host_access(Access::Read) else { panic!() };
         // ENOTTY; ENOSYS of an emulator that does not know the request.
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_there_is() {
+    fn lengths_beyond_the_file_are_rejected() {
         assert_eq!(DmaBuf::new(file(4096), 0).err(), Some(MemoryError::Empty));
         let error = DmaBuf::new(file(4096), 4097).err();
         assert_eq!(error, Some(MemoryError::Bounds { offset: 0, len: 4097, bytes: 4096 }));

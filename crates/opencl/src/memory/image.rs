@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_offered_is_said_so() {
+    fn unsupported_images_are_reported() {
         let mut probe = mali();
         probe.images = Some(ImageLimits { from_buffer: false, ..probe.images.unwrap_or_default() });
         let error = check_over_buffer(&probe, &rgba(1, 1), 1024, 4096).unwrap_err();

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_made_up() {
+    fn missing_lines_and_columns_are_none() {
         let sources = sources("one\n");
         let report = report(&sources);
         assert_eq!(report.line(&place(2, 1)), None);

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_says_where_the_access_lies() {
+    fn memory_descriptions_locate_the_access() {
         let said = |offset, bytes| {
             let object = "out".to_owned();
             accessed(&AccessedMemory { object, space: Space::Global, object_bytes: 256, offset, bytes })

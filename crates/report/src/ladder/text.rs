@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_say_what_came_of_a_step() {
+    fn rows_show_the_outcome_of_a_step() {
         let work = Work { operations: 0.0, bytes: 3e6, quoted: tripipe_ladders::problem::Quoted::Bandwidth };
         let size = tripipe_ladders::Size::Image { width: 1000, height: 500 };
         let at = |found| row(&Progress { size, doing: "scalar", done: 1, all: 9, found });
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_texts_are_said_once() {
+    fn equal_texts_are_printed_once() {
         let texts = [("1x1".to_owned(), "a"), ("2x2".to_owned(), "b"), ("3x3".to_owned(), "a")];
         assert_eq!(merged(&texts, 3).collect::<Vec<_>>(), ["at 1x1, 3x3: a", "at 2x2: b"]);
         assert_eq!(merged(&texts[..1], 1).collect::<Vec<_>>(), ["at every size: a"]);

@@ -234,7 +234,7 @@ b5(%9: bool):
     }
 
     #[test]
-    fn what_gets_on_by_itself_waits_for_nobody() {
+    fn loops_that_progress_alone_do_not_wait() {
         let free = "
 b2:
   %6: i32 = load.4.volatile %0

@@ -291,7 +291,7 @@ fn sub_groups_come_together_again_behind_a_lock() {
 }
 
 #[test]
-fn what_never_comes_is_said() {
+fn waits_that_never_end_are_reported() {
     let source = "
         kernel void later_group(volatile global int *flags) {
             int g = get_group_id(0);

@@ -5,7 +5,7 @@
 mod cases;
 
 #[test]
-fn whatever_comes_in_ends() {
+fn every_input_terminates() {
     let some =
         ["image_border_ok", "data_race", "divided_floats_ok", "async_length", "flag_by_all", "bit_fields_ok"];
     let samples = cases::samples(|name| some.contains(&name)).unwrap_or_else(|error| panic!("{error}"));

@@ -127,7 +127,7 @@ fn every_half_is_read_without_loss_and_written_to_nearest_even() {
 }
 
 #[test]
-fn floats_are_kept_to_the_bit() {
+fn floats_are_preserved_to_the_bit() {
     let single = image(O::R, C::F32);
     for bits in [0, 1, 0x8000_0000, 0x7F7F_FFFF, 0x7F80_0000, 0xFF80_0000, 0x3F80_0001, 0x7FC1_2345] {
         let read = red(&single, &u32::to_ne_bytes(bits));
@@ -146,7 +146,7 @@ fn linear_to_srgb(c: f64) -> f64 {
 }
 
 #[test]
-fn srgb_is_the_published_formula_both_ways_and_alpha_is_linear() {
+fn srgb_follows_the_published_formulas_and_alpha_is_linear() {
     let (rgba, bgra) = (image(O::Srgba, C::UnormU8), image(O::Sbgra, C::UnormU8));
     for code in 0..=u8::MAX {
         let linear = srgb_to_linear(f64::from(code) / 255.0);
@@ -217,7 +217,7 @@ fn written_floats_round_to_even_and_saturate() {
 }
 
 #[test]
-fn integers_are_kept_and_saturate() {
+fn integers_are_preserved_and_saturate() {
     for (channel, bytes, read) in [
         (C::I8, vec![0x80], -128),
         (C::I16, 0x8001_u16.to_ne_bytes().to_vec(), -32767),
@@ -251,7 +251,7 @@ fn integers_are_kept_and_saturate() {
 /// Channels in memory are 2/255, 4/255, 6/255 and 8/255, or 2, 4, 6 and 8. 6.15.15.7 "Mapping image channels to color
 /// values ...", and the order of the letters in the name.
 #[test]
-fn channels_go_where_the_order_says() {
+fn channels_follow_the_channel_order() {
     for (order, read, border_alpha) in [
         (O::R, [2, 0, 0, 255], 1.0),
         (O::A, [0, 0, 0, 2], 0.0),

@@ -76,7 +76,7 @@ fn double() {
 
 /// The specification's rules for `normalize`.
 #[test]
-fn normalize_of_what_has_no_length() {
+fn normalize_of_zero_and_nan_vectors() {
     let normalize = |x: [f32; 3]| {
         let mut unit = [0.0; 3];
         geometric::normalize(&x, &mut unit);

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_loop_does_what_is_counted() {
+    fn every_kind_of_multiply_add_has_a_rate() {
         for kind in [MultiplyAdd::F32, MultiplyAdd::F64, MultiplyAdd::I32, MultiplyAdd::I16] {
             assert!(multiply_add_rate(kind, Threads::One).unwrap() > 0.0);
         }

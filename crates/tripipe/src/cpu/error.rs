@@ -8,7 +8,7 @@ use tripipe_kernels::filter::FilterError;
 #[non_exhaustive]
 pub enum CpuError {
     /// The length of a buffer does not match the sizes.
-    #[error("{operation}: `{buffer}` has {found} elements where the sizes ask for {want}")]
+    #[error("{operation}: `{buffer}` has {found} elements, the sizes require {want}")]
     Length {
         /// The name of the function.
         operation: &'static str,

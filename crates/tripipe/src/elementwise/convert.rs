@@ -157,7 +157,7 @@ fn one_channel(shape: Shape, channels: usize) -> Result<(), Error> {
         return Ok(());
     }
     let what = shape.to_string();
-    let why = "it has several channels: split them, or take it as a vector";
+    let why = "it has several channels: split them, or convert it to a vector";
     Err(Error::from(Fault::NoView { what, wanted: "a matrix", why }))
 }
 
@@ -274,7 +274,7 @@ fn shape_of(part: &Part<'_>, raster: &Raster) -> Result<crate::matrix::Shape, Er
 fn raster_of<T: Pixel>(part: &Part<'_>, shape: &crate::matrix::Shape) -> Result<Raster, Error> {
     let crate::matrix::Shape { rows, columns, order, offset, stride } = *shape;
     if order != Order::RowMajor && rows.min(columns) > 0 {
-        let why = "its columns lie side by side, an image's rows do: take its transpose, or a copy";
+        let why = "it is stored by columns, and an image by rows: take its transpose, or a copy";
         return Err(Error::from(Fault::NoView { what: part.shape.to_string(), wanted: "an image", why }));
     }
     let raster = Raster { offset, pitch: stride, ..Raster::packed([columns, rows], 1, T::PIXEL) };

@@ -114,7 +114,7 @@ fn extreme<T: Summed>(reduction: Reduction, part: &Part<'_>) -> Result<Pending<O
     let count = part.grid.count();
     // The index has 32 bits, on the CPU path too.
     if u32::try_from(count).is_err() {
-        let what = format!("the place of one of {count} elements");
+        let what = format!("the index of one of {count} elements");
         return Err(PlanError::OverLimit { what, limit: u32::MAX.into() }.into());
     }
     let bytes = reduced(reduction, T::SCALAR, &[*part])?;
@@ -166,7 +166,7 @@ macro_rules! reductions {
                 sum::<T>(Reduction::Dot, &[x, y])
             }
 
-            #[doc = concat!("The smallest element and ", $named, " of the first such; none without elements, or with nothing but NaN, which is")]
+            #[doc = concat!("The smallest element and ", $named, " of the first such; `None` if there are no elements, or only NaN, which is")]
             /// ignored. After all operations queued before.
             ///
             /// # Errors

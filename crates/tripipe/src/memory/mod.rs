@@ -135,7 +135,7 @@ impl Memory {
         let storage = context.core().engine().import(external, bytes)?.ok_or_else(|| {
             Error::from(Fault::NotOffered {
                 device: context.name().to_owned(),
-                what: "memory that others made (an OpenCL device may)",
+                what: "imported memory (OpenCL devices may)",
             })
         })?;
         Ok(Self::stored(context, bytes, storage))

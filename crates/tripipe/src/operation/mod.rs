@@ -132,7 +132,7 @@ impl Operation {
         let Some(ceilings) = ceilings else { return };
         let bound = ceilings.bound(self.host.size.operations, bytes);
         if explanation.predicted.as_ref().is_none_or(|predicted| predicted.seconds < bound.seconds) {
-            let from = format!("{} alone, everything else at no cost", bound.ceiling);
+            let from = format!("{} alone, everything else free", bound.ceiling);
             explanation.predicted = Some(Prediction { seconds: bound.seconds, from });
         }
         explanation.bound = Some(bound);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_of_the_cpu_path_are_told() {
+    fn failures_of_the_cpu_path_are_reported() {
         for small in [true, false] {
             for failures in [1, 2] {
                 let context = Context::new(&Device::Cpu).unwrap();
@@ -245,7 +245,7 @@ mod tests {
 
     /// It is done in the call, which returns the failure.
     #[test]
-    fn failures_in_a_devices_place_are_told() {
+    fn failures_of_the_cpu_fallback_are_reported() {
         for device in Device::list().into_iter().filter(|device| device.probe().is_some()) {
             let context = Context::new(&device).unwrap();
             let bytes = |value: u8| Vector::from_slice(&context, &[value; 16]).unwrap();

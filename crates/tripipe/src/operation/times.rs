@@ -16,7 +16,7 @@ const LATEST: usize = 4;
 #[derive(Default)]
 pub(super) struct Times {
     runs: Mutex<Runs>,
-    /// Seconds from the first call to its end.
+    /// Seconds from the first call to its completion.
     first: Arc<OnceLock<f64>>,
 }
 
@@ -60,7 +60,7 @@ impl Times {
         (runs.shortest, runs.measured)
     }
 
-    /// Seconds from the first call to its end, once it has ended.
+    /// Seconds from the first call to its completion, once it has ended.
     pub(super) fn first(&self) -> Option<f64> {
         self.first.get().copied()
     }

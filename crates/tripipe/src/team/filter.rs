@@ -45,9 +45,9 @@ impl Team {
         let radius: usize = chain.stages.iter().map(|stage| stage.window()[1] / 2).sum();
         let quantum = (ROWS_PER_RADIUS * radius).next_power_of_two().max(FEWEST_ROWS);
         let uncut = if from.is_empty() {
-            Some("there is no pixel".to_owned())
+            Some("the image has no pixels".to_owned())
         } else if chain.border == Border::Wrap && radius > 0 {
-            Some("windows see the last rows beyond the first ones".to_owned())
+            Some("windows at the first rows read the last rows".to_owned())
         } else if from.height < 2 * quantum {
             Some(format!("{} rows are too few for two bands of {quantum}", from.height))
         } else {

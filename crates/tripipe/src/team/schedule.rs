@@ -60,7 +60,8 @@ pub(super) fn choose(rows: usize, paces: &[Option<Pace>], names: &[&str], uncut:
         return Chosen { members, left_out, why_not: None };
     };
     if members.len() == 1 {
-        let why_not = format!("every other member has less than {:.0} % of all rates", 100.0 * LEAST_RATE);
+        let why_not =
+            format!("every other member has less than {:.0} % of the total rate", 100.0 * LEAST_RATE);
         return Chosen { members, left_out, why_not: Some(why_not) };
     }
     let alone = paces[best].as_ref().map_or(f64::INFINITY, alone);
@@ -71,7 +72,7 @@ pub(super) fn choose(rows: usize, paces: &[Option<Pace>], names: &[&str], uncut:
         return only(
             best,
             format!(
-                "{} alone should take {}, all together {}: less than {least:.0} % saved",
+                "{} alone is estimated at {}, all together at {}: less than {least:.0} % saved",
                 names[best], times[0], times[1]
             ),
         );
@@ -96,8 +97,13 @@ fn together(rows: usize, mut paces: Vec<Pace>) -> f64 {
 
 fn too_slow(rate: f64, sum: f64) -> Option<String> {
     let part = if sum > 0.0 { rate / sum } else { 1.0 };
-    (part < LEAST_RATE)
-        .then(|| format!("it has {:.1} % of all rates; {:.0} % are wanted", 100.0 * part, 100.0 * LEAST_RATE))
+    (part < LEAST_RATE).then(|| {
+        format!(
+            "it has {:.1} % of the total rate; at least {:.0} % is needed",
+            100.0 * part,
+            100.0 * LEAST_RATE
+        )
+    })
 }
 
 /// The rows to hand out, according to the rates of the members that ask.
@@ -254,11 +260,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_small_is_done_by_the_best() {
+    fn small_work_goes_to_the_fastest_member() {
         // 1 s alone; with the second, which needs 0.95 s of setup, 0.975 s.
         let small = chosen(100, &[pace(100.0, 0.0), pace(100.0, 0.95)]);
         assert_eq!(small.members, [0]);
-        assert!(small.why_not.unwrap().contains("one alone should take 1.00 s, all together 975 ms"));
+        assert!(small.why_not.unwrap().contains("one alone is estimated at 1.00 s, all together at 975 ms"));
         assert!(small.left_out[1].is_some());
         // Ten times as many rows: 10 s alone, 5.475 s together.
         assert_eq!(chosen(1000, &[pace(100.0, 0.0), pace(100.0, 0.95)]).members, [0, 1]);

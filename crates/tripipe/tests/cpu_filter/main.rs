@@ -114,7 +114,7 @@ fn stages() -> Vec<Stage> {
 
 /// Checks that the comparison can fail: a result with one wrong bit is detected.
 #[test]
-fn the_comparison_sees_one_bit() {
+fn the_comparison_detects_one_wrong_bit() {
     let from = Raster::packed([40, 30], 1, Element::U8);
     let chain = Chain::one(linear(Linear::gaussian(5, None).unwrap()), Border::Wrap);
     let source = noise(Element::U8, 1200, 1);

@@ -115,7 +115,7 @@ fn transfers_may_be_dropped() {
 
 /// Failures are reported as for all operations: to the caller that waits, and to the caller that reads the result.
 #[test]
-fn failures_reach_whoever_waits() {
+fn failures_reach_every_waiting_thread() {
     let Some((context, well)) = faulty() else { return };
     let x = Vector::from_slice(&context, &[1.0f32; 40]).unwrap();
     let fails = |context: &Context| {
@@ -143,7 +143,7 @@ fn failures_reach_whoever_waits() {
 
 /// Uses a device that fails when it is asked to wait for a transfer.
 #[test]
-fn nothing_is_waited_for_on_a_device() {
+fn queuing_does_not_wait_on_a_device() {
     let device = tripipe_opencl::devices().unwrap_or_default().into_iter().next();
     let Some(device) = device else { return };
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();

@@ -354,7 +354,7 @@ fn parts_of_matrices_and_images_are_operands() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn mismatched_operands_are_rejected() {
     let contexts = contexts();
     for context in &contexts {
         let x = Vector::from_slice(context, &[1.0f32, 2.0]).unwrap();
@@ -363,7 +363,7 @@ fn what_does_not_fit_is_refused() {
             let error = made.unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         };
-        refused(Elementwise::new(&x).add(&longer).to_new(), "a vector of 3, a vector of 2 was expected");
+        refused(Elementwise::new(&x).add(&longer).to_new(), "a vector of 3, expected a vector of 2");
         let matrix = Matrix::from_slice(context, [1, 2], &[1.0f32; 2]).unwrap();
         refused(Elementwise::new(&x).multiply(&matrix).to_new(), "a matrix of 1x2");
         refused(Elementwise::new(&x).clamp(2.0, 1.0).to_new(), "clamp");

@@ -38,7 +38,7 @@ fn twos(context: &Context) -> Matrix<f32> {
 }
 
 #[test]
-fn a_failure_is_told_when_a_good_operation_came_after_it() {
+fn a_failure_is_reported_despite_a_later_success() {
     let Some((context, well)) = faulty() else { return };
     let a = twos(&context);
     fail_next(&well);
@@ -61,7 +61,7 @@ fn a_failure_is_told_when_a_good_operation_came_after_it() {
 }
 
 #[test]
-fn what_is_computed_of_a_failed_result_fails() {
+fn operations_on_a_failed_result_fail() {
     let Some((context, well)) = faulty() else { return };
     let a = twos(&context);
     fail_next(&well);
@@ -92,7 +92,7 @@ fn what_is_computed_of_a_failed_result_fails() {
 }
 
 #[test]
-fn failures_of_every_kind_of_operation_are_told() {
+fn failures_of_every_kind_of_operation_are_reported() {
     let Some((context, well)) = faulty() else { return };
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
     let image = Image::from_slice(&context, [16, 9], 1, &bytes(16 * 9)).unwrap();
@@ -124,7 +124,7 @@ fn failures_of_every_kind_of_operation_are_told() {
 
 /// Operations that the CPU path does because the device has no `half`, and those it does because it is faster.
 #[test]
-fn the_cpu_path_does_not_begin_with_what_is_not_there() {
+fn the_cpu_path_does_not_run_on_failed_operands() {
     let Some((context, well)) = faulty() else { return };
     let halves = Matrix::from_slice(&context, [4, 4], &[half::f16::ONE; 16]).unwrap();
     let product = |a: &Matrix<half::f16>| Product::new(a, a)?.to_matrix()?.to_vec();
@@ -137,7 +137,7 @@ fn the_cpu_path_does_not_begin_with_what_is_not_there() {
 
 /// Weights that many products share.
 #[test]
-fn failures_of_packing_are_told_of_every_product() {
+fn failures_of_packing_are_reported_by_every_product() {
     let Some((context, well)) = faulty() else { return };
     let matrix = |side: usize| Matrix::from_slice(&context, [side, side], &vec![1i8; side * side]).unwrap();
     let a = matrix(128);
@@ -156,7 +156,7 @@ fn failures_of_packing_are_told_of_every_product() {
 
 /// Many operations are queued before any outcome is looked at, and the first failure is reported first.
 #[test]
-fn a_failure_is_told_after_any_number_of_good_ones() {
+fn a_failure_is_reported_after_any_number_of_successes() {
     let Some((context, well)) = faulty() else { return };
     let a = twos(&context);
     let mut c = twos(&context);
@@ -214,7 +214,7 @@ mod driver {
     }
 
     #[test]
-    fn a_kernel_that_fails_is_told_of() {
+    fn a_failing_kernel_is_reported() {
         for times in ["timed", "untimed"] {
             let output = Command::new(std::env::current_exe().unwrap())
                 .args(["errors::driver::child", "--exact", "--nocapture"])

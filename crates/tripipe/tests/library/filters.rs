@@ -62,7 +62,7 @@ fn sums_of_separable_windows_overflow_only_with_the_result() {
 }
 
 #[test]
-fn a_region_is_filtered_and_nothing_else() {
+fn only_the_region_is_filtered() {
     for context in contexts() {
         let pixels = bytes(40 * 30);
         let source = Image::from_slice(&context, [40, 30], 1, &pixels).unwrap();
@@ -79,7 +79,7 @@ fn a_region_is_filtered_and_nothing_else() {
 }
 
 #[test]
-fn a_luma_plane_is_filtered_where_it_lies() {
+fn a_luma_plane_is_filtered_in_place() {
     for context in contexts() {
         // An NV12 frame of 32 x 16 pixels with rows of 48 bytes: luma, then chroma with half the height.
         let frame = bytes(48 * 24);
@@ -120,7 +120,7 @@ fn filters_explain_themselves() {
 }
 
 #[test]
-fn what_a_device_lacks_the_cpu_path_does_and_says_so() {
+fn the_cpu_path_is_the_fallback_and_is_reported() {
     for context in contexts() {
         if context.probe().is_none_or(tripipe_device::Probe::fp16) {
             continue;

@@ -155,8 +155,11 @@ fn an_applications_buffer_that_does_not_fit_is_refused() {
     assert!(import(&context, 0).unwrap().to_vec().unwrap().is_empty());
     // The CPU path cannot import it.
     let cpu = Context::new(&Device::Cpu).unwrap();
-    refused(import(&cpu, 3), "does not offer memory that others made");
-    refused(Vector::<u8>::import(&cpu, External::host(HostMemory::zeroed(8).unwrap()), 8), "does not offer");
+    refused(import(&cpu, 3), "does not support imported memory");
+    refused(
+        Vector::<u8>::import(&cpu, External::host(HostMemory::zeroed(8).unwrap()), 8),
+        "does not support",
+    );
     assert_eq!(raw::references(buffer), 1);
 }
 
@@ -184,7 +187,7 @@ fn one_buffer_imported_twice_is_one_memory() {
 }
 
 #[test]
-fn host_memory_is_a_vector_where_it_lies() {
+fn host_memory_becomes_a_vector_without_a_copy() {
     let Some(context) = context() else { return };
     let mut memory = HostMemory::zeroed(4096).unwrap();
     memory[4..8].copy_from_slice(&2.5f32.to_ne_bytes());

@@ -111,7 +111,7 @@ impl Count for Context {
 /// A device with 8 MiB: memory that operations retain between their runs is freed when it is needed, and the results
 /// are correct.
 #[test]
-fn what_operations_keep_makes_room() {
+fn retained_memory_is_freed_when_needed() {
     let Some(device) = tripipe_opencl::devices().unwrap_or_default().pop() else { return };
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
     let budget = Some(Budget { left: 8 << 20, ..Budget::default() });

@@ -198,7 +198,7 @@ impl Wake for Busy {
 }
 
 #[test]
-fn whoever_is_woken_may_use_the_context() {
+fn woken_tasks_may_use_the_context() {
     watched(|context| {
         let pixels = bytes(640 * 480);
         let chain = Chain::parse("gaussian:5,box:3", Border::Reflect101).unwrap();

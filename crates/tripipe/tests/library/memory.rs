@@ -15,7 +15,7 @@ use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 use crate::{bytes, contexts};
 
 #[test]
-fn what_goes_in_comes_out() {
+fn written_elements_are_read_back() {
     for context in contexts() {
         let values: Vec<f32> = (0..35).map(|i| i as f32).collect();
         let mut vector = Vector::from_slice(&context, &values).unwrap();
@@ -46,31 +46,28 @@ fn what_goes_in_comes_out() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn mismatched_operands_are_rejected() {
     for context in contexts() {
         let refused = |error: Error, words: &str| {
             assert!(error.to_string().contains(words), "{error}");
         };
-        refused(
-            Matrix::from_slice(&context, [2, 3], &[0.0f32; 5]).unwrap_err(),
-            "5 elements, 6 were expected",
-        );
+        refused(Matrix::from_slice(&context, [2, 3], &[0.0f32; 5]).unwrap_err(), "5 elements, expected 6");
         refused(Matrix::<f32>::zeros(&context, [usize::MAX, 2]).unwrap_err(), "do not fit");
-        refused(Image::from_slice(&context, [2, 2], 3, &[0u8; 11]).unwrap_err(), "11 elements, 12 were");
+        refused(Image::from_slice(&context, [2, 2], 3, &[0u8; 11]).unwrap_err(), "11 elements, expected 12");
         refused(Image::from_slice(&context, [2, 2], 5, &[0u8; 20]).unwrap_err(), "5 channels");
         let raster = Raster::packed([2, 2], 1, Element::U16);
         refused(Image::<u8>::zeros(&context, raster).unwrap_err(), "u8");
         let matrix = Matrix::from_slice(&context, [2, 3], &[0.0f32; 6]).unwrap();
-        refused(matrix.block(0..3, 0..1).unwrap_err(), "leave a matrix of 2x3");
-        refused(matrix.read(&mut [0.0; 7]).unwrap_err(), "7 elements, 6 were expected");
+        refused(matrix.block(0..3, 0..1).unwrap_err(), "exceed a matrix of 2x3");
+        refused(matrix.read(&mut [0.0; 7]).unwrap_err(), "7 elements, expected 6");
         let vector = Vector::from_slice(&context, &[0u8; 10]).unwrap();
-        refused(Image::over(&vector, Raster::luma([4, 4], 4)).unwrap_err(), "10 elements, 16 were");
+        refused(Image::over(&vector, Raster::luma([4, 4], 4)).unwrap_err(), "10 elements, expected 16");
     }
 }
 
 /// Neither a panic nor an attempt to allocate so much on the host.
 #[test]
-fn what_nobody_can_hold_is_refused() {
+fn sizes_beyond_any_memory_are_rejected() {
     for context in contexts() {
         for length in [usize::MAX, usize::MAX / 2, 1 << 60] {
             assert!(Vector::<u8>::zeros(&context, length).is_err(), "{length} on {}", context.name());
@@ -83,7 +80,7 @@ fn what_nobody_can_hold_is_refused() {
 /// limit.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_the_host_has_no_room_for_is_refused() {
+fn sizes_beyond_host_memory_are_rejected() {
     const ROLE: &str = "TRIPIPE_TEST_CHILD_OF_MEMORY";
     const BYTES: usize = 1 << 30;
     if std::env::var_os(ROLE).is_some() {
@@ -108,7 +105,7 @@ fn what_the_host_has_no_room_for_is_refused() {
     let output = std::process::Command::new("sh")
         .args(["-c", &limited])
         .arg(std::env::current_exe().unwrap())
-        .args(["memory::what_the_host_has_no_room_for_is_refused", "--exact", "--nocapture"])
+        .args(["memory::sizes_beyond_host_memory_are_rejected", "--exact", "--nocapture"])
         .env(ROLE, "1")
         .output()
         .unwrap();
@@ -190,7 +187,7 @@ fn counting(refuses: bool) -> Option<(Context, Arc<AtomicUsize>, Arc<()>)> {
 
 /// A list of launches keeps its objects alive, so it must not outlive them.
 #[test]
-fn operations_keep_nothing_of_memory_that_is_gone() {
+fn operations_do_not_retain_freed_memory() {
     let Some((context, objects, lists)) = counting(false) else { return };
     let size = [40, 30];
     let raster = Raster::packed(size, 1, Element::U8);
@@ -216,7 +213,7 @@ fn operations_keep_nothing_of_memory_that_is_gone() {
 }
 
 #[test]
-fn an_operation_that_cannot_be_queued_leaves_nothing_behind() {
+fn an_operation_that_cannot_be_queued_has_no_effect() {
     let Some((context, objects, _)) = counting(true) else { return };
     // Large enough for operands to be packed, which allocates memory.
     let a = Matrix::from_slice(&context, [600, 600], &vec![1.0f32; 600 * 600]).unwrap();

@@ -55,7 +55,7 @@ fn batches_at_offsets_of_every_count() {
 
 /// Two products at one location: it contains one of the two results, every other location its own result.
 #[test]
-fn products_at_one_place_are_one_of_the_two() {
+fn two_products_at_one_offset_give_one_of_both_results() {
     for context in contexts() {
         let a = Matrix::from_slice(&context, [3, 1], &[1.0f32, 2.0, 5.0]).unwrap();
         let b = Matrix::from_slice(&context, [1, 1], &[1.0f32]).unwrap();
@@ -295,7 +295,7 @@ fn same(found: &[f64], want: &[f64]) -> bool {
 
 /// The contract for infinities and NaN, for factors, operands and C, on every path that computes the product.
 #[test]
-fn infinities_and_nan_go_the_way_of_ieee_754() {
+fn infinities_and_nan_follow_ieee_754() {
     const FACTORS: [f64; 7] = [1.0, 0.0, -2.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.5];
     fn check<T: Factor<Sum = T>>(
         context: &Context,

@@ -123,7 +123,7 @@ fn frames_become_rgb() {
 }
 
 #[test]
-fn what_cannot_be_made_is_refused_at_once() {
+fn invalid_operations_are_rejected_at_once() {
     for context in contexts() {
         let image = Image::from_slice(&context, [4, 3], 1, &[7u8; 12]).unwrap();
         let empty = Image::<u8>::from_slice(&context, [0, 3], 1, &[]).unwrap();
@@ -162,7 +162,7 @@ fn frames_of_any_extents_are_the_same_everywhere() {
 
 /// Every operation explains what it did and where, including those without choices.
 #[test]
-fn a_context_explains_all_it_keeps() {
+fn a_context_explains_all_cached_operations() {
     for context in contexts() {
         let image = Image::from_slice(&context, [6, 4], 3, &bytes(72)).unwrap();
         image.resized([3, 2], Interpolation::Area).unwrap();
@@ -179,7 +179,10 @@ fn a_context_explains_all_it_keeps() {
             assert_eq!(explanation.device, context.name());
             assert_eq!(explanation.fallback, None);
             assert_eq!(explanation.build_seconds.is_some(), context.probe().is_some());
-            assert!(explanation.to_string().contains("from the first call to its end"), "{explanation}");
+            assert!(
+                explanation.to_string().contains("from the first call to its completion"),
+                "{explanation}"
+            );
         }
     }
 }

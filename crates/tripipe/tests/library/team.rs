@@ -202,7 +202,7 @@ fn shared_products_are_exact() {
 }
 
 #[test]
-fn what_cannot_be_shared_is_done_by_one() {
+fn work_that_cannot_be_shared_runs_on_one_member() {
     let team = Team::new(vec![cpu(), cpu()]).unwrap();
     let chain = Chain::parse("gaussian:5", Border::Wrap).unwrap();
     let why_not = |chain: &Chain, size: [usize; 2]| {
@@ -211,7 +211,7 @@ fn what_cannot_be_shared_is_done_by_one() {
         assert!(shares.shares.iter().filter(|share| share.bands > 0).count() <= 1, "{shares}");
         shares.why_not.unwrap()
     };
-    assert!(why_not(&chain, [20, 200]).contains("beyond the first"));
+    assert!(why_not(&chain, [20, 200]).contains("read the last rows"));
     let chain = Chain { border: Border::Replicate, ..chain };
     assert!(why_not(&chain, [20, 31]).contains("31 rows are too few for two bands of 16"));
     assert!(why_not(&chain, [20, 0]).contains("no pixel"));
@@ -239,7 +239,7 @@ fn a_slow_member_is_left_out_of_the_next_call() {
 }
 
 #[test]
-fn what_a_member_fails_in_others_do() {
+fn work_of_a_failed_member_moves_to_others() {
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
     let from = Raster::packed([40, 400], 1, Element::U8);
     for after in [0, 1] {
@@ -269,11 +269,11 @@ fn what_a_member_fails_in_others_do() {
 fn operands_that_do_not_fit_are_refused() {
     let team = Team::new(vec![cpu(), cpu()]).unwrap();
     let error = team.product(&[0.0f32; 6], &[0.0; 6], &mut [0.0; 5], [2, 2, 3]).unwrap_err();
-    assert_eq!(error.to_string(), "C has 5 elements, 4 were expected");
+    assert_eq!(error.to_string(), "C has 5 elements, expected 4");
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
     let from = Raster::packed([10, 10], 1, Element::U8);
     let error = team.filter(&chain, &from, &[0u8; 99], &from, &mut [0u8; 100]).unwrap_err();
-    assert_eq!(error.to_string(), "the source has 99 elements, 100 were expected");
+    assert_eq!(error.to_string(), "the source has 99 elements, expected 100");
     let error = team.filter(&chain, &from, &[0u16; 100], &from, &mut [0u8; 100]).unwrap_err();
     assert!(error.kind() == ErrorKind::Shape && error.to_string().contains("image of u16"), "{error}");
 }

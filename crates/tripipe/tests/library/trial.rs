@@ -26,7 +26,7 @@ fn check(explanation: &Explanation, kernel_of_host: &str) {
 
 /// (1 2; 3 4) (5 6; 7 8) = (19 22; 43 50), and the mean of equal values is that value.
 #[test]
-fn what_is_small_is_tried_both_ways() {
+fn small_operations_are_tried_on_device_and_cpu() {
     for context in contexts() {
         let matrix = |values: [f32; 4]| Matrix::from_slice(&context, [2, 2], &values).unwrap();
         let (a, b) = (matrix([1.0, 2.0, 3.0, 4.0]), matrix([5.0, 6.0, 7.0, 8.0]));
@@ -78,7 +78,7 @@ fn the_two_paths_keep_their_order() {
 
 /// The device's ceilings bound only what the device does.
 #[test]
-fn ceilings_are_of_whoever_does_it() {
+fn ceilings_bound_only_operations_of_the_device() {
     for context in contexts() {
         assert!(context.measure_ceilings(Arithmetic::F32).is_ok());
         let a = Matrix::from_slice(&context, [8, 8], &[1.0f32; 64]).unwrap();
@@ -108,7 +108,7 @@ fn another_factor_is_not_tried_again() {
 }
 
 #[test]
-fn nothing_is_tried_that_is_large_or_was_not_to_be() {
+fn large_operations_are_not_tried() {
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
     let tried = |context: &Context, size: [usize; 2]| {
         let raster = Raster::packed(size, 1, Element::U8);

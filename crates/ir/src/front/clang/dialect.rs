@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn options_decide_before_anything_is_tried() {
+    fn the_given_options_determine_the_attempts() {
         assert_eq!(
             tried(&["-cl-std=CL2.0"]),
             [(None, false, false), (None, true, false), (None, true, true)]

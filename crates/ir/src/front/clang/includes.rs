@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_comes_back() {
+    fn cached_entries_are_returned() {
         let includes = Includes {
             preprocessed: [7; 32],
             files: vec![("a b".into(), [1; 32]), ("c\nd".into(), [2; 32])],

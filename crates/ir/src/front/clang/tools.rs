@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pair_that_writes_lines_comes_first() {
+    fn clang_with_its_translator_is_preferred() {
         let found = search(&[("clang-22", "22.1"), ("clang-15", "15.0"), ("llvm-spirv-15", "15.0")]).unwrap();
         assert_eq!(found.program, Path::new("clang-15"));
         let found = search(&[("clang-22", "22.1"), ("clang-15", "15.0")]).unwrap();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_with_its_package() {
+    fn missing_tools_are_named_with_their_package() {
         let error = search(&[]).unwrap_err().to_string();
         assert!(
             error.contains("no clang") && error.contains("`clang-15`") && error.contains("TRIPIPE_CLANG"),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_comes_back() {
+    fn cached_entries_are_returned() {
         for translator in [
             Translator::BackEnd,
             Translator::Tool { program: "llvm-spirv".into(), version: "LLVM version 15\n  more\n".into() },

@@ -212,14 +212,14 @@ mod tests {
     }
 
     #[test]
-    fn only_what_outlives_its_scope_stays_in_memory() {
+    fn only_variables_that_outlive_their_scope_stay_in_memory() {
         assert_eq!(kept(&scopes(3, false)).1, [false; 3]);
         assert_eq!(kept(&scopes(3, true)).1, [false, false, true]);
     }
 
     /// If every scope's end were followed to the end of the kernel, the visits would quadruple.
     #[test]
-    fn twice_as_many_scopes_take_twice_the_work() {
+    fn work_is_linear_in_the_number_of_scopes() {
         let (once, twice) = (kept(&scopes(200, false)).0, kept(&scopes(400, false)).0);
         assert!(once > 200 && twice <= 2 * once, "{once} and {twice} blocks");
     }

@@ -81,7 +81,7 @@ fn rasters_say_where_pixels_lie() {
 }
 
 #[test]
-fn alpha_is_kept_by_windows() {
+fn windows_preserve_alpha() {
     let from = Raster::packed([3, 1], 4, Element::U8);
     let source = [0, 0, 0, 1, 30, 30, 30, 2, 60, 60, 60, 3];
     let blur = Stage::Linear(Linear::mean([3, 1]).unwrap());
@@ -107,7 +107,7 @@ fn stages_round_between() {
 
 /// An error within the bound passes; a larger error fails, and so does any wrong integer.
 #[test]
-fn verify_tells_right_from_wrong() {
+fn verify_accepts_right_and_rejects_wrong_results() {
     let chain = Chain::one(Stage::Linear(Linear::mean([3, 3]).unwrap()), Border::Reflect101);
     let raster = Raster::packed(SIZE, 1, Element::F32);
     let source: Vec<u8> = picture(1).iter().flat_map(|value| f32::from(*value).to_ne_bytes()).collect();
@@ -200,7 +200,7 @@ fn gaussians_of_bytes_are_within_1_of_the_exact_ones() {
 
 /// The same for unsharp masks; and the errors that the documentation states for 16 bits.
 #[test]
-fn other_real_weights_are_as_near_as_they_are_said_to_be() {
+fn real_weights_are_within_the_stated_error() {
     for size in (1..=31).step_by(2) {
         let sigma = 0.4 * size as f32;
         let mut exact: Vec<f64> =

@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_chain_is_refused_by_name() {
+    fn invalid_chains_are_rejected_by_name() {
         for (text, says) in [
             ("", "at least one stage"),
             ("blurr:5", "`blurr`"),

@@ -17,7 +17,7 @@ fn rows_are_multiples_of_few() {
 /// and so do signed sums with an offset that exceeds `short`. A mean of 225 is divided unsigned: 225 x 255 +
 /// 112 = 57487.
 #[test]
-fn sums_are_as_narrow_as_they_can_be() -> Result<(), FilterError> {
+fn sums_have_the_narrowest_sufficient_type() -> Result<(), FilterError> {
     let work = |linear: &Linear, element: Element| {
         linear.fixed(element).map(|fixed| work_type(&fixed, element, true))
     };

@@ -135,7 +135,7 @@ fn sub_group_shuffles() {
 }
 
 #[test]
-fn only_those_on_the_same_way_take_part() {
+fn only_work_items_on_the_same_path_take_part() {
     let source = "
         #pragma OPENCL EXTENSION cl_khr_subgroups : enable
         kernel void f(global const int *in, global int *out) {

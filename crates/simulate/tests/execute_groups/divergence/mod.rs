@@ -90,7 +90,7 @@ fn run_as_each_alone(kernel: &Made, name: &str, benches: &mut [(usize, Bench)]) 
 
 /// `TRIPIPE_FUZZ_SECONDS` continues with more kernels for that time.
 #[test]
-fn each_work_item_goes_its_own_way() {
+fn divergent_work_items_match_one_work_item() {
     const TOGETHER: u64 = 50;
     if !Bench::has_clang() {
         return;
@@ -117,7 +117,7 @@ fn each_work_item_goes_its_own_way() {
 /// Code optimised by clang has fewer blocks with more values merged at each, switches made from conditions, and loops
 /// of other shapes.
 #[test]
-fn each_work_item_goes_its_own_way_when_optimised() {
+fn divergent_work_items_match_one_work_item_when_optimised() {
     if !Bench::has_clang() {
         return;
     }

@@ -219,7 +219,7 @@ fn lines_over_buffers_are_read() {
 }
 
 #[test]
-fn queries_give_the_facts() {
+fn queries_return_size_and_format() {
     for mut executor in executors() {
         for (extent, size) in [
             (EXTENTS[0], "get_image_width(image), 0, 0"),

@@ -10,7 +10,7 @@ use tripipe_simulate::image::{Image, ImageError, Reader, Sample, Texel, sampler}
 use super::shape;
 
 #[test]
-fn rows_and_slices_lie_where_the_pitches_say() {
+fn rows_and_slices_follow_the_pitches() {
     let cube = ImageShape {
         extent: E::D3 { width: 3, height: 4, depth: 2 },
         order: ChannelOrder::Rg,
@@ -41,7 +41,7 @@ fn rows_and_slices_lie_where_the_pitches_say() {
 }
 
 #[test]
-fn images_that_cannot_be_are_refused() {
+fn invalid_images_are_rejected() {
     let plain = shape(E::D2 { width: 3, height: 4 });
     assert_eq!(
         Image::new(&plain, 11, 0).unwrap_err(),
@@ -69,7 +69,7 @@ fn images_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn samplers_that_cannot_be_are_refused() {
+fn invalid_samplers_are_rejected() {
     let of = |shape: &ImageShape, normalized, addressing, filter| {
         let image = Image::packed(shape).unwrap();
         Reader::new(&image, Sampler { normalized, addressing, filter }).map(|_| ())
@@ -91,7 +91,7 @@ fn samplers_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn kernels_learn_size_and_format() {
+fn kernels_can_query_size_and_format() {
     let of = |extent| Image::packed(&shape(extent)).unwrap().fact(ImageFact::Size);
     assert_eq!(of(E::D1 { width: 7 }), [7, 0, 0]);
     assert_eq!(of(E::Buffer { width: 7 }), [7, 0, 0]);

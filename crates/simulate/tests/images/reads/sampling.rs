@@ -11,7 +11,7 @@ fn positions(size: usize) -> impl Iterator<Item = f64> {
 }
 
 #[test]
-fn nearest_is_the_texel_of_the_endless_line() {
+fn nearest_filter_matches_the_unbounded_model() {
     for size in [1, 2, 4, 5, 7, 16] {
         let (image, memory) = counted(E::D1 { width: size });
         for addressing in MODES {
@@ -52,7 +52,7 @@ fn mirrored_seams_are_those_of_the_formulas() {
 }
 
 #[test]
-fn repeats_are_counted_off_before_texels_are() {
+fn repeats_are_removed_before_scaling() {
     // s - floor(s) = 0.75, u = 3.75; 5 s would round to the next texel.
     let (image, memory) = counted(E::D1 { width: 5 });
     let reader = reader(&image, true, Addressing::Repeat, Filter::Nearest);
@@ -60,7 +60,7 @@ fn repeats_are_counted_off_before_texels_are() {
 }
 
 #[test]
-fn linear_is_between_two_texels_of_the_endless_line() {
+fn linear_filter_matches_the_unbounded_model() {
     for size in [1, 2, 4, 5, 7, 16] {
         let (image, memory) = counted(E::D1 { width: size });
         for addressing in MODES {
@@ -244,7 +244,7 @@ fn integer_coordinates_are_texels() {
 }
 
 #[test]
-fn nothing_and_infinity_are_far_outside() {
+fn nan_and_infinity_are_outside() {
     let (image, memory) = counted(E::D2 { width: 4, height: 4 });
     for wild in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN] {
         for filter in [Filter::Nearest, Filter::Linear] {
@@ -268,7 +268,7 @@ fn nothing_and_infinity_are_far_outside() {
 }
 
 #[test]
-fn a_texel_that_counts_nothing_may_be_anything() {
+fn texels_of_weight_0_have_no_influence() {
     // At the centre of a texel the next one has weight 0; infinity times 0 would be NaN.
     let image = Image::packed(&shape(E::D1 { width: 2 })).unwrap();
     let memory = [5.0, f32::INFINITY].map(f32::to_ne_bytes).concat();

@@ -51,7 +51,7 @@ enum Phase {
 pub(crate) enum HostError {
     #[error(transparent)]
     Cpu(#[from] CpuError),
-    #[error("the operation was given up: {0}")]
+    #[error("the operation was abandoned: {0}")]
     Panicked(String),
 }
 
@@ -168,7 +168,7 @@ impl HostTask {
         let phase = recovered(self.done.wait_while(phase, under));
         match &*phase {
             Phase::Over(outcome) => outcome.clone(),
-            Phase::Under(_) => Err(HostError::Panicked("it never ended".to_owned())),
+            Phase::Under(_) => Err(HostError::Panicked("it did not finish".to_owned())),
         }
     }
 }
@@ -208,7 +208,7 @@ mod tests {
 
     /// A completion callback may panic; other operations still run.
     #[test]
-    fn a_callback_that_panics_stops_nobody() {
+    fn a_panicking_callback_does_not_stop_the_queue() {
         let queue = HostQueue::new();
         let (tell, told) = channel::<()>();
         let held = queue.submit(false, move || {

@@ -98,7 +98,7 @@ impl fmt::Display for Trial {
         let Self { device_seconds, host_seconds } = *self;
         write!(
             f,
-            "the device takes {} for this size, the CPU path {}, each from the call to its end (tried; the device leaves the CPU to \
+            "the device takes {} for this size, the CPU path {}, each from call to completion (tried; the device leaves the CPU to \
              others, so it may take {:.1} times as long)",
             Time(device_seconds),
             Time(host_seconds),

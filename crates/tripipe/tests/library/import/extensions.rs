@@ -197,7 +197,7 @@ fn hardware_buffers() {
 }
 
 #[test]
-fn what_takes_no_extension() {
+fn imports_that_need_no_extension() {
     for extensions in ["", "cl_arm_import_memory cl_arm_import_memory_host"] {
         assert_eq!(outcome("host", extensions), "imported", "{extensions}");
         assert_eq!(outcome("buffer", extensions), "imported", "{extensions}");
