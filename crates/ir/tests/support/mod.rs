@@ -16,10 +16,12 @@ pub(crate) fn build(path: &Path) -> Option<Built> {
 pub(crate) fn build_with(path: &Path, more: &[&str]) -> Option<Built> {
     let text = fs::read_to_string(path).expect("the source can be read");
     let options = text.lines().find_map(|line| line.strip_prefix("// options:")).unwrap_or("");
-    let build = Build {
-        options: options.split_whitespace().chain(more.iter().copied()).map(str::to_owned).collect(),
-        ..Build::default()
-    };
+    let mut all: Vec<String> =
+        options.split_whitespace().chain(more.iter().copied()).map(str::to_owned).collect();
+    for part in parts_before(path) {
+        all.extend(["-include".to_owned(), part.display().to_string()]);
+    }
+    let build = Build { options: all, ..Build::default() };
     built(build_file(path, &build))
 }
 
@@ -62,7 +64,21 @@ pub(crate) fn sources(folder: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The OpenCL C files of the library's kernels and of the ladders.
+/// The files that the ladders' programs have before one of their files.
+fn parts_before(path: &Path) -> Vec<PathBuf> {
+    let ladders = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ladders/src");
+    let parts: &[&str] = match path.file_name().and_then(|name| name.to_str()) {
+        Some("laplace.cl") => &["laplace/store_last.cl"],
+        Some("test.cl" | "border_kernel.cl") => &["laplace_gray/vectors.cl", "laplace/store_last.cl"],
+        Some("padded.cl") => &["laplace_gray/vectors.cl"],
+        _ => &[],
+    };
+    let parts = if path.starts_with(&ladders) { parts } else { &[] };
+    parts.iter().map(|part| ladders.join(part)).collect()
+}
+
+/// The OpenCL C files of the library's kernels and of the ladders that have kernels; parts of programs may have none.
 pub(crate) fn project_sources() -> Vec<PathBuf> {
-    ["../kernels/src", "../ladders/src"].into_iter().flat_map(sources).collect()
+    let files = ["../kernels/src", "../ladders/src"].into_iter().flat_map(sources);
+    files.filter(|path| fs::read_to_string(path).is_ok_and(|text| text.contains("kernel void"))).collect()
 }
