@@ -13,7 +13,7 @@ pub(crate) enum Replacement {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
+struct CacheLine {
     /// Line number plus 1; 0 for an empty entry.
     tag: u64,
     used: u64,
@@ -35,7 +35,7 @@ pub(crate) enum Found {
 /// A cache. `sets * ways` lines; a capacity of 0 misses always.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
-    entries: Vec<Entry>,
+    entries: Vec<CacheLine>,
     sets: u64,
     ways: usize,
     replacement: Replacement,
@@ -49,7 +49,7 @@ impl Cache {
         let ways = u64::from(ways.max(1)).min(lines.max(1));
         let sets = lines / ways;
         Self {
-            entries: vec![Entry::default(); (sets * ways) as usize],
+            entries: vec![CacheLine::default(); (sets * ways) as usize],
             sets,
             ways: ways as usize,
             replacement,
@@ -91,7 +91,7 @@ impl Cache {
             }),
         };
         let old = entries[victim];
-        entries[victim] = Entry { tag, used: clock, ready: 0, dirty: write };
+        entries[victim] = CacheLine { tag, used: clock, ready: 0, dirty: write };
         Found::Miss((old.tag != 0 && old.dirty).then(|| old.tag - 1))
     }
 

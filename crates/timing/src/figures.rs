@@ -115,14 +115,14 @@ pub struct Provenance {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    figures: BTreeMap<String, Entry>,
+    figures: BTreeMap<String, FigureEntry>,
     #[serde(default)]
     variant: Vec<Variant>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct FigureEntry {
     value: f64,
     basis: String,
     source: String,
@@ -133,7 +133,7 @@ struct Entry {
 #[serde(deny_unknown_fields)]
 struct Variant {
     gpus: Vec<String>,
-    figures: BTreeMap<String, Entry>,
+    figures: BTreeMap<String, FigureEntry>,
 }
 
 /// An error in a data file. A test reads the built-in files.
@@ -162,7 +162,7 @@ pub enum FiguresError {
     },
 }
 
-impl Entry {
+impl FigureEntry {
     fn read(self, name: &str) -> Result<Provenance, FiguresError> {
         let wrong = |what| FiguresError::Word { name: name.to_owned(), what };
         if !Figures::NAMES.contains(&name) {
@@ -187,7 +187,7 @@ impl Sheet {
     fn from_toml(text: &str) -> Result<Self, FiguresError> {
         let file: File =
             toml::from_str(text).map_err(|error| FiguresError::Syntax { message: error.to_string() })?;
-        let read = |entries: BTreeMap<String, Entry>| {
+        let read = |entries: BTreeMap<String, FigureEntry>| {
             let entries = entries.into_iter();
             entries
                 .map(|(name, entry)| Ok((name.clone(), entry.read(&name)?)))

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use tripipe_device::Gpu;
 use tripipe_ir::{Block, Inst};
 use tripipe_launch::ImageExtent;
-use tripipe_simulate::trace::{Access, Action, GroupTrace, Reach, TracedImage, WarpTrace};
+use tripipe_simulate::trace::{Action, GroupTrace, Reach, TracedAccess, TracedImage, WarpTrace};
 
 use crate::cache::LINE_BYTES;
 use crate::program::{Part, Program, Step};
@@ -138,7 +138,7 @@ impl Mapping {
         &self,
         part: Part,
         chunk: &WarpTrace,
-        here: &[(u32, Access)],
+        here: &[(u32, TracedAccess)],
         near: &mut usize,
         lanes: u64,
         play: &mut Play,
@@ -168,7 +168,7 @@ impl Mapping {
     #[allow(clippy::too_many_arguments, reason = "one loop of `of_chunk`")]
     fn access(
         &self,
-        access: &Access,
+        access: &TracedAccess,
         from: u32,
         bytes: u32,
         chunk: &WarpTrace,
@@ -254,7 +254,7 @@ fn clashes(addresses: &[u64], mask: u64) -> u16 {
     sorted.chunk_by(|a, b| a == b).map(|same| same.len() as u16).max().unwrap_or(0)
 }
 
-fn find(here: &[(u32, Access)], near: usize, inst: Inst) -> Option<usize> {
+fn find(here: &[(u32, TracedAccess)], near: usize, inst: Inst) -> Option<usize> {
     let is = |at: &usize| here[*at].1.inst == inst;
     (near..here.len()).find(is).or_else(|| (0..near.min(here.len())).find(is))
 }

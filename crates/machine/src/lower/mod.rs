@@ -41,9 +41,9 @@ pub(crate) struct Lowered {
 }
 
 /// For each block, what it passes to its successors: registers read, and the registers of the parameters they become.
-pub(crate) type Edges = SecondaryMap<Block, Vec<Passed>>;
+pub(crate) type Edges = SecondaryMap<Block, Vec<PassedRegisters>>;
 
-type Passed = (SmallVec<[Register; 4]>, SmallVec<[Register; 4]>);
+type PassedRegisters = (SmallVec<[Register; 4]>, SmallVec<[Register; 4]>);
 
 pub(crate) fn lower(kernel: &Kernel, model: &Model, cfg: &Cfg, joins: Joins) -> Lowered {
     let uniform = Uniform::new(kernel, cfg);

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use tripipe_ir::{Block, Scalar, TerminatorKind};
 
-use super::Passed;
+use super::PassedRegisters;
 use super::lowering::Lowering;
 use super::shape::Shape;
 use crate::code::Register;
@@ -60,7 +60,7 @@ impl Lowering<'_> {
         }
     }
 
-    pub(super) fn edges(&mut self, block: Block) -> Vec<Passed> {
+    pub(super) fn edges(&mut self, block: Block) -> Vec<PassedRegisters> {
         let mut edges = Vec::new();
         for call in self.kernel.blocks[block].terminator.calls() {
             for (argument, parameter) in call.arguments.iter().zip(&self.kernel.blocks[call.block].parameters)

@@ -40,7 +40,7 @@ pub enum Action {
 
 /// One execution of an instruction that accesses memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Access {
+pub struct TracedAccess {
     /// The instruction.
     pub inst: Inst,
     /// What it does.
@@ -76,7 +76,7 @@ pub struct WarpTrace {
     /// The blocks that they entered, in order.
     visits: Vec<Visit>,
     /// The accesses of each visit, in order; `accesses[first[i]..first[i + 1]]` are those of visit `i`.
-    accesses: Vec<(u32, Access)>,
+    accesses: Vec<(u32, TracedAccess)>,
     addresses: Vec<u64>,
 }
 
@@ -87,12 +87,12 @@ impl WarpTrace {
     }
 
     /// The accesses, in order, each with the position of its visit. Positions do not decrease.
-    pub fn accesses(&self) -> &[(u32, Access)] {
+    pub fn accesses(&self) -> &[(u32, TracedAccess)] {
         &self.accesses
     }
 
     /// The addresses of an access: one per lane of its mask, or a single one for all of them.
-    pub fn addresses(&self, access: &Access) -> &[u64] {
+    pub fn addresses(&self, access: &TracedAccess) -> &[u64] {
         self.addresses.get(access.addresses.0 as usize..access.addresses.1 as usize).unwrap_or_default()
     }
 }

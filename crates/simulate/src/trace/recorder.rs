@@ -6,7 +6,7 @@ use std::ops::Range;
 use tripipe_ir::op::AtomicOp;
 use tripipe_ir::{self as ir, Kernel, Op};
 
-use super::{Access, Action, GroupTrace, Reach, Visit, WarpTrace};
+use super::{Action, GroupTrace, Reach, TracedAccess, Visit, WarpTrace};
 use crate::execute::code::{Detail, Edge, Inst};
 use crate::execute::memory::{Home, parts};
 use crate::execute::observer::{Observed, Observer};
@@ -74,8 +74,10 @@ impl<'l> Recorder<'l> {
         }
         let addresses = (start, warp.addresses.len() as u32);
         let mask = s.mask;
-        warp.accesses
-            .push((visit, Access { inst: i.origin, action, reach, bytes, filtered: false, mask, addresses }));
+        warp.accesses.push((
+            visit,
+            TracedAccess { inst: i.origin, action, reach, bytes, filtered: false, mask, addresses },
+        ));
     }
 
     /// Records an access to an image; texels outside it are not accessed.
@@ -120,8 +122,10 @@ impl<'l> Recorder<'l> {
         let addresses = (start, warp.addresses.len() as u32);
         if mask != 0 {
             let reach = Reach::Image(of);
-            warp.accesses
-                .push((visit, Access { inst: i.origin, action, reach, bytes, filtered, mask, addresses }));
+            warp.accesses.push((
+                visit,
+                TracedAccess { inst: i.origin, action, reach, bytes, filtered, mask, addresses },
+            ));
         }
     }
 }
