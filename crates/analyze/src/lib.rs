@@ -155,6 +155,9 @@ pub struct Analysis {
     pub shortest: Cycles,
     /// The most expensive path.
     pub longest: Cycles,
+    /// The upper ends of the ranges of `longest`, for each column: with the instructions that some compilers need for
+    /// addresses, ids and coordinates, with words that are not filled, and with the slow paths of functions.
+    pub longest_at_most: Vec<Polynomial>,
     /// Registers.
     pub registers: Registers,
     /// The fraction of arithmetic on 16 bits or fewer, 0 to 1; `None` without arithmetic.
@@ -254,6 +257,12 @@ fn analysis(facts: &Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static G
         of_pipes.iter().map(|of| paths.path_costs(Which::Longest, of)).collect();
     let longest_pipes: Vec<Polynomial> = path_costs.iter().map(PathCosts::cost).collect();
     let longest = path(Which::Longest, &longest_pipes);
+    let mut most_clocks = clocks.clone();
+    for block in &cfg.order {
+        most_clocks[*block].iter_mut().zip(code.extra(*block)).for_each(|(clocks, extra)| *clocks += extra);
+    }
+    let most_pipes = pipes_of(Which::Longest, &most_clocks);
+    let longest_at_most = pricing.columns.iter().map(|column| column.cost(gpu, &most_pipes)).collect();
     let mut emitted = [0; Pipe::ALL.len()];
     for issue in cfg.order.iter().flat_map(|block| &code.blocks[*block]) {
         emitted[issue.pipe.index()] += 1;
@@ -310,6 +319,7 @@ fn analysis(facts: &Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static G
         total,
         shortest: path(Which::Shortest, &pipes_of(Which::Shortest, &clocks)),
         longest,
+        longest_at_most,
         registers,
         narrow_arithmetic,
         idle_lanes,

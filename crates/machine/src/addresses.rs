@@ -17,9 +17,18 @@ use crate::model::Layout;
 /// Everything of an address but its constant: the base, and the terms with their factors.
 type Sum = (Base, Vec<(Atom, i64)>);
 
+/// Addresses that were computed before, by sum: the block, the pointer, its constant.
+type Earlier = HashMap<Sum, SmallVec<[(Block, Value, i64); 2]>>;
+
+/// A load: its instruction, the constant of its address, its lanes.
+type Loaded = (Inst, i64, u32);
+
+/// Loads since the last write, by address and type.
+type Open = HashMap<(Sum, Scalar), Vec<Loaded>>;
+
 /// Rewrites addresses that are a constant away from an earlier one as that one and the constant.
 pub(crate) fn share(kernel: &mut Kernel, cfg: &Cfg, dominators: &Dominators, forms: &LinearForms) {
-    let mut known: HashMap<Sum, SmallVec<[(Block, Value, i64); 2]>> = HashMap::new();
+    let mut known = Earlier::new();
     for block in &cfg.order {
         for inst in kernel.blocks[*block].insts.clone() {
             let data = &kernel.insts[inst];
@@ -72,10 +81,9 @@ pub(crate) type Joins = SecondaryMap<Inst, Option<Join>>;
 pub(crate) fn joins(kernel: &Kernel, cfg: &Cfg, forms: &LinearForms, layout: &Layout) -> Joins {
     let mut found = SecondaryMap::new();
     for block in &cfg.order {
-        // Loads since the last write, by address and type; the instruction, the constant, the lanes.
-        let mut open: HashMap<(Sum, Scalar), Vec<(Inst, i64, u32)>> = HashMap::new();
+        let mut open = Open::new();
         let mut order: Vec<(Sum, Scalar)> = Vec::new();
-        let mut close = |open: &mut HashMap<_, Vec<_>>, order: &mut Vec<_>, written: Option<Space>| {
+        let mut close = |open: &mut Open, order: &mut Vec<_>, written: Option<Space>| {
             order.retain(|key: &(Sum, Scalar)| {
                 let apart = written.is_some_and(|space| is_apart(kernel, key.0.0, space));
                 if !apart && let Some(loads) = open.remove(key) {
@@ -132,7 +140,7 @@ fn join(
     kernel: &Kernel,
     layout: &Layout,
     ((base, terms), scalar): &(Sum, Scalar),
-    mut loads: Vec<(Inst, i64, u32)>,
+    mut loads: Vec<Loaded>,
     found: &mut Joins,
 ) {
     if loads.len() < 2 {

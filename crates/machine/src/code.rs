@@ -47,6 +47,9 @@ pub struct Operation {
     pub memory_bits: u32,
     /// The basis of its cost.
     pub basis: Basis,
+    /// Clocks that it may take in addition, by pipe: for instructions that some compilers need and others do not, or
+    /// for arguments that take a slower path. The cost does not include them.
+    pub extra: SmallVec<[(Pipe, f32); 2]>,
 }
 
 /// The operations that a pipe issues together: a Midgard bundle, a Bifrost tuple, or one instruction.
@@ -79,6 +82,9 @@ pub struct Code {
     pub uniform_bits: u32,
     /// Instructions whose result is the same for the whole launch: computed once, before the launch.
     pub hoisted: Vec<Inst>,
+    /// The most clocks that a word of the arithmetic pipe may take, relative to the cost, where a compiler cannot fill the
+    /// words as this model does.
+    pub words_most: f64,
     /// Operations without an entry in the data, listed once each. Their cost is not included.
     pub unknown: Vec<String>,
 }
@@ -106,5 +112,19 @@ impl Code {
             cycles[issue.pipe.index()] += issue.cycles;
         }
         cycles
+    }
+
+    /// The most clocks that one execution of a block may occupy each pipe beyond [`Code::cycles`], by [`Pipe::index`].
+    pub fn extra(&self, block: Block) -> [f64; Pipe::ALL.len()] {
+        let mut extra = [0.0; Pipe::ALL.len()];
+        for issue in &self.blocks[block] {
+            if issue.pipe == Pipe::Arithmetic {
+                extra[issue.pipe.index()] += issue.cycles * (self.words_most - 1.0);
+            }
+            for (pipe, clocks) in issue.operations.iter().flat_map(|(_, operation)| &operation.extra) {
+                extra[pipe.index()] += f64::from(*clocks);
+            }
+        }
+        extra
     }
 }

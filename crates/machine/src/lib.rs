@@ -19,6 +19,7 @@ mod addresses;
 mod allocate;
 mod chain;
 mod code;
+mod functions;
 mod lanes;
 mod lower;
 pub mod model;
@@ -86,6 +87,7 @@ pub fn compile_as(kernel: &Kernel, gpu: &Gpu, model: &Model) -> Code {
         work,
         uniform_bits,
         hoisted: lowered.uniform.hoisted,
+        words_most: model.layout.words_most,
         unknown: lowered.unknown,
     }
 }

@@ -94,6 +94,8 @@ pub struct Model {
     /// How values are stored in registers, and how instructions are combined.
     pub layout: Layout,
     recipes: BTreeMap<String, BTreeMap<Work, Recipe>>,
+    /// The most that an operation may take, where compilers differ.
+    most: BTreeMap<String, BTreeMap<Work, Vec<Step>>>,
     like: BTreeMap<String, String>,
 }
 
@@ -143,6 +145,8 @@ pub struct Layout {
     pub spare_registers: u32,
     /// Whether two equal operations share a unit if each uses more than one lane and at most half of the unit's lanes.
     pub joins_halves: bool,
+    /// The upper end of the range of the arithmetic pipe's words, relative to the words of this model.
+    pub words_most: f64,
     /// Pairs of dependent operations that are fused.
     pub fuses: Vec<Fusion>,
 }
@@ -235,7 +239,13 @@ struct Section {
 #[serde(untagged)]
 enum Entry {
     Plain(String),
-    Full { takes: String, basis: Option<String>, source: Option<String>, note: Option<String> },
+    Full {
+        takes: String,
+        most: Option<String>,
+        basis: Option<String>,
+        source: Option<String>,
+        note: Option<String>,
+    },
 }
 
 /// An error in a data file. A test reads the built-in files.
@@ -315,7 +325,7 @@ impl Model {
         let variants: Vec<Variant> =
             file.variant.into_iter().filter(|variant| variant.gpus.iter().any(|name| name == gpu)).collect();
         let units: Vec<Unit> = file.unit.into_iter().map(UnitEntry::unit).collect();
-        let mut model = Self { units, layout: file.layout, recipes: BTreeMap::new(), like: BTreeMap::new() };
+        let mut model = Self { units, layout: file.layout, ..Self::default() };
         for variant in &variants {
             let layout = &mut model.layout;
             layout.preferred_registers = variant.preferred_registers.unwrap_or(layout.preferred_registers);
@@ -335,6 +345,10 @@ impl Model {
                     what: "operation",
                 })?;
                 let recipe = model.recipe_of(ty, work, section, entry)?;
+                if let Entry::Full { most: Some(most), .. } = entry {
+                    let most = model.steps(ty, work, most)?;
+                    model.most.entry(ty.clone()).or_default().insert(work, most);
+                }
                 model.recipes.entry(ty.clone()).or_default().insert(work, recipe);
             }
         }
@@ -375,6 +389,25 @@ impl Model {
         }
     }
 
+    /// Clocks of each pipe that an operation of `any` type may take beyond its recipe.
+    pub(crate) fn surplus(&self, work: Work) -> impl Iterator<Item = (Pipe, f32)> {
+        let most = self.most.get("any").and_then(|works| works.get(&work));
+        let clocks = |steps: &[Step], pipe: Pipe| -> f64 {
+            let units =
+                steps.iter().filter_map(|step| Some((step.count, &self.units[step.units.iter().next()?])));
+            units
+                .filter(|(_, unit)| unit.pipe == pipe)
+                .map(|(count, unit)| f64::from(count) * unit.cycles)
+                .sum()
+        };
+        let takes = most.and_then(|_| self.recipe("any", work)).map_or(&[][..], |recipe| &recipe.value);
+        let most = most.map_or(&[][..], |most| most);
+        Pipe::ALL
+            .into_iter()
+            .map(move |pipe| (pipe, (clocks(most, pipe) - clocks(takes, pipe)) as f32))
+            .filter(|(_, clocks)| *clocks > 0.0)
+    }
+
     /// All recipes, with type and operation.
     pub fn recipes(&self) -> impl Iterator<Item = (&str, Work, &Recipe)> {
         self.recipes
@@ -391,7 +424,7 @@ impl Model {
     ) -> Result<Recipe, ModelError> {
         let (takes, basis, source, note) = match entry {
             Entry::Plain(takes) => (takes, None, None, None),
-            Entry::Full { takes, basis, source, note } => {
+            Entry::Full { takes, basis, source, note, .. } => {
                 (takes, basis.as_ref(), source.as_ref(), note.clone())
             }
         };
@@ -399,23 +432,24 @@ impl Model {
             |word: &str, what| ModelError::Word { section: ty.to_owned(), word: word.to_owned(), what };
         let basis = basis.unwrap_or(&section.basis);
         let source = source.unwrap_or(&section.source);
-        let steps: Result<_, _> = takes
-            .split_whitespace()
-            .map(|step| {
-                self.step(step).map_err(|reason| ModelError::Recipe {
-                    section: ty.to_owned(),
-                    work: work.to_string(),
-                    step: step.to_owned(),
-                    reason,
-                })
-            })
-            .collect();
         Ok(Recipe {
-            value: steps?,
+            value: self.steps(ty, work, takes)?,
             basis: basis.parse().map_err(|()| word(basis, "basis"))?,
             source: Source::named(source).ok_or_else(|| word(source, "source"))?,
             note,
         })
+    }
+
+    fn steps(&self, ty: &str, work: Work, text: &str) -> Result<Vec<Step>, ModelError> {
+        let steps = text.split_whitespace().map(|step| {
+            self.step(step).map_err(|reason| ModelError::Recipe {
+                section: ty.to_owned(),
+                work: work.to_string(),
+                step: step.to_owned(),
+                reason,
+            })
+        });
+        steps.collect()
     }
 
     /// Parses a step. `3*vadd|sadd@1`: three operations, each of one lane, on either unit.

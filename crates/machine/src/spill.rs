@@ -271,6 +271,7 @@ impl<'a> Spills<'a> {
             bits: data.bits,
             memory_bits: data.bits,
             basis: Basis::Guessed,
+            extra: SmallVec::new(),
         };
         Some(schedule::alone(self.model, operation))
     }

@@ -75,3 +75,21 @@ kernel void neighbours_around_a_store(global float4 *in, global float *out)
     out[i] = first;
     out[i + 1] = first + of[2] * of[3];
 }
+
+kernel void power(global float *values)
+{
+    const int i = get_global_id(0);
+    values[i] = pow(values[i], values[i + 1]);
+}
+
+kernel void sine(global float *values)
+{
+    const int i = get_global_id(0);
+    values[i] = sin(values[i]);
+}
+
+kernel void copy(global const float *in, global float *out)
+{
+    const int i = get_global_id(0);
+    out[i] = in[i];
+}

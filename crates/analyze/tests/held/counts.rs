@@ -1,5 +1,6 @@
 //! Kernels whose words, instructions and messages were counted by hand.
 
+use tripipe_analyze::{Analysis, Column, Setup, analyze};
 use tripipe_device::find;
 use tripipe_ir::Module;
 use tripipe_ir::flow::{Cfg, Dominators, Loops};
@@ -91,4 +92,48 @@ fn neighbouring_loads_are_one_where_the_alignment_is_known() {
     // Bifrost has no constants in loads: three of them are added, each in a tuple.
     let (_, clocks) = code(&module, "neighbours_unaligned", "g52");
     assert!((5.0..=9.0).contains(&clocks[Pipe::Arithmetic.index()]), "{clocks:?}");
+}
+
+/// Clocks of a column of an engine: cycles times lanes. The second is the upper end of the range.
+fn column(analysis: &Analysis, wanted: Column, lanes: f64) -> (f64, f64) {
+    let at = analysis.columns.iter().position(|column| *column == wanted).unwrap();
+    let clocks = |columns: &[tripipe_analyze::Polynomial]| columns[at].as_constant().unwrap() * lanes;
+    (clocks(&analysis.longest.columns), clocks(&analysis.longest_at_most))
+}
+
+#[test]
+fn functions_of_full_precision_cost_their_published_sequences() {
+    let Some(module) = kernels() else { return };
+    let g77 = |kernel: &str| analyze(module.kernel(kernel).unwrap(), find("g77").unwrap(), &Setup::default());
+    // libclc's pow: 23 additions, 19 multiplications with addition, 12 without. Its tables are 3 loads beside the two of
+    // the operands and the store. In place of that, exp2 of log2 and a multiplication were 4 operations of FMA.
+    let power = g77("power");
+    assert_eq!(column(&power, Column::Fma, 32.0).0, 54.0);
+    let messages = power.longest.messages.as_constant().unwrap();
+    assert_eq!(messages, 6.0);
+    // Logic 42, selections by a mask 8, shifts 6: at a quarter of the rate.
+    assert_eq!(column(&power, Column::Special, 8.0).0, 56.0);
+    // libclc's sin of a small angle: 19 additions, 27 multiplications with addition, 8 without; 8 of logic.
+    let sine = g77("sine");
+    assert_eq!(column(&sine, Column::Fma, 32.0).0, 54.0);
+    // Large angles: 8 products, 7 upper halves of two instructions, 21 of logic, 5 shifts more. The address of the value
+    // takes 2 more at most.
+    assert_eq!(column(&sine, Column::Special, 8.0), (8.0, 8.0 + 8.0 + 14.0 + 21.0 + 5.0 + 2.0));
+}
+
+#[test]
+fn addresses_and_ids_are_a_range() {
+    let Some(module) = kernels() else { return };
+    let priced = |gpu: &str| analyze(module.kernel("copy").unwrap(), find(gpu).unwrap(), &Setup::default());
+    // Valhall: two addresses in an instruction of two clocks each. At most, each is four clocks, and the id is a sum of
+    // two more; the shifts of 64 bits are four on SFU.
+    let valhall = priced("g77");
+    assert_eq!(column(&valhall, Column::Convert, 32.0), (4.0, 4.0 + 4.0 + 2.0));
+    assert_eq!(column(&valhall, Column::Special, 8.0), (0.0, 4.0));
+    // Adreno: three instructions an address, at most eight, and three for the id.
+    let (low, high) = column(&priced("adreno-640"), Column::Arithmetic, 1.0);
+    assert!((high / low - 19.0 / 6.0).abs() < 1e-6, "{low} {high}");
+    // Midgard adds the index in the load, so that nothing is uncertain.
+    let midgard = priced("t860");
+    assert_eq!(midgard.longest_at_most, midgard.longest.columns);
 }

@@ -1,5 +1,5 @@
-// on: Mali-T760, Mali-T860
-// not on: Mali-G77, Adreno 640
+// on: Mali-T760, Mali-T860, Mali-G77
+// not on: Adreno 640
 
 kernel void slow(global const uchar *in, global uchar *out, float gamma)
 {

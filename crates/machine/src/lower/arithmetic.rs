@@ -10,8 +10,9 @@ use super::lowering::Lowering;
 use super::shape::Shape;
 use crate::chain;
 use crate::code::Register;
+use crate::functions::{self, Function};
 use crate::lanes::{self, Lanes};
-use crate::model::{Fusion, Step};
+use crate::model::{Fusion, Pipe, Step};
 use crate::work::Work;
 
 impl Lowering<'_> {
@@ -86,6 +87,13 @@ impl Lowering<'_> {
 
     pub(super) fn arithmetic(&mut self, op: Op, operands: &[Value], result: Value) -> Option<Lanes> {
         let ty = self.kernel.ty(result);
+        if let Op::Builtin(builtin) = op
+            && let Some(scalar @ (Scalar::F32 | Scalar::F16)) = ty.scalar()
+            && !self.is_measured(builtin.name())
+            && let Some(function) = functions::function(builtin.name())
+        {
+            return Some(self.sequence(function, scalar, operands, result));
+        }
         let Some(mut chain) = chain::chain(self.kernel, op, operands, ty) else {
             self.unpriced(op, "any");
             return Some(self.allocate(ty, None, Some(result)));
@@ -172,6 +180,63 @@ impl Lowering<'_> {
         }
         let chain_lanes = chain.lanes;
         Some(self.chain(&chain.works, chain_lanes, &inputs, ty, Some(result)))
+    }
+
+    /// Whether the family's file has the cost of the whole function, rather than of an instruction that is a part of it.
+    fn is_measured(&self, name: &str) -> bool {
+        let work = Work::named(name).filter(|work| !matches!(work, Work::Exp2 | Work::Log2));
+        work.is_some_and(|work| self.model.recipe("f32", work).is_some())
+    }
+
+    /// Emits the operations of a function, in two strands that do not depend on each other: a logarithm and its
+    /// correction, the two halves of a polynomial. Halves are computed as floats.
+    fn sequence(&mut self, function: &Function, scalar: Scalar, operands: &[Value], result: Value) -> Lanes {
+        let lanes = u32::from(self.kernel.ty(result).lanes());
+        let mut takes = function.takes.clone();
+        if scalar == Scalar::F16 {
+            takes.insert(0, (Work::FloatWiden, Scalar::F32));
+            takes.push((Work::FloatNarrow, Scalar::F32));
+        }
+        let mut strands: [Vec<Input>; 2] =
+            [0, 1].map(|_| operands.iter().map(|value| Input::Value(*value)).collect());
+        let mut made = Lanes::new();
+        let last = takes.len() - 1;
+        for (position, (work, scalar)) in takes.into_iter().enumerate() {
+            if position == last {
+                let other = strands[1 - position % 2].clone();
+                strands[position % 2].extend(other);
+                let slow = self.slow(function, lanes);
+                self.extra.extend(slow);
+            }
+            let strand = strands[position % 2].clone();
+            let (ty, value) = if position == last {
+                (self.kernel.ty(result), Some(result))
+            } else {
+                (Type::of(scalar, lanes as u8), None)
+            };
+            made = self.chain(&[(work, scalar)], lanes, &strand, ty, value);
+            strands[position % 2] = vec![Input::Made(made.clone())];
+        }
+        made
+    }
+
+    /// Clocks of each pipe that the slow path of a function takes in addition.
+    fn slow(&self, function: &Function, lanes: u32) -> SmallVec<[(Pipe, f32); 2]> {
+        let mut clocks = [0.0; Pipe::ALL.len()];
+        for (work, scalar) in &function.slow {
+            let steps = self.model.recipe(scalar.name(), *work).map_or(&[][..], |recipe| &recipe.value);
+            for step in steps {
+                let Some(unit) = step.units.iter().next() else { continue };
+                let room = Shape::of(self.model, step, lanes, scalar.bits()).room;
+                let unit = &self.model.units[unit];
+                clocks[unit.pipe.index()] += unit.cycles as f32 * (step.count * lanes.div_ceil(room)) as f32;
+            }
+        }
+        Pipe::ALL
+            .into_iter()
+            .map(|pipe| (pipe, clocks[pipe.index()]))
+            .filter(|(_, clocks)| *clocks > 0.0)
+            .collect()
     }
 
     /// Whether a comparison is done by the selects or the branch that use it.

@@ -13,7 +13,7 @@ use super::uses::Uses;
 use crate::addresses::Joins;
 use crate::code::{Operation, Register, RegisterData};
 use crate::lanes::{Lane, Lanes};
-use crate::model::{Fusion, Model, Step};
+use crate::model::{Fusion, Model, Pipe, Step};
 use crate::uniform::Uniform;
 use crate::work::Work;
 
@@ -32,6 +32,8 @@ pub(super) struct Lowering<'k> {
     /// Lanes of a value that this block has already gathered, by value, first lane and number of lanes.
     pub(super) gathered: HashMap<(Value, usize, usize), Lanes>,
     pub(super) operations: Vec<Operation>,
+    /// Clocks that the next operation may take in addition, by pipe.
+    pub(super) extra: SmallVec<[(Pipe, f32); 2]>,
     pub(super) unknown: Vec<String>,
     pub(super) inst: Option<Inst>,
     pub(super) place: Option<Place>,
@@ -104,11 +106,16 @@ impl Lowering<'_> {
             bits: shape.bits,
             memory_bits: 0,
             basis,
+            extra: std::mem::take(&mut self.extra),
         });
     }
 
     /// The recipe of an operation. If there is none, records it as unknown and returns no steps.
     pub(super) fn recipe(&mut self, work: Work, ty: &str) -> (Vec<Step>, Basis) {
+        if ty == "any" {
+            let surplus = self.model.surplus(work);
+            self.extra.extend(surplus);
+        }
         if let Some(recipe) = self.model.recipe(ty, work) {
             return (recipe.value.clone(), recipe.basis);
         }

@@ -59,6 +59,7 @@ pub(crate) fn lower(kernel: &Kernel, model: &Model, cfg: &Cfg, joins: Joins) -> 
         renamed: SecondaryMap::new(),
         gathered: HashMap::new(),
         operations: Vec::new(),
+        extra: SmallVec::new(),
         unknown: Vec::new(),
         inst: None,
         place: None,

@@ -106,6 +106,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
         "total": cycles(&analysis.total),
         "shortest_path": cycles(&analysis.shortest),
         "longest_path": cycles(&analysis.longest),
+        "longest_path_at_most": columns(&analysis.longest_at_most),
         "registers": {
             "used": registers.work.used,
             "needed": registers.work.needed,

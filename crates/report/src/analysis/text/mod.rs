@@ -5,6 +5,7 @@ mod several;
 mod verdict;
 
 use std::fmt::Write as _;
+use std::iter;
 
 use tripipe_analyze::{Analysis, Cycles, Polynomial};
 use tripipe_device::Family;
@@ -182,8 +183,12 @@ fn cycles(analysis: &Analysis, canvas: Canvas, out: &mut String) {
     let mut emitted = vec![format!("{} emitted", issued(family))];
     emitted
         .extend(analysis.columns.iter().map(|column| column.emitted(family, &analysis.emitted).to_string()));
-    let paths = rows.map(|(name, cycles)| [vec![name.to_owned()], cells(cycles)].concat());
-    let table = Columns { heads, rows: [vec![emitted], paths.to_vec()].concat(), left: vec![0], keys: 1 };
+    let mut paths = rows.map(|(name, cycles)| [vec![name.to_owned()], cells(cycles)].concat()).to_vec();
+    if analysis.longest_at_most != analysis.longest.columns {
+        let cells = analysis.longest_at_most.iter().map(figure);
+        paths.push(iter::once("  at most".to_owned()).chain(cells).chain([String::new()]).collect());
+    }
+    let table = Columns { heads, rows: [vec![emitted], paths].concat(), left: vec![0], keys: 1 };
     out.push_str(&table.draw(canvas));
     let messages = &analysis.longest.messages;
     if analysis.gpu.core.warp_width.value > 1 {
