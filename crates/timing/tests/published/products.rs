@@ -29,7 +29,7 @@ fn passed(name: &str) -> Vec<Passed> {
 }
 
 #[test]
-fn steps_gain_what_was_published() {
+fn speedups_of_steps_match_published_ones() {
     let published = Published::load().unwrap().gemm_fp16_1024;
     let program = program("gemm_fp16.cl");
     let mut table = String::from(

@@ -13,7 +13,7 @@ use crate::memory::Memory;
 use crate::operation::{Host, Run};
 use crate::{Error, Event};
 
-/// Runs an operation on the CPU path in the place of a device. Done when it returns.
+/// Runs an operation on the CPU path instead of a device. Done when it returns.
 ///
 /// # Errors
 /// As [`on_host`]; an operation that it depends on failed.
