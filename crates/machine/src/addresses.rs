@@ -17,8 +17,11 @@ use crate::model::Layout;
 /// Everything of an address but its constant: the base, and the terms with their factors.
 type Sum = (Base, Vec<(Atom, i64)>);
 
-/// Addresses that were computed before, by sum: the block, the pointer, its constant.
-type Earlier = HashMap<Sum, SmallVec<[(Block, Value, i64); 2]>>;
+/// An address that was computed before: the block, the pointer, its constant.
+type Computed = (Block, Value, i64);
+
+/// Addresses that were computed before, by sum.
+type Earlier = HashMap<Sum, SmallVec<[Computed; 2]>>;
 
 /// A load: its instruction, the constant of its address, its lanes.
 type Loaded = (Inst, i64, u32);

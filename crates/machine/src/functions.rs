@@ -34,16 +34,16 @@ fn built_in() -> BTreeMap<String, Function> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct FunctionsFile {
     basis: String,
     #[expect(dead_code, reason = "for the reader of the file")]
     source: String,
-    function: BTreeMap<String, Entry>,
+    function: BTreeMap<String, FunctionEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct FunctionEntry {
     like: Option<String>,
     #[serde(default)]
     takes: String,
@@ -53,7 +53,7 @@ struct Entry {
 
 /// Reads the file; the error names the function or the step.
 fn read(text: &str) -> Result<BTreeMap<String, Function>, String> {
-    let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
+    let file: FunctionsFile = toml::from_str(text).map_err(|error| error.to_string())?;
     file.basis.parse::<Basis>().map_err(|()| format!("`{}` is not a basis", file.basis))?;
     let mut functions = BTreeMap::new();
     for (name, entry) in &file.function {
