@@ -9,7 +9,7 @@
 
 use tripipe_kernels::Role;
 use tripipe_kernels::filter::{
-    Border, Chain, Color, Element, Linear, Raster, Stage, candidates, default_parameters, plan,
+    Border, Chain, Color, Linear, PixelType, Raster, Stage, candidates, default_parameters, plan,
 };
 use tripipe_launch::{Access, Executor, MemoryKind, Timing};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
@@ -26,7 +26,7 @@ fn cases() -> Result<Vec<Case>, Box<dyn std::error::Error>> {
         ("laplace rgb", 3, linear(Linear::laplace_sharpen())),
         ("laplace gray", 1, linear(Linear::laplace_sharpen())),
         ("gaussian 5x5 gray", 1, linear(Linear::gaussian(5, None)?)),
-        ("sobel gray to i16", 1, linear(Linear::sobel_x().to(Element::I16))),
+        ("sobel gray to i16", 1, linear(Linear::sobel_x().to(PixelType::I16))),
         ("median 3x3 gray", 1, vec![Stage::Median { size: 3 }]),
         ("box 5x5 gray", 1, linear(Linear::mean([5, 5])?)),
         (
@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{}", executor.probe().name);
         for (name, channels, stages) in cases()?.into_iter().filter(|(name, ..)| name.contains(&wanted)) {
             let chain = Chain { stages, border: Border::Reflect101, keep_alpha: false };
-            let from = Raster::packed(SIZE, channels, Element::U8);
+            let from = Raster::packed(SIZE, channels, PixelType::U8);
             let to = chain.apply_to(&from)?;
             let source: Vec<u8> = (0..from.elements()?).map(|i| ((i * 2_654_435_761) >> 7) as u8).collect();
             let result = MemoryKind::Buffer { bytes: to.elements()? * to.element.bytes() };

@@ -178,7 +178,7 @@ fn library_plans() -> Vec<Plan<'static>> {
         for elements in [Elements::F32, Elements::F16(Accumulate::F32), chunked, Elements::I8ToI32] {
             for size in [[512, 512, 512], [1, 1000, 1024], [65, 33, 7]] {
                 let mut product = Gemm::new(elements, size);
-                product.epilogue = vec![gemm::Stage::BiasColumns, gemm::Stage::Relu];
+                product.epilogue = vec![gemm::EpilogueStage::BiasColumns, gemm::EpilogueStage::Relu];
                 product.b = gemm::Layout::column_major(size[2]);
                 let parameters = gemm::default_parameters(&product, &probe).parameters;
                 plans.extend(gemm::plan(&product, &parameters, &probe, [Given::Changing; 2]));
@@ -190,7 +190,7 @@ fn library_plans() -> Vec<Plan<'static>> {
                 .chain(["bilateral:5:20:1.5", "yuv", "convert:f32:2:0.5", "gaussian:3,convert:u8"])
         {
             for (element, border) in
-                [(filter::Element::U8, Border::None), (filter::Element::F16, Border::Constant(1.0))]
+                [(filter::PixelType::U8, Border::None), (filter::PixelType::F16, Border::Constant(1.0))]
             {
                 let chain = Chain::parse(chain, border).unwrap();
                 let from = Raster::packed([640, 480], 3, element);
@@ -201,11 +201,12 @@ fn library_plans() -> Vec<Plan<'static>> {
         }
     }
     let probe = mali_g610();
-    for element in [filter::Element::U8, filter::Element::F16] {
+    for element in [filter::PixelType::U8, filter::PixelType::F16] {
         let [from, to] = [[64, 48], [23, 17]].map(|size| Raster::planar(size, 3, element));
         plans.push(filter::resize(Interpolation::Area, &from, &to, &probe).unwrap());
-        plans
-            .push(elementwise::histogram(&Raster::packed([64, 48], 3, filter::Element::U8), &probe).unwrap());
+        plans.push(
+            elementwise::histogram(&Raster::packed([64, 48], 3, filter::PixelType::U8), &probe).unwrap(),
+        );
     }
     for element in [ScalarType::F32, ScalarType::F16, ScalarType::U8] {
         let grid = Grid::dense(100);

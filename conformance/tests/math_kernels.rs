@@ -13,7 +13,7 @@
 
 use bytemuck::{cast_slice, pod_collect_to_vec};
 use tripipe_kernels::{PlanError, ceilings};
-use tripipe_ladders::gemm::steps::{Kernel, LocalTile, Product, Side, Tile, plan};
+use tripipe_ladders::gemm::steps::{DenseProduct, GemmKernel, LocalTile, Side, Tile, plan};
 use tripipe_ladders::peaks::{self, Effort, PeakError, Unit};
 use tripipe_ladders::problem::Float;
 use tripipe_launch::{ExecuteError, Executor, ScalarType};
@@ -39,12 +39,12 @@ fn executors() -> Vec<OpenClExecutor> {
 
 /// Every kernel of the family with its label, a tile with each kind of memory for either operand. Two steps along K per
 /// iteration, since that pads K.
-fn kernels() -> Vec<(String, Kernel)> {
+fn kernels() -> Vec<(String, GemmKernel)> {
     let mut kernels = vec![
-        ("naive".to_owned(), Kernel::Naive),
-        ("float4-dot".to_owned(), Kernel::Float4Dot),
-        ("local 4x4".to_owned(), Kernel::LocalTile(LocalTile::Side4)),
-        ("local 8x8".to_owned(), Kernel::LocalTile(LocalTile::Side8)),
+        ("naive".to_owned(), GemmKernel::Naive),
+        ("float4-dot".to_owned(), GemmKernel::Float4Dot),
+        ("local 4x4".to_owned(), GemmKernel::LocalTile(LocalTile::Side4)),
+        ("local 8x8".to_owned(), GemmKernel::LocalTile(LocalTile::Side8)),
     ];
     let four = Side::Buffer4;
     let mut sides = vec![(four, four)];
@@ -53,7 +53,7 @@ fn kernels() -> Vec<(String, Kernel)> {
     }
     for (rows, columns) in sides {
         let tile = Tile { rows, columns, fma: true, unroll_k: true, work_group: None };
-        kernels.push((format!("{rows:?} {columns:?}"), Kernel::Tile(tile)));
+        kernels.push((format!("{rows:?} {columns:?}"), GemmKernel::Tile(tile)));
     }
     kernels
 }
@@ -85,7 +85,7 @@ fn infinities_go_where_arithmetic_takes_them() {
             let sum = |row: usize, column: usize| -> f64 {
                 (0..k).map(|i| f64::from(a[row * k + i]) * f64::from(b[i * n + column])).sum()
             };
-            let product = Product::new([cast_slice(&a), cast_slice(&b)], [m, n, k], Float::F32).unwrap();
+            let product = DenseProduct::new([cast_slice(&a), cast_slice(&b)], [m, n, k], Float::F32).unwrap();
             for (label, kernel) in kernels() {
                 let plan = match plan(kernel, &product, executor.probe()) {
                     Ok(plan) => plan,

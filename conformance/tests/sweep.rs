@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use tripipe_conformance::clock::WorkItemClock;
 use tripipe_device::Probe;
-use tripipe_kernels::filter::{self, Border, Chain, Element, Parameters, Raster, candidates, reference};
+use tripipe_kernels::filter::{self, Border, Chain, Parameters, PixelType, Raster, candidates, reference};
 use tripipe_ladders::sweep::filter::{Case, sweep};
 use tripipe_ladders::sweep::{Heats, TryError};
 use tripipe_launch::{Access, ExecuteError, Executor, ImageShape, Intercept, Layer, MemoryId, MemoryKind};
@@ -78,7 +78,7 @@ impl<E: Executor> Intercept<E> for Counting {
 fn memory_does_not_grow_with_the_candidates() {
     // Two passes, so that a candidate needs an image between them.
     let chain = Chain::parse("median:3,laplace8", Border::Reflect101).unwrap();
-    let raster = Raster::packed([24, 16], 3, Element::U8);
+    let raster = Raster::packed([24, 16], 3, PixelType::U8);
     let source: Vec<u8> = (0..raster.elements().unwrap()).map(|at| (at * 37 % 251) as u8).collect();
     let mut want = vec![0; source.len()];
     reference::apply(&chain, &raster, &source, &raster, &mut want).unwrap();
@@ -110,7 +110,7 @@ fn memory_does_not_grow_with_the_candidates() {
 #[test]
 fn the_default_is_tried_first() {
     let chain = Chain::parse("gaussian:5", Border::Reflect101).unwrap();
-    let raster = Raster::packed([64, 64], 1, Element::U8);
+    let raster = Raster::packed([64, 64], 1, PixelType::U8);
     for name in ["Mali-G610", "Adreno(TM) 640", "Some other"] {
         let probe = Probe { name: name.to_owned(), ..Simulator::new(Options::default()).probe().clone() };
         let all: Vec<Parameters> = candidates(&chain, &raster, &raster, &probe);

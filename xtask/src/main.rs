@@ -1,6 +1,7 @@
-//! Repository chores: `cargo xtask layers`, `cargo xtask spirv`, `cargo xtask words`.
+//! Repository chores: `cargo xtask layers`, `cargo xtask names`, `cargo xtask spirv`, `cargo xtask words`.
 
 mod layers;
+mod names;
 mod spirv;
 mod words;
 
@@ -10,10 +11,12 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["layers"] => layers::check(),
+        ["names"] => names::check(),
         ["spirv"] => spirv::rebuild(),
         ["words"] => words::check(),
         _ => Err(anyhow::anyhow!(
             "usage: cargo xtask layers   compares ARCHITECTURE.md's table with the manifests\n       \
+             cargo xtask names    looks for names that several types have\n       \
              cargo xtask spirv    rebuilds the SPIR-V of the ladders' programs\n       \
              cargo xtask words    looks for phrases that CONTRIBUTING.md replaces"
         )),

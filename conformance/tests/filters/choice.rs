@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use tripipe_device::{DeviceKind, ImageLimits, Probe};
 use tripipe_kernels::filter::{
-    Border, Chain, Color, Element, Fuse, Gradient, Linear, Loads, Parameters, Raster, Stage, Sums,
+    Border, Chain, Color, Fuse, Gradient, Linear, Loads, Parameters, PixelType, Raster, Stage, Sums,
     candidates, default_parameters, plan,
 };
 use tripipe_launch::{Executor, Program};
@@ -29,15 +29,18 @@ fn images_over_sources_are_right() {
         vec![linear(Linear::full([5, 3], (0..15).map(|i| i * 7 % 11 - 4).collect(), 7).unwrap())],
         vec![Stage::Median { size: 3 }],
         vec![blur(), linear(Linear::laplace8())],
-        vec![Stage::Convert { to: Element::F32, scale: 0.1, offset: 3.0 }, Stage::Gradient(Gradient::Sobel)],
+        vec![
+            Stage::Convert { to: PixelType::F32, scale: 0.1, offset: 3.0 },
+            Stage::Gradient(Gradient::Sobel),
+        ],
     ];
     let gray = [Stage::Color(Color::BgrToGray), blur(), Stage::Median { size: 3 }, blur()];
-    let elements = Element::ALL.map(|element| windows.iter().map(move |stages| (element, &stages[..])));
+    let elements = PixelType::ALL.map(|element| windows.iter().map(move |stages| (element, &stages[..])));
     // Two sums per register.
     let paired =
         [Linear::laplace_sharpen(), Linear::gaussian(5, None).unwrap().with_offset(9)].map(|of| [linear(of)]);
-    let paired = paired.iter().cycle().map(|stages| (Element::U8, &stages[..]));
-    let chains = elements.into_iter().flatten().chain([(Element::U8, &gray[..])]).chain(paired.take(6));
+    let paired = paired.iter().cycle().map(|stages| (PixelType::U8, &stages[..]));
+    let chains = elements.into_iter().flatten().chain([(PixelType::U8, &gray[..])]).chain(paired.take(6));
     let mut random = Rng::with_seed(11);
     for mut executor in executors() {
         let offered = executor.probe().images.is_some_and(|limits| limits.from_buffer);
@@ -88,7 +91,7 @@ fn defaults_and_candidates_are_right() {
     ];
     for (name, kind) in named {
         let probe = Probe { name: name.to_owned(), kind, ..executor.probe().clone() };
-        for (element, channels) in [(Element::U8, 3), (Element::F16, 1)] {
+        for (element, channels) in [(PixelType::U8, 3), (PixelType::F16, 1)] {
             let chain = Chain::one(Stage::Linear(Linear::sharpen()), Border::Reflect101);
             let from = Raster::packed([64, 9], channels, element);
             let (parameters, why) = default_parameters(&chain, &from, &probe);
@@ -117,7 +120,7 @@ fn impossible_parameters_are_refused() {
     };
     let probe = Probe { max_work_group_size: 64, images: Some(images), ..Probe::default() };
     let chain = Chain::one(Stage::Linear(Linear::sharpen()), Border::Wrap);
-    let raster = Raster::packed([20, 5], 3, Element::U8);
+    let raster = Raster::packed([20, 5], 3, PixelType::U8);
     let good = Parameters {
         lanes: 16,
         rows: 2,
@@ -129,9 +132,9 @@ fn impossible_parameters_are_refused() {
     good.check(&chain, &raster, &raster, &probe).unwrap();
     let image = Parameters { loads: Loads::Image, ..good };
     let aside = Raster { offset: 3, ..raster.with_pitch(256) };
-    let tall = Raster::packed([20, 17], 3, Element::U8).with_pitch(256);
+    let tall = Raster::packed([20, 17], 3, PixelType::U8).with_pitch(256);
     let alpha = Chain { keep_alpha: true, ..chain.clone() };
-    let rgba = Raster::packed([20, 5], 4, Element::U8);
+    let rgba = Raster::packed([20, 5], 4, PixelType::U8);
     let huge = Raster { offset: 1 << 33, ..raster };
     let ninth = Chain::one(Stage::Linear(Linear::mean([3, 3]).unwrap()), Border::Wrap);
     let refused = [
@@ -190,7 +193,7 @@ fn impossible_parameters_are_refused() {
         let error = plan(chain, raster, raster, &parameters, &probe).unwrap_err();
         assert_eq!(error.to_string(), want);
     }
-    let other = Raster::packed([20, 4], 3, Element::U8);
+    let other = Raster::packed([20, 4], 3, PixelType::U8);
     let error = plan(&chain, &raster, &other, &good, &probe).unwrap_err();
     assert!(matches!(error, PlanError::Filter(FilterError::Result { .. })), "{error}");
 }

@@ -4,8 +4,8 @@ use fastrand::Rng;
 use tripipe_device::Probe;
 use tripipe_kernels::Role;
 use tripipe_kernels::filter::{
-    Bilateral, Border, Chain, Color, Element, Fuse, Gradient, Layout, Linear, Loads, Morphology,
-    Neighbourhood, Parameters, Raster, Stage, Sums, plan, reference,
+    Bilateral, Border, Chain, ChannelLayout, Color, Fuse, Gradient, Linear, Loads, Morphology, Neighbourhood,
+    Parameters, PixelType, Raster, Stage, Sums, plan, reference,
 };
 use tripipe_launch::Executor;
 use tripipe_simulate::watch::Checks;
@@ -53,7 +53,7 @@ pub(super) fn choose<T: Clone>(random: &mut Rng, all: &[T]) -> T {
 }
 
 /// Every kind of stage that accepts pixels of this type and number of channels.
-pub(super) fn stages(element: Element, channels: usize) -> Vec<Stage> {
+pub(super) fn stages(element: PixelType, channels: usize) -> Vec<Stage> {
     let odd = |width: usize, height: usize| {
         (0..width * height).map(|i| (i * 7 % 11) as i32 - 4).collect::<Vec<i32>>()
     };
@@ -63,21 +63,21 @@ pub(super) fn stages(element: Element, channels: usize) -> Vec<Stage> {
     let linear = [
         Linear::laplace_sharpen(),
         Linear::laplace4(),
-        Linear::laplace8().to(Element::I16),
+        Linear::laplace8().to(PixelType::I16),
         Linear::sharpen(),
         Linear::sobel_x().with_offset(128),
-        Linear::sobel_y().to(Element::I16),
-        Linear::scharr_x().to(Element::F32),
+        Linear::sobel_y().to(PixelType::I16),
+        Linear::scharr_x().to(PixelType::F32),
         Linear::scharr_y().with_offset(-3),
         Linear::mean([3, 3]).unwrap(),
         Linear::mean([5, 1]).unwrap(),
         Linear::gaussian(3, None).unwrap(),
         Linear::gaussian(5, None).unwrap(),
         Linear::gaussian(7, Some(1.7)).unwrap(),
-        Linear::gaussian(5, Some(0.9)).unwrap().to(Element::F32),
+        Linear::gaussian(5, Some(0.9)).unwrap().to(PixelType::F32),
         Linear::unsharp(5, None, 0.7).unwrap(),
         Linear::full([5, 3], odd(5, 3), 7).unwrap(),
-        Linear::full([1, 1], vec![-3], 2).unwrap().to(Element::I16),
+        Linear::full([1, 1], vec![-3], 2).unwrap().to(PixelType::I16),
         Linear::full_real([3, 5], real(3, 5)).unwrap(),
         Linear::mean([15, 15]).unwrap(),
         // Sums that need all of 32 bits for unsigned pixels.
@@ -96,10 +96,10 @@ pub(super) fn stages(element: Element, channels: usize) -> Vec<Stage> {
         ]
         .map(Stage::Morphology),
     );
-    let sigma_color = if element == Element::U8 { 40.0 } else { 900.0 };
+    let sigma_color = if element == PixelType::U8 { 40.0 } else { 900.0 };
     found.push(Stage::Bilateral(Bilateral { size: 5, sigma_color, sigma_space: 1.8 }));
-    found.extend(Element::ALL.map(|to| Stage::Convert { to, scale: 0.37, offset: 5.5 }));
-    found.push(Stage::Convert { to: Element::F32, scale: -1.0 / 255.0, offset: 0.0 });
+    found.extend(PixelType::ALL.map(|to| Stage::Convert { to, scale: 0.37, offset: 5.5 }));
+    found.push(Stage::Convert { to: PixelType::F32, scale: -1.0 / 255.0, offset: 0.0 });
     found.extend(COLORS.into_iter().filter(|color| color.channels(channels).is_ok()).map(Stage::Color));
     found.retain(|stage| stage.output(channels, element).is_ok());
     found
@@ -118,15 +118,15 @@ pub(super) fn placed(random: &mut Rng, raster: &Raster) -> Raster {
             let at = [random.usize(..4), random.usize(..3)];
             let around = [size[0] + at[0] + random.usize(..3), size[1] + at[1] + random.usize(..2)];
             let all = match raster.layout {
-                Layout::Packed => Raster::packed(around, raster.channels, raster.element),
-                Layout::Planar => Raster::planar(around, raster.channels, raster.element),
+                ChannelLayout::Packed => Raster::packed(around, raster.channels, raster.element),
+                ChannelLayout::Planar => Raster::planar(around, raster.channels, raster.element),
             };
             all.with_pitch(all.pitch + random.usize(..3)).region(at, size).unwrap()
         }
     }
 }
 
-pub(super) fn laid_out(random: &mut Rng, size: [usize; 2], channels: usize, element: Element) -> Raster {
+pub(super) fn laid_out(random: &mut Rng, size: [usize; 2], channels: usize, element: PixelType) -> Raster {
     if random.bool() {
         Raster::packed(size, channels, element)
     } else {
@@ -134,7 +134,7 @@ pub(super) fn laid_out(random: &mut Rng, size: [usize; 2], channels: usize, elem
     }
 }
 
-fn draw(random: &mut Rng, elements: &[Element], probe: &Probe) -> Case {
+fn draw(random: &mut Rng, elements: &[PixelType], probe: &Probe) -> Case {
     loop {
         let (element, channels) = (choose(random, elements), random.usize(1..=4));
         let mut stages_drawn = vec![choose(random, &stages(element, channels))];
@@ -220,7 +220,7 @@ fn drawn_cases_in_the_simulator() {
     let mut executor = Simulator::new(Options::default());
     let mut random = Rng::with_seed(2);
     for _ in 0..cases(40) {
-        let case = draw(&mut random, &Element::ALL, executor.probe());
+        let case = draw(&mut random, &PixelType::ALL, executor.probe());
         run(&mut executor, &mut random, &case);
     }
 }
@@ -232,7 +232,7 @@ fn kernels_have_no_undefined_behaviour() {
     let mut executor = Simulator::new(Options::default());
     let mut random = Rng::with_seed(8);
     for _ in 0..cases(12) {
-        let case = draw(&mut random, &Element::ALL, executor.probe());
+        let case = draw(&mut random, &PixelType::ALL, executor.probe());
         let Case { chain, from, to, parameters } = &case;
         let source = noise(&mut random, from.element, from.elements().unwrap());
         let result = vec![0; to.elements().unwrap() * to.element.bytes()];

@@ -2,8 +2,8 @@
 
 use bytemuck::{cast_slice, pod_collect_to_vec, pod_read_unaligned};
 use fastrand::Rng;
-use tripipe_kernels::elementwise::{Grid, Matrix, Reduction, Vector};
-use tripipe_kernels::filter::{Element, Raster};
+use tripipe_kernels::elementwise::{Grid, MatrixLayout, Reduction, VectorLayout};
+use tripipe_kernels::filter::{PixelType, Raster};
 use tripipe_kernels::{Role, elementwise};
 use tripipe_launch::ScalarType;
 
@@ -18,23 +18,23 @@ fn vectors_are_added_and_reduced() {
     let mut random = Rng::with_seed(5);
     for mut executor in executors() {
         for length in [0, 1, 63, 1000] {
-            let x = Vector { length, offset: 2, stride: 3 };
-            let y = Vector { length, offset: 1, stride: 1 };
+            let x = VectorLayout { length, offset: 2, stride: 3 };
+            let y = VectorLayout { length, offset: 1, stride: 1 };
             let values =
                 |random: &mut Rng, count: usize| (0..count).map(|_| random.f32() - 0.5).collect::<Vec<f32>>();
             let (a, b) = (values(&mut random, 3 * length + 3), values(&mut random, length + 2));
-            let doubles = |of: &[f32], vector: Vector| -> Vec<f64> {
+            let doubles = |of: &[f32], vector: VectorLayout| -> Vec<f64> {
                 (0..length).map(|i| f64::from(of[vector.offset + i * vector.stride])).collect()
             };
             let (wide_a, wide_b) = (doubles(&a, x), doubles(&b, y));
-            let planned = elementwise::axpy(1.5, x, y, Element::F32).unwrap();
+            let planned = elementwise::axpy(1.5, x, y, PixelType::F32).unwrap();
             let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&floats(&a), &floats(&b)]);
             let found: Vec<f32> = pod_collect_to_vec(&found[1]);
             assert_eq!((found[0], found[length + 1]), (b[0], b[length + 1]), "outside the vector");
             for (found, want) in found[1..].iter().zip(elementwise::reference::axpy(1.5, &wide_a, &wide_b)) {
                 assert!((f64::from(*found) - want).abs() < 1e-6, "{found}, {want}");
             }
-            let mut reduced = |reduction: Reduction, other: Option<Vector>| -> Vec<u8> {
+            let mut reduced = |reduction: Reduction, other: Option<VectorLayout>| -> Vec<u8> {
                 let planned = elementwise::reduce(
                     reduction,
                     x.into(),
@@ -76,8 +76,8 @@ fn vectors_are_added_and_reduced() {
 fn integers_are_reduced() {
     for mut executor in executors() {
         let bytes: Vec<u8> = (0..5000).map(|i| (i * 7 % 256) as u8).collect();
-        let x = Vector::dense(bytes.len());
-        let mut reduced = |reduction: Reduction, other: Option<Vector>| {
+        let x = VectorLayout::dense(bytes.len());
+        let mut reduced = |reduction: Reduction, other: Option<VectorLayout>| {
             let planned = elementwise::reduce(
                 reduction,
                 x.into(),
@@ -107,7 +107,7 @@ fn matrices_are_transposed_and_values_counted() {
     for mut executor in executors() {
         for [columns, rows] in [[1, 1], [9, 17], [16, 8]] {
             let matrix: Vec<u16> = (0..columns * rows).map(|i| i as u16).collect();
-            let planned = elementwise::transpose(Matrix::dense(columns, rows), [0, rows], 2).unwrap();
+            let planned = elementwise::transpose(MatrixLayout::dense(columns, rows), [0, rows], 2).unwrap();
             let found = run_over(
                 executor.as_mut(),
                 &planned,
@@ -118,14 +118,14 @@ fn matrices_are_transposed_and_values_counted() {
             assert_eq!(pod_collect_to_vec::<u8, u16>(&found[1]), want);
         }
         // 2 x 2 elements of 16 bytes from rows of 3, into rows of 4.
-        let matrix = Matrix { columns: 2, rows: 2, offset: 1, pitch: 3 };
+        let matrix = MatrixLayout { columns: 2, rows: 2, offset: 1, pitch: 3 };
         let source: Vec<u8> = (0..6 * 16).collect();
         let planned = elementwise::transpose(matrix, [0, 4], 16).unwrap();
         let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&source, &[255; 6 * 16]]);
         let first: Vec<u8> = found[1].iter().copied().step_by(16).collect();
         assert_eq!(first, [16, 64, 255, 255, 32, 80]);
-        let raster = Raster::planar([31, 9], 2, Element::U8).with_pitch(40);
-        let source = noise(&mut Rng::with_seed(6), Element::U8, raster.elements().unwrap());
+        let raster = Raster::planar([31, 9], 2, PixelType::U8).with_pitch(40);
+        let source = noise(&mut Rng::with_seed(6), PixelType::U8, raster.elements().unwrap());
         let pixels = (0..2).flat_map(|channel| (0..9 * 31).map(move |i| ([i % 31, i / 31], channel)));
         let want =
             elementwise::reference::histogram(pixels.map(|(at, channel)| source[raster.index(at, channel)]));
@@ -133,16 +133,16 @@ fn matrices_are_transposed_and_values_counted() {
         let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&source, &[9; 1024]]);
         assert_eq!(pod_collect_to_vec::<u8, u32>(&found[1]), want);
         // Packed pixels have one plane, whatever the plane pitch; an image without columns has nothing to count.
-        let odd = Raster { plane_pitch: 7, ..Raster::packed([4, 2], 3, Element::U8) };
+        let odd = Raster { plane_pitch: 7, ..Raster::packed([4, 2], 3, PixelType::U8) };
         let planned = elementwise::histogram(&odd, executor.probe()).unwrap();
         let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&[5; 40], &[9; 1024]]);
         let found: Vec<u32> = pod_collect_to_vec(&found[1]);
         assert_eq!((found[5], found.iter().sum::<u32>()), (24, 24));
-        let none = Raster { pitch: 5, ..Raster::packed([0, 3], 1, Element::U8) };
+        let none = Raster { pitch: 5, ..Raster::packed([0, 3], 1, PixelType::U8) };
         let planned = elementwise::histogram(&none, executor.probe()).unwrap();
         let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&[5; 40], &[9; 1024]]);
         assert_eq!(pod_collect_to_vec::<u8, u32>(&found[1]), [0; 256]);
-        let wide = Raster::packed([3, 1], 1, Element::U16);
+        let wide = Raster::packed([3, 1], 1, PixelType::U16);
         let planned = elementwise::histogram(&wide, executor.probe()).unwrap();
         let values = [0x01FFu16, 0x0100, 0xFF00];
         let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[cast_slice(&values), &[9; 1024]]);

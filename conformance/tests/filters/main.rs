@@ -22,18 +22,18 @@ mod values;
 use fastrand::Rng;
 use half::f16;
 use tripipe_device::DeviceKind;
-use tripipe_kernels::filter::{Element, Fuse, Loads, Parameters, Raster, Sums};
+use tripipe_kernels::filter::{Fuse, Loads, Parameters, PixelType, Raster, Sums};
 use tripipe_kernels::{Plan, Role};
 use tripipe_launch::{Access, Executor, MemoryId, MemoryKind};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 use tripipe_simulate::{Options, Simulator};
 
 /// Values over the whole range of integers; floating-point values between -300 and 300.
-fn noise(random: &mut Rng, element: Element, count: usize) -> Vec<u8> {
+fn noise(random: &mut Rng, element: PixelType, count: usize) -> Vec<u8> {
     (0..count)
         .flat_map(|_| match element {
-            Element::F16 => f16::from_f32(random.f32() * 600.0 - 300.0).to_ne_bytes().to_vec(),
-            Element::F32 => (random.f32() * 600.0 - 300.0).to_ne_bytes().to_vec(),
+            PixelType::F16 => f16::from_f32(random.f32() * 600.0 - 300.0).to_ne_bytes().to_vec(),
+            PixelType::F32 => (random.f32() * 600.0 - 300.0).to_ne_bytes().to_vec(),
             _ => (0..element.bytes()).map(|_| random.u8(..)).collect(),
         })
         .collect()
@@ -63,7 +63,7 @@ fn opencl() -> Vec<OpenClExecutor> {
 }
 
 /// The element types for devices without half precision.
-const WITHOUT_HALF: [Element; 4] = [Element::U8, Element::I16, Element::U16, Element::F32];
+const WITHOUT_HALF: [PixelType; 4] = [PixelType::U8, PixelType::I16, PixelType::U16, PixelType::F32];
 
 const PLAIN: Parameters = Parameters {
     lanes: 4,

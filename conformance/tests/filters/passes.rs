@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use tripipe_device::DeviceKind;
 use tripipe_kernels::filter::{
-    Border, Chain, Color, Element, Fuse, Gradient, Linear, Loads, Morphology, Neighbourhood, Parameters,
+    Border, Chain, Color, Fuse, Gradient, Linear, Loads, Morphology, Neighbourhood, Parameters, PixelType,
     Raster, Stage, Sums, plan,
 };
 
@@ -37,7 +37,7 @@ fn paired_sums_are_right() {
                 Chain { keep_alpha: random.bool(), ..Chain::one(Stage::Linear(linear.clone()), border) };
             let size = choose(&mut random, &[[1, 2], [3, 7], [17, 5], [50, 3], [67, 9]]);
             let channels = random.usize(1..=4);
-            let raster = laid_out(&mut random, size, channels, Element::U8);
+            let raster = laid_out(&mut random, size, channels, PixelType::U8);
             let (from, to) = (placed(&mut random, &raster), placed(&mut random, &raster));
             let aligned = Parameters {
                 lanes: choose(&mut random, &[4, 8, 16]),
@@ -63,21 +63,21 @@ fn paired_sums_are_right() {
 #[test]
 fn fused_passes_are_right() {
     let blur = || Stage::Linear(Linear::gaussian(3, None).unwrap());
-    let convert = |to: Element, scale: f32| Stage::Convert { to, scale, offset: 1.5 };
-    let chains: [(Element, usize, Vec<Stage>, usize); 7] = [
-        (Element::I16, 3, vec![Stage::Color(Color::BgrToGray)], 1),
-        (Element::U8, 3, vec![Stage::Color(Color::RgbToGray), blur(), Stage::Median { size: 3 }], 2),
-        (Element::U8, 4, vec![Stage::Color(Color::BgrToGray), blur(), convert(Element::F32, 0.25)], 1),
-        (Element::U16, 1, vec![convert(Element::U8, 0.004), blur(), convert(Element::I16, -3.0)], 1),
-        (Element::F32, 3, vec![Stage::Color(Color::RgbToGray), Stage::Gradient(Gradient::Sobel)], 1),
-        (Element::U8, 2, vec![convert(Element::F32, 0.1), Stage::Linear(Linear::laplace8())], 1),
+    let convert = |to: PixelType, scale: f32| Stage::Convert { to, scale, offset: 1.5 };
+    let chains: [(PixelType, usize, Vec<Stage>, usize); 7] = [
+        (PixelType::I16, 3, vec![Stage::Color(Color::BgrToGray)], 1),
+        (PixelType::U8, 3, vec![Stage::Color(Color::RgbToGray), blur(), Stage::Median { size: 3 }], 2),
+        (PixelType::U8, 4, vec![Stage::Color(Color::BgrToGray), blur(), convert(PixelType::F32, 0.25)], 1),
+        (PixelType::U16, 1, vec![convert(PixelType::U8, 0.004), blur(), convert(PixelType::I16, -3.0)], 1),
+        (PixelType::F32, 3, vec![Stage::Color(Color::RgbToGray), Stage::Gradient(Gradient::Sobel)], 1),
+        (PixelType::U8, 2, vec![convert(PixelType::F32, 0.1), Stage::Linear(Linear::laplace8())], 1),
         // Half between stages: the value is rounded by storing it in memory.
-        (Element::U8, 1, vec![convert(Element::F16, 0.1), blur()], 2),
+        (PixelType::U8, 1, vec![convert(PixelType::F16, 0.1), blur()], 2),
     ];
     let mut random = Rng::with_seed(7);
     for mut executor in executors() {
         for (element, channels, stages, passes) in &chains {
-            let half = stages.iter().any(|stage| matches!(stage, Stage::Convert { to: Element::F16, .. }));
+            let half = stages.iter().any(|stage| matches!(stage, Stage::Convert { to: PixelType::F16, .. }));
             if half && executor.probe().kind == DeviceKind::Cpu {
                 continue;
             }
@@ -109,7 +109,7 @@ fn two_windows_in_a_pass_are_right() {
     let rectangle = |size| Neighbourhood::Rectangle(size);
     let sobel = || Stage::Gradient(Gradient::Sobel);
     let gray = || Stage::Color(Color::RgbToGray);
-    let convert = |to: Element| Stage::Convert { to, scale: 0.6, offset: 1.5 };
+    let convert = |to: PixelType| Stage::Convert { to, scale: 0.6, offset: 1.5 };
     let bytes: [Vec<Stage>; 14] = [
         vec![blur(), linear(Linear::laplace_sharpen())],
         vec![mean(), Stage::Median { size: 3 }],
@@ -126,16 +126,16 @@ fn two_windows_in_a_pass_are_right() {
             linear(Linear::full([1, 5], vec![1, -2, 0, 3, 1], 2).unwrap()),
         ],
         // 16 bits between the two, and their median.
-        vec![linear(Linear::laplace8().to(Element::I16)), Stage::Median { size: 3 }],
-        vec![blur(), linear(Linear::sobel_y().to(Element::I16))],
-        vec![blur(), linear(Linear::scharr_x().to(Element::F32))],
+        vec![linear(Linear::laplace8().to(PixelType::I16)), Stage::Median { size: 3 }],
+        vec![blur(), linear(Linear::sobel_y().to(PixelType::I16))],
+        vec![blur(), linear(Linear::scharr_x().to(PixelType::F32))],
         vec![
             linear(Linear::full([1, 1], vec![-3], 2).unwrap().with_offset(255)),
             linear(Linear::mean([5, 1]).unwrap()),
         ],
         vec![linear(Linear::mean([1, 7]).unwrap()), Stage::Median { size: 5 }],
-        vec![convert(Element::U8), blur(), sobel(), convert(Element::F32)],
-        vec![convert(Element::F32), blur(), linear(Linear::laplace4())],
+        vec![convert(PixelType::U8), blur(), sobel(), convert(PixelType::F32)],
+        vec![convert(PixelType::F32), blur(), linear(Linear::laplace4())],
     ];
     let real = linear(
         Linear::full_real([3, 5], (0..15).map(|i| (i * 5 % 13) as f32 / 9.0 - 0.6).collect()).unwrap(),
@@ -143,25 +143,25 @@ fn two_windows_in_a_pass_are_right() {
     let wide: [Vec<Stage>; 3] = [
         vec![blur(), linear(Linear::laplace8())],
         vec![real, Stage::Median { size: 3 }],
-        vec![morphology(Morphology::Erode(rectangle([5, 3]))), sobel(), convert(Element::I16)],
+        vec![morphology(Morphology::Erode(rectangle([5, 3]))), sobel(), convert(PixelType::I16)],
     ];
     let grays: [Vec<Stage>; 2] = [
         vec![gray(), blur(), linear(Linear::laplace_sharpen())],
-        vec![gray(), mean(), sobel(), convert(Element::F32)],
+        vec![gray(), mean(), sobel(), convert(PixelType::F32)],
     ];
-    let narrowed = vec![linear(Linear::full([3, 1], vec![1, 1, 1], 1).unwrap().to(Element::U8)), mean()];
-    let chains = (bytes.iter().map(|stages| (Element::U8, stages)))
+    let narrowed = vec![linear(Linear::full([3, 1], vec![1, 1, 1], 1).unwrap().to(PixelType::U8)), mean()];
+    let chains = (bytes.iter().map(|stages| (PixelType::U8, stages)))
         .chain(
-            [Element::I16, Element::U16, Element::F32]
+            [PixelType::I16, PixelType::U16, PixelType::F32]
                 .into_iter()
                 .flat_map(|element| wide.iter().map(move |stages| (element, stages))),
         )
         .chain(
-            [Element::U8, Element::F32]
+            [PixelType::U8, PixelType::F32]
                 .into_iter()
                 .flat_map(|element| grays.iter().map(move |stages| (element, stages))),
         )
-        .chain([(Element::I16, &narrowed)]);
+        .chain([(PixelType::I16, &narrowed)]);
     let sizes = [[1, 1], [2, 3], [5, 4], [17, 9], [3, 30], [70, 5], [45, 23]];
     let borders = BORDERS.into_iter().filter(|border| *border != Border::Wrap).cycle();
     let mut random = Rng::with_seed(10);

@@ -4,7 +4,7 @@ use bytemuck::{cast_slice, pod_collect_to_vec};
 use fastrand::Rng;
 use tripipe_kernels::Role;
 use tripipe_kernels::filter::{
-    Element, Interpolation, Raster, Semiplanar, resize, resize_reference, rgb_to_semiplanar,
+    Interpolation, PixelType, Raster, Semiplanar, resize, resize_reference, rgb_to_semiplanar,
     semiplanar_to_rgb,
 };
 
@@ -31,7 +31,7 @@ fn images_are_resized() {
             let mut want = before.clone();
             resize_reference(interpolation, &from, &source, &to, &mut want).unwrap();
             let place = format!("{interpolation:?} {from:?} {to:?}");
-            if element == Element::F32 {
+            if element == PixelType::F32 {
                 let [found, want] = [&found[1], &want].map(|bytes| pod_collect_to_vec::<u8, f32>(bytes));
                 for (found, want) in found.iter().zip(want) {
                     assert!((found - want).abs() <= 300.0 / 1_048_576.0, "{place}: {found}, {want}");
@@ -49,15 +49,15 @@ fn areas_are_means_however_far_they_shrink() {
     let mut random = Rng::with_seed(16);
     for mut executor in executors() {
         for (from, to) in [(83, 1), (77, 1), (1365, 1), (160, 3), (15, 2)] {
-            for element in [Element::U8, Element::U16] {
+            for element in [PixelType::U8, PixelType::U16] {
                 for flat in [true, false] {
                     let pixel = |random: &mut Rng| {
-                        if element == Element::U8 { random.u16(..256) } else { random.u16(..) }
+                        if element == PixelType::U8 { random.u16(..256) } else { random.u16(..) }
                     };
                     let pixels: Vec<u16> =
                         (0..from).map(|_| if flat { 200 } else { pixel(&mut random) }).collect();
                     let bytes: Vec<u8> = match element {
-                        Element::U8 => pixels.iter().map(|value| *value as u8).collect(),
+                        PixelType::U8 => pixels.iter().map(|value| *value as u8).collect(),
                         _ => cast_slice(&pixels).to_vec(),
                     };
                     let [source, result] = [from, to].map(|extent| Raster::packed([extent, 1], 1, element));
@@ -69,7 +69,7 @@ fn areas_are_means_however_far_they_shrink() {
                         &[&bytes, &vec![0; to * element.bytes()]],
                     );
                     let found: Vec<f64> = match element {
-                        Element::U8 => found[1].iter().map(|value| f64::from(*value)).collect(),
+                        PixelType::U8 => found[1].iter().map(|value| f64::from(*value)).collect(),
                         _ => pod_collect_to_vec::<u8, u16>(&found[1])
                             .iter()
                             .map(|value| f64::from(*value))
@@ -125,10 +125,10 @@ fn resized_images_are_opencv_s() {
         ),
     ];
     let source = picture([7, 5], 1);
-    let from = Raster::packed([7, 5], 1, Element::U8);
+    let from = Raster::packed([7, 5], 1, PixelType::U8);
     for mut executor in executors() {
         for (interpolation, size, want) in &tables {
-            let to = Raster::packed(*size, 1, Element::U8);
+            let to = Raster::packed(*size, 1, PixelType::U8);
             let planned = resize(*interpolation, &from, &to, executor.probe()).unwrap();
             let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&source, &vec![0; want.len()]]);
             for (found, want) in found[1].iter().zip(*want) {
@@ -156,14 +156,14 @@ fn semiplanar_frames_are_opencv_s() {
     let luma: [u8; 8] = [62, 81, 145, 207, 69, 113, 190, 213];
     for mut executor in executors() {
         for (frame, want) in [(Semiplanar::nv12([4, 2]), &rgb), (Semiplanar::nv21([4, 2]), &swapped)] {
-            let to = Raster::packed([4, 2], 3, Element::U8);
+            let to = Raster::packed([4, 2], 3, PixelType::U8);
             let planned = semiplanar_to_rgb(&frame, &to, executor.probe()).unwrap();
             let found = run_over(executor.as_mut(), &planned, &FROM_FRAME, &[&yuv, &yuv, &[0; 24]]);
             assert_eq!(found[2], want, "{frame:?}");
         }
         // Gaps, an odd edge, planes with alpha: the bytes in between must not change.
         let frame = Semiplanar { size: [3, 1], luma: [1, 9], chroma: [2, 7], v_first: false };
-        let planes = Raster::planar([3, 1], 4, Element::U8);
+        let planes = Raster::planar([3, 1], 4, PixelType::U8);
         let planned = semiplanar_to_rgb(&frame, &planes, executor.probe()).unwrap();
         // Y 126 is (126 - 16) * 1.164 = 128 without chroma.
         let found = run_over(
@@ -173,7 +173,7 @@ fn semiplanar_frames_are_opencv_s() {
             &[&[9, 126, 16, 235], &[0, 0, 128, 128, 128, 128], &[7; 13]],
         );
         assert_eq!(found[2], [128, 0, 255, 128, 0, 255, 128, 0, 255, 255, 255, 255, 7]);
-        let from = Raster::packed([4, 2], 3, Element::U8);
+        let from = Raster::packed([4, 2], 3, PixelType::U8);
         let planned = rgb_to_semiplanar(&from, &Semiplanar::nv12([4, 2]), executor.probe()).unwrap();
         let found = run_over(executor.as_mut(), &planned, &TO_FRAME, &[&rgb, &[5; 12], &[5; 12]]);
         assert_eq!(found[1][..8], luma);

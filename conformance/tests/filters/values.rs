@@ -3,7 +3,7 @@
 use bytemuck::{cast_slice, pod_collect_to_vec};
 use fastrand::Rng;
 use tripipe_kernels::filter::{
-    Bilateral, Border, Chain, Color, Element, Fuse, Gradient, Interpolation, Linear, Parameters, Raster,
+    Bilateral, Border, Chain, Color, Fuse, Gradient, Interpolation, Linear, Parameters, PixelType, Raster,
     Stage, Sums, reference, resize,
 };
 
@@ -16,8 +16,8 @@ fn colours_are_right() {
     let mut random = Rng::with_seed(12);
     for mut executor in executors() {
         for color in COLORS {
-            for element in Element::ALL {
-                if element == Element::F16 && !has_half(executor.as_ref()) {
+            for element in PixelType::ALL {
+                if element == PixelType::F16 && !has_half(executor.as_ref()) {
                     continue;
                 }
                 let channels = (1..=4).rev().find(|channels| color.channels(*channels).is_ok()).unwrap();
@@ -43,12 +43,12 @@ fn alpha_made_by_a_stage_is_preserved() {
             (4, "gray,rgb,add-alpha,median:3,swap-red-blue"),
         ] {
             let chain = Chain { keep_alpha: true, ..Chain::parse(text, Border::Reflect101).unwrap() };
-            let from = Raster::packed([13, 5], channels, Element::U8);
+            let from = Raster::packed([13, 5], channels, PixelType::U8);
             let to = chain.apply_to(&from).unwrap();
             let narrow = Parameters { lanes: 2, ..PLAIN };
             let error = narrow.check(&chain, &from, &to, executor.probe()).unwrap_err();
             assert!(error.to_string().contains("so that alpha is always in the same lane"), "{error}");
-            let source = noise(&mut random, Element::U8, room(&from));
+            let source = noise(&mut random, PixelType::U8, room(&from));
             let mut want = vec![0; to.elements().unwrap()];
             reference::apply(&chain, &from, &source, &to, &mut want).unwrap();
             assert!(want.chunks(4).all(|pixel| pixel[3] == 255), "{text}: {want:?}");
@@ -65,22 +65,22 @@ fn sums_of_all_32_bits_are_right() {
     let divided =
         |weights: [i32; 3], divisor: u32| linear(Linear::full([3, 1], weights.to_vec(), divisor).unwrap());
     let (most, large) = ((1 << 31) + 12_345, (1 << 31) + 1);
-    let chains: [(Element, Vec<Stage>); 14] = [
-        (Element::U8, vec![linear(flat(29))]),
-        (Element::U8, vec![linear(flat(29).with_offset(-100))]),
-        (Element::U8, vec![linear(flat(29).to(Element::F32))]),
-        (Element::U16, vec![linear(flat(9).with_offset(-30_000).to(Element::I16))]),
-        (Element::I16, vec![linear(flat(9))]),
+    let chains: [(PixelType, Vec<Stage>); 14] = [
+        (PixelType::U8, vec![linear(flat(29))]),
+        (PixelType::U8, vec![linear(flat(29).with_offset(-100))]),
+        (PixelType::U8, vec![linear(flat(29).to(PixelType::F32))]),
+        (PixelType::U16, vec![linear(flat(9).with_offset(-30_000).to(PixelType::I16))]),
+        (PixelType::I16, vec![linear(flat(9))]),
         // The first is fused into the pass of the second.
-        (Element::U16, vec![linear(flat(7)), linear(Linear::laplace8())]),
-        (Element::U16, vec![linear(flat(7)), linear(flat(5))]),
-        (Element::U16, vec![linear(flat(7).to(Element::U8)), linear(Linear::laplace8())]),
-        (Element::U16, vec![linear(flat(7).to(Element::U8)), Stage::Median { size: 3 }]),
-        (Element::U16, vec![linear(flat(7).to(Element::U8)), Stage::Gradient(Gradient::Sobel)]),
-        (Element::U8, vec![linear(Linear::laplace_sharpen()), linear(flat(29))]),
-        (Element::U16, vec![divided([1 << 14, 1 << 13, 3], large), divided([1, 2, 1], 1 << 31)]),
-        (Element::U16, vec![divided([1, -2, -1], most)]),
-        (Element::I16, vec![divided([1, -2, 1], large), divided([30_000, 2, 1], 1 << 31)]),
+        (PixelType::U16, vec![linear(flat(7)), linear(Linear::laplace8())]),
+        (PixelType::U16, vec![linear(flat(7)), linear(flat(5))]),
+        (PixelType::U16, vec![linear(flat(7).to(PixelType::U8)), linear(Linear::laplace8())]),
+        (PixelType::U16, vec![linear(flat(7).to(PixelType::U8)), Stage::Median { size: 3 }]),
+        (PixelType::U16, vec![linear(flat(7).to(PixelType::U8)), Stage::Gradient(Gradient::Sobel)]),
+        (PixelType::U8, vec![linear(Linear::laplace_sharpen()), linear(flat(29))]),
+        (PixelType::U16, vec![divided([1 << 14, 1 << 13, 3], large), divided([1, 2, 1], 1 << 31)]),
+        (PixelType::U16, vec![divided([1, -2, -1], most)]),
+        (PixelType::I16, vec![divided([1, -2, 1], large), divided([30_000, 2, 1], 1 << 31)]),
     ];
     let mut random = Rng::with_seed(14);
     for mut executor in executors() {
@@ -107,7 +107,7 @@ fn nan_and_infinity_are_the_same_everywhere() {
         (1, vec![Stage::Gradient(Gradient::Sobel)]),
         (1, vec![Stage::Gradient(Gradient::Scharr)]),
         (1, vec![linear(Linear::sobel_x())]),
-        (1, vec![linear(Linear::laplace4().to(Element::U8))]),
+        (1, vec![linear(Linear::laplace4().to(PixelType::U8))]),
         (
             1,
             vec![linear(
@@ -118,16 +118,16 @@ fn nan_and_infinity_are_the_same_everywhere() {
         (1, vec![bilateral]),
         (1, vec![linear(Linear::gaussian(5, Some(0.2)).unwrap()), Stage::Gradient(Gradient::Sobel)]),
         (3, vec![Stage::Color(Color::RgbToYuv)]),
-        (1, vec![Stage::Convert { to: Element::I16, scale: 2.0, offset: 1.0 }]),
+        (1, vec![Stage::Convert { to: PixelType::I16, scale: 2.0, offset: 1.0 }]),
     ];
     let borders = [Border::Constant(f32::NAN), Border::Constant(f32::INFINITY), Border::Reflect101];
     let mut random = Rng::with_seed(15);
     for mut executor in executors() {
         for ((channels, stages), border) in chains.iter().zip(borders.into_iter().cycle()) {
             let chain = Chain { stages: stages.clone(), border, keep_alpha: false };
-            let from = Raster::packed([19, 11], *channels, Element::F32);
+            let from = Raster::packed([19, 11], *channels, PixelType::F32);
             let to = chain.apply_to(&from).unwrap();
-            let mut pixels: Vec<f32> = pod_collect_to_vec(&noise(&mut random, Element::F32, room(&from)));
+            let mut pixels: Vec<f32> = pod_collect_to_vec(&noise(&mut random, PixelType::F32, room(&from)));
             for (turn, value) in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY].into_iter().enumerate() {
                 let at = turn * 67 + 21;
                 pixels[at] = value;
@@ -148,7 +148,7 @@ fn nan_and_infinity_are_the_same_everywhere() {
         ] {
             let mut pixels = vec![1.0f32; from];
             pixels[nan] = f32::NAN;
-            let [from, to] = [from, to].map(|extent| Raster::packed([1, extent], 1, Element::F32));
+            let [from, to] = [from, to].map(|extent| Raster::packed([1, extent], 1, PixelType::F32));
             let planned = resize(interpolation, &from, &to, executor.probe()).unwrap();
             let found = run_over(
                 executor.as_mut(),

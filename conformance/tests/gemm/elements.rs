@@ -1,20 +1,20 @@
 //! Epilogues, bytes and half precision.
 
 use tripipe_kernels::gemm::{
-    Accumulate, Elements, Gemm, Given, Layout, Order, Requantise, Scale, Stage, Unfit,
+    Accumulate, Elements, EpilogueStage, Gemm, Given, Layout, Order, Requantise, Scale, Unfit,
 };
 use tripipe_launch::Executor;
 
 use super::layouts::VECTORS;
 use super::{FEW, check, everywhere, opencl, parameters, run, simulator};
 
-const ALL_STAGES: [Stage; 6] = [
-    Stage::BiasColumns,
-    Stage::BiasRows,
-    Stage::Relu,
-    Stage::Relu6,
-    Stage::Clamp { least: -1.0, most: 2.0 },
-    Stage::Residual {
+const ALL_STAGES: [EpilogueStage; 6] = [
+    EpilogueStage::BiasColumns,
+    EpilogueStage::BiasRows,
+    EpilogueStage::Relu,
+    EpilogueStage::Relu6,
+    EpilogueStage::Clamp { least: -1.0, most: 2.0 },
+    EpilogueStage::Residual {
         layout: Layout { order: Order::ColumnMajor, transposed: false, leading: 11, offset: 2 },
         stride: 0,
     },
@@ -24,8 +24,17 @@ const ALL_STAGES: [Stage; 6] = [
 fn epilogues_in_every_order() {
     everywhere(|executor, kernels| {
         let all = kernels.len() > FEW.len();
-        let gemm = |epilogue: Vec<Stage>| Gemm { epilogue, beta: 0.5, ..Gemm::new(Elements::F32, [9, 7, 5]) };
-        let twice = vec![Stage::Relu, Stage::BiasColumns, Stage::BiasColumns, Stage::Relu6];
+        let gemm = |epilogue: Vec<EpilogueStage>| Gemm {
+            epilogue,
+            beta: 0.5,
+            ..Gemm::new(Elements::F32, [9, 7, 5])
+        };
+        let twice = vec![
+            EpilogueStage::Relu,
+            EpilogueStage::BiasColumns,
+            EpilogueStage::BiasColumns,
+            EpilogueStage::Relu6,
+        ];
         check(executor, &gemm(twice), "tile 4x4 group=1x1 rolled unroll=2");
         // All six, each of them first once, in both directions; on PoCL two of these rotations.
         for turn in 0..if all { 6 } else { 2 } {
@@ -54,9 +63,10 @@ fn epilogues_in_every_order() {
 fn stages_do_not_commute() {
     let mut executor = simulator();
     let one = |value: f32| value.to_ne_bytes().to_vec();
-    for (epilogue, want) in
-        [(vec![Stage::Relu, Stage::BiasRows], 1.0), (vec![Stage::BiasRows, Stage::Relu], 0.0)]
-    {
+    for (epilogue, want) in [
+        (vec![EpilogueStage::Relu, EpilogueStage::BiasRows], 1.0),
+        (vec![EpilogueStage::BiasRows, EpilogueStage::Relu], 0.0),
+    ] {
         let gemm = Gemm { epilogue, ..Gemm::new(Elements::F32, [1, 1, 1]) };
         let operands = [one(2.0), one(-1.0), one(f32::NAN), one(1.0)];
         let found = run(&mut executor, &gemm, &parameters("tile 4x4"), &operands, &[Given::Changing; 2]);
@@ -77,7 +87,7 @@ const BYTES: &[&str] = &[
 ];
 
 fn check_bytes(executor: &mut dyn Executor, kernels: &[&str]) {
-    let stages = vec![Stage::BiasColumns, Stage::Clamp { least: -9000.0, most: 9000.0 }];
+    let stages = vec![EpilogueStage::BiasColumns, EpilogueStage::Clamp { least: -9000.0, most: 9000.0 }];
     for elements in [
         Elements::I8ToI32,
         scaled(Scale::Tensor, [0; 3]),

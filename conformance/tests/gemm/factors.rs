@@ -1,7 +1,7 @@
 //! Alpha and beta, infinities and NaN.
 
 use half::f16;
-use tripipe_kernels::gemm::{Accumulate, Elements, Gemm, Given, Layout, Reference, Stage};
+use tripipe_kernels::gemm::{Accumulate, Elements, EpilogueStage, Gemm, Given, Layout, Reference};
 use tripipe_ladders::sweep::sample;
 
 use super::elements::HALVES;
@@ -47,7 +47,7 @@ fn without_products_only_c_counts() {
 /// An infinity or a NaN affects the elements that depend on it, and no others.
 #[test]
 fn infinities_and_nan() {
-    let gemm = Gemm { epilogue: vec![Stage::Relu], ..Gemm::new(Elements::F32, [9, 10, 7]) };
+    let gemm = Gemm { epilogue: vec![EpilogueStage::Relu], ..Gemm::new(Elements::F32, [9, 10, 7]) };
     let mut operands = sample(&gemm, 3);
     let mut put = |operand: usize, index: usize, value: f32| {
         operands[operand][4 * index..][..4].copy_from_slice(&value.to_ne_bytes());

@@ -45,7 +45,7 @@ fn a_sweep_verifies_times_and_reports_failures() {
     let mut executor = Layer::new(simulator(), WorkItemClock::default());
     let mut seen = 0;
     let found = sweep(&mut executor, &gemm, &candidates, &options, &mut |stage| {
-        if let candidate::Stage::First { of, .. } = stage {
+        if let candidate::SweepProgress::First { of, .. } = stage {
             seen += 1;
             assert_eq!(of, 4);
         }
@@ -68,7 +68,7 @@ fn a_sweep_verifies_times_and_reports_failures() {
     let text = entries_to_toml(&[entry]).unwrap();
     assert!(text.contains("date = \"2026-01-02\"") && text.contains("shape = \"skinny\""), "{text}");
     let found = sweep(&mut executor, &gemm, &candidates, &options, &mut |stage| match stage {
-        candidate::Stage::First { done: 0, .. } => ControlFlow::Continue(()),
+        candidate::SweepProgress::First { done: 0, .. } => ControlFlow::Continue(()),
         _ => ControlFlow::Break(()),
     })
     .unwrap();

@@ -4,20 +4,20 @@ use tripipe_device::Gpu;
 use tripipe_ir::flow::linear::Base;
 use tripipe_ir::flow::{Atom, Linear, MemoryFact};
 use tripipe_ir::op::{Binary, Builtin, Number, QueryKind};
-use tripipe_ir::{Block, Inst, Kernel, Op, Place, Space, Type, Value, ValueDef};
+use tripipe_ir::{Block, Inst, Kernel, Location, Op, Space, Type, Value, ValueDef};
 use tripipe_machine::Model;
 
 use crate::paths::Paths;
 
 /// One load, store or atomic, as a warp executes it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Access {
+pub struct WarpAccess {
     /// The instruction.
     pub inst: Inst,
     /// Its block.
     pub block: Block,
     /// Its location in the source.
-    pub place: Option<Place>,
+    pub location: Option<Location>,
     /// The name of the argument or object that it accesses.
     pub pointer: String,
     /// The address space.
@@ -66,7 +66,7 @@ pub enum Stride {
     Unknown,
 }
 
-impl Access {
+impl WarpAccess {
     /// The name as in the source: clang puts the kernel's name before those of local objects.
     pub(crate) fn name(&self, kernel: &Kernel) -> &str {
         let own = self.pointer.strip_prefix(kernel.name.as_str()).and_then(|rest| rest.strip_prefix('.'));
@@ -89,8 +89,8 @@ pub(crate) fn accesses(
     gpu: &Gpu,
     facts: &[MemoryFact],
     known: &dyn Fn(Atom) -> Option<i64>,
-) -> Vec<Access> {
-    let access = |fact| Access {
+) -> Vec<WarpAccess> {
+    let access = |fact| WarpAccess {
         iteration: iteration(kernel, paths, fact, known),
         ..access(kernel, gpu, fact, known)
     };
@@ -155,7 +155,7 @@ fn times_counter(
     Some(amount.and_then(|amount| amount.checked_mul(increment)).map_or(Stride::Runtime, Stride::Bytes))
 }
 
-fn access(kernel: &Kernel, gpu: &Gpu, fact: &MemoryFact, known: &dyn Fn(Atom) -> Option<i64>) -> Access {
+fn access(kernel: &Kernel, gpu: &Gpu, fact: &MemoryFact, known: &dyn Fn(Atom) -> Option<i64>) -> WarpAccess {
     let data = &kernel.insts[fact.inst];
     let space = match kernel.ty(data.operands[0]) {
         Type::Pointer(space) => space,
@@ -179,10 +179,10 @@ fn access(kernel: &Kernel, gpu: &Gpu, fact: &MemoryFact, known: &dyn Fn(Atom) ->
     let (lines, used) = lines(gpu, fact.bytes, stride);
     // For an argument, the worst case.
     let lines_known = sure && times.is_none() && stride != Stride::Unknown;
-    Access {
+    WarpAccess {
         inst: fact.inst,
         block: fact.block,
-        place: data.place,
+        location: data.location,
         pointer,
         space,
         writes: fact.writes,

@@ -16,7 +16,7 @@ mod paths;
 mod polynomial;
 mod pricing;
 
-pub use access::{Access, Stride, Times};
+pub use access::{Stride, Times, WarpAccess};
 pub use budget::{BudgetError, Limit, LimitError};
 pub use columns::Column;
 pub use launch::LaunchCost;
@@ -30,7 +30,7 @@ use cranelift_entity::SecondaryMap;
 use tripipe_device::{Gpu, RegisterFile};
 use tripipe_ir::flow::{Atom, Cfg};
 use tripipe_ir::op::QueryKind;
-use tripipe_ir::{Block, Instruction, Kernel, ObjectData, Op, Place, Space, Value};
+use tripipe_ir::{Block, Instruction, Kernel, Location, ObjectData, Op, Space, Value};
 use tripipe_machine::{Code, Pipe, WorkRegisters};
 
 use codes::Codes;
@@ -92,7 +92,7 @@ pub struct Cycles {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineCost {
     /// Any location on that line.
-    pub place: Place,
+    pub location: Location,
     /// Cycles for each column of everything on the line when the kernel runs once.
     pub columns: Vec<Polynomial>,
 }
@@ -114,7 +114,7 @@ pub struct LoopCost {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageAccess {
     /// Its location in the source.
-    pub place: Option<Place>,
+    pub location: Option<Location>,
     /// The image's name.
     pub image: String,
     /// Whether it writes.
@@ -127,7 +127,7 @@ pub struct Registers {
     /// The registers that the compiler uses.
     pub work: WorkRegisters,
     /// The source location where the most are live.
-    pub peak: Option<Place>,
+    pub peak: Option<Location>,
     /// Uniform registers, of 32 bits (of 128 bits on Midgard).
     pub uniform: u32,
     /// Threads a core keeps in flight.
@@ -177,7 +177,7 @@ pub struct Analysis {
     /// Clocks of each pipe, in the order of [`Pipe::ALL`], when a block runs once.
     pub blocks: SecondaryMap<Block, [f64; Pipe::ALL.len()]>,
     /// Accesses to memory.
-    pub accesses: Vec<Access>,
+    pub accesses: Vec<WarpAccess>,
     /// Accesses to images, in the kernel's order.
     pub images: Vec<ImageAccess>,
     /// Whether the launch's global size is known.
@@ -349,7 +349,7 @@ fn images(kernel: &Kernel, cfg: &Cfg) -> Vec<ImageAccess> {
             _ => return None,
         };
         let image = access::value_name(kernel, *data.operands.first()?);
-        Some(ImageAccess { place: data.place, image, writes })
+        Some(ImageAccess { location: data.location, image, writes })
     };
     data.filter_map(access).collect()
 }
@@ -388,7 +388,7 @@ fn registers(kernel: &Kernel, gpu: &Gpu, code: &Code) -> Registers {
     });
     let peak = work.peak.and_then(|(block, position)| {
         let issues = code.blocks[block].iter().skip(position);
-        issues.flat_map(|issue| &issue.operations).find_map(|(_, operation)| operation.place)
+        issues.flat_map(|issue| &issue.operations).find_map(|(_, operation)| operation.location)
     });
     let width = match &gpu.registers.file {
         RegisterFile::Steps(_) if gpu.registers.width_bits.value == 128 => 128,
@@ -405,6 +405,6 @@ fn registers(kernel: &Kernel, gpu: &Gpu, code: &Code) -> Registers {
     }
 }
 
-fn value_place(kernel: &Kernel, value: Option<Value>) -> Option<Place> {
-    kernel.insts[kernel.defining(value?)?].place
+fn value_place(kernel: &Kernel, value: Option<Value>) -> Option<Location> {
+    kernel.insts[kernel.defining(value?)?].location
 }

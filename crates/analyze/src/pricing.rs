@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use cranelift_entity::SecondaryMap;
 use tripipe_device::Gpu;
 use tripipe_ir::flow::Cfg;
-use tripipe_ir::{Block, Inst, Kernel, Place};
+use tripipe_ir::{Block, Inst, Kernel, Location};
 use tripipe_machine::{Code, Pipe, Work};
 
 use crate::paths::Paths;
-use crate::{ASSUMED_TRIPS, Access, Column, Cycles, LineCost, Polynomial, lints};
+use crate::{ASSUMED_TRIPS, Column, Cycles, LineCost, Polynomial, WarpAccess, lints};
 
 /// Clocks of each pipe that a block takes when it runs once.
 pub(crate) type BlockClocks = SecondaryMap<Block, [f64; Pipe::ALL.len()]>;
@@ -19,7 +19,7 @@ pub(crate) struct Pricing<'a> {
     pub(crate) gpu: &'static Gpu,
     pub(crate) columns: &'static [Column],
     pub(crate) code: &'a Code,
-    pub(crate) accesses: &'a [Access],
+    pub(crate) accesses: &'a [WarpAccess],
     /// The position of each instruction's access among them.
     pub(crate) positions: &'a SecondaryMap<Inst, Option<u32>>,
     /// Bytes of the widest load or store.
@@ -58,7 +58,7 @@ impl Pricing<'_> {
         clocks
     }
 
-    fn access(&self, inst: Inst) -> Option<&Access> {
+    fn access(&self, inst: Inst) -> Option<&WarpAccess> {
         self.accesses.get(self.positions[inst]? as usize)
     }
 
@@ -106,21 +106,21 @@ impl Pricing<'_> {
 
     /// The cost of each line.
     pub(crate) fn lines(&self, kernel: &Kernel, cfg: &Cfg, paths: &Paths<'_>) -> Vec<LineCost> {
-        let mut lines: BTreeMap<(u32, u32), (Place, Vec<Polynomial>)> = BTreeMap::new();
+        let mut lines: BTreeMap<(u32, u32), (Location, Vec<Polynomial>)> = BTreeMap::new();
         for block in &cfg.order {
             let weight = paths.weight(*block);
             for issue in &self.code.blocks[*block] {
                 // The cost of a word is divided among its operations.
                 let share = self.clocks(issue) / issue.operations.len().max(1) as f64;
                 for (_, operation) in &issue.operations {
-                    let Some(place) = operation.place else { continue };
-                    let data = kernel.own_place(place);
+                    let Some(location) = operation.location else { continue };
+                    let data = kernel.own_location(location);
                     if data.line == 0 {
                         continue;
                     }
                     let entry = lines
                         .entry((data.file.as_u32(), data.line))
-                        .or_insert_with(|| (place, vec![Polynomial::default(); Pipe::ALL.len()]));
+                        .or_insert_with(|| (location, vec![Polynomial::default(); Pipe::ALL.len()]));
                     let pipe = &mut entry.1[issue.pipe.index()];
                     pipe.add_times(&weight, share);
                 }
@@ -128,8 +128,8 @@ impl Pricing<'_> {
         }
         lines
             .into_values()
-            .map(|(place, pipes)| LineCost {
-                place,
+            .map(|(location, pipes)| LineCost {
+                location,
                 columns: self.columns.iter().map(|column| column.cost(self.gpu, &pipes)).collect(),
             })
             .collect()

@@ -90,7 +90,7 @@ fn cycles(analysis: &Analysis) -> f64 {
 /// Lines of the file at which a lint fires; 0 for advice without a location.
 fn lines(kernel: &Kernel, analysis: &Analysis, code: &str) -> Vec<u32> {
     let advice = analysis.advice.iter().filter(|advice| advice.rule.code == code);
-    advice.map(|advice| advice.place.map_or(0, |place| kernel.own_place(place).line)).collect()
+    advice.map(|advice| advice.location.map_or(0, |location| kernel.own_location(location).line)).collect()
 }
 
 /// Everything that is wrong with a lint, according to its file.

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::gpu::Gpu;
 use crate::nearest::ranked;
-use crate::product::Product;
+use crate::product::GpuProduct;
 
 macro_rules! model {
     ($path:literal) => {
@@ -101,7 +101,7 @@ fn did_you_mean(nearest: &[&str]) -> String {
 /// [`UnknownGpu`] with the models of similar names.
 pub fn find(name: &str) -> Result<&'static Gpu, UnknownGpu> {
     let exact =
-        Product::parse_loose(name).and_then(|product| catalog().iter().find(|gpu| product.names(gpu)));
+        GpuProduct::parse_loose(name).and_then(|product| catalog().iter().find(|gpu| product.names(gpu)));
     exact.ok_or_else(|| {
         // The brand is ignored, because all names share it.
         let short = |name: &str| {

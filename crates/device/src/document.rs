@@ -10,7 +10,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeTable;
 
-pub use error::{Place, ReadError, ReadReason, suggestion};
+pub use error::{LineColumn, ReadError, ReadReason, suggestion};
 pub use item::{Item, Number};
 
 use crate::nearest::nearest;
@@ -36,9 +36,9 @@ impl<'t> Document<'t> {
         match DeTable::parse(text) {
             Ok(root) => Ok(Self { text, file, lines, root }),
             Err(error) => {
-                let place = place(text, &lines, error.span().unwrap_or_default().start);
+                let location = location(text, &lines, error.span().unwrap_or_default().start);
                 let reason = ReadReason::Syntax { message: error.message().to_owned() };
-                Err(ReadError { file: file.to_owned(), place, reason: Box::new(reason) })
+                Err(ReadError { file: file.to_owned(), location, reason: Box::new(reason) })
             }
         }
     }
@@ -48,21 +48,25 @@ impl<'t> Document<'t> {
         Table { document: self, name: name.into(), span: 0..0, entries: self.root.get_ref() }
     }
 
-    fn place(&self, offset: usize) -> Place {
-        place(self.text, &self.lines, offset)
+    fn location(&self, offset: usize) -> LineColumn {
+        location(self.text, &self.lines, offset)
     }
 
     fn error(&self, span: &Range<usize>, reason: ReadReason) -> ReadError {
-        ReadError { file: self.file.to_owned(), place: self.place(span.start), reason: Box::new(reason) }
+        ReadError {
+            file: self.file.to_owned(),
+            location: self.location(span.start),
+            reason: Box::new(reason),
+        }
     }
 }
 
 /// The location of byte `offset`.
-fn place(text: &str, lines: &[usize], offset: usize) -> Place {
+fn location(text: &str, lines: &[usize], offset: usize) -> LineColumn {
     let line = lines.partition_point(|start| *start <= offset).max(1);
     let start = lines.get(line - 1).copied().unwrap_or(0);
     let before = text.get(start..offset).unwrap_or_default();
-    Place { line, column: before.chars().count() + 1 }
+    LineColumn { line, column: before.chars().count() + 1 }
 }
 
 /// One table of a document.
@@ -86,8 +90,8 @@ impl<'a> Table<'a> {
     }
 
     /// The location of the table's start.
-    pub fn place(&self) -> Place {
-        self.document.place(self.span.start)
+    pub fn location(&self) -> LineColumn {
+        self.document.location(self.span.start)
     }
 
     /// An error with `reason`, located at the table's head.
@@ -96,10 +100,10 @@ impl<'a> Table<'a> {
     }
 
     /// The first key, in the order of the text, for which `known` returns false, with its location.
-    pub fn stranger(&self, known: impl Fn(&str) -> bool) -> Option<(&'a str, Place)> {
+    pub fn stranger(&self, known: impl Fn(&str) -> bool) -> Option<(&'a str, LineColumn)> {
         let unknown =
             self.entries.keys().filter(|key| !known(key.get_ref())).min_by_key(|key| key.span().start)?;
-        Some((unknown.get_ref().as_ref(), self.document.place(unknown.span().start)))
+        Some((unknown.get_ref().as_ref(), self.document.location(unknown.span().start)))
     }
 
     /// Rejects a key that is not among `allowed`.
@@ -107,14 +111,14 @@ impl<'a> Table<'a> {
     /// # Errors
     /// [`ReadReason::UnknownKey`].
     pub fn check_keys(&self, allowed: &[&'static str]) -> Result<(), ReadError> {
-        let Some((key, place)) = self.stranger(|key| allowed.contains(&key)) else { return Ok(()) };
+        let Some((key, location)) = self.stranger(|key| allowed.contains(&key)) else { return Ok(()) };
         let reason = ReadReason::UnknownKey {
             table: self.name.clone(),
             key: key.to_owned(),
             nearest: nearest(key, allowed.iter().copied()).map(str::to_owned),
             allowed: allowed.to_vec(),
         };
-        Err(ReadError { file: self.document.file.to_owned(), place, reason: Box::new(reason) })
+        Err(ReadError { file: self.document.file.to_owned(), location, reason: Box::new(reason) })
     }
 
     /// The values, in the order of their keys.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use crate::family::Family;
-use crate::product::Product;
+use crate::product::GpuProduct;
 
 const TEXT: &str = include_str!("../data/products.toml");
 
@@ -67,7 +67,7 @@ struct AdrenoGeneration {
 
 /// Family and generation of a product.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ProductGeneration {
     pub(crate) family: Family,
     pub(crate) generation: &'static str,
     /// The number used to compare the product with others.
@@ -85,9 +85,9 @@ pub(crate) fn lowest_clock_mhz() -> u32 {
 ///
 /// A Mali that is not listed belongs with the listed product of the same series and number of digits whose number is
 /// nearest: numbers of two digits and of three are different schemes.
-pub(crate) fn place(product: &Product) -> Option<Place> {
+pub(crate) fn of(product: &GpuProduct) -> Option<ProductGeneration> {
     match product {
-        Product::Mali { series, number, .. } => {
+        GpuProduct::Mali { series, number, .. } => {
             let (generation, near) = PRODUCTS
                 .mali
                 .iter()
@@ -95,29 +95,29 @@ pub(crate) fn place(product: &Product) -> Option<Place> {
                 .filter_map(|(row, name)| Some((row, name.strip_prefix(*series)?.parse().ok()?)))
                 .filter(|(_, near): &(_, u32)| near.checked_ilog10() == number.checked_ilog10())
                 .min_by_key(|(_, near)| (near.abs_diff(*number), *near))?;
-            Some(Place {
+            Some(ProductGeneration {
                 family: family(&generation.family)?,
                 generation: &generation.generation,
                 number: *number,
                 listed: near == *number,
             })
         }
-        Product::Adreno { number, .. } => {
+        GpuProduct::Adreno { number, .. } => {
             let special = PRODUCTS.adreno.iter().find(|row| row.also.contains(number));
             let row = special.or_else(|| {
                 let mut rows = PRODUCTS.adreno.iter();
                 rows.find(|row| (row.first..=row.last).contains(number))
             })?;
-            Some(Place {
+            Some(ProductGeneration {
                 family: family(&row.family)?,
                 generation: &row.generation,
                 number: *number,
                 listed: true,
             })
         }
-        Product::AdrenoSeries { series, .. } => {
+        GpuProduct::AdrenoSeries { series, .. } => {
             let (row, like) = PRODUCTS.adreno.iter().find_map(|row| Some((row, *row.series.get(series)?)))?;
-            Some(Place {
+            Some(ProductGeneration {
                 family: family(&row.family)?,
                 generation: &row.generation,
                 number: like,
@@ -178,7 +178,7 @@ mod tests {
     fn every_model_is_a_listed_product_of_its_own_family_and_generation() {
         for gpu in catalog() {
             let product = NameParts::read(gpu.name()).product.unwrap();
-            let place = place(&product).unwrap();
+            let place = of(&product).unwrap();
             assert!(place.listed, "{}", gpu.name());
             assert_eq!(place.family, gpu.family(), "{}", gpu.name());
             assert_eq!(place.generation, gpu.identity.generation, "{}", gpu.name());

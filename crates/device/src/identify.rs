@@ -18,10 +18,10 @@ use std::fmt;
 
 use crate::catalog::catalog;
 use crate::family::{Family, Vendor};
-use crate::generation::{Place, place};
+use crate::generation::{self, ProductGeneration};
 use crate::gpu::Gpu;
 use crate::probe::{DeviceKind, Probe};
-use crate::product::{NameParts, Product, Revision};
+use crate::product::{GpuProduct, NameParts, Revision};
 
 /// How certain the match of a device to a model is, in descending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,7 +71,7 @@ pub struct Identification {
     /// Family of the device itself, even if the model is of another family.
     pub family: Option<Family>,
     /// The product read from the strings.
-    pub product: Option<Product>,
+    pub product: Option<GpuProduct>,
     /// Shader cores: from the name, else the compute units.
     pub cores: Option<u32>,
     /// Clock in MHz: the reported one, unless it is impossible, else the model's.
@@ -196,9 +196,9 @@ fn not_mobile(probe: &Probe, found: &Identification) -> Option<&'static str> {
     desktop.then_some("not a phone GPU")
 }
 
-fn match_product(found: &mut Identification, product: &Product) {
-    let place = place(product);
-    found.family = place.as_ref().map(|place| place.family);
+fn match_product(found: &mut Identification, product: &GpuProduct) {
+    let generation = generation::of(product);
+    found.family = generation.as_ref().map(|generation| generation.family);
     if let Some(model) = catalog().iter().find(|gpu| product.names(gpu)) {
         found.model = Some(model);
         (found.certainty, found.why) = compare_cores(model, found.cores);
@@ -206,7 +206,7 @@ fn match_product(found: &mut Identification, product: &Product) {
     }
     // A Mali with letters after its number is a variant of the same GPU (G78AE); an Adreno with letters is a different
     // GPU (642L).
-    if let Product::Mali { suffix, .. } = product
+    if let GpuProduct::Mali { suffix, .. } = product
         && !suffix.is_empty()
         && let Some(model) = catalog().iter().find(|gpu| product.without_suffix().names(gpu))
     {
@@ -215,20 +215,20 @@ fn match_product(found: &mut Identification, product: &Product) {
         found.why = format!("{product} is a variant of {}", model.name());
         return;
     }
-    let Some(place) = place else {
+    let Some(generation) = generation else {
         other_generation(found, product);
         return;
     };
-    match relative(product, &place, found.cores) {
+    match relative(product, &generation, found.cores) {
         Some(model) => {
             found.model = Some(model);
             found.certainty = Certainty::NearestRelative;
-            let bond = if model.identity.generation == place.generation {
-                format!("same generation: {}", place.generation)
+            let bond = if model.identity.generation == generation.generation {
+                format!("same generation: {}", generation.generation)
             } else {
-                format!("same family: {}", place.family)
+                format!("same family: {}", generation.family)
             };
-            let unheard = if place.listed { "" } else { " and not among the products known" };
+            let unheard = if generation.listed { "" } else { " and not among the products known" };
             found.why = format!(
                 "{product} is not in the catalog{unheard}; nearest relative: {} ({bond})",
                 model.name()
@@ -273,34 +273,38 @@ fn with_article(name: &str) -> String {
 }
 
 /// The product of a model.
-fn product_of(gpu: &Gpu) -> Option<Product> {
+fn product_of(gpu: &Gpu) -> Option<GpuProduct> {
     NameParts::read(gpu.name()).product
 }
 
 /// The number by which a model is compared with others; every model has one.
 fn number(gpu: &Gpu) -> Option<u32> {
-    place(&product_of(gpu)?).map(|place| place.number)
+    generation::of(&product_of(gpu)?).map(|generation| generation.number)
 }
 
 /// The series of a product whose number is of a scheme of its own: `X1`.
-fn series(product: &Product) -> Option<&str> {
+fn series(product: &GpuProduct) -> Option<&str> {
     match product {
-        Product::AdrenoSeries { series, .. } => Some(series),
-        Product::Mali { .. } | Product::Adreno { .. } => None,
+        GpuProduct::AdrenoSeries { series, .. } => Some(series),
+        GpuProduct::Mali { .. } | GpuProduct::Adreno { .. } => None,
     }
 }
 
 /// Rule 4 in the module documentation.
-fn relative(product: &Product, place: &Place, cores: Option<u32>) -> Option<&'static Gpu> {
+fn relative(
+    product: &GpuProduct,
+    generation: &ProductGeneration,
+    cores: Option<u32>,
+) -> Option<&'static Gpu> {
     catalog()
         .iter()
-        .filter(|gpu| gpu.family() == place.family)
+        .filter(|gpu| gpu.family() == generation.family)
         .filter_map(|gpu| Some((gpu, number(gpu)?)))
         .min_by_key(|(gpu, number)| {
             (
-                gpu.identity.generation != place.generation,
+                gpu.identity.generation != generation.generation,
                 product_of(gpu).is_none_or(|model| series(&model) != series(product)),
-                number.abs_diff(place.number),
+                number.abs_diff(generation.number),
                 cores.map_or(0, |cores| gpu.configuration.cores.value.abs_diff(cores)),
                 *number,
             )
@@ -309,15 +313,15 @@ fn relative(product: &Product, place: &Place, cores: Option<u32>) -> Option<&'st
 }
 
 /// Rule 5 in the module documentation. Only Adreno numbers show how far apart generations are.
-fn other_generation(found: &mut Identification, product: &Product) {
+fn other_generation(found: &mut Identification, product: &GpuProduct) {
     let nearest = match product {
-        Product::Adreno { number: wanted, .. } => catalog()
+        GpuProduct::Adreno { number: wanted, .. } => catalog()
             .iter()
             .filter(|gpu| gpu.vendor() == Vendor::Qualcomm)
             .filter_map(|gpu| Some((gpu, number(gpu)?.abs_diff(*wanted))))
             .min_by_key(|(_, distance)| *distance)
             .map(|(gpu, _)| gpu),
-        Product::Mali { .. } | Product::AdrenoSeries { .. } => None,
+        GpuProduct::Mali { .. } | GpuProduct::AdrenoSeries { .. } => None,
     };
     found.model = nearest;
     if let Some(model) = nearest {

@@ -57,5 +57,5 @@ pub use identify::{Certainty, Identification, identify};
 pub use load::{DataError, DataReason};
 pub use occupancy::{OccupancyStep, RegisterFile};
 pub use probe::{DeviceKind, ImageLimits, Probe, Svm};
-pub use product::{Product, Revision};
+pub use product::{GpuProduct, Revision};
 pub use sourced::{Basis, Source, Sourced};

@@ -8,7 +8,7 @@ use crate::gpu::Gpu;
 
 /// A product, as named by the device. It need not have a model.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Product {
+pub enum GpuProduct {
     /// A Mali or Immortalis: `Mali-G610` is the series G and the number 610.
     Mali {
         /// `T` (Midgard) or `G`.
@@ -34,7 +34,7 @@ pub enum Product {
     },
 }
 
-impl Product {
+impl GpuProduct {
     /// The designer of the product.
     pub fn vendor(&self) -> Vendor {
         match self {
@@ -86,7 +86,7 @@ impl Product {
     }
 }
 
-impl fmt::Display for Product {
+impl fmt::Display for GpuProduct {
     /// The name as the vendor writes it: `Mali-G610`, `Adreno 642L`, `Adreno X1-85`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -117,7 +117,7 @@ impl fmt::Display for Revision {
 pub(crate) struct NameParts {
     /// The vendor of the brand in the name.
     pub(crate) brand: Option<Vendor>,
-    pub(crate) product: Option<Product>,
+    pub(crate) product: Option<GpuProduct>,
     /// From `MC6` or `MP4`.
     pub(crate) cores: Option<u32>,
     pub(crate) revision: Option<Revision>,
@@ -202,15 +202,15 @@ fn number_and_suffix(word: &str, digits: std::ops::RangeInclusive<usize>) -> Opt
 }
 
 /// Parses `g610` or `t860` at the start of `words`.
-fn mali(words: &[String]) -> Option<Product> {
+fn mali(words: &[String]) -> Option<GpuProduct> {
     let word = words.first()?;
     let series = word.chars().next().filter(|c| ['t', 'g'].contains(c))?;
     let (number, suffix) = number_and_suffix(&word[1..], 1..=4)?;
-    Some(Product::Mali { series: series.to_ascii_uppercase(), number, suffix })
+    Some(GpuProduct::Mali { series: series.to_ascii_uppercase(), number, suffix })
 }
 
 /// Parses `642l`, or `x1` and `85`, at the start of `words`; also returns the number of words used.
-fn adreno(words: &[String]) -> Option<(Product, usize)> {
+fn adreno(words: &[String]) -> Option<(GpuProduct, usize)> {
     let word = words.first()?;
     if let Some(product) = adreno_number(word) {
         return Some((product, 1));
@@ -221,16 +221,16 @@ fn adreno(words: &[String]) -> Option<(Product, usize)> {
     }
     let number = words.get(1)?.parse().ok()?;
     let series = word.to_ascii_uppercase();
-    Some((Product::AdrenoSeries { series, number }, 2))
+    Some((GpuProduct::AdrenoSeries { series, number }, 2))
 }
 
-fn adreno_number(word: &str) -> Option<Product> {
+fn adreno_number(word: &str) -> Option<GpuProduct> {
     let (number, suffix) = number_and_suffix(word, 3..=3)?;
-    Some(Product::Adreno { number, suffix })
+    Some(GpuProduct::Adreno { number, suffix })
 }
 
 /// The Mali product of a code name such as `lodx`.
-fn codename(word: &str) -> Option<Product> {
+fn codename(word: &str) -> Option<GpuProduct> {
     let product = generation::product_of_codename(word)?;
     mali(&[product.to_ascii_lowercase()])
 }

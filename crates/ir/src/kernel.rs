@@ -8,7 +8,8 @@ use smallvec::SmallVec;
 
 use crate::op::SubGroupShare;
 use crate::{
-    Block, File, Flags, Inst, Layout, Object, Op, Place, PlaceData, ProgramObject, Space, Type, Value,
+    Block, File, Flags, Inst, Location, LocationData, Object, Op, ProgramObject, Space, Type, TypeLayout,
+    Value,
 };
 
 /// The contents of a SPIR-V module.
@@ -53,7 +54,7 @@ pub struct Kernel {
     /// Private and local objects.
     pub objects: PrimaryMap<Object, ObjectData>,
     /// Source locations.
-    pub places: PrimaryMap<Place, PlaceData>,
+    pub locations: PrimaryMap<Location, LocationData>,
     /// `printf` formats.
     pub formats: Vec<String>,
     /// Names of values in the source, where the front end retained them.
@@ -83,7 +84,7 @@ pub enum ParameterKind {
         /// The address space.
         space: Space,
         /// What it points to, as far as the source tells.
-        pointee: Layout,
+        pointee: TypeLayout,
         /// The alignment that the source guarantees.
         align: u32,
         /// Declared `const`: the kernel does not write through it.
@@ -110,7 +111,7 @@ pub struct ObjectData {
     /// Alignment in bytes, a power of two.
     pub align: u32,
     /// Its layout, which includes the size.
-    pub layout: Layout,
+    pub layout: TypeLayout,
     /// Its initial contents.
     pub initial: Initial,
 }
@@ -184,7 +185,7 @@ pub struct Instruction {
     /// Its result.
     pub result: Option<Value>,
     /// Its source location; `None` if the front end gave none.
-    pub place: Option<Place>,
+    pub location: Option<Location>,
 }
 
 /// A basic block.
@@ -204,7 +205,7 @@ pub struct Terminator {
     /// The kind of terminator.
     pub kind: TerminatorKind,
     /// Its source location.
-    pub place: Option<Place>,
+    pub location: Option<Location>,
 }
 
 /// A target block, and the values of its parameters.
@@ -376,7 +377,7 @@ impl Kernel {
         op: Op,
         operands: &[Value],
         result: Option<Type>,
-        place: Option<Place>,
+        location: Option<Location>,
     ) -> Inst {
         let inst = self.insts.next_key();
         let result = result.map(|ty| self.values.push(ValueData { ty, def: ValueDef::Result(inst) }));
@@ -385,7 +386,7 @@ impl Kernel {
             flags: Flags::default(),
             operands: SmallVec::from_slice(operands),
             result,
-            place,
+            location,
         })
     }
 
@@ -398,27 +399,27 @@ impl Kernel {
     }
 
     /// The location in the function that contains the code: the innermost one with a line.
-    pub fn own_place(&self, mut place: Place) -> PlaceData {
-        while self.places[place].line == 0
-            && let Some(outer) = self.places[place].inlined_at
+    pub fn own_location(&self, mut location: Location) -> LocationData {
+        while self.locations[location].line == 0
+            && let Some(outer) = self.locations[location].inlined_at
         {
-            place = outer;
+            location = outer;
         }
-        self.places[place]
+        self.locations[location]
     }
 
     /// The line of the kernel's own code that calls the function which contains a location; `None` for the kernel's own
     /// code.
-    pub fn called_from(&self, place: Place) -> Option<PlaceData> {
-        let outermost = self.outermost(place);
-        (outermost.line > 0 && outermost != self.own_place(place)).then_some(outermost)
+    pub fn called_from(&self, location: Location) -> Option<LocationData> {
+        let outermost = self.outermost(location);
+        (outermost.line > 0 && outermost != self.own_location(location)).then_some(outermost)
     }
 
     /// The outermost location: the line of the kernel's own code that a location was inlined into.
-    pub fn outermost(&self, mut place: Place) -> PlaceData {
-        while let Some(outer) = self.places[place].inlined_at {
-            place = outer;
+    pub fn outermost(&self, mut location: Location) -> LocationData {
+        while let Some(outer) = self.locations[location].inlined_at {
+            location = outer;
         }
-        self.places[place]
+        self.locations[location]
     }
 }

@@ -9,13 +9,13 @@ use crate::Type;
 ///
 /// It is stored so that an index past the end of an inner array is detected even if it stays inside the object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum TypeLayout {
     /// One value.
     Value(Type),
     /// `count` elements, one every `stride` bytes.
     Array {
         /// The element.
-        element: Arc<Layout>,
+        element: Arc<TypeLayout>,
         /// Number of elements.
         count: u64,
         /// Distance in bytes, at least the element's size.
@@ -38,10 +38,10 @@ pub struct Field {
     /// Offset in bytes.
     pub offset: u64,
     /// Its layout.
-    pub layout: Layout,
+    pub layout: TypeLayout,
 }
 
-impl Layout {
+impl TypeLayout {
     /// Size in bytes, including padding; a vector of three lanes counts four.
     pub fn bytes(&self) -> u64 {
         match self {
@@ -69,7 +69,7 @@ impl Layout {
     }
 }
 
-impl fmt::Display for Layout {
+impl fmt::Display for TypeLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value(ty) => write!(f, "{ty}"),

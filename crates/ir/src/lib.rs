@@ -19,8 +19,8 @@ pub mod flow;
 pub mod front;
 mod kernel;
 mod layout;
+mod location;
 pub mod op;
-mod place;
 pub mod text;
 pub mod transform;
 mod types;
@@ -31,7 +31,7 @@ pub use kernel::{
     BlockCall, BlockData, Initial, Instruction, Kernel, Module, ObjectData, Parameter, ParameterKind,
     Relocation, Terminator, TerminatorKind, ValueData, ValueDef,
 };
-pub use layout::{Field, Layout};
+pub use layout::{Field, TypeLayout};
+pub use location::{File, Location, LocationData};
 pub use op::{Flags, Op};
-pub use place::{File, Place, PlaceData};
 pub use types::{ImageAccess, ImageDim, ImageType, Scalar, Space, Type};

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use cranelift_entity::EntityRef as _;
 use proptest::prelude::*;
 use tripipe_ir::flow::{
-    Atom, Cfg, Divergence, Dominators, LinearForms, Liveness, Loops, Shape, TripCount, linear::Base,
+    Atom, Cfg, Divergence, Dominators, LinearForms, Liveness, Loops, TripCount, Variation, linear::Base,
 };
 use tripipe_ir::op::QueryKind;
 use tripipe_ir::{Block, Kernel, Op, Value, ValueDef, text, verify};
@@ -201,18 +201,18 @@ b9:
   return",
     );
     let facts = facts(&kernel);
-    let shape = |index| facts.divergence.shape(value(index));
-    assert_eq!(shape(5), Shape::Affine([1, 0, 0]));
-    assert_eq!(shape(7), Shape::Affine([4, 0, 0]));
-    assert_eq!(shape(8), Shape::Linear([true, false, false]));
-    assert_eq!(shape(9), Shape::Affine([16, 0, 0]));
-    assert_eq!(shape(10), Shape::Divergent, "another work-item may have stored");
-    assert!(shape(11).is_uniform() && shape(12).is_uniform() && shape(13).is_uniform());
-    assert!(shape(14).is_uniform(), "a uniform branch joins uniform values");
-    assert_eq!(shape(15), Shape::Linear([true, false, false]), "of two slopes, one");
-    assert_eq!(shape(17), Shape::Divergent, "a divergent branch joins two constants");
-    assert!(shape(18).is_uniform(), "those that are still in the loop agree");
-    assert_eq!(shape(21), Shape::Divergent, "they left it at different times");
+    let variation = |index| facts.divergence.variation(value(index));
+    assert_eq!(variation(5), Variation::Affine([1, 0, 0]));
+    assert_eq!(variation(7), Variation::Affine([4, 0, 0]));
+    assert_eq!(variation(8), Variation::Linear([true, false, false]));
+    assert_eq!(variation(9), Variation::Affine([16, 0, 0]));
+    assert_eq!(variation(10), Variation::Divergent, "another work-item may have stored");
+    assert!(variation(11).is_uniform() && variation(12).is_uniform() && variation(13).is_uniform());
+    assert!(variation(14).is_uniform(), "a uniform branch joins uniform values");
+    assert_eq!(variation(15), Variation::Linear([true, false, false]), "of two slopes, one");
+    assert_eq!(variation(17), Variation::Divergent, "a divergent branch joins two constants");
+    assert!(variation(18).is_uniform(), "those that are still in the loop agree");
+    assert_eq!(variation(21), Variation::Divergent, "they left it at different times");
     assert!(facts.divergence.is_divergent_branch(Block::new(7)));
     assert!(!facts.divergence.is_divergent_branch(Block::new(0)));
     assert!(

@@ -57,12 +57,12 @@ fn kernels_of_the_project_are_values_with_lines() {
         let module = load(&built.spirv, &Options::default()).expect("it loads");
         for kernel in &module.kernels {
             let count = kernel.insts.len();
-            let placed = kernel.insts.values().filter(|inst| inst.place.is_some()).count();
+            let placed = kernel.insts.values().filter(|inst| inst.location.is_some()).count();
             assert!(placed * 10 >= count * 8, "{}: {placed} of {count} have a place", kernel.name);
             for object in kernel.objects.values() {
                 let is_array = matches!(
                     object.layout,
-                    tripipe_ir::Layout::Array { .. } | tripipe_ir::Layout::Struct { .. }
+                    tripipe_ir::TypeLayout::Array { .. } | tripipe_ir::TypeLayout::Struct { .. }
                 );
                 assert!(is_array, "{}: `{}` stays in memory", kernel.name, object.name);
             }
@@ -131,13 +131,13 @@ fn undefined_behaviour_is_preserved() {
     let module = load(&built.spirv, &Options::default()).unwrap();
     let kernel = module.kernel("k").unwrap();
     let inner = kernel.insts.values().filter(|inst| {
-        matches!(inst.op, Op::Address(address) if address.count == Some(4)) && inst.place.is_some()
+        matches!(inst.op, Op::Address(address) if address.count == Some(4)) && inst.location.is_some()
     });
     assert!(inner.count() >= 3, "{module}");
     let undefined = kernel.insts.values().find(|inst| inst.op == Op::Undefined).expect("an unwritten value");
     let name = kernel.names[undefined.result.unwrap()].as_deref();
     assert_eq!(name, Some("u"));
-    assert_eq!(kernel.places[undefined.place.unwrap()].line, 7);
+    assert_eq!(kernel.locations[undefined.location.unwrap()].line, 7);
 }
 
 #[test]

@@ -27,10 +27,10 @@ fn recursion_is_refused_where_it_calls() {
                   kernel void k(global int *a) { a[0] = f(a[1]); }";
     let Some(bytes) = spirv(source, &[]) else { return };
     let error = load(&bytes, &Options::default()).unwrap_err();
-    let LoadError::Unsupported { place, feature } = &error else { panic!("{error}") };
+    let LoadError::Unsupported { location, feature } = &error else { panic!("{error}") };
     assert_eq!(feature, "recursion in `f`");
-    assert_eq!(place.kernel, "k");
-    let source = place.source.as_ref().expect("a source place");
+    assert_eq!(location.kernel, "k");
+    let source = location.source.as_ref().expect("a source location");
     assert!(source.file.ends_with("dir/k.cl"), "{}", source.file);
     assert_eq!((source.line, source.column), (3, 14));
     assert!(error.to_string().contains("dir/k.cl:3:14: kernel `k`, OpFunctionCall at byte"), "{error}");

@@ -2,26 +2,26 @@
 
 use thiserror::Error;
 
-use tripipe_device::document::{Number, Place, ReadError, ReadReason, suggestion};
+use tripipe_device::document::{LineColumn, Number, ReadError, ReadReason, suggestion};
 use tripipe_launch::ImageShapeError;
 
 use crate::element::{ArrayShape, ElementType, integer_range};
 
 /// An error in a launch file, with its location.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[error("{file}:{}:{}: {reason}", place.line, place.column)]
+#[error("{file}:{}:{}: {reason}", location.line, location.column)]
 pub struct FileError {
     /// The file's name, as given by the caller.
     pub file: String,
     /// The location.
-    pub place: Place,
+    pub location: LineColumn,
     /// The cause.
     pub reason: Box<FileReason>,
 }
 
 impl From<ReadError> for FileError {
-    fn from(ReadError { file, place, reason }: ReadError) -> Self {
-        Self { file, place, reason: Box::new((*reason).into()) }
+    fn from(ReadError { file, location, reason }: ReadError) -> Self {
+        Self { file, location, reason: Box::new((*reason).into()) }
     }
 }
 

@@ -31,7 +31,7 @@ pub use stage::{Outcome, Staged, StagedMemory};
 
 use std::sync::Arc;
 
-pub use tripipe_device::document::{Number, Place};
+pub use tripipe_device::document::{LineColumn, Number};
 use tripipe_launch::{Access, ChannelOrder, ChannelType, ImageExtent, NdRange, Program, Sampler, Source};
 
 /// One run of one kernel: program, range and arguments.
@@ -46,7 +46,7 @@ pub struct LaunchFile {
     /// The kernel; `None` selects the only one.
     pub kernel: Option<String>,
     /// Location of the kernel's name, or the start of the file.
-    pub kernel_place: Place,
+    pub kernel_location: LineColumn,
     /// Number of work-items, and the work-group size.
     pub range: NdRange,
     /// The arguments in order.
@@ -83,7 +83,7 @@ pub struct Entry {
     /// Its name, which must match the kernel's name for it.
     pub name: Option<String>,
     /// Its location in the file.
-    pub place: Place,
+    pub location: LineColumn,
     /// What is passed.
     pub given: Given,
 }
@@ -232,7 +232,7 @@ impl LaunchFile {
         program
     }
 
-    fn error(&self, place: Place, reason: FileReason) -> FileError {
-        FileError { file: self.name.clone(), place, reason: Box::new(reason) }
+    fn error(&self, location: LineColumn, reason: FileReason) -> FileError {
+        FileError { file: self.name.clone(), location, reason: Box::new(reason) }
     }
 }

@@ -120,7 +120,7 @@ impl LaunchFile {
         let mut objects = Vec::new();
         let mut arguments = Vec::new();
         for (index, passed) in self.resolve(signature)?.into_iter().enumerate() {
-            let at = |reason| self.error(self.arguments[index].place, reason);
+            let at = |reason| self.error(self.arguments[index].location, reason);
             objects.push(None);
             arguments.push(match passed {
                 Passed::Memory(described) => {

@@ -37,7 +37,7 @@ pub fn parse(text: &str, name: &str) -> Result<LaunchFile, FileError> {
 
 /// An error with `reason`, located at the value.
 fn error_at(item: &Item<'_>, reason: FileReason) -> FileError {
-    FileError { file: item.file().to_owned(), place: item.place(), reason: Box::new(reason) }
+    FileError { file: item.file().to_owned(), location: item.location(), reason: Box::new(reason) }
 }
 
 fn launch(root: &Table<'_>, name: &str) -> Result<LaunchFile, FileError> {
@@ -57,7 +57,7 @@ fn launch(root: &Table<'_>, name: &str) -> Result<LaunchFile, FileError> {
         name: name.to_owned(),
         source,
         options,
-        kernel_place: kernel.as_ref().map_or_else(|| root.place(), Item::place),
+        kernel_location: kernel.as_ref().map_or_else(|| root.location(), Item::location),
         kernel: kernel.map(|item| item.string().map(str::to_owned)).transpose()?,
         range: range(root)?,
         arguments: Vec::new(),
@@ -132,7 +132,7 @@ fn argument(item: &Item<'_>, index: usize, before: &[Entry]) -> Result<Entry, Fi
         _ => Given::SameAs { index: same_as(&kind, before)? },
     };
     let name = table.get("name").map(|name| name.string().map(str::to_owned)).transpose()?;
-    Ok(Entry { name, place: table.place(), given })
+    Ok(Entry { name, location: table.location(), given })
 }
 
 /// Parses the name of a type, or returns an error at its location.
@@ -158,7 +158,7 @@ fn buffer(table: &Table<'_>, kind: &Item<'_>) -> Result<Memory, FileError> {
             let reason = FileReason::Unsized { name: table.name().to_owned(), keys: "count" };
             return Err(FileError {
                 file: table.file().to_owned(),
-                place: table.place(),
+                location: table.location(),
                 reason: Box::new(reason),
             });
         }

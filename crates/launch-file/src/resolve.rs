@@ -120,7 +120,7 @@ impl LaunchFile {
     pub(crate) fn signature<'s>(&self, kernels: &'s [Signature]) -> Result<&'s Signature, FileError> {
         let program = self.source.path().to_owned();
         let names = || kernels.iter().map(|signature| signature.kernel.clone()).collect::<Vec<_>>();
-        let error = |reason| self.error(self.kernel_place, reason);
+        let error = |reason| self.error(self.kernel_location, reason);
         match (&self.kernel, kernels) {
             (None, [only]) => Ok(only),
             (None, _) => Err(error(FileReason::WhichKernel { program, kernels: names() })),
@@ -142,15 +142,15 @@ impl LaunchFile {
             let names = signature.parameters.iter().map(|parameter| parameter.name.clone()).collect();
             let kernel = signature.kernel.clone();
             // At the first surplus argument, or at the last one.
-            let place = self.arguments.get(want).or(self.arguments.last());
-            let place = place.map_or(self.kernel_place, |entry| entry.place);
-            return Err(self.error(place, FileReason::ArgumentCount { kernel, want, names, found }));
+            let location = self.arguments.get(want).or(self.arguments.last());
+            let location = location.map_or(self.kernel_location, |entry| entry.location);
+            return Err(self.error(location, FileReason::ArgumentCount { kernel, want, names, found }));
         }
         let pairs = self.arguments.iter().zip(&signature.parameters).enumerate();
         pairs
             .map(|(index, (entry, parameter))| {
                 self.pass(entry, index, parameter, signature)
-                    .map_err(|reason| self.error(entry.place, reason))
+                    .map_err(|reason| self.error(entry.location, reason))
             })
             .collect()
     }

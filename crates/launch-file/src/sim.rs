@@ -18,7 +18,7 @@ use crate::error::{FileError, FileReason};
 use crate::options::BuildOptions;
 use crate::resolve::{PARAMETER_MAX, ParameterKind, Passed, value};
 use crate::{BytesFrom, Contents, Dump, Entry, Given, LaunchFile, Memory, MemoryShape, ProgramFile};
-use tripipe_device::document::{Number, Place};
+use tripipe_device::document::{LineColumn, Number};
 use tripipe_device::nearest::nearest;
 use tripipe_launch::{Access, NdRange, ScalarType};
 
@@ -69,7 +69,7 @@ pub fn parse(text: &str, name: &str) -> Result<LaunchFile, FileError> {
     } else {
         ProgramFile::OpenClC { path }
     };
-    let (kernel_place, kernel) = words.must("the kernel's name")?;
+    let (kernel_location, kernel) = words.must("the kernel's name")?;
     let [x, y, z] = words.size("the global size")?;
     let local = words.size("the work-group size")?;
     let mut file = LaunchFile {
@@ -77,7 +77,7 @@ pub fn parse(text: &str, name: &str) -> Result<LaunchFile, FileError> {
         source,
         options: BuildOptions::default(),
         kernel: Some(kernel.to_owned()),
-        kernel_place,
+        kernel_location,
         range: NdRange::d3(x, y, z).local(local[0], local[1], local[2]),
         arguments: Vec::new(),
     };
@@ -123,30 +123,30 @@ impl<'t> Words<'t> {
         passed
     }
 
-    fn place(&self) -> Place {
-        Place { line: self.line.max(1), column: self.column }
+    fn location(&self) -> LineColumn {
+        LineColumn { line: self.line.max(1), column: self.column }
     }
 
-    fn error(&self, place: Place, reason: FileReason) -> FileError {
-        FileError { file: self.name.to_owned(), place, reason: Box::new(reason) }
+    fn error(&self, location: LineColumn, reason: FileReason) -> FileError {
+        FileError { file: self.name.to_owned(), location, reason: Box::new(reason) }
     }
 
     /// The next word, which ends at a space or at a header.
-    fn next(&mut self) -> Option<(Place, &'t str)> {
+    fn next(&mut self) -> Option<(LineColumn, &'t str)> {
         self.seek()?;
         let end = self.rest.find(|c: char| c.is_whitespace() || c == '<').unwrap_or(self.rest.len());
-        Some((self.place(), self.advance(end)))
+        Some((self.location(), self.advance(end)))
     }
 
-    fn must(&mut self, want: &str) -> Result<(Place, &'t str), FileError> {
+    fn must(&mut self, want: &str) -> Result<(LineColumn, &'t str), FileError> {
         let ended = |words: &Self| {
             let found = "the file ends here".to_owned();
-            words.error(words.place(), FileReason::Sim { found, want: want.to_owned() })
+            words.error(words.location(), FileReason::Sim { found, want: want.to_owned() })
         };
         match self.next() {
-            Some((place, "")) => {
+            Some((location, "")) => {
                 let found = "an argument's header follows".to_owned();
-                Err(self.error(place, FileReason::Sim { found, want: want.to_owned() }))
+                Err(self.error(location, FileReason::Sim { found, want: want.to_owned() }))
             }
             Some(found) => Ok(found),
             None => Err(ended(self)),
@@ -158,11 +158,11 @@ impl<'t> Words<'t> {
         let want = format!("{what}: three numbers of at least 1");
         let mut size = [0; 3];
         for extent in &mut size {
-            let (place, word) = self.must(&want)?;
+            let (location, word) = self.must(&want)?;
             *extent = match word.parse() {
                 Ok(0) | Err(_) => {
                     let found = format!("found `{word}`");
-                    return Err(self.error(place, FileReason::Sim { found, want }));
+                    return Err(self.error(location, FileReason::Sim { found, want }));
                 }
                 Ok(extent) => extent,
             };
@@ -175,19 +175,19 @@ const FLAGS: [&str; 9] = ["size=", "fill=", "range=", "hex", "dump", "noinit", "
 
 /// The next argument: a header, and the numbers up to the next header.
 fn argument(words: &mut Words<'_>) -> Result<Option<Entry>, FileError> {
-    let Some((place, word)) = words.next() else { return Ok(None) };
-    let refused = |words: &Words<'_>, place, found: String, want: &str| {
-        words.error(place, FileReason::Sim { found, want: want.to_owned() })
+    let Some((location, word)) = words.next() else { return Ok(None) };
+    let refused = |words: &Words<'_>, location, found: String, want: &str| {
+        words.error(location, FileReason::Sim { found, want: want.to_owned() })
     };
     if !word.is_empty() {
-        return Err(refused(words, place, format!("found `{word}`"), "an argument's header, <size=...>"));
+        return Err(refused(words, location, format!("found `{word}`"), "an argument's header, <size=...>"));
     }
     let Some(end) = words.rest.find('>') else {
-        return Err(refused(words, place, "the header does not end on its line".to_owned(), "a `>`"));
+        return Err(refused(words, location, "the header does not end on its line".to_owned(), "a `>`"));
     };
     let header = words.advance(end + 1);
     let mut sized =
-        header_of(&header[1..end]).map_err(|(found, want)| refused(words, place, found, &want))?;
+        header_of(&header[1..end]).map_err(|(found, want)| refused(words, location, found, &want))?;
     if let SizedContents::Words(numbers) = &mut sized.contents {
         while words.seek().is_some() && !words.rest.starts_with('<') {
             if let Some((_, number)) = words.next() {
@@ -195,7 +195,7 @@ fn argument(words: &mut Words<'_>) -> Result<Option<Entry>, FileError> {
             }
         }
     }
-    Ok(Some(Entry { name: None, place, given: Given::Sized(sized) }))
+    Ok(Some(Entry { name: None, location, given: Given::Sized(sized) }))
 }
 
 /// Parses a header. An error is what was found and what was expected.

@@ -12,7 +12,7 @@ use tripipe_ir::flow::{Atom, Cfg, Dominators};
 use tripipe_ir::op::Address;
 use tripipe_ir::{Block, Inst, Kernel, Op, ParameterKind, Scalar, Space, Type, Value, ValueDef};
 
-use crate::model::Layout;
+use crate::model::RegisterLayout;
 
 /// Everything of an address but its constant: the base, and the terms with their factors.
 type Sum = (Base, Vec<(Atom, i64)>);
@@ -81,7 +81,7 @@ pub(crate) type Joins = SecondaryMap<Inst, Option<Join>>;
 
 /// Finds neighbouring loads of one block that one load can do: no write between them, and an address that is known to
 /// be aligned to their size.
-pub(crate) fn joins(kernel: &Kernel, cfg: &Cfg, forms: &LinearForms, layout: &Layout) -> Joins {
+pub(crate) fn joins(kernel: &Kernel, cfg: &Cfg, forms: &LinearForms, layout: &RegisterLayout) -> Joins {
     let mut found = SecondaryMap::new();
     for block in &cfg.order {
         let mut open = Open::new();
@@ -141,7 +141,7 @@ fn is_apart(kernel: &Kernel, base: Base, written: Space) -> bool {
 /// Joins loads of one address that differ by constants.
 fn join(
     kernel: &Kernel,
-    layout: &Layout,
+    layout: &RegisterLayout,
     ((base, terms), scalar): &(Sum, Scalar),
     mut loads: Vec<Loaded>,
     found: &mut Joins,
@@ -192,7 +192,7 @@ fn join(
 }
 
 /// The alignment of what an address starts from. The compiler places objects itself, as its widest access needs.
-fn base_align(kernel: &Kernel, base: Base, layout: &Layout) -> i64 {
+fn base_align(kernel: &Kernel, base: Base, layout: &RegisterLayout) -> i64 {
     let align = match base {
         Base::Object(object) => kernel.objects[object].align.max(layout.access_bits / 8),
         Base::Program(_) => layout.access_bits / 8,

@@ -3,7 +3,7 @@
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
 use smallvec::SmallVec;
 use tripipe_device::Basis;
-use tripipe_ir::{Block, Inst, Place, Value};
+use tripipe_ir::{Block, Inst, Location, Value};
 
 use crate::model::{Pipe, Units};
 use crate::work::Work;
@@ -32,7 +32,7 @@ pub struct Operation {
     /// The instruction it comes from; `None` for a terminator, a spill or a fill.
     pub inst: Option<Inst>,
     /// Location in the source.
-    pub place: Option<Place>,
+    pub location: Option<Location>,
     /// Registers it reads, each once.
     pub reads: SmallVec<[Register; 4]>,
     /// Registers it writes, whole or in part, each once.

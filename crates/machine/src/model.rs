@@ -92,7 +92,7 @@ pub struct Model {
     /// The units.
     pub units: Vec<Unit>,
     /// How values are stored in registers, and how instructions are combined.
-    pub layout: Layout,
+    pub layout: RegisterLayout,
     recipes: BTreeMap<String, BTreeMap<Work, Recipe>>,
     /// The most that an operation may take, where compilers differ.
     most: BTreeMap<String, BTreeMap<Work, Vec<Step>>>,
@@ -106,7 +106,7 @@ pub struct Model {
 )]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Layout {
+pub struct RegisterLayout {
     /// The basis of most of it, as a word of [`tripipe_device::Basis`].
     pub basis: String,
     /// The source, a key of the GPUs' sources.
@@ -167,7 +167,7 @@ pub enum Fusion {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    layout: Layout,
+    layout: RegisterLayout,
     unit: Vec<UnitEntry>,
     operation: BTreeMap<String, Section>,
     #[serde(default)]

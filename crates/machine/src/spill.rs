@@ -7,7 +7,7 @@ use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 use tripipe_device::Basis;
 use tripipe_ir::flow::{Cfg, Loops};
-use tripipe_ir::{Block, Place};
+use tripipe_ir::{Block, Location};
 
 use crate::allocate::{self, Pressure};
 use crate::code::{Issue, Operation, Register, RegisterData};
@@ -154,9 +154,9 @@ impl<'a> Spills<'a> {
         let mut written: EntitySet<Register> = EntitySet::new();
         let mut out = Vec::with_capacity(blocks[block].len() + 2 * gaps.len());
         for (position, mut issue) in std::mem::take(&mut blocks[block]).into_iter().enumerate() {
-            let place = place(&issue);
+            let location = location(&issue);
             for (_, _, _, part) in gaps.iter().filter(|(_, _, next, _)| *next == position) {
-                out.extend(self.transfer(Work::Fill, registers[*part], &[], &[*part], place));
+                out.extend(self.transfer(Work::Fill, registers[*part], &[], &[*part], location));
             }
             for (old, _, _, part) in gaps.iter().filter(|(_, _, next, _)| *next <= position) {
                 for (_, operation) in &mut issue.operations {
@@ -170,7 +170,7 @@ impl<'a> Spills<'a> {
             for (old, ..) in gaps.iter().filter(|(_, last, ..)| *last == position) {
                 if !self.kept.contains(*old) {
                     self.bits += registers[*old].bits;
-                    out.extend(self.transfer(Work::Spill, registers[*old], &[*old], &[], place));
+                    out.extend(self.transfer(Work::Spill, registers[*old], &[*old], &[], location));
                 }
             }
         }
@@ -202,7 +202,7 @@ impl<'a> Spills<'a> {
             }
             let mut out = Vec::with_capacity(blocks[*block].len() + 2 * victims.len());
             for mut issue in std::mem::take(&mut blocks[*block]) {
-                let place = place(&issue);
+                let location = location(&issue);
                 let mut stored = SmallVec::<[Issue; 2]>::new();
                 for victim in victims.iter().copied() {
                     if !touches(&issue, victim) {
@@ -214,9 +214,9 @@ impl<'a> Spills<'a> {
                     self.whole.insert(part);
                     issue.operations.iter_mut().for_each(|(_, operation)| rename(operation, victim, part));
                     if writes {
-                        stored.extend(self.transfer(Work::Spill, data, &[part], &[], place));
+                        stored.extend(self.transfer(Work::Spill, data, &[part], &[], location));
                     } else {
-                        out.extend(self.transfer(Work::Fill, data, &[], &[part], place));
+                        out.extend(self.transfer(Work::Fill, data, &[], &[part], location));
                     }
                 }
                 out.push(issue);
@@ -256,14 +256,14 @@ impl<'a> Spills<'a> {
         data: RegisterData,
         reads: &[Register],
         writes: &[Register],
-        place: Option<Place>,
+        location: Option<Location>,
     ) -> Option<Issue> {
         let unit = self.model.unit("ls")?;
         let operation = Operation {
             work,
             units: Units(1 << unit),
             inst: None,
-            place,
+            location,
             reads: SmallVec::from_slice(reads),
             writes: SmallVec::from_slice(writes),
             lanes: 1,
@@ -293,6 +293,6 @@ fn rename(operation: &mut Operation, old: Register, new: Register) {
     registers.filter(|register| **register == old).for_each(|register| *register = new);
 }
 
-fn place(issue: &Issue) -> Option<Place> {
-    issue.operations.iter().find_map(|(_, operation)| operation.place)
+fn location(issue: &Issue) -> Option<Location> {
+    issue.operations.iter().find_map(|(_, operation)| operation.location)
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use tripipe_ir::Space;
-use tripipe_ir::diagnostic::{AccessedMemory, Finding, Related, Rule, Severity, SourcePlace, WorkItem};
+use tripipe_ir::diagnostic::{AccessedMemory, Finding, Related, Rule, Severity, SourceLocation, WorkItem};
 use tripipe_report::Canvas;
 use tripipe_report::findings::{Launch, Report, json, sarif, text};
 
@@ -56,8 +56,8 @@ __kernel void add(__global const float *a, __global float *out, int größe) {
 }
 ";
 
-fn place(file: &str, line: u32, column: u32) -> Option<SourcePlace> {
-    Some(SourcePlace { file: file.to_owned(), line, column })
+fn location(file: &str, line: u32, column: u32) -> Option<SourceLocation> {
+    Some(SourceLocation { file: file.to_owned(), line, column })
 }
 
 fn item(id: u64) -> Option<WorkItem> {
@@ -68,7 +68,7 @@ fn finding(rule: &'static Rule, message: &str, fix: &str) -> Finding {
     Finding {
         rule,
         kernel: "add".to_owned(),
-        place: None,
+        location: None,
         instruction: String::new(),
         message: message.to_owned(),
         fix: fix.to_owned(),
@@ -87,7 +87,7 @@ fn column(line: usize, part: &str) -> u32 {
 fn findings() -> Vec<Finding> {
     vec![
         Finding {
-            place: place("kernels/add.cl", 6, column(6, "out")),
+            location: location("kernels/add.cl", 6, column(6, "out")),
             instruction: "store %9, %12".to_owned(),
             count: 4096,
             work_item: item(127),
@@ -105,7 +105,7 @@ fn findings() -> Vec<Finding> {
             )
         },
         Finding {
-            place: place("kernels/add.cl", 6, column(6, "tile")),
+            location: location("kernels/add.cl", 6, column(6, "tile")),
             count: 2,
             work_item: item(0),
             memory: Some(AccessedMemory {
@@ -117,7 +117,7 @@ fn findings() -> Vec<Finding> {
             }),
             related: vec![Related {
                 message: "written here".to_owned(),
-                place: place("kernels/add.cl", 5, column(5, "tile")),
+                location: location("kernels/add.cl", 5, column(5, "tile")),
                 work_item: item(1),
             }],
             ..finding(
@@ -127,15 +127,15 @@ fn findings() -> Vec<Finding> {
             )
         },
         Finding {
-            place: place("kernels/add.cl", 7, column(7, "+ 0.9f")),
+            location: location("kernels/add.cl", 7, column(7, "+ 0.9f")),
             work_item: item(0),
             related: vec![
                 Related {
                     message: "the value was born here".to_owned(),
-                    place: place("kernels/add.cl", 4, 0),
+                    location: location("kernels/add.cl", 4, 0),
                     work_item: None,
                 },
-                Related { message: "nobody wrote it in between".to_owned(), place: None, work_item: None },
+                Related { message: "nobody wrote it in between".to_owned(), location: None, work_item: None },
             ],
             ..finding(
                 &UNINITIALISED,
@@ -144,10 +144,10 @@ fn findings() -> Vec<Finding> {
             )
         },
         Finding {
-            place: place("include/shift.h", 12, 7),
+            location: location("include/shift.h", 12, 7),
             related: vec![Related {
                 message: "the count comes from here".to_owned(),
-                place: place("include/shift.h", 3, 0),
+                location: location("include/shift.h", 3, 0),
                 work_item: None,
             }],
             ..finding(&SHIFT, "an int is shifted by 32", "Test the count.")
@@ -219,7 +219,7 @@ fn names_cannot_steer_the_terminal() {
     hostile.fix = evil.to_owned();
     hostile.related[0].message = evil.to_owned();
     hostile.memory.as_mut().unwrap().object = evil.to_owned();
-    hostile.place.as_mut().unwrap().file = evil.to_owned();
+    hostile.location.as_mut().unwrap().file = evil.to_owned();
     let findings = [hostile];
     let said =
         text(&report(&findings, &[], &sources(0)), Canvas { width: 100, colour: false, ..Canvas::default() });
@@ -289,8 +289,8 @@ fn fingerprints_survive_new_lines_above_and_distinguish_duplicates() {
     };
     let before = fingerprints(&findings(), 0);
     let mut moved = findings();
-    for place in moved.iter_mut().filter_map(|finding| finding.place.as_mut()) {
-        place.line += 3;
+    for location in moved.iter_mut().filter_map(|finding| finding.location.as_mut()) {
+        location.line += 3;
     }
     assert_eq!(fingerprints(&moved, 3), before);
     assert_eq!(before.iter().collect::<BTreeSet<_>>().len(), before.len());

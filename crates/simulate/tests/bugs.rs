@@ -162,11 +162,11 @@ fn declaration(text: &str, kernel: &str) -> Option<u32> {
 /// kernel.
 fn compare(marks: &[Mark], findings: &[Finding], declared: u32) -> Result<(), Failed> {
     let matches = |mark: &Mark, finding: &Finding| {
-        let place = finding.place.as_ref().map_or(declared, |place| place.line);
+        let location = finding.location.as_ref().map_or(declared, |location| location.line);
         let two_sided = TWO_SIDED.contains(&finding.rule);
-        let mut others = finding.related.iter().filter_map(|related| related.place.as_ref());
+        let mut others = finding.related.iter().filter_map(|related| related.location.as_ref());
         mark.rule == finding.rule
-            && (mark.line == place || two_sided && others.any(|place| place.line == mark.line))
+            && (mark.line == location || two_sided && others.any(|location| location.line == mark.line))
     };
     let missing = marks
         .iter()
@@ -174,7 +174,7 @@ fn compare(marks: &[Mark], findings: &[Finding], declared: u32) -> Result<(), Fa
         .map(|mark| format!("not found: {mark}\n"));
     let surplus =
         findings.iter().filter(|finding| !marks.iter().any(|mark| matches(mark, finding))).map(|finding| {
-            let line = finding.place.as_ref().map_or(declared, |place| place.line);
+            let line = finding.location.as_ref().map_or(declared, |location| location.line);
             format!("not expected: line {line}: {}: {}\n", finding.rule.code, finding.message)
         });
     let differences: String = missing.chain(surplus).collect();
@@ -183,7 +183,7 @@ fn compare(marks: &[Mark], findings: &[Finding], declared: u32) -> Result<(), Fa
 
 /// The comparison must be able to fail in each direction.
 fn comparison_fails() -> Result<(), Failed> {
-    let race = |place: Option<u32>, related: Option<u32>| finding(&rules::DATA_RACE, place, related);
+    let race = |location: Option<u32>, related: Option<u32>| finding(&rules::DATA_RACE, location, related);
     let read = finding(&rules::OUT_OF_BOUNDS_READ, Some(3), Some(4));
     let mark = |text: &str| marks(&format!("\n\na;{text}\n"));
     let (out, out_maybe) = (mark("//~ ERROR out-of-bounds-read")?, mark("//~? ERROR out-of-bounds-read")?);
@@ -222,17 +222,18 @@ fn comparison_fails() -> Result<(), Failed> {
     Ok(())
 }
 
-fn finding(rule: &'static Rule, place: Option<u32>, related: Option<u32>) -> Finding {
-    let place_at = |line| tripipe_ir::diagnostic::SourcePlace { file: "k.cl".to_owned(), line, column: 0 };
+fn finding(rule: &'static Rule, location: Option<u32>, related: Option<u32>) -> Finding {
+    let location_at =
+        |line| tripipe_ir::diagnostic::SourceLocation { file: "k.cl".to_owned(), line, column: 0 };
     let related = related.map(|line| tripipe_ir::diagnostic::Related {
         message: String::new(),
-        place: Some(place_at(line)),
+        location: Some(location_at(line)),
         work_item: None,
     });
     Finding {
         rule,
         kernel: "k".to_owned(),
-        place: place.map(place_at),
+        location: location.map(location_at),
         instruction: String::new(),
         message: String::new(),
         fix: String::new(),

@@ -32,7 +32,7 @@ use rayon::prelude::*;
 use serde_json::json;
 use tripipe::cpu::{self, CpuError, Threads};
 use tripipe_kernels::filter::{
-    Bilateral, Border, Chain, Element, Gradient, Interpolation, Linear, Morphology, Neighbourhood, Raster,
+    Bilateral, Border, Chain, Gradient, Interpolation, Linear, Morphology, Neighbourhood, PixelType, Raster,
     Stage,
 };
 
@@ -133,7 +133,7 @@ fn serve() -> Outcome<()> {
             }
             ["filter", name, width, height, channels, input, output, runs] => {
                 let size = [width.parse()?, height.parse()?];
-                let from = Raster::packed(size, channels.parse()?, Element::U8);
+                let from = Raster::packed(size, channels.parse()?, PixelType::U8);
                 let border = if *name == "laplace" { Border::None } else { Border::Reflect101 };
                 let chain = Chain::one(stage(name)?, border);
                 let to = chain.apply_to(&from)?;
@@ -154,7 +154,7 @@ fn serve() -> Outcome<()> {
             }
             ["resize", name, width, height, to_width, to_height, channels, input, output, runs] => {
                 let image =
-                    |size| Ok::<_, Box<dyn Error>>(Raster::packed(size, channels.parse()?, Element::U8));
+                    |size| Ok::<_, Box<dyn Error>>(Raster::packed(size, channels.parse()?, PixelType::U8));
                 let from = image([width.parse()?, height.parse()?])?;
                 let to = image([to_width.parse()?, to_height.parse()?])?;
                 let interpolation = match *name {
@@ -259,7 +259,7 @@ fn time_gemm(kind: &str, [m, n, k]: [usize; 3], runs: usize) -> Outcome<Vec<f64>
 fn stage(name: &str) -> Outcome<Stage> {
     Ok(match name {
         "gaussian5" => Stage::Linear(Linear::gaussian(5, None)?),
-        "sobel" => Stage::Linear(Linear::sobel_x().to(Element::I16)),
+        "sobel" => Stage::Linear(Linear::sobel_x().to(PixelType::I16)),
         "gradient" => Stage::Gradient(Gradient::Sobel),
         "median3" => Stage::Median { size: 3 },
         "median5" => Stage::Median { size: 5 },

@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use tripipe::filter::{Border, Chain, Element, Raster};
+use tripipe::filter::{Border, Chain, PixelType, Raster};
 use tripipe::gemm::Product;
 use tripipe::{Context, Device, Error, Image, Matrix, Vector};
 
@@ -38,8 +38,8 @@ fn main() -> Result<(), Error> {
             let way = if falls_back { "whoever is faster" } else { "the device alone" };
             println!("{}, {way}: us a call, and of the first time", context.name());
             let chain = Chain::parse("box:3", Border::Replicate)?;
-            let image = Image::<u8>::zeros(&context, Raster::packed([1100, 64], 1, Element::U8))?;
-            let mut small = Image::<u8>::zeros(&context, Raster::packed([32, 32], 1, Element::U8))?;
+            let image = Image::<u8>::zeros(&context, Raster::packed([1100, 64], 1, PixelType::U8))?;
+            let mut small = Image::<u8>::zeros(&context, Raster::packed([32, 32], 1, PixelType::U8))?;
             for shapes in SHAPES {
                 let [again, first] = time(&context, shapes, |shape| {
                     let region = image.region([shape, shape % 32], [32, 32])?;

@@ -9,7 +9,7 @@
 
 use std::error::Error;
 
-use tripipe::filter::{Border, Chain, Element, Raster};
+use tripipe::filter::{Border, Chain, PixelType, Raster};
 use tripipe::{Context, Device, Shares, Team};
 use tripipe_device::DeviceKind;
 
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let alone = alone.collect::<Result<Vec<_>, _>>()?;
     let team = Team::new(members)?;
 
-    let raster = Raster::packed([8192, 8192], 1, Element::U8);
+    let raster = Raster::packed([8192, 8192], 1, PixelType::U8);
     let source: Vec<u8> = (0..8192 * 8192u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let mut result = vec![0u8; source.len()];
     for stages in ["gaussian:5,bilateral:9:25:3", "bilateral:15:25:5,bilateral:15:25:5,bilateral:15:25:5"] {

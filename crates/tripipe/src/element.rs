@@ -29,7 +29,7 @@ pub trait Element: bytemuck::Pod + Default + PartialOrd + Send + Sync + sealed::
 /// A number type for the channels of a pixel.
 pub trait Pixel: Element {
     /// The corresponding element type of filters.
-    const PIXEL: filter::Element;
+    const PIXEL: filter::PixelType;
 }
 
 /// A floating-point number: `f16`, `f32`, `f64`.
@@ -62,7 +62,7 @@ macro_rules! elements {
 macro_rules! pixels {
     ($($type:ident $pixel:ident),*) => {$(
         impl Pixel for $type {
-            const PIXEL: filter::Element = filter::Element::$pixel;
+            const PIXEL: filter::PixelType = filter::PixelType::$pixel;
         }
     )*};
 }

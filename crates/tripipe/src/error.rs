@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::driver::DevicesError;
 use thiserror::Error;
 use tripipe_kernels::PlanError;
-use tripipe_kernels::filter::{Element, FilterError, Raster};
+use tripipe_kernels::filter::{FilterError, PixelType, Raster};
 use tripipe_kernels::gemm::{DescriptionError, TableError, Unfit};
 use tripipe_launch::ExecuteError;
 
@@ -255,7 +255,7 @@ pub(crate) enum Fault {
         /// The element type of the image.
         want: &'static str,
         /// The element type of the raster.
-        found: Element,
+        found: PixelType,
     },
     /// An empty image resized to one with pixels, or an image with pixels resized to an empty one.
     #[error("an image of {}x{} cannot be resized to {}x{}: either both have pixels, or neither does", from[0], from[1], to[0], to[1])]

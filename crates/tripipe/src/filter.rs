@@ -27,8 +27,8 @@ use std::sync::Arc;
 use tripipe_kernels::Role;
 use tripipe_kernels::filter::{Axis, Fuse, Loads, Parameters, Sums, default_parameters, plan, runners_up};
 pub use tripipe_kernels::filter::{
-    Bilateral, Border, Chain, Color, Element, FilterError, Fixed, Gradient, Interpolation, Layout, Linear,
-    Morphology, Neighbourhood, Raster, Semiplanar, Stage, Taps,
+    Bilateral, Border, Chain, ChannelLayout, Color, FilterError, Fixed, Gradient, Interpolation, Linear,
+    Morphology, Neighbourhood, PixelType, Raster, Semiplanar, Stage, Taps,
 };
 
 #[cfg(feature = "cpu")]
@@ -185,9 +185,9 @@ impl Described for Chained {
         let bytes = [&self.from, &self.to]
             .map(|raster| (raster.width * raster.height * raster.channels * raster.element.bytes()) as f64);
         let arithmetic = match element {
-            Element::U8 | Element::I16 | Element::U16 => Arithmetic::I16,
-            Element::F16 => Arithmetic::F16,
-            Element::F32 => Arithmetic::F32,
+            PixelType::U8 | PixelType::I16 | PixelType::U16 => Arithmetic::I16,
+            PixelType::F16 => Arithmetic::F16,
+            PixelType::F32 => Arithmetic::F32,
         };
         self.operation.add_bound(&mut explanation, arithmetic, bytes.iter().sum());
         explanation
@@ -259,7 +259,7 @@ impl Filter {
 fn operations(chain: &Chain, from: &Raster) -> f64 {
     let pixels = (from.width * from.height * from.channels) as f64;
     // Elements are compared in their own type, and two bytes fit in the space of one 16-bit element.
-    let compared = if from.element == Element::U8 { 0.5 } else { 1.0 };
+    let compared = if from.element == PixelType::U8 { 0.5 } else { 1.0 };
     let each = chain.stages.iter().map(|stage| match stage {
         Stage::Linear(linear) => {
             let [width, height] = linear.size();

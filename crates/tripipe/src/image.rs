@@ -5,7 +5,7 @@ mod resize;
 
 use std::marker::PhantomData;
 
-use tripipe_kernels::filter::{Layout, Raster};
+use tripipe_kernels::filter::{ChannelLayout, Raster};
 
 use crate::error::Fault;
 use crate::memory::{Memory, elements};
@@ -244,7 +244,7 @@ impl<T: Pixel> ImageView<'_, T> {
         let raster = Raster { offset: 0, ..self.raster };
         let elements = self.memory.read_later(first * size_of::<T>(), spanned - first)?;
         Ok(elements.then(move |elements: Vec<T>| {
-            let as_it_lies = raster.layout == Layout::Packed || channels == 1;
+            let as_it_lies = raster.layout == ChannelLayout::Packed || channels == 1;
             let lies_dense = dense == 0 || as_it_lies && elements.len() == dense;
             Ok(if lies_dense { elements } else { pack(&raster, &elements, dense) })
         }))
@@ -253,7 +253,7 @@ impl<T: Pixel> ImageView<'_, T> {
 
 /// The `dense` elements of a raster's pixels, packed. Whole rows are moved.
 fn pack<T: Pixel>(raster: &Raster, elements: &[T], dense: usize) -> Vec<T> {
-    if raster.layout == Layout::Packed || raster.channels == 1 {
+    if raster.layout == ChannelLayout::Packed || raster.channels == 1 {
         let mut packed = Vec::with_capacity(dense);
         for y in 0..raster.height {
             packed.extend_from_slice(&elements[raster.index([0, y], 0)..][..raster.row_elements()]);

@@ -32,16 +32,16 @@ pub(crate) enum Family {
 
 /// The latest operations of every family, most recently used first.
 #[derive(Default)]
-pub(crate) struct Kept(Mutex<Vec<One>>);
+pub(crate) struct Kept(Mutex<Vec<CachedOperation>>);
 
-struct One {
+struct CachedOperation {
     /// Equal for equal descriptions.
     key: u64,
     family: Family,
     operation: Arc<dyn Described>,
 }
 
-impl One {
+impl CachedOperation {
     fn is<T: Described>(&self, is: impl FnOnce(&T) -> bool) -> bool {
         let operation: &dyn Any = &*self.operation;
         operation.downcast_ref().is_some_and(is)
@@ -84,7 +84,7 @@ impl Kept {
         let operation = Arc::new(make()?);
         let family = operation.family();
         let mut kept = lock(&self.0);
-        kept.insert(0, One { key, family, operation: Arc::clone(&operation) as _ });
+        kept.insert(0, CachedOperation { key, family, operation: Arc::clone(&operation) as _ });
         let mut of_family = (0..kept.len()).filter(|place| kept[*place].family == family);
         let gone = of_family.nth(KEPT).map(|place| kept.remove(place));
         drop(kept);

@@ -80,7 +80,7 @@ pub use elementwise::{Array, ArrayMut, Counted, Elementwise, Summed};
 pub use error::{Error, ErrorKind};
 pub use explanation::{Arithmetic, Bound, Ceilings, Chosen, Explanation, Prediction, RunnerUp};
 pub use image::{Image, ImageView, ImageViewMut};
-pub use matrix::{Matrix, MatrixView, MatrixViewMut, Order};
+pub use matrix::{Matrix, MatrixView, MatrixViewMut};
 pub use pending::{Event, Pending};
 pub use team::{Share, Shares, Team};
 pub use vector::Vector;
@@ -94,6 +94,7 @@ pub use tripipe_launch as launch;
 // Types of other crates in signatures.
 pub use half::f16;
 pub use tripipe_device::{Identification, Probe};
+pub use tripipe_kernels::gemm::Order;
 
 /// OpenCL: devices, executors with options of their own, memory to import. Without the feature `opencl` there are no
 /// devices.

@@ -5,32 +5,13 @@ use std::ops::Range;
 
 use crate::error::Fault;
 use crate::memory::{Memory, elements, zeros};
-use crate::{Context, Element, Error, Pending, Vector};
-
-/// Which elements of a matrix are adjacent in memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// The elements of a row, as in C.
-    #[default]
-    RowMajor,
-    /// The elements of a column, as in Fortran.
-    ColumnMajor,
-}
-
-impl Order {
-    fn other(self) -> Self {
-        match self {
-            Self::RowMajor => Self::ColumnMajor,
-            Self::ColumnMajor => Self::RowMajor,
-        }
-    }
-}
+use crate::{Context, Element, Error, Order, Pending, Vector};
 
 /// A matrix in a context's memory, without gaps.
 #[derive(Debug)]
 pub struct Matrix<T> {
     memory: Memory,
-    shape: Shape,
+    shape: ViewLayout,
     element: PhantomData<T>,
 }
 
@@ -38,7 +19,7 @@ pub struct Matrix<T> {
 #[derive(Debug)]
 pub struct MatrixView<'m, T> {
     memory: &'m Memory,
-    shape: Shape,
+    shape: ViewLayout,
     element: PhantomData<&'m T>,
 }
 
@@ -46,14 +27,14 @@ pub struct MatrixView<'m, T> {
 #[derive(Debug)]
 pub struct MatrixViewMut<'m, T> {
     memory: &'m Memory,
-    shape: Shape,
+    shape: ViewLayout,
     element: PhantomData<&'m mut T>,
 }
 
 /// The layout of a matrix, all in elements. Element (i, j) is stored at `offset + i * stride + j` in row-major order,
 /// at `offset + i + j * stride` in column-major order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct ViewLayout {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     pub(crate) order: Order,
@@ -61,7 +42,7 @@ pub(crate) struct Shape {
     pub(crate) stride: usize,
 }
 
-impl Shape {
+impl ViewLayout {
     fn dense(rows: usize, columns: usize, order: Order) -> Self {
         let stride = match order {
             Order::RowMajor => columns,
@@ -71,7 +52,7 @@ impl Shape {
     }
 
     fn transposed(self) -> Self {
-        Self { rows: self.columns, columns: self.rows, order: self.order.other(), ..self }
+        Self { rows: self.columns, columns: self.rows, order: self.order.transposed(), ..self }
     }
 
     fn block(self, rows: Range<usize>, columns: Range<usize>) -> Result<Self, Error> {
@@ -147,7 +128,7 @@ impl<T: Element> Matrix<T> {
         }
         let bytes: &[u8] = bytemuck::cast_slice(elements);
         let memory = Memory::new::<T>(context, bytes.len(), Some(bytes))?;
-        Ok(Self { memory, shape: Shape::dense(rows, columns, order), element: PhantomData })
+        Ok(Self { memory, shape: ViewLayout::dense(rows, columns, order), element: PhantomData })
     }
 
     /// A row-major matrix of `elements`: on the CPU path, they are moved and stay where they are; a device gets a copy,
@@ -190,7 +171,7 @@ impl<T: Element> Matrix<T> {
         if elements.len() != want {
             return Err(Error::from(Fault::Length { operand: "the elements", want, found: elements.len() }));
         }
-        let shape = Shape::dense(rows, columns, order);
+        let shape = ViewLayout::dense(rows, columns, order);
         let memory = Memory::new_later(context, elements)?;
         Ok(memory.then(move |memory| Ok(Self { memory, shape, element: PhantomData })))
     }
@@ -232,7 +213,7 @@ impl<T: Element> Matrix<T> {
 
     /// Memory that holds the elements row by row.
     pub(crate) fn in_rows(memory: Memory, [rows, columns]: [usize; 2]) -> Self {
-        Self { memory, shape: Shape::dense(rows, columns, Order::RowMajor), element: PhantomData }
+        Self { memory, shape: ViewLayout::dense(rows, columns, Order::RowMajor), element: PhantomData }
     }
 
     /// The number of rows.
@@ -295,7 +276,7 @@ fn count(rows: usize, columns: usize) -> Result<usize, Error> {
 
 impl<'m, T: Element> MatrixView<'m, T> {
     /// A view of memory with this shape.
-    pub(crate) fn over(memory: &'m Memory, shape: Shape) -> Self {
+    pub(crate) fn over(memory: &'m Memory, shape: ViewLayout) -> Self {
         Self { memory, shape, element: PhantomData }
     }
 
@@ -347,14 +328,14 @@ impl<'m, T: Element> MatrixView<'m, T> {
         self.memory
     }
 
-    pub(crate) fn shape(&self) -> Shape {
+    pub(crate) fn shape(&self) -> ViewLayout {
         self.shape
     }
 }
 
 impl<'m, T: Element> MatrixViewMut<'m, T> {
     /// A mutable view of memory with this shape.
-    pub(crate) fn over(memory: &'m Memory, shape: Shape) -> Self {
+    pub(crate) fn over(memory: &'m Memory, shape: ViewLayout) -> Self {
         Self { memory, shape, element: PhantomData }
     }
 
@@ -378,7 +359,7 @@ impl<'m, T: Element> MatrixViewMut<'m, T> {
         self.memory
     }
 
-    pub(crate) fn shape(&self) -> Shape {
+    pub(crate) fn shape(&self) -> ViewLayout {
         self.shape
     }
 }

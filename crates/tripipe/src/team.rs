@@ -157,7 +157,7 @@ struct Spent {
 }
 
 /// The result in progress.
-struct Line<'r> {
+struct Progress<'r> {
     /// The rows that were not handed out yet.
     rest: Band<'r>,
     pitch_bytes: usize,
@@ -201,7 +201,7 @@ impl Team {
         let shares = names.iter().zip(chosen.left_out).map(share).collect();
         let uncut = uncut.is_some();
         let schedule = Schedule::new(rows, quantum, paces);
-        let mut line = Line { rest, pitch_bytes, uncut, returned: Vec::new(), schedule, shares };
+        let mut line = Progress { rest, pitch_bytes, uncut, returned: Vec::new(), schedule, shares };
         while !line.is_done() {
             line.schedule.begin(&asked);
             line = self.round(work, line, &asked);
@@ -224,7 +224,7 @@ impl Team {
     }
 
     /// Lets the chosen members take bands until there are none.
-    fn round<'r, W: Work>(&self, work: &W, line: Line<'r>, asked: &[usize]) -> Line<'r> {
+    fn round<'r, W: Work>(&self, work: &W, line: Progress<'r>, asked: &[usize]) -> Progress<'r> {
         let start = Instant::now();
         let line = Mutex::new(line);
         let member = |index: usize| toil(work, &line, &self.members[index], index, start);
@@ -278,7 +278,7 @@ impl Team {
 }
 
 /// The work of a member: sets up, then takes bands until there are none.
-fn toil<W: Work>(work: &W, line: &Mutex<Line<'_>>, context: &Context, index: usize, start: Instant) {
+fn toil<W: Work>(work: &W, line: &Mutex<Progress<'_>>, context: &Context, index: usize, start: Instant) {
     let mut bench = match work.set_up(context) {
         Ok((bench, building)) => {
             lock(line).shares[index].setup_seconds = start.elapsed().as_secs_f64() - building;
@@ -309,7 +309,7 @@ fn toil<W: Work>(work: &W, line: &Mutex<Line<'_>>, context: &Context, index: usi
     }
 }
 
-impl<'r> Line<'r> {
+impl<'r> Progress<'r> {
     /// The next band for a member; `None` when there are none, or none for it.
     fn take(&mut self, index: usize, most: usize) -> Option<Band<'r>> {
         let most = if self.uncut { usize::MAX } else { most.max(1) };

@@ -4,7 +4,7 @@
 
 use half::f16;
 use proptest::prelude::*;
-use tripipe::cpu::{self, CpuError, Element, Gemm, Operand, Place, Threads};
+use tripipe::cpu::{self, CpuError, Gemm, GemmElement, Position, StridedLayout, Threads};
 
 /// A product, with numbers that all types represent exactly.
 #[derive(Clone, Debug)]
@@ -12,14 +12,14 @@ struct Case {
     extents: [usize; 3],
     batch: usize,
     factors: [i8; 2],
-    places: [Operand; 3],
+    places: [StridedLayout; 3],
     /// The number of elements of A, B and C.
     lengths: [usize; 3],
 }
 
 /// The layout of a matrix.
 #[derive(Clone, Copy, Debug)]
-enum Order {
+enum Arrangement {
     Rows,
     Columns,
     Scattered,
@@ -28,17 +28,23 @@ enum Order {
 }
 
 impl Case {
-    fn new(extents: [usize; 3], batch: usize, factors: [i8; 2], orders: [Order; 3], gap: usize) -> Self {
+    fn new(
+        extents: [usize; 3],
+        batch: usize,
+        factors: [i8; 2],
+        orders: [Arrangement; 3],
+        gap: usize,
+    ) -> Self {
         let [m, n, k] = extents;
         let shapes = [[m, k], [k, n], [m, n]];
         let mut lengths = [0; 3];
         let places = [0, 1, 2].map(|which| {
             let [rows, columns] = shapes[which];
             let (row_stride, column_stride) = match orders[which] {
-                Order::Rows => (columns + gap, 1),
-                Order::Columns => (1, rows + gap),
-                Order::Scattered => (2 * columns + gap, 2),
-                Order::OneRow => (0, 1),
+                Arrangement::Rows => (columns + gap, 1),
+                Arrangement::Columns => (1, rows + gap),
+                Arrangement::Scattered => (2 * columns + gap, 2),
+                Arrangement::OneRow => (0, 1),
             };
             let span = if rows == 0 || columns == 0 {
                 0
@@ -50,19 +56,19 @@ impl Case {
             let offset = 3 * gap;
             lengths[which] =
                 if span == 0 || batch == 0 { 0 } else { offset + (batch - 1) * batch_stride + span };
-            Operand { offset, row_stride, column_stride, batch_stride }
+            StridedLayout { offset, row_stride, column_stride, batch_stride }
         });
         Self { extents, batch, factors, places, lengths }
     }
 
     fn place(&self, which: usize, product: usize, i: usize, j: usize) -> usize {
-        let Operand { offset, row_stride, column_stride, batch_stride } = self.places[which];
+        let StridedLayout { offset, row_stride, column_stride, batch_stride } = self.places[which];
         offset + product * batch_stride + i * row_stride + j * column_stride
     }
 
     /// `finish` doubles each element and adds a number that depends on its position. `number` gives an element its
     /// value.
-    fn check<T: Element>(
+    fn check<T: GemmElement>(
         &self,
         element: impl Fn(i8) -> T,
         result: impl Fn(i8) -> T::Result,
@@ -91,7 +97,7 @@ impl Case {
                 c: self.places[2],
                 batch: self.batch,
             };
-            let last = |place: Place, sums: &mut [T::Sum]| {
+            let last = |place: Position, sums: &mut [T::Sum]| {
                 for (at, value) in sums.iter_mut().enumerate() {
                     let [i, j] = if place.down {
                         [place.row + at, place.column]
@@ -159,7 +165,8 @@ impl Case {
     }
 }
 
-const ORDERS: [Order; 4] = [Order::Rows, Order::Columns, Order::Scattered, Order::OneRow];
+const ORDERS: [Arrangement; 4] =
+    [Arrangement::Rows, Arrangement::Columns, Arrangement::Scattered, Arrangement::OneRow];
 
 #[test]
 fn every_layout() {
@@ -181,23 +188,29 @@ fn edges() {
         for n in [0, 1, 3] {
             for k in [0, 1, 4] {
                 for factors in [[1, 0], [0, 0], [0, 3], [2, 1]] {
-                    for c in [Order::Rows, Order::Columns] {
+                    for c in [Arrangement::Rows, Arrangement::Columns] {
                         for gap in [0, 2] {
-                            Case::new([m, n, k], 3, factors, [Order::Rows, Order::Columns, c], gap)
-                                .check_all();
+                            Case::new(
+                                [m, n, k],
+                                3,
+                                factors,
+                                [Arrangement::Rows, Arrangement::Columns, c],
+                                gap,
+                            )
+                            .check_all();
                         }
                     }
                 }
             }
         }
     }
-    Case::new([3, 3, 3], 0, [1, 0], [Order::Rows; 3], 0).check_all();
+    Case::new([3, 3, 3], 0, [1, 0], [Arrangement::Rows; 3], 0).check_all();
 }
 
 /// Sizes that span several tiles, bands, and vectors.
 #[test]
 fn larger() {
-    use Order::{Columns, Rows};
+    use Arrangement::{Columns, Rows};
     for (extents, orders) in [
         ([1030, 5, 9], [Rows, Rows, Rows]),
         ([3, 1029, 11], [Columns, Rows, Columns]),
@@ -226,7 +239,7 @@ fn bytes_are_exact() {
 /// C is never read with beta 0, nor A and B with alpha 0; with k = 0 C is scaled.
 #[test]
 fn zero_factors_and_empty_sums_read_no_operand() {
-    let place = Operand::row_major(2);
+    let place = StridedLayout::row_major(2);
     let gemm =
         Gemm { m: 2, n: 2, k: 2, alpha: 1.0, beta: 0.0, a: place, b: place, c: place.transposed(), batch: 1 };
     let mut c = [f32::NAN; 4];
@@ -245,13 +258,13 @@ fn zero_factors_and_empty_sums_read_no_operand() {
 
 #[test]
 fn mismatched_operands_are_rejected() {
-    let place = Operand { offset: 1, ..Operand::row_major(4) };
+    let place = StridedLayout { offset: 1, ..StridedLayout::row_major(4) };
     let gemm = Gemm { m: 2, n: 3, k: 4, alpha: 1.0f32, beta: 0.0, a: place, b: place, c: place, batch: 1 };
     let mut c = [5.0; 8];
     // 1 + 3 * 4 + 3 elements.
     let error = cpu::gemm::<f32>(&gemm, &[0.0; 9], &[0.0; 15], &mut c, |_, _| (), Threads::One).unwrap_err();
     assert_eq!(error, CpuError::Length { operation: "gemm", buffer: "b", want: 16, found: 15 });
-    let far = Gemm { a: Operand { row_stride: usize::MAX, ..place }, ..gemm };
+    let far = Gemm { a: StridedLayout { row_stride: usize::MAX, ..place }, ..gemm };
     let error = cpu::gemm::<f32>(&far, &[0.0; 9], &[0.0; 16], &mut c, |_, _| (), Threads::One).unwrap_err();
     assert!(matches!(error, CpuError::TooLarge { operation: "gemm", buffer: "a", .. }), "{error}");
     assert_eq!(c, [5.0; 8]);

@@ -103,7 +103,7 @@ mod on_opencl {
             team.product(&a, &b, &mut c, [128, 2, 3]).unwrap();
             assert_eq!(c, [6.0; 256]);
             let chain = Chain::parse("box:3", Border::Replicate).unwrap();
-            let raster = tripipe::filter::Raster::packed([8, 256], 1, tripipe::filter::Element::U8);
+            let raster = tripipe::filter::Raster::packed([8, 256], 1, tripipe::filter::PixelType::U8);
             let mut result = vec![0u8; 8 * 256];
             team.filter(&chain, &raster, &vec![7u8; 8 * 256], &raster, &mut result).unwrap();
             assert_eq!(result, [7; 8 * 256]);

@@ -8,7 +8,7 @@ use fastrand::Rng;
 
 use super::numbers::{Fill, Kind, Numbers, choose, extent, smaller_extents};
 use super::products::Lie;
-use super::rasters::{PIXELS, Place, smaller_sizes};
+use super::rasters::{PIXELS, RasterLayout, smaller_sizes};
 use super::verdict::Expected;
 
 /// An operation on operands of one shape.
@@ -76,7 +76,7 @@ pub enum Shape {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lying {
     pub lie: Lie,
-    pub place: Place,
+    pub place: RasterLayout,
 }
 
 /// An error in a description, which must be refused.
@@ -120,10 +120,10 @@ impl Shape {
 }
 
 impl Lying {
-    const DENSE: Self = Self { lie: Lie::DENSE, place: Place::DENSE };
+    const DENSE: Self = Self { lie: Lie::DENSE, place: RasterLayout::DENSE };
 
     fn draw(random: &mut Rng, details: &mut Rng) -> Self {
-        Self { lie: Lie::draw(random, details), place: Place::draw(random, details) }
+        Self { lie: Lie::draw(random, details), place: RasterLayout::draw(random, details) }
     }
 
     /// The location of element `index`.

@@ -8,7 +8,7 @@ use tripipe::filter::{self, Chain, FilterError, Linear, Neighbourhood, Stage};
 use tripipe::{Context, Error, Image, Vector};
 
 use super::numbers::{Fill, Kind, Numbers};
-use super::rasters::{Place, Shape, element, image, smaller_sizes, with_pixel};
+use super::rasters::{RasterLayout, Shape, element, image, smaller_sizes, with_pixel};
 use super::verdict::Expected;
 pub use draw::numbers;
 pub use weights::Weights;
@@ -22,8 +22,8 @@ pub struct Filter {
     pub size: [usize; 2],
     pub channels: usize,
     pub kind: Kind,
-    pub from: Place,
-    pub to: Place,
+    pub from: RasterLayout,
+    pub to: RasterLayout,
     pub fill: Fill,
     /// Whether the result is a new image.
     pub to_new: bool,
@@ -371,8 +371,8 @@ impl Filter {
             for step in &smaller.steps {
                 made = made.and_then(|(channels, kind)| step.output(channels, kind));
             }
-            let to_new =
-                !smaller.to_new || smaller.to == Place { planar: smaller.from.planar, ..Place::DENSE };
+            let to_new = !smaller.to_new
+                || smaller.to == RasterLayout { planar: smaller.from.planar, ..RasterLayout::DENSE };
             smaller != self && !smaller.steps.is_empty() && made.is_some() && to_new && self.fault.is_none()
         });
         found

@@ -5,7 +5,7 @@ use tripipe::filter::Semiplanar;
 use tripipe::{Context, Error, Image, Vector};
 
 use super::numbers::{Fill, Kind, Numbers, Span, choose, extent};
-use super::rasters::{Place, Shape, element, image, places, smaller_sizes};
+use super::rasters::{RasterLayout, Shape, element, image, places, smaller_sizes};
 use super::verdict::{Expected, Right};
 
 /// A frame and an image.
@@ -21,7 +21,7 @@ pub struct Frame {
     /// Whether chroma precedes luma.
     pub chroma_first: bool,
     /// The layout of the image from which a frame is made.
-    pub place: Place,
+    pub place: RasterLayout,
     pub fill: Fill,
     pub fault: Option<Fault>,
 }
@@ -50,7 +50,7 @@ impl Frame {
             v_first: random.bool(),
             gaps: [gap(details), gap(details), gap(details), gap(details)],
             chroma_first: details.u32(..4) == 0,
-            place: Place::draw(random, details),
+            place: RasterLayout::draw(random, details),
             fill: Fill {
                 numbers: choose(details, &[Numbers::Noise(1.0), Numbers::Ends]),
                 seed: details.u32(..),
@@ -94,7 +94,7 @@ impl Frame {
 
     pub fn place(&self, index: usize) -> String {
         if self.to_rgb {
-            Place::DENSE.name(self.shape(), index)
+            RasterLayout::DENSE.name(self.shape(), index)
         } else {
             format!("byte {index} of the frame")
         }

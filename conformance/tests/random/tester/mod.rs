@@ -28,7 +28,7 @@ use backends::Backend;
 use filters::Filter;
 use frames::Frame;
 use numbers::scrambled;
-use products::Product;
+use products::ProductCase;
 use resize::Resize;
 use simple::Simple;
 use verdict::Expected;
@@ -61,7 +61,7 @@ impl Topic {
 /// An operation with its operands.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Case {
-    Product(Product),
+    Product(ProductCase),
     Filter(Filter),
     Resize(Resize),
     Frame(Frame),
@@ -85,7 +85,7 @@ impl Case {
             _ => Topic::Elementwise,
         };
         let case = match topic {
-            Topic::Products => Self::Product(Product::draw(&mut family, &mut details)),
+            Topic::Products => Self::Product(ProductCase::draw(&mut family, &mut details)),
             Topic::Filters => Self::Filter(Filter::draw(&mut family, &mut details, false)),
             Topic::Resize => Self::Resize(Resize::draw(&mut family, &mut details)),
             Topic::Colour if family.bool() => Self::Filter(Filter::draw(&mut family, &mut details, true)),

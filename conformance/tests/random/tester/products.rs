@@ -11,7 +11,7 @@ use super::verdict::Expected;
 
 /// C = alpha op(A) op(B) + beta C and an epilogue, with everything that affects its result.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Product {
+pub struct ProductCase {
     pub elements: Elements,
     /// m, n, k.
     pub extents: [usize; 3],
@@ -247,7 +247,7 @@ impl Elements {
     }
 }
 
-impl Product {
+impl ProductCase {
     fn operand_extents(&self) -> [[usize; 2]; 3] {
         let [m, n, k] = self.extents;
         [[m, k], [k, n], [m, n]]

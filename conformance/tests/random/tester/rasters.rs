@@ -1,14 +1,14 @@
 //! The layouts of random images.
 
 use fastrand::Rng;
-use tripipe::filter::{Element, Layout, Raster};
+use tripipe::filter::{ChannelLayout, PixelType, Raster};
 use tripipe::{Context, Error, Image, Pixel};
 
 use super::numbers::{Kind, choose, scrambled};
 
 /// The layout of pixels in a buffer: distances in addition to the minimum.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
+pub struct RasterLayout {
     pub planar: bool,
     pub offset: usize,
     /// Elements between the end of a row and the start of the next one.
@@ -22,7 +22,7 @@ pub struct Place {
 /// Width, height and channels.
 pub type Shape = [usize; 3];
 
-impl Place {
+impl RasterLayout {
     pub const DENSE: Self = Self { planar: false, offset: 0, row_gap: 0, plane_gap: 0, slack: 0 };
 
     /// Draws everything that selects kernels from `random`, the rest from `details`.
@@ -70,14 +70,14 @@ impl Place {
     }
 
     /// The layout as the library's description.
-    pub fn raster(&self, shape: Shape, element: Element) -> Raster {
+    pub fn raster(&self, shape: Shape, element: PixelType) -> Raster {
         let [width, height, channels] = shape;
         Raster {
             width,
             height,
             channels,
             element,
-            layout: if self.planar { Layout::Planar } else { Layout::Packed },
+            layout: if self.planar { ChannelLayout::Planar } else { ChannelLayout::Packed },
             offset: self.offset,
             pitch: self.pitch(shape),
             plane_pitch: self.plane_pitch(shape),
@@ -106,13 +106,13 @@ pub fn places([width, height, channels]: Shape) -> impl Iterator<Item = [usize; 
 }
 
 /// The library's name for a type.
-pub fn element(kind: Kind) -> Element {
+pub fn element(kind: Kind) -> PixelType {
     match kind {
-        Kind::U8 => Element::U8,
-        Kind::I16 => Element::I16,
-        Kind::U16 => Element::U16,
-        Kind::F16 => Element::F16,
-        _ => Element::F32,
+        Kind::U8 => PixelType::U8,
+        Kind::I16 => PixelType::I16,
+        Kind::U16 => PixelType::U16,
+        Kind::F16 => PixelType::F16,
+        _ => PixelType::F32,
     }
 }
 

@@ -5,7 +5,7 @@ use tripipe::filter::Interpolation;
 use tripipe::{Context, Error, Image, Pixel};
 
 use super::numbers::{Fill, Kind, Numbers, Span, choose, extent};
-use super::rasters::{PIXELS, Place, Shape, element, image, places, smaller_sizes, with_pixel};
+use super::rasters::{PIXELS, RasterLayout, Shape, element, image, places, smaller_sizes, with_pixel};
 use super::verdict::{Expected, Right};
 
 /// A resized image.
@@ -16,7 +16,7 @@ pub struct Resize {
     pub to: [usize; 2],
     pub channels: usize,
     pub kind: Kind,
-    pub place: Place,
+    pub place: RasterLayout,
     pub fill: Fill,
 }
 
@@ -83,7 +83,7 @@ impl Resize {
             to,
             channels: random.usize(1..=4),
             kind,
-            place: Place::draw(random, details),
+            place: RasterLayout::draw(random, details),
             fill: Fill { numbers: super::filters::numbers(details, kind), seed: details.u32(..) },
         }
     }
@@ -92,8 +92,11 @@ impl Resize {
         [self.from[0], self.from[1], self.channels]
     }
 
-    fn made(&self) -> (Shape, Place) {
-        ([self.to[0], self.to[1], self.channels], Place { planar: self.place.planar, ..Place::DENSE })
+    fn made(&self) -> (Shape, RasterLayout) {
+        (
+            [self.to[0], self.to[1], self.channels],
+            RasterLayout { planar: self.place.planar, ..RasterLayout::DENSE },
+        )
     }
 
     pub fn work(&self) -> f64 {

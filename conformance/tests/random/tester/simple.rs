@@ -5,7 +5,7 @@ use half::f16;
 use tripipe::{Context, Counted, Element, Error, Image, Matrix, Order, Pixel, Summed, Vector};
 
 use super::numbers::{Fill, Kind, Numbers, Span, choose, extent, smaller_extents};
-use super::rasters::{Place, element, image, places, smaller_sizes};
+use super::rasters::{RasterLayout, element, image, places, smaller_sizes};
 use super::verdict::{Expected, Right};
 
 /// An operation on vectors, an image or a matrix.
@@ -17,7 +17,7 @@ pub struct Simple {
     pub size: [usize; 2],
     /// The channels of an image whose values are counted.
     pub channels: usize,
-    pub place: Place,
+    pub place: RasterLayout,
     pub fills: [Fill; 2],
     /// How much longer the second vector is, which must be refused.
     pub longer: usize,
@@ -67,7 +67,7 @@ impl Simple {
             kind,
             size,
             channels: random.usize(1..=4),
-            place: Place::draw(random, details),
+            place: RasterLayout::draw(random, details),
             fills,
             longer,
         }

@@ -92,11 +92,11 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let Some(gain) = gain.filter(|gain| *gain >= WORTH) else { return };
     found.push(Advice {
         rule: &RULE,
-        place: clamps
+        location: clamps
             .iter()
-            .map(|(inst, _)| kernel.insts[*inst].place)
-            .chain(branches.iter().map(|(block, ..)| kernel.blocks[*block].terminator.place))
-            .find_map(|place| place),
+            .map(|(inst, _)| kernel.insts[*inst].location)
+            .chain(branches.iter().map(|(block, ..)| kernel.blocks[*block].terminator.location))
+            .find_map(|location| location),
         message: format!(
             "every work-item compares its ids with the border {} times, but only those at the border need it",
             tests.len()

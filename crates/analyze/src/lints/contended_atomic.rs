@@ -57,13 +57,14 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let Op::Atomic(atomic) = context.kernel.insts[access.inst].op else { continue };
         let changes = !matches!(atomic.op, AtomicOp::Load | AtomicOp::Store | AtomicOp::FlagClear);
         let address = context.kernel.insts[access.inst].operands[0];
-        let one = access.stride == Stride::Bytes(0) && context.facts.divergence().shape(address).is_uniform();
+        let one =
+            access.stride == Stride::Bytes(0) && context.facts.divergence().variation(address).is_uniform();
         if !changes || access.space != Space::Global || !one || !is_done_by_all(context, access.block) {
             continue;
         }
         found.push(Advice {
             rule: &RULE,
-            place: access.place,
+            location: access.location,
             message: format!(
                 "every work-item of a group does this at one address of `{}`: the operations are serialised",
                 access.name(context.kernel)

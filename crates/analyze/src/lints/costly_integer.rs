@@ -117,8 +117,8 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 format!("Build the program with -D and the value of {argument}, ideally a power of two."),
             ),
         };
-        let place = context.kernel.insts[line[0].0].place;
-        found.push(Advice { rule: &RULE, place, message, fix, gain: Some(gain) });
+        let location = context.kernel.insts[line[0].0].location;
+        found.push(Advice { rule: &RULE, location, message, fix, gain: Some(gain) });
     }
 }
 

@@ -78,7 +78,13 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         } else {
             continue;
         };
-        found.push(Advice { rule: &RULE, place: terminator.place, message, fix: fix.into(), gain: None });
+        found.push(Advice {
+            rule: &RULE,
+            location: terminator.location,
+            message,
+            fix: fix.into(),
+            gain: None,
+        });
     }
 }
 
@@ -89,7 +95,7 @@ fn has_equal_iterations(context: &Context<'_>, index: usize) -> bool {
     facts.counts()[index].as_ref().is_some_and(|count| {
         let distance = &count.distance;
         let differs = distance.terms.keys().any(|atom| match atom {
-            Atom::Value(value) => !facts.divergence().shape(*value).is_uniform(),
+            Atom::Value(value) => !facts.divergence().variation(*value).is_uniform(),
             Atom::Query(kind, _) => matches!(
                 kind,
                 QueryKind::GlobalId

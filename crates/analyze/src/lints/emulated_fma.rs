@@ -74,7 +74,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         }
         found.push(Advice {
             rule: &RULE,
-            place: data.place,
+            location: data.location,
             message: format!("fma() costs {:.0} times as much as mad() on {}", fma / mad, context.gpu.name()),
             fix: "Write mad(a, b, c) or a * b + c, unless the single rounding is needed.".into(),
             gain: context.gain(|share| if share.inst == inst { mad / fma } else { 1.0 }),

@@ -98,7 +98,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let name = context.access(first.inst);
     found.push(Advice {
         rule: &RULE,
-        place: kernel.insts[first.inst].place,
+        location: kernel.insts[first.inst].location,
         message: format!(
             "{} to local memory {} `{}` only copy global memory; on {} both are behind the same cache",
             counted(before, "store"),

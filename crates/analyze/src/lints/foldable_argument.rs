@@ -86,7 +86,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let name = value_name(context.kernel, argument);
         found.push(Advice {
             rule: &RULE,
-            place: context.kernel.blocks[count.decides].terminator.place,
+            location: context.kernel.blocks[count.decides].terminator.location,
             message: format!(
                 "`{name}` determines the iteration count of this loop: {} of an iteration for counting and \
                 branching",

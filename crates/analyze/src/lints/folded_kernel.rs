@@ -48,7 +48,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     if context.longest.bound.is_empty() {
         found.push(Advice {
             rule: &RULE,
-            place: None,
+            location: None,
             message: "the kernel is empty after optimisation: it stores nothing".into(),
             fix: "Look for a missing store, and check the build options.".into(),
             gain: None,

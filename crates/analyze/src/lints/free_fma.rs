@@ -67,7 +67,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let fma = if context.gpu.supports.fused_multiply_add.value { "fma or mad" } else { "mad" };
         found.push(Advice {
             rule: &RULE,
-            place: kernel.insts[line[0].0].place,
+            location: kernel.insts[line[0].0].location,
             message: format!("{} rounded separately before a sum", counted(line.len(), "product")),
             fix: format!("Write {fma}(a, b, c), or a * b + c in one expression."),
             gain: Some(gain),

@@ -6,7 +6,7 @@ use tripipe_ir::{Inst, Space};
 
 use super::{Advice, Context};
 use crate::access::word_bytes;
-use crate::{Access, Stride};
+use crate::{Stride, WarpAccess};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {
@@ -49,7 +49,7 @@ bytes are reported as `scattered-access`, words of less than 16 bytes as `narrow
 /// Adjacent loads, or stores, of one work-item in one block.
 pub(super) struct Run<'c> {
     /// Ordered by address.
-    pub(super) accesses: Vec<&'c Access>,
+    pub(super) accesses: Vec<&'c WarpAccess>,
     /// Absolute distance from one work-item to the next, in bytes.
     pub(super) stride: i64,
     /// Bytes from the first to the end of the last, without gaps.
@@ -85,7 +85,7 @@ pub(super) fn runs<'c>(context: &'c Context<'_>) -> Vec<Run<'c>> {
             bytes += (to - from.max(end)).max(0);
             end = end.max(to);
         }
-        let accesses: Vec<&Access> = same.iter().filter_map(|fact| context.access(fact.inst)).collect();
+        let accesses: Vec<&WarpAccess> = same.iter().filter_map(|fact| context.access(fact.inst)).collect();
         let Some(Stride::Bytes(stride)) = accesses.first().map(|access| access.stride) else { continue };
         if matches!(accesses[0].space, Space::Global | Space::Constant) {
             all.push(Run { accesses, stride: stride.abs(), bytes });
@@ -109,7 +109,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         if !words || !apart || !run.is_whole() || !divides {
             continue;
         }
-        let best = |access: &Access| (access.bytes * warp).div_ceil(line).max(1);
+        let best = |access: &WarpAccess| (access.bytes * warp).div_ceil(line).max(1);
         let first = run.accesses[0];
         let gain = context.gain(|share| match context.access(share.inst) {
             Some(access) if run.contains(share.inst) => {
@@ -120,7 +120,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let Some(gain) = gain else { continue };
         found.push(Advice {
             rule: &RULE,
-            place: first.place,
+            location: first.location,
             message: format!(
                 "each work-item {} {} bytes of `{}`, and neighbours start {} bytes apart: a warp of {warp} \
                 touches {} lines where {} would suffice",

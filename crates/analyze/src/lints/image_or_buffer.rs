@@ -2,7 +2,7 @@
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::linear::Base;
-use tripipe_ir::op::{Access as Promise, Level};
+use tripipe_ir::op::{AccessAttributes, Level};
 use tripipe_ir::{Inst, Kernel, Op, Scalar, Space, Type, Value, ValueDef};
 
 use super::{Advice, Context, WORTH, counted, gapped_access};
@@ -68,7 +68,7 @@ fn best(context: &Context<'_>, found: &mut Vec<Advice>, candidates: Vec<(Value, 
         if to_image { ("load/store", "texture", "an image") } else { ("texture", "load/store", "a buffer") };
     found.push(Advice {
         rule: &RULE,
-        place: context.kernel.insts[reads[0]].place,
+        location: context.kernel.insts[reads[0]].location,
         message: format!(
             "`{name}` is read by the {busy} pipe, which bounds the kernel, at {}, while the {idle} pipe has \
             slack",
@@ -83,7 +83,7 @@ fn best(context: &Context<'_>, found: &mut Vec<Advice>, candidates: Vec<(Value, 
 fn other_path(kernel: &mut Kernel, inst: Inst) {
     if !matches!(kernel.insts[inst].op, Op::Load(_)) {
         let data = &mut kernel.insts[inst];
-        data.op = Op::Load(Promise { align: 16, volatile: false, vector_builtin: false });
+        data.op = Op::Load(AccessAttributes { align: 16, volatile: false, vector_builtin: false });
         data.operands.truncate(1);
         return;
     }
@@ -171,7 +171,7 @@ fn images(context: &Context<'_>) -> Vec<(Value, Vec<Inst>)> {
 /// Whether neighbours in dimension 0 read the same texel, or the next one of a row.
 fn is_side_by_side(context: &Context<'_>, coordinates: Value) -> bool {
     let kernel = context.kernel;
-    let slope = |value: &Value| context.facts.divergence().shape(*value).coefficient(0);
+    let slope = |value: &Value| context.facts.divergence().variation(*value).coefficient(0);
     let Some(data) = kernel.defining(coordinates).map(|inst| &kernel.insts[inst]) else { return false };
     let (Op::Construct, [x, rest @ ..]) = (data.op, &data.operands[..]) else { return false };
     kernel.ty(coordinates).is_int()

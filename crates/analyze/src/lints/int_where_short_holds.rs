@@ -85,7 +85,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let ranges = || group.iter().map(|chain| chain.range);
         found.push(Advice {
             rule: &RULE,
-            place: group[0].computes.iter().find_map(|inst| kernel.insts[*inst].place),
+            location: group[0].computes.iter().find_map(|inst| kernel.insts[*inst].location),
             message: format!(
                 "{} on 32-bit integers whose values ({} to {}) fit in {name}",
                 counted(group.iter().map(|chain| chain.computes.len()).sum(), "operation"),

@@ -37,11 +37,11 @@ use std::rc::Rc;
 use tripipe_device::Gpu;
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::{Cfg, Range};
-use tripipe_ir::{Block, Inst, Kernel, Place, Value};
+use tripipe_ir::{Block, Inst, Kernel, Location, Value};
 use tripipe_machine::{Code, Pipe};
 
 use crate::facts::Facts;
-use crate::{Access, Column, Cycles, Polynomial, Registers, Setup};
+use crate::{Column, Cycles, Polynomial, Registers, Setup, WarpAccess};
 
 /// A lint.
 struct Lint {
@@ -99,7 +99,7 @@ pub struct Advice {
     /// The lint.
     pub rule: &'static Rule,
     /// The source location, if there is one.
-    pub place: Option<Place>,
+    pub location: Option<Location>,
     /// The evidence, with figures.
     pub message: String,
     /// The proposed change.
@@ -126,7 +126,7 @@ pub(crate) struct Context<'a> {
     pub(crate) gpu: &'static Gpu,
     pub(crate) setup: &'a Setup,
     pub(crate) columns: &'static [Column],
-    pub(crate) accesses: &'a [Access],
+    pub(crate) accesses: &'a [WarpAccess],
     pub(crate) registers: &'a Registers,
     pub(crate) longest: &'a Cycles,
     /// The longest path's clocks of each pipe.
@@ -204,7 +204,7 @@ impl Context<'_> {
     }
 
     /// How a load, store or atomic accesses memory.
-    pub(crate) fn access(&self, inst: Inst) -> Option<&Access> {
+    pub(crate) fn access(&self, inst: Inst) -> Option<&WarpAccess> {
         self.accesses.iter().find(|access| access.inst == inst)
     }
 
@@ -221,9 +221,9 @@ impl Context<'_> {
         key: impl Fn(&T) -> K,
     ) -> Vec<Vec<(Inst, T)>> {
         let line = |inst: Inst| {
-            self.kernel.insts[inst].place.map(|place| {
-                let place = self.kernel.own_place(place);
-                (place.file, place.line)
+            self.kernel.insts[inst].location.map(|location| {
+                let location = self.kernel.own_location(location);
+                (location.file, location.line)
             })
         };
         let mut groups: Vec<Vec<(Inst, T)>> = Vec::new();
@@ -268,11 +268,11 @@ pub(crate) fn look(context: &Context<'_>) -> Vec<Advice> {
         (lint.look)(context, &mut all);
     }
     // Identical advice for several instructions of a line is reported once.
-    let line = |advice: &Advice| advice.place.map(|place| context.kernel.own_place(place).line);
+    let line = |advice: &Advice| advice.location.map(|location| context.kernel.own_location(location).line);
     let mut said: Vec<(&str, Option<u32>, String)> = Vec::new();
     all.retain(|advice| {
         let key = (advice.rule.code, line(advice), advice.message.clone());
-        let new = advice.place.is_none() || !said.contains(&key);
+        let new = advice.location.is_none() || !said.contains(&key);
         said.push(key);
         new
     });

@@ -86,7 +86,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             }
             found.push(Advice {
                 rule: &RULE,
-                place: kernel.insts[run[0].inst].place,
+                location: kernel.insts[run[0].inst].location,
                 message: format!(
                     "{} loads of `{}` are adjacent, {} bytes together",
                     run.len(),

@@ -90,7 +90,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let (count, spare) = (sum(&|group| group.loads.len() as i64), sum(&|group| group.built.len() as i64));
         found.push(Advice {
             rule: &RULE,
-            place: kernel.insts[first.inst].place,
+            location: kernel.insts[first.inst].location,
             message: format!(
                 "{count} loads of `{}` overlap: they load {} bytes, of which {} are different",
                 access.map_or("memory", |access| access.name(kernel)),

@@ -55,7 +55,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let guessed = if limit.basis == Basis::Guessed { " (guessed)" } else { "" };
         found.push(Advice {
             rule: &RULE,
-            place: None,
+            location: None,
             message: format!(
                 "work-groups of {items} work-items, but {} allows {}{guessed}",
                 context.gpu.name(),

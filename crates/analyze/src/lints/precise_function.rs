@@ -85,8 +85,9 @@ impl Call {
                 Some(Self { name: "/", ulp: Some(2.5), native })
             }
             Op::Builtin(builtin) => {
-                let named =
-                    |name: String| Builtin::named(&name).filter(|other| other.shape() == builtin.shape());
+                let named = |name: String| {
+                    Builtin::named(&name).filter(|other| other.signature() == builtin.signature())
+                };
                 let native = match builtin {
                     // The native function takes no negative base, so it is `native_powr`.
                     Builtin::Pow => Some(Builtin::NativePowr),
@@ -161,7 +162,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let precision = call.ulp.map_or(String::new(), |ulp| format!(" to {ulp} ULP"));
         found.push(Advice {
             rule: &RULE,
-            place: context.kernel.insts[first].place,
+            location: context.kernel.insts[first].location,
             message: format!(
                 "`{}`{precision} takes {before} operations, {} {after}",
                 call.name,

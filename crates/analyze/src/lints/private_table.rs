@@ -67,7 +67,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 && value.is_some_and(|value| kernel.constant(*value).is_some())
         };
         let copies = copies_into(context, object);
-        let place = kernel.insts[looked_up.inst].place;
+        let location = kernel.insts[looked_up.inst].location;
         let name = match context.access(looked_up.inst).map(|access| access.name(kernel)) {
             Some(name) if !name.is_empty() => format!("`{name}`"),
             _ => "a private array".to_owned(),
@@ -76,7 +76,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             let gone: Vec<Inst> = stores.clone().map(|fact| fact.inst).chain(copies).collect();
             found.push(Advice {
                 rule: &RULE,
-                place,
+                location,
                 message: format!(
                     "{name} holds {} bytes of constants, which every work-item writes to its own memory \
                     before it reads them",
@@ -88,7 +88,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         } else {
             found.push(Advice {
                 rule: &RULE,
-                place,
+                location,
                 message: format!(
                     "{name} is read at an index known only at run time: its {} bytes are stored in memory, \
                     with {} and {}",

@@ -47,7 +47,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let Some((fewer, threads)) = registers.next_step.filter(|(fewer, _)| *fewer <= FEW) else { return };
     found.push(Advice {
         rule: &RULE,
-        place: registers.peak,
+        location: registers.peak,
         message: format!(
             "{} registers allow {} threads in a core; {fewer} fewer allow {threads}",
             registers.work.used, registers.threads

@@ -245,11 +245,11 @@ pub(super) fn retype(kernel: &mut Kernel, cfg: &Cfg, values: &EntitySet<Value>, 
                     .all(|operand| values.contains(*operand) || retyping.kernel.constant(*operand).is_some()),
                 _ => inside,
             };
-            let place = data.place;
+            let location = data.location;
             for position in 0..data.operands.len() {
                 let operand = retyping.kernel.insts[inst].operands[position];
                 retyping.kernel.insts[inst].operands[position] =
-                    retyping.operand(operand, narrow, values, place);
+                    retyping.operand(operand, narrow, values, location);
             }
             retyping.insts.push(inst);
         }
@@ -282,7 +282,7 @@ impl Retyping<'_> {
         operand: Value,
         narrow: bool,
         values: &EntitySet<Value>,
-        place: Option<tripipe_ir::Place>,
+        location: Option<tripipe_ir::Location>,
     ) -> Value {
         let ty = self.kernel.ty(operand);
         let (want, other) = if narrow { (self.to, self.wide) } else { (self.wide, self.to) };
@@ -299,13 +299,13 @@ impl Retyping<'_> {
                 let lanes = lanes.iter().map(|lane| lane & want.mask()).collect();
                 self.kernel.values.push(ValueData { ty, def: ValueDef::Constant(lanes) })
             }
-            None => self.convert(operand, ty, place),
+            None => self.convert(operand, ty, location),
         };
         self.made.insert(operand, made);
         made
     }
 
-    fn convert(&mut self, operand: Value, ty: Type, place: Option<tripipe_ir::Place>) -> Value {
+    fn convert(&mut self, operand: Value, ty: Type, location: Option<tripipe_ir::Location>) -> Value {
         let inst = self.kernel.insts.next_key();
         let result = self.kernel.values.push(ValueData { ty, def: ValueDef::Result(inst) });
         let convert = Convert {
@@ -319,7 +319,7 @@ impl Retyping<'_> {
             flags: tripipe_ir::Flags::default(),
             operands: [operand].into_iter().collect(),
             result: Some(result),
-            place,
+            location,
         }));
         result
     }

@@ -4,7 +4,7 @@ use tripipe_ir::Space;
 use tripipe_ir::diagnostic::{Rule, Severity};
 
 use super::{Advice, Context, gapped_access};
-use crate::{Access, Stride};
+use crate::{Stride, WarpAccess};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {
@@ -57,7 +57,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let line = context.gpu.memory.cache_line_bytes.value.max(1);
     // Lines that a work-item uses as a whole are a separate case.
     let runs = gapped_access::runs(context);
-    let is_scattered = |access: &&Access| {
+    let is_scattered = |access: &&WarpAccess| {
         let far = match access.stride {
             Stride::Bytes(bytes) => bytes.unsigned_abs() >= u64::from(line),
             Stride::Runtime => true,
@@ -67,9 +67,9 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let global = matches!(access.space, Space::Global | Space::Constant);
         global && far && !access.is_coalesced(context.gpu) && !whole()
     };
-    let mut all: Vec<&Access> = context.accesses.iter().filter(is_scattered).collect();
+    let mut all: Vec<&WarpAccess> = context.accesses.iter().filter(is_scattered).collect();
     while let Some(first) = all.first().copied() {
-        let key = |access: &Access| {
+        let key = |access: &WarpAccess| {
             (
                 access.pointer.clone(),
                 access.writes,
@@ -77,10 +77,10 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 access.times.clone().map(|times| times.argument),
             )
         };
-        let (same, rest): (Vec<&Access>, Vec<&Access>) =
+        let (same, rest): (Vec<&WarpAccess>, Vec<&WarpAccess>) =
             all.into_iter().partition(|access| key(access) == key(first));
         all = rest;
-        let best = |access: &Access| (access.bytes * warp).div_ceil(line).max(1);
+        let best = |access: &WarpAccess| (access.bytes * warp).div_ceil(line).max(1);
         let far = match (first.stride, &first.times) {
             (Stride::Bytes(bytes), _) => format!("{} bytes", bytes.unsigned_abs()),
             (_, Some(times)) => format!("{} bytes times `{}`", times.bytes.unsigned_abs(), times.argument),
@@ -92,7 +92,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let times = if same.len() == 1 { String::new() } else { format!(" at {} locations", same.len()) };
         found.push(Advice {
             rule: &RULE,
-            place: first.place,
+            location: first.location,
             message: format!(
                 "neighbours {} `{}` {far} apart{times}{}: a warp of {warp} touches {} lines where {} would \
                 suffice",

@@ -50,7 +50,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     }
     found.push(Advice {
         rule: &RULE,
-        place: context.registers.peak,
+        location: context.registers.peak,
         message: format!(
             "{} registers are needed at once and {} are available: {} bytes of each work-item spill to \
             memory",

@@ -3,7 +3,7 @@
 use cranelift_entity::EntitySet;
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::Range;
-use tripipe_ir::op::{Binary, Shape};
+use tripipe_ir::op::{Binary, BuiltinSignature};
 use tripipe_ir::{Inst, Kernel, Op, Value, ValueDef};
 use tripipe_machine::Pipe;
 
@@ -74,7 +74,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let mut done: EntitySet<Inst> = EntitySet::new();
     for (_, inst) in context.instructions() {
         let is_function = match context.kernel.insts[inst].op {
-            Op::Builtin(builtin) => matches!(builtin.shape(), Shape::Float(_)),
+            Op::Builtin(builtin) => matches!(builtin.signature(), BuiltinSignature::Float(_)),
             Op::Binary(Binary::FDiv) => true,
             _ => false,
         };
@@ -90,7 +90,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let Some(range) = context.range(slice.from) else { continue };
         found.push(Advice {
             rule: &RULE,
-            place: context.kernel.insts[inst].place,
+            location: context.kernel.insts[inst].location,
             message: format!(
                 "{} operations depend on one integer of {} values, while loads and stores have slack",
                 slice.insts.iter().count(),
@@ -151,7 +151,7 @@ fn leads_on(context: &Context<'_>, inst: Inst) -> bool {
 fn is_by_lane(op: Op) -> bool {
     match op {
         Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Convert(_) => true,
-        Op::Builtin(builtin) => matches!(builtin.shape(), Shape::Float(_)),
+        Op::Builtin(builtin) => matches!(builtin.signature(), BuiltinSignature::Float(_)),
         _ => false,
     }
 }

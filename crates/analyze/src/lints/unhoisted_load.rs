@@ -113,7 +113,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         };
         found.push(Advice {
             rule: &RULE,
-            place: context.kernel.insts[first.inst].place,
+            location: context.kernel.insts[first.inst].location,
             message: format!(
                 "`{}` is {again} in every iteration at the same address: `{}` might be the same memory",
                 name(first),

@@ -90,14 +90,14 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         (filled, there) = (filled + lanes, there + room);
         narrow.insert(share.inst);
         let clocks = (context.weight)(share.block).evaluate(ASSUMED_TRIPS) * share.clocks;
-        if costliest.is_none_or(|(most, _)| clocks > most) && kernel.insts[share.inst].place.is_some() {
+        if costliest.is_none_or(|(most, _)| clocks > most) && kernel.insts[share.inst].location.is_some() {
             costliest = Some((clocks, share.inst));
         }
     }
     let (count, wide) = (narrow.iter().count(), there.checked_div(filled).unwrap_or(1));
     found.push(Advice {
         rule: &RULE,
-        place: costliest.and_then(|(_, inst)| kernel.insts[inst].place),
+        location: costliest.and_then(|(_, inst)| kernel.insts[inst].location),
         message: format!(
             "{} on narrow types filling {filled} of {there} lanes",
             counted(count, "instruction")

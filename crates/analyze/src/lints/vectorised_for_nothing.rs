@@ -78,10 +78,10 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         return;
     }
     let touches = |inst: &Inst| kernel.insts[*inst].operands.iter().any(|operand| idle.contains(operand));
-    let place = context
+    let location = context
         .instructions()
         .filter(|(_, inst)| touches(inst))
-        .find_map(|(_, inst)| kernel.insts[inst].place);
+        .find_map(|(_, inst)| kernel.insts[inst].location);
     let harm = if threads > registers.threads {
         format!("{threads} threads would fit in a core, and {} do", registers.threads)
     } else {
@@ -89,7 +89,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     };
     found.push(Advice {
         rule: &RULE,
-        place,
+        location,
         message: format!(
             "{} that no load or store needs, {held} of {} registers: {harm}",
             counted(idle.len(), "wide vector"),

@@ -99,7 +99,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         };
         found.push(Advice {
             rule: &RULE,
-            place: chain.computes.iter().find_map(|inst| context.kernel.insts[*inst].place),
+            location: chain.computes.iter().find_map(|inst| context.kernel.insts[*inst].location),
             message: format!("{} on 64-bit integers, {purpose}", counted(chain.computes.len(), "operation")),
             fix: format!("Compute in {name}: const {name} i = get_global_id(0)."),
             gain: Some(gain),

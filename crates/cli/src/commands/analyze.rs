@@ -13,7 +13,7 @@ use tripipe_device::{Gpu, Vendor, catalog};
 use tripipe_ir::diagnostic::{Finding, Rule, Severity};
 use tripipe_ir::{Kernel, Module, ParameterKind, Type};
 use tripipe_launch::NdRange;
-use tripipe_launch_file::{BuildOptions, Given, LaunchFile, Number, Place, ProgramFile};
+use tripipe_launch_file::{BuildOptions, Given, LaunchFile, LineColumn, Number, ProgramFile};
 use tripipe_report::analysis::{self, Priced};
 use tripipe_report::findings;
 
@@ -76,8 +76,8 @@ pub(crate) struct Analyze {
     /// Output format; malioc-json is the format of Arm's offline compiler, for Mali GPUs only; sarif contains only the
     /// advice, for code scanning; markdown is for a comment on a pull request. JSON is one object per kernel and GPU,
     /// one per line.
-    #[arg(long, value_enum, default_value_t = Form::Text)]
-    format: Form,
+    #[arg(long, value_enum, default_value_t = AnalyzeFormat::Text)]
+    format: AnalyzeFormat,
 }
 
 fn lint(code: &str) -> Result<&'static Rule, String> {
@@ -86,7 +86,7 @@ fn lint(code: &str) -> Result<&'static Rule, String> {
 
 /// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum AnalyzeFormat {
     Text,
     Json,
     MaliocJson,
@@ -129,7 +129,7 @@ impl Analyze {
                 None => bail!("{source_path} has no kernel"),
             }
         }
-        if self.format == Form::MaliocJson {
+        if self.format == AnalyzeFormat::MaliocJson {
             Self::check_malioc(&gpus)?;
         }
         progress.say("pricing");
@@ -169,20 +169,20 @@ impl Analyze {
             })
         };
         match (self.format, &diff) {
-            (Form::Text, Some(diff)) => out.write_all(diff.text(terminal::canvas()).as_bytes())?,
-            (Form::Json, Some(diff)) => {
+            (AnalyzeFormat::Text, Some(diff)) => out.write_all(diff.text(terminal::canvas()).as_bytes())?,
+            (AnalyzeFormat::Json, Some(diff)) => {
                 for object in diff.json() {
                     writeln!(out, "{object}")?;
                 }
             }
-            (Form::Markdown, Some(diff)) => write!(out, "{}", diff.markdown())?,
-            (Form::Sarif, Some(diff)) => {
+            (AnalyzeFormat::Markdown, Some(diff)) => write!(out, "{}", diff.markdown())?,
+            (AnalyzeFormat::Sarif, Some(diff)) => {
                 writeln!(out, "{}", sarif(&[&analysis::WORSE], &diff.findings()))?;
             }
-            (Form::MaliocJson, Some(_)) => {
+            (AnalyzeFormat::MaliocJson, Some(_)) => {
                 bail!("--diff does not support malioc-json; use --format text, json, sarif or markdown")
             }
-            (Form::Text, None) => {
+            (AnalyzeFormat::Text, None) => {
                 for (index, priced) in all.iter().enumerate() {
                     if index > 0 {
                         writeln!(out)?;
@@ -190,21 +190,21 @@ impl Analyze {
                     out.write_all(analysis::text(priced, terminal::canvas()).as_bytes())?;
                 }
             }
-            (Form::Json, None) => {
+            (AnalyzeFormat::Json, None) => {
                 for object in all.iter().flat_map(analysis::json) {
                     writeln!(out, "{object}")?;
                 }
             }
-            (Form::Markdown, None) => {
+            (AnalyzeFormat::Markdown, None) => {
                 for priced in &all {
                     writeln!(out, "{}", analysis::markdown(priced))?;
                 }
             }
-            (Form::Sarif, None) => {
+            (AnalyzeFormat::Sarif, None) => {
                 let found: Vec<_> = all.iter().flat_map(analysis::findings).collect();
                 writeln!(out, "{}", sarif(lints::ALL, &found))?;
             }
-            (Form::MaliocJson, None) => writeln!(out, "{:#}", analysis::malioc(&all, &name))?,
+            (AnalyzeFormat::MaliocJson, None) => writeln!(out, "{:#}", analysis::malioc(&all, &name))?,
         }
         for said in &over {
             writeln!(io::stderr(), "{}", terminal::shown(said.clone()))?;
@@ -254,12 +254,13 @@ impl Analyze {
         if self.allow.contains(&advice.rule) {
             return true;
         }
-        let Some(place) = advice.place else { return false };
+        let Some(location) = advice.location else { return false };
         // In the function that contains the code, or at its call.
-        [Some(kernel.own_place(place)), kernel.called_from(place)]
-            .into_iter()
-            .flatten()
-            .any(|place| *module.files[place.file] == *name && allow::allows(source, place.line, advice.rule))
+        [Some(kernel.own_location(location)), kernel.called_from(location)].into_iter().flatten().any(
+            |location| {
+                *module.files[location.file] == *name && allow::allows(source, location.line, advice.rule)
+            },
+        )
     }
 
     /// The GPUs requested, without duplicates; for `all`, in the catalog's order.
@@ -301,7 +302,7 @@ impl Analyze {
             source,
             options: BuildOptions::default(),
             kernel: None,
-            kernel_place: Place { line: 1, column: 1 },
+            kernel_location: LineColumn { line: 1, column: 1 },
             range: NdRange::d1(1),
             arguments: Vec::new(),
         });

@@ -39,8 +39,8 @@ pub(crate) struct Check {
     #[command(flatten)]
     launch: LaunchArgument,
     /// Output format: text, JSON (docs/findings.md), or SARIF 2.1.0 for code scanning.
-    #[arg(long, value_enum, default_value_t = Form::Text)]
-    format: Form,
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    format: CheckFormat,
     /// GPU whose limits and warp width apply, e.g. "Mali-G77", "Adreno 740".
     #[arg(short, long, value_name = "NAME", value_parser = gpu)]
     gpu: Option<&'static Gpu>,
@@ -60,7 +60,7 @@ pub(crate) struct Check {
 
 /// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum CheckFormat {
     Text,
     Json,
     Sarif,
@@ -126,7 +126,7 @@ impl Check {
             progress.say(&format!("checking {kernel} ({} of {})", index + 1, self.schedules));
             let checked = simulator.check(&staged.launch, &checks).with_context(context)?;
             // The kernel's `printf` output is shown once, and only in the format that no program parses.
-            if index == 0 && self.format == Form::Text {
+            if index == 0 && self.format == CheckFormat::Text {
                 out.write_all(&simulator.take_printed())?;
             }
             merge(&mut findings, checked.findings);
@@ -147,9 +147,9 @@ impl Check {
             sources: &sources,
         };
         let text = match self.format {
-            Form::Text => tripipe_report::findings::text(&report, terminal::canvas()),
-            Form::Json => tripipe_report::findings::json(&report),
-            Form::Sarif => tripipe_report::findings::sarif(&report),
+            CheckFormat::Text => tripipe_report::findings::text(&report, terminal::canvas()),
+            CheckFormat::Json => tripipe_report::findings::json(&report),
+            CheckFormat::Sarif => tripipe_report::findings::sarif(&report),
         };
         writeln!(out, "{}", text.trim_end())?;
         let fails = findings.iter().any(|finding| finding.rule.severity >= self.fail_on.severity());
@@ -160,10 +160,10 @@ impl Check {
 /// Whether a comment in the source suppresses the finding; a finding about the whole kernel belongs to its
 /// declaration.
 fn is_allowed(finding: &Finding, sources: &BTreeMap<String, String>, own: Option<&str>) -> bool {
-    match &finding.place {
-        Some(place) => {
-            sources.get(&place.file).is_some_and(|source| allow::allows(source, place.line, finding.rule))
-        }
+    match &finding.location {
+        Some(location) => sources
+            .get(&location.file)
+            .is_some_and(|source| allow::allows(source, location.line, finding.rule)),
         None => own.is_some_and(|source| {
             allow::declaration(source, &finding.kernel)
                 .is_some_and(|line| allow::allows(source, line, finding.rule))
@@ -176,9 +176,9 @@ fn merge(all: &mut Vec<Finding>, more: Vec<Finding>) {
     for finding in more {
         let known = all.iter().any(|other| {
             other.rule == finding.rule
-                && other.place == finding.place
+                && other.location == finding.location
                 && other.instruction == finding.instruction
-                && (finding.place.is_some() || other.message == finding.message)
+                && (finding.location.is_some() || other.message == finding.message)
         });
         if !known {
             all.push(finding);
@@ -188,9 +188,9 @@ fn merge(all: &mut Vec<Finding>, more: Vec<Finding>) {
 
 /// The source files that findings refer to, as far as they can be read.
 fn sources(findings: &[Finding]) -> BTreeMap<String, String> {
-    let places = findings.iter().flat_map(|finding| {
-        finding.place.iter().chain(finding.related.iter().filter_map(|related| related.place.as_ref()))
+    let locations = findings.iter().flat_map(|finding| {
+        finding.location.iter().chain(finding.related.iter().filter_map(|related| related.location.as_ref()))
     });
-    let names: BTreeSet<&str> = places.map(|place| place.file.as_str()).collect();
+    let names: BTreeSet<&str> = locations.map(|location| location.file.as_str()).collect();
     names.into_iter().filter_map(|name| Some((name.to_owned(), fs::read_to_string(name).ok()?))).collect()
 }

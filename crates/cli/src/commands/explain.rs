@@ -28,13 +28,13 @@ pub(crate) struct Explain {
     /// Code of a finding, as shown in its brackets: out-of-bounds-write.
     code: Option<String>,
     /// Output format.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
+    format: ExplainFormat,
 }
 
 /// The formats of an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum ExplainFormat {
     /// Text for reading.
     Text,
     /// Markdown.
@@ -49,20 +49,20 @@ impl Explain {
         let all = TABLES.concat();
         let Some(code) = self.code else {
             match self.format {
-                Format::Text => {
+                ExplainFormat::Text => {
                     writeln!(out, "The codes, for `tripipe explain CODE`:")?;
                     out.write_all(rules::list(&all, canvas).as_bytes())?;
                 }
-                Format::Markdown => out.write_all(rules::page(&all).as_bytes())?,
-                Format::Json => writeln!(out, "{}", rules::json(&all))?,
+                ExplainFormat::Markdown => out.write_all(rules::page(&all).as_bytes())?,
+                ExplainFormat::Json => writeln!(out, "{}", rules::json(&all))?,
             }
             return Ok(Finish::Clean);
         };
         let rule = find(&all, &code)?;
         match self.format {
-            Format::Text => out.write_all(rules::text(rule, canvas).as_bytes())?,
-            Format::Markdown => out.write_all(rules::markdown(rule).as_bytes())?,
-            Format::Json => writeln!(out, "{}", rules::json(&[rule]))?,
+            ExplainFormat::Text => out.write_all(rules::text(rule, canvas).as_bytes())?,
+            ExplainFormat::Markdown => out.write_all(rules::markdown(rule).as_bytes())?,
+            ExplainFormat::Json => writeln!(out, "{}", rules::json(&[rule]))?,
         }
         Ok(Finish::Clean)
     }

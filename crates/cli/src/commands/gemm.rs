@@ -107,13 +107,13 @@ impl From<Sums> for Accumulate {
 }
 
 /// A matrix from a file, or a batch of matrices.
-struct Operand<'f> {
+struct FileOperand<'f> {
     path: &'f Path,
     matrix: npy::Matrix,
     transposed: bool,
 }
 
-impl<'f> Operand<'f> {
+impl<'f> FileOperand<'f> {
     fn read(path: &'f Path, transposed: bool) -> Result<Self> {
         Ok(Self { path, matrix: npy::read(path)?, transposed })
     }
@@ -149,7 +149,7 @@ impl<'f> Operand<'f> {
 }
 
 /// The contents of a file in words: `5x13 float32`, `7 times 5x13 float32 transposed`.
-impl std::fmt::Display for Operand<'_> {
+impl std::fmt::Display for FileOperand<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let npy::Matrix { count, rows, columns, .. } = self.matrix;
         let times = count.map(|count| format!("{count} times ")).unwrap_or_default();
@@ -164,8 +164,8 @@ impl Gemm {
         self.check_inputs()?;
         let output = Output::open_or_standard(&self.output)?;
         let progress = Progress::spinner("reading the matrices");
-        let a = Operand::read(&self.a, self.transpose_a)?;
-        let b = Operand::read(&self.b, self.transpose_b)?;
+        let a = FileOperand::read(&self.a, self.transpose_a)?;
+        let b = FileOperand::read(&self.b, self.transpose_b)?;
         let added = self.c.as_deref().map(npy::read_any).transpose()?;
         let bias = self.bias.as_deref().map(npy::read_vector).transpose()?;
         drop(progress);
@@ -219,7 +219,7 @@ impl Gemm {
     }
 }
 
-fn check(a: &Operand<'_>, b: &Operand<'_>) -> Result<()> {
+fn check(a: &FileOperand<'_>, b: &FileOperand<'_>) -> Result<()> {
     let ([m, k], [k_of_b, n]) = (a.extents(), b.extents());
     if k == k_of_b {
         return Ok(());
@@ -241,7 +241,7 @@ fn check(a: &Operand<'_>, b: &Operand<'_>) -> Result<()> {
 }
 
 /// The number of products; `None` for a product of two matrices.
-fn batch(a: &Operand<'_>, b: &Operand<'_>) -> Result<Option<usize>> {
+fn batch(a: &FileOperand<'_>, b: &FileOperand<'_>) -> Result<Option<usize>> {
     match (a.matrix.count, b.matrix.count) {
         (Some(of_a), Some(of_b)) if of_a != of_b => bail!(
             "{} is a batch of {of_a} matrices and {} one of {of_b}; batches must have the same size, or one \
@@ -315,8 +315,8 @@ struct Work<'w> {
     size: [usize; 3],
     /// The number of products in a batch; `None` for one product.
     count: Option<usize>,
-    a: &'w Operand<'w>,
-    b: &'w Operand<'w>,
+    a: &'w FileOperand<'w>,
+    b: &'w FileOperand<'w>,
 }
 
 impl Work<'_> {

@@ -6,7 +6,7 @@ use std::io::Write;
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use tripipe_device::{Gpu, Probe};
-use tripipe_kernels::filter::{self, Border, Element, Layout, Raster};
+use tripipe_kernels::filter::{self, Border, ChannelLayout, PixelType, Raster};
 use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, Given};
 use tripipe_kernels::{Plan, source};
 use tripipe_launch::Program;
@@ -215,11 +215,11 @@ impl Kernel {
 
     fn filter(&self, name: &str, gpu: &Gpu, probe: &Probe) -> Result<(Plan<'static>, Vec<String>)> {
         let element = match self.element.unwrap_or(ElementType::U8) {
-            ElementType::U8 => Element::U8,
-            ElementType::I16 => Element::I16,
-            ElementType::U16 => Element::U16,
-            ElementType::F16 => Element::F16,
-            ElementType::F32 => Element::F32,
+            ElementType::U8 => PixelType::U8,
+            ElementType::I16 => PixelType::I16,
+            ElementType::U16 => PixelType::U16,
+            ElementType::F16 => PixelType::F16,
+            ElementType::F32 => PixelType::F32,
             ElementType::I8 => bail!("--type i8: images are of u8, i16, u16, f16 or f32"),
         };
         let chain = parse_chain(name, self.border).map_err(|error| {
@@ -245,7 +245,7 @@ impl Kernel {
         };
         let plan = filter::plan(&chain, &from, &to, &parameters, probe)?;
         let [width, height] = self.size;
-        let layout = if from.layout == Layout::Planar { "planar" } else { "packed" };
+        let layout = if from.layout == ChannelLayout::Planar { "planar" } else { "packed" };
         let says = vec![
             format!(
                 "{chain} over {width}x{height} pixels of {channels} {layout} channels, {element}, border {}, for the {}.",

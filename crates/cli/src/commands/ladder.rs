@@ -16,7 +16,7 @@ use tripipe_launch::Executor;
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 use tripipe_report::ladder::Report;
 
-use super::filter::{Source, Steps, Wanted, filter};
+use super::filter::{FilterInput, Steps, WantedResult, filter};
 use super::{DevicesArgument, did_you_mean, note, preview, what};
 use crate::files::input::{shown, shown_input};
 use crate::files::memory;
@@ -59,8 +59,8 @@ pub(crate) struct Ladder {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     warmup: u32,
     /// Output format; JSON is one object per device and line.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = LadderFormat::Text)]
+    format: LadderFormat,
     /// Shows the published figures of other devices next to yours.
     #[arg(long)]
     published: bool,
@@ -78,7 +78,7 @@ pub(crate) struct Ladder {
 
 /// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum LadderFormat {
     /// A table.
     Text,
     /// JSON: one object per device and line.
@@ -113,13 +113,13 @@ impl Ladder {
         let options = Options { runs: self.runs as usize, warmup: self.warmup as usize };
         let published = self.published.then(Published::load).transpose()?;
         let inputs = Inputs { photo: Some(&photo), seed: self.seed };
-        if self.format == Format::Text {
+        if self.format == LadderFormat::Text {
             writeln!(out, "{}: {}\n", ladder.name, ladder.about)?;
         }
         let mut finish = Finish::Clean;
         let mut show = show;
         for (index, device) in devices.iter().enumerate() {
-            let rows = self.format == Format::Text;
+            let rows = self.format == LadderFormat::Text;
             // After the first and smallest size, so that the picture is available before the larger sizes have run.
             let mut between = |out: &mut dyn Write| match show.take() {
                 Some(output) => self.show_picture(output, &source, &devices, canvas.width, out),
@@ -139,13 +139,15 @@ impl Ladder {
                 published: published.as_ref(),
             };
             match self.format {
-                Format::Text => writeln!(out, "{}", tripipe_report::ladder::text(&report, canvas))?,
-                Format::Json => writeln!(out, "{}", tripipe_report::ladder::json(&report))?,
-                Format::Csv => out.write_all(tripipe_report::ladder::csv(&report, index == 0).as_bytes())?,
+                LadderFormat::Text => writeln!(out, "{}", tripipe_report::ladder::text(&report, canvas))?,
+                LadderFormat::Json => writeln!(out, "{}", tripipe_report::ladder::json(&report))?,
+                LadderFormat::Csv => {
+                    out.write_all(tripipe_report::ladder::csv(&report, index == 0).as_bytes())?;
+                }
             }
             out.flush()?;
         }
-        if self.format == Format::Text {
+        if self.format == LadderFormat::Text {
             out.write_all(tripipe_report::ladder::legend(options, canvas).as_bytes())?;
         }
         Ok(finish)
@@ -167,11 +169,11 @@ impl Ladder {
                 bail!("--save needs ladder laplace, not {}: remove it", ladder.name)
             }
             Some(path) => {
-                picture::Format::of(path)?;
+                picture::PictureFormat::of(path)?;
                 Output::open(path).map(Some)
             }
             // The picture was not requested, so a folder that cannot be written must not prevent the measurement.
-            None if filters && self.format == Format::Text => Ok(Output::open(Path::new(SHOWN)).ok()),
+            None if filters && self.format == LadderFormat::Text => Ok(Output::open(Path::new(SHOWN)).ok()),
             None => Ok(None),
         }
     }
@@ -191,15 +193,15 @@ impl Ladder {
         // If there is an OpenCL device, the last device is one.
         let Some(device) = devices.last() else { return Ok(()) };
         let path = self.save.as_deref().unwrap_or(Path::new(SHOWN));
-        let format = picture::Format::of(path)?;
+        let format = picture::PictureFormat::of(path)?;
         let (width, height) = (source.pixels.width(), source.pixels.height());
         format.check(path, source.pixels.color(), [width, height])?;
         let chain = Chain::one(Stage::Linear(Linear::laplace_sharpen()), Border::None);
-        let original = Source::Picture(source.clone());
-        let filtered = filter(device, Wanted::default(), &Steps::of(chain), original, &caption)?;
+        let original = FilterInput::Picture(source.clone());
+        let filtered = filter(device, WantedResult::default(), &Steps::of(chain), original, &caption)?;
         let (result, said) = filtered.into_picture()?;
         output.write(|sink| picture::write(sink, format, &result))?;
-        if self.format == Format::Text {
+        if self.format == LadderFormat::Text {
             writeln!(out, "\n{caption}, {width}x{height}, sharpened: see {}", shown(path))?;
             writeln!(out, "  {said}")?;
             if terminal::shows_pictures() {

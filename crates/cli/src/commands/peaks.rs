@@ -47,7 +47,7 @@ pub(crate) struct Peaks {
 
 impl Peaks {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
-        let wanted = Wanted::new(&self.only)?;
+        let wanted = WantedPeaks::new(&self.only)?;
         let canvas = terminal::canvas();
         let mut finish = Finish::Clean;
         for (index, device) in self.devices.resolve()?.iter().enumerate() {
@@ -86,9 +86,9 @@ fn broken(measured: &Measured, transfers: &[Transfer]) -> bool {
 const TRANSFERS: &str = "transfers";
 
 /// The ceilings to measure.
-struct Wanted(Vec<String>);
+struct WantedPeaks(Vec<String>);
 
-impl Wanted {
+impl WantedPeaks {
     /// # Errors
     /// One of these is not part of any name.
     fn new(only: &[String]) -> Result<Self> {
@@ -116,7 +116,7 @@ impl Wanted {
 /// Measures the ceilings, and for an OpenCL device the ways to transfer data.
 fn measure_on(
     device: &Device,
-    wanted: &Wanted,
+    wanted: &WantedPeaks,
     progress: &Progress,
 ) -> Result<(Measured, Option<Vec<Transfer>>)> {
     let mut report = |doing: &str| progress.say(doing);

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use tripipe::cpu::{self, Threads};
-use tripipe::filter::{Border, Element, Raster};
+use tripipe::filter::{Border, PixelType, Raster};
 use tripipe::{Choice, Device};
 use tripipe_kernels::filter;
 use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, Parameters, entries_to_toml};
 use tripipe_ladders::sweep::gemm::SweepOptions;
-use tripipe_ladders::sweep::{self, Heat, Heats, Stage, TryError};
+use tripipe_ladders::sweep::{self, Heat, Heats, SweepProgress, TryError};
 use tripipe_ladders::{Size, SizeKind};
 use tripipe_launch::Executor;
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
@@ -235,11 +235,11 @@ impl Clock {
     }
 
     /// Whether a sweep continues with a step: the first candidate is always tried, unless it was interrupted.
-    fn goes_on<P>(&self, share: &Share, stage: &Stage<'_, P>) -> ControlFlow<()> {
+    fn goes_on<P>(&self, share: &Share, stage: &SweepProgress<'_, P>) -> ControlFlow<()> {
         let over = match stage {
-            Stage::First { done: 0, .. } => None,
-            Stage::First { .. } => share.looks_end,
-            Stage::Final { .. } => share.ends,
+            SweepProgress::First { done: 0, .. } => None,
+            SweepProgress::First { .. } => share.looks_end,
+            SweepProgress::Final { .. } => share.ends,
         };
         if self.is_interrupted() || over.is_some_and(|over| Instant::now() >= over) {
             ControlFlow::Break(())
@@ -250,10 +250,10 @@ impl Clock {
 }
 
 /// The current step, for the progress line.
-fn doing<P: Display>(stage: &Stage<'_, P>) -> String {
+fn doing<P: Display>(stage: &SweepProgress<'_, P>) -> String {
     match stage {
-        Stage::First { parameters, done, of } => format!("{} of {of}: {parameters}", done + 1),
-        Stage::Final { parameters, round, of } => {
+        SweepProgress::First { parameters, done, of } => format!("{} of {of}: {parameters}", done + 1),
+        SweepProgress::Final { parameters, round, of } => {
             format!("finals, round {} of {of}: {parameters}", round + 1)
         }
     }
@@ -363,7 +363,7 @@ impl Products {
         executor: &mut OpenClExecutor,
         clock: &Clock,
         share: &Share,
-    ) -> Result<sweep::gemm::Sweep> {
+    ) -> Result<sweep::gemm::GemmSweep> {
         let gemm = Gemm::new(self.elements.into(), [m, n, k]);
         let mut candidates = self.also.clone();
         if !self.only {
@@ -399,7 +399,7 @@ impl Filters {
         let Size::Image { width, height } = SizeKind::Image.parse(&self.size)? else {
             bail!("size {}: want WIDTHxHEIGHT", self.size)
         };
-        let from = Raster::packed([width, height], self.channels, Element::U8);
+        let from = Raster::packed([width, height], self.channels, PixelType::U8);
         let to = chain.apply_to(&from)?;
         let elements = from.elements()?.checked_add(to.elements()? * to.element.bytes());
         // Image, result and comparison, on the host and on the device.

@@ -8,7 +8,7 @@ use clap::Args;
 use tripipe_ir::Kernel;
 use tripipe_ir::front::spirv::Loaded;
 use tripipe_launch::NdRange;
-use tripipe_launch_file::{BuildOptions, LaunchFile, Place, ProgramFile};
+use tripipe_launch_file::{BuildOptions, LaunchFile, LineColumn, ProgramFile};
 
 use crate::Finish;
 use crate::launch_input::{self, BuildArgument, Description};
@@ -65,7 +65,7 @@ impl Template {
             source,
             options: BuildOptions::default(),
             kernel: self.kernel,
-            kernel_place: Place { line: 1, column: 1 },
+            kernel_location: LineColumn { line: 1, column: 1 },
             range: NdRange::d1(1),
             arguments: Vec::new(),
         };
@@ -75,7 +75,7 @@ impl Template {
         drop(progress);
         let file = &description.file;
         let kernel = chosen(&loaded, file.source.path(), file.kernel.as_deref())?;
-        let template = launch_input::Template::new(kernel, &self.global)
+        let template = launch_input::LaunchTemplate::new(kernel, &self.global)
             .map_err(|why| anyhow!("kernel `{}`: {why}", kernel.name))?;
         out.write_all(template.text(&file.source, &options).as_bytes())?;
         Ok(Finish::Clean)

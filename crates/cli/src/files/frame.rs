@@ -12,14 +12,14 @@ use super::{memory, picture};
 
 /// The order of the chroma samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ChromaOrder {
     /// U before V.
     Nv12,
     /// V before U.
     Nv21,
 }
 
-impl Kind {
+impl ChromaOrder {
     /// The kind of that name; `None` if the name is unknown.
     pub(crate) fn named(name: &str) -> Option<Self> {
         match name.to_lowercase().as_str() {
@@ -38,7 +38,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ChromaOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Nv12 => "NV12",
@@ -49,8 +49,8 @@ impl fmt::Display for Kind {
 
 /// The layout of a frame in its file: `nv12:1920x1080`, with an optional third number, the bytes from row to row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Layout {
-    pub(crate) kind: Kind,
+pub(crate) struct FrameLayout {
+    pub(crate) kind: ChromaOrder,
     pub(crate) size: [usize; 2],
     pitch: Option<usize>,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Layout {
 /// The maximum width or height in pixels, the same as for a picture.
 const EXTENT_MAX: usize = 1 << 20;
 
-impl FromStr for Layout {
+impl FromStr for FrameLayout {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -69,7 +69,7 @@ impl FromStr for Layout {
             )
         };
         let mut parts = text.split(':');
-        let kind = parts.next().and_then(Kind::named).ok_or_else(|| wrong("no such layout"))?;
+        let kind = parts.next().and_then(ChromaOrder::named).ok_or_else(|| wrong("no such layout"))?;
         let size = parts.next().and_then(|size| size.split_once('x'));
         let extent = |text: &str| text.parse().ok().filter(|extent| (1..=EXTENT_MAX).contains(extent));
         let size = size.and_then(|(width, height)| Some([extent(width)?, extent(height)?]));
@@ -89,7 +89,7 @@ impl FromStr for Layout {
     }
 }
 
-impl Layout {
+impl FrameLayout {
     /// The layout of luma and chroma.
     pub(crate) fn planes(&self) -> Semiplanar {
         let dense = self.kind.dense(self.size);
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn layouts_are_read() {
-        let planes = |text: &str| text.parse::<Layout>().map(|layout| layout.planes());
+        let planes = |text: &str| text.parse::<FrameLayout>().map(|layout| layout.planes());
         assert_eq!(planes("nv12:4x2"), Ok(Semiplanar::nv12([4, 2])));
         assert_eq!(planes("NV21:5x3"), Ok(Semiplanar::nv21([5, 3])));
         let padded = planes("nv12:6x4:16").unwrap();
@@ -147,7 +147,7 @@ mod tests {
             "nv12:4x2:8:1",
             "nv12:-4x2",
         ] {
-            assert!(text.parse::<Layout>().is_err(), "{text}");
+            assert!(text.parse::<FrameLayout>().is_err(), "{text}");
         }
     }
 }

@@ -69,15 +69,15 @@ pub(crate) fn open_or_standard(path: &Path, kind: &str) -> Result<Input> {
 }
 
 /// The input of picture decoders.
-pub(crate) trait Source: BufRead + Seek {}
-impl<T: BufRead + Seek> Source for T {}
+pub(crate) trait SeekableInput: BufRead + Seek {}
+impl<T: BufRead + Seek> SeekableInput for T {}
 
 impl Input {
     /// The input as a seekable source; a stream is first read into memory.
     ///
     /// # Errors
     /// It cannot be read, or is a stream of more than `at_most` bytes; `shown` is its name in messages.
-    pub(crate) fn seekable(self, shown: &str, at_most: u64) -> Result<Box<dyn Source>> {
+    pub(crate) fn seekable(self, shown: &str, at_most: u64) -> Result<Box<dyn SeekableInput>> {
         Ok(match self {
             Self::File(file, _) => Box::new(BufReader::new(file)),
             Self::Stream(stream) => Box::new(Cursor::new(drained(stream, shown, at_most)?)),

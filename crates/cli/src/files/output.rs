@@ -34,10 +34,10 @@ impl<T: Write + Seek> Sink for T {}
 /// stays. A device or a pipe is written directly.
 pub(crate) struct Output {
     path: PathBuf,
-    place: Place,
+    place: Destination,
 }
 
-enum Place {
+enum Destination {
     Beside { file: NamedTempFile, target: PathBuf },
     Direct(File),
     Standard,
@@ -55,15 +55,15 @@ impl Output {
         if io::stdout().is_terminal() {
             bail!("- writes to standard output, which is a terminal; pipe it, or name a file");
         }
-        Ok(Self { path: path.to_owned(), place: Place::Standard })
+        Ok(Self { path: path.to_owned(), place: Destination::Standard })
     }
 
     /// Where a command with this output reports what it did: standard output. If the output itself goes there, the
     /// report goes to standard error if `explain` was requested, and nowhere otherwise.
     pub(crate) fn said_to<'o>(&self, out: &'o mut dyn Write, explain: bool) -> Box<dyn Write + 'o> {
         match (&self.place, explain) {
-            (Place::Standard, true) => Box::new(io::stderr()),
-            (Place::Standard, false) => Box::new(io::sink()),
+            (Destination::Standard, true) => Box::new(io::stderr()),
+            (Destination::Standard, false) => Box::new(io::sink()),
             _ => Box::new(out),
         }
     }
@@ -84,7 +84,7 @@ impl Output {
         if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
             let file = File::options().write(true).open(path);
             let file = file.with_context(|| format!("{shown} cannot be written; choose another output"))?;
-            return Ok(Self { path: path.to_owned(), place: Place::Direct(file) });
+            return Ok(Self { path: path.to_owned(), place: Destination::Direct(file) });
         }
         if existing.as_ref().is_some_and(|metadata| metadata.permissions().readonly()) {
             bail!("{shown} is read-only; choose another output, or make it writable");
@@ -131,7 +131,7 @@ impl Output {
             // A replaced file keeps its permissions; where they cannot be set, those of a new file apply.
             let _ = fs::set_permissions(file.path(), metadata.permissions());
         }
-        Ok(Self { path: path.to_owned(), place: Place::Beside { file, target } })
+        Ok(Self { path: path.to_owned(), place: Destination::Beside { file, target } })
     }
 
     /// Writes the complete file and moves it to its final path.
@@ -142,17 +142,17 @@ impl Output {
         let shown = shown(&self.path);
         let context = || format!("{shown} could not be written");
         match self.place {
-            Place::Standard => {
+            Destination::Standard => {
                 let mut bytes = Cursor::new(Vec::new());
                 write(&mut bytes)?;
                 let mut out = StandardOutput::lock();
                 Ok(out.write_all(bytes.get_ref()).and_then(|()| out.flush())?)
             }
-            Place::Direct(file) => {
+            Destination::Direct(file) => {
                 let mut writer = BufWriter::new(file);
                 write(&mut writer).and_then(|()| Ok(writer.flush()?)).with_context(context)
             }
-            Place::Beside { mut file, target } => {
+            Destination::Beside { mut file, target } => {
                 let mut writer = BufWriter::new(file.as_file_mut());
                 write(&mut writer).and_then(|()| Ok(writer.flush()?)).with_context(context)?;
                 drop(writer);

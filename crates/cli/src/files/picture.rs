@@ -9,7 +9,7 @@ use image::{
     ColorType, DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageFormat, ImageReader, Limits,
 };
 
-use super::input::{self, Input, Source, shown, shown_input};
+use super::input::{self, Input, SeekableInput, shown, shown_input};
 use super::output::Sink;
 
 /// Maximum bytes of a decoded picture: 26754x26754 pixels of RGB.
@@ -101,7 +101,7 @@ fn read_from(input: Input, shown: &str, at_most: u64) -> Result<Picture> {
 
 /// What a file contains besides its first picture; `None` if that cannot be read, because the decoder reports such
 /// errors.
-fn left_out(source: &mut dyn Source, format: ImageFormat) -> Option<&'static str> {
+fn left_out(source: &mut dyn SeekableInput, format: ImageFormat) -> Option<&'static str> {
     match format {
         ImageFormat::Png => png_is_animated(source)?.then_some("an animation"),
         ImageFormat::WebP => {
@@ -115,7 +115,7 @@ fn left_out(source: &mut dyn Source, format: ImageFormat) -> Option<&'static str
 }
 
 /// Whether an `acTL` chunk precedes the pixels.
-fn png_is_animated(source: &mut dyn Source) -> Option<bool> {
+fn png_is_animated(source: &mut dyn SeekableInput) -> Option<bool> {
     source.seek(SeekFrom::Start(8)).ok()?;
     loop {
         let mut header = [0; 8];
@@ -131,7 +131,7 @@ fn png_is_animated(source: &mut dyn Source) -> Option<bool> {
 }
 
 /// Whether the first directory of a classic TIFF refers to another one.
-fn tiff_has_pages(source: &mut dyn Source) -> Option<bool> {
+fn tiff_has_pages(source: &mut dyn SeekableInput) -> Option<bool> {
     let mut header = [0; 8];
     source.read_exact(&mut header).ok()?;
     let little = header.starts_with(b"II");
@@ -223,7 +223,7 @@ fn jpeg_is_whole(bytes: &[u8]) -> bool {
 
 /// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum PictureFormat {
     Png,
     Jpeg,
     /// PPM or PGM, depending on the channels.
@@ -237,7 +237,7 @@ pub(crate) enum Format {
     WebP,
 }
 
-impl Format {
+impl PictureFormat {
     /// The format of that name, which is also a file extension; `None` if it is unknown.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name.to_lowercase().as_str() {
@@ -311,8 +311,8 @@ impl Format {
 /// Writes a picture.
 ///
 /// # Errors
-/// Writing to the sink fails, or the format cannot hold the picture ([`Format::check`]).
-pub(crate) fn write(sink: &mut dyn Sink, format: Format, picture: &Picture) -> Result<()> {
+/// Writing to the sink fails, or the format cannot hold the picture ([`PictureFormat::check`]).
+pub(crate) fn write(sink: &mut dyn Sink, format: PictureFormat, picture: &Picture) -> Result<()> {
     write_pixels(sink, format, Pixels::from(&picture.pixels), picture.icc_profile.as_ref())
 }
 
@@ -322,24 +322,24 @@ pub(crate) fn write(sink: &mut dyn Sink, format: Format, picture: &Picture) -> R
 /// As [`write`].
 pub(crate) fn write_pixels(
     sink: &mut dyn Sink,
-    format: Format,
+    format: PictureFormat,
     pixels: Pixels<'_>,
     profile: Option<&Vec<u8>>,
 ) -> Result<()> {
     let Pixels { mut bytes, mut color, size: [width, height] } = pixels;
     let widened;
     // Formats without gray + alpha store it as RGBA.
-    if color.channel_count() == 2 && matches!(format, Format::Bmp | Format::Tiff) {
+    if color.channel_count() == 2 && matches!(format, PictureFormat::Bmp | PictureFormat::Tiff) {
         widened = with_colour(bytes, is_deep(color));
         bytes = &widened;
         color = if is_deep(color) { ColorType::Rgba16 } else { ColorType::Rgba8 };
     }
     let colour = ExtendedColorType::from(color);
     match format {
-        Format::Png => {
+        PictureFormat::Png => {
             encode(image::codecs::png::PngEncoder::new(sink), profile, bytes, width, height, colour)
         }
-        Format::Jpeg => encode(
+        PictureFormat::Jpeg => encode(
             image::codecs::jpeg::JpegEncoder::new_with_quality(sink, JPEG_QUALITY),
             profile,
             bytes,
@@ -347,17 +347,17 @@ pub(crate) fn write_pixels(
             height,
             colour,
         ),
-        Format::Pnm | Format::Pgm | Format::Pam => {
-            Ok(write_pnm(sink, Pixels { bytes, color, ..pixels }, format == Format::Pam)?)
+        PictureFormat::Pnm | PictureFormat::Pgm | PictureFormat::Pam => {
+            Ok(write_pnm(sink, Pixels { bytes, color, ..pixels }, format == PictureFormat::Pam)?)
         }
-        Format::Bmp => {
+        PictureFormat::Bmp => {
             let mut sink = sink;
             encode(image::codecs::bmp::BmpEncoder::new(&mut sink), None, bytes, width, height, colour)
         }
-        Format::Tiff => {
+        PictureFormat::Tiff => {
             encode(image::codecs::tiff::TiffEncoder::new(sink), profile, bytes, width, height, colour)
         }
-        Format::WebP => encode(
+        PictureFormat::WebP => encode(
             image::codecs::webp::WebPEncoder::new_lossless(sink),
             profile,
             bytes,
@@ -457,7 +457,7 @@ mod tests {
         let pixels = DynamicImage::ImageRgb8(image::RgbImage::from_fn(40, 30, |x, y| {
             image::Rgb([(x * 6) as u8, (y * 8) as u8, (x * y) as u8])
         }));
-        write(&mut whole, Format::Jpeg, &Picture::new(pixels)).unwrap();
+        write(&mut whole, PictureFormat::Jpeg, &Picture::new(pixels)).unwrap();
         let whole = whole.into_inner();
         assert!(jpeg_is_whole(&whole));
         for cut in 0..whole.len() - 1 {
@@ -496,7 +496,7 @@ mod tests {
         ];
         for ending in ["png", "ppm", "pgm", "pnm", "pam", "bmp", "tiff", "webp"] {
             let path = folder.path().join(format!("a.{ending}"));
-            let format = Format::of(&path).unwrap();
+            let format = PictureFormat::of(&path).unwrap();
             for pixels in &kinds {
                 if format.check(&path, pixels.color(), [pixels.width(), pixels.height()]).is_err() {
                     assert!(pixels.color().has_alpha() || ending == "pgm" || is_deep(pixels.color()));
@@ -534,8 +534,8 @@ mod tests {
 
     #[test]
     fn names_choose_the_format() {
-        assert_eq!(Format::of(Path::new("a.JPEG")).unwrap(), Format::Jpeg);
-        assert!(Format::of(Path::new("a.gif")).is_err());
-        assert!(Format::of(Path::new("png")).is_err());
+        assert_eq!(PictureFormat::of(Path::new("a.JPEG")).unwrap(), PictureFormat::Jpeg);
+        assert!(PictureFormat::of(Path::new("a.gif")).is_err());
+        assert!(PictureFormat::of(Path::new("png")).is_err());
     }
 }

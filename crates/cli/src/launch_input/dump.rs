@@ -6,7 +6,7 @@ use tripipe_launch_file::{Dump, Pixels, Staged, StagedMemory};
 
 use super::Description;
 use crate::files::output::Output;
-use crate::files::picture::{Format, Picture};
+use crate::files::picture::{Picture, PictureFormat};
 use crate::files::{npy, picture};
 
 /// The outputs of a launch, opened before it runs, so that a wrong path is reported first.
@@ -24,7 +24,11 @@ impl Dumps {
             if let Some(Dump::Picture { .. }) = memory.dump {
                 let empty = vec![0; memory.array.bytes().unwrap_or(0)];
                 let picture = shown(memory, &empty)?;
-                Format::of(&path)?.check(&path, picture.color(), [picture.width(), picture.height()])?;
+                PictureFormat::of(&path)?.check(
+                    &path,
+                    picture.color(),
+                    [picture.width(), picture.height()],
+                )?;
             }
             Output::open(&path).map(Some)
         };
@@ -49,7 +53,7 @@ impl Dumps {
                 npy::write_array(sink, &array.number_extents(), array.element.scalar(), &array.dense(bytes))
             }),
             Some(Dump::Picture { path }) => {
-                let format = Format::of(&description.path(path))?;
+                let format = PictureFormat::of(&description.path(path))?;
                 let picture = Picture::new(shown(memory, bytes)?);
                 output.write(|sink| picture::write(sink, format, &picture))
             }

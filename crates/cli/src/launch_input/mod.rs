@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use tripipe_launch::NdRange;
-use tripipe_launch_file::{self as file, BuildOptions, LaunchFile, Limits, Loaded, Place, ProgramFile};
+use tripipe_launch_file::{self as file, BuildOptions, LaunchFile, Limits, LineColumn, Loaded, ProgramFile};
 
 pub(crate) use dump::Dumps;
 pub(crate) use program::Built;
-pub(crate) use template::Template;
+pub(crate) use template::LaunchTemplate;
 
 use crate::files::output::plain;
 
@@ -153,7 +153,7 @@ impl Description {
             source,
             options: BuildOptions::default(),
             kernel: None,
-            kernel_place: Place { line: 1, column: 1 },
+            kernel_location: LineColumn { line: 1, column: 1 },
             range: NdRange::d1(1),
             arguments: Vec::new(),
         };

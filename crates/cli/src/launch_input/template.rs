@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use toml::Value as Toml;
 use tripipe_ir::op::{Op, QueryKind};
 use tripipe_ir::{
-    ImageAccess, ImageDim, ImageType, Kernel, Layout, Parameter, ParameterKind, Scalar, Space, Type,
+    ImageAccess, ImageDim, ImageType, Kernel, Parameter, ParameterKind, Scalar, Space, Type, TypeLayout,
 };
 use tripipe_launch_file::{ElementType, ProgramFile};
 
@@ -47,7 +47,7 @@ const NAMES: [(Option<usize>, &[&str], &[&str]); 4] = [
 ];
 
 /// A guessed launch of a kernel.
-pub(crate) struct Template<'k> {
+pub(crate) struct LaunchTemplate<'k> {
     kernel: &'k Kernel,
     global: Vec<usize>,
     /// The extent of the data in each dimension: the number of work-items, unless one work-item processes everything.
@@ -56,7 +56,7 @@ pub(crate) struct Template<'k> {
     local: Option<(Vec<usize>, &'static str)>,
 }
 
-impl<'k> Template<'k> {
+impl<'k> LaunchTemplate<'k> {
     /// A launch over `global` work-items, one to three numbers; if empty, over as many dimensions as the kernel uses.
     ///
     /// # Errors
@@ -176,7 +176,7 @@ impl<'k> Template<'k> {
     }
 
     /// A buffer with one element for each work-item.
-    fn buffer(&self, seed: u64, type_name: &str, layout: &Layout) -> String {
+    fn buffer(&self, seed: u64, type_name: &str, layout: &TypeLayout) -> String {
         let items = all(&self.extents);
         let pointed_at = type_name.trim_end_matches('*').trim();
         let bytes_for = |bytes: u64, each: &str| {
@@ -329,8 +329,8 @@ fn all<'s>(sizes: impl IntoIterator<Item = &'s usize>) -> u64 {
 
 /// The element type of a layout that consists of one number type without gaps; `None` for other layouts, and for those
 /// too large to examine.
-fn uniform(layout: &Layout) -> Option<ElementType> {
-    if let Layout::Value(ty) = layout {
+fn uniform(layout: &TypeLayout) -> Option<ElementType> {
+    if let TypeLayout::Value(ty) = layout {
         return element(*ty);
     }
     if layout.bytes() > STRUCT_MAX {
@@ -362,7 +362,7 @@ fn element(ty: Type) -> Option<ElementType> {
 
 /// The largest number to put into a buffer; `None` for floats. Integers may be indices, so they stay below `items`,
 /// and within the positive half of their type.
-fn range(element: ElementType, layout: &Layout, items: u64) -> Option<u64> {
+fn range(element: ElementType, layout: &TypeLayout, items: u64) -> Option<u64> {
     let scalar = match element.scalar().opencl_name() {
         "half" | "float" | "double" => return None,
         "char" | "uchar" => Scalar::I8,
@@ -370,7 +370,7 @@ fn range(element: ElementType, layout: &Layout, items: u64) -> Option<u64> {
         "int" | "uint" => Scalar::I32,
         _ => Scalar::I64,
     };
-    let is_bool = matches!(layout, Layout::Value(ty) if ty.is_bool());
+    let is_bool = matches!(layout, TypeLayout::Value(ty) if ty.is_bool());
     let most = if is_bool { 1 } else { scalar.mask() >> 1 };
     Some(items.saturating_sub(1).min(most))
 }

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// A location in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct LineColumn {
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
@@ -13,12 +13,12 @@ pub struct Place {
 
 /// An error in a document, with its location.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[error("{file}:{}:{}: {reason}", place.line, place.column)]
+#[error("{file}:{}:{}: {reason}", location.line, location.column)]
 pub struct ReadError {
     /// The file's name, as given by the caller.
     pub file: String,
     /// The location.
-    pub place: Place,
+    pub location: LineColumn,
     /// The cause.
     pub reason: Box<ReadReason>,
 }

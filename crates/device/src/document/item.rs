@@ -6,7 +6,7 @@ use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::{Document, Place, ReadError, ReadReason, Table};
+use super::{Document, LineColumn, ReadError, ReadReason, Table};
 use crate::nearest::nearest;
 
 /// A number as written.
@@ -64,8 +64,8 @@ impl<'a> Item<'a> {
     }
 
     /// The location of the value's start.
-    pub fn place(&self) -> Place {
-        self.document.place(self.span.start)
+    pub fn location(&self) -> LineColumn {
+        self.document.location(self.span.start)
     }
 
     /// An error with `reason`, located at the value.

@@ -2,24 +2,24 @@
 
 use thiserror::Error;
 
-use crate::document::{Place, ReadError, ReadReason, suggestion};
+use crate::document::{LineColumn, ReadError, ReadReason, suggestion};
 
 /// An error in a data file, with its location.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[error("{file}:{}:{}: {reason}", place.line, place.column)]
+#[error("{file}:{}:{}: {reason}", location.line, location.column)]
 #[non_exhaustive]
 pub struct DataError {
     /// The file's name, as given by the caller.
     pub file: String,
     /// The location.
-    pub place: Place,
+    pub location: LineColumn,
     /// The cause.
     pub reason: Box<DataReason>,
 }
 
 impl From<ReadError> for DataError {
-    fn from(ReadError { file, place, reason }: ReadError) -> Self {
-        Self { file, place, reason: Box::new((*reason).into()) }
+    fn from(ReadError { file, location, reason }: ReadError) -> Self {
+        Self { file, location, reason: Box::new((*reason).into()) }
     }
 }
 

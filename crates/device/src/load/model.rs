@@ -34,10 +34,11 @@ const SECTIONS: [&str; 13] = [
 
 /// Reads a whole model.
 pub(super) fn read(root: &Table<'_>, sources: &Sources) -> Result<Gpu, DataError> {
-    let error = |place, reason| DataError { file: root.file().to_owned(), place, reason: Box::new(reason) };
-    if let Some((section, place)) = root.stranger(|key| SECTIONS.contains(&key)) {
+    let error =
+        |location, reason| DataError { file: root.file().to_owned(), location, reason: Box::new(reason) };
+    if let Some((section, location)) = root.stranger(|key| SECTIONS.contains(&key)) {
         let nearest = nearest(section, SECTIONS.into_iter()).map(str::to_owned);
-        return Err(error(place, DataReason::UnknownSection { section: section.to_owned(), nearest }));
+        return Err(error(location, DataReason::UnknownSection { section: section.to_owned(), nearest }));
     }
     let optional = |name: &'static str| -> Result<Option<Section<'_>>, DataError> {
         let Some(item) = root.get(name) else {
@@ -47,7 +48,7 @@ pub(super) fn read(root: &Table<'_>, sources: &Sources) -> Result<Gpu, DataError
         Ok(Some(Section::new(table, sources)))
     };
     let section = |name: &'static str| {
-        optional(name)?.ok_or_else(|| error(root.place(), DataReason::MissingSection { section: name }))
+        optional(name)?.ok_or_else(|| error(root.location(), DataReason::MissingSection { section: name }))
     };
     let identity = identity(section("identity")?)?;
     let core = core(section("core")?)?;

@@ -66,7 +66,7 @@ struct Entry<'a> {
 
 /// An error with `reason`, located at the value.
 fn error_at(item: &Item<'_>, reason: DataReason) -> DataError {
-    DataError { file: item.file().to_owned(), place: item.place(), reason: Box::new(reason) }
+    DataError { file: item.file().to_owned(), location: item.location(), reason: Box::new(reason) }
 }
 
 fn choose<T: Copy>(item: &Item<'_>, words: &[(&'static str, T)]) -> Result<T, ReadError> {
@@ -85,7 +85,11 @@ impl<'a> Section<'a> {
 
     /// An error with `reason`, located at the section's head.
     pub(crate) fn error(&self, reason: DataReason) -> DataError {
-        DataError { file: self.table.file().to_owned(), place: self.table.place(), reason: Box::new(reason) }
+        DataError {
+            file: self.table.file().to_owned(),
+            location: self.table.location(),
+            reason: Box::new(reason),
+        }
     }
 
     /// The value found under `key`; an error if it is missing.

@@ -137,7 +137,7 @@ fn an_adreno_file_contradicting_itself_is_named() {
 fn columns_count_characters() {
     let text = GOOD.replacen("soc = { value = \"RK3588\"", "soc = { note = \"é\", value = 8", 1);
     let error = Gpu::from_toml(&text, "x.toml").unwrap_err();
-    assert_eq!((error.place.line, error.place.column), (15, 29));
+    assert_eq!((error.location.line, error.location.column), (15, 29));
 }
 
 proptest! {
@@ -160,8 +160,8 @@ proptest! {
         prop_assume!(good.is_char_boundary(start) && good.is_char_boundary(end));
         let text = format!("{}{with}{}", &good[..start], &good[end..]);
         if let Err(error) = Gpu::from_toml(&text, "x.toml") {
-            prop_assert!(error.place.line >= 1 && error.place.line <= text.matches('\n').count() + 1);
-            prop_assert!(error.place.column >= 1);
+            prop_assert!(error.location.line >= 1 && error.location.line <= text.matches('\n').count() + 1);
+            prop_assert!(error.location.column >= 1);
         }
     }
 }

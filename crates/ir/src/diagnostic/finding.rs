@@ -1,6 +1,6 @@
 //! Findings of checks and lints in a kernel, as data; reporters render them.
 
-use super::SourcePlace;
+use super::SourceLocation;
 use crate::Space;
 
 /// The severity of a finding.
@@ -71,7 +71,7 @@ pub struct Related {
     /// What happened there.
     pub message: String,
     /// Its source location, if known.
-    pub place: Option<SourcePlace>,
+    pub location: Option<SourceLocation>,
     /// The work-item, if a single one did it.
     pub work_item: Option<WorkItem>,
 }
@@ -84,7 +84,7 @@ pub struct Finding {
     /// The kernel.
     pub kernel: String,
     /// Its source location, if known.
-    pub place: Option<SourcePlace>,
+    pub location: Option<SourceLocation>,
     /// The instruction in the IR's text form; empty when it is about the kernel as a whole.
     pub instruction: String,
     /// One sentence with the values of the first occurrence.

@@ -8,7 +8,7 @@ pub use finding::{AccessedMemory, Finding, Related, Rule, Severity, WorkItem};
 
 /// A location in a SPIR-V module, and in the source if the module has line information.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SpirvPlace {
+pub struct SpirvLocation {
     /// Instruction index, from 0 after the header.
     pub instruction: usize,
     /// Byte offset of the instruction in the module.
@@ -18,12 +18,12 @@ pub struct SpirvPlace {
     /// The kernel that contains it, empty outside of kernels.
     pub kernel: String,
     /// Source file, line and column.
-    pub source: Option<SourcePlace>,
+    pub source: Option<SourceLocation>,
 }
 
 /// A location in a source file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourcePlace {
+pub struct SourceLocation {
     /// The file as the front end names it.
     pub file: String,
     /// Line, 1-based.
@@ -32,9 +32,9 @@ pub struct SourcePlace {
     pub column: u32,
 }
 
-impl fmt::Display for SpirvPlace {
+impl fmt::Display for SpirvLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(SourcePlace { file, line, column }) = &self.source {
+        if let Some(SourceLocation { file, line, column }) = &self.source {
             write!(f, "{file}:{line}:{column}: ")?;
         }
         if !self.kernel.is_empty() {
@@ -57,26 +57,26 @@ pub enum LoadError {
         byte: usize,
     },
     /// The module breaks a rule of SPIR-V.
-    #[error("{place}: {reason}")]
+    #[error("{location}: {reason}")]
     Invalid {
         /// The location.
-        place: Box<SpirvPlace>,
+        location: Box<SpirvLocation>,
         /// The rule.
         reason: String,
     },
     /// The module is valid, but uses an unsupported feature.
-    #[error("{place}: {feature} is not supported")]
+    #[error("{location}: {feature} is not supported")]
     Unsupported {
         /// The location.
-        place: Box<SpirvPlace>,
+        location: Box<SpirvLocation>,
         /// The feature.
         feature: String,
     },
     /// The module is larger than the limits allow.
-    #[error("{place}: more than {limit} {what}")]
+    #[error("{location}: more than {limit} {what}")]
     TooLarge {
         /// The location.
-        place: Box<SpirvPlace>,
+        location: Box<SpirvLocation>,
         /// What exceeds the limit.
         what: &'static str,
         /// The limit.
@@ -94,11 +94,11 @@ pub enum LoadError {
 
 impl LoadError {
     /// The location in the module, if the error has one.
-    pub fn place(&self) -> Option<&SpirvPlace> {
+    pub fn location(&self) -> Option<&SpirvLocation> {
         match self {
-            Self::Invalid { place, .. } | Self::Unsupported { place, .. } | Self::TooLarge { place, .. } => {
-                Some(place)
-            }
+            Self::Invalid { location, .. }
+            | Self::Unsupported { location, .. }
+            | Self::TooLarge { location, .. } => Some(location),
             Self::Malformed { .. } | Self::Inconsistent { .. } => None,
         }
     }

@@ -1,7 +1,7 @@
 //! Divergence analysis: which values are the same for all work-items of a group, and how the others change from one
 //! work-item to the next.
 //!
-//! The lattice of a value's [`Shape`], from known to unknown: *affine* with constant coefficients in the local ids (all
+//! The lattice of a value's [`Variation`], from known to unknown: *affine* with constant coefficients in the local ids (all
 //! zero: uniform), *linear* (affine with uniform but unknown coefficients), *divergent*. Everything starts as uniform
 //! and is lowered to a fixed point. Two rules beyond plain data flow:
 //!
@@ -22,7 +22,7 @@ use crate::{Block, Inst, Kernel, Op, Space, Type, Value, ValueDef};
 
 /// How a value changes across the work-items of a work-group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum Variation {
     /// `uniform + c0 * local_id(0) + c1 * local_id(1) + c2 * local_id(2)`, in the value's own width.
     Affine([i64; 3]),
     /// The same with coefficients that are uniform but not known; `false` where a coefficient is certainly 0.
@@ -31,7 +31,7 @@ pub enum Shape {
     Divergent,
 }
 
-impl Shape {
+impl Variation {
     /// The same for all work-items.
     pub const UNIFORM: Self = Self::Affine([0; 3]);
 
@@ -82,7 +82,7 @@ impl Shape {
         if self.is_uniform() { self } else { Self::Divergent }
     }
 
-    /// The most precise shape that covers both: where two values join on uniform paths.
+    /// The most precise variation that covers both: where two values join on uniform paths.
     fn meet(self, other: Self) -> Self {
         if self == other {
             return self;
@@ -111,10 +111,10 @@ impl Shape {
     }
 }
 
-/// Shapes of all values, and which branches diverge.
+/// Variations of all values, and which branches diverge.
 #[derive(Clone, Debug)]
 pub struct Divergence {
-    shapes: SecondaryMap<Value, Option<Shape>>,
+    variations: SecondaryMap<Value, Option<Variation>>,
     divergent_branches: EntitySet<Block>,
     divergent_blocks: EntitySet<Block>,
 }
@@ -122,13 +122,13 @@ pub struct Divergence {
 impl Divergence {
     /// Runs the analysis.
     pub fn new(kernel: &Kernel, cfg: &Cfg, post: &Dominators, loops: &Loops) -> Self {
-        let mut analysis = Analysis {
+        let mut analysis = DivergenceAnalysis {
             kernel,
             cfg,
             post,
             loops,
             result: Self {
-                shapes: SecondaryMap::new(),
+                variations: SecondaryMap::new(),
                 divergent_branches: EntitySet::new(),
                 divergent_blocks: EntitySet::new(),
             },
@@ -146,8 +146,8 @@ impl Divergence {
     }
 
     /// How a value changes across the work-items of a group; constants and unreachable values are uniform.
-    pub fn shape(&self, value: Value) -> Shape {
-        self.shapes[value].unwrap_or(Shape::UNIFORM)
+    pub fn variation(&self, value: Value) -> Variation {
+        self.variations[value].unwrap_or(Variation::UNIFORM)
     }
 
     /// Whether work-items of one group may take different successors of the block.
@@ -161,7 +161,7 @@ impl Divergence {
     }
 }
 
-struct Analysis<'k> {
+struct DivergenceAnalysis<'k> {
     kernel: &'k Kernel,
     cfg: &'k Cfg,
     post: &'k Dominators,
@@ -175,18 +175,18 @@ struct Analysis<'k> {
     homes: SecondaryMap<Inst, Option<Block>>,
 }
 
-impl Analysis<'_> {
+impl DivergenceAnalysis<'_> {
     fn round(&mut self) -> bool {
         let mut changed = false;
         for block in &self.cfg.order {
             for (position, parameter) in self.kernel.blocks[*block].parameters.iter().enumerate() {
-                let shape = self.parameter(*block, position);
-                changed |= self.lower(*parameter, shape);
+                let variation = self.parameter(*block, position);
+                changed |= self.lower(*parameter, variation);
             }
             for inst in &self.kernel.blocks[*block].insts {
                 if let Some(result) = self.kernel.insts[*inst].result {
-                    let shape = self.instruction(*inst, *block);
-                    changed |= self.lower(result, shape);
+                    let variation = self.instruction(*inst, *block);
+                    changed |= self.lower(result, variation);
                 }
             }
             if let Some(decider) = self.kernel.blocks[*block].terminator.decider()
@@ -201,34 +201,34 @@ impl Analysis<'_> {
         changed
     }
 
-    fn lower(&mut self, value: Value, shape: Shape) -> bool {
-        let known = self.result.shapes[value];
+    fn lower(&mut self, value: Value, variation: Variation) -> bool {
+        let known = self.result.variations[value];
         let lowered = match known {
-            None => shape,
-            Some(known) if known == shape => return false,
-            // It falls, or is another shape of the same height: then one step lower.
-            Some(known) if shape.rank() < known.rank() => shape,
-            Some(known) => known.meet(shape).min_rank(known),
+            None => variation,
+            Some(known) if known == variation => return false,
+            // It falls, or is another variation of the same height: then one step lower.
+            Some(known) if variation.rank() < known.rank() => variation,
+            Some(known) => known.meet(variation).min_rank(known),
         };
-        self.result.shapes[value] = Some(lowered);
+        self.result.variations[value] = Some(lowered);
         known != Some(lowered)
     }
 
-    /// The shape of a value at its use: values from a loop that is left in different iterations diverge.
-    fn seen(&self, value: Value, user: Block) -> Shape {
-        let shape = self.result.shape(value);
-        if shape == Shape::Divergent {
-            return shape;
+    /// The variation of a value at its use: values from a loop that is left in different iterations diverge.
+    fn seen(&self, value: Value, user: Block) -> Variation {
+        let variation = self.result.variation(value);
+        if variation == Variation::Divergent {
+            return variation;
         }
-        let Some(home) = self.home(value) else { return shape };
+        let Some(home) = self.home(value) else { return variation };
         let mut at = self.loops.around(home);
         while let Some(index) = at {
             if self.left_unevenly[index] && !self.loops.contains(index, user) {
-                return Shape::Divergent;
+                return Variation::Divergent;
             }
             at = self.loops.all[index].outer;
         }
-        shape
+        variation
     }
 
     fn home(&self, value: Value) -> Option<Block> {
@@ -272,12 +272,12 @@ impl Analysis<'_> {
         }
     }
 
-    fn parameter(&self, block: Block, position: usize) -> Shape {
+    fn parameter(&self, block: Block, position: usize) -> Variation {
         if block == Kernel::ENTRY {
             // Arguments are uniform; for a struct that holds for the address, within each work-item's private memory.
-            return Shape::UNIFORM;
+            return Variation::UNIFORM;
         }
-        let mut shape: Option<Shape> = None;
+        let mut variation: Option<Variation> = None;
         let mut first: Option<Value> = None;
         let mut several = false;
         for from in &self.cfg.predecessors[block] {
@@ -290,28 +290,28 @@ impl Analysis<'_> {
                 first.get_or_insert(argument);
                 // A value that has not been computed yet has no influence.
                 let known =
-                    self.kernel.constant(argument).is_some() || self.result.shapes[argument].is_some();
+                    self.kernel.constant(argument).is_some() || self.result.variations[argument].is_some();
                 if !known {
                     continue;
                 }
                 let own = self.seen(argument, block);
-                shape = Some(shape.map_or(own, |shape| shape.meet(own)));
+                variation = Some(variation.map_or(own, |variation| variation.meet(own)));
             }
         }
-        let shape = shape.unwrap_or(Shape::UNIFORM);
-        if several && self.joins.contains(block) { Shape::Divergent } else { shape }
+        let variation = variation.unwrap_or(Variation::UNIFORM);
+        if several && self.joins.contains(block) { Variation::Divergent } else { variation }
     }
 
-    fn instruction(&self, inst: Inst, block: Block) -> Shape {
+    fn instruction(&self, inst: Inst, block: Block) -> Variation {
         let inst = &self.kernel.insts[inst];
-        let shapes: Vec<Shape> = inst.operands.iter().map(|value| self.seen(*value, block)).collect();
+        let variations: Vec<Variation> = inst.operands.iter().map(|value| self.seen(*value, block)).collect();
         let all = || {
-            shapes
-                .iter()
-                .fold(Shape::UNIFORM, |all, shape| if all.is_uniform() { shape.opaque() } else { all })
+            variations.iter().fold(Variation::UNIFORM, |all, variation| {
+                if all.is_uniform() { variation.opaque() } else { all }
+            })
         };
         let constant = |position: usize| self.kernel.signed_constant(inst.operands[position]);
-        match (inst.op, &shapes[..]) {
+        match (inst.op, &variations[..]) {
             (Op::Binary(Binary::Add), [a, b]) => a.combine(*b, i64::wrapping_add),
             (Op::Binary(Binary::Sub), [a, b]) => a.combine(*b, i64::wrapping_sub),
             (Op::Binary(Binary::Mul), [a, b]) if b.is_uniform() => a.scaled(constant(1)),
@@ -339,9 +339,9 @@ impl Analysis<'_> {
                     QueryKind::GlobalId | QueryKind::LocalId => {
                         let mut coefficients = [0; 3];
                         coefficients[dimension] = 1;
-                        Shape::Affine(coefficients)
+                        Variation::Affine(coefficients)
                     }
-                    QueryKind::GlobalLinearId | QueryKind::LocalLinearId => Shape::Linear([true; 3]),
+                    QueryKind::GlobalLinearId | QueryKind::LocalLinearId => Variation::Linear([true; 3]),
                     QueryKind::SubGroupId
                     | QueryKind::SubGroupLocalId
                     | QueryKind::SubGroupSize
@@ -349,8 +349,8 @@ impl Analysis<'_> {
                     | QueryKind::SubGroupGeMask
                     | QueryKind::SubGroupGtMask
                     | QueryKind::SubGroupLeMask
-                    | QueryKind::SubGroupLtMask => Shape::Divergent,
-                    _ => Shape::UNIFORM,
+                    | QueryKind::SubGroupLtMask => Variation::Divergent,
+                    _ => Variation::UNIFORM,
                 }
             }
             (Op::Group(group), _) => match (group.scope, group.op, group.active_only) {
@@ -358,24 +358,24 @@ impl Analysis<'_> {
                     GroupScope::WorkGroup,
                     GroupOp::All | GroupOp::Any | GroupOp::AllEqual | GroupOp::Broadcast | GroupOp::Reduce(_),
                     false,
-                ) => Shape::UNIFORM,
-                _ => Shape::Divergent,
+                ) => Variation::UNIFORM,
+                _ => Variation::Divergent,
             },
             (Op::Load(_), [address]) => {
                 let constant = self.kernel.ty(inst.operands[0]) == Type::Pointer(Space::Constant);
-                if constant && address.is_uniform() { Shape::UNIFORM } else { Shape::Divergent }
+                if constant && address.is_uniform() { Variation::UNIFORM } else { Variation::Divergent }
             }
             // An undefined value differs between work-items.
             (Op::ImageSample(_) | Op::ImageRead { .. } | Op::Atomic(_) | Op::Undefined, _) => {
-                Shape::Divergent
+                Variation::Divergent
             }
-            (Op::AsyncCopy { .. }, _) => Shape::UNIFORM,
+            (Op::AsyncCopy { .. }, _) => Variation::UNIFORM,
             _ => all(),
         }
     }
 }
 
-impl Shape {
+impl Variation {
     fn min_rank(self, other: Self) -> Self {
         if self.rank() <= other.rank() { self } else { other }
     }

@@ -10,7 +10,7 @@ pub mod ranges;
 pub mod trip_count;
 
 pub use cfg::Cfg;
-pub use divergence::{Divergence, Shape};
+pub use divergence::{Divergence, Variation};
 pub use dominators::Dominators;
 pub use linear::{Atom, Linear, LinearForms, MemoryFact};
 pub use liveness::Liveness;

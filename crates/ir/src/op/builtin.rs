@@ -7,7 +7,7 @@
 
 /// The operands of a function and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum BuiltinSignature {
     /// This many floats, or vectors of them, of the result's type.
     Float(u8),
     /// This many integers of the result's type.
@@ -32,7 +32,7 @@ pub enum Shape {
     Shuffle(u8),
 }
 
-impl Shape {
+impl BuiltinSignature {
     /// The number of operands.
     pub const fn operands(self) -> usize {
         match self {
@@ -79,14 +79,14 @@ pub enum Family {
     Vector,
 }
 
-use Shape::{
+use BuiltinSignature::{
     Any, Cross, Float, FloatInt, FloatToInt, FloatsToInt, FloatsToScalar, Int, IntToFloat, Shuffle, Upsample,
 };
 use Ulp::{Exact, Free, Length, Within};
 
 macro_rules! builtins {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $number:expr, $family:ident, $shape:expr, $ulp:expr;)*) => {
-        /// A function of the OpenCL library, lane by lane unless its [`Shape`] says otherwise.
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $number:expr, $family:ident, $signature:expr, $ulp:expr;)*) => {
+        /// A function of the OpenCL library, lane by lane unless its [`BuiltinSignature`] says otherwise.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Builtin { $($(#[$doc])* $variant,)* }
 
@@ -111,8 +111,8 @@ macro_rules! builtins {
             }
 
             /// Its operands and result.
-            pub const fn shape(self) -> Shape {
-                match self { $(Self::$variant => $shape,)* }
+            pub const fn signature(self) -> BuiltinSignature {
+                match self { $(Self::$variant => $signature,)* }
             }
 
             const fn bounds(self) -> [Ulp; 3] {

@@ -13,18 +13,18 @@ mod word;
 
 use std::fmt;
 
-pub use builtin::{Builtin, Family, Shape, Ulp};
+pub use builtin::{Builtin, BuiltinSignature, Family, Ulp};
 pub use groups::{Dot, Group, GroupOp, GroupScope, Query, QueryKind, Reduction, SubGroupShare};
 pub use images::{Addressing, ImageFact, Level, SamplerBits};
 pub use scalars::{Binary, Compare, Convert, Number, Rounding, ShuffleMask, Unary};
-pub use sync::{Atomic, AtomicOp, Order, Scope, Semantics};
+pub use sync::{Atomic, AtomicOp, MemoryOrder, Scope, Semantics};
 pub use word::WordError;
 
 use crate::{Object, ProgramObject};
 
 /// A memory access: its alignment, and whether it may be removed or moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Access {
+pub struct AccessAttributes {
     /// The guaranteed alignment of the address, in bytes; a power of two, at least 1.
     pub align: u32,
     /// Must not be removed, duplicated or moved.
@@ -93,11 +93,11 @@ pub enum Op {
     /// Address arithmetic: base, and index (`i32` or `i64`, signed) unless the stride is 0.
     Address(Address),
     /// Reads a value: pointer. `bool` is one byte.
-    Load(Access),
+    Load(AccessAttributes),
     /// Writes a value: pointer, value.
-    Store(Access),
+    Store(AccessAttributes),
     /// Copies bytes: destination, source, count (`i64`). They do not overlap, or are the same.
-    Copy(Access),
+    Copy(AccessAttributes),
     /// A private object's bytes become undefined.
     LifetimeStart(Object),
     /// A private object is no longer used.

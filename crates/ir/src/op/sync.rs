@@ -20,7 +20,7 @@ named! {
 
 named! {
     /// Memory order, as in C11.
-    pub enum Order {
+    pub enum MemoryOrder {
         /// No order.
         Relaxed = "relaxed",
         /// Later accesses are not moved before it.
@@ -38,7 +38,7 @@ named! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Semantics {
     /// The order.
-    pub order: Order,
+    pub order: MemoryOrder,
     /// Local memory.
     pub local: bool,
     /// Global memory.

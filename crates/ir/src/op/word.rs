@@ -6,9 +6,9 @@ use std::str::{FromStr, Split};
 use cranelift_entity::EntityRef as _;
 
 use super::{
-    Access, Address, Atomic, AtomicOp, Binary, Builtin, Compare, Convert, Dot, Group, GroupOp, GroupScope,
-    ImageFact, Level, Number, Op, Order, Query, QueryKind, Reduction, Rounding, Scope, Semantics,
-    ShuffleMask, Unary,
+    AccessAttributes, Address, Atomic, AtomicOp, Binary, Builtin, Compare, Convert, Dot, Group, GroupOp,
+    GroupScope, ImageFact, Level, MemoryOrder, Number, Op, Query, QueryKind, Reduction, Rounding, Scope,
+    Semantics, ShuffleMask, Unary,
 };
 use crate::{Object, ProgramObject};
 
@@ -24,7 +24,7 @@ impl fmt::Display for Semantics {
     }
 }
 
-impl fmt::Display for Access {
+impl fmt::Display for AccessAttributes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.align)?;
         if self.volatile {
@@ -193,7 +193,7 @@ impl<'a> Words<'a> {
     }
 
     fn semantics(&mut self) -> Option<Semantics> {
-        let order = Order::named(self.word()?)?;
+        let order = MemoryOrder::named(self.word()?)?;
         Some(Semantics {
             order,
             local: self.flag("local"),
@@ -202,8 +202,8 @@ impl<'a> Words<'a> {
         })
     }
 
-    fn access(&mut self) -> Option<Access> {
-        Some(Access {
+    fn access(&mut self) -> Option<AccessAttributes> {
+        Some(AccessAttributes {
             align: self.number()?,
             volatile: self.flag("volatile"),
             vector_builtin: self.flag("vec"),

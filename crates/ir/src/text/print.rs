@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Write as _};
 use half::f16;
 
 use crate::{
-    BlockCall, Initial, Instruction, Kernel, Module, ObjectData, ParameterKind, Place, Scalar,
+    BlockCall, Initial, Instruction, Kernel, Location, Module, ObjectData, ParameterKind, Scalar,
     TerminatorKind, Type, Value, ValueDef,
 };
 
@@ -43,8 +43,8 @@ impl Display for Kernel {
             write!(f, "  parameter {} {} ", quoted(&parameter.name), quoted(&parameter.type_name))?;
             parameter_kind(f, &parameter.kind)?;
         }
-        for (place, data) in &self.places {
-            write!(f, "  place {place} {} {} {}", data.file, data.line, data.column)?;
+        for (location, data) in &self.locations {
+            write!(f, "  place {location} {} {} {}", data.file, data.line, data.column)?;
             if let Some(outer) = data.inlined_at {
                 write!(f, " {outer}")?;
             }
@@ -78,15 +78,15 @@ impl Display for Kernel {
             }
             write!(f, "  ")?;
             terminator(f, &data.terminator.kind)?;
-            place(f, data.terminator.place)?;
+            location(f, data.terminator.location)?;
         }
         writeln!(f, "}}")
     }
 }
 
-fn place(f: &mut fmt::Formatter<'_>, place: Option<Place>) -> fmt::Result {
-    match place {
-        Some(place) => writeln!(f, " {place}"),
+fn location(f: &mut fmt::Formatter<'_>, location: Option<Location>) -> fmt::Result {
+    match location {
+        Some(location) => writeln!(f, " {location}"),
         None => writeln!(f),
     }
 }
@@ -113,7 +113,7 @@ fn instruction(f: &mut fmt::Formatter<'_>, kernel: &Kernel, inst: &Instruction) 
     for (position, operand) in inst.operands.iter().enumerate() {
         write!(f, "{}{operand}", if position == 0 { " " } else { ", " })?;
     }
-    place(f, inst.place)
+    location(f, inst.location)
 }
 
 fn terminator(f: &mut fmt::Formatter<'_>, kind: &TerminatorKind) -> fmt::Result {

@@ -6,8 +6,8 @@ use cranelift_entity::{PrimaryMap, SecondaryMap};
 
 use crate::flow::Cfg;
 use crate::{
-    Block, BlockCall, BlockData, Kernel, Op, ParameterKind, Place, PlaceData, Terminator, TerminatorKind,
-    Value, ValueData, ValueDef,
+    Block, BlockCall, BlockData, Kernel, Location, LocationData, Op, ParameterKind, Terminator,
+    TerminatorKind, Value, ValueData, ValueDef,
 };
 
 /// Cleans a kernel to a fixed point, then renumbers it: blocks in reverse postorder, instructions and values in the
@@ -346,7 +346,7 @@ fn renumber(kernel: &mut Kernel) {
         ..Kernel::default()
     };
     let mut values: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
-    let mut places: HashMap<Place, Place> = HashMap::new();
+    let mut locations: HashMap<Location, Location> = HashMap::new();
     let mut objects = SecondaryMap::new();
     let mut formats: HashMap<u32, u32> = HashMap::new();
     let keep_object = |old: &mut PrimaryMap<crate::Object, crate::ObjectData>,
@@ -379,7 +379,9 @@ fn renumber(kernel: &mut Kernel) {
         }
         for inst in &data.insts {
             let inst = &old.insts[*inst];
-            let place = inst.place.map(|place| keep_place(&old.places, &mut new.places, &mut places, place));
+            let location = inst
+                .location
+                .map(|location| keep_location(&old.locations, &mut new.locations, &mut locations, location));
             let op = match inst.op {
                 Op::ObjectAddress(object) => {
                     Op::ObjectAddress(keep_object(&mut old.objects, &mut new, &mut objects, object))
@@ -397,7 +399,7 @@ fn renumber(kernel: &mut Kernel) {
                 op => op,
             };
             let made =
-                new.make_inst(op, &inst.operands, inst.result.map(|value| old.values[value].ty), place);
+                new.make_inst(op, &inst.operands, inst.result.map(|value| old.values[value].ty), location);
             new.insts[made].flags = inst.flags;
             if let (Some(before), Some(after)) = (inst.result, new.insts[made].result) {
                 new.names[after].clone_from(&old.names[before]);
@@ -427,9 +429,10 @@ fn renumber(kernel: &mut Kernel) {
             let operands = before.into_iter().map(|value| map(value, &mut new)).collect();
             new.insts[inst].operands = operands;
         }
-        let Terminator { mut kind, place } = std::mem::take(&mut old.blocks[*block].terminator);
-        let place = place.map(|place| keep_place(&old.places, &mut new.places, &mut places, place));
-        let mut terminator = Terminator { kind: std::mem::take(&mut kind), place };
+        let Terminator { mut kind, location } = std::mem::take(&mut old.blocks[*block].terminator);
+        let location = location
+            .map(|location| keep_location(&old.locations, &mut new.locations, &mut locations, location));
+        let mut terminator = Terminator { kind: std::mem::take(&mut kind), location };
         for call in terminator.calls_mut() {
             call.block = numbers[&call.block];
         }
@@ -439,22 +442,24 @@ fn renumber(kernel: &mut Kernel) {
     *kernel = new;
 }
 
-fn keep_place(
-    old: &PrimaryMap<Place, PlaceData>,
-    new: &mut PrimaryMap<Place, PlaceData>,
-    known: &mut HashMap<Place, Place>,
-    place: Place,
-) -> Place {
+fn keep_location(
+    old: &PrimaryMap<Location, LocationData>,
+    new: &mut PrimaryMap<Location, LocationData>,
+    known: &mut HashMap<Location, Location>,
+    location: Location,
+) -> Location {
     // The chain of calls is stored outermost first, so that a location always comes after the one it was inlined at.
-    let mut chain = vec![place];
+    let mut chain = vec![location];
     while let Some(outer) = old[chain[chain.len() - 1]].inlined_at {
         chain.push(outer);
     }
     let mut kept = None;
-    for place in chain.into_iter().rev() {
+    for location in chain.into_iter().rev() {
         kept = Some(
-            *known.entry(place).or_insert_with(|| new.push(PlaceData { inlined_at: kept, ..old[place] })),
+            *known
+                .entry(location)
+                .or_insert_with(|| new.push(LocationData { inlined_at: kept, ..old[location] })),
         );
     }
-    kept.unwrap_or(place)
+    kept.unwrap_or(location)
 }

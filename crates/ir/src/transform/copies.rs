@@ -3,7 +3,7 @@
 //! In LLVM a struct assignment is a copy of bytes. Split into values, the variable can be promoted, and the copy's
 //! reads and writes have their own types. Padding is not copied then: nothing reads it.
 
-use crate::op::{Access, Address};
+use crate::op::{AccessAttributes, Address};
 use crate::{Initial, Inst, Kernel, Object, Op, Space, Type, Value};
 
 /// Maximum number of values that a copy is split into; larger ones stay copies.
@@ -39,7 +39,7 @@ pub fn run(kernel: &mut Kernel) {
 }
 
 /// Offsets and types of the values that a copy moves, if it can be split.
-fn parts(kernel: &Kernel, inst: Inst) -> Option<(Access, Vec<(u64, Type)>)> {
+fn parts(kernel: &Kernel, inst: Inst) -> Option<(AccessAttributes, Vec<(u64, Type)>)> {
     let data = &kernel.insts[inst];
     let (Op::Copy(access), [to, from, count]) = (data.op, &data.operands[..]) else { return None };
     let bytes = kernel.scalar_constant(*count)?;
@@ -69,26 +69,32 @@ fn parts(kernel: &Kernel, inst: Inst) -> Option<(Access, Vec<(u64, Type)>)> {
     })
 }
 
-fn take_apart(kernel: &mut Kernel, inst: Inst, access: Access, parts: &[(u64, Type)], insts: &mut Vec<Inst>) {
+fn take_apart(
+    kernel: &mut Kernel,
+    inst: Inst,
+    access: AccessAttributes,
+    parts: &[(u64, Type)],
+    insts: &mut Vec<Inst>,
+) {
     let data = &kernel.insts[inst];
-    let (to, from, place) = (data.operands[0], data.operands[1], data.place);
+    let (to, from, location) = (data.operands[0], data.operands[1], data.location);
     for (offset, ty) in parts {
         let step = if *offset == 0 { access.align } else { 1 << offset.trailing_zeros().min(31) };
-        let access = Access { align: access.align.min(step), ..access };
+        let access = AccessAttributes { align: access.align.min(step), ..access };
         let mut at = |kernel: &mut Kernel, base: Value| {
             if *offset == 0 {
                 return base;
             }
             let address = Address { stride: 0, offset: offset.cast_signed(), count: None, in_bounds: true };
-            let made = kernel.make_inst(Op::Address(address), &[base], Some(kernel.ty(base)), place);
+            let made = kernel.make_inst(Op::Address(address), &[base], Some(kernel.ty(base)), location);
             insts.push(made);
             kernel.insts[made].result.unwrap_or(base)
         };
         let (source, target) = (at(kernel, from), at(kernel, to));
-        let load = kernel.make_inst(Op::Load(access), &[source], Some(*ty), place);
+        let load = kernel.make_inst(Op::Load(access), &[source], Some(*ty), location);
         insts.push(load);
         if let Some(value) = kernel.insts[load].result {
-            insts.push(kernel.make_inst(Op::Store(access), &[target, value], None, place));
+            insts.push(kernel.make_inst(Op::Store(access), &[target, value], None, location));
         }
     }
 }

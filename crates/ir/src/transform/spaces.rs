@@ -3,7 +3,7 @@
 use cranelift_entity::SecondaryMap;
 
 use super::clean::Replacements;
-use crate::{Inst, Kernel, Op, Place, Space, Type, Value, ValueDef};
+use crate::{Inst, Kernel, Location, Op, Space, Type, Value, ValueDef};
 
 /// What is known about the address space of a generic pointer.
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -111,7 +111,7 @@ fn reconcile(kernel: &mut Kernel) {
         let mut insts = Vec::with_capacity(kernel.blocks[block].insts.len());
         for inst in std::mem::take(&mut kernel.blocks[block].insts) {
             let data = &kernel.insts[inst];
-            let (operands, place) = (data.operands.clone(), data.place);
+            let (operands, location) = (data.operands.clone(), data.location);
             let wanted = match data.op {
                 Op::Select => data.result.map(|value| kernel.ty(value)),
                 Op::Compare(_) => {
@@ -123,7 +123,7 @@ fn reconcile(kernel: &mut Kernel) {
             if let Some(wanted @ Type::Pointer(_)) = wanted {
                 let is_compare = matches!(kernel.insts[inst].op, Op::Compare(_));
                 for (position, operand) in operands.iter().enumerate() {
-                    if let Some(value) = fitted(kernel, *operand, wanted, place, is_compare, &mut insts) {
+                    if let Some(value) = fitted(kernel, *operand, wanted, location, is_compare, &mut insts) {
                         kernel.insts[inst].operands[position] = value;
                     }
                 }
@@ -131,13 +131,13 @@ fn reconcile(kernel: &mut Kernel) {
             insts.push(inst);
         }
         let mut terminator = std::mem::take(&mut kernel.blocks[block].terminator);
-        let place = terminator.place;
+        let location = terminator.location;
         for call in terminator.calls_mut() {
             // Only the block's instructions have been taken out, never its parameters.
             for position in 0..call.arguments.len() {
                 let wanted = kernel.ty(kernel.blocks[call.block].parameters[position]);
                 if let Some(value) =
-                    fitted(kernel, call.arguments[position], wanted, place, false, &mut insts)
+                    fitted(kernel, call.arguments[position], wanted, location, false, &mut insts)
                 {
                     call.arguments[position] = value;
                 }
@@ -153,7 +153,7 @@ fn fitted(
     kernel: &mut Kernel,
     value: Value,
     wanted: Type,
-    place: Option<Place>,
+    location: Option<Location>,
     only_null: bool,
     insts: &mut Vec<Inst>,
 ) -> Option<Value> {
@@ -167,7 +167,7 @@ fn fitted(
     if only_null {
         return None;
     }
-    let cast = kernel.make_inst(Op::SpaceCast { checked: false }, &[value], Some(wanted), place);
+    let cast = kernel.make_inst(Op::SpaceCast { checked: false }, &[value], Some(wanted), location);
     insts.push(cast);
     kernel.insts[cast].result
 }
@@ -194,9 +194,9 @@ fn compare_bits(kernel: &mut Kernel) {
             if let (Op::Compare(_), [a, b]) = (data.op, &data.operands[..])
                 && kernel.ty(*a) != kernel.ty(*b)
             {
-                let (operands, place) = (data.operands.clone(), data.place);
+                let (operands, location) = (data.operands.clone(), data.location);
                 for (position, operand) in operands.iter().enumerate() {
-                    let bits = kernel.make_inst(Op::PointerToInt, &[*operand], Some(Type::I64), place);
+                    let bits = kernel.make_inst(Op::PointerToInt, &[*operand], Some(Type::I64), location);
                     insts.push(bits);
                     if let Some(value) = kernel.insts[bits].result {
                         kernel.insts[inst].operands[position] = value;

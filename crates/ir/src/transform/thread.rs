@@ -23,8 +23,8 @@ pub(super) fn run(kernel: &mut Kernel) -> bool {
             let Some((next, ends)) = known_way(kernel, &uses, block, call) else { break };
             for inst in ends {
                 let data = &kernel.insts[inst];
-                let (op, place) = (data.op, data.place);
-                let copy = kernel.make_inst(op, &[], None, place);
+                let (op, location) = (data.op, data.location);
+                let copy = kernel.make_inst(op, &[], None, location);
                 kernel.blocks[block].insts.push(copy);
             }
             kernel.blocks[block].terminator.kind = TerminatorKind::Jump(next);

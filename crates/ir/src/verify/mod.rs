@@ -134,9 +134,11 @@ impl Checker<'_> {
         for (object, data) in &kernel.objects {
             check_object(&object.to_string(), data, &[Space::Private, Space::Local])?;
         }
-        for (place, data) in &kernel.places {
-            if data.inlined_at.is_some_and(|outer| outer >= place) {
-                return other(format_args!("{place} is inlined at a location that is not defined before it"));
+        for (location, data) in &kernel.locations {
+            if data.inlined_at.is_some_and(|outer| outer >= location) {
+                return other(format_args!(
+                    "{location} is inlined at a location that is not defined before it"
+                ));
             }
         }
         for (value, data) in &kernel.values {

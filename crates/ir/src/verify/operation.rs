@@ -2,7 +2,7 @@
 
 use cranelift_entity::PrimaryMap;
 
-use crate::op::{AtomicOp, GroupOp, GroupScope, ImageFact, Level, Number, Shape, Unary};
+use crate::op::{AtomicOp, BuiltinSignature, GroupOp, GroupScope, ImageFact, Level, Number, Unary};
 use crate::{Instruction, Kernel, ObjectData, Op, ProgramObject, Scalar, Space, Type};
 
 type Check = Result<(), String>;
@@ -30,8 +30,8 @@ pub(super) fn check(
         },
         None => None,
     };
-    if let Some(place) = inst.place {
-        need(kernel.places.is_valid(place), || format!("{place} does not exist"))?;
+    if let Some(location) = inst.location {
+        need(kernel.locations.is_valid(location), || format!("{location} does not exist"))?;
     }
     match inst.op {
         Op::ObjectAddress(object) | Op::LifetimeStart(object) | Op::LifetimeEnd(object) => {
@@ -258,7 +258,7 @@ fn with_result(op: Op, types: &[Type], result: Type) -> Check {
                 || (lanes == 3 && result == Type::Vector(Scalar::I32, 4));
             need(fits && rest.len() <= 1, || format!("must return {lanes} numbers"))
         }
-        (Op::Builtin(builtin), _) => self::builtin(builtin.shape(), types, result),
+        (Op::Builtin(builtin), _) => self::builtin(builtin.signature(), types, result),
         _ => wrong(),
     }
 }
@@ -308,34 +308,34 @@ fn group(op: GroupOp, scope: GroupScope, types: &[Type], result: Type) -> Check 
     need(fits, || format!("has the wrong operands: {}", list(types)))
 }
 
-fn builtin(shape: Shape, types: &[Type], result: Type) -> Check {
+fn builtin(signature: BuiltinSignature, types: &[Type], result: Type) -> Check {
     let same = types.iter().all(|ty| *ty == result);
     let ints = |ty: Type| ty.with_scalar(Scalar::I32);
-    let fits = types.len() == shape.operands()
-        && match (shape, types) {
-            (Shape::Float(_), _) => same && result.is_float(),
-            (Shape::Int(_), _) => same && result.is_int(),
-            (Shape::Any(_), _) => same && (result.is_int() || result.is_float()),
-            (Shape::FloatInt, [a, n]) => {
+    let fits = types.len() == signature.operands()
+        && match (signature, types) {
+            (BuiltinSignature::Float(_), _) => same && result.is_float(),
+            (BuiltinSignature::Int(_), _) => same && result.is_int(),
+            (BuiltinSignature::Any(_), _) => same && (result.is_int() || result.is_float()),
+            (BuiltinSignature::FloatInt, [a, n]) => {
                 *a == result && a.is_float() && (ints(*a) == Some(*n) || *n == Type::I32)
             }
-            (Shape::FloatToInt, [a]) => a.is_float() && ints(*a) == Some(result),
-            (Shape::FloatsToInt, [a, b]) => a == b && a.is_float() && ints(*a) == Some(result),
-            (Shape::IntToFloat, [a]) => {
+            (BuiltinSignature::FloatToInt, [a]) => a.is_float() && ints(*a) == Some(result),
+            (BuiltinSignature::FloatsToInt, [a, b]) => a == b && a.is_float() && ints(*a) == Some(result),
+            (BuiltinSignature::IntToFloat, [a]) => {
                 a.is_int() && result.is_float() && a.bytes() == result.bytes() && a.lanes() == result.lanes()
             }
-            (Shape::FloatsToScalar(_), [a, ..]) => {
+            (BuiltinSignature::FloatsToScalar(_), [a, ..]) => {
                 a.is_float() && types.iter().all(|ty| ty == a) && a.scalar().map(Type::Scalar) == Some(result)
             }
-            (Shape::Cross, _) => same && result.is_float() && matches!(result.lanes(), 3 | 4),
-            (Shape::Upsample, [a, b]) => {
+            (BuiltinSignature::Cross, _) => same && result.is_float() && matches!(result.lanes(), 3 | 4),
+            (BuiltinSignature::Upsample, [a, b]) => {
                 a == b
                     && a.is_int()
                     && result.is_int()
                     && a.lanes() == result.lanes()
                     && a.bytes() * 2 == result.bytes()
             }
-            (Shape::Shuffle(_), [vectors @ .., mask]) => {
+            (BuiltinSignature::Shuffle(_), [vectors @ .., mask]) => {
                 let scalar = result.scalar();
                 vectors.iter().all(|ty| *ty == vectors[0] && ty.scalar() == scalar && ty.lanes() > 1)
                     && mask.is_int()

@@ -1,7 +1,7 @@
 //! A common description of the layout of the elements of vectors, matrices and images.
 
-use super::Vector;
-use crate::filter::{Layout, Raster};
+use super::VectorLayout;
+use crate::filter::{ChannelLayout, Raster};
 use crate::plan::PlanError;
 
 /// Elements in up to three directions: element (i, j, k) is stored at `offset + i strides[0] + j strides[1] + k
@@ -16,8 +16,8 @@ pub struct Grid {
     pub strides: [usize; 3],
 }
 
-impl From<Vector> for Grid {
-    fn from(vector: Vector) -> Self {
+impl From<VectorLayout> for Grid {
+    fn from(vector: VectorLayout) -> Self {
         Self { extents: [vector.length, 1, 1], offset: vector.offset, strides: [vector.stride, 0, 0] }
     }
 }
@@ -25,12 +25,12 @@ impl From<Vector> for Grid {
 impl Grid {
     /// Contiguous elements.
     pub fn dense(length: usize) -> Self {
-        Vector::dense(length).into()
+        VectorLayout::dense(length).into()
     }
 
     /// The elements of a raster's pixels in memory order: for packed pixels row by row, for planes plane by plane.
     pub fn of_raster(raster: &Raster) -> Self {
-        let planes = if raster.layout == Layout::Planar { raster.channels } else { 1 };
+        let planes = if raster.layout == ChannelLayout::Planar { raster.channels } else { 1 };
         let extents = [raster.row_elements(), raster.height, planes];
         Self { extents, offset: raster.offset, strides: [1, raster.pitch, raster.plane_pitch] }
     }
@@ -38,7 +38,7 @@ impl Grid {
     /// The elements of a raster's pixels, pixel by pixel, with the channels of each pixel in sequence, whatever the
     /// layout.
     pub fn of_pixels(raster: &Raster) -> Self {
-        let channel = if raster.layout == Layout::Planar { raster.plane_pitch } else { 1 };
+        let channel = if raster.layout == ChannelLayout::Planar { raster.plane_pitch } else { 1 };
         let extents = [raster.channels, raster.width, raster.height];
         Self { extents, offset: raster.offset, strides: [channel, raster.step(), raster.pitch] }
     }
@@ -122,7 +122,7 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::Element;
+    use crate::filter::PixelType;
 
     fn merged(grids: &[Grid], any_order: bool) -> Vec<Grid> {
         let mut grids = grids.to_vec();
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn directions_without_gaps_are_one() {
-        let raster = Raster::planar([5, 4], 3, Element::U8);
+        let raster = Raster::planar([5, 4], 3, PixelType::U8);
         assert_eq!(merged(&[Grid::of_raster(&raster)], false)[0], Grid::dense(60));
         let gaps = Grid::of_raster(&raster.with_pitch(7));
         assert_eq!(merged(&[gaps], false)[0].extents, [5, 12, 1]);

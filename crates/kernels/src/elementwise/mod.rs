@@ -15,7 +15,7 @@ use tripipe_device::Probe;
 use tripipe_launch::{Argument, NdRange, ScalarType};
 
 use crate::Role;
-use crate::filter::{Element, Layout, Raster};
+use crate::filter::{ChannelLayout, PixelType, Raster};
 use crate::plan::{Plan, PlanError, Slot};
 use crate::source::{AXPY, HISTOGRAM, REDUCE, TRANSPOSE};
 
@@ -24,7 +24,7 @@ pub use map::{Map, Number, Step, map};
 
 /// The layout of the elements of a vector: element i is stored at `offset + i * stride`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Vector {
+pub struct VectorLayout {
     /// The number of elements.
     pub length: usize,
     /// Offset of the first element.
@@ -33,7 +33,7 @@ pub struct Vector {
     pub stride: usize,
 }
 
-impl Vector {
+impl VectorLayout {
     /// Contiguous elements.
     pub fn dense(length: usize) -> Self {
         Self { length, offset: 0, stride: 1 }
@@ -59,7 +59,7 @@ impl Vector {
 
 /// A matrix of `rows` rows, `pitch` elements apart, from `offset` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Matrix {
+pub struct MatrixLayout {
     /// The number of columns.
     pub columns: usize,
     /// The number of rows.
@@ -70,7 +70,7 @@ pub struct Matrix {
     pub pitch: usize,
 }
 
-impl Matrix {
+impl MatrixLayout {
     /// Rows without gaps.
     pub fn dense(columns: usize, rows: usize) -> Self {
         Self { columns, rows, offset: 0, pitch: columns }
@@ -134,7 +134,12 @@ fn groups(probe: &Probe, work: usize) -> usize {
 ///
 /// # Errors
 /// Integers; different lengths; a vector that a `uint` cannot index.
-pub fn axpy(alpha: f32, x: Vector, y: Vector, element: Element) -> Result<Plan<'static>, PlanError> {
+pub fn axpy(
+    alpha: f32,
+    x: VectorLayout,
+    y: VectorLayout,
+    element: PixelType,
+) -> Result<Plan<'static>, PlanError> {
     if !element.is_float() {
         return Err(PlanError::NotOffered { what: "axpy of integers".to_owned() });
     }
@@ -144,7 +149,7 @@ pub fn axpy(alpha: f32, x: Vector, y: Vector, element: Element) -> Result<Plan<'
     let program = AXPY
         .program()
         .define("ELEMENT", element.opencl_name())
-        .define("HALF", usize::from(element == Element::F16));
+        .define("HALF", usize::from(element == PixelType::F16));
     let mut arguments: Vec<Argument<Slot>> = vec![from.into(), to.into()];
     arguments.extend(unsigned([x.offset, x.stride, y.offset, y.stride, x.length]));
     arguments.push(alpha.into());
@@ -237,13 +242,13 @@ pub fn reduce(
 /// Elements other than `U8` and `U16`; an invalid raster, or one that a `uint` cannot index.
 pub fn histogram(raster: &Raster, probe: &Probe) -> Result<Plan<'static>, PlanError> {
     let shift = match raster.element {
-        Element::U8 => 0,
-        Element::U16 => 8,
+        PixelType::U8 => 0,
+        PixelType::U16 => 8,
         other => return Err(PlanError::NotOffered { what: format!("a histogram of {other}") }),
     };
     // As in a reduction: the index passes the end of a row.
     indexable(raster.elements()?.saturating_add(GROUP))?;
-    let planes = if raster.layout == Layout::Planar { raster.channels } else { 1 };
+    let planes = if raster.layout == ChannelLayout::Planar { raster.channels } else { 1 };
     let mut plan = Plan::new();
     let [source, result] = [Role::Source, Role::Result].map(|role| plan.operand(role));
     let rows = if raster.is_empty() { 0 } else { raster.height };
@@ -270,7 +275,7 @@ pub fn histogram(raster: &Raster, probe: &Probe) -> Result<Plan<'static>, PlanEr
 /// # Errors
 /// Another element size; overlapping rows; a matrix that a `uint` cannot index.
 pub fn transpose(
-    from: Matrix,
+    from: MatrixLayout,
     [offset, pitch]: [usize; 2],
     element_bytes: usize,
 ) -> Result<Plan<'static>, PlanError> {
@@ -285,7 +290,7 @@ pub fn transpose(
             return Err(PlanError::Parameter { parameter: "element_bytes", found: other.to_string(), want });
         }
     };
-    let Matrix { columns, rows, .. } = from;
+    let MatrixLayout { columns, rows, .. } = from;
     for (pitch, row, count, offset) in
         [(from.pitch, columns, rows, from.offset), (pitch, rows, columns, offset)]
     {
@@ -322,7 +327,7 @@ fn indexable(elements: usize) -> Result<(), PlanError> {
     Err(PlanError::OverLimit { what, limit: u32::MAX.into() })
 }
 
-fn same_length(x: Vector, y: Vector) -> Result<(), PlanError> {
+fn same_length(x: VectorLayout, y: VectorLayout) -> Result<(), PlanError> {
     x.elements()?;
     y.elements()?;
     if x.length == y.length {
@@ -350,7 +355,7 @@ mod tests {
             said(Reduction::Least, Some(x)),
             "operand vectors of a smallest element, which takes one: 2 were given"
         );
-        let histogram = histogram(&Raster::packed([4, 4], 1, Element::F16), &probe);
+        let histogram = histogram(&Raster::packed([4, 4], 1, PixelType::F16), &probe);
         let said = histogram.err().map_or_else(String::new, |error| error.to_string());
         assert!(said.contains("a histogram of f16"), "{said}");
     }
@@ -362,7 +367,7 @@ mod tests {
         let sum = |length| reduce(Reduction::Sum, Grid::dense(length), None, ScalarType::U8, &probe);
         assert!(matches!(sum(most), Err(PlanError::OverLimit { .. })));
         assert!(sum(most - 8 * GROUP).is_ok());
-        let count = |width| histogram(&Raster::packed([width, 1], 1, Element::U8), &probe);
+        let count = |width| histogram(&Raster::packed([width, 1], 1, PixelType::U8), &probe);
         assert!(matches!(count(most), Err(PlanError::OverLimit { .. })));
         assert!(count(most - GROUP).is_ok());
     }

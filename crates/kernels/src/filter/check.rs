@@ -7,7 +7,7 @@ use super::passes::Pass;
 use super::plan::{indexable, not_an_image};
 use super::raster::is_aligned;
 use super::texels::{TEXEL, Texels};
-use super::{Chain, Layout, Loads, Parameters, Raster, Sums};
+use super::{Chain, ChannelLayout, Loads, Parameters, Raster, Sums};
 use crate::plan::PlanError;
 
 impl Parameters {
@@ -93,7 +93,7 @@ impl Parameters {
 fn has_packed_alpha(chain: &Chain, from: &Raster) -> bool {
     let mut channels = from.channels;
     let mut element = from.element;
-    from.layout == Layout::Packed
+    from.layout == ChannelLayout::Packed
         && chain.stages.iter().any(|stage| {
             let keeps = channels == 4 && stage.keeps_alpha();
             (channels, element) = stage.output(channels, element).unwrap_or((channels, element));

@@ -6,7 +6,7 @@ use super::family::{CANDIDATE_LANES, CANDIDATE_ROWS, CANDIDATE_WORK_GROUPS, FUSE
 use super::pairs::Pairs;
 use super::passes::Pass;
 use super::raster::is_aligned;
-use super::{Chain, Element, Fuse, Loads, Parameters, Raster, Stage, Sums};
+use super::{Chain, Fuse, Loads, Parameters, PixelType, Raster, Stage, Sums};
 use crate::nearest::nearest_first;
 
 /// Parameters for a chain on a device, and the reason. They pass [`Parameters::check`] whenever any parameters do.
@@ -101,7 +101,7 @@ fn widest(chain: &Chain, from: &Raster) -> usize {
     let mut bytes = raster.element.bytes();
     for stage in &chain.stages {
         // `half` is held as `float`.
-        let held = if raster.element == Element::F16 { 4 } else { raster.element.bytes() };
+        let held = if raster.element == PixelType::F16 { 4 } else { raster.element.bytes() };
         bytes = bytes.max(held);
         match stage.apply_to(&raster) {
             Ok(next) => raster = next,
@@ -163,7 +163,7 @@ mod tests {
             Stage::Linear(Linear::laplace_sharpen()),
         ];
         let chain = Chain { stages, border: Border::Reflect101, keep_alpha: false };
-        let from = Raster::packed([640, 480], 3, Element::U8);
+        let from = Raster::packed([640, 480], 3, PixelType::U8);
         let chosen = |stages: &[Stage], name: &str, kind: DeviceKind| {
             let probe = Probe { name: name.to_owned(), kind, ..Probe::default() };
             let chain = Chain { stages: stages.to_vec(), ..chain.clone() };

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::{Color, Element};
+use super::{Color, PixelType};
 
 /// Why a filter is invalid.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -152,10 +152,10 @@ pub enum FilterError {
         /// Width, height, channels the chain makes.
         want: [usize; 3],
         /// Their type.
-        want_element: Element,
+        want_element: PixelType,
         /// Width, height, channels of the result.
         found: [usize; 3],
         /// Their type.
-        found_element: Element,
+        found_element: PixelType,
     },
 }

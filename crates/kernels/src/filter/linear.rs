@@ -5,7 +5,7 @@ mod fixed;
 pub use fixed::Fixed;
 use fixed::magnitude;
 
-use super::{Element, FilterError};
+use super::{FilterError, PixelType};
 
 /// Largest extent of a window.
 pub(super) const WINDOW_MAX: usize = 31;
@@ -26,7 +26,7 @@ pub struct Linear {
     taps: Taps,
     divisor: u32,
     offset: i32,
-    to: Option<Element>,
+    to: Option<PixelType>,
 }
 
 /// Along which axis a separable window is summed first.
@@ -129,7 +129,7 @@ impl Linear {
 
     /// The same filter with results of another type, e.g. `I16` for a derivative of 8-bit pixels.
     #[must_use]
-    pub fn to(self, element: Element) -> Self {
+    pub fn to(self, element: PixelType) -> Self {
         Self { to: Some(element), ..self }
     }
 
@@ -257,7 +257,7 @@ impl Linear {
     }
 
     /// The type of the results, for pixels of type `from`.
-    pub fn result(&self, from: Element) -> Element {
+    pub fn result(&self, from: PixelType) -> PixelType {
         self.to.unwrap_or(from)
     }
 

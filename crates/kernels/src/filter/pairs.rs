@@ -6,7 +6,7 @@ use tripipe_launch::Program;
 
 use super::raster::is_aligned;
 use super::window::{border_defines, distinct_rows, list, primitive};
-use super::{Border, Chain, Element, Layout, Loads, Parameters, Raster, Stage};
+use super::{Border, Chain, ChannelLayout, Loads, Parameters, PixelType, Raster, Stage};
 use crate::source::PAIRS;
 
 /// Largest extent of a window: all its rows are in registers at once.
@@ -37,9 +37,9 @@ pub(super) struct Pairs {
 impl Pairs {
     /// `None` when the stage is not a linear filter from bytes to bytes, its window exceeds 5 x 5, its divisor is not
     /// a power of two, or a sum and its seed exceed 16 bits.
-    pub(super) fn of(stage: &Stage, from: Element) -> Option<Self> {
+    pub(super) fn of(stage: &Stage, from: PixelType) -> Option<Self> {
         let Stage::Linear(linear) = stage else { return None };
-        let bytes = from == Element::U8 && linear.result(from) == Element::U8;
+        let bytes = from == PixelType::U8 && linear.result(from) == PixelType::U8;
         if !bytes || linear.size().iter().any(|extent| *extent > EXTENT_MAX) {
             return None;
         }
@@ -101,7 +101,7 @@ impl Pairs {
         [from, to]: [&Raster; 2],
         parameters: &Parameters,
     ) -> Arc<Program> {
-        let packed_alpha = keep_alpha && from.layout == Layout::Packed && from.channels == 4;
+        let packed_alpha = keep_alpha && from.layout == ChannelLayout::Packed && from.channels == 4;
         let program = PAIRS
             .program()
             .define("LANES", parameters.lanes)
@@ -122,7 +122,7 @@ impl Pairs {
             .define("CLAMPED", usize::from(self.clamped))
             .define("STEP", from.step())
             .define("KEEP_ALPHA", usize::from(packed_alpha));
-        Arc::new(border_defines(program, border, Element::U8, |value| value.to_string()))
+        Arc::new(border_defines(program, border, PixelType::U8, |value| value.to_string()))
     }
 
     /// Work-items along a row: one for each block of `lanes` bytes whose windows lie inside the row, and one for each
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     fn pairs(linear: Linear) -> Option<Pairs> {
-        Pairs::of(&Stage::Linear(linear), Element::U8)
+        Pairs::of(&Stage::Linear(linear), PixelType::U8)
     }
 
     /// 9 c - 8 neighbours is 10 c - the sum of all nine. Its sums, -2040 to 2295, are clamped.
@@ -215,9 +215,9 @@ mod tests {
         assert_eq!(pairs(Linear::separable(vec![1; 7], vec![1], 1)?), None);
         assert_eq!(pairs(Linear::full([1, 1], vec![258], 1)?), None);
         assert_eq!(pairs(Linear::laplace4().with_offset(70_000)), None);
-        assert_eq!(pairs(Linear::laplace8().to(Element::I16)), None);
-        assert_eq!(Pairs::of(&Stage::Linear(Linear::laplace8()), Element::U16), None);
-        assert_eq!(Pairs::of(&Stage::Median { size: 3 }, Element::U8), None);
+        assert_eq!(pairs(Linear::laplace8().to(PixelType::I16)), None);
+        assert_eq!(Pairs::of(&Stage::Linear(Linear::laplace8()), PixelType::U16), None);
+        assert_eq!(Pairs::of(&Stage::Median { size: 3 }, PixelType::U8), None);
         Ok(())
     }
 
@@ -229,7 +229,7 @@ mod tests {
         let items = |width: usize, channels: usize, lanes: usize| {
             pairs
                 .as_ref()
-                .map(|pairs| pairs.work_items(&Raster::packed([width, 2], channels, Element::U8), lanes))
+                .map(|pairs| pairs.work_items(&Raster::packed([width, 2], channels, PixelType::U8), lanes))
         };
         assert_eq!(items(40, 3, 16), Some(6 + 24));
         assert_eq!(items(5, 1, 4), Some(5));

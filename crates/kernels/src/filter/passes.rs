@@ -7,7 +7,8 @@ use super::pairs::Pairs;
 use super::texels::{self, TEXEL};
 use super::window::{Fused, Windows};
 use super::{
-    Border, Chain, Color, Element, FilterError, Fuse, Layout, Linear, Loads, Parameters, Raster, Stage, Sums,
+    Border, Chain, ChannelLayout, Color, FilterError, Fuse, Linear, Loads, Parameters, PixelType, Raster,
+    Stage, Sums,
 };
 
 /// One pass over memory: a stage with the stages fused into it, or only a change of layout.
@@ -93,7 +94,7 @@ impl<'c> Pass<'c> {
         let takes =
             matches!(first, Stage::Convert { .. }) || Self::is_gray_of_vectors(first, raster, parameters);
         let alpha = chain.keep_alpha && made.channels == 4;
-        let possible = takes && Self::looks_around(window) && !alpha && made.element != Element::F16;
+        let possible = takes && Self::looks_around(window) && !alpha && made.element != PixelType::F16;
         let inside = rest.get(1).is_some_and(|next| Self::runs_inside(window, next, made, chain, parameters));
         let loaded = Loaded::of(None, window, made.step(), parameters);
         let pays = loaded.columns * loaded.rows <= CONVERSIONS * parameters.rows;
@@ -103,7 +104,7 @@ impl<'c> Pass<'c> {
     /// Whether the stage is a conversion to gray that deinterleaves vectors: packed pixels, one lane per pixel.
     fn is_gray_of_vectors(stage: &Stage, raster: &Raster, parameters: &Parameters) -> bool {
         let gray = matches!(stage, Stage::Color(Color::RgbToGray | Color::BgrToGray));
-        let packed = raster.layout == Layout::Packed && raster.element != Element::F16;
+        let packed = raster.layout == ChannelLayout::Packed && raster.element != PixelType::F16;
         parameters.fuse != Fuse::Nothing && gray && packed && parameters.lanes >= 4
     }
 
@@ -122,7 +123,7 @@ impl<'c> Pass<'c> {
         let streams = matches!(inner, Stage::Linear(_) | Stage::Morphology(_));
         let small = inner.window().iter().all(|extent| *extent <= INNER_EXTENT_MAX);
         let Ok(between) = inner.apply_to(seen) else { return false };
-        let apart = chain.keep_alpha && seen.channels == 4 && seen.layout == Layout::Planar;
+        let apart = chain.keep_alpha && seen.channels == 4 && seen.layout == ChannelLayout::Planar;
         let kept = !apart || between.element == seen.element;
         parameters.fuse == Fuse::Windows
             && streams
@@ -130,7 +131,7 @@ impl<'c> Pass<'c> {
             && kept
             && Self::looks_around(window)
             && chain.border != Border::Wrap
-            && between.element != Element::F16
+            && between.element != PixelType::F16
             && Windows::of(window, Fused { inner: Some(inner), ..Fused::default() }, seen, parameters)
                 .is_ok_and(|windows| windows.are_alike())
     }
@@ -145,7 +146,7 @@ impl<'c> Pass<'c> {
     ) -> bool {
         let alpha = chain.keep_alpha && made.channels == 4;
         let converts = Self::is_vector(Some(stage)) && matches!(after, Stage::Convert { .. });
-        parameters.fuse != Fuse::Nothing && converts && !alpha && made.element != Element::F16
+        parameters.fuse != Fuse::Nothing && converts && !alpha && made.element != PixelType::F16
     }
 
     /// Whether the stage processes a row as vectors of elements, so that source and result have the same layout.
@@ -257,7 +258,7 @@ impl Loaded {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Element;
+    use super::super::PixelType;
     use super::*;
 
     const PARAMETERS: Parameters = Parameters {
@@ -282,7 +283,7 @@ mod tests {
     /// in 2 x 10 vectors.
     #[test]
     fn costs_are_as_by_hand() -> Result<(), FilterError> {
-        let raster = Raster::packed([64, 64], 1, Element::U8);
+        let raster = Raster::packed([64, 64], 1, PixelType::U8);
         let chain = edges(None)?;
         let laplace = Chain { stages: chain.stages[1..].to_vec(), ..chain.clone() };
         let cost = |chain: &Chain| Pass::cost_of_all(chain, &raster, &raster, &PARAMETERS, Family::Bifrost);
@@ -301,7 +302,7 @@ mod tests {
             let to = chain.apply_to(from)?;
             Pass::of(chain, from, &to, &Parameters { fuse, ..PARAMETERS }).map(|passes| passes.len())
         };
-        let photo = Raster::packed([64, 64], 3, Element::U8);
+        let photo = Raster::packed([64, 64], 3, PixelType::U8);
         let chain = edges(Some(Stage::Color(Color::RgbToGray)))?;
         let count = [Fuse::Nothing, Fuse::Pixels, Fuse::Windows].map(|fuse| passes(&chain, &photo, fuse));
         assert_eq!(count, [Ok(3), Ok(2), Ok(1)]);
@@ -314,7 +315,7 @@ mod tests {
         for apart in [
             [Stage::Median { size: 3 }, blur(Linear::laplace8())],
             [blur(Linear::mean([9, 9])?), blur(Linear::laplace8())],
-            [blur(Linear::laplace8().to(Element::F32)), blur(Linear::laplace8())],
+            [blur(Linear::laplace8().to(PixelType::F32)), blur(Linear::laplace8())],
         ] {
             assert_eq!(windows(&Chain { stages: apart.to_vec(), ..edges(None)? })?, 2);
         }

@@ -7,7 +7,7 @@ use tripipe_launch::{Argument, Program};
 
 use super::raster::is_aligned;
 use super::window::{block, border_defines, float};
-use super::{Bilateral, Border, Color, Element, Layout, Raster, Stage};
+use super::{Bilateral, Border, ChannelLayout, Color, PixelType, Raster, Stage};
 use crate::plan::{Plan, Slot};
 use crate::source::{BILATERAL, COLOR};
 
@@ -44,10 +44,10 @@ pub(super) fn kernel(
 
 /// The program with the definitions for the elements and channels of both images.
 pub(super) fn elements(program: Program, [from, to]: [&Raster; 2]) -> Program {
-    let planar = |raster: &Raster| usize::from(raster.layout == Layout::Planar);
+    let planar = |raster: &Raster| usize::from(raster.layout == ChannelLayout::Planar);
     program
         .define("ELEMENT", from.element.opencl_name())
-        .define("HALF", usize::from(from.element == Element::F16))
+        .define("HALF", usize::from(from.element == PixelType::F16))
         .define("FLOAT", usize::from(from.element.is_float()))
         .define("FROM_CHANNELS", from.channels)
         .define("TO_CHANNELS", to.channels)
@@ -98,7 +98,7 @@ fn mean(bilateral: &Bilateral, border: Border, keep_alpha: bool, [from, to]: [&R
     let filtered = if keep_alpha && from.channels == 4 { 3 } else { from.channels };
     let program = BILATERAL.program();
     let program = elements(program, [from, to])
-        .define("BASE", if from.element == Element::I16 { 32768 } else { 0 })
+        .define("BASE", if from.element == PixelType::I16 { 32768 } else { 0 })
         .define("FILTERED", filtered)
         .define("SIZE", bilateral.size)
         .define("COLORS", colors.len());

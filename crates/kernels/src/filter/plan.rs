@@ -8,7 +8,7 @@ use tripipe_launch::{Argument, NdRange};
 use super::passes::Pass;
 use super::texels::Texels;
 use super::window::Fused;
-use super::{Chain, FilterError, Layout, Loads, Parameters, Raster, Stage, Sums, pixel, window};
+use super::{Chain, ChannelLayout, FilterError, Loads, Parameters, Raster, Stage, Sums, pixel, window};
 use crate::Role;
 use crate::plan::{Plan, PlanError, Slot};
 
@@ -77,7 +77,7 @@ impl Pass<'_> {
             begins(plan, moves);
             return Ok(());
         };
-        let planes = if from.layout == Layout::Planar { from.channels } else { 1 };
+        let planes = if from.layout == ChannelLayout::Planar { from.channels } else { 1 };
         let (border, keep_alpha) = (chain.border, chain.keep_alpha);
         let down = from.height.div_ceil(parameters.rows);
         let texels = match parameters.loads {

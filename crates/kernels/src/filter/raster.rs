@@ -8,7 +8,7 @@ use super::FilterError;
 
 /// The type of one channel of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Element {
+pub enum PixelType {
     /// `uchar`, 0..=255.
     U8,
     /// `short`, -32768..=32767.
@@ -21,7 +21,7 @@ pub enum Element {
     F32,
 }
 
-impl Element {
+impl PixelType {
     /// All element types.
     pub const ALL: [Self; 5] = [Self::U8, Self::I16, Self::U16, Self::F16, Self::F32];
 
@@ -77,7 +77,7 @@ impl Element {
 
 /// How the channels of an image are arranged in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Layout {
+pub enum ChannelLayout {
     /// The channels of a pixel are adjacent.
     Packed,
     /// Each channel is a plane of its own.
@@ -97,9 +97,9 @@ pub struct Raster {
     /// Channels of a pixel, 1 to 4.
     pub channels: usize,
     /// Type of a channel.
-    pub element: Element,
+    pub element: PixelType,
     /// Packed or planar.
-    pub layout: Layout,
+    pub layout: ChannelLayout,
     /// Offset of the first pixel.
     pub offset: usize,
     /// Distance from row to row.
@@ -114,8 +114,8 @@ impl fmt::Display for Raster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { width, height, channels, element, layout, offset, pitch, plane_pitch } = self;
         let layout = match layout {
-            Layout::Packed => "packed",
-            Layout::Planar => "planar",
+            ChannelLayout::Packed => "packed",
+            ChannelLayout::Planar => "planar",
         };
         write!(
             f,
@@ -130,20 +130,29 @@ impl fmt::Display for Raster {
 
 impl Raster {
     /// Packed pixels without gaps.
-    pub fn packed([width, height]: [usize; 2], channels: usize, element: Element) -> Self {
+    pub fn packed([width, height]: [usize; 2], channels: usize, element: PixelType) -> Self {
         let pitch = width.saturating_mul(channels);
-        Self { width, height, channels, element, layout: Layout::Packed, offset: 0, pitch, plane_pitch: 0 }
+        Self {
+            width,
+            height,
+            channels,
+            element,
+            layout: ChannelLayout::Packed,
+            offset: 0,
+            pitch,
+            plane_pitch: 0,
+        }
     }
 
     /// Planes without gaps, one after the other.
-    pub fn planar([width, height]: [usize; 2], channels: usize, element: Element) -> Self {
+    pub fn planar([width, height]: [usize; 2], channels: usize, element: PixelType) -> Self {
         let plane_pitch = width.saturating_mul(height);
         Self {
             width,
             height,
             channels,
             element,
-            layout: Layout::Planar,
+            layout: ChannelLayout::Planar,
             offset: 0,
             pitch: width,
             plane_pitch,
@@ -152,7 +161,7 @@ impl Raster {
 
     /// The luma plane of an NV12 or NV21 frame with a row pitch of `pitch` bytes: one channel of bytes.
     pub fn luma([width, height]: [usize; 2], pitch: usize) -> Self {
-        Self { pitch, ..Self::packed([width, height], 1, Element::U8) }
+        Self { pitch, ..Self::packed([width, height], 1, PixelType::U8) }
     }
 
     /// The same raster with rows `pitch` elements apart. Planes keep their distance, or get the size of `height` such
@@ -160,8 +169,8 @@ impl Raster {
     #[must_use]
     pub fn with_pitch(self, pitch: usize) -> Self {
         let plane_pitch = match self.layout {
-            Layout::Packed => 0,
-            Layout::Planar => self.plane_pitch.max(pitch.saturating_mul(self.height)),
+            ChannelLayout::Packed => 0,
+            ChannelLayout::Planar => self.plane_pitch.max(pitch.saturating_mul(self.height)),
         };
         Self { pitch, plane_pitch, ..self }
     }
@@ -195,8 +204,8 @@ impl Raster {
     /// Elements from a pixel to its right neighbour.
     pub fn step(&self) -> usize {
         match self.layout {
-            Layout::Packed => self.channels,
-            Layout::Planar => 1,
+            ChannelLayout::Packed => self.channels,
+            ChannelLayout::Planar => 1,
         }
     }
 
@@ -208,8 +217,8 @@ impl Raster {
     /// The index of channel `channel` of the pixel (x, y); saturates on overflow.
     pub fn index(&self, [x, y]: [usize; 2], channel: usize) -> usize {
         let (plane, inside) = match self.layout {
-            Layout::Packed => (0, channel),
-            Layout::Planar => (channel, 0),
+            ChannelLayout::Packed => (0, channel),
+            ChannelLayout::Planar => (channel, 0),
         };
         let distances = [
             plane.saturating_mul(self.plane_pitch),
@@ -246,8 +255,8 @@ impl Raster {
             .and_then(|rows| rows.checked_add(row))
             .ok_or_else(too_large)?;
         let planes = match self.layout {
-            Layout::Packed => 1,
-            Layout::Planar => self.channels,
+            ChannelLayout::Packed => 1,
+            ChannelLayout::Planar => self.channels,
         };
         if planes > 1 && self.plane_pitch < plane {
             return Err(FilterError::PlanePitch { plane_pitch: self.plane_pitch, want: plane });
@@ -270,13 +279,13 @@ pub(super) fn is_aligned(raster: &Raster, lanes: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Element, Raster};
+    use super::{PixelType, Raster};
 
     #[test]
     fn rasters_are_described_in_words() {
-        let packed = Raster::packed([640, 480], 3, Element::U8);
+        let packed = Raster::packed([640, 480], 3, PixelType::U8);
         assert_eq!(packed.to_string(), "640x480 pixels of 3 u8, packed, 1920 elements from row to row");
-        let planar = Raster { offset: 5, ..Raster::planar([4, 2], 2, Element::F32) };
+        let planar = Raster { offset: 5, ..Raster::planar([4, 2], 2, PixelType::F32) };
         assert_eq!(
             planar.to_string(),
             "4x2 pixels of 2 f32, planar, 4 elements from row to row, 8 from plane to plane, from element 5 on"

@@ -13,7 +13,8 @@ use half::f16;
 use thiserror::Error;
 
 use super::{
-    Bilateral, Border, Chain, Color, Element, FilterError, Layout, Morphology, Neighbourhood, Raster, Stage,
+    Bilateral, Border, Chain, ChannelLayout, Color, FilterError, Morphology, Neighbourhood, PixelType,
+    Raster, Stage,
 };
 use color::recolor;
 use image::{Image, Spread};
@@ -107,33 +108,33 @@ pub enum Mismatch {
 pub(super) fn places(raster: &Raster) -> impl Iterator<Item = ([usize; 3], usize)> {
     let Raster { width, height, channels, layout, offset, pitch, plane_pitch, .. } = *raster;
     let index = move |x: usize, y: usize, channel: usize| match layout {
-        Layout::Packed => offset + y * pitch + x * channels + channel,
-        Layout::Planar => offset + channel * plane_pitch + y * pitch + x,
+        ChannelLayout::Packed => offset + y * pitch + x * channels + channel,
+        ChannelLayout::Planar => offset + channel * plane_pitch + y * pitch + x,
     };
     let pixels = (0..height).flat_map(move |y| (0..width).map(move |x| [x, y]));
     pixels.flat_map(move |[x, y]| (0..channels).map(move |channel| ([x, y, channel], index(x, y, channel))))
 }
 
 /// Stores a value, rounded to the nearest value of the type if it is not exact.
-pub(super) fn store(element: Element, bytes: &mut [u8], index: usize, value: f64) {
+pub(super) fn store(element: PixelType, bytes: &mut [u8], index: usize, value: f64) {
     let into = &mut bytes[index * element.bytes()..][..element.bytes()];
     match element {
-        Element::U8 => into.copy_from_slice(&[value as u8]),
-        Element::I16 => into.copy_from_slice(&(value as i16).to_ne_bytes()),
-        Element::U16 => into.copy_from_slice(&(value as u16).to_ne_bytes()),
-        Element::F16 => into.copy_from_slice(&f16::from_f64(value).to_ne_bytes()),
-        Element::F32 => into.copy_from_slice(&(value as f32).to_ne_bytes()),
+        PixelType::U8 => into.copy_from_slice(&[value as u8]),
+        PixelType::I16 => into.copy_from_slice(&(value as i16).to_ne_bytes()),
+        PixelType::U16 => into.copy_from_slice(&(value as u16).to_ne_bytes()),
+        PixelType::F16 => into.copy_from_slice(&f16::from_f64(value).to_ne_bytes()),
+        PixelType::F32 => into.copy_from_slice(&(value as f32).to_ne_bytes()),
     }
 }
 
-pub(super) fn load(element: Element, bytes: &[u8], index: usize) -> f64 {
+pub(super) fn load(element: PixelType, bytes: &[u8], index: usize) -> f64 {
     let bytes = &bytes[index * element.bytes()..][..element.bytes()];
     match element {
-        Element::U8 => f64::from(bytes[0]),
-        Element::I16 => f64::from(pod_read_unaligned::<i16>(bytes)),
-        Element::U16 => f64::from(pod_read_unaligned::<u16>(bytes)),
-        Element::F16 => pod_read_unaligned::<f16>(bytes).to_f64(),
-        Element::F32 => f64::from(pod_read_unaligned::<f32>(bytes)),
+        PixelType::U8 => f64::from(bytes[0]),
+        PixelType::I16 => f64::from(pod_read_unaligned::<i16>(bytes)),
+        PixelType::U16 => f64::from(pod_read_unaligned::<u16>(bytes)),
+        PixelType::F16 => pod_read_unaligned::<f16>(bytes).to_f64(),
+        PixelType::F32 => f64::from(pod_read_unaligned::<f32>(bytes)),
     }
 }
 

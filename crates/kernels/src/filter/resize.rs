@@ -11,7 +11,7 @@ use tripipe_launch::{Argument, NdRange};
 
 use super::pixel::elements;
 use super::plan::{arguments, indexable};
-use super::{Element, FilterError, Raster};
+use super::{FilterError, PixelType, Raster};
 use crate::Role;
 use crate::plan::{Plan, PlanError};
 use crate::source::RESIZE;
@@ -38,7 +38,7 @@ pub enum Interpolation {
 
 /// The start of each weighted sum along one axis, and its weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taps {
+pub struct ResizeTaps {
     /// Weights per sum.
     pub count: usize,
     /// First source pixel of each result pixel; `first + count` stays inside the source.
@@ -48,7 +48,7 @@ pub struct Taps {
     unit: u64,
 }
 
-impl Taps {
+impl ResizeTaps {
     /// The weights, `count` for each result pixel.
     pub fn weights(&self) -> Vec<f64> {
         self.parts.iter().map(|part| *part as f64 / self.unit as f64).collect()
@@ -78,7 +78,8 @@ impl Interpolation {
     /// bits (2000 bytes) in a row that alternate between high and low.
     pub fn bits(self, from: &Raster, to: &Raster) -> u32 {
         let many = |from: usize, to: usize| self == Self::Area && from > to.saturating_mul(16);
-        let fine = from.element != Element::U8 || many(from.width, to.width) || many(from.height, to.height);
+        let fine =
+            from.element != PixelType::U8 || many(from.width, to.width) || many(from.height, to.height);
         if fine { 18 } else { COARSE }
     }
 
@@ -86,7 +87,7 @@ impl Interpolation {
     ///
     /// # Errors
     /// No pixels, or more than an `int` can count.
-    pub fn taps(self, from: usize, to: usize) -> Result<Taps, FilterError> {
+    pub fn taps(self, from: usize, to: usize) -> Result<ResizeTaps, FilterError> {
         if [from, to].iter().any(|extent| *extent == 0 || i32::try_from(*extent).is_err()) {
             return Err(FilterError::TooLarge { size: [from, to] });
         }
@@ -121,7 +122,7 @@ impl Interpolation {
                 parts[pixel - begin] = part(at, pixel) as u64;
             }
         }
-        Ok(Taps { count, first, parts, unit: unit as u64 })
+        Ok(ResizeTaps { count, first, parts, unit: unit as u64 })
     }
 }
 
@@ -239,11 +240,11 @@ mod tests {
     /// All thumbnails of a picture share one program.
     #[test]
     fn sizes_are_arguments() -> Result<(), PlanError> {
-        let from = Raster::packed([640, 480], 3, Element::U8);
+        let from = Raster::packed([640, 480], 3, PixelType::U8);
         for interpolation in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area] {
             let mut programs = Vec::new();
             for turn in 0..20 {
-                let to = Raster::packed([60 + 13 * turn, 45 + 7 * turn], 3, Element::U8);
+                let to = Raster::packed([60 + 13 * turn, 45 + 7 * turn], 3, PixelType::U8);
                 let plan = resize(interpolation, &from, &to, &Probe::default())?;
                 programs.extend(plan.launches().iter().map(|launch| launch.program.build_options()));
             }

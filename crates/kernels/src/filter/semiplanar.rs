@@ -10,7 +10,7 @@ use super::plan::indexable;
 use super::raster::is_aligned;
 use super::resize::work_group;
 use super::window::block;
-use super::{Element, FilterError, Raster};
+use super::{FilterError, PixelType, Raster};
 use crate::Role;
 use crate::plan::{Plan, PlanError, Slot};
 use crate::source::SEMIPLANAR;
@@ -58,12 +58,12 @@ impl Semiplanar {
     /// # Errors
     /// The image differs in one of these.
     pub fn check_image(&self, image: &Raster) -> Result<(), FilterError> {
-        if [image.width, image.height] == self.size && image.channels >= 3 && image.element == Element::U8 {
+        if [image.width, image.height] == self.size && image.channels >= 3 && image.element == PixelType::U8 {
             return Ok(());
         }
         Err(FilterError::Result {
             want: [self.size[0], self.size[1], 3],
-            want_element: Element::U8,
+            want_element: PixelType::U8,
             found: [image.width, image.height, image.channels],
             found_element: image.element,
         })
@@ -73,7 +73,7 @@ impl Semiplanar {
     pub fn planes(&self) -> [Raster; 2] {
         let [width, height] = self.size;
         let raster = |size: [usize; 2], channels: usize, [offset, pitch]: [usize; 2]| {
-            let raster = Raster::packed(size, channels, Element::U8);
+            let raster = Raster::packed(size, channels, PixelType::U8);
             Raster { offset, pitch, ..raster }
         };
         let half = [width.div_ceil(2), height.div_ceil(2)];

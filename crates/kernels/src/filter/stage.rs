@@ -3,7 +3,7 @@
 mod text;
 
 use super::linear::check_window;
-use super::{Element, FilterError, Linear, Raster};
+use super::{FilterError, Linear, PixelType, Raster};
 
 /// One step of a chain: takes an image and returns an image of the same extents.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub enum Stage {
     /// like the other channels.
     Convert {
         /// The type of the result.
-        to: Element,
+        to: PixelType,
         /// Factor.
         scale: f32,
         /// Added after scaling.
@@ -278,7 +278,7 @@ impl Stage {
     ///
     /// # Errors
     /// A stage with invalid parameters, or one that does not accept this element type or number of channels.
-    pub fn output(&self, channels: usize, element: Element) -> Result<(usize, Element), FilterError> {
+    pub fn output(&self, channels: usize, element: PixelType) -> Result<(usize, PixelType), FilterError> {
         if !matches!(self, Self::Convert { .. } | Self::Color(_)) {
             check_window(self.window())?;
         }
@@ -318,8 +318,8 @@ impl Stage {
         let (channels, element) = self.output(from.channels, from.element)?;
         let size = [from.width, from.height];
         Ok(match from.layout {
-            super::Layout::Packed => Raster::packed(size, channels, element),
-            super::Layout::Planar => Raster::planar(size, channels, element),
+            super::ChannelLayout::Packed => Raster::packed(size, channels, element),
+            super::ChannelLayout::Planar => Raster::planar(size, channels, element),
         })
     }
 }

@@ -3,7 +3,7 @@
 use tripipe_device::Probe;
 use tripipe_launch::{ChannelOrder, ChannelType, ImageShape};
 
-use super::{Element, Layout, Raster};
+use super::{ChannelLayout, PixelType, Raster};
 
 /// Elements of a texel: red, green, blue, alpha.
 pub(super) const TEXEL: usize = 4;
@@ -42,7 +42,7 @@ impl Texels {
             let want = "an offset that is a multiple of 4, no row around its end, and planes that are whole rows apart";
             return Err(want.to_owned());
         }
-        let planes = if raster.layout == Layout::Planar { raster.channels } else { 1 };
+        let planes = if raster.layout == ChannelLayout::Planar { raster.channels } else { 1 };
         let last = (planes - 1).saturating_mul(plane_pitch).saturating_add(offset);
         let rows = (last / pitch).saturating_add(raster.height);
         let size = [end / TEXEL, rows];
@@ -51,11 +51,11 @@ impl Texels {
             return Err(format!("1x1 to {width}x{height} texels, not {}x{}", size[0], size[1]));
         }
         let channel = match raster.element {
-            Element::U8 => ChannelType::U8,
-            Element::I16 => ChannelType::I16,
-            Element::U16 => ChannelType::U16,
-            Element::F16 => ChannelType::F16,
-            Element::F32 => ChannelType::F32,
+            PixelType::U8 => ChannelType::U8,
+            PixelType::I16 => ChannelType::I16,
+            PixelType::U16 => ChannelType::U16,
+            PixelType::F16 => ChannelType::F16,
+            PixelType::F32 => ChannelType::F32,
         };
         let shape = ImageShape::d2(size[0], size[1], ChannelOrder::Rgba, channel);
         let pitch_bytes = pitch.checked_mul(raster.element.bytes());
@@ -71,11 +71,11 @@ impl Texels {
     }
 
     /// The type of a texel's components in OpenCL C, and the function that reads one.
-    pub(super) fn opencl_names(element: Element) -> [&'static str; 2] {
+    pub(super) fn opencl_names(element: PixelType) -> [&'static str; 2] {
         match element {
-            Element::U8 | Element::U16 => ["uint", "read_imageui"],
-            Element::I16 => ["int", "read_imagei"],
-            Element::F16 | Element::F32 => ["float", "read_imagef"],
+            PixelType::U8 | PixelType::U16 => ["uint", "read_imageui"],
+            PixelType::I16 => ["int", "read_imagei"],
+            PixelType::F16 | PixelType::F32 => ["float", "read_imagef"],
         }
     }
 }
@@ -98,7 +98,7 @@ mod tests {
             base_address_alignment: 4,
         };
         let probe = Probe { images: Some(images), ..Probe::default() };
-        let near = Raster { pitch: 16, ..Raster::packed([5, 1], 1, Element::I16) };
+        let near = Raster { pitch: 16, ..Raster::packed([5, 1], 1, PixelType::I16) };
         assert!(Texels::over(&near, &probe).is_ok());
         let far = Raster { pitch: 1 << 63, ..near };
         assert!(Texels::over(&far, &probe).is_err());

@@ -11,8 +11,8 @@ use tripipe_launch::Program;
 use super::raster::is_aligned;
 use super::texels::Texels;
 use super::{
-    Axis, Border, Color, Element, FilterError, Layout, Linear, Loads, Morphology, Neighbourhood, Parameters,
-    Raster, Stage, Sums,
+    Axis, Border, ChannelLayout, Color, FilterError, Linear, Loads, Morphology, Neighbourhood, Parameters,
+    PixelType, Raster, Stage, Sums,
 };
 use crate::source::{self, WindowKind};
 use rows::is_zero;
@@ -72,7 +72,7 @@ pub(super) struct Windows {
     seen: Raster,
     between: Raster,
     /// The element type that the last window produces.
-    made: Element,
+    made: PixelType,
     pub(super) inner: Option<Window>,
     pub(super) outer: Window,
     /// The type in which both are computed.
@@ -158,7 +158,7 @@ pub(super) fn program(
     };
     let [texel, read] = Texels::opencl_names(from.element);
     let packed_alpha =
-        keep_alpha && stage.keeps_alpha() && seen.layout == Layout::Packed && seen.channels == 4;
+        keep_alpha && stage.keeps_alpha() && seen.layout == ChannelLayout::Packed && seen.channels == 4;
     let kind = match window.operation {
         GRADIENT => WindowKind::Gradient,
         MEDIAN => WindowKind::Median,
@@ -173,8 +173,8 @@ pub(super) fn program(
         .define("FINAL", window.final_type(work))
         .define("SIGNED_WORK", signed(work))
         .define("UNSIGNED_WORK", unsigned(work))
-        .define("FROM_HALF", usize::from(from.element == Element::F16))
-        .define("TO_HALF", usize::from(made == Element::F16))
+        .define("FROM_HALF", usize::from(from.element == PixelType::F16))
+        .define("TO_HALF", usize::from(made == PixelType::F16))
         .define("WORK_FLOAT", usize::from(work == "float"))
         .define("TO_INTEGER", usize::from(!made.is_float()))
         .define("WHOLE", usize::from(window.whole))
@@ -186,7 +186,7 @@ pub(super) fn program(
         .define("SPREAD", spread)
         .define("AFTER", usize::from(fused.after.is_some()))
         .define("STORED", to.element.opencl_name())
-        .define("STORED_HALF", usize::from(to.element == Element::F16))
+        .define("STORED_HALF", usize::from(to.element == PixelType::F16))
         .define("STORED_INTEGER", usize::from(!to.element.is_float()))
         .define("AFTER_SCALE", after_scale)
         .define("AFTER_OFFSET", after_offset)
@@ -247,7 +247,7 @@ pub(super) fn list(items: &[impl Display]) -> String {
 }
 
 /// The word type of the same size as a vector of `lanes` elements.
-pub(super) fn block(element: Element, lanes: usize) -> &'static str {
+pub(super) fn block(element: PixelType, lanes: usize) -> &'static str {
     match element.bytes() * lanes {
         2 => "ushort",
         4 => "uint",
@@ -262,7 +262,7 @@ pub(super) fn block(element: Element, lanes: usize) -> &'static str {
 pub(super) fn border_defines(
     program: Program,
     border: Border,
-    element: Element,
+    element: PixelType,
     literal: impl Fn(f64) -> String,
 ) -> Program {
     let (number, outside) = match border {
@@ -277,11 +277,11 @@ pub(super) fn border_defines(
 }
 
 impl Window {
-    fn new(stage: &Stage, from: Element, to: Element, narrow: bool) -> Result<Self, FilterError> {
+    fn new(stage: &Stage, from: PixelType, to: PixelType, narrow: bool) -> Result<Self, FilterError> {
         let size = stage.window();
         let work = match from {
-            Element::U8 if narrow => "short",
-            Element::F16 | Element::F32 => "float",
+            PixelType::U8 if narrow => "short",
+            PixelType::F16 | PixelType::F32 => "float",
             _ => "int",
         };
         let plain = Self {
@@ -341,7 +341,13 @@ impl Window {
         })
     }
 
-    fn linear(self, linear: &Linear, from: Element, to: Element, narrow: bool) -> Result<Self, FilterError> {
+    fn linear(
+        self,
+        linear: &Linear,
+        from: PixelType,
+        to: PixelType,
+        narrow: bool,
+    ) -> Result<Self, FilterError> {
         let whole = !from.is_float() && !to.is_float();
         if from.is_float() {
             let offset = float(f64::from(linear.offset()));
@@ -425,7 +431,7 @@ impl Window {
     }
 
     /// The smallest and the largest number that both the element type and the type of sums can represent.
-    fn limits(&self, element: Element, work: &'static str) -> [i64; 2] {
+    fn limits(&self, element: PixelType, work: &'static str) -> [i64; 2] {
         let [low, high] = element.range().unwrap_or_default().map(i64::from);
         match self.final_type(work) {
             "ushort" => [low.max(0), high.min(u16::MAX.into())],
@@ -458,7 +464,7 @@ pub(super) fn float(value: f64) -> String {
     }
 }
 
-impl Element {
+impl PixelType {
     /// The type's name in OpenCL C.
     pub(crate) fn opencl_name(self) -> &'static str {
         match self {

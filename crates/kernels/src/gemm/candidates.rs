@@ -75,13 +75,13 @@ impl Devices {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    candidates: Vec<Entry>,
+struct CandidatesFile {
+    candidates: Vec<CandidatesEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct CandidatesEntry {
     on: Devices,
     shapes: Vec<Shape>,
     parameters: Vec<String>,
@@ -97,7 +97,7 @@ struct Entry {
 #[derive(Debug, thiserror::Error)]
 enum ReadError {
     #[error(transparent)]
-    File(#[from] toml::de::Error),
+    CandidatesFile(#[from] toml::de::Error),
     #[error(transparent)]
     Parameters(#[from] ParametersError),
     #[error("\"{0}\" has braces without partners, or inside others")]
@@ -105,8 +105,8 @@ enum ReadError {
 }
 
 fn read(text: &str) -> Result<Vec<Set>, ReadError> {
-    let file: File = toml::from_str(text)?;
-    let set = |Entry { on, shapes, parameters, .. }: Entry| {
+    let file: CandidatesFile = toml::from_str(text)?;
+    let set = |CandidatesEntry { on, shapes, parameters, .. }: CandidatesEntry| {
         let mut all = Vec::new();
         for pattern in &parameters {
             let texts = alternatives(pattern).ok_or_else(|| ReadError::Braces(pattern.clone()))?;

@@ -4,9 +4,9 @@ use thiserror::Error;
 use tripipe_device::Probe;
 
 use super::description::{Accumulate, DescriptionError, Elements, Gemm};
-use super::packed::{Packed, Packing};
+use super::packed::{Packed, UnpackedOperand};
 use super::parameters::{Dot, Local, Parameters, Source, Tile, Vector};
-use super::product::Product;
+use super::product::RowMajorProduct;
 
 /// Why a product cannot be computed with these parameters.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -100,7 +100,7 @@ impl Parameters {
             Self::Local(local) => local.check(gemm, probe)?,
             Self::Vector(vector) => vector.check(gemm, probe)?,
         }
-        let product = Product::of(gemm);
+        let product = RowMajorProduct::of(gemm);
         self.packed(gemm, &product, probe, shared)?;
         self.partial_bytes(gemm, &product, probe)?;
         Ok(())
@@ -112,7 +112,7 @@ impl Parameters {
     pub(super) fn packed(
         &self,
         gemm: &Gemm,
-        product: &Product,
+        product: &RowMajorProduct,
         probe: &Probe,
         shared: [bool; 2],
     ) -> Result<[Option<Packed>; 2], Unfit> {
@@ -129,7 +129,7 @@ impl Parameters {
         };
         let (element, _, _) = gemm.elements.types();
         let [a_side, b_side] = if product.transposed { [1, 0] } else { [0, 1] };
-        let packing = |side: usize, lanes, extent, stride| Packing {
+        let packing = |side: usize, lanes, extent, stride| UnpackedOperand {
             name: ["A", "B"][side],
             lanes,
             depth,
@@ -158,7 +158,7 @@ impl Parameters {
     pub(super) fn partial_bytes(
         &self,
         gemm: &Gemm,
-        product: &Product,
+        product: &RowMajorProduct,
         probe: &Probe,
     ) -> Result<usize, Unfit> {
         let parts = self.parts();
@@ -365,7 +365,7 @@ impl Vector {
         if self.sub_groups && !probe.has_extension("cl_khr_subgroups") {
             return Err(Unfit::not_offered("sub-groups (cl_khr_subgroups)"));
         }
-        let product = Product::of(gemm);
+        let product = RowMajorProduct::of(gemm);
         if product.m > 1 {
             return Err(Unfit::Kernel { kernel: "vector", reason: "computes one row or one column" });
         }

@@ -16,12 +16,12 @@ pub use layout::{Batch, Layout, Order};
 /// the handling of infinities and NaN.
 ///
 /// ```
-/// use tripipe_kernels::gemm::{Elements, Gemm, Layout, Stage};
+/// use tripipe_kernels::gemm::{Elements, Gemm, Layout, EpilogueStage};
 ///
 /// // A layer: the rows of X times the transpose of its weights, a bias, ReLU.
 /// let layer = Gemm {
 ///     b: Layout::row_major(512).transposed(),
-///     epilogue: vec![Stage::BiasColumns, Stage::Relu],
+///     epilogue: vec![EpilogueStage::BiasColumns, EpilogueStage::Relu],
 ///     ..Gemm::new(Elements::F32, [64, 256, 512])
 /// };
 /// assert!(layer.check().is_ok());
@@ -51,7 +51,7 @@ pub struct Gemm {
     pub beta: f64,
     /// Operations applied to each element, in this order and in the type of the sums, before it is rounded and
     /// stored.
-    pub epilogue: Vec<Stage>,
+    pub epilogue: Vec<EpilogueStage>,
 }
 
 /// Types of operands, sums and result.
@@ -114,7 +114,7 @@ pub enum Scale {
 
 /// A stage of the epilogue. Biases and residuals are operands of the type of C, or `int` when sums are `int`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Stage {
+pub enum EpilogueStage {
     /// Adds a vector of n elements, one to each column of C.
     BiasColumns,
     /// Adds a vector of m elements, one to each row of C.
@@ -139,7 +139,7 @@ pub enum Stage {
     },
 }
 
-impl Stage {
+impl EpilogueStage {
     /// The operand that it reads, if it is the stage with this index; `None` for a stage without an operand.
     pub fn role(&self, index: usize) -> Option<Role> {
         match self {
@@ -153,7 +153,7 @@ impl Stage {
 
 /// An operand that a plan must be bound to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Operand {
+pub struct RequiredOperand {
     /// What it is for.
     pub role: Role,
     /// The type of its elements.
@@ -203,7 +203,7 @@ impl Gemm {
 
     /// The operands of a plan, in order: A, B, C; the offsets of a batch, if it has them; multipliers and shifts, if
     /// C is requantised; then a buffer for each bias and each residual, in the order of the epilogue.
-    pub fn operands(&self) -> Vec<Operand> {
+    pub fn operands(&self) -> Vec<RequiredOperand> {
         let Self { m, n, k, .. } = *self;
         let (input, output, side) = self.elements.types();
         let count = self.batch.count();
@@ -212,7 +212,7 @@ impl Gemm {
             if span == 0 || count == 0 { 0 } else { span.saturating_add((count - 1).saturating_mul(stride)) }
         };
         let [a, b, c] = self.batch.strides();
-        let operand = |role, element, elements| Operand { role, element, elements };
+        let operand = |role, element, elements| RequiredOperand { role, element, elements };
         let mut operands = vec![
             operand(Role::A, input, spanned(&self.a, [m, k], a)),
             operand(Role::B, input, spanned(&self.b, [k, n], b)),
@@ -227,10 +227,10 @@ impl Gemm {
         }
         for (index, stage) in self.epilogue.iter().enumerate() {
             let elements = match stage {
-                Stage::BiasColumns => n,
-                Stage::BiasRows => m,
-                Stage::Residual { layout, stride } => spanned(layout, [m, n], *stride),
-                Stage::Relu | Stage::Relu6 | Stage::Clamp { .. } => 0,
+                EpilogueStage::BiasColumns => n,
+                EpilogueStage::BiasRows => m,
+                EpilogueStage::Residual { layout, stride } => spanned(layout, [m, n], *stride),
+                EpilogueStage::Relu | EpilogueStage::Relu6 | EpilogueStage::Clamp { .. } => 0,
             };
             operands.extend(stage.role(index).map(|role| operand(role, side, elements)));
         }
@@ -245,7 +245,7 @@ impl Gemm {
         let Self { m, n, k, .. } = *self;
         let layouts = [("A", &self.a, [m, k]), ("B", &self.b, [k, n]), ("C", &self.c, [m, n])];
         let residuals = self.epilogue.iter().filter_map(|stage| match stage {
-            Stage::Residual { layout, .. } => Some(("the residual", layout, [m, n])),
+            EpilogueStage::Residual { layout, .. } => Some(("the residual", layout, [m, n])),
             _ => None,
         });
         for (operand, layout, [rows, columns]) in layouts.into_iter().chain(residuals) {
@@ -316,7 +316,7 @@ impl Gemm {
         let number = |what, value, want| Err(DescriptionError::Number { what, value, want });
         let integers = matches!(self.elements, Elements::I8ToI32 | Elements::I8ToI8(_));
         let limits = self.epilogue.iter().flat_map(|stage| match stage {
-            Stage::Clamp { least, most } => {
+            EpilogueStage::Clamp { least, most } => {
                 vec![("a limit", f64::from(*least)), ("a limit", f64::from(*most))]
             }
             _ => Vec::new(),
@@ -327,7 +327,7 @@ impl Gemm {
             }
         }
         for stage in &self.epilogue {
-            if let Stage::Clamp { least, most } = stage
+            if let EpilogueStage::Clamp { least, most } = stage
                 && (least > most || least.is_nan() || most.is_nan())
             {
                 return number(

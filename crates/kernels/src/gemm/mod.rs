@@ -38,7 +38,8 @@ mod table;
 pub use candidates::{best_guess_first, candidates};
 pub use check::Unfit;
 pub use description::{
-    Accumulate, Batch, DescriptionError, Elements, Gemm, Layout, Operand, Order, Requantise, Scale, Stage,
+    Accumulate, Batch, DescriptionError, Elements, EpilogueStage, Gemm, Layout, Order, Requantise,
+    RequiredOperand, Scale,
 };
 pub use packed::Packed;
 pub use packing::{plan_packing, plan_unpacking};

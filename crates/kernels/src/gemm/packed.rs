@@ -38,7 +38,7 @@ pub struct Packed {
 
 /// An operand to pack.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Packing {
+pub(super) struct UnpackedOperand {
     pub(super) name: &'static str,
     pub(super) lanes: usize,
     pub(super) depth: usize,
@@ -48,7 +48,7 @@ pub(super) struct Packing {
     pub(super) element: ScalarType,
 }
 
-impl Packing {
+impl UnpackedOperand {
     /// The layout for `source`; `None` when the operand is read in its stored layout.
     pub(super) fn packed(self, source: Source, probe: &Probe) -> Result<Option<Packed>, Unfit> {
         let Self { name, lanes, depth, extent, k, products, element } = self;

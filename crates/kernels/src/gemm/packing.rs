@@ -10,7 +10,7 @@ use super::description::Gemm;
 use super::packed::Packed;
 use super::parameters::Parameters;
 use super::plan::{Side, in_groups, packed_layouts};
-use super::product::{Product, View};
+use super::product::{RowMajorProduct, View};
 use crate::Role;
 use crate::plan::{Plan, Slot};
 use crate::source::{GEMM_PACKING, GEMM_UNPACKING};
@@ -30,11 +30,11 @@ pub fn plan_packing(
     side: Side,
 ) -> Result<Option<(Plan<'static>, Packed)>, Unfit> {
     let Some(packed) = packed_layouts(gemm, parameters, probe)?[side as usize] else { return Ok(None) };
-    let product = Product::of(gemm);
+    let product = RowMajorProduct::of(gemm);
     let mut plan = Plan::new();
     let (from, to) = (plan.operand(Role::Source), plan.operand(Role::Result));
     let offsets = gemm.has_offsets().then(|| plan.operand(Role::Offsets));
-    let launch = Packing::of(gemm, &product, side, packed).launch(from, to, offsets, probe);
+    let launch = PackingLaunch::of(gemm, &product, side, packed).launch(from, to, offsets, probe);
     if let Some((program, arguments, range)) = launch {
         plan.launch(&program, "gemm_pack", arguments, range);
     }
@@ -69,7 +69,7 @@ pub fn plan_unpacking(packed: &Packed, probe: &Probe) -> Plan<'static> {
 }
 
 /// A packing launch.
-pub(super) struct Packing {
+pub(super) struct PackingLaunch {
     /// The source, with lanes as rows and steps as columns.
     view: View,
     lanes: usize,
@@ -78,8 +78,8 @@ pub(super) struct Packing {
     packed: Packed,
 }
 
-impl Packing {
-    pub(super) fn of(gemm: &Gemm, product: &Product, side: Side, packed: Packed) -> Self {
+impl PackingLaunch {
+    pub(super) fn of(gemm: &Gemm, product: &RowMajorProduct, side: Side, packed: Packed) -> Self {
         let is_a = (side == Side::A) != product.transposed;
         let b = View { row: product.b.column, column: product.b.row, ..product.b };
         let (view, lanes) = if is_a { (product.a, product.m) } else { (b, product.n) };

@@ -8,11 +8,11 @@ use tripipe_device::Probe;
 use tripipe_launch::{Argument, NdRange, Program, ScalarType};
 
 use super::check::Unfit;
-use super::description::{Accumulate, Elements, Gemm, Requantise, Scale, Stage};
+use super::description::{Accumulate, Elements, EpilogueStage, Gemm, Requantise, Scale};
 use super::packed::Packed;
-use super::packing::Packing;
+use super::packing::PackingLaunch;
 use super::parameters::Parameters;
-use super::product::{Product, View};
+use super::product::{RowMajorProduct, View};
 use crate::Role;
 use crate::plan::{Plan, Slot};
 use crate::source::{GEMM_SUM, GEMM_VECTOR, Sources};
@@ -82,7 +82,7 @@ fn layouts(
     shared: [bool; 2],
 ) -> Result<[Option<Packed>; 2], Unfit> {
     parameters.check_shared(gemm, probe, shared)?;
-    let product = Product::of(gemm);
+    let product = RowMajorProduct::of(gemm);
     let [a, b] = parameters.packed(gemm, &product, probe, shared)?;
     Ok(if product.transposed { [b, a] } else { [a, b] })
 }
@@ -117,7 +117,7 @@ pub fn plan(
     given: [Given; 2],
 ) -> Result<Plan<'static>, Unfit> {
     let layouts = layouts(gemm, parameters, probe, given.map(|given| given.is_shared()))?;
-    let product = Product::of(gemm);
+    let product = RowMajorProduct::of(gemm);
     let mut plan = Plan::new();
     for operand in gemm.operands() {
         plan.operand(operand.role);
@@ -163,7 +163,7 @@ pub(super) fn in_groups([x, y]: [usize; 2], z: usize, probe: &Probe) -> NdRange 
 struct Planner<'g> {
     plan: Plan<'static>,
     gemm: &'g Gemm,
-    product: Product,
+    product: RowMajorProduct,
     probe: &'g Probe,
     /// The number of parts that K is divided into, and the bytes of their partial sums.
     parts: usize,
@@ -191,7 +191,7 @@ impl Planner<'_> {
                 (None, Some(shape)) => self.plan.scratch_image(shape),
                 (bytes, _) => self.plan.scratch(bytes.unwrap_or(0)),
             };
-            let packing = Packing::of(self.gemm, &self.product, side, packed);
+            let packing = PackingLaunch::of(self.gemm, &self.product, side, packed);
             // When alpha is 0, it is not read.
             let offsets = self.offsets();
             if self.product.k > 0
@@ -248,12 +248,12 @@ impl Planner<'_> {
         program = program.define("STAGES", self.gemm.epilogue.len());
         for (index, stage) in self.gemm.epilogue.iter().enumerate() {
             let kind = match (stage, transposed) {
-                (Stage::BiasColumns, false) | (Stage::BiasRows, true) => "BIAS_COLUMNS",
-                (Stage::BiasRows, false) | (Stage::BiasColumns, true) => "BIAS_ROWS",
-                (Stage::Relu, _) => "RELU",
-                (Stage::Relu6, _) => "RELU6",
-                (Stage::Clamp { .. }, _) => "CLAMP",
-                (Stage::Residual { .. }, _) => "RESIDUAL",
+                (EpilogueStage::BiasColumns, false) | (EpilogueStage::BiasRows, true) => "BIAS_COLUMNS",
+                (EpilogueStage::BiasRows, false) | (EpilogueStage::BiasColumns, true) => "BIAS_ROWS",
+                (EpilogueStage::Relu, _) => "RELU",
+                (EpilogueStage::Relu6, _) => "RELU6",
+                (EpilogueStage::Clamp { .. }, _) => "CLAMP",
+                (EpilogueStage::Residual { .. }, _) => "RESIDUAL",
             };
             program = program.define(&format!("STAGE_{index}"), kind);
         }
@@ -262,7 +262,7 @@ impl Planner<'_> {
 
     /// The arguments for the destination of the sums: C, through the epilogue.
     fn result(&mut self) -> Vec<Argument<Slot>> {
-        let Product { m, n, c, transposed, .. } = self.product;
+        let RowMajorProduct { m, n, c, transposed, .. } = self.product;
         let mut arguments: Vec<Argument<Slot>> =
             vec![self.plan.operand(Role::C).into(), c.words().into(), (m as u32).into(), (n as u32).into()];
         let integers = self.gemm.elements.total() == ScalarType::I32;
@@ -276,10 +276,15 @@ impl Planner<'_> {
         }
         for (index, stage) in self.gemm.epilogue.iter().enumerate() {
             let at = match stage {
-                Stage::BiasColumns | Stage::BiasRows | Stage::Relu | Stage::Relu6 => [0; 4],
-                Stage::Clamp { least, most } if integers => [*least as i32 as u32, *most as i32 as u32, 0, 0],
-                Stage::Clamp { least, most } => [least.to_bits(), most.to_bits(), 0, 0],
-                Stage::Residual { layout, stride } => {
+                EpilogueStage::BiasColumns
+                | EpilogueStage::BiasRows
+                | EpilogueStage::Relu
+                | EpilogueStage::Relu6 => [0; 4],
+                EpilogueStage::Clamp { least, most } if integers => {
+                    [*least as i32 as u32, *most as i32 as u32, 0, 0]
+                }
+                EpilogueStage::Clamp { least, most } => [least.to_bits(), most.to_bits(), 0, 0],
+                EpilogueStage::Residual { layout, stride } => {
                     let [row, column] = layout.strides();
                     let [row, column] = if transposed { [column, row] } else { [row, column] };
                     [layout.offset, row, column, *stride].map(|word| word as u32)
@@ -299,7 +304,7 @@ impl Planner<'_> {
         self.plan.begins_at(before + 1, Role::C);
         let first = before + 6 + offsets + 2 * usize::from(scaled);
         for (index, stage) in self.gemm.epilogue.iter().enumerate() {
-            if let Stage::Residual { .. } = stage {
+            if let EpilogueStage::Residual { .. } = stage {
                 self.plan.begins_at(first + 2 * index + 1, Role::Residual(index));
             }
         }
@@ -316,7 +321,7 @@ impl Planner<'_> {
 
     /// Arguments of a launch that writes the sums of parts of K to `parts`, without an epilogue.
     fn partial_result(&mut self, parts: Slot) -> Vec<Argument<Slot>> {
-        let Product { m, n, .. } = self.product;
+        let RowMajorProduct { m, n, .. } = self.product;
         let at = [0, n as u32, 1, (m * n) as u32];
         let mut arguments: Vec<Argument<Slot>> =
             vec![parts.into(), at.into(), (m as u32).into(), (n as u32).into()];
@@ -331,9 +336,19 @@ impl Planner<'_> {
 
     /// Launches a kernel that can process parts of K: either over all of K directly to C, or over parts followed by
     /// `gemm_sum`.
-    fn launch_parts(&mut self, pass: Pass) {
-        let Pass { program, entry, operands, mut arguments, zeros, steps, unit, items: [x, y], group } = pass;
-        let Product { m, n, k, count, .. } = self.product;
+    fn launch_parts(&mut self, pass: DivisibleLaunch) {
+        let DivisibleLaunch {
+            program,
+            entry,
+            operands,
+            mut arguments,
+            zeros,
+            steps,
+            unit,
+            items: [x, y],
+            group,
+        } = pass;
+        let RowMajorProduct { m, n, k, count, .. } = self.product;
         let per_part = steps.div_ceil(self.parts).next_multiple_of(unit).max(1);
         let parts = steps.div_ceil(per_part).max(1);
         let range = NdRange::d3(x, y, parts * count);
@@ -372,7 +387,7 @@ impl Planner<'_> {
 }
 
 /// A launch that can be divided along K.
-struct Pass {
+struct DivisibleLaunch {
     program: Program,
     entry: &'static str,
     /// A and B, when the kernel reads them in their stored layout.

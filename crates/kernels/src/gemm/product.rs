@@ -33,7 +33,7 @@ impl View {
 
 /// A product whose C has contiguous rows, or one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Product {
+pub(super) struct RowMajorProduct {
     pub(super) m: usize,
     pub(super) n: usize,
     /// 0 when A and B must not be read.
@@ -47,7 +47,7 @@ pub(super) struct Product {
     pub(super) count: usize,
 }
 
-impl Product {
+impl RowMajorProduct {
     pub(super) fn of(gemm: &Gemm) -> Self {
         let view = |layout: &super::Layout, product| {
             let [row, column] = layout.strides();

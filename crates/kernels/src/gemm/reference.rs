@@ -11,7 +11,7 @@ use thiserror::Error;
 use tripipe_launch::ScalarType;
 
 use super::description::{
-    Accumulate, Batch, DescriptionError, Elements, Gemm, Layout, Order, Requantise, Scale, Stage,
+    Accumulate, Batch, DescriptionError, Elements, EpilogueStage, Gemm, Layout, Order, Requantise, Scale,
 };
 use super::sums::products;
 use half_sums::{gamma, half_sums};
@@ -185,12 +185,12 @@ fn wanted(gemm: &Gemm) -> Vec<(&'static str, ScalarType, usize)> {
     }
     for stage in &gemm.epilogue {
         match stage {
-            Stage::BiasColumns => wanted.push(("bias of columns", side, n)),
-            Stage::BiasRows => wanted.push(("bias of rows", side, m)),
-            Stage::Residual { layout, stride } => {
+            EpilogueStage::BiasColumns => wanted.push(("bias of columns", side, n)),
+            EpilogueStage::BiasRows => wanted.push(("bias of rows", side, m)),
+            EpilogueStage::Residual { layout, stride } => {
                 wanted.push(("residual", side, reached(layout, [m, n], *stride)));
             }
-            Stage::Relu | Stage::Relu6 | Stage::Clamp { .. } => {}
+            EpilogueStage::Relu | EpilogueStage::Relu6 | EpilogueStage::Clamp { .. } => {}
         }
     }
     wanted

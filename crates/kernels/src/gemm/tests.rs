@@ -23,9 +23,9 @@ fn inconsistent_descriptions_are_rejected() {
     assert!(matches!(refused(bytes), DescriptionError::Sums { .. }));
     let half = Gemm { alpha: 0.5, ..Gemm::new(Elements::I8ToI32, [1; 3]) };
     assert!(matches!(refused(half), DescriptionError::Number { what: "alpha", .. }));
-    let stages = Gemm { epilogue: vec![Stage::Relu; 7], ..gemm([1; 3]) };
+    let stages = Gemm { epilogue: vec![EpilogueStage::Relu; 7], ..gemm([1; 3]) };
     assert_eq!(refused(stages), DescriptionError::Stages { found: 7, most: 6 });
-    let clamp = Gemm { epilogue: vec![Stage::Clamp { least: 1.0, most: 0.0 }], ..gemm([1; 3]) };
+    let clamp = Gemm { epilogue: vec![EpilogueStage::Clamp { least: 1.0, most: 0.0 }], ..gemm([1; 3]) };
     assert!(matches!(refused(clamp), DescriptionError::Number { .. }));
     let block = Gemm::new(Elements::F16(Accumulate::Chunked { block: 0 }), [1; 3]);
     assert!(matches!(refused(block), DescriptionError::Number { .. }));
@@ -166,9 +166,9 @@ fn operands_are_named_in_order() {
     let gemm = Gemm {
         batch: Batch::Offsets { count: 2 },
         epilogue: vec![
-            Stage::BiasRows,
-            Stage::Relu,
-            Stage::Residual { layout: Layout::row_major(7).at(1), stride: 30 },
+            EpilogueStage::BiasRows,
+            EpilogueStage::Relu,
+            EpilogueStage::Residual { layout: Layout::row_major(7).at(1), stride: 30 },
         ],
         ..Gemm::new(elements, [3, 5, 4])
     };

@@ -17,7 +17,7 @@ use half::f16;
 use tripipe_device::Probe;
 use tripipe_launch::ScalarType;
 
-use self::steps::{Kernel, Product, Side, Tile, candidates, plan};
+use self::steps::{DenseProduct, GemmKernel, Side, Tile, candidates, plan};
 use crate::ladder::{Ladder, Step, Variant, Variants};
 use crate::problem::{Data, Float, Inputs, Problem, Quoted, Size, SizeKind, Work};
 use tripipe_kernels::plan::PlanError;
@@ -101,21 +101,21 @@ fn problem<T: Copy>(
     }
 }
 
-fn product(problem: &Problem) -> Result<Product<'_>, PlanError> {
+fn product(problem: &Problem) -> Result<DenseProduct<'_>, PlanError> {
     let (a, b) = match problem.inputs.as_slice() {
         [a, b] => (a, b),
         inputs => return Err(PlanError::Operand { what: "A and B".to_owned(), found: inputs.len() }),
     };
     let element = if a.as_f16().is_some() { Float::F16 } else { Float::F32 };
-    Product::new([a.bytes(), b.bytes()], dimensions(problem.size), element)
+    DenseProduct::new([a.bytes(), b.bytes()], dimensions(problem.size), element)
 }
 
-fn one<'p>(kernel: Kernel, problem: &'p Problem, probe: &Probe) -> Variants<'p> {
+fn one<'p>(kernel: GemmKernel, problem: &'p Problem, probe: &Probe) -> Variants<'p> {
     Ok(Variant::only(plan(kernel, &product(problem)?, probe)?))
 }
 
 fn naive<'p>(problem: &'p Problem, probe: &Probe) -> Variants<'p> {
-    one(Kernel::Naive, problem, probe)
+    one(GemmKernel::Naive, problem, probe)
 }
 
 /// The published tile: 4x4, with the work-group chosen by the driver.
@@ -123,23 +123,23 @@ const TILE_4X4: Tile =
     Tile { rows: Side::Buffer4, columns: Side::Buffer4, fma: false, unroll_k: false, work_group: None };
 
 fn transposed_a<'p>(problem: &'p Problem, probe: &Probe) -> Variants<'p> {
-    one(Kernel::Tile(TILE_4X4), problem, probe)
+    one(GemmKernel::Tile(TILE_4X4), problem, probe)
 }
 
 fn image_a_image_b<'p>(problem: &'p Problem, probe: &Probe) -> Variants<'p> {
-    one(Kernel::Tile(Tile { rows: Side::Image4, columns: Side::Image4, ..TILE_4X4 }), problem, probe)
+    one(GemmKernel::Tile(Tile { rows: Side::Image4, columns: Side::Image4, ..TILE_4X4 }), problem, probe)
 }
 
 fn image_a_buffer_b<'p>(problem: &'p Problem, probe: &Probe) -> Variants<'p> {
-    one(Kernel::Tile(Tile { rows: Side::Image4, ..TILE_4X4 }), problem, probe)
+    one(GemmKernel::Tile(Tile { rows: Side::Image4, ..TILE_4X4 }), problem, probe)
 }
 
 fn image_a_buffer_b_fma<'p>(problem: &'p Problem, probe: &Probe) -> Variants<'p> {
-    one(Kernel::Tile(Tile { rows: Side::Image4, fma: true, unroll_k: true, ..TILE_4X4 }), problem, probe)
+    one(GemmKernel::Tile(Tile { rows: Side::Image4, fma: true, unroll_k: true, ..TILE_4X4 }), problem, probe)
 }
 
 fn float4_dot<'p>(problem: &'p Problem, probe: &Probe) -> Variants<'p> {
-    one(Kernel::Float4Dot, problem, probe)
+    one(GemmKernel::Float4Dot, problem, probe)
 }
 
 fn tuned<'p>(problem: &'p Problem, probe: &Probe) -> Variants<'p> {

@@ -11,7 +11,7 @@ use tripipe_kernels::plan::{Plan, PlanError, Slot};
 
 /// A product to compute, with plain operands: row-major without gaps.
 #[derive(Clone, Copy, Debug)]
-pub struct Product<'p> {
+pub struct DenseProduct<'p> {
     a: &'p [u8],
     b: &'p [u8],
     m: usize,
@@ -20,7 +20,7 @@ pub struct Product<'p> {
     element: Float,
 }
 
-impl<'p> Product<'p> {
+impl<'p> DenseProduct<'p> {
     /// C (m x n) = A (m x k) times B (k x n), elements in host byte order.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl<'p> Product<'p> {
 /// The kernels of the family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kernel {
+pub enum GemmKernel {
     /// One element per work-item, directly from A and B.
     Naive,
     /// One element per work-item, as dot products of four.
@@ -60,7 +60,7 @@ pub enum Kernel {
 }
 
 /// `naive`, `float4-dot`, `8x4 image B wg 16x8`, `8x8 local wg 16x16`.
-impl fmt::Display for Kernel {
+impl fmt::Display for GemmKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Naive => f.write_str("naive"),
@@ -167,22 +167,26 @@ impl fmt::Display for Tile {
 ///
 /// # Errors
 /// The device lacks half precision or images, or a packed operand exceeds one of its limits.
-pub fn plan<'p>(kernel: Kernel, product: &Product<'p>, probe: &Probe) -> Result<Plan<'p>, PlanError> {
+pub fn plan<'p>(
+    kernel: GemmKernel,
+    product: &DenseProduct<'p>,
+    probe: &Probe,
+) -> Result<Plan<'p>, PlanError> {
     if product.element == Float::F16 && !probe.fp16() {
         return Err(PlanError::NotOffered { what: "half-precision arithmetic (cl_khr_fp16)".to_owned() });
     }
     let mut builder = Builder { plan: Plan::new(), product: *product, probe };
-    let Product { m, n, k, .. } = *product;
+    let DenseProduct { m, n, k, .. } = *product;
     let (c, [rows, columns, depth]) = (builder.result()?, [m as u32, n as u32, k as u32]);
     match kernel {
-        Kernel::Naive => {
+        GemmKernel::Naive => {
             let program = builder.program("gemm/naive.cl", include_str!("naive.cl"), &[]);
             let a = builder.plan.input(product.a);
             let b = builder.plan.input(product.b);
             let arguments = [a.into(), b.into(), c.into(), columns.into(), depth.into()];
             builder.plan.launch(&program, "gemm_naive", arguments, NdRange::d2(n, m));
         }
-        Kernel::Float4Dot => {
+        GemmKernel::Float4Dot => {
             let a = builder.pack(
                 Pack { from: product.a, rows: m, columns: k, strides: [k, 1] },
                 Side::Buffer4,
@@ -198,7 +202,7 @@ pub fn plan<'p>(kernel: Kernel, product: &Product<'p>, probe: &Probe) -> Result<
             let arguments = [a.into(), b.into(), c.into(), columns.into(), vectors.into()];
             builder.plan.launch(&program, "gemm_float4_dot", arguments, NdRange::d2(n, m));
         }
-        Kernel::Tile(tile) => {
+        GemmKernel::Tile(tile) => {
             let steps = if tile.unroll_k { k.next_multiple_of(2) } else { k };
             let a = Pack { from: product.a, rows: k, columns: m, strides: [1, k] };
             let b = Pack { from: product.b, rows: k, columns: n, strides: [n, 1] };
@@ -224,7 +228,7 @@ pub fn plan<'p>(kernel: Kernel, product: &Product<'p>, probe: &Probe) -> Result<
             let arguments = [a.into(), b.into(), c.into(), rows.into(), columns.into(), steps.into()];
             builder.plan.launch(&program, "gemm_tile", arguments, range);
         }
-        Kernel::LocalTile(tile) => {
+        GemmKernel::LocalTile(tile) => {
             let group = LocalTile::GROUP;
             let defines = [("SIDE", tile.side()), ("GROUP", group), ("DEPTH", tile.depth())];
             let program = builder.program("gemm/local_tile.cl", include_str!("local_tile.cl"), &defines);
@@ -240,7 +244,7 @@ pub fn plan<'p>(kernel: Kernel, product: &Product<'p>, probe: &Probe) -> Result<
 }
 
 /// The tiles and work-groups worth trying on a device, each with its label. At least one.
-pub fn candidates(probe: &Probe) -> Vec<(String, Kernel)> {
+pub fn candidates(probe: &Probe) -> Vec<(String, GemmKernel)> {
     use Side::{Buffer2, Buffer4, Buffer8, Image4, Image8};
     let fits = |[x, y]: [usize; 2]| {
         let [max_x, max_y, _] = probe.max_work_item_sizes;
@@ -262,16 +266,16 @@ pub fn candidates(probe: &Probe) -> Vec<(String, Kernel)> {
             tiles.extend([[8, 8], [16, 8]].map(|group| tile(rows, columns, Some(group))));
         }
     }
-    let mut found: Vec<(String, Kernel)> = tiles
+    let mut found: Vec<(String, GemmKernel)> = tiles
         .into_iter()
         .filter(|tile| tile.work_group.is_none_or(fits))
-        .map(Kernel::Tile)
+        .map(GemmKernel::Tile)
         .map(|kernel| (kernel.to_string(), kernel))
         .collect();
     let emulated = probe.name.contains("Mali") && !probe.local_memory_dedicated;
     // Both variants need a little more than 8 KiB.
     if !emulated && fits([LocalTile::GROUP; 2]) && probe.local_memory_bytes >= 10 << 10 {
-        let tiles = [LocalTile::Side4, LocalTile::Side8].map(Kernel::LocalTile);
+        let tiles = [LocalTile::Side4, LocalTile::Side8].map(GemmKernel::LocalTile);
         found.extend(tiles.map(|kernel| (kernel.to_string(), kernel)));
     }
     found
@@ -279,7 +283,7 @@ pub fn candidates(probe: &Probe) -> Vec<(String, Kernel)> {
 
 struct Builder<'p, 'd> {
     plan: Plan<'p>,
-    product: Product<'p>,
+    product: DenseProduct<'p>,
     probe: &'d Probe,
 }
 

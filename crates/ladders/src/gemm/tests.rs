@@ -84,36 +84,40 @@ fn half_tolerance_fits_half_sums() {
 #[test]
 fn operands_are_measured() {
     let (a, b) = (vec![0; 4 * 6], vec![0; 4 * 12]);
-    assert!(Product::new([&a, &b], [2, 4, 3], Float::F32).is_ok());
+    assert!(DenseProduct::new([&a, &b], [2, 4, 3], Float::F32).is_ok());
     for extents in [[2, 4, 4], [3, 4, 3], [2, 5, 3], [0, 4, 3], [2, 0, 3], [2, 4, 0], [usize::MAX, 1, 2]] {
-        let refused = Product::new([&a, &b], extents, Float::F32);
+        let refused = DenseProduct::new([&a, &b], extents, Float::F32);
         assert!(matches!(refused, Err(PlanError::Operand { .. })), "{extents:?}");
     }
-    assert!(Product::new([&a, &b], [2, 4, 3], Float::F16).is_err());
+    assert!(DenseProduct::new([&a, &b], [2, 4, 3], Float::F16).is_err());
 }
 
 #[test]
 fn a_device_without_a_thing_is_not_offered_it() {
     let (a, b) = (vec![0; 4 * 6], vec![0; 4 * 12]);
-    let product = Product::new([&a, &b], [2, 4, 3], Float::F32).unwrap();
+    let product = DenseProduct::new([&a, &b], [2, 4, 3], Float::F32).unwrap();
     let tile = Tile { rows: Side::Image4, ..TILE_4X4 };
-    let refused = |kernel, product: &Product<'_>, probe: &Probe| plan(kernel, product, probe).unwrap_err();
+    let refused =
+        |kernel, product: &DenseProduct<'_>, probe: &Probe| plan(kernel, product, probe).unwrap_err();
 
     let bare = Probe::default();
-    assert!(matches!(refused(Kernel::Tile(tile), &product, &bare), PlanError::NotOffered { .. }));
-    let half = Product::new([&a[..12], &b[..24]], [2, 4, 3], Float::F16).unwrap();
-    assert!(matches!(refused(Kernel::Naive, &half, &bare), PlanError::NotOffered { .. }));
+    assert!(matches!(refused(GemmKernel::Tile(tile), &product, &bare), PlanError::NotOffered { .. }));
+    let half = DenseProduct::new([&a[..12], &b[..24]], [2, 4, 3], Float::F16).unwrap();
+    assert!(matches!(refused(GemmKernel::Naive, &half, &bare), PlanError::NotOffered { .. }));
 
     let tiny_images = tripipe_device::ImageLimits { max_2d: [16, 2], ..Default::default() };
     let small = Probe { images: Some(tiny_images), max_buffer_bytes: 63, ..Probe::default() };
-    assert!(matches!(refused(Kernel::Tile(tile), &product, &small), PlanError::OverLimit { limit: 2, .. }));
+    assert!(matches!(
+        refused(GemmKernel::Tile(tile), &product, &small),
+        PlanError::OverLimit { limit: 2, .. }
+    ));
     // Packed for the tile of four rows, A takes 3 x 4 elements; C takes 2 x 4.
     let less = Probe { max_buffer_bytes: 47, ..Probe::default() };
     assert!(matches!(
-        refused(Kernel::Tile(TILE_4X4), &product, &less),
+        refused(GemmKernel::Tile(TILE_4X4), &product, &less),
         PlanError::OverLimit { limit: 47, .. }
     ));
-    assert!(plan(Kernel::Naive, &product, &less).is_ok());
+    assert!(plan(GemmKernel::Naive, &product, &less).is_ok());
 }
 
 #[test]

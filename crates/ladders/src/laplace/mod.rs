@@ -38,32 +38,32 @@ pub const LADDER: Ladder = Ladder {
         Step {
             name: "scalar",
             about: "one pixel per work-item, byte loads, the border test inside",
-            plan: |problem, probe| step(Kernel::Scalar, problem, probe),
+            plan: |problem, probe| step(LaplaceKernel::Scalar, problem, probe),
         },
         Step {
             name: "vectorise",
             about: "five pixels per work-item: nine 16-byte loads instead of 135, sums in int",
-            plan: |problem, probe| step(Kernel::Vectorise, problem, probe),
+            plan: |problem, probe| step(LaplaceKernel::Vectorise, problem, probe),
         },
         Step {
             name: "synthesise-loads",
             about: "two loads per row: the middle vector is assembled from the outer ones",
-            plan: |problem, probe| step(Kernel::SynthesiseLoads, problem, probe),
+            plan: |problem, probe| step(LaplaceKernel::SynthesiseLoads, problem, probe),
         },
         Step {
             name: "short-arithmetic",
             about: "sums in short: half the registers",
-            plan: |problem, probe| step(Kernel::ShortArithmetic, problem, probe),
+            plan: |problem, probe| step(LaplaceKernel::ShortArithmetic, problem, probe),
         },
         Step {
             name: "four-pixels",
             about: "four pixels per work-item: fewer lanes, two stores instead of four, widths that divide",
-            plan: |problem, probe| step(Kernel::FourPixels, problem, probe),
+            plan: |problem, probe| step(LaplaceKernel::FourPixels, problem, probe),
         },
         Step {
             name: "eight-pixels",
             about: "eight pixels per work-item: one and a half vectors, every lane used",
-            plan: |problem, probe| step(Kernel::EightPixels, problem, probe),
+            plan: |problem, probe| step(LaplaceKernel::EightPixels, problem, probe),
         },
     ],
     problem,
@@ -77,7 +77,7 @@ pub const LADDER: Ladder = Ladder {
 
 /// The kernels for packed RGB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kernel {
+pub enum LaplaceKernel {
     /// One pixel per work-item.
     Scalar,
     /// Five pixels, three loads per row, `int`.
@@ -92,7 +92,7 @@ pub enum Kernel {
     EightPixels,
 }
 
-impl Kernel {
+impl LaplaceKernel {
     /// Name of the ladder's step.
     pub fn name(self) -> &'static str {
         match self {
@@ -141,23 +141,23 @@ static RGB: LazyLock<Arc<Program>> = LazyLock::new(|| {
 static RGBA: LazyLock<Arc<Program>> =
     LazyLock::new(|| Arc::new(Program::from_source("rgba.cl", include_str!("rgba.cl"))));
 
-/// Filters packed RGB with `kernel`. Images too narrow for it use [`Kernel::Scalar`].
+/// Filters packed RGB with `kernel`. Images too narrow for it use [`LaplaceKernel::Scalar`].
 ///
 /// # Errors
 /// `rgb` is not `3 * width * height` bytes, or is empty; it is 4 GiB or more, or exceeds the device's limit for a
 /// buffer.
 pub fn plan<'p>(
-    kernel: Kernel,
+    kernel: LaplaceKernel,
     rgb: &'p [u8],
     width: usize,
     height: usize,
     probe: &Probe,
 ) -> Result<Plan<'p>, PlanError> {
     check_image(rgb, [width, height], 3, probe)?;
-    let kernel = if width < kernel.least_width() { Kernel::Scalar } else { kernel };
+    let kernel = if width < kernel.least_width() { LaplaceKernel::Scalar } else { kernel };
     let (entry, pixels) = kernel.entry();
     // The vector kernels' groups start at pixel 1 and end before the ring; a surplus group does nothing.
-    let groups = if kernel == Kernel::Scalar { width } else { (width - 2).div_ceil(pixels) };
+    let groups = if kernel == LaplaceKernel::Scalar { width } else { (width - 2).div_ceil(pixels) };
     Ok(one_launch(&RGB, entry, rgb, [groups, height], [width, height]))
 }
 
@@ -256,7 +256,7 @@ pub(crate) fn filter_work(bytes: usize) -> Work {
     Work { operations: 17.0 * bytes as f64, bytes: 2.0 * bytes as f64, quoted: Quoted::Bandwidth }
 }
 
-fn step<'p>(kernel: Kernel, problem: &'p Problem, probe: &Probe) -> Variants<'p> {
+fn step<'p>(kernel: LaplaceKernel, problem: &'p Problem, probe: &Probe) -> Variants<'p> {
     let (width, height) = extents(problem.size);
     Ok(Variant::only(plan(kernel, problem.inputs[0].bytes(), width, height, probe)?))
 }

@@ -24,7 +24,7 @@ pub struct Case<'c> {
 
 /// The outcome of a sweep.
 #[derive(Debug)]
-pub struct Sweep {
+pub struct FilterSweep {
     /// The results of the candidates.
     pub heat: Heat<Parameters>,
     /// Seconds of a copy of the same number of bytes on the device, the median of as many rounds; `None` when source
@@ -44,7 +44,7 @@ pub fn sweep(
     candidates: &[Parameters],
     heats: Heats,
     watch: &mut Watch<'_, Parameters>,
-) -> Result<Sweep, ExecuteError> {
+) -> Result<FilterSweep, ExecuteError> {
     let buffer = |executor: &mut dyn Executor, contents: &[u8]| {
         let kind = MemoryKind::Buffer { bytes: contents.len() };
         executor.allocate(&kind, Access::ReadWrite, Some(contents))
@@ -57,17 +57,17 @@ pub fn sweep(
             return Err(error);
         }
     };
-    let mut bench = Bench { executor, case, memory: [input, result], bound: None };
+    let mut bench = FilterBench { executor, case, memory: [input, result], bound: None };
     let heat = race(&mut bench, candidates, heats, watch);
     let copies = bench.copies(heats.rounds);
     for id in [input, result] {
         // A lost device has already released everything.
         let _ = executor.release(id);
     }
-    Ok(Sweep { heat, copy_seconds: copies? })
+    Ok(FilterSweep { heat, copy_seconds: copies? })
 }
 
-struct Bench<'b> {
+struct FilterBench<'b> {
     executor: &'b mut dyn Executor,
     case: &'b Case<'b>,
     /// The image and the result.
@@ -75,7 +75,7 @@ struct Bench<'b> {
     bound: Option<Bound>,
 }
 
-impl Bench<'_> {
+impl FilterBench<'_> {
     fn copies(&mut self, rounds: usize) -> Result<Option<f64>, ExecuteError> {
         let [input, result] = self.memory;
         let bytes = self.case.want.len();
@@ -92,7 +92,7 @@ impl Bench<'_> {
     }
 }
 
-impl Contest<Parameters> for Bench<'_> {
+impl Contest<Parameters> for FilterBench<'_> {
     fn enter(&mut self, parameters: &Parameters) -> Result<(), TryError> {
         let Case { chain, from, to, .. } = *self.case;
         let plan = plan(chain, from, to, parameters, self.executor.probe())?;

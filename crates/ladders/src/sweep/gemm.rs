@@ -45,7 +45,7 @@ pub enum SweepError {
 
 /// The outcome of a sweep.
 #[derive(Debug)]
-pub struct Sweep {
+pub struct GemmSweep {
     /// The results of the candidates.
     pub heat: Heat<Parameters>,
     operations: f64,
@@ -55,7 +55,7 @@ pub struct Sweep {
     device: Probe,
 }
 
-impl Sweep {
+impl GemmSweep {
     /// The rate in 10^9 operations per second for a run of `seconds`.
     pub fn gflops(&self, seconds: f64) -> f64 {
         self.operations / seconds * 1e-9
@@ -112,7 +112,7 @@ pub fn sweep(
     candidates: &[Parameters],
     options: &SweepOptions,
     watch: &mut Watch<'_, Parameters>,
-) -> Result<Sweep, SweepError> {
+) -> Result<GemmSweep, SweepError> {
     let operands = sample(gemm, options.seed);
     let slices: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
     let reference = Reference::new(gemm, &slices)?;
@@ -134,11 +134,11 @@ pub fn sweep(
         }
     }
     let mut bench =
-        Bench { executor, gemm, given: options.given, memory: &memory, c, reference, bound: None };
+        GemmBench { executor, gemm, given: options.given, memory: &memory, c, reference, bound: None };
     let heat = race(&mut bench, candidates, options.heats, watch);
     release(bench.executor, &memory);
     let device = bench.executor.probe().clone();
-    Ok(Sweep {
+    Ok(GemmSweep {
         heat,
         operations: gemm.operations(),
         size: [gemm.m, gemm.n, gemm.k, gemm.batch.count()],
@@ -155,7 +155,7 @@ fn release(executor: &mut dyn Executor, memory: &[(Role, MemoryId)]) {
     }
 }
 
-struct Bench<'b> {
+struct GemmBench<'b> {
     executor: &'b mut dyn Executor,
     gemm: &'b Gemm,
     given: [Given; 2],
@@ -166,7 +166,7 @@ struct Bench<'b> {
     bound: Option<Bound>,
 }
 
-impl Contest<Parameters> for Bench<'_> {
+impl Contest<Parameters> for GemmBench<'_> {
     fn enter(&mut self, parameters: &Parameters) -> Result<(), TryError> {
         let plan = plan(self.gemm, parameters, self.executor.probe(), self.given)?;
         let bound = plan.bind(self.executor, self.memory)?;

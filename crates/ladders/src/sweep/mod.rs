@@ -38,7 +38,7 @@ impl Default for Heats {
 
 /// Seconds of one candidate, from the first launch's start to the last one's end.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seconds {
+pub struct CandidateSeconds {
     /// The shortest run.
     pub best: f64,
     /// The median.
@@ -53,7 +53,7 @@ pub struct Tried<P> {
     /// The candidate.
     pub parameters: P,
     /// Its time, or the reason why it has none.
-    pub outcome: Result<Seconds, TryError>,
+    pub outcome: Result<CandidateSeconds, TryError>,
 }
 
 /// Why a candidate has no time.
@@ -97,7 +97,7 @@ pub enum TryError {
 
 /// The current step of a sweep, reported before it starts.
 #[derive(Clone, Copy, Debug)]
-pub enum Stage<'s, P> {
+pub enum SweepProgress<'s, P> {
     /// The first look at a candidate.
     First {
         /// The candidate.
@@ -120,7 +120,7 @@ pub enum Stage<'s, P> {
 
 /// Called before each step; a break stops the current phase. A break during the first looks skips the remaining
 /// candidates and continues with the finals; a break during the finals ends them.
-pub type Watch<'w, P> = dyn FnMut(Stage<'_, P>) -> ControlFlow<()> + 'w;
+pub type Watch<'w, P> = dyn FnMut(SweepProgress<'_, P>) -> ControlFlow<()> + 'w;
 
 /// The outcome of a sweep.
 #[derive(Debug)]
@@ -140,7 +140,7 @@ impl<P> Heat<P> {
     }
 
     /// The fastest candidate and its time; `None` when no candidate has a time.
-    pub fn fastest(&self) -> Option<(&P, Seconds)> {
+    pub fn fastest(&self) -> Option<(&P, CandidateSeconds)> {
         let first = self.tried.first()?;
         first.outcome.as_ref().ok().map(|seconds| (&first.parameters, *seconds))
     }
@@ -182,14 +182,14 @@ pub(crate) fn race<P: Copy>(
     let mut tried: Vec<Tried<P>> = Vec::new();
     let mut best = f64::INFINITY;
     for (done, parameters) in candidates.iter().enumerate() {
-        if watch(Stage::First { parameters, done, of: candidates.len() }).is_break() {
+        if watch(SweepProgress::First { parameters, done, of: candidates.len() }).is_break() {
             break;
         }
         let outcome = first_look(contest, parameters, best);
         if let Ok(seconds) = outcome {
             best = best.min(seconds);
         }
-        let outcome = outcome.map(|seconds| Seconds { best: seconds, median: seconds, runs: 1 });
+        let outcome = outcome.map(|seconds| CandidateSeconds { best: seconds, median: seconds, runs: 1 });
         tried.push(Tried { parameters: *parameters, outcome });
     }
     let left_out = candidates.len() - tried.len();
@@ -240,7 +240,7 @@ fn finals<P>(
             if one.outcome.is_err() {
                 continue;
             }
-            if watch(Stage::Final { parameters: &one.parameters, round, of: rounds }).is_break() {
+            if watch(SweepProgress::Final { parameters: &one.parameters, round, of: rounds }).is_break() {
                 finished = false;
                 break 'rounds;
             }
@@ -259,7 +259,7 @@ fn finals<P>(
     for (one, mut times) in tried.iter_mut().zip(times) {
         times.sort_by(f64::total_cmp);
         if let (Ok(seconds), [best, ..]) = (&mut one.outcome, times.as_slice()) {
-            *seconds = Seconds { best: *best, median: times[times.len() / 2], runs: times.len() };
+            *seconds = CandidateSeconds { best: *best, median: times[times.len() / 2], runs: times.len() };
         }
     }
     finished
@@ -316,7 +316,7 @@ mod tests {
         }
     }
 
-    fn to_the_end<P>(_: Stage<'_, P>) -> ControlFlow<()> {
+    fn to_the_end<P>(_: SweepProgress<'_, P>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
@@ -353,8 +353,8 @@ mod tests {
         let mut game = Game::default();
         let heats = Heats { finalists: 2, rounds: 5 };
         let heat = race(&mut game, &[30, 10, 20, 40], heats, &mut |stage| match stage {
-            Stage::First { done, .. } if done >= 2 => ControlFlow::Break(()),
-            Stage::Final { round, .. } if round >= 1 => ControlFlow::Break(()),
+            SweepProgress::First { done, .. } if done >= 2 => ControlFlow::Break(()),
+            SweepProgress::Final { round, .. } if round >= 1 => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         });
         assert!(heat.is_partial() && !heat.finished);

@@ -2,7 +2,7 @@
 
 use half::f16;
 use tripipe_kernels::Role;
-use tripipe_kernels::gemm::{Batch, Gemm, Operand};
+use tripipe_kernels::gemm::{Batch, Gemm, RequiredOperand};
 use tripipe_launch::ScalarType;
 
 /// The bytes of operands for a product, in the order of [`Gemm::operands`], reproducible from the seed. Elements are
@@ -12,7 +12,7 @@ use tripipe_launch::ScalarType;
 pub fn sample(gemm: &Gemm, seed: u64) -> Vec<Vec<u8>> {
     let mut random = fastrand::Rng::with_seed(seed);
     let operands = gemm.operands();
-    let moves = |operand: &&Operand| matches!(operand.role, Role::A | Role::B | Role::C);
+    let moves = |operand: &&RequiredOperand| matches!(operand.role, Role::A | Role::B | Role::C);
     let spans: Vec<usize> = operands.iter().filter(moves).map(|operand| operand.elements).collect();
     operands
         .iter()

@@ -108,8 +108,8 @@ fn load(file: &tripipe_launch_file::LaunchFile) {
 
 /// Checks that an error's location is inside the text.
 fn check_place(error: &tripipe_launch_file::FileError, text: &str) {
-    assert!(error.place.line >= 1 && error.place.column >= 1);
-    assert!(error.place.line <= text.split('\n').count(), "{error}\n{text}");
+    assert!(error.location.line >= 1 && error.location.column >= 1);
+    assert!(error.location.line <= text.split('\n').count(), "{error}\n{text}");
 }
 
 proptest! {

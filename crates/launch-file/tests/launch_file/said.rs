@@ -85,7 +85,7 @@ fn memory_passed_twice() {
         let file = parse(&with(&format!("{first}[[argument]]\nsame_as = {same}"))).unwrap();
         assert_eq!(file.arguments[2].given, Given::SameAs { index: 1 });
         assert_eq!(file.arguments[1].name.as_deref(), Some("x"));
-        assert_eq!((file.arguments[1].place.line, file.arguments[2].place.line), (5, 9));
+        assert_eq!((file.arguments[1].location.line, file.arguments[2].location.line), (5, 9));
     }
 }
 

@@ -38,9 +38,9 @@ fn files_as_oclgrind_has_them() {
     assert_eq!(file.source.path(), "reduce.cl");
     assert_eq!(file.kernel.as_deref(), Some("reduce"));
     assert_eq!(file.range, NdRange::d3(256, 1, 1).local(32, 1, 1));
-    let places: Vec<(usize, usize)> =
-        file.arguments.iter().map(|entry| (entry.place.line, entry.place.column)).collect();
-    assert_eq!(places, [(7, 1), (10, 1), (11, 1), (12, 1)]);
+    let locations: Vec<(usize, usize)> =
+        file.arguments.iter().map(|entry| (entry.location.line, entry.location.column)).collect();
+    assert_eq!(locations, [(7, 1), (10, 1), (11, 1), (12, 1)]);
     let plain = SizedArgument {
         bytes: 4,
         scalar: None,

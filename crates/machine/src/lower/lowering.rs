@@ -6,7 +6,7 @@ use std::fmt;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 use tripipe_device::Basis;
-use tripipe_ir::{Inst, Kernel, Op, Place, Scalar, Space, Type, Value};
+use tripipe_ir::{Inst, Kernel, Location, Op, Scalar, Space, Type, Value};
 
 use super::shape::Shape;
 use super::uses::Uses;
@@ -36,7 +36,7 @@ pub(super) struct Lowering<'k> {
     pub(super) extra: SmallVec<[(Pipe, f32); 2]>,
     pub(super) unknown: Vec<String>,
     pub(super) inst: Option<Inst>,
-    pub(super) place: Option<Place>,
+    pub(super) location: Option<Location>,
 }
 
 impl Lowering<'_> {
@@ -98,7 +98,7 @@ impl Lowering<'_> {
             work,
             units: shape.units(self.model, step),
             inst: self.inst,
-            place: self.place,
+            location: self.location,
             reads: SmallVec::from_slice(reads),
             writes: SmallVec::from_slice(writes),
             lanes: shape.lanes,

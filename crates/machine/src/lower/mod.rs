@@ -62,7 +62,7 @@ pub(crate) fn lower(kernel: &Kernel, model: &Model, cfg: &Cfg, joins: Joins) -> 
         extra: SmallVec::new(),
         unknown: Vec::new(),
         inst: None,
-        place: None,
+        location: None,
     };
     for block in &cfg.order {
         for parameter in &kernel.blocks[*block].parameters {
@@ -78,11 +78,11 @@ pub(crate) fn lower(kernel: &Kernel, model: &Model, cfg: &Cfg, joins: Joins) -> 
         lowering.gathered.clear();
         for inst in &kernel.blocks[*block].insts {
             lowering.inst = Some(*inst);
-            lowering.place = kernel.insts[*inst].place;
+            lowering.location = kernel.insts[*inst].location;
             lowering.instruction(*inst);
         }
         lowering.inst = None;
-        lowering.place = kernel.blocks[*block].terminator.place;
+        lowering.location = kernel.blocks[*block].terminator.location;
         lowering.terminator(*block);
         blocks[*block] = std::mem::take(&mut lowering.operations);
         edges[*block] = lowering.edges(*block);

@@ -200,7 +200,7 @@ pub(crate) unsafe fn map_buffer(
 }
 
 /// A mapped region of an image.
-pub(crate) struct MappedImage {
+pub(crate) struct ImageMapping {
     /// Its address; may be null with a faulty driver.
     pub(crate) start: *mut c_void,
     /// Bytes from one row to the next.
@@ -220,7 +220,7 @@ pub(crate) unsafe fn map_image(
     image: cl::cl_mem,
     flags: cl_map_flags,
     (origin, region): &([usize; 3], [usize; 3]),
-) -> Result<MappedImage, cl_int> {
+) -> Result<ImageMapping, cl_int> {
     let function = function!(clEnqueueMapImage);
     let (mut event, mut code) = (null_mut(), CL_SUCCESS);
     let (mut row_pitch, mut slice_pitch) = (0, 0);
@@ -241,7 +241,7 @@ pub(crate) unsafe fn map_image(
             &raw mut code,
         )
     };
-    Ok(MappedImage { start, row_pitch, slice_pitch, event: queued(code, event)? })
+    Ok(ImageMapping { start, row_pitch, slice_pitch, event: queued(code, event)? })
 }
 
 /// Enqueues the unmapping of the region mapped at `start`.

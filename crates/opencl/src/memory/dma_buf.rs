@@ -65,7 +65,7 @@ struct Inner {
     file: File,
     bytes: usize,
     /// Created when the host first accesses the memory.
-    mapping: OnceLock<Mapping>,
+    mapping: OnceLock<FileMapping>,
 }
 
 impl DmaBuf {
@@ -128,7 +128,7 @@ impl DmaBuf {
         if let Some(mapping) = self.0.mapping.get() {
             return Ok(mapping.start.cast());
         }
-        let mapping = Mapping::new(&self.0.file, self.0.bytes)?;
+        let mapping = FileMapping::new(&self.0.file, self.0.bytes)?;
         Ok(self.0.mapping.get_or_init(|| mapping).start.cast())
     }
 
@@ -183,12 +183,12 @@ impl Drop for HostAccess<'_> {
 }
 
 /// A shared mapping of a file.
-struct Mapping {
+struct FileMapping {
     start: *mut c_void,
     bytes: usize,
 }
 
-impl Mapping {
+impl FileMapping {
     fn new(file: &File, bytes: usize) -> Result<Self, MemoryError> {
         let both = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address that the system chooses; no existing mapping is replaced.
@@ -197,7 +197,7 @@ impl Mapping {
     }
 }
 
-impl Drop for Mapping {
+impl Drop for FileMapping {
     fn drop(&mut self) {
         // SAFETY: mapped with this length, and unmapped once; the pointer is not used any more.
         if let Err(error) = unsafe { munmap(self.start, self.bytes) } {
@@ -207,9 +207,9 @@ impl Drop for Mapping {
 }
 
 // SAFETY: an address range of the process; its users synchronise their accesses.
-unsafe impl Send for Mapping {}
+unsafe impl Send for FileMapping {}
 // SAFETY: as above.
-unsafe impl Sync for Mapping {}
+unsafe impl Sync for FileMapping {}
 
 fn system(call: &'static str) -> impl Fn(Errno) -> MemoryError {
     move |error| MemoryError::System { call, code: error.raw_os_error() }

@@ -74,7 +74,7 @@ impl SvmBuffer {
             })?;
         handle::count_in();
         let buffer = Self { start, bytes, grain, context: context.clone() };
-        let mapping = Mapping::new(&buffer, queue, cl::CL_MAP_WRITE)?;
+        let mapping = SvmMapping::new(&buffer, queue, cl::CL_MAP_WRITE)?;
         // SAFETY: mapped for writing, `bytes` bytes.
         unsafe { std::ptr::write_bytes(buffer.start.as_ptr(), 0, bytes) };
         mapping.unmap()?;
@@ -122,14 +122,14 @@ impl SvmBuffer {
         mapping.unmap()
     }
 
-    fn mapping(&self, queue: &Queue, flags: u64, len: usize) -> Result<Mapping<'_>, MemoryError> {
+    fn mapping(&self, queue: &Queue, flags: u64, len: usize) -> Result<SvmMapping<'_>, MemoryError> {
         if !queue.context().is(&self.context) {
             return Err(MemoryError::OtherContext);
         }
         if len != self.bytes {
             return Err(MemoryError::Length { want: self.bytes, found: len });
         }
-        Mapping::new(self, queue, flags)
+        SvmMapping::new(self, queue, flags)
     }
 
     pub(crate) fn pointer(&self) -> *const c_void {
@@ -161,13 +161,13 @@ impl<'a> From<&'a SvmBuffer> for Arg<'a> {
     }
 }
 
-struct Mapping<'b> {
+struct SvmMapping<'b> {
     buffer: &'b SvmBuffer,
     queue: Queue,
     mapped: bool,
 }
 
-impl<'b> Mapping<'b> {
+impl<'b> SvmMapping<'b> {
     fn new(buffer: &'b SvmBuffer, queue: &Queue, flags: u64) -> Result<Self, MemoryError> {
         buffer.context.finish(None)?;
         let coarse = buffer.grain == SvmGrain::Coarse;
@@ -199,7 +199,7 @@ impl<'b> Mapping<'b> {
     }
 }
 
-impl Drop for Mapping<'_> {
+impl Drop for SvmMapping<'_> {
     fn drop(&mut self) {
         if let Err(error) = self.release() {
             tracing::warn!(%error, "shared memory could not be unmapped");
@@ -208,7 +208,7 @@ impl Drop for Mapping<'_> {
 }
 
 /// A whole [`SvmBuffer`], mapped for the host.
-pub struct MappedSvm<'b>(Mapping<'b>);
+pub struct MappedSvm<'b>(SvmMapping<'b>);
 
 impl MappedSvm<'_> {
     /// Returns it to the device. Dropping it does the same, but can only log errors.

@@ -205,7 +205,7 @@ impl Diff {
             (!worse.is_empty()).then(|| Finding {
                 rule: &RULE,
                 kernel: changed.kernel.clone(),
-                place: None,
+                location: None,
                 instruction: String::new(),
                 message: format!("on {}: {}", changed.gpu, worse.join(", ")),
                 fix: "Revert the change that causes it, or store the new result as the baseline.".to_owned(),

@@ -35,7 +35,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
         .filter(|pipe| analysis.emitted[pipe.index()] > 0)
         .map(|pipe| (pipe_name(*pipe).to_owned(), analysis.emitted[pipe.index()].into()))
         .collect();
-    let called = |place| priced.kernel.called_from(place).map(|from| from.line);
+    let called = |location| priced.kernel.called_from(location).map(|from| from.line);
     let registers = &analysis.registers;
     let loops: Vec<Value> = analysis
         .loops
@@ -66,7 +66,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
         .lines
         .iter()
         .map(|line| {
-            let data = priced.kernel.own_place(line.place);
+            let data = priced.kernel.own_location(line.location);
             json!({
                 "file": &*priced.module.files[data.file],
                 "line": data.line,
@@ -79,9 +79,9 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
         .iter()
         .map(|access| {
             json!({
-                "file": access.place.map(|place| priced.file(place)),
-                "line": access.place.map(|place| priced.line(place)),
-                "called_from": access.place.and_then(called),
+                "file": access.location.map(|location| priced.file(location)),
+                "line": access.location.map(|location| priced.line(location)),
+                "called_from": access.location.and_then(called),
                 "memory": access.pointer,
                 "space": access.space.name(),
                 "writes": access.writes,
@@ -114,7 +114,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
             "width_bits": analysis.gpu.registers.width_bits.value,
             "uniform": registers.uniform,
             "spill_bytes": registers.work.spill_bytes,
-            "peak_line": registers.peak.map(|place| priced.line(place)),
+            "peak_line": registers.peak.map(|location| priced.line(location)),
             "threads": registers.threads,
             "max_threads": registers.most_threads,
             "next_step": registers.next_step.map(|(fewer, threads)| json!({ "fewer": fewer, "threads": threads })),
@@ -128,7 +128,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
         "lines": lines,
         "accesses": accesses,
         "images": analysis.images.iter().map(|image| json!({
-            "line": image.place.map(|place| priced.line(place)),
+            "line": image.location.map(|location| priced.line(location)),
             "image": image.image,
             "writes": image.writes,
         })).collect::<Vec<_>>(),
@@ -143,9 +143,9 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
         "advice": analysis.advice.iter().map(|advice| json!({
             "code": advice.rule.code,
             "severity": advice.rule.severity.name(),
-            "file": advice.place.map(|place| priced.file(place)),
-            "line": advice.place.map(|place| priced.line(place)),
-            "called_from": advice.place.and_then(called),
+            "file": advice.location.map(|location| priced.file(location)),
+            "line": advice.location.map(|location| priced.line(location)),
+            "called_from": advice.location.and_then(called),
             "message": advice.message,
             "fix": advice.fix,
             "gain": advice.gain,
@@ -157,8 +157,8 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
 /// The first known line of a loop's header.
 fn loop_line(priced: &Priced<'_>, each: &LoopCost) -> Option<u32> {
     let block = &priced.kernel.blocks[each.header];
-    let places = block.insts.iter().filter_map(|inst| priced.kernel.insts[*inst].place);
-    places.map(|place| priced.line(place)).filter(|line| *line > 0).min()
+    let locations = block.insts.iter().filter_map(|inst| priced.kernel.insts[*inst].location);
+    locations.map(|location| priced.line(location)).filter(|line| *line > 0).min()
 }
 
 /// A number, or a string such as `12 + 7 n`.

@@ -21,14 +21,14 @@ pub fn markdown(priced: &Priced<'_>) -> String {
     for analysis in priced.analyses {
         let _ = writeln!(out, "\n**{}**: {}", analysis.gpu.name(), text::verdict(priced, analysis));
         for advice in &analysis.advice {
-            let line = priced.at(advice.place);
-            let place = line
-                .map_or_else(String::new, |line| format!(" (line {line}){}", priced.called(advice.place)));
+            let line = priced.at(advice.location);
+            let location = line
+                .map_or_else(String::new, |line| format!(" (line {line}){}", priced.called(advice.location)));
             let gain = advice.gain.map_or_else(String::new, |gain| {
                 format!(" About {:.0} % of the cycles would be saved.", 100.0 * gain)
             });
             let _ =
-                writeln!(out, "- `{}`{place}: {}. {}{gain}", advice.rule.code, advice.message, advice.fix);
+                writeln!(out, "- `{}`{location}: {}. {}{gain}", advice.rule.code, advice.message, advice.fix);
         }
     }
     out

@@ -13,8 +13,8 @@ pub use markdown::markdown;
 pub use text::text;
 
 use tripipe_analyze::Analysis;
-use tripipe_ir::diagnostic::{Finding, Related, SourcePlace};
-use tripipe_ir::{Kernel, Module, Place, PlaceData};
+use tripipe_ir::diagnostic::{Finding, Related, SourceLocation};
+use tripipe_ir::{Kernel, Location, LocationData, Module};
 
 /// A kernel and its cost on each GPU.
 pub struct Priced<'a> {
@@ -32,46 +32,46 @@ pub struct Priced<'a> {
 
 impl Priced<'_> {
     /// The line of a location, in the function that contains the code.
-    fn line(&self, place: Place) -> u32 {
-        self.kernel.own_place(place).line
+    fn line(&self, location: Location) -> u32 {
+        self.kernel.own_location(location).line
     }
 
     /// The file of a location.
-    fn file(&self, place: Place) -> &str {
-        &self.module.files[self.kernel.own_place(place).file]
+    fn file(&self, location: Location) -> &str {
+        &self.module.files[self.kernel.own_location(location).file]
     }
 
     /// `12`, or `own.h:12` for a line of another file; `None` without a line.
-    fn at(&self, place: Option<Place>) -> Option<String> {
-        let place = place.filter(|place| self.line(*place) > 0)?;
-        let (file, line) = (self.file(place), self.line(place));
+    fn at(&self, location: Option<Location>) -> Option<String> {
+        let location = location.filter(|location| self.line(*location) > 0)?;
+        let (file, line) = (self.file(location), self.line(location));
         Some(if file == self.name { line.to_string() } else { format!("{file}:{line}") })
     }
 
     /// ` (called from line 20)` for code of a function that the kernel calls.
-    fn called(&self, place: Option<Place>) -> String {
-        let from = place.and_then(|place| self.kernel.called_from(place));
+    fn called(&self, location: Option<Location>) -> String {
+        let from = location.and_then(|location| self.kernel.called_from(location));
         from.map_or_else(String::new, |from| format!(" (called from line {})", from.line))
     }
 
     /// The trimmed text of a location's line; empty if it is not available.
-    fn text_of(&self, place: Place) -> &str {
-        if self.file(place) != self.name {
+    fn text_of(&self, location: Location) -> &str {
+        if self.file(location) != self.name {
             return "";
         }
-        self.source.lines().nth((self.line(place) as usize).wrapping_sub(1)).unwrap_or("").trim()
+        self.source.lines().nth((self.line(location) as usize).wrapping_sub(1)).unwrap_or("").trim()
     }
 }
 
 /// The advice of all analyses as findings, for the formats of findings; each names its GPU.
 pub fn findings(priced: &Priced<'_>) -> Vec<Finding> {
-    let in_source = |data: PlaceData| {
+    let in_source = |data: LocationData| {
         let file = priced.module.files[data.file].to_string();
-        (data.line > 0).then_some(SourcePlace { file, line: data.line, column: data.column })
+        (data.line > 0).then_some(SourceLocation { file, line: data.line, column: data.column })
     };
-    let called = |place| {
-        let from = priced.kernel.called_from(place)?;
-        Some(Related { message: "called from here".to_owned(), place: in_source(from), work_item: None })
+    let called = |location| {
+        let from = priced.kernel.called_from(location)?;
+        Some(Related { message: "called from here".to_owned(), location: in_source(from), work_item: None })
     };
     priced
         .analyses
@@ -80,14 +80,14 @@ pub fn findings(priced: &Priced<'_>) -> Vec<Finding> {
         .map(|(gpu, advice)| Finding {
             rule: advice.rule,
             kernel: priced.kernel.name.clone(),
-            place: advice.place.and_then(|place| in_source(priced.kernel.own_place(place))),
+            location: advice.location.and_then(|location| in_source(priced.kernel.own_location(location))),
             instruction: String::new(),
             message: format!("on {gpu}: {}", advice.message),
             fix: advice.fix.clone(),
             count: 1,
             work_item: None,
             memory: None,
-            related: advice.place.and_then(called).into_iter().collect(),
+            related: advice.location.and_then(called).into_iter().collect(),
         })
         .collect()
 }

@@ -1,7 +1,7 @@
 //! Findings as JSON.
 
 use serde_json::{Value, json};
-use tripipe_ir::diagnostic::{AccessedMemory, Finding, Related, Severity, SourcePlace, WorkItem};
+use tripipe_ir::diagnostic::{AccessedMemory, Finding, Related, Severity, SourceLocation, WorkItem};
 
 use super::{Launch, Report};
 
@@ -35,7 +35,7 @@ fn finding(finding: &Finding) -> Value {
         "message": finding.message,
         "fix": finding.fix,
         "kernel": finding.kernel,
-        "location": finding.place.as_ref().map(place),
+        "location": finding.location.as_ref().map(location),
         "instruction": (!finding.instruction.is_empty()).then_some(&finding.instruction),
         "count": finding.count,
         "work_item": finding.work_item.as_ref().map(work_item),
@@ -47,16 +47,16 @@ fn finding(finding: &Finding) -> Value {
 fn related(related: &Related) -> Value {
     json!({
         "message": related.message,
-        "location": related.place.as_ref().map(place),
+        "location": related.location.as_ref().map(location),
         "work_item": related.work_item.as_ref().map(work_item),
     })
 }
 
-fn place(place: &SourcePlace) -> Value {
+fn location(location: &SourceLocation) -> Value {
     json!({
-        "file": place.file,
-        "line": place.line,
-        "column": (place.column > 0).then_some(place.column),
+        "file": location.file,
+        "line": location.line,
+        "column": (location.column > 0).then_some(location.column),
     })
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use tripipe_ir::diagnostic::{Finding, Rule, SourcePlace, WorkItem};
+use tripipe_ir::diagnostic::{Finding, Rule, SourceLocation, WorkItem};
 
 use super::{Report, json};
 
@@ -81,8 +81,8 @@ fn result(report: &Report<'_>, finding: &Finding, rule_index: Option<usize>, fin
         let _ = write!(message, ". {}", finding.fix);
     }
     let mut location = json!({ "logicalLocations": [{ "name": finding.kernel, "kind": "function" }] });
-    if let Some(place) = &finding.place {
-        location["physicalLocation"] = physical(report, place);
+    if let Some(source) = &finding.location {
+        location["physicalLocation"] = physical(report, source);
     }
     let mut result = json!({
         "ruleId": finding.rule.code,
@@ -100,8 +100,8 @@ fn result(report: &Report<'_>, finding: &Finding, rule_index: Option<usize>, fin
         .enumerate()
         .map(|(index, related)| {
             let mut location = json!({ "id": index, "message": text(&related.message) });
-            if let Some(place) = &related.place {
-                location["physicalLocation"] = physical(report, place);
+            if let Some(source) = &related.location {
+                location["physicalLocation"] = physical(report, source);
             }
             location
         })
@@ -135,8 +135,8 @@ fn properties(finding: &Finding) -> Value {
 fn flow(report: &Report<'_>, finding: &Finding) -> Option<Value> {
     let mut threads: Vec<(Option<&WorkItem>, Vec<Value>)> = vec![(finding.work_item.as_ref(), Vec::new())];
     for related in &finding.related {
-        let Some(place) = &related.place else { continue };
-        let step = step(report, place, &related.message);
+        let Some(source) = &related.location else { continue };
+        let step = step(report, source, &related.message);
         let item = related.work_item.as_ref().or(finding.work_item.as_ref());
         match threads.iter_mut().find(|thread| thread.0 == item) {
             Some((_, steps)) => steps.push(step),
@@ -146,7 +146,7 @@ fn flow(report: &Report<'_>, finding: &Finding) -> Option<Value> {
     if threads.iter().all(|(_, steps)| steps.is_empty()) {
         return None;
     }
-    threads[0].1.push(step(report, finding.place.as_ref()?, &finding.message));
+    threads[0].1.push(step(report, finding.location.as_ref()?, &finding.message));
     let threads: Vec<Value> = threads
         .into_iter()
         .map(|(item, steps)| {
@@ -160,21 +160,21 @@ fn flow(report: &Report<'_>, finding: &Finding) -> Option<Value> {
     Some(json!({ "threadFlows": threads }))
 }
 
-fn step(report: &Report<'_>, place: &SourcePlace, message: &str) -> Value {
-    json!({ "location": { "physicalLocation": physical(report, place), "message": text(message) } })
+fn step(report: &Report<'_>, source: &SourceLocation, message: &str) -> Value {
+    json!({ "location": { "physicalLocation": physical(report, source), "message": text(message) } })
 }
 
-fn physical(report: &Report<'_>, place: &SourcePlace) -> Value {
-    let mut location = json!({ "artifactLocation": { "uri": uri(&place.file) } });
+fn physical(report: &Report<'_>, source: &SourceLocation) -> Value {
+    let mut location = json!({ "artifactLocation": { "uri": uri(&source.file) } });
     // SARIF counts lines from 1; line 0 means no line.
-    if place.line > 0 {
-        let mut region = json!({ "startLine": place.line });
-        if let Some(column) = report.column(place) {
+    if source.line > 0 {
+        let mut region = json!({ "startLine": source.line });
+        if let Some(column) = report.column(source) {
             region["startColumn"] = json!(column);
         }
         location["region"] = region;
-        if let Some(line) = report.line(place) {
-            location["contextRegion"] = json!({ "startLine": place.line, "snippet": text(line.text) });
+        if let Some(line) = report.line(source) {
+            location["contextRegion"] = json!({ "startLine": source.line, "snippet": text(line.text) });
         }
     }
     location
@@ -194,7 +194,7 @@ fn uri(file: &str) -> String {
 /// A hash that stays the same when lines are added above: of code, kernel, object, and the source line or else the
 /// instruction.
 fn identity(report: &Report<'_>, finding: &Finding) -> String {
-    let line = finding.place.as_ref().and_then(|place| report.line(place));
+    let line = finding.location.as_ref().and_then(|source| report.line(source));
     let mut hash = Sha256::new();
     for part in [
         finding.rule.code,

@@ -1,6 +1,6 @@
 //! Locations in source texts.
 
-use tripipe_ir::diagnostic::SourcePlace;
+use tripipe_ir::diagnostic::SourceLocation;
 
 use super::Report;
 
@@ -15,10 +15,10 @@ pub(super) struct Line<'a> {
 
 impl<'a> Report<'a> {
     /// The line of a location; `None` when its text is not available or has no such line.
-    pub(super) fn line(&self, place: &SourcePlace) -> Option<Line<'a>> {
-        let text = self.sources.get(&place.file)?.lines().nth((place.line as usize).checked_sub(1)?)?;
+    pub(super) fn line(&self, location: &SourceLocation) -> Option<Line<'a>> {
+        let text = self.sources.get(&location.file)?.lines().nth((location.line as usize).checked_sub(1)?)?;
         // Compilers count columns in bytes.
-        let offset = (place.column as usize).checked_sub(1).map(|offset| {
+        let offset = (location.column as usize).checked_sub(1).map(|offset| {
             let within = 0..=offset.min(text.len());
             within.rev().find(|offset| text.is_char_boundary(*offset)).unwrap_or(0)
         });
@@ -27,10 +27,10 @@ impl<'a> Report<'a> {
 
     /// The 1-based column in characters; the original column in bytes where the text is not available. `None` if
     /// unknown.
-    pub(super) fn column(&self, place: &SourcePlace) -> Option<usize> {
-        match self.line(place) {
+    pub(super) fn column(&self, location: &SourceLocation) -> Option<usize> {
+        match self.line(location) {
             Some(Line { text, offset }) => Some(text[..offset?].chars().count() + 1),
-            None => (place.column > 0).then_some(place.column as usize),
+            None => (location.column > 0).then_some(location.column as usize),
         }
     }
 }
@@ -49,33 +49,33 @@ mod tests {
         Report { launches: &[], rules: &[], left_out: &[], findings: &[], sources }
     }
 
-    fn place(line: u32, column: u32) -> SourcePlace {
-        SourcePlace { file: "a.cl".to_owned(), line, column }
+    fn location(line: u32, column: u32) -> SourceLocation {
+        SourceLocation { file: "a.cl".to_owned(), line, column }
     }
 
     #[test]
     fn columns_are_bytes_in_and_characters_out() {
         let sources = sources("one\r\nzwölf = ü + x;\n");
         let report = report(&sources);
-        let line = |line, column| report.line(&place(line, column));
+        let line = |line, column| report.line(&location(line, column));
         assert_eq!(line(1, 1), Some(Line { text: "one", offset: Some(0) }));
         // `ö` and `ü` are two bytes each: `x` is byte 14 (1-based 15), character 13.
         assert_eq!(line(2, 15).and_then(|line| line.text.get(line.offset?..)), Some("x;"));
-        assert_eq!(report.column(&place(2, 15)), Some(13));
+        assert_eq!(report.column(&location(2, 15)), Some(13));
         // Inside `ö`: its start.
-        assert_eq!(report.column(&place(2, 4)), Some(3));
+        assert_eq!(report.column(&location(2, 4)), Some(3));
         // Past the end of the line: after its last character.
-        assert_eq!(report.column(&place(1, 99)), Some(4));
+        assert_eq!(report.column(&location(1, 99)), Some(4));
     }
 
     #[test]
     fn missing_lines_and_columns_are_none() {
         let sources = sources("one\n");
         let report = report(&sources);
-        assert_eq!(report.line(&place(2, 1)), None);
-        assert_eq!(report.line(&place(0, 1)), None);
-        assert_eq!(report.column(&place(1, 0)), None);
-        assert_eq!(report.column(&place(7, 5)), Some(5));
-        assert_eq!(report.column(&place(7, 0)), None);
+        assert_eq!(report.line(&location(2, 1)), None);
+        assert_eq!(report.line(&location(0, 1)), None);
+        assert_eq!(report.column(&location(1, 0)), None);
+        assert_eq!(report.column(&location(7, 5)), Some(5));
+        assert_eq!(report.column(&location(7, 0)), None);
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use annotate_snippets::{
     AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str,
 };
-use tripipe_ir::diagnostic::{AccessedMemory, Finding, Related, Severity, SourcePlace, WorkItem};
+use tripipe_ir::diagnostic::{AccessedMemory, Finding, Related, Severity, SourceLocation, WorkItem};
 
 use super::source::Line;
 use super::{Launch, Report};
@@ -38,14 +38,14 @@ fn groups<'a>(report: &Report<'a>, finding: &'a Finding) -> Vec<Group<'a>> {
     let mut first = level
         .primary_title(finding.message.as_str())
         .id(finding.rule.code)
-        .elements(finding.place.as_ref().map(|place| shown(report, place)));
+        .elements(finding.location.as_ref().map(|location| shown(report, location)));
     for (name, fact) in facts(finding) {
         first = first.element(Level::NOTE.with_name(name).message(normalize_untrusted_str(&fact)));
     }
     let mut groups = vec![first];
     for related in &finding.related {
         let title = Level::NOTE.secondary_title(normalize_untrusted_str(&related_title(related)));
-        groups.push(title.elements(related.place.as_ref().map(|place| shown(report, place))));
+        groups.push(title.elements(related.location.as_ref().map(|location| shown(report, location))));
     }
     let mut last = |level: Level<'a>, text: &str| {
         groups.push(Group::with_title(level.secondary_title(normalize_untrusted_str(text))));
@@ -58,11 +58,11 @@ fn groups<'a>(report: &Report<'a>, finding: &'a Finding) -> Vec<Group<'a>> {
 }
 
 /// The line of a location with a caret under it; only file, line and column where the text is not available.
-fn shown<'a>(report: &Report<'a>, place: &SourcePlace) -> Element<'a> {
-    let file = normalize_untrusted_str(&place.file);
-    let Some(Line { text, offset }) = report.line(place) else {
-        let origin = Origin::path(file).line(place.line as usize);
-        return match report.column(place) {
+fn shown<'a>(report: &Report<'a>, location: &SourceLocation) -> Element<'a> {
+    let file = normalize_untrusted_str(&location.file);
+    let Some(Line { text, offset }) = report.line(location) else {
+        let origin = Origin::path(file).line(location.line as usize);
+        return match report.column(location) {
             Some(column) => origin.char_column(column).into(),
             None => origin.into(),
         };
@@ -74,7 +74,7 @@ fn shown<'a>(report: &Report<'a>, place: &SourcePlace) -> Element<'a> {
     };
     Snippet::source(text)
         .path(file)
-        .line_start(place.line as usize)
+        .line_start(location.line as usize)
         .annotation(AnnotationKind::Primary.span(span))
         .into()
 }
@@ -82,7 +82,7 @@ fn shown<'a>(report: &Report<'a>, place: &SourcePlace) -> Element<'a> {
 /// The known facts besides the location, each with its name.
 fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
     let mut facts = vec![("kernel", finding.kernel.clone())];
-    if finding.place.is_none() && !finding.instruction.is_empty() {
+    if finding.location.is_none() && !finding.instruction.is_empty() {
         facts.push(("instruction", finding.instruction.clone()));
     }
     if let Some(item) = &finding.work_item {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Figures, Report, rate_unit, verdict};
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct CsvRow<'a> {
     ladder: &'a str,
     device: &'a str,
     size: String,
@@ -36,7 +36,7 @@ pub fn csv(report: &Report<'_>, header: bool) -> String {
             let figures = figures.as_ref();
             let (outcome, reason) = verdict(outcome);
             // Writing a row of scalars to memory cannot fail.
-            let _ = writer.serialize(Row {
+            let _ = writer.serialize(CsvRow {
                 ladder: &climb.ladder,
                 device: &climb.device,
                 size: size.to_string(),

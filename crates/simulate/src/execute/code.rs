@@ -77,12 +77,12 @@ pub(crate) enum Detail {
         components: u8,
     },
     /// A read or write of an image.
-    Image(ImageAccess),
+    Image(ImageOperands),
 }
 
 /// The operand format of a read or write of an image.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ImageAccess {
+pub(crate) struct ImageOperands {
     /// Whether the coordinates are floats.
     pub(crate) float: bool,
     /// Number of coordinates.

@@ -14,7 +14,7 @@ impl State<'_> {
         for local in &mut self.memory.locals {
             local.fill(0);
         }
-        for [copy, of] in &self.layout.copies {
+        for [copy, of] in &self.memory_map.copies {
             self.memory.copy_whole(*copy, *of);
         }
         let count = items.div_ceil(self.schedule.warp);
@@ -96,7 +96,7 @@ impl State<'_> {
         let mask = first_lanes(left.min(self.schedule.warp));
         self.warp.parties.push(Party { block: 0, inst: 0, mask, waits: Waits::No });
         self.observe(|observer, s| observer.start_warp(s));
-        for (private, shape) in self.warp.privates.iter_mut().zip(&self.layout.privates) {
+        for (private, shape) in self.warp.privates.iter_mut().zip(&self.memory_map.privates) {
             private.bytes.fill(0);
             for (offset, byte) in shape.initial.iter().take(shape.bytes).enumerate() {
                 for lane in 0..WIDTH {
@@ -123,7 +123,8 @@ impl State<'_> {
             if self.observe(|observer, s| observer.meet_elsewhere(s, here, item, there)).is_some() {
                 return false;
             }
-            let there = self.kernel.insts[there].place.map_or(0, |place| self.kernel.places[place].line);
+            let there =
+                self.kernel.insts[there].location.map_or(0, |location| self.kernel.locations[location].line);
             let message = format!(
                 "waits here for work-items of its group that wait at another location (line \
                     {there})"

@@ -6,8 +6,8 @@ use tripipe_ir::{Kernel, Module};
 
 use super::code::{Code, PresetSource};
 use super::effects::written;
-use super::layout::Layout;
 use super::memory::{Global, Home, Memory, Overlay, Private, Written, merge};
+use super::memory_map::MemoryMap;
 use super::observer::Observer;
 use super::ops::printf::append;
 use super::range::Group;
@@ -21,7 +21,7 @@ pub(crate) struct Job<'a> {
     pub(crate) module: &'a Module,
     pub(crate) kernel: &'a Kernel,
     pub(crate) code: &'a Code,
-    pub(crate) layout: &'a Layout,
+    pub(crate) memory_map: &'a MemoryMap,
     /// Bits of each component of each argument.
     pub(crate) arguments: &'a [Vec<u64>],
     pub(crate) images: &'a [BoundImage],
@@ -68,9 +68,10 @@ impl Job<'_> {
                 let bytes: &[u8] = &globals[index];
                 let changes = index < first
                     || written.as_ref().is_none_or(|written| {
-                        self.layout.arguments.iter().zip(written).any(|(object, written)| {
+                        self.memory_map.arguments.iter().zip(written).any(|(object, written)| {
                             *written
-                                && self.layout.objects[*object as usize].home == Home::Global(index as u32)
+                                && self.memory_map.objects[*object as usize].home
+                                    == Home::Global(index as u32)
                         })
                     });
                 if changes { Global::Overlay(Overlay::new(bytes)) } else { Global::Shared(bytes) }
@@ -167,11 +168,11 @@ impl Job<'_> {
             arch: Arch::new(),
             kernel: self.kernel,
             code: self.code,
-            layout: self.layout,
+            memory_map: self.memory_map,
             memory: Memory {
-                objects: self.layout.objects.clone(),
+                objects: self.memory_map.objects.clone(),
                 globals,
-                locals: self.layout.locals.iter().map(|bytes| vec![0; *bytes]).collect(),
+                locals: self.memory_map.locals.iter().map(|bytes| vec![0; *bytes]).collect(),
             },
             images: self.images,
             warp: self.warp(),
@@ -206,7 +207,7 @@ impl Job<'_> {
             }
         }
         let privates =
-            self.layout.privates.iter().map(|shape| Private::new(shape.bytes, shape.unit)).collect();
+            self.memory_map.privates.iter().map(|shape| Private::new(shape.bytes, shape.unit)).collect();
         Warp { rows, parties: Vec::new(), privates, first_item: 0, number: 0, turn: (0, 0) }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) enum Step {
 
 /// The order of the blocks of a kernel.
 #[derive(Clone, Debug)]
-pub(crate) struct Order {
+pub(crate) struct BlockOrder {
     pub(crate) steps: Vec<Step>,
     /// Position of each block.
     pub(crate) position: SecondaryMap<Block, u32>,
@@ -31,7 +31,7 @@ pub(crate) struct Order {
     headers: SecondaryMap<Block, Option<u32>>,
 }
 
-impl Order {
+impl BlockOrder {
     pub(crate) fn new(cfg: &Cfg, loops: &Loops) -> Self {
         let mut order = Self {
             steps: Vec::new(),

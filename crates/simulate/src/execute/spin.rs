@@ -12,7 +12,7 @@ use tripipe_ir::{Block, Kernel, Op, Space, Type, Value, ValueDef};
 
 use super::code::Spin;
 use super::effects::meets;
-use super::order::Order;
+use super::order::BlockOrder;
 
 /// The loops of a kernel that end when memory changes; inner loops come after the enclosing ones.
 pub(crate) fn find(
@@ -20,7 +20,7 @@ pub(crate) fn find(
     cfg: &Cfg,
     dominators: &Dominators,
     loops: &Loops,
-    order: &Order,
+    order: &BlockOrder,
 ) -> Box<[Spin]> {
     let mut homes: SecondaryMap<ir::Inst, Option<Block>> = SecondaryMap::new();
     for (block, data) in &kernel.blocks {
@@ -192,7 +192,7 @@ b1:
         let cfg = Cfg::new(kernel);
         let dominators = Dominators::new(&cfg);
         let loops = Loops::new(&cfg, &dominators);
-        let order = Order::new(&cfg, &loops);
+        let order = BlockOrder::new(&cfg, &loops);
         let spins = find(kernel, &cfg, &dominators, &loops, &order);
         spins.iter().map(|spin| kernel.insts[spin.inst].op.to_string()).collect()
     }

@@ -3,8 +3,8 @@
 use tripipe_ir as ir;
 
 use super::code::{Code, Inst};
-use super::layout::Layout;
 use super::memory::{Memory, Private};
+use super::memory_map::MemoryMap;
 use super::observer::Observer;
 use super::range::Group;
 use super::rows::{Rows, WIDTH, first_lanes};
@@ -90,7 +90,7 @@ pub(crate) struct State<'l> {
     pub(crate) arch: Arch,
     pub(crate) kernel: &'l ir::Kernel,
     pub(crate) code: &'l Code,
-    pub(crate) layout: &'l Layout,
+    pub(crate) memory_map: &'l MemoryMap,
     pub(crate) memory: Memory<'l>,
     pub(crate) images: &'l [BoundImage],
     /// The current warp.

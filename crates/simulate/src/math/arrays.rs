@@ -4,41 +4,55 @@ use pulp::{Simd, WithSimd};
 
 use crate::arch::Arch;
 
-struct Map1<'a, T, F>(&'a [T], &'a mut [T], F);
+/// A function of the elements of one array, and its results.
+pub(crate) struct Map1<'a, A, D, F>(pub(crate) &'a [A], pub(crate) &'a mut [D], pub(crate) F);
 
-impl<T: Copy, F: Fn(T) -> T> WithSimd for Map1<'_, T, F> {
+impl<A: Copy, D, F: Fn(A) -> D> WithSimd for Map1<'_, A, D, F> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        for (out, x) in self.1.iter_mut().zip(self.0) {
-            *out = (self.2)(*x);
+        for (d, a) in self.1.iter_mut().zip(self.0) {
+            *d = (self.2)(*a);
         }
     }
 }
 
-struct Map2<'a, T, F>(&'a [T], &'a [T], &'a mut [T], F);
+/// A function of the elements of two arrays, and its results.
+pub(crate) struct Map2<'a, A, B, D, F>(
+    pub(crate) &'a [A],
+    pub(crate) &'a [B],
+    pub(crate) &'a mut [D],
+    pub(crate) F,
+);
 
-impl<T: Copy, F: Fn(T, T) -> T> WithSimd for Map2<'_, T, F> {
+impl<A: Copy, B: Copy, D, F: Fn(A, B) -> D> WithSimd for Map2<'_, A, B, D, F> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        for ((out, x), y) in self.2.iter_mut().zip(self.0).zip(self.1) {
-            *out = (self.3)(*x, *y);
+        for ((d, a), b) in self.2.iter_mut().zip(self.0).zip(self.1) {
+            *d = (self.3)(*a, *b);
         }
     }
 }
 
-struct Map3<'a, T, F>(&'a [T], &'a [T], &'a [T], &'a mut [T], F);
+/// A function of the elements of three arrays, and its results.
+pub(crate) struct Map3<'a, A, B, C, D, F>(
+    pub(crate) &'a [A],
+    pub(crate) &'a [B],
+    pub(crate) &'a [C],
+    pub(crate) &'a mut [D],
+    pub(crate) F,
+);
 
-impl<T: Copy, F: Fn(T, T, T) -> T> WithSimd for Map3<'_, T, F> {
+impl<A: Copy, B: Copy, C: Copy, D, F: Fn(A, B, C) -> D> WithSimd for Map3<'_, A, B, C, D, F> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        for (((out, x), y), z) in self.3.iter_mut().zip(self.0).zip(self.1).zip(self.2) {
-            *out = (self.4)(*x, *y, *z);
+        for (((d, a), b), c) in self.3.iter_mut().zip(self.0).zip(self.1).zip(self.2) {
+            *d = (self.4)(*a, *b, *c);
         }
     }
 }

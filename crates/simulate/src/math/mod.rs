@@ -20,7 +20,7 @@
     reason = "loops over these functions become vector code only if nothing is called"
 )]
 
-mod arrays;
+pub(crate) mod arrays;
 pub mod basic;
 pub mod double;
 pub mod elementary;

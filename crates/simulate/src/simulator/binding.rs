@@ -6,7 +6,7 @@ use tripipe_launch::{Argument, ExecuteError, Filter, Launch, MemoryKind, Sampler
 
 use super::memory::Objects;
 use crate::execute::code::component_bytes;
-use crate::execute::layout::Passed;
+use crate::execute::memory_map::Passed;
 use crate::image::Image;
 
 /// Arguments in the form in which a kernel receives them.

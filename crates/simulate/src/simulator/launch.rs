@@ -17,14 +17,14 @@ use super::program::{Loaded, Purpose};
 use super::range::range;
 use crate::execute::code::Code;
 use crate::execute::launch::Job;
-use crate::execute::layout::Layout;
 use crate::execute::memory::{Home, MAX_OBJECTS, pointer};
+use crate::execute::memory_map::MemoryMap;
 use crate::execute::observer::Observer;
 use crate::execute::range::Group;
 use crate::execute::rows::WIDTH;
 use crate::execute::schedule::Schedule;
 use crate::execute::state::{BoundImage, Stop};
-use crate::source::place_of;
+use crate::source::location_of;
 use crate::watch::objects::{self, Before};
 use crate::watch::plan::watchers;
 use crate::watch::shadow::BYTES_PER_PRIVATE_BYTE;
@@ -34,7 +34,7 @@ use crate::watch::{Checks, kernel as whole};
 /// A launch bound to the memory of its arguments.
 pub(super) struct SetUp {
     pub(super) code: Arc<Code>,
-    pub(super) layout: Layout,
+    pub(super) memory_map: MemoryMap,
     pub(super) range: Group,
     pub(super) schedule: Schedule,
     /// Threads that may share its work-groups.
@@ -70,15 +70,15 @@ impl Simulator {
         let module = &loaded.module;
         let kernel = module.kernel(&launch.entry).ok_or_else(|| missing("the kernel"))?;
         let bound = bind(&self.objects, kernel, launch)?;
-        let layout = Layout::new(module, kernel, &bound.passed);
-        if layout.objects.len() >= MAX_OBJECTS {
+        let memory_map = MemoryMap::new(module, kernel, &bound.passed);
+        if memory_map.objects.len() >= MAX_OBJECTS {
             return Err(ExecuteError::OutOfMemory {
                 bytes: 0,
                 reason: format!("a launch can have {MAX_OBJECTS} objects"),
             });
         }
         let range = range(kernel, &launch.entry, &launch.range, &self.options, &self.probe)?;
-        let local = layout.local_bytes();
+        let local = memory_map.local_bytes();
         if local > self.probe.local_memory_bytes {
             return Err(ExecuteError::OutOfMemory {
                 bytes: local,
@@ -91,15 +91,15 @@ impl Simulator {
             threads => threads,
         };
         let at_once = if purpose == Purpose::Run { threads } else { 1 };
-        let need = Need { code: &code, layout: &layout, range: &range, schedule, at_once };
+        let need = Need { code: &code, memory_map: &memory_map, range: &range, schedule, at_once };
         need.check(module, purpose == Purpose::Check, self.options.memory_bytes)?;
         let Bound { values, images, .. } = bound;
-        let values = with_pointers(values, kernel, &layout);
+        let values = with_pointers(values, kernel, &memory_map);
         let images: Vec<BoundImage> = images
             .into_iter()
-            .map(|(index, image)| BoundImage { image, object: layout.arguments[index] })
+            .map(|(index, image)| BoundImage { image, object: memory_map.arguments[index] })
             .collect();
-        Ok(SetUp { code, layout, range, schedule, threads, values, images })
+        Ok(SetUp { code, memory_map, range, schedule, threads, values, images })
     }
 
     pub(super) fn launch(
@@ -108,14 +108,14 @@ impl Simulator {
         checks: Option<&Checks>,
     ) -> Result<(Report, Found), ExecuteError> {
         let purpose = if checks.is_some() { Purpose::Check } else { Purpose::Run };
-        let SetUp { code, layout, range, schedule, threads, values, images } =
+        let SetUp { code, memory_map, range, schedule, threads, values, images } =
             self.set_up(launch, purpose)?;
         let missing =
             |what: &str| ExecuteError::NotOffered { what: what.to_owned(), device: self.probe.name.clone() };
         let loaded = self.programs.get_mut(&launch.program).ok_or_else(|| missing("the program"))?;
         let Loaded { module, objects: kept, .. } = loaded;
         let kernel = module.kernel(&launch.entry).ok_or_else(|| missing("the kernel"))?;
-        let mut globals = globals(module, kept.as_deref(), &layout, &mut self.objects);
+        let mut globals = globals(module, kept.as_deref(), &memory_map, &mut self.objects);
         let start = Instant::now();
         let steps = self.options.steps;
         let (arguments, images) = (&values[..], &images[..]);
@@ -123,7 +123,7 @@ impl Simulator {
             module,
             kernel,
             code: &code,
-            layout: &layout,
+            memory_map: &memory_map,
             arguments,
             images,
             range,
@@ -132,19 +132,19 @@ impl Simulator {
             steps,
         };
         let mut watch = checks.map(|checks| {
-            let before = layout.buffers.iter().map(|memory| Before {
+            let before = memory_map.buffers.iter().map(|memory| Before {
                 access: self.objects.access(*memory),
                 written: self.objects.storage(*memory).and_then(|storage| storage.written.take()),
             });
-            let objects = objects::watch(module, kernel, &layout, before.collect());
+            let objects = objects::watch(module, kernel, &memory_map, before.collect());
             let mut watch = Watch::new(checks.clone(), kernel, watchers(kernel), objects);
-            whole::check(&mut watch, kernel, &layout);
+            whole::check(&mut watch, kernel, &memory_map);
             watch
         });
         let outcome = job.run(&mut globals, watch.as_mut().map(|watch| watch as &mut dyn Observer));
         let elapsed = start.elapsed();
         let buffers = globals.split_off(module.objects.len());
-        for (memory, bytes) in layout.buffers.iter().zip(buffers) {
+        for (memory, bytes) in memory_map.buffers.iter().zip(buffers) {
             if let Some(storage) = self.objects.storage(*memory) {
                 storage.bytes = bytes;
             }
@@ -154,7 +154,7 @@ impl Simulator {
         let mut stop = outcome.stop;
         let mut found = Found::default();
         if let Some(mut watch) = watch {
-            keep_written(&mut watch, module, &layout, &mut self.objects);
+            keep_written(&mut watch, module, &memory_map, &mut self.objects);
             // An endless loop is a finding.
             match &stop {
                 Some((group, Stop::Steps(at))) => {
@@ -168,7 +168,7 @@ impl Simulator {
             found.findings = watch.findings.finish(module, kernel);
         } else {
             // Writes were not tracked.
-            for memory in &layout.buffers {
+            for memory in &memory_map.buffers {
                 if let Some(storage) = self.objects.storage(*memory) {
                     storage.written = None;
                 }
@@ -195,7 +195,7 @@ impl Simulator {
 /// What decides how much memory a launch needs besides its arguments.
 struct Need<'a> {
     code: &'a Code,
-    layout: &'a Layout,
+    memory_map: &'a MemoryMap,
     range: &'a Group,
     schedule: Schedule,
     /// The most work-groups that run at the same time.
@@ -215,7 +215,7 @@ impl Need<'_> {
         let program = module.objects.values().map(ObjectData::bytes).fold(0, u64::saturating_add);
         let each = WIDTH as u64 + if checked { BYTES_PER_PRIVATE_BYTE } else { 0 };
         let private =
-            self.layout.private_bytes().saturating_mul(each).saturating_mul(warps).saturating_mul(groups);
+            self.memory_map.private_bytes().saturating_mul(each).saturating_mul(warps).saturating_mul(groups);
         for (bytes, whose) in [
             (program, "the program's own variables"),
             (private, "the private variables of the work-items that run at once"),
@@ -232,15 +232,15 @@ impl Need<'_> {
 }
 
 /// The arguments' values, with the addresses of objects.
-fn with_pointers(mut values: Vec<Vec<u64>>, kernel: &Kernel, layout: &Layout) -> Vec<Vec<u64>> {
-    for (value, object) in values.iter_mut().zip(&layout.arguments) {
+fn with_pointers(mut values: Vec<Vec<u64>>, kernel: &Kernel, memory_map: &MemoryMap) -> Vec<Vec<u64>> {
+    for (value, object) in values.iter_mut().zip(&memory_map.arguments) {
         if *object != 0 && value.is_empty() {
             *value = vec![pointer(*object, 0)];
         }
     }
     for (index, parameter) in kernel.parameters.iter().enumerate() {
         if let ParameterKind::Struct { object } = parameter.kind {
-            values[index] = vec![pointer(Layout::kernel_object(object.as_u32()), 0)];
+            values[index] = vec![pointer(MemoryMap::kernel_object(object.as_u32()), 0)];
         }
     }
     values
@@ -251,15 +251,15 @@ fn with_pointers(mut values: Vec<Vec<u64>>, kernel: &Kernel, layout: &Layout) ->
 fn globals(
     module: &Module,
     kept: Option<&[Vec<u8>]>,
-    layout: &Layout,
+    memory_map: &MemoryMap,
     objects: &mut Objects,
 ) -> Vec<Vec<u8>> {
-    let mut globals: Vec<Vec<u8>> = Vec::with_capacity(module.objects.len() + layout.buffers.len());
+    let mut globals: Vec<Vec<u8>> = Vec::with_capacity(module.objects.len() + memory_map.buffers.len());
     for (index, object) in module.objects.values().enumerate() {
         let kept = kept.filter(|_| object.space != Space::Constant).and_then(|kept| kept.get(index));
-        globals.push(kept.cloned().unwrap_or_else(|| layout.initial(object)));
+        globals.push(kept.cloned().unwrap_or_else(|| memory_map.initial(object)));
     }
-    for memory in &layout.buffers {
+    for memory in &memory_map.buffers {
         let storage = objects.storage(*memory);
         globals.push(storage.map(|storage| std::mem::take(&mut storage.bytes)).unwrap_or_default());
     }
@@ -267,11 +267,11 @@ fn globals(
 }
 
 /// Stores which bytes of the buffers have been written, for the next checked launch.
-fn keep_written(watch: &mut Watch, module: &Module, layout: &Layout, objects: &mut Objects) {
-    for (info, object) in layout.objects.iter().zip(&mut watch.objects) {
+fn keep_written(watch: &mut Watch, module: &Module, memory_map: &MemoryMap, objects: &mut Objects) {
+    for (info, object) in memory_map.objects.iter().zip(&mut watch.objects) {
         let Home::Global(index) = info.home else { continue };
         let Some(buffer) = (index as usize).checked_sub(module.objects.len()) else { continue };
-        if let Some(storage) = objects.storage(layout.buffers[buffer]) {
+        if let Some(storage) = objects.storage(memory_map.buffers[buffer]) {
             storage.written = object.written.take().filter(|written| !written.is_full());
         }
     }
@@ -291,12 +291,12 @@ pub(super) fn failure(
             kernel: name,
             message: fault.message,
             global: group.global_id(u64::from(fault.item)),
-            place: place_of(module, kernel, fault.origin),
+            location: location_of(module, kernel, fault.origin),
         },
         Stop::Waits(at, item) => RunError::Waits {
             kernel: name,
             global: group.global_id(u64::from(item)),
-            place: at.and_then(|at| place_of(module, kernel, at)),
+            location: at.and_then(|at| location_of(module, kernel, at)),
         },
         Stop::Steps(_) | Stop::Meet | Stop::MeetSubGroup => {
             RunError::Steps { kernel: name, steps: options.steps }

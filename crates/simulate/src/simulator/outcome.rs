@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cranelift_entity::SecondaryMap;
 use tripipe_ir::Block;
-use tripipe_ir::diagnostic::{Finding, SourcePlace};
+use tripipe_ir::diagnostic::{Finding, SourceLocation};
 
 /// Statistics of a launch.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,7 +39,7 @@ pub struct Checked {
 #[non_exhaustive]
 pub enum RunError {
     /// A work-item executed an operation without a defined result.
-    #[error("{}work-item {global:?} of kernel `{kernel}` {message}", place.as_ref().map(|place| format!("{}:{}:{}: ", place.file, place.line, place.column)).unwrap_or_default())]
+    #[error("{}work-item {global:?} of kernel `{kernel}` {message}", location.as_ref().map(|location| format!("{}:{}:{}: ", location.file, location.line, location.column)).unwrap_or_default())]
     Fault {
         /// The kernel.
         kernel: String,
@@ -48,13 +48,13 @@ pub enum RunError {
         /// The work-item's global id.
         global: [u64; 3],
         /// The source location, if known.
-        place: Option<SourcePlace>,
+        location: Option<SourceLocation>,
     },
     /// A work-item waits in a loop for a value that will never be written.
     #[error(
         "{}work-item {global:?} of kernel `{kernel}` waits in a loop for a change of memory that never \
         comes: all others of its work-group have ended or wait too, and a work-group cannot wait for a \
-        later one, because OpenCL may run them one after another", place.as_ref().map(|place| format!("{}:{}:{}: ", place.file, place.line, place.column)).unwrap_or_default()
+        later one, because OpenCL may run them one after another", location.as_ref().map(|location| format!("{}:{}:{}: ", location.file, location.line, location.column)).unwrap_or_default()
     )]
     Waits {
         /// The kernel.
@@ -62,7 +62,7 @@ pub enum RunError {
         /// The work-item's global id.
         global: [u64; 3],
         /// The source location, if known.
-        place: Option<SourcePlace>,
+        location: Option<SourceLocation>,
     },
     /// The kernel exceeded the step limit.
     #[error(

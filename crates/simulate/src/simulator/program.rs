@@ -10,7 +10,7 @@ use tripipe_launch::{ExecuteError, Program, Source};
 use super::options::Options;
 use crate::execute::code::Code;
 use crate::execute::decode::{self, Observes};
-use crate::source::place_of;
+use crate::source::location_of;
 use crate::trace;
 use crate::watch::plan::watchers;
 
@@ -74,7 +74,10 @@ impl Loaded {
         };
         let spirv::Loaded { module, refused } =
             spirv::load_each(bytes, &spirv::Options::default()).map_err(|error| {
-                let line = error.place().and_then(|place| place.source.as_ref()).map(|place| place.line);
+                let line = error
+                    .location()
+                    .and_then(|location| location.source.as_ref())
+                    .map(|location| location.line);
                 failed(error.to_string(), line)
             })?;
         Ok(Self { module, refused, codes: HashMap::new(), objects: None })
@@ -93,11 +96,11 @@ impl Loaded {
         }
         let Some(kernel) = self.module.kernel(entry) else {
             if let Some(refused) = self.refused.iter().find(|refused| refused.kernel == entry) {
-                let place = refused.error.place().and_then(|place| place.source.as_ref());
+                let location = refused.error.location().and_then(|location| location.source.as_ref());
                 return Err(ExecuteError::Build {
-                    part: place.map(|place| place.file.clone()).filter(|file| *file != name),
+                    part: location.map(|location| location.file.clone()).filter(|file| *file != name),
                     program: name,
-                    line: place.map(|place| place.line),
+                    line: location.map(|location| location.line),
                     summary: refused.error.to_string(),
                     log: refused.error.to_string(),
                 });
@@ -117,7 +120,7 @@ impl Loaded {
         let module = &self.module;
         let describe = |inst: Inst| {
             let data = &kernel.insts[inst];
-            (data.op.to_string(), place_of(module, kernel, inst))
+            (data.op.to_string(), location_of(module, kernel, inst))
         };
         let watchers = (purpose == Purpose::Check).then(|| watchers(kernel));
         let checked = |inst: Inst| watchers.as_ref().is_some_and(|watchers| watchers[inst].is_some());
@@ -128,9 +131,9 @@ impl Loaded {
             Purpose::Trace => Some(&traced),
         };
         let code = decode::decode(kernel, describe, observes).map_err(|error| ExecuteError::Build {
-            part: error.place.as_ref().map(|place| place.file.clone()).filter(|file| *file != name),
+            part: error.location.as_ref().map(|location| location.file.clone()).filter(|file| *file != name),
             program: name,
-            line: error.place.as_ref().map(|place| place.line),
+            line: error.location.as_ref().map(|location| location.line),
             summary: error.to_string(),
             log: error.to_string(),
         })?;

@@ -8,8 +8,8 @@ use tripipe_launch::{ExecuteError, ImageExtent};
 
 use super::GroupTrace;
 use crate::execute::launch::Job;
-use crate::execute::layout::Layout;
 use crate::execute::memory::Home;
+use crate::execute::memory_map::MemoryMap;
 use crate::execute::range::Group;
 use crate::execute::state::{State, Stop, Warp};
 
@@ -86,17 +86,17 @@ impl<'l> Tracer<'l> {
 
     /// Bytes of local memory that a work-group has.
     pub fn local_bytes(&self) -> u64 {
-        self.job.layout.local_bytes()
+        self.job.memory_map.local_bytes()
     }
 
     /// Bytes of private variables in memory that a work-item has.
     pub fn private_bytes(&self) -> u64 {
-        self.job.layout.private_bytes()
+        self.job.memory_map.private_bytes()
     }
 
     /// Buffers and program-scope objects.
     pub fn regions(&self) -> Vec<Region> {
-        let objects = self.job.layout.objects.iter().zip(self.bases);
+        let objects = self.job.memory_map.objects.iter().zip(self.bases);
         objects
             .filter(|(info, _)| matches!(info.home, Home::Global(_)))
             .map(|(info, base)| Region {
@@ -139,9 +139,9 @@ impl<'l> Tracer<'l> {
 
 /// The address of the first byte of each object: of globals in one address space, of local and private objects from
 /// the start of those of the work-group and the work-item.
-pub(crate) fn bases(layout: &Layout) -> Vec<u64> {
+pub(crate) fn bases(memory_map: &MemoryMap) -> Vec<u64> {
     let (mut global, mut local, mut private) = (1 << 20, 0u64, 0u64);
-    let objects = layout.objects.iter();
+    let objects = memory_map.objects.iter();
     objects
         .map(|info| {
             let (next, align, gap) = match info.home {

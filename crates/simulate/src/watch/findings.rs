@@ -8,7 +8,7 @@ use tripipe_ir::{Kernel, Module};
 
 use super::rules;
 use crate::execute::range::Group;
-use crate::source::place_of;
+use crate::source::location_of;
 
 /// The first occurrence of a finding.
 #[derive(Clone, Debug, Default)]
@@ -81,7 +81,7 @@ impl Findings {
             .map(|entry| Finding {
                 rule: entry.rule,
                 kernel: kernel.name.clone(),
-                place: entry.origin.and_then(|inst| place_of(module, kernel, inst)),
+                location: entry.origin.and_then(|inst| location_of(module, kernel, inst)),
                 instruction: entry.origin.map(|inst| instruction_text(kernel, inst)).unwrap_or_default(),
                 message: entry.first.message,
                 fix: entry.first.fix,
@@ -94,7 +94,7 @@ impl Findings {
                     .into_iter()
                     .map(|(message, inst, work_item)| Related {
                         message,
-                        place: inst.and_then(|inst| place_of(module, kernel, inst)),
+                        location: inst.and_then(|inst| location_of(module, kernel, inst)),
                         work_item,
                     })
                     .collect(),
@@ -102,7 +102,10 @@ impl Findings {
             .collect();
         all.sort_by(|a, b| {
             let at = |finding: &Finding| {
-                finding.place.as_ref().map(|place| (place.file.clone(), place.line, place.column))
+                finding
+                    .location
+                    .as_ref()
+                    .map(|location| (location.file.clone(), location.line, location.column))
             };
             b.rule.severity.cmp(&a.rule.severity).then_with(|| at(a).cmp(&at(b)))
         });

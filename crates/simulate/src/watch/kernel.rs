@@ -10,16 +10,16 @@ use super::state::Watch;
 use super::taint::uses;
 use crate::execute::code::Inst;
 use crate::execute::effects::written;
-use crate::execute::layout::Layout;
+use crate::execute::memory_map::MemoryMap;
 use crate::execute::range::Group;
 use crate::execute::rows::{WIDTH, first_lanes, lanes};
 use crate::execute::state::{Present, State};
 
 /// Checks the kernel, and whether its arguments share objects.
-pub(crate) fn check(watch: &mut Watch, kernel: &Kernel, layout: &Layout) {
+pub(crate) fn check(watch: &mut Watch, kernel: &Kernel, memory_map: &MemoryMap) {
     unused(watch, kernel);
     effect(watch, kernel);
-    aliases(watch, kernel, layout);
+    aliases(watch, kernel, memory_map);
 }
 
 fn note(watch: &mut Watch, rule: &'static Rule, message: String, fix: &str) {
@@ -215,10 +215,10 @@ fn effect(watch: &mut Watch, kernel: &Kernel) {
     }
 }
 
-fn aliases(watch: &mut Watch, kernel: &Kernel, layout: &Layout) {
+fn aliases(watch: &mut Watch, kernel: &Kernel, memory_map: &MemoryMap) {
     let written = written(kernel);
-    for (second, object) in layout.arguments.iter().enumerate().filter(|(_, object)| **object != 0) {
-        for (first, other) in layout.arguments.iter().enumerate().take(second) {
+    for (second, object) in memory_map.arguments.iter().enumerate().filter(|(_, object)| **object != 0) {
+        for (first, other) in memory_map.arguments.iter().enumerate().take(second) {
             if other != object {
                 continue;
             }

@@ -5,8 +5,8 @@ use tripipe_launch::Access;
 
 use super::cells::Cells;
 use crate::execute::effects::written;
-use crate::execute::layout::Layout;
 use crate::execute::memory::Home;
+use crate::execute::memory_map::MemoryMap;
 
 /// A watched object, indexed by its number.
 #[derive(Debug)]
@@ -32,14 +32,20 @@ pub(crate) struct Before {
 }
 
 /// All objects of a launch; `buffers` has the state of the buffers before it.
-pub(crate) fn watch(module: &Module, kernel: &Kernel, layout: &Layout, buffers: Vec<Before>) -> Vec<Watched> {
+pub(crate) fn watch(
+    module: &Module,
+    kernel: &Kernel,
+    memory_map: &MemoryMap,
+    buffers: Vec<Before>,
+) -> Vec<Watched> {
     let written = written(kernel);
     let grain = grain(kernel);
     let mut buffers = buffers.into_iter();
-    let mut all = Vec::with_capacity(layout.objects.len());
-    for (number, info) in layout.objects.iter().enumerate() {
+    let mut all = Vec::with_capacity(memory_map.objects.len());
+    for (number, info) in memory_map.objects.iter().enumerate() {
         let bytes = info.bytes as usize;
-        let passed = || layout.arguments.iter().enumerate().filter(|(_, object)| **object as usize == number);
+        let passed =
+            || memory_map.arguments.iter().enumerate().filter(|(_, object)| **object as usize == number);
         all.push(match info.home {
             Home::Null | Home::Private(_) => Watched {
                 access: Access::ReadWrite,
@@ -52,10 +58,12 @@ pub(crate) fn watch(module: &Module, kernel: &Kernel, layout: &Layout, buffers: 
                 access: Access::ReadWrite,
                 read_only: false,
                 written: Some(Bits::new(bytes)),
-                at_first: layout.copies.iter().find(|[copy, _]| *copy as usize == number).map(|[_, of]| {
-                    let known = all.get(*of as usize).and_then(|of: &Watched| of.written.clone());
-                    known.unwrap_or_else(|| Bits::full(bytes))
-                }),
+                at_first: memory_map.copies.iter().find(|[copy, _]| *copy as usize == number).map(
+                    |[_, of]| {
+                        let known = all.get(*of as usize).and_then(|of: &Watched| of.written.clone());
+                        known.unwrap_or_else(|| Bits::full(bytes))
+                    },
+                ),
                 cells: Some(Cells::new(bytes, grain, true)),
             },
             Home::Global(index) if (index as usize) < module.objects.len() => {

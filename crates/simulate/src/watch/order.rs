@@ -11,7 +11,7 @@ use super::cells::Ordered;
 
 /// Which groups and work-items are ordered after which others.
 #[derive(Debug, Default)]
-pub(crate) struct Order {
+pub(crate) struct HappensBefore {
     groups: Sync,
     group: u32,
     /// By the number in the launch, for the work-items of the current group.
@@ -63,7 +63,7 @@ pub(crate) struct Effect {
     pub(crate) releases: bool,
 }
 
-impl Ordered for Order {
+impl Ordered for HappensBefore {
     fn behind_group(&self, group: u32) -> bool {
         self.groups.behind.contains(&group)
     }
@@ -77,7 +77,7 @@ impl Ordered for Order {
     }
 }
 
-impl Order {
+impl HappensBefore {
     /// Starts a group, which is ordered after no other.
     pub(crate) fn start(&mut self, group: u32) {
         self.group = group;

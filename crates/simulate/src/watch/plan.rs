@@ -1,7 +1,7 @@
 //! Chooses the watcher of each instruction of a kernel.
 
 use cranelift_entity::EntitySet;
-use tripipe_ir::op::{Binary, Builtin, Number, Shape};
+use tripipe_ir::op::{Binary, Builtin, BuiltinSignature, Number};
 use tripipe_ir::{Flags, Inst, Kernel, Op, Value, ValueDef};
 
 use super::state::{Watcher, Watchers};
@@ -121,7 +121,7 @@ impl<'k> Plan<'k> {
             Op::Builtin(Builtin::Nan | Builtin::Bitselect | Builtin::Copysign | Builtin::Fabs) => {
                 Watcher::Around(flow::pure)
             }
-            Op::Builtin(builtin) if float && !matches!(builtin.shape(), Shape::Shuffle(_)) => {
+            Op::Builtin(builtin) if float && !matches!(builtin.signature(), BuiltinSignature::Shuffle(_)) => {
                 Watcher::Around(values::float_result)
             }
             Op::Printf(_) | Op::ImageWrite { .. } | Op::ImageSample(_) | Op::ImageRead { .. } => {

@@ -12,7 +12,7 @@ use super::checks::Checks;
 use super::copies::pending::Pending;
 use super::findings::{Findings, Occurrence};
 use super::objects::Watched;
-use super::order::Order;
+use super::order::HappensBefore;
 use super::partial::Partial;
 use super::shadow::{self, Shadow};
 use crate::execute::code::Inst;
@@ -51,7 +51,7 @@ pub(crate) struct Watch {
     /// Indexed by object number.
     pub(crate) objects: Vec<Watched>,
     pub(crate) times: Times,
-    pub(crate) order: Order,
+    pub(crate) order: HappensBefore,
     /// Pointers that have left an inner array, keyed by the first work-item of the warp and the value.
     pub(crate) left: HashMap<(u32, Value), Left>,
     /// Asynchronous copies of the current group that have not been waited for.
@@ -75,7 +75,7 @@ impl Watch {
             findings: Findings::default(),
             objects,
             times: Times::default(),
-            order: Order::default(),
+            order: HappensBefore::default(),
             left: HashMap::new(),
             copies: Vec::new(),
             births: HashMap::new(),
@@ -112,7 +112,7 @@ impl Watch {
         while self.shadows.len() <= number {
             self.shadows.push(Shadow::new(&s.code.slots));
         }
-        self.shadows[number].start(&self.private_written, s.layout.privates.len());
+        self.shadows[number].start(&self.private_written, s.memory_map.privates.len());
     }
 
     /// The watcher of an instruction.

@@ -128,7 +128,7 @@ fn a_checked_launch_makes_the_same_of_locks() {
     let findings = bench.check("f", NdRange::d1(100).local(100, 1, 1), &[memory(flags)]);
     assert!(
         findings.iter().any(|finding| finding.rule.code == "infinite-loop"
-            && finding.place.as_ref().is_some_and(|place| place.line == 3)
+            && finding.location.as_ref().is_some_and(|location| location.line == 3)
             && finding.message.contains("never comes")),
         "{findings:?}"
     );
@@ -326,7 +326,7 @@ fn waits_that_never_end_are_reported() {
         }";
     let options = Options { steps: 4_000_000, ..Options::default() };
     let Some(mut bench) = Bench::with(options, source, "-cl-std=CL1.2") else { return };
-    for (entry, place) in
+    for (entry, location) in
         [("later_group", "test.cl:5:"), ("for_ever", "test.cl:11:"), ("behind_a_barrier", "test.cl:16:")]
     {
         for local in [1, 100] {
@@ -338,7 +338,7 @@ fn waits_that_never_end_are_reported() {
             let range = NdRange::d1(2 * local).local(local, 1, 1);
             let error = bench.try_run(entry, range, &[memory(flags)]).unwrap_err();
             assert!(
-                error.contains(place)
+                error.contains(location)
                     && error.contains("waits in a loop for a change of memory that never comes"),
                 "{error}"
             );

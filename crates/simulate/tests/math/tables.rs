@@ -1,7 +1,7 @@
 //! Every function is listed for its operand types, and for no others.
 
 use half::f16;
-use tripipe_ir::op::{Builtin, Family, Shape};
+use tripipe_ir::op::{Builtin, BuiltinSignature, Family};
 use tripipe_simulate::math::{self, Float, Int};
 
 use crate::kind::Kind;
@@ -10,26 +10,50 @@ use crate::samples;
 fn floats<T: Float>() {
     for &builtin in Builtin::ALL {
         let lanes = !matches!(builtin.family(), Family::Geometric | Family::Vector);
-        let shape = builtin.shape();
-        let row = |wanted: Shape| lanes && shape == wanted;
-        let any = |n| shape == Shape::Any(n);
-        assert_eq!(math::float1::<T>(builtin).is_some(), row(Shape::Float(1)) || any(1), "{builtin:?}");
-        assert_eq!(math::float2::<T>(builtin).is_some(), row(Shape::Float(2)) || any(2), "{builtin:?}");
-        assert_eq!(math::float3::<T>(builtin).is_some(), row(Shape::Float(3)) || any(3), "{builtin:?}");
+        let shape = builtin.signature();
+        let row = |wanted: BuiltinSignature| lanes && shape == wanted;
+        let any = |n| shape == BuiltinSignature::Any(n);
+        assert_eq!(
+            math::float1::<T>(builtin).is_some(),
+            row(BuiltinSignature::Float(1)) || any(1),
+            "{builtin:?}"
+        );
+        assert_eq!(
+            math::float2::<T>(builtin).is_some(),
+            row(BuiltinSignature::Float(2)) || any(2),
+            "{builtin:?}"
+        );
+        assert_eq!(
+            math::float3::<T>(builtin).is_some(),
+            row(BuiltinSignature::Float(3)) || any(3),
+            "{builtin:?}"
+        );
         assert_eq!(math::array1::<T>(builtin).is_some(), math::float1::<T>(builtin).is_some(), "{builtin:?}");
         assert_eq!(math::array2::<T>(builtin).is_some(), math::float2::<T>(builtin).is_some(), "{builtin:?}");
         assert_eq!(math::array3::<T>(builtin).is_some(), math::float3::<T>(builtin).is_some(), "{builtin:?}");
-        assert_eq!(math::float_int::<T>(builtin).is_some(), row(Shape::FloatInt), "{builtin:?}");
-        assert_eq!(math::float_to_int::<T>(builtin).is_some(), row(Shape::FloatToInt), "{builtin:?}");
-        assert_eq!(math::floats_to_int::<T>(builtin).is_some(), row(Shape::FloatsToInt), "{builtin:?}");
-        assert_eq!(math::int_to_float::<T>(builtin).is_some(), row(Shape::IntToFloat), "{builtin:?}");
+        assert_eq!(math::float_int::<T>(builtin).is_some(), row(BuiltinSignature::FloatInt), "{builtin:?}");
+        assert_eq!(
+            math::float_to_int::<T>(builtin).is_some(),
+            row(BuiltinSignature::FloatToInt),
+            "{builtin:?}"
+        );
+        assert_eq!(
+            math::floats_to_int::<T>(builtin).is_some(),
+            row(BuiltinSignature::FloatsToInt),
+            "{builtin:?}"
+        );
+        assert_eq!(
+            math::int_to_float::<T>(builtin).is_some(),
+            row(BuiltinSignature::IntToFloat),
+            "{builtin:?}"
+        );
     }
 }
 
 fn integers<T: Int>() {
     for &builtin in Builtin::ALL {
-        let shape = builtin.shape();
-        let row = |n| shape == Shape::Int(n) || shape == Shape::Any(n);
+        let shape = builtin.signature();
+        let row = |n| shape == BuiltinSignature::Int(n) || shape == BuiltinSignature::Any(n);
         let words = matches!(builtin, Builtin::SMad24 | Builtin::UMad24 | Builtin::SMul24 | Builtin::UMul24);
         let width = !words || T::BITS == 32;
         assert_eq!(math::int1::<T>(builtin).is_some(), row(1) && width, "{builtin:?}");
@@ -54,7 +78,7 @@ fn every_function_has_its_row() {
     for &builtin in Builtin::ALL {
         assert_eq!(
             math::upsample::<u8>(builtin).is_some(),
-            builtin.shape() == Shape::Upsample,
+            builtin.signature() == BuiltinSignature::Upsample,
             "{builtin:?}"
         );
     }

@@ -1,6 +1,6 @@
 //! Histograms of images.
 
-use tripipe_kernels::filter::{Element, Layout, Raster};
+use tripipe_kernels::filter::{ChannelLayout, PixelType, Raster};
 
 use crate::memory::{elements_of, elements_of_mut};
 
@@ -11,11 +11,11 @@ pub(crate) fn histogram(raster: &Raster, image: &[u8], counts: &mut [u8]) {
     if raster.is_empty() {
         return;
     }
-    let planes = if raster.layout == Layout::Packed { 1 } else { raster.channels };
+    let planes = if raster.layout == ChannelLayout::Packed { 1 } else { raster.channels };
     for plane in 0..planes {
         for y in 0..raster.height {
             let first = raster.index([0, y], if planes > 1 { plane } else { 0 });
-            if raster.element == Element::U16 {
+            if raster.element == PixelType::U16 {
                 for value in &elements_of::<u16>(image)[first..][..raster.row_elements()] {
                     bins[usize::from(*value >> 8)] += 1;
                 }

@@ -96,14 +96,14 @@ pub(super) fn laplace(
     let arch = Arch::new();
     let row_len = width * channels;
     for_each_band(dst, row_len, ROWS, threads, |first, dst| match channels {
-        1 => arch.dispatch(Band::<1> { src, dst, first, row_len, height }),
-        3 => arch.dispatch(Band::<3> { src, dst, first, row_len, height }),
-        _ => arch.dispatch(Band::<4> { src, dst, first, row_len, height }),
+        1 => arch.dispatch(RowBand::<1> { src, dst, first, row_len, height }),
+        3 => arch.dispatch(RowBand::<3> { src, dst, first, row_len, height }),
+        _ => arch.dispatch(RowBand::<4> { src, dst, first, row_len, height }),
     });
 }
 
 /// The output rows from `first` on, as many as `dst` holds.
-struct Band<'a, const P: usize> {
+struct RowBand<'a, const P: usize> {
     src: &'a [u8],
     dst: &'a mut [u8],
     first: usize,
@@ -111,7 +111,7 @@ struct Band<'a, const P: usize> {
     height: usize,
 }
 
-impl<const P: usize> WithSimd for Band<'_, P> {
+impl<const P: usize> WithSimd for RowBand<'_, P> {
     type Output = ();
 
     #[inline(always)]

@@ -15,7 +15,7 @@ use crate::memory::{elements_of as cast, elements_of_mut as cast_mut};
 const BLOCK: usize = 256;
 
 /// A type that steps compute in.
-trait Work: Copy + Default + Send + Sync {
+trait WorkType: Copy + Default + Send + Sync {
     fn of(number: Number) -> Self;
     fn sum(self, other: Self) -> Self;
     fn difference(self, other: Self) -> Self;
@@ -30,7 +30,7 @@ trait Work: Copy + Default + Send + Sync {
 
 macro_rules! integers {
     ($($work:ident),*) => {$(
-        impl Work for $work {
+        impl WorkType for $work {
             fn of(number: Number) -> Self {
                 number.integer() as Self
             }
@@ -65,7 +65,7 @@ macro_rules! integers {
 
 macro_rules! floats {
     ($($work:ident $erfc:path, $lowest:literal;)*) => {$(
-        impl Work for $work {
+        impl WorkType for $work {
             fn of(number: Number) -> Self {
                 number.real() as Self
             }
@@ -119,11 +119,11 @@ macro_rules! access {
                 let elements = &cast::<T>(elements)[first..];
                 if stride == 1 {
                     for (value, element) in into.iter_mut().zip(elements) {
-                        *value = Convert::<$work>::converted(*element);
+                        *value = ConvertTo::<$work>::converted(*element);
                     }
                 } else {
                     for (index, value) in into.iter_mut().enumerate() {
-                        *value = Convert::<$work>::converted(elements[index * stride]);
+                        *value = ConvertTo::<$work>::converted(elements[index * stride]);
                     }
                 }
             });
@@ -135,11 +135,11 @@ macro_rules! access {
                 let elements = &mut cast_mut::<T>(elements)[first..];
                 if stride == 1 {
                     for (value, element) in values.iter().zip(elements) {
-                        *element = Convert::<T>::converted(*value);
+                        *element = ConvertTo::<T>::converted(*value);
                     }
                 } else {
                     for (index, value) in values.iter().enumerate() {
-                        elements[index * stride] = Convert::<T>::converted(*value);
+                        elements[index * stride] = ConvertTo::<T>::converted(*value);
                     }
                 }
             });
@@ -167,14 +167,14 @@ macro_rules! with_type {
 pub(super) use with_type;
 
 /// Conversion to the nearest number of another type, ties to even; an integer type saturates, and NaN becomes 0.
-trait Convert<T> {
+trait ConvertTo<T> {
     fn converted(self) -> T;
 }
 
 macro_rules! conversions {
     // Conversions between integers.
     (@of $from:ident to $($to:ident)*) => {$(
-        impl Convert<$to> for $from {
+        impl ConvertTo<$to> for $from {
             #[inline(always)]
             fn converted(self) -> $to {
                 i64::from(self).max(i64::from($to::MIN)).min(i64::from($to::MAX)) as $to
@@ -183,46 +183,46 @@ macro_rules! conversions {
     )*};
     ($($integer:ident)*) => {$(
         conversions!(@of $integer to u8 i8 u16 i16 u32 i32);
-        impl Convert<i64> for $integer {
+        impl ConvertTo<i64> for $integer {
             #[inline(always)]
             fn converted(self) -> i64 {
                 i64::from(self)
             }
         }
         #[allow(clippy::cast_lossless, reason = "of some types it is exact")]
-        impl Convert<f32> for $integer {
+        impl ConvertTo<f32> for $integer {
             #[inline(always)]
             fn converted(self) -> f32 {
                 self as f32
             }
         }
-        impl Convert<f64> for $integer {
+        impl ConvertTo<f64> for $integer {
             #[inline(always)]
             fn converted(self) -> f64 {
                 f64::from(self)
             }
         }
         #[allow(clippy::cast_lossless, reason = "of some types it is exact")]
-        impl Convert<f16> for $integer {
+        impl ConvertTo<f16> for $integer {
             #[inline(always)]
             fn converted(self) -> f16 {
                 // Values that `f32` rounds are greater than all numbers of `f16`.
                 f16::from_f32(self as f32)
             }
         }
-        impl Convert<$integer> for f32 {
+        impl ConvertTo<$integer> for f32 {
             #[inline(always)]
             fn converted(self) -> $integer {
                 self.round_ties_even() as $integer
             }
         }
-        impl Convert<$integer> for f64 {
+        impl ConvertTo<$integer> for f64 {
             #[inline(always)]
             fn converted(self) -> $integer {
                 self.round_ties_even() as $integer
             }
         }
-        impl Convert<$integer> for f16 {
+        impl ConvertTo<$integer> for f16 {
             #[inline(always)]
             fn converted(self) -> $integer {
                 self.to_f32().round_ties_even() as $integer
@@ -233,7 +233,7 @@ macro_rules! conversions {
 
 macro_rules! of_floats {
     ($($from:ident $to:ident $value:ident => $made:expr;)*) => {$(
-        impl Convert<$to> for $from {
+        impl ConvertTo<$to> for $from {
             #[inline(always)]
             fn converted(self) -> $to {
                 let $value = self;
@@ -303,7 +303,7 @@ pub(crate) fn map(map: &Map, inputs: &[&[u8]], output: &mut [u8], threads: Threa
     }
 }
 
-fn in_bands<W: Work>(map: &Map, inputs: &[&[u8]], output: &mut [u8], threads: Threads) {
+fn in_bands<W: WorkType>(map: &Map, inputs: &[&[u8]], output: &mut [u8], threads: Threads) {
     let work = |output: &mut [u8], first, at, length| run::<W>(map, inputs, output, first, at, length);
     for_each_run(&map.result, map.to.bytes(), output, threads, work);
 }
@@ -362,7 +362,7 @@ fn for_each_run(
 }
 
 /// Applies the steps to `length` elements from `at` on; the results are stored in `output` from element `first` on.
-fn run<W: Work>(
+fn run<W: WorkType>(
     map: &Map,
     inputs: &[&[u8]],
     output: &mut [u8],
@@ -404,7 +404,7 @@ fn run<W: Work>(
 
 /// Applies one step.
 #[inline(always)]
-fn change<W: Work>(step: &Step, values: &mut [W], others: &[W], range: [W; 2]) {
+fn change<W: WorkType>(step: &Step, values: &mut [W], others: &[W], range: [W; 2]) {
     match step {
         Step::Add(_) => pairs(values, others, |value, other| value.sum(other).saturated(range)),
         Step::Subtract(_) => pairs(values, others, |value, other| value.difference(other).saturated(range)),
@@ -430,14 +430,14 @@ fn change<W: Work>(step: &Step, values: &mut [W], others: &[W], range: [W; 2]) {
 }
 
 #[inline(always)]
-fn each<W: Work>(values: &mut [W], changed: impl Fn(W) -> W) {
+fn each<W: WorkType>(values: &mut [W], changed: impl Fn(W) -> W) {
     for value in values {
         *value = changed(*value);
     }
 }
 
 #[inline(always)]
-fn pairs<W: Work>(values: &mut [W], others: &[W], changed: impl Fn(W, W) -> W) {
+fn pairs<W: WorkType>(values: &mut [W], others: &[W], changed: impl Fn(W, W) -> W) {
     for (value, other) in values.iter_mut().zip(others) {
         *value = changed(*value, *other);
     }

@@ -90,13 +90,13 @@ fn transpose<T: Copy + Default + Send + Sync, const BLOCK: usize>(
     check_length(operation, "dst", &[rows, cols], dst.len())?;
     let arch = Arch::new();
     for_each_band(dst, rows, BLOCK, threads, |first, dst| {
-        arch.dispatch(Band::<T, BLOCK> { src, dst, first, rows, cols });
+        arch.dispatch(ColumnBand::<T, BLOCK> { src, dst, first, rows, cols });
     });
     Ok(())
 }
 
 /// The columns of `src` from `first` on, as many as `dst` has rows.
-struct Band<'a, T, const BLOCK: usize> {
+struct ColumnBand<'a, T, const BLOCK: usize> {
     src: &'a [T],
     dst: &'a mut [T],
     first: usize,
@@ -104,7 +104,7 @@ struct Band<'a, T, const BLOCK: usize> {
     cols: usize,
 }
 
-impl<T: Copy + Default, const BLOCK: usize> WithSimd for Band<'_, T, BLOCK> {
+impl<T: Copy + Default, const BLOCK: usize> WithSimd for ColumnBand<'_, T, BLOCK> {
     type Output = ();
 
     #[inline(always)]

@@ -95,8 +95,8 @@ impl Part<'_> {
         Part { memory: vector.memory(), grid: Grid::dense(length), shape: Shape::Vector(length) }
     }
 
-    fn of_matrix(memory: &Memory, shape: crate::matrix::Shape) -> Part<'_> {
-        let crate::matrix::Shape { rows, columns, order, offset, stride } = shape;
+    fn of_matrix(memory: &Memory, shape: crate::matrix::ViewLayout) -> Part<'_> {
+        let crate::matrix::ViewLayout { rows, columns, order, offset, stride } = shape;
         let strides = match order {
             Order::RowMajor => [1, stride, 0],
             Order::ColumnMajor => [stride, 1, 0],

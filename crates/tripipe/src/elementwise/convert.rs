@@ -2,7 +2,7 @@
 
 use tripipe_kernels::Role;
 use tripipe_kernels::elementwise::{Grid, Map};
-use tripipe_kernels::filter::{Layout, Raster};
+use tripipe_kernels::filter::{ChannelLayout, Raster};
 
 use super::array::sealed::{Lies, Makes};
 use super::array::{Part, Shape};
@@ -191,9 +191,9 @@ impl<T: Pixel> Image<T> {
     /// Whether its memory holds its packed pixels and nothing else.
     pub(crate) fn is_dense(&self) -> bool {
         let Raster { width, height, channels, layout, offset, pitch, element, .. } = *self.raster();
-        let row = width.saturating_mul(if layout == Layout::Packed { channels } else { 1 });
+        let row = width.saturating_mul(if layout == ChannelLayout::Packed { channels } else { 1 });
         let bytes = row.saturating_mul(height).saturating_mul(element.bytes());
-        (layout == Layout::Packed || channels == 1)
+        (layout == ChannelLayout::Packed || channels == 1)
             && offset == 0
             && (pitch == row || height <= 1)
             && self.view().memory().bytes() == bytes
@@ -264,15 +264,21 @@ impl<'i, T: Pixel> ImageView<'i, T> {
     }
 }
 
-fn shape_of(part: &Part<'_>, raster: &Raster) -> Result<crate::matrix::Shape, Error> {
+fn shape_of(part: &Part<'_>, raster: &Raster) -> Result<crate::matrix::ViewLayout, Error> {
     one_channel(part.shape, raster.channels)?;
     let Raster { width, height, offset, pitch, .. } = *raster;
-    Ok(crate::matrix::Shape { rows: height, columns: width, order: Order::RowMajor, offset, stride: pitch })
+    Ok(crate::matrix::ViewLayout {
+        rows: height,
+        columns: width,
+        order: Order::RowMajor,
+        offset,
+        stride: pitch,
+    })
 }
 
 /// The layout of a matrix as an image of one channel.
-fn raster_of<T: Pixel>(part: &Part<'_>, shape: &crate::matrix::Shape) -> Result<Raster, Error> {
-    let crate::matrix::Shape { rows, columns, order, offset, stride } = *shape;
+fn raster_of<T: Pixel>(part: &Part<'_>, shape: &crate::matrix::ViewLayout) -> Result<Raster, Error> {
+    let crate::matrix::ViewLayout { rows, columns, order, offset, stride } = *shape;
     if order != Order::RowMajor && rows.min(columns) > 0 {
         let why = "it is stored by columns, and an image by rows: take its transpose, or a copy";
         return Err(Error::from(Fault::NoView { what: part.shape.to_string(), wanted: "an image", why }));

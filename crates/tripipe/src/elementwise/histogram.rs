@@ -83,13 +83,13 @@ impl Task for Histogram {
 
 #[cfg(test)]
 mod tests {
-    use tripipe_kernels::filter::Element;
+    use tripipe_kernels::filter::PixelType;
 
     use super::*;
 
     #[test]
     fn a_histogram_has_a_name_in_words() {
-        let raster = Raster::packed([3, 2], 3, Element::U8);
+        let raster = Raster::packed([3, 2], 3, PixelType::U8);
         assert_eq!(Histogram { raster }.name(), "histogram of 3x2, 3 x u8");
     }
 }

@@ -1,8 +1,8 @@
 //! Sums with a scaled vector.
 
 use tripipe_device::Probe;
-use tripipe_kernels::elementwise::{self, Vector as Dense};
-use tripipe_kernels::filter::{Element, FilterError};
+use tripipe_kernels::elementwise::{self, VectorLayout};
+use tripipe_kernels::filter::{FilterError, PixelType};
 use tripipe_kernels::{Plan, PlanError, Role};
 
 use super::Summed;
@@ -31,7 +31,7 @@ impl<T: Summed<Sum = f32> + Pixel> Vector<T> {
 struct ScaledSum {
     alpha: f32,
     length: usize,
-    element: Element,
+    element: PixelType,
 }
 
 impl Task for ScaledSum {
@@ -46,7 +46,7 @@ impl Task for ScaledSum {
     }
 
     fn plan(&self, _: &Probe) -> Result<Plan<'static>, PlanError> {
-        let dense = Dense::dense(self.length);
+        let dense = VectorLayout::dense(self.length);
         elementwise::axpy(self.alpha, dense, dense, self.element)
     }
 

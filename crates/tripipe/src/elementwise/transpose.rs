@@ -1,7 +1,7 @@
 //! The transpose of a matrix, with its elements moved.
 
 use tripipe_device::Probe;
-use tripipe_kernels::elementwise::{self, Matrix as Dense};
+use tripipe_kernels::elementwise::{self, MatrixLayout};
 use tripipe_kernels::filter::FilterError;
 use tripipe_kernels::{Plan, PlanError, Role};
 
@@ -63,7 +63,11 @@ impl Task for Transpose {
     }
 
     fn plan(&self, _: &Probe) -> Result<Plan<'static>, PlanError> {
-        elementwise::transpose(Dense::dense(self.columns, self.rows), [0, self.rows], self.element_bytes)
+        elementwise::transpose(
+            MatrixLayout::dense(self.columns, self.rows),
+            [0, self.rows],
+            self.element_bytes,
+        )
     }
 
     fn elements(&self) -> usize {

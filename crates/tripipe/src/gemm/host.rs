@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use half::f16;
 use tripipe_kernels::Role;
-use tripipe_kernels::gemm::{Accumulate, Batch, Elements, Gemm, Layout, Requantise, Scale, Stage};
+use tripipe_kernels::gemm::{Accumulate, Batch, Elements, EpilogueStage, Gemm, Layout, Requantise, Scale};
 
-use crate::cpu::{self, CpuError, Operand, Place, Threads};
+use crate::cpu::{self, CpuError, Position, StridedLayout, Threads};
 use crate::memory::{elements_of, elements_of_mut};
 use crate::operation::{HostWork, Inputs};
 
@@ -27,9 +27,9 @@ pub(super) fn work(gemm: &Gemm) -> HostWork {
 }
 
 /// The layout of an operand on the CPU path.
-fn operand(layout: &Layout, batch_stride: usize) -> Operand {
+fn operand(layout: &Layout, batch_stride: usize) -> StridedLayout {
     let [row_stride, column_stride] = layout.strides();
-    Operand { offset: layout.offset, row_stride, column_stride, batch_stride }
+    StridedLayout { offset: layout.offset, row_stride, column_stride, batch_stride }
 }
 
 /// The products of a batch in the form of the CPU path, each with the index of its first: all at once, or one by one
@@ -44,7 +44,7 @@ fn products<S: Copy>(
     let k = if gemm.factors()[0] == 0.0 { 0 } else { gemm.k };
     // Operands that are not read get a valid layout, whatever their strides are.
     let [a, b] = if k == 0 {
-        [Operand { column_stride: 0, ..Operand::row_major(0) }; 2]
+        [StridedLayout { column_stride: 0, ..StridedLayout::row_major(0) }; 2]
     } else {
         [operand(&gemm.a, strides[0]), operand(&gemm.b, strides[1])]
     };
@@ -52,8 +52,10 @@ fn products<S: Copy>(
     let all = cpu::Gemm { m, n, k, alpha, beta, a, b, c, batch: gemm.batch.count() };
     let Batch::Offsets { count } = gemm.batch else { return Ok(vec![(0, all)]) };
     let offsets = elements_of::<u32>(inputs.get(Role::Offsets)?);
-    let moved =
-        |operand: Operand, by: u32| Operand { offset: operand.offset.saturating_add(by as usize), ..operand };
+    let moved = |operand: StridedLayout, by: u32| StridedLayout {
+        offset: operand.offset.saturating_add(by as usize),
+        ..operand
+    };
     let products = offsets
         .chunks_exact(3)
         .take(count)
@@ -78,12 +80,12 @@ fn sides<'m, T: bytemuck::Pod>(gemm: &Gemm, inputs: &Inputs<'m>) -> Result<Vec<&
 }
 
 /// The index, in a stage's memory, of the value for the element at distance `further` from `place`.
-fn side_index(stage: &Stage, first: usize, place: Place, further: usize) -> usize {
+fn side_index(stage: &EpilogueStage, first: usize, place: Position, further: usize) -> usize {
     let (i, j) =
         if place.down { (place.row + further, place.column) } else { (place.row, place.column + further) };
     match stage {
-        Stage::BiasRows => i,
-        Stage::Residual { layout, stride } => {
+        EpilogueStage::BiasRows => i,
+        EpilogueStage::Residual { layout, stride } => {
             let [row, column] = layout.strides();
             layout.offset + (first + place.product) * stride + i * row + j * column
         }
@@ -110,7 +112,7 @@ fn floats<T>(
     threads: Threads,
 ) -> Result<(), CpuError>
 where
-    T: cpu::Element<Result = T> + bytemuck::Pod + Into<T::Sum>,
+    T: cpu::GemmElement<Result = T> + bytemuck::Pod + Into<T::Sum>,
     T::Sum: PartialOrd + From<f32> + Add<Output = T::Sum>,
 {
     let [a, b] = factors_of::<T>(inputs)?;
@@ -122,18 +124,22 @@ where
         T::Sum::from(if in_half { f16::from_f32(value).to_f32() } else { value })
     };
     for (first, product) in products(gemm, inputs, factors)? {
-        let finish = |place: Place, values: &mut [T::Sum]| {
+        let finish = |place: Position, values: &mut [T::Sum]| {
             for (stage, side) in gemm.epilogue.iter().zip(&sides) {
                 let limits = match stage {
-                    Stage::Relu => [0.0, f32::INFINITY],
-                    Stage::Clamp { least, most } => [*least, *most],
+                    EpilogueStage::Relu => [0.0, f32::INFINITY],
+                    EpilogueStage::Clamp { least, most } => [*least, *most],
                     _ => [0.0, 6.0],
                 };
                 let [least, most] = limits.map(limit);
                 for (further, value) in values.iter_mut().enumerate() {
                     *value = match stage {
-                        Stage::Relu | Stage::Relu6 | Stage::Clamp { .. } => clamp(*value, least, most),
-                        Stage::BiasColumns | Stage::BiasRows | Stage::Residual { .. } => {
+                        EpilogueStage::Relu | EpilogueStage::Relu6 | EpilogueStage::Clamp { .. } => {
+                            clamp(*value, least, most)
+                        }
+                        EpilogueStage::BiasColumns
+                        | EpilogueStage::BiasRows
+                        | EpilogueStage::Residual { .. } => {
                             *value + side[side_index(stage, first, place, further)].into()
                         }
                     };
@@ -146,14 +152,14 @@ where
 }
 
 /// Applies the epilogue to sums of bytes.
-fn finish_integers(gemm: &Gemm, sides: &[&[i32]], first: usize, place: Place, values: &mut [i32]) {
+fn finish_integers(gemm: &Gemm, sides: &[&[i32]], first: usize, place: Position, values: &mut [i32]) {
     for (stage, side) in gemm.epilogue.iter().zip(sides) {
         for (further, value) in values.iter_mut().enumerate() {
             *value = match stage {
-                Stage::Relu => (*value).max(0),
-                Stage::Relu6 => (*value).clamp(0, 6),
-                Stage::Clamp { least, most } => (*value).max(*least as i32).min(*most as i32),
-                Stage::BiasColumns | Stage::BiasRows | Stage::Residual { .. } => {
+                EpilogueStage::Relu => (*value).max(0),
+                EpilogueStage::Relu6 => (*value).clamp(0, 6),
+                EpilogueStage::Clamp { least, most } => (*value).max(*least as i32).min(*most as i32),
+                EpilogueStage::BiasColumns | EpilogueStage::BiasRows | EpilogueStage::Residual { .. } => {
                     value.wrapping_add(side[side_index(stage, first, place, further)])
                 }
             };
@@ -166,7 +172,8 @@ fn integers(gemm: &Gemm, inputs: &Inputs<'_>, c: &mut [u8], threads: Threads) ->
     let c = elements_of_mut::<i32>(c);
     let sides = sides::<i32>(gemm, inputs)?;
     for (first, product) in products(gemm, inputs, [gemm.alpha as i32, gemm.beta as i32])? {
-        let finish = |place: Place, values: &mut [i32]| finish_integers(gemm, &sides, first, place, values);
+        let finish =
+            |place: Position, values: &mut [i32]| finish_integers(gemm, &sides, first, place, values);
         cpu::gemm(&product, a, b, c, finish, threads)?;
     }
     Ok(())
@@ -191,9 +198,9 @@ fn bytes(
     for (first, all) in products(gemm, inputs, [1, 0])? {
         let k = all.k;
         for index in 0..all.batch {
-            let place = |operand: Operand| operand.offset + index * operand.batch_stride;
-            let one = |operand: Operand| Operand { offset: place(operand), ..operand };
-            let dense = Operand::row_major(n);
+            let place = |operand: StridedLayout| operand.offset + index * operand.batch_stride;
+            let one = |operand: StridedLayout| StridedLayout { offset: place(operand), ..operand };
+            let dense = StridedLayout::row_major(n);
             let product = cpu::Gemm { a: one(all.a), b: one(all.b), c: dense, batch: 1, ..all };
             cpu::gemm(&product, a, b, &mut sums, |_, _| (), threads)?;
             let sum_of = |from: &[i8], start: usize, stride: usize| -> i32 {
@@ -210,7 +217,7 @@ fn bytes(
                     let old = (gemm.beta as i32).wrapping_mul(old);
                     *sum = (gemm.alpha as i32).wrapping_mul(shifted).wrapping_add(old);
                 }
-                let place = Place { product: index, row: i, column: 0, down: false };
+                let place = Position { product: index, row: i, column: 0, down: false };
                 finish_integers(gemm, &sides, first, place, sums);
                 for (j, sum) in sums.iter().enumerate() {
                     c[at(j)] = requantised(requantise, scales, j, *sum);

@@ -30,5 +30,5 @@ pub(crate) use operation::GemmOperation;
 pub use packed::Packed;
 pub use product::{Operand, Product, Requantisation, Strides};
 pub use tripipe_kernels::gemm::{
-    Accumulate, Batch, DescriptionError, Elements, Gemm, Layout, Parameters, Requantise, Scale, Stage,
+    Accumulate, Batch, DescriptionError, Elements, EpilogueStage, Gemm, Layout, Parameters, Requantise, Scale,
 };

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{
-    self as kernels, Accumulate, Batch, Choice, Elements, Gemm, Given, Operand, Packed, Parameters, Unfit,
+    self as kernels, Accumulate, Batch, Choice, Elements, Gemm, Given, Packed, Parameters, RequiredOperand,
+    Unfit,
 };
 use tripipe_launch::ExecuteError;
 
@@ -112,8 +113,9 @@ impl GemmOperation {
             choice = Some(chosen);
             Ok(plan)
         };
-        let bytes =
-            |operand: &Operand| (operand.role, operand.elements.saturating_mul(operand.element.bytes()));
+        let bytes = |operand: &RequiredOperand| {
+            (operand.role, operand.elements.saturating_mul(operand.element.bytes()))
+        };
         let operands = gemm.operands().iter().map(bytes).collect::<Vec<_>>();
         let (result, inputs) = operands.into_iter().partition::<Vec<_>, _>(|(role, _)| *role == Role::C);
         let size = Size {

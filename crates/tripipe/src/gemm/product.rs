@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{
-    self as kernels, Accumulate, Batch, Elements, Gemm, Layout, Parameters, Requantise, Scale, Stage,
+    self as kernels, Accumulate, Batch, Elements, EpilogueStage, Gemm, Layout, Parameters, Requantise, Scale,
 };
 
 use super::factor::Factor;
 use super::operation::GemmOperation;
 use super::packed::Packed;
 use crate::error::Fault;
-use crate::matrix::Shape;
+use crate::matrix::ViewLayout;
 use crate::memory::Memory;
 use crate::operation::{Later, Placed};
 use crate::{
-    Context, Element, Error, Event, Explanation, Matrix, MatrixView, MatrixViewMut, Order, Pending, Vector,
+    Context, Element, Error, Event, Explanation, Matrix, MatrixView, MatrixViewMut, Pending, Vector,
 };
 
 /// A or B of a product: a matrix, a block of one, a transposed one, or one packed in advance.
@@ -71,13 +71,9 @@ impl<'m, T: Element> Operand<'m, T> {
 }
 
 /// The layout of a matrix with this shape, as kernels describe it.
-pub(super) fn layout_of(shape: &Shape) -> Layout {
+pub(super) fn layout_of(shape: &ViewLayout) -> Layout {
     let stride = shape.stride.max(1);
-    let layout = match shape.order {
-        Order::RowMajor => Layout::row_major(stride),
-        Order::ColumnMajor => Layout::column_major(stride),
-    };
-    layout.at(shape.offset)
+    Layout { order: shape.order, ..Layout::row_major(stride) }.at(shape.offset)
 }
 
 /// A product to compute: its operands, factors, and the operations on each element before it is stored.
@@ -95,7 +91,7 @@ pub struct Product<'m, T: Factor> {
 }
 
 /// An operation, and how much later its operands begin than it says.
-type Chosen = (Arc<GemmOperation>, Vec<(Role, Later)>);
+type ChosenOperation = (Arc<GemmOperation>, Vec<(Role, Later)>);
 
 /// Elements from one operand of a batch to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -180,31 +176,31 @@ impl<'m, T: Factor> Product<'m, T> {
 
     /// Adds a stage: add a number to each column.
     pub fn bias_columns(mut self, bias: &'m Vector<T::Sum>) -> Self {
-        self.stage(Stage::BiasColumns, bias.memory());
+        self.stage(EpilogueStage::BiasColumns, bias.memory());
         self
     }
 
     /// Adds a stage: add a number to each row.
     pub fn bias_rows(mut self, bias: &'m Vector<T::Sum>) -> Self {
-        self.stage(Stage::BiasRows, bias.memory());
+        self.stage(EpilogueStage::BiasRows, bias.memory());
         self
     }
 
     /// Adds a stage: values less than 0 become 0.
     pub fn relu(mut self) -> Self {
-        self.gemm.epilogue.push(Stage::Relu);
+        self.gemm.epilogue.push(EpilogueStage::Relu);
         self
     }
 
     /// Adds a stage: clamp to 0..6, both included.
     pub fn relu6(mut self) -> Self {
-        self.gemm.epilogue.push(Stage::Relu6);
+        self.gemm.epilogue.push(EpilogueStage::Relu6);
         self
     }
 
     /// Adds a stage: clamp to the range from `min` to `max`, both included.
     pub fn clamp(mut self, min: f32, max: f32) -> Self {
-        self.gemm.epilogue.push(Stage::Clamp { least: min, most: max });
+        self.gemm.epilogue.push(EpilogueStage::Clamp { least: min, most: max });
         self
     }
 
@@ -219,7 +215,7 @@ impl<'m, T: Factor> Product<'m, T> {
             Batch::Strided { strides: [_, _, stride], .. } => stride,
             Batch::One | Batch::Offsets { .. } => 0,
         };
-        self.stage(Stage::Residual { layout: layout_of(&view.shape()), stride }, view.memory());
+        self.stage(EpilogueStage::Residual { layout: layout_of(&view.shape()), stride }, view.memory());
         Ok(self)
     }
 
@@ -301,7 +297,7 @@ impl<'m, T: Factor> Product<'m, T> {
     }
 
     /// Adds a stage that reads memory.
-    fn stage(&mut self, stage: Stage, memory: &'m Memory) {
+    fn stage(&mut self, stage: EpilogueStage, memory: &'m Memory) {
         let role = stage.role(self.gemm.epilogue.len());
         self.sides.extend(role.map(|role| Placed::new(role, memory)));
         self.gemm.epilogue.push(stage);
@@ -316,7 +312,7 @@ impl<'m, T: Factor> Product<'m, T> {
         if want == found { Ok(()) } else { Err(Error::from(Fault::Extents { operand, want, found })) }
     }
 
-    fn place(&mut self, shape: Shape) -> Result<(), Error> {
+    fn place(&mut self, shape: ViewLayout) -> Result<(), Error> {
         self.check_extents("C", [shape.rows, shape.columns])?;
         self.gemm.c = layout_of(&shape);
         Ok(())
@@ -324,7 +320,11 @@ impl<'m, T: Factor> Product<'m, T> {
 
     /// The operation, and how much later its operands begin than it says: products of blocks that differ only in their
     /// offsets are one operation.
-    fn operation(&self, c: Option<&Memory>, parameters: Option<Parameters>) -> Result<Chosen, Error> {
+    fn operation(
+        &self,
+        c: Option<&Memory>,
+        parameters: Option<Parameters>,
+    ) -> Result<ChosenOperation, Error> {
         let packed = self.tags();
         let mut near = self.gemm.clone();
         let (input, output, _) = self.gemm.elements.types();

@@ -1,7 +1,7 @@
 //! Resized images.
 
 use tripipe_device::Probe;
-use tripipe_kernels::filter::{FilterError, Interpolation, Layout, Raster, resize};
+use tripipe_kernels::filter::{ChannelLayout, FilterError, Interpolation, Raster, resize};
 use tripipe_kernels::{Plan, PlanError, Role};
 
 #[cfg(feature = "cpu")]
@@ -33,8 +33,8 @@ impl<T: Pixel> Image<T> {
     ) -> Result<Pending<Self>, Error> {
         let from = *self.raster();
         let to = match from.layout {
-            Layout::Packed => Raster::packed(size, from.channels, from.element),
-            Layout::Planar => Raster::planar(size, from.channels, from.element),
+            ChannelLayout::Packed => Raster::packed(size, from.channels, from.element),
+            ChannelLayout::Planar => Raster::planar(size, from.channels, from.element),
         };
         if from.is_empty() != to.is_empty() {
             return Err(Error::from(Fault::Resize { from: [from.width, from.height], to: size }));

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use tripipe_device::Probe;
-use tripipe_kernels::filter::{Border, Chain, Layout, Raster};
+use tripipe_kernels::filter::{Border, Chain, ChannelLayout, Raster};
 
 use super::{Band, Kind, Shares, Spent, Team, Whole, Work, room};
 use crate::error::Fault;
@@ -73,7 +73,7 @@ fn check(operand: &'static str, want: usize, found: usize) -> Result<(), Error> 
 
 /// The number of planes of an image: one when packed.
 fn plane_count(raster: &Raster) -> usize {
-    if raster.layout == Layout::Packed { 1 } else { raster.channels }
+    if raster.layout == ChannelLayout::Packed { 1 } else { raster.channels }
 }
 
 /// The distance between rows; a single row may have any pitch, so its length is used.
@@ -115,7 +115,7 @@ struct Filtering<'a> {
 
 /// The resources of a member.
 #[derive(Default)]
-struct Bench {
+struct FilterResources {
     /// The chain for bands with these numbers of rows, including the rows around them.
     filters: Vec<Filter>,
     source: Option<Memory>,
@@ -129,22 +129,22 @@ impl Filtering<'_> {
     /// input has its own memory.
     fn rasters(&self, height: usize, apart: bool) -> Result<[Raster; 2], Error> {
         let mut from = Raster { height, offset: 0, ..self.from };
-        if apart && from.layout == Layout::Planar {
+        if apart && from.layout == ChannelLayout::Planar {
             // A single row may have any pitch.
             from.plane_pitch = from.pitch.max(from.row_elements()) * height;
         }
         let mut to = self.chain.apply_to(&from)?;
         if to.layout != self.to.layout {
             to = match self.to.layout {
-                Layout::Packed => Raster::packed([to.width, to.height], to.channels, to.element),
-                Layout::Planar => Raster::planar([to.width, to.height], to.channels, to.element),
+                ChannelLayout::Packed => Raster::packed([to.width, to.height], to.channels, to.element),
+                ChannelLayout::Planar => Raster::planar([to.width, to.height], to.channels, to.element),
             };
         }
         Ok([from, to])
     }
 }
 
-impl Bench {
+impl FilterResources {
     /// The index of the filter between these rasters, and the seconds for building it.
     fn filter(
         &mut self,
@@ -163,7 +163,7 @@ impl Bench {
 }
 
 impl Work for Filtering<'_> {
-    type Bench = Bench;
+    type Bench = FilterResources;
 
     fn most_rows(&self, probe: &Probe) -> usize {
         let row = (self.from.pitch * self.from.element.bytes() * plane_count(&self.from))
@@ -174,14 +174,14 @@ impl Work for Filtering<'_> {
         }
     }
 
-    fn set_up(&self, _: &Context) -> Result<(Bench, f64), Error> {
-        Ok((Bench::default(), 0.0))
+    fn set_up(&self, _: &Context) -> Result<(FilterResources, f64), Error> {
+        Ok((FilterResources::default(), 0.0))
     }
 
     fn compute(
         &self,
         context: &Context,
-        bench: &mut Bench,
+        bench: &mut FilterResources,
         rows: Range<usize>,
         parts: &mut [&mut [u8]],
     ) -> Result<Spent, Error> {
@@ -190,7 +190,7 @@ impl Work for Filtering<'_> {
         let on_host = context.probe().is_none();
         let [from, to] = self.rasters(below - above, !on_host)?;
         let (place, building) = bench.filter(context, self.chain, &[from, to])?;
-        let Bench { filters, source, result, made } = bench;
+        let FilterResources { filters, source, result, made } = bench;
         let filter = &filters[place];
         let first = |plane: usize| {
             (self.from.index([0, above], 0) + plane * self.from.plane_pitch) * from.element.bytes()

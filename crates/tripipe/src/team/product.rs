@@ -60,7 +60,7 @@ struct Multiplying<'a, T> {
 }
 
 /// The resources of a member.
-struct Bench<T> {
+struct ProductResources<T> {
     /// B on the device; `None` on the CPU path.
     b: Option<Packed<T>>,
     a: Option<Memory>,
@@ -68,7 +68,7 @@ struct Bench<T> {
     operations: Vec<GemmOperation>,
 }
 
-impl<T: Factor> Bench<T> {
+impl<T: Factor> ProductResources<T> {
     /// The index of the product with these extents.
     fn operation(&mut self, context: &Context, extents: [usize; 3]) -> Result<usize, Error> {
         let known = self.operations.iter().position(|operation| operation.rows() == extents[0]);
@@ -85,7 +85,7 @@ impl<T: Factor> Bench<T> {
 }
 
 impl<T: Factor> Work for Multiplying<'_, T> {
-    type Bench = Bench<T>;
+    type Bench = ProductResources<T>;
 
     fn most_rows(&self, probe: &Probe) -> usize {
         let [_, n, k] = self.extents;
@@ -93,9 +93,9 @@ impl<T: Factor> Work for Multiplying<'_, T> {
         if probe.max_buffer_bytes == 0 { usize::MAX } else { probe.max_buffer_bytes as usize / row.max(1) }
     }
 
-    fn set_up(&self, context: &Context) -> Result<(Bench<T>, f64), Error> {
+    fn set_up(&self, context: &Context) -> Result<(ProductResources<T>, f64), Error> {
         let [m, n, k] = self.extents;
-        let mut bench = Bench { b: None, a: None, c: None, operations: Vec::new() };
+        let mut bench = ProductResources { b: None, a: None, c: None, operations: Vec::new() };
         if context.probe().is_none() {
             return Ok((bench, 0.0));
         }
@@ -108,7 +108,7 @@ impl<T: Factor> Work for Multiplying<'_, T> {
     fn compute(
         &self,
         context: &Context,
-        bench: &mut Bench<T>,
+        bench: &mut ProductResources<T>,
         rows: Range<usize>,
         parts: &mut [&mut [u8]],
     ) -> Result<Spent, Error> {

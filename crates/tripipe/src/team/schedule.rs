@@ -23,7 +23,7 @@ pub(super) struct Pace {
 }
 
 /// The selection of members.
-pub(super) struct Chosen {
+pub(super) struct Selection {
     /// In the order of the members; at least one.
     pub(super) members: Vec<usize>,
     /// For every member, the reason why it does not take part.
@@ -33,11 +33,11 @@ pub(super) struct Chosen {
 }
 
 /// Selects the members that compute this number of rows; at least one. Members without measurements take part.
-pub(super) fn choose(rows: usize, paces: &[Option<Pace>], names: &[&str], uncut: Option<&str>) -> Chosen {
+pub(super) fn choose(rows: usize, paces: &[Option<Pace>], names: &[&str], uncut: Option<&str>) -> Selection {
     let mut left_out = vec![None; paces.len()];
     if paces.len() == 1 {
         let why_not = uncut.unwrap_or("the team has one member").to_owned();
-        return Chosen { members: vec![0], left_out, why_not: Some(why_not) };
+        return Selection { members: vec![0], left_out, why_not: Some(why_not) };
     }
     let alone = |pace: &Pace| pace.setup_seconds + rows as f64 / pace.rows_per_second;
     let known = paces.iter().enumerate().filter_map(|(index, pace)| Some((index, pace.as_ref()?)));
@@ -45,7 +45,7 @@ pub(super) fn choose(rows: usize, paces: &[Option<Pace>], names: &[&str], uncut:
         known.min_by(|(_, one), (_, other)| alone(one).total_cmp(&alone(other))).map(|(index, _)| index);
     let only = |best: usize, why_not: String| {
         let left_out = (0..paces.len()).map(|index| (index != best).then(|| why_not.clone())).collect();
-        Chosen { members: vec![best], left_out, why_not: Some(why_not) }
+        Selection { members: vec![best], left_out, why_not: Some(why_not) }
     };
     if let Some(why_not) = uncut {
         return only(best.unwrap_or(0), why_not.to_owned());
@@ -57,12 +57,12 @@ pub(super) fn choose(rows: usize, paces: &[Option<Pace>], names: &[&str], uncut:
     let members: Vec<usize> = (0..paces.len()).filter(|index| left_out[*index].is_none()).collect();
     let taking_part: Option<Vec<Pace>> = members.iter().map(|index| paces[*index]).collect();
     let (Some(best), Some(taking_part)) = (best, taking_part) else {
-        return Chosen { members, left_out, why_not: None };
+        return Selection { members, left_out, why_not: None };
     };
     if members.len() == 1 {
         let why_not =
             format!("every other member has less than {:.0} % of the total rate", 100.0 * LEAST_RATE);
-        return Chosen { members, left_out, why_not: Some(why_not) };
+        return Selection { members, left_out, why_not: Some(why_not) };
     }
     let alone = paces[best].as_ref().map_or(f64::INFINITY, alone);
     let together = together(rows, taking_part);
@@ -77,7 +77,7 @@ pub(super) fn choose(rows: usize, paces: &[Option<Pace>], names: &[&str], uncut:
             ),
         );
     }
-    Chosen { members, left_out, why_not: None }
+    Selection { members, left_out, why_not: None }
 }
 
 /// Seconds until members that all end at the same time have computed the rows. A member that needs longer before its
@@ -230,7 +230,7 @@ mod tests {
         Some(Pace { rows_per_second, setup_seconds })
     }
 
-    fn chosen(rows: usize, paces: &[Option<Pace>]) -> Chosen {
+    fn chosen(rows: usize, paces: &[Option<Pace>]) -> Selection {
         choose(rows, paces, &["one", "two", "three"][..paces.len()], None)
     }
 

@@ -1,7 +1,7 @@
 //! Video frames with subsampled chroma.
 
 use tripipe::cpu::{self, CpuError, Threads};
-use tripipe_kernels::filter::{Element, FilterError, Raster, Semiplanar};
+use tripipe_kernels::filter::{FilterError, PixelType, Raster, Semiplanar};
 
 use super::noise;
 
@@ -20,8 +20,10 @@ fn frames() {
     {
         let [width, height] = size;
         let frame = if v_first { Semiplanar::nv21(size) } else { Semiplanar::nv12(size) };
-        let bytes = noise(Element::U8, frame.chroma[0] + frame.chroma[1] * height.div_ceil(2), 3);
-        for to in [Raster::packed(size, channels, Element::U8), Raster::planar(size, channels, Element::U8)] {
+        let bytes = noise(PixelType::U8, frame.chroma[0] + frame.chroma[1] * height.div_ceil(2), 3);
+        for to in
+            [Raster::packed(size, channels, PixelType::U8), Raster::planar(size, channels, PixelType::U8)]
+        {
             let mut image = vec![0; to.elements().unwrap()];
             cpu::semiplanar_to_rgb(&frame, &bytes, &bytes, &to, &mut image, Threads::All).unwrap();
             for (y, x) in (0..height).flat_map(|y| (0..width).map(move |x| (y, x))) {
@@ -64,7 +66,7 @@ fn frames() {
         [[128; 3], [0; 3], [255; 3]]
     );
     let frame = Semiplanar::nv12([4, 4]);
-    let to = Raster::packed([4, 4], 3, Element::U8);
+    let to = Raster::packed([4, 4], 3, PixelType::U8);
     let error =
         cpu::semiplanar_to_rgb(&frame, &[0; 16], &[0; 23], &to, &mut [0; 48], Threads::One).unwrap_err();
     assert_eq!(error, CpuError::Filter(FilterError::Length { what: "chroma", want: 24, found: 23 }));

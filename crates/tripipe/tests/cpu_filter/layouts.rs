@@ -2,7 +2,7 @@
 
 use tripipe::cpu::{self, CpuError, Threads};
 use tripipe_kernels::filter::reference;
-use tripipe_kernels::filter::{Border, Chain, Element, FilterError, Linear, Raster, Stage};
+use tripipe_kernels::filter::{Border, Chain, FilterError, Linear, PixelType, Raster, Stage};
 
 use super::{linear, noise};
 
@@ -11,7 +11,9 @@ use super::{linear, noise};
 #[test]
 fn places() {
     let chain = Chain::one(linear(Linear::gaussian(3, None).unwrap()), Border::Reflect);
-    for (element, channels) in [(Element::U8, 3), (Element::U16, 1), (Element::F16, 2), (Element::F32, 4)] {
+    for (element, channels) in
+        [(PixelType::U8, 3), (PixelType::U16, 1), (PixelType::F16, 2), (PixelType::F32, 4)]
+    {
         let size = [23, 11];
         let all = [Raster::packed(size, channels, element), Raster::planar(size, channels, element)];
         let parts = all.map(|raster| {
@@ -50,7 +52,7 @@ fn places() {
 
 #[test]
 fn refused() {
-    let from = Raster::packed([4, 3], 3, Element::U8);
+    let from = Raster::packed([4, 3], 3, PixelType::U8);
     let chain = Chain::one(Stage::Median { size: 3 }, Border::Wrap);
     let mut result = [7; 36];
     let error = cpu::filter(&chain, &from, &[0; 35], &from, &mut result, Threads::All).unwrap_err();
@@ -62,7 +64,7 @@ fn refused() {
     assert_eq!(result, [7; 36]);
     // No pixels: there is nothing to do.
     for size in [[0, 3], [4, 0], [0, 0]] {
-        let none = Raster::packed(size, 3, Element::U8);
+        let none = Raster::packed(size, 3, PixelType::U8);
         cpu::filter(&chain, &none, &[], &none, &mut [], Threads::All).unwrap();
     }
 }

@@ -2,7 +2,7 @@
 
 use half::f16;
 use tripipe::cpu::{self, CpuError, Threads};
-use tripipe_kernels::filter::{Element, FilterError, Interpolation, Raster, resize_reference};
+use tripipe_kernels::filter::{FilterError, Interpolation, PixelType, Raster, resize_reference};
 
 use super::noise;
 
@@ -11,7 +11,7 @@ fn other_extents() {
     let sizes = [[1, 1], [7, 5], [40, 3], [64, 65], [13, 90], [4, 700]];
     for interpolation in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area] {
         for (from, to) in sizes.into_iter().flat_map(|from| sizes.map(|to| (from, to))) {
-            for (index, element) in Element::ALL.into_iter().enumerate() {
+            for (index, element) in PixelType::ALL.into_iter().enumerate() {
                 let channels = 1 + (index + from[0]) % 4;
                 let from = Raster::packed(from, channels, element);
                 let to = Raster::planar(to, channels, element);
@@ -23,9 +23,9 @@ fn other_extents() {
                     cpu::resize(interpolation, &from, &source, &to, &mut found, Threads::All).unwrap();
                     let place = format!("{interpolation:?} {from:?} {to:?}");
                     match element {
-                        Element::U8 | Element::I16 | Element::U16 => assert_eq!(found, want, "{place}"),
+                        PixelType::U8 | PixelType::I16 | PixelType::U16 => assert_eq!(found, want, "{place}"),
                         // Values are at most 150: within 2^-20 of that, and one unit in the last place of the element.
-                        Element::F16 => {
+                        PixelType::F16 => {
                             close(
                                 &bytemuck::pod_collect_to_vec::<u8, f16>(&found),
                                 &bytemuck::pod_collect_to_vec(&want),
@@ -33,7 +33,7 @@ fn other_extents() {
                                 &place,
                             );
                         }
-                        Element::F32 => {
+                        PixelType::F32 => {
                             close(
                                 &bytemuck::pod_collect_to_vec::<u8, f32>(&found),
                                 &bytemuck::pod_collect_to_vec(&want),
@@ -46,11 +46,11 @@ fn other_extents() {
             }
         }
     }
-    let [from, to] = [3, 4].map(|channels| Raster::packed([4, 4], channels, Element::U8));
+    let [from, to] = [3, 4].map(|channels| Raster::packed([4, 4], channels, PixelType::U8));
     let error =
         cpu::resize(Interpolation::Area, &from, &[0; 48], &to, &mut [0; 64], Threads::One).unwrap_err();
     assert!(matches!(error, CpuError::Filter(FilterError::Result { .. })), "{error}");
-    let none = Raster::packed([0, 4], 3, Element::U8);
+    let none = Raster::packed([0, 4], 3, PixelType::U8);
     cpu::resize(Interpolation::Area, &none, &[], &none, &mut [], Threads::One).unwrap();
 }
 

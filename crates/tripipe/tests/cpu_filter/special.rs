@@ -3,7 +3,7 @@
 use tripipe::cpu::{self, Threads};
 use tripipe_kernels::filter::reference;
 use tripipe_kernels::filter::{
-    Bilateral, Border, Chain, Color, Element, Interpolation, Linear, Raster, Stage,
+    Bilateral, Border, Chain, Color, Interpolation, Linear, PixelType, Raster, Stage,
 };
 
 use super::{linear, stages};
@@ -12,7 +12,7 @@ use super::{linear, stages};
 /// says.
 #[test]
 fn not_finite() {
-    let from = Raster::packed([9, 9], 1, Element::F32);
+    let from = Raster::packed([9, 9], 1, PixelType::F32);
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         let mut source = vec![1.0f32; 81];
         source[40] = bad;
@@ -20,9 +20,9 @@ fn not_finite() {
         for stage in [
             linear(Linear::laplace4()),
             linear(Linear::sobel_x()),
-            linear(Linear::gaussian(5, Some(1.0)).unwrap().to(Element::U8)),
+            linear(Linear::gaussian(5, Some(1.0)).unwrap().to(PixelType::U8)),
             Stage::Bilateral(Bilateral { size: 3, sigma_color: 1.0, sigma_space: 1.0 }),
-            Stage::Convert { to: Element::I16, scale: -1.0, offset: 0.0 },
+            Stage::Convert { to: PixelType::I16, scale: -1.0, offset: 0.0 },
         ] {
             // The reference's bounds of bilateral means do not support NaN.
             if bad.is_nan() && matches!(stage, Stage::Bilateral(_)) {
@@ -63,7 +63,7 @@ fn gaussians_are_within_1_of_the_exact_ones() {
         let bell: Vec<f64> = (-half..=half).map(|x| (-(x as f64 / exact).powi(2) / 2.0).exp()).collect();
         let sum: f64 = bell.iter().sum();
         let chain = Chain::one(linear(Linear::gaussian(size, sigma).unwrap()), Border::Replicate);
-        let raster = Raster::packed([width, height], 1, Element::U8);
+        let raster = Raster::packed([width, height], 1, PixelType::U8);
         for picture in pictures {
             let at = |x: isize, y: isize| {
                 picture(x.clamp(0, width as isize - 1) as usize, y.clamp(0, height as isize - 1) as usize)
@@ -97,7 +97,7 @@ fn nan_and_infinity() {
         for border in [Border::Reflect101, Border::Constant(f32::NAN), Border::Constant(f32::INFINITY)] {
             let channels = if matches!(stage, Stage::Color(_)) { 3 } else { 1 };
             let chain = Chain::one(stage.clone(), border);
-            let from = Raster::packed([23, 19], channels, Element::F32);
+            let from = Raster::packed([23, 19], channels, PixelType::F32);
             let Ok(to) = chain.apply_to(&from) else { continue };
             let mut pixels: Vec<f32> =
                 (0..23 * 19 * channels).map(|i| (i * 37 % 101) as f32 - 50.0).collect();
@@ -121,7 +121,7 @@ fn nan_and_infinity() {
         pixels[nan] = f32::NAN;
         for down in [false, true] {
             let size = |extent: usize| if down { [1, extent] } else { [extent, 1] };
-            let [from, to] = [from, to].map(|extent| Raster::packed(size(extent), 1, Element::F32));
+            let [from, to] = [from, to].map(|extent| Raster::packed(size(extent), 1, PixelType::F32));
             let mut found = vec![0.0f32; want.len()];
             let bytes = bytemuck::cast_slice_mut(&mut found);
             cpu::resize(interpolation, &from, bytemuck::cast_slice(&pixels), &to, bytes, Threads::One)

@@ -4,7 +4,8 @@ use half::f16;
 use proptest::prelude::*;
 use tripipe_kernels::filter::reference;
 use tripipe_kernels::filter::{
-    Border, Chain, Color, Element, Gradient, Layout, Linear, Morphology, Neighbourhood, Raster, Stage,
+    Border, Chain, ChannelLayout, Color, Gradient, Linear, Morphology, Neighbourhood, PixelType, Raster,
+    Stage,
 };
 
 use super::{BORDERS, check, check_layouts, linear, noise, stages};
@@ -12,7 +13,7 @@ use super::{BORDERS, check, check_layouts, linear, noise, stages};
 #[test]
 fn every_stage_for_every_element() {
     for stage in stages() {
-        for element in Element::ALL {
+        for element in PixelType::ALL {
             let chain = Chain::one(stage.clone(), Border::Reflect101);
             check_layouts(&chain, [19, 9], 1, element);
             check_layouts(&chain, [11, 8], 3, element);
@@ -23,10 +24,10 @@ fn every_stage_for_every_element() {
 #[test]
 fn every_stage_for_every_border() {
     for stage in stages() {
-        for (border, element) in BORDERS.into_iter().zip(Element::ALL.into_iter().cycle()) {
+        for (border, element) in BORDERS.into_iter().zip(PixelType::ALL.into_iter().cycle()) {
             let chain = Chain { keep_alpha: true, ..Chain::one(stage.clone(), border) };
             check_layouts(&chain, [13, 10], 4, element);
-            check_layouts(&Chain::one(stage.clone(), border), [21, 7], 2, Element::U8);
+            check_layouts(&Chain::one(stage.clone(), border), [21, 7], 2, PixelType::U8);
         }
     }
 }
@@ -37,8 +38,8 @@ fn small_images() {
     for stage in stages() {
         for border in BORDERS {
             for size in [[1, 1], [1, 6], [5, 1], [2, 3], [4, 2]] {
-                check_layouts(&Chain::one(stage.clone(), border), size, 1, Element::U8);
-                check_layouts(&Chain::one(stage.clone(), border), size, 3, Element::F32);
+                check_layouts(&Chain::one(stage.clone(), border), size, 1, PixelType::U8);
+                check_layouts(&Chain::one(stage.clone(), border), size, 3, PixelType::F32);
             }
         }
     }
@@ -60,7 +61,7 @@ fn every_color() {
     ];
     for color in colors {
         for channels in (1..=4).filter(|channels| color.channels(*channels).is_ok()) {
-            for element in Element::ALL {
+            for element in PixelType::ALL {
                 check_layouts(&Chain::one(Stage::Color(color), Border::None), [70, 5], channels, element);
             }
         }
@@ -75,7 +76,7 @@ fn laplace() {
     {
         for keep_alpha in [false, true] {
             let chain = Chain { keep_alpha, ..Chain::one(linear(Linear::laplace_sharpen()), Border::None) };
-            check_layouts(&chain, size, channels, Element::U8);
+            check_layouts(&chain, size, channels, PixelType::U8);
         }
     }
 }
@@ -92,11 +93,11 @@ fn chains() {
             Stage::Morphology(Morphology::Dilate(Neighbourhood::Rectangle([3, 3]))),
         ],
         vec![
-            linear(Linear::gaussian(3, Some(0.9)).unwrap().to(Element::F16)),
-            Stage::Convert { to: Element::I16, scale: 3.0, offset: -100.0 },
+            linear(Linear::gaussian(3, Some(0.9)).unwrap().to(PixelType::F16)),
+            Stage::Convert { to: PixelType::I16, scale: 3.0, offset: -100.0 },
             Stage::Median { size: 3 },
-            linear(Linear::laplace4().to(Element::F32)),
-            Stage::Convert { to: Element::U8, scale: 0.5, offset: 128.0 },
+            linear(Linear::laplace4().to(PixelType::F32)),
+            Stage::Convert { to: PixelType::U8, scale: 0.5, offset: 128.0 },
         ],
         vec![
             Stage::Color(Color::AddAlpha),
@@ -110,9 +111,9 @@ fn chains() {
             for keep_alpha in [false, true] {
                 let chain = Chain { stages: stages.clone(), border, keep_alpha };
                 for size in [[1, 2], [6, 3], [33, 40]] {
-                    check_layouts(&chain, size, 3, Element::U8);
+                    check_layouts(&chain, size, 3, PixelType::U8);
                 }
-                check_layouts(&chain, [10, 12], 3, Element::F16);
+                check_layouts(&chain, [10, 12], 3, PixelType::F16);
             }
         }
     }
@@ -126,13 +127,13 @@ fn lengths_of_rows() {
         for width in [63, 64, 65, 127, 128, 129, 4095, 4096, 4097, 4161] {
             check(
                 &chain(stage.clone()),
-                &Raster::packed([width, 2], 1, Element::U8),
-                &Raster::packed([width, 2], 1, Element::U8),
+                &Raster::packed([width, 2], 1, PixelType::U8),
+                &Raster::packed([width, 2], 1, PixelType::U8),
             );
         }
     }
-    let wide = Raster::packed([1400, 3], 3, Element::U8);
-    let flat = Raster::packed([260, 700], 1, Element::U8);
+    let wide = Raster::packed([1400, 3], 3, PixelType::U8);
+    let flat = Raster::packed([260, 700], 1, PixelType::U8);
     for stage in [
         linear(Linear::laplace_sharpen()),
         Stage::Morphology(Morphology::Erode(Neighbourhood::Cross([3, 3]))),
@@ -147,7 +148,7 @@ fn lengths_of_rows() {
 }
 
 fn any_raster() -> impl Strategy<Value = Raster> {
-    let element = prop::sample::select(Element::ALL.to_vec());
+    let element = prop::sample::select(PixelType::ALL.to_vec());
     (1usize..90, 1usize..40, 1usize..=4, element, any::<bool>(), 0usize..4).prop_map(
         |(width, height, channels, element, planar, gap)| {
             let raster =
@@ -167,11 +168,11 @@ fn stays_finite(chain: &Chain, from: &Raster) -> bool {
         let mut result = vec![0; to.elements().unwrap() * to.element.bytes()];
         reference::apply(&part, from, &source, &to, &mut result).unwrap();
         match to.element {
-            Element::U8 | Element::I16 | Element::U16 => true,
-            Element::F16 => {
+            PixelType::U8 | PixelType::I16 | PixelType::U16 => true,
+            PixelType::F16 => {
                 bytemuck::pod_collect_to_vec::<u8, f16>(&result).iter().all(|value| value.is_finite())
             }
-            Element::F32 => {
+            PixelType::F32 => {
                 bytemuck::pod_collect_to_vec::<u8, f32>(&result).iter().all(|value| value.is_finite())
             }
         }
@@ -192,7 +193,7 @@ proptest! {
         let chain = Chain { stages, border, keep_alpha };
         // Sums of sums may exceed 32 bits, and the range of half precision: then medians are unspecified.
         if let Ok(mut to) = chain.apply_to(&from) && stays_finite(&chain, &from) {
-            if packed && to.layout == Layout::Planar {
+            if packed && to.layout == ChannelLayout::Planar {
                 to = Raster::packed([to.width, to.height], to.channels, to.element);
             }
             check(&chain, &from, &to);

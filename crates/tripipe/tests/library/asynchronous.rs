@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tripipe::filter::{Border, Chain, Element, Interpolation, Raster, Semiplanar};
+use tripipe::filter::{Border, Chain, Interpolation, PixelType, Raster, Semiplanar};
 use tripipe::gemm::Product;
 use tripipe::{Context, Elementwise, Image, Matrix, Order, Vector};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
@@ -180,7 +180,7 @@ fn empty_transfers_end() {
         let mut none = none;
         none.write_async([]).unwrap().wait().unwrap();
         assert!(none.write_async([1]).is_err());
-        let empty = Raster::packed([0, 4], 3, Element::U8);
+        let empty = Raster::packed([0, 4], 3, PixelType::U8);
         let image = Image::<u8>::with_raster_async(&context, empty, []).unwrap().wait().unwrap();
         assert!(image.to_packed_vec_async().unwrap().wait().unwrap().is_empty());
         assert!(Image::<u8>::with_raster_async(&context, empty, [1]).is_err());

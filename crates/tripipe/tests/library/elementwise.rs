@@ -1,7 +1,7 @@
 //! Elementwise operations and reductions of every type and shape: every device gives the result of the definition.
 
 use half::f16;
-use tripipe::filter::{Element as Channel, Raster};
+use tripipe::filter::{PixelType, Raster};
 use tripipe::gemm::Product;
 use tripipe::{Context, Elementwise, Error, ErrorKind, Image, Matrix, Order, Vector};
 
@@ -314,7 +314,7 @@ fn parts_of_matrices_and_images_are_operands() {
 
         // Planes, packed pixels with gaps, and a region.
         let pixels = bytes(3 * 4 * 3);
-        let planes = Raster::planar([4, 3], 3, Channel::U8).with_pitch(6);
+        let planes = Raster::planar([4, 3], 3, PixelType::U8).with_pitch(6);
         let mut source = vec![7; planes.elements().unwrap()];
         for (place, value) in pixels.iter().enumerate() {
             source[planes.index([place / 3 % 4, place / 12], place % 3)] = *value;
@@ -403,7 +403,7 @@ fn empty_operands_are_operands() {
         assert_eq!((flat.sum().unwrap(), flat.max().unwrap()), (0.0, None));
         assert_eq!(flat.to_vector().unwrap().len(), 0);
         assert_eq!(flat.into_image().unwrap().size(), [5, 0]);
-        let image = Image::<u8>::zeros(&context, Raster::packed([3, 0], 2, Channel::U8)).unwrap();
+        let image = Image::<u8>::zeros(&context, Raster::packed([3, 0], 2, PixelType::U8)).unwrap();
         assert_eq!((image.sum().unwrap(), image.min().unwrap()), (0, None));
         assert_eq!(Elementwise::new(&image).add_scalar(3).to_new().unwrap().size(), [3, 0]);
         context.finish().unwrap();

@@ -4,12 +4,12 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use tripipe::filter::{
-    Bilateral, Border, Chain, Color, Element, Interpolation, Layout, Linear, Morphology, Neighbourhood,
-    Raster, Semiplanar, Stage,
+    Bilateral, Border, Chain, ChannelLayout, Color, Interpolation, Linear, Morphology, Neighbourhood,
+    PixelType, Raster, Semiplanar, Stage,
 };
 use tripipe::{Context, Device, Image};
 use tripipe_device::{ImageLimits, Probe};
-use tripipe_kernels::elementwise::{self, Grid, Map, Matrix, Reduction, Step, Vector};
+use tripipe_kernels::elementwise::{self, Grid, Map, MatrixLayout, Reduction, Step, VectorLayout};
 use tripipe_kernels::filter::{Axis, default_parameters, plan, resize, rgb_to_semiplanar, semiplanar_to_rgb};
 use tripipe_launch::ScalarType;
 
@@ -43,12 +43,12 @@ fn number() -> impl Strategy<Value = f32> {
     select(vec![0.0, 1.0, -0.5, 3e6, 1e-45, f32::MIN_POSITIVE, f32::MAX, f32::MIN, f32::INFINITY, f32::NAN])
 }
 
-fn element() -> impl Strategy<Value = Element> {
-    select(Element::ALL.to_vec())
+fn element() -> impl Strategy<Value = PixelType> {
+    select(PixelType::ALL.to_vec())
 }
 
 fn raster() -> impl Strategy<Value = Raster> {
-    let layout = select(vec![Layout::Packed, Layout::Planar]);
+    let layout = select(vec![ChannelLayout::Packed, ChannelLayout::Planar]);
     let places = (extent(), extent(), extent());
     (extent(), extent(), 0usize..6, element(), layout, places).prop_map(
         |(width, height, channels, element, layout, (offset, pitch, plane_pitch))| Raster {
@@ -178,12 +178,12 @@ proptest! {
             let _ = resize(method, &from, &Raster { channels: from.channels, element: from.element, ..to }, &probe);
         }
         for frame in [Semiplanar::nv12([a, b]), Semiplanar::nv21([a, b]), Semiplanar { size: [a, b], luma: [c, d], chroma: [d, c], v_first: true }] {
-            let image = Raster::packed([a, b], 3, Element::U8);
+            let image = Raster::packed([a, b], 3, PixelType::U8);
             let _ = (frame.bytes(), frame.planes(), frame.check_image(&image));
             let _ = (semiplanar_to_rgb(&frame, &image, &probe), rgb_to_semiplanar(&image, &frame, &probe));
         }
-        let [x, y] = [Vector { length: a, offset: b, stride: c }, Vector { length: a, offset: d, stride: b }];
-        let _ = (x.elements(), elementwise::axpy(1.0, x, y, Element::F32));
+        let [x, y] = [VectorLayout { length: a, offset: b, stride: c }, VectorLayout { length: a, offset: d, stride: b }];
+        let _ = (x.elements(), elementwise::axpy(1.0, x, y, PixelType::F32));
         let _ = elementwise::reduce(Reduction::Sum, x.into(), None, ScalarType::U8, &probe);
         let _ = elementwise::reduce(Reduction::Dot, x.into(), Some(y.into()), ScalarType::F32, &probe);
         let grid = Grid { extents: [a, b, c], offset: d, strides: [at.0, at.1, c] };
@@ -192,7 +192,7 @@ proptest! {
         let _ = (grid.count(), grid.span(), elementwise::map(&map), elementwise::map(&map.merged()));
         let _ = elementwise::reduce(Reduction::Least, grid, None, ScalarType::I32, &probe);
         let _ = elementwise::histogram(&from, &probe);
-        let _ = elementwise::transpose(Matrix { columns: a, rows: b, offset: c, pitch: d }, [at.0, at.1], 4);
+        let _ = elementwise::transpose(MatrixLayout { columns: a, rows: b, offset: c, pitch: d }, [at.0, at.1], 4);
     }
 
     #[test]
@@ -208,8 +208,8 @@ proptest! {
 fn images() {
     let context = Context::new(&Device::Cpu).unwrap();
     let far = usize::MAX;
-    let row = Raster { pitch: far, plane_pitch: far, ..Raster::packed([6, 1], 3, Element::U8) };
-    let plane = Raster { plane_pitch: far, ..Raster::planar([3, 2], 1, Element::U8) };
+    let row = Raster { pitch: far, plane_pitch: far, ..Raster::packed([6, 1], 3, PixelType::U8) };
+    let plane = Raster { plane_pitch: far, ..Raster::planar([3, 2], 1, PixelType::U8) };
     for (raster, elements) in [(row, 18), (plane, 6)] {
         let pixels: Vec<u8> = (0..elements).collect();
         let image = Image::with_raster(&context, raster, &pixels).unwrap();
@@ -224,6 +224,6 @@ fn images() {
     }
     for size in [[far, far], [far, 1], [1, far], [far, 0], [0, far]] {
         let _ = Image::from_slice(&context, size, 4, &[0u8; 4]);
-        let _ = Image::<f32>::zeros(&context, Raster::planar(size, 4, Element::F32));
+        let _ = Image::<f32>::zeros(&context, Raster::planar(size, 4, PixelType::F32));
     }
 }

@@ -1,6 +1,6 @@
 //! Filters on every device: the result of the reference, and an explanation.
 
-use tripipe::filter::{Border, Chain, Element, Linear, Raster, Stage};
+use tripipe::filter::{Border, Chain, Linear, PixelType, Raster, Stage};
 use tripipe::{ErrorKind, Image};
 use tripipe_kernels::filter::reference;
 
@@ -152,10 +152,10 @@ fn operands_that_do_not_fit_are_refused() {
         let chain = Chain::parse("box:3", Border::Replicate).unwrap();
         let raster = *image.raster();
         let filter = context.filter(&chain, &raster, &raster).unwrap();
-        let mut other = Image::<u8>::zeros(context, Raster::packed([9, 8], 1, Element::U8)).unwrap();
+        let mut other = Image::<u8>::zeros(context, Raster::packed([9, 8], 1, PixelType::U8)).unwrap();
         let error = filter.run(&image, &mut other).unwrap_err();
         assert!(error.kind() == ErrorKind::Shape && error.to_string().contains("the result"), "{error}");
-        let wrong = context.filter(&chain, &raster, &Raster::packed([8, 8], 3, Element::U8)).map(drop);
+        let wrong = context.filter(&chain, &raster, &Raster::packed([8, 8], 3, PixelType::U8)).map(drop);
         assert_eq!(wrong.unwrap_err().kind(), ErrorKind::Description);
         let vector = tripipe::Vector::from_slice(context, &bytes(64)).unwrap();
         let one = Image::over(&vector, raster).unwrap();

@@ -1,7 +1,7 @@
 //! The cache of operations: operations are cached by what they do and not by offset, whatever else is requested, and
 //! within a memory limit.
 
-use tripipe::filter::{Border, Chain, Element, Raster};
+use tripipe::filter::{Border, Chain, PixelType, Raster};
 use tripipe::gemm::Product;
 use tripipe::{Context, Image, Matrix, Vector};
 use tripipe_kernels::filter::reference;
@@ -16,9 +16,9 @@ use crate::{bytes, contexts};
 fn regions_at_many_places_are_filtered_as_by_the_reference() {
     let size = [150, 40];
     let cases = [
-        ("median:3,box:3", Raster::packed(size, 3, Element::U8)),
-        ("swap-red-blue", Raster::packed(size, 3, Element::U8)),
-        ("laplace", Raster::planar(size, 4, Element::U8)),
+        ("median:3,box:3", Raster::packed(size, 3, PixelType::U8)),
+        ("swap-red-blue", Raster::packed(size, 3, PixelType::U8)),
+        ("laplace", Raster::planar(size, 4, PixelType::U8)),
     ];
     for context in contexts() {
         for (text, from) in &cases {
@@ -82,8 +82,8 @@ fn blocks_at_many_places_are_multiplied() {
 fn places_are_no_operations_of_their_own() {
     for context in contexts() {
         let chain = Chain::parse("box:3", Border::Replicate).unwrap();
-        let image = Image::<u8>::zeros(&context, Raster::packed([512, 64], 1, Element::U8)).unwrap();
-        let to = Raster::packed([32, 32], 1, Element::U8);
+        let image = Image::<u8>::zeros(&context, Raster::packed([512, 64], 1, PixelType::U8)).unwrap();
+        let to = Raster::packed([32, 32], 1, PixelType::U8);
         for place in 0..300 {
             let region = image.region([place, place % 32], [32, 32]).unwrap();
             drop(context.filter(&chain, region.raster(), &to).unwrap());

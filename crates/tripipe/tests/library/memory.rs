@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tripipe::filter::{Border, Chain, Element, Raster};
+use tripipe::filter::{Border, Chain, PixelType, Raster};
 use tripipe::gemm::Product;
 use tripipe::{Context, Error, ErrorKind, Image, Matrix, Order, Vector};
 use tripipe_launch::{
@@ -39,7 +39,7 @@ fn written_elements_are_read_back() {
         let pixels = bytes(6 * 4 * 3);
         let image = Image::from_slice(&context, [6, 4], 3, &pixels).unwrap();
         assert_eq!(image.to_vec().unwrap(), pixels);
-        let raster = Raster::packed([6, 3], 3, Element::U8).with_pitch(20);
+        let raster = Raster::packed([6, 3], 3, PixelType::U8).with_pitch(20);
         let pitched = Image::with_raster(&context, raster, &pixels[..58]).unwrap();
         assert_eq!(pitched.to_vec().unwrap(), pixels[..58]);
     }
@@ -55,7 +55,7 @@ fn mismatched_operands_are_rejected() {
         refused(Matrix::<f32>::zeros(&context, [usize::MAX, 2]).unwrap_err(), "do not fit");
         refused(Image::from_slice(&context, [2, 2], 3, &[0u8; 11]).unwrap_err(), "11 elements, expected 12");
         refused(Image::from_slice(&context, [2, 2], 5, &[0u8; 20]).unwrap_err(), "5 channels");
-        let raster = Raster::packed([2, 2], 1, Element::U16);
+        let raster = Raster::packed([2, 2], 1, PixelType::U16);
         refused(Image::<u8>::zeros(&context, raster).unwrap_err(), "u8");
         let matrix = Matrix::from_slice(&context, [2, 3], &[0.0f32; 6]).unwrap();
         refused(matrix.block(0..3, 0..1).unwrap_err(), "exceed a matrix of 2x3");
@@ -71,7 +71,7 @@ fn sizes_beyond_any_memory_are_rejected() {
     for context in contexts() {
         for length in [usize::MAX, usize::MAX / 2, 1 << 60] {
             assert!(Vector::<u8>::zeros(&context, length).is_err(), "{length} on {}", context.name());
-            assert!(Image::<u8>::zeros(&context, Raster::packed([length, 1], 1, Element::U8)).is_err());
+            assert!(Image::<u8>::zeros(&context, Raster::packed([length, 1], 1, PixelType::U8)).is_err());
         }
     }
 }
@@ -190,7 +190,7 @@ fn counting(refuses: bool) -> Option<(Context, Arc<AtomicUsize>, Arc<()>)> {
 fn operations_do_not_retain_freed_memory() {
     let Some((context, objects, lists)) = counting(false) else { return };
     let size = [40, 30];
-    let raster = Raster::packed(size, 1, Element::U8);
+    let raster = Raster::packed(size, 1, PixelType::U8);
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
     let filter = context.filter(&chain, &raster, &raster).unwrap();
     let pixels = bytes(size[0] * size[1]);
@@ -240,7 +240,7 @@ fn arrays_come_and_go() {
             let image = Image::from_ndarray(&context, &array).unwrap();
             assert_eq!(image.to_ndarray().unwrap(), array);
         }
-        let planes = Raster::planar([3, 2], 4, Element::U8);
+        let planes = Raster::planar([3, 2], 4, PixelType::U8);
         let apart: Vec<u8> = (0..4).flat_map(|c| pixels.slice(ndarray::s![.., .., c]).to_owned()).collect();
         let image = Image::with_raster(&context, planes, &apart).unwrap();
         assert_eq!(image.to_ndarray().unwrap(), pixels);

@@ -26,7 +26,7 @@ fn what_goes_in_comes_out_on_every_device() {
         assert_eq!((matrix.rows(), matrix.columns()), (20, 30));
         assert_eq!(matrix.to_transposed().unwrap().to_transposed().unwrap().into_vec().unwrap(), numbers);
         let image = Image::from_vec(&context, [20, 10], 3, bytes(600)).unwrap();
-        assert_eq!(*image.raster(), Raster::packed([20, 10], 3, tripipe::filter::Element::U8));
+        assert_eq!(*image.raster(), Raster::packed([20, 10], 3, tripipe::filter::PixelType::U8));
         assert_eq!(image.into_vec().unwrap(), bytes(600));
         assert_eq!(Vector::<u16>::from_vec(&context, Vec::new()).unwrap().into_vec().unwrap(), []);
     }
@@ -64,12 +64,14 @@ fn the_cpu_path_copies_nothing() {
 fn shared_memory_stays_with_the_others() {
     for context in contexts() {
         let vector = Vector::from_vec(&context, bytes(600)).unwrap();
-        let image = Image::over(&vector, Raster::packed([20, 10], 3, tripipe::filter::Element::U8)).unwrap();
+        let image =
+            Image::over(&vector, Raster::packed([20, 10], 3, tripipe::filter::PixelType::U8)).unwrap();
         assert_eq!(image.into_vec().unwrap(), bytes(600));
         assert_eq!(vector.into_vec().unwrap(), bytes(600));
 
         let mut vector = Vector::from_vec(&context, bytes(600)).unwrap();
-        let image = Image::over(&vector, Raster::packed([20, 10], 3, tripipe::filter::Element::U8)).unwrap();
+        let image =
+            Image::over(&vector, Raster::packed([20, 10], 3, tripipe::filter::PixelType::U8)).unwrap();
         let refused = vector.map_mut(|_| image.into_vec()).unwrap();
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::Mapped);
         assert_eq!(vector.into_vec().unwrap(), bytes(600));
@@ -91,7 +93,7 @@ fn the_number_of_elements_is_checked() {
 #[test]
 fn gaps_do_not_come_out() {
     for context in contexts() {
-        let raster = Raster { pitch: 8, ..Raster::packed([5, 4], 1, tripipe::filter::Element::U8) };
+        let raster = Raster { pitch: 8, ..Raster::packed([5, 4], 1, tripipe::filter::PixelType::U8) };
         let all = bytes(8 * 3 + 5);
         let want: Vec<u8> = all.chunks(8).flat_map(|row| &row[..5]).copied().collect();
         let image = Image::with_raster(&context, raster, &all).unwrap();

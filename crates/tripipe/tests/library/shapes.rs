@@ -1,7 +1,7 @@
 //! Conversions between vectors, matrices and images.
 
 use half::f16;
-use tripipe::filter::{Element, Raster};
+use tripipe::filter::{PixelType, Raster};
 use tripipe::gemm::Product;
 use tripipe::{ErrorKind, Image, Matrix, Order, Vector};
 
@@ -20,7 +20,7 @@ fn layouts_that_agree_share_memory() {
         let matrix = image.into_matrix().unwrap();
         assert_eq!([matrix.rows(), matrix.columns()], [3, 4]);
         let vector = matrix.into_vector().unwrap();
-        let image = vector.into_image(Raster::packed([2, 2], 3, Element::F32)).unwrap();
+        let image = vector.into_image(Raster::packed([2, 2], 3, PixelType::F32)).unwrap();
         let vector = image.into_vector().unwrap();
         let matrix = vector.into_matrix([6, 2]).unwrap();
         shared.write(&[5.0; 12]).unwrap();
@@ -43,7 +43,7 @@ fn other_layouts_are_copied() {
             [1, 2, 3, 4, 5, 6]
         );
 
-        let gaps = Raster { offset: 2, ..Raster::packed([3, 2], 1, Element::U8) }.with_pitch(5);
+        let gaps = Raster { offset: 2, ..Raster::packed([3, 2], 1, PixelType::U8) }.with_pitch(5);
         let image = Image::with_raster(&context, gaps, &[0u8, 0, 1, 2, 3, 9, 9, 4, 5, 6]).unwrap();
         assert_eq!(image.to_matrix().unwrap().to_vec().unwrap(), [1, 2, 3, 4, 5, 6], "{name}");
         let matrix = image.into_matrix().unwrap();
@@ -53,7 +53,7 @@ fn other_layouts_are_copied() {
         );
 
         let pixels = bytes(30).into_iter().map(|byte| f16::from_f32(f32::from(byte))).collect::<Vec<_>>();
-        let planar = Raster::planar([5, 2], 3, Element::F16);
+        let planar = Raster::planar([5, 2], 3, PixelType::F16);
         let planes = Image::with_raster(&context, planar, &pixels).unwrap();
         let want: Vec<f16> = (0..30).map(|place| pixels[place % 3 * 10 + place / 3]).collect();
         assert_eq!(planes.to_vector().unwrap().to_vec().unwrap(), want, "{name}");

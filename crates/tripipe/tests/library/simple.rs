@@ -1,7 +1,7 @@
 //! Resizing, frames, vectors, reductions, the transpose, histograms: every device gives the result of the definition.
 
 use half::f16;
-use tripipe::filter::{Element, Interpolation, Raster, Semiplanar};
+use tripipe::filter::{Interpolation, PixelType, Raster, Semiplanar};
 use tripipe::{Image, Matrix, Order, Vector};
 use tripipe_kernels::filter::resize_reference;
 
@@ -63,7 +63,7 @@ fn images_are_counted_and_resized() {
             (Interpolation::Area, [10, 5]),
         ] {
             let resized = image.resized(size, interpolation).unwrap();
-            let to = Raster::packed(size, 3, Element::U8);
+            let to = Raster::packed(size, 3, PixelType::U8);
             let mut want = vec![0; to.elements().unwrap()];
             resize_reference(interpolation, image.raster(), &pixels, &to, &mut want).unwrap();
             assert_eq!(resized.to_vec().unwrap(), want, "{interpolation:?} on {}", context.name());
@@ -191,8 +191,8 @@ fn a_context_explains_all_cached_operations() {
 /// number of its rows.
 #[test]
 fn odd_images_are_counted() {
-    let odd = Raster { plane_pitch: 7, ..Raster::packed([4, 2], 3, Element::U8) };
-    let none = Raster { pitch: 5, ..Raster::packed([0, 3], 1, Element::U8) };
+    let odd = Raster { plane_pitch: 7, ..Raster::packed([4, 2], 3, PixelType::U8) };
+    let none = Raster { pitch: 5, ..Raster::packed([0, 3], 1, PixelType::U8) };
     for context in contexts() {
         let counts = Image::with_raster(&context, odd, &[5u8; 24]).unwrap().histogram().unwrap();
         assert_eq!((counts[5], counts.iter().sum::<u32>()), (24, 24), "{}", context.name());
@@ -228,8 +228,8 @@ fn images_come_back_without_gaps() {
     for context in contexts() {
         for channels in 1..=4 {
             let size = [7, 5];
-            let packed = Raster::packed(size, channels, Element::U16);
-            let planar = Raster::planar(size, channels, Element::U16);
+            let packed = Raster::packed(size, channels, PixelType::U16);
+            let planar = Raster::planar(size, channels, PixelType::U16);
             let all =
                 [packed, packed.with_pitch(40), planar, planar.with_pitch(9), Raster { offset: 3, ..packed }];
             for raster in all {
@@ -249,7 +249,7 @@ fn images_come_back_without_gaps() {
                 assert_eq!(image.to_packed_vec().unwrap(), want, "{raster:?} on {}", context.name());
             }
         }
-        let none = Image::<u16>::zeros(&context, Raster::packed([0, 3], 1, Element::U16)).unwrap();
+        let none = Image::<u16>::zeros(&context, Raster::packed([0, 3], 1, PixelType::U16)).unwrap();
         assert_eq!(none.to_packed_vec().unwrap(), [0; 0]);
     }
 }

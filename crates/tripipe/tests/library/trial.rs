@@ -1,6 +1,6 @@
 //! The CPU path as a fallback for a slower device.
 
-use tripipe::filter::{Border, Chain, Element, Raster};
+use tripipe::filter::{Border, Chain, PixelType, Raster};
 use tripipe::gemm::{Packed, Product};
 use tripipe::{Arithmetic, Context, Device, Explanation, Image, Matrix, Vector};
 
@@ -111,7 +111,7 @@ fn another_factor_is_not_tried_again() {
 fn large_operations_are_not_tried() {
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
     let tried = |context: &Context, size: [usize; 2]| {
-        let raster = Raster::packed(size, 1, Element::U8);
+        let raster = Raster::packed(size, 1, PixelType::U8);
         let explanation = context.filter(&chain, &raster, &raster).unwrap().explain();
         explanation.runners_up.iter().any(|other| other.why_not.contains("the device takes"))
     };

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 
 use super::super::numbers::{Fill, Kind, Numbers, choose, extent};
-use super::super::rasters::{PIXELS, Place};
+use super::super::rasters::{PIXELS, RasterLayout};
 use super::{Border, Color, Fault, Filter, Step, Weights};
 
 impl Weights {
@@ -128,14 +128,14 @@ impl Filter {
             size: [extent(details, large), extent(details, large.min(60))],
             channels,
             kind,
-            from: Place::draw(random, details),
-            to: Place::draw(random, details),
+            from: RasterLayout::draw(random, details),
+            to: RasterLayout::draw(random, details),
             fill: Fill { numbers: numbers(details, kind), seed: details.u32(..) },
             to_new: details.u32(..5) == 0,
             fault: None,
         };
         if filter.to_new {
-            filter.to = Place { planar: filter.from.planar, ..Place::DENSE };
+            filter.to = RasterLayout { planar: filter.from.planar, ..RasterLayout::DENSE };
         }
         if details.u32(..12) == 0 {
             filter.add_fault(details);

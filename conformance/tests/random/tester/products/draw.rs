@@ -3,7 +3,7 @@
 use fastrand::Rng;
 
 use super::super::numbers::{Fill, Numbers, choose, extent};
-use super::{Batch, Elements, Fault, Lie, Product, Step, Sums};
+use super::{Batch, Elements, Fault, Lie, ProductCase, Step, Sums};
 
 impl Lie {
     pub fn draw(random: &mut Rng, details: &mut Rng) -> Self {
@@ -22,7 +22,7 @@ impl Lie {
     }
 }
 
-impl Product {
+impl ProductCase {
     /// A product: everything that selects its kernels from `random`, the rest from `details`.
     pub fn draw(random: &mut Rng, details: &mut Rng) -> Self {
         let elements = match random.u32(..16) {

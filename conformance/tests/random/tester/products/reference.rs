@@ -3,7 +3,7 @@
 
 use super::super::numbers::{Kind, Span};
 use super::super::verdict::{Expected, Right};
-use super::{Batch, Elements, Product, Step, Sums, places};
+use super::{Batch, Elements, ProductCase, Step, Sums, places};
 
 /// The bound for a sum of k products is Higham's, k u / (1 - k u) times the sum of their magnitudes (Accuracy and
 /// Stability of Numerical Algorithms, 2nd ed., section 3.1).
@@ -12,7 +12,7 @@ fn gamma(count: usize, unit: f64) -> f64 {
     if all < 1.0 { all / (1.0 - all) } else { f64::INFINITY }
 }
 
-pub(super) fn expected(product: &Product) -> Expected {
+pub(super) fn expected(product: &ProductCase) -> Expected {
     let [m, n, _] = product.extents;
     let [input, kind, side] = product.elements.kinds();
     let [a, b, c] = [0, 1, 2].map(|which| product.contents(which));
@@ -44,13 +44,13 @@ pub(super) fn expected(product: &Product) -> Expected {
     Expected::Result(Right { kind, before: c, spans, same: !kind.is_float(), may_refuse: packed })
 }
 
-fn place_in_c(product: &Product, at: [usize; 2]) -> usize {
+fn place_in_c(product: &ProductCase, at: [usize; 2]) -> usize {
     let [m, n, _] = product.extents;
     if product.to_matrix { at[0] * n + at[1] } else { product.c.index([m, n], at) }
 }
 
 /// `alpha` and `beta`, rounded to the accumulation type.
-fn factors(product: &Product) -> [f64; 2] {
+fn factors(product: &ProductCase) -> [f64; 2] {
     [product.alpha, product.beta].map(|factor| match product.elements {
         Elements::F64 { .. } => factor,
         Elements::F16(Sums::F16) => Kind::F16.nearest(Kind::F32.nearest(factor)),
@@ -60,7 +60,7 @@ fn factors(product: &Product) -> [f64; 2] {
 
 /// The pairs of factors whose products make up an element of C; empty if alpha is 0.
 fn terms(
-    product: &Product,
+    product: &ProductCase,
     kind: Kind,
     [a, b]: [&[u8]; 2],
     starts: [usize; 3],
@@ -117,7 +117,7 @@ fn sum(elements: Elements, terms: &[[f64; 2]]) -> Span {
     Span::exact(value).widened(error)
 }
 
-fn float(product: &Product, terms: &[[f64; 2]], old: f64, added: impl Fn(usize) -> f64) -> Span {
+fn float(product: &ProductCase, terms: &[[f64; 2]], old: f64, added: impl Fn(usize) -> f64) -> Span {
     let half_sums = matches!(product.elements, Elements::F16(Sums::F16));
     // The type that the epilogue is computed in; for halves, float may be used instead.
     let kind = match product.elements {
@@ -174,7 +174,7 @@ fn float(product: &Product, terms: &[[f64; 2]], old: f64, added: impl Fn(usize) 
 
 /// Exact, in 32 bits that wrap around after every step.
 fn integer(
-    product: &Product,
+    product: &ProductCase,
     terms: &[[f64; 2]],
     old: f64,
     added: impl Fn(usize) -> f64,

@@ -1,13 +1,13 @@
 //! How the library computes a product.
 
 use half::f16;
-use tripipe::gemm::{Accumulate, Factor, Operand, Packed, Product as Call, Requantisation, Strides};
+use tripipe::gemm::{Accumulate, Factor, Operand, Packed, Product, Requantisation, Strides};
 use tripipe::{Context, Error, Matrix, Vector, cpu};
 
 use super::super::backends::Backend;
-use super::{Batch, Elements, Fault, Lie, Product, Step, Sums};
+use super::{Batch, Elements, Fault, Lie, ProductCase, Step, Sums};
 
-impl Product {
+impl ProductCase {
     /// Runs the product; `None` if the backend does not support it.
     ///
     /// # Errors
@@ -23,7 +23,7 @@ impl Product {
             Elements::I8ToI8 { zeros: [zero_a, zero_b, zero_c], range, .. } => {
                 let [m, n, _] = self.extents;
                 let scales = Vector::from_slice(context, &self.scales())?;
-                let store = |product: Call<'_, i8>| {
+                let store = |product: Product<'_, i8>| {
                     let requantisation = Requantisation { scales: &scales, zero_a, zero_b, zero_c, range };
                     let contents: Vec<i8> = bytemuck::pod_collect_to_vec(&self.contents(2));
                     let mut c = self.c.matrix(context, [m, n], &contents)?;
@@ -57,7 +57,7 @@ impl Product {
     fn with_product<T: Factor>(
         &self,
         context: &Context,
-        store: impl FnOnce(Call<'_, T>) -> Result<Vec<u8>, Error>,
+        store: impl FnOnce(Product<'_, T>) -> Result<Vec<u8>, Error>,
     ) -> Result<Vec<u8>, Error> {
         let [m, n, k] = self.extents;
         let inner = k + usize::from(self.fault == Some(Fault::Inner));
@@ -91,7 +91,7 @@ impl Product {
                 _ => Side::Vector(Vector::from_slice(context, &contents)?),
             });
         }
-        let mut product = Call::new(a_operand, b_operand)?.alpha(self.alpha).beta(self.beta);
+        let mut product = Product::new(a_operand, b_operand)?.alpha(self.alpha).beta(self.beta);
         if let Elements::F16(sums) = self.elements {
             product = product.accumulate(match sums {
                 Sums::F16 => Accumulate::F16,
@@ -145,7 +145,7 @@ impl Product {
             };
             let offset = at([0, 0]);
             let [row_stride, column_stride] = [at([1, 0]) - offset, at([0, 1]) - offset];
-            cpu::Operand { offset, row_stride, column_stride, batch_stride: stride }
+            cpu::StridedLayout { offset, row_stride, column_stride, batch_stride: stride }
         };
         let [m, n, k] = self.extents;
         let gemm = cpu::Gemm {
@@ -180,6 +180,6 @@ fn shared<T: Factor>(context: &Context, length: usize) -> Result<Vec<u8>, Error>
     let mut same = Matrix::from_vector(&memory, [1, length])?;
     let a = Matrix::<T>::zeros(context, [1, 1])?;
     let b = Matrix::<T>::zeros(context, [1, length])?;
-    Call::new(&a, &b)?.residual(&all)?.store(&mut same)?.wait()?;
+    Product::new(&a, &b)?.residual(&all)?.store(&mut same)?.wait()?;
     Ok(Vec::new())
 }

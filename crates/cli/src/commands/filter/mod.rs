@@ -14,14 +14,14 @@ use tripipe::filter::Border;
 use tripipe_report::time;
 
 pub(crate) use self::steps::{Steps, parse_chain};
+pub(crate) use self::work::{FilterInput, WantedResult, filter};
 use self::work::{Filtered, Made, channels};
-pub(crate) use self::work::{Source, Wanted, filter};
 use super::{DeviceArgument, failed, note, say_on};
 use crate::Finish;
-use crate::files::frame::{Kind, Layout};
+use crate::files::frame::{ChromaOrder, FrameLayout};
 use crate::files::input::{self, shown_input};
 use crate::files::output::{Output, shown_output};
-use crate::files::picture::{self, Format};
+use crate::files::picture::{self, PictureFormat};
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -61,7 +61,7 @@ pub(crate) struct Filter {
     border: Border,
     /// The input is a raw frame: nv12:WIDTHxHEIGHT or nv21:WIDTHxHEIGHT, with :PITCH for rows that many bytes apart.
     #[arg(long, value_name = "LAYOUT")]
-    from: Option<Layout>,
+    from: Option<FrameLayout>,
     /// Output format, independent of the file name: png, jpeg, ppm, pgm, pam, bmp, tiff, webp, nv12, nv21.
     #[arg(long, value_name = "FORMAT", value_parser = encoding)]
     to: Option<Encoding>,
@@ -75,27 +75,27 @@ pub(crate) struct Filter {
 /// The format of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
-    Picture(Format),
-    Frame(Kind),
+    Picture(PictureFormat),
+    Frame(ChromaOrder),
 }
 
 impl Encoding {
     fn named(name: &str) -> Option<Self> {
-        Format::named(name).map(Self::Picture).or_else(|| Kind::named(name).map(Self::Frame))
+        PictureFormat::named(name).map(Self::Picture).or_else(|| ChromaOrder::named(name).map(Self::Frame))
     }
 
     /// The format that an output's name implies; PNG for standard output.
     fn of(path: &Path) -> Result<Self> {
         if input::is_standard(path) {
-            return Ok(Self::Picture(Format::Png));
+            return Ok(Self::Picture(PictureFormat::Png));
         }
-        match path.extension().and_then(|ending| Kind::named(&ending.to_string_lossy())) {
+        match path.extension().and_then(|ending| ChromaOrder::named(&ending.to_string_lossy())) {
             Some(kind) => Ok(Self::Frame(kind)),
-            None => Format::of(path).map(Self::Picture),
+            None => PictureFormat::of(path).map(Self::Picture),
         }
     }
 
-    fn frame(self) -> Option<Kind> {
+    fn frame(self) -> Option<ChromaOrder> {
         match self {
             Self::Picture(_) => None,
             Self::Frame(kind) => Some(kind),
@@ -119,7 +119,7 @@ impl Filter {
         let source = self.source()?;
         say_on(&progress, "filtering", &device);
         let wanted =
-            Wanted { frame: to.frame(), falls_back: self.device.falls_back(), explained: self.explain };
+            WantedResult { frame: to.frame(), falls_back: self.device.falls_back(), explained: self.explain };
         let (what, size) = described(&source);
         let Filtered { made, mut done } = filter(&device, wanted, &steps, source, &name)?;
         drop(progress);
@@ -160,11 +160,13 @@ impl Filter {
         Ok(Finish::Clean)
     }
 
-    fn source(&self) -> Result<Source> {
+    fn source(&self) -> Result<FilterInput> {
         if let Some(layout) = &self.from {
-            return Ok(Source::Frame(layout.read(&self.input)?, layout.planes()));
+            return Ok(FilterInput::Frame(layout.read(&self.input)?, layout.planes()));
         }
-        if let Some(kind) = self.input.extension().and_then(|ending| Kind::named(&ending.to_string_lossy())) {
+        if let Some(kind) =
+            self.input.extension().and_then(|ending| ChromaOrder::named(&ending.to_string_lossy()))
+        {
             bail!(
                 "{} is a raw frame by its name, which does not give its size; add --from {}:WIDTHxHEIGHT",
                 shown_input(&self.input),
@@ -175,19 +177,19 @@ impl Filter {
         if let Some(left_out) = picture.left_out {
             note(&format!("{} is {left_out}; only its first picture is read", shown_input(&self.input)));
         }
-        Ok(Source::Picture(picture))
+        Ok(FilterInput::Picture(picture))
     }
 }
 
 /// A description of a source, and its extents.
-fn described(source: &Source) -> (String, [u32; 2]) {
+fn described(source: &FilterInput) -> (String, [u32; 2]) {
     match source {
-        Source::Picture(picture) => {
+        FilterInput::Picture(picture) => {
             let pixels = &picture.pixels;
             (channels(pixels.color()).into_owned(), [pixels.width(), pixels.height()])
         }
-        Source::Frame(_, layout) => {
-            let kind = if layout.v_first { Kind::Nv21 } else { Kind::Nv12 };
+        FilterInput::Frame(_, layout) => {
+            let kind = if layout.v_first { ChromaOrder::Nv21 } else { ChromaOrder::Nv12 };
             (kind.to_string(), layout.size.map(|extent| extent as u32))
         }
     }

@@ -7,17 +7,17 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use half::f16;
 use image::{ColorType, DynamicImage, ImageBuffer};
-use tripipe::filter::{Border, Chain, Color, Element, Raster, Semiplanar, Stage};
+use tripipe::filter::{Border, Chain, Color, PixelType, Raster, Semiplanar, Stage};
 use tripipe::{Arithmetic, Context, Device, Error, Explanation, Image, Pixel, Vector};
 
 use super::steps::{Resize, Step, Steps, check_constant};
 use crate::commands::failed;
-use crate::files::frame::Kind;
+use crate::files::frame::ChromaOrder;
 use crate::files::memory;
 use crate::files::picture::{self, Picture, is_deep};
 
 /// The input of the steps.
-pub(crate) enum Source {
+pub(crate) enum FilterInput {
     Picture(Picture),
     /// A frame and its layout.
     Frame(Vec<u8>, Semiplanar),
@@ -32,7 +32,7 @@ pub(super) enum Made {
 
 /// A picture that the steps made, still on the device.
 pub(super) struct OnDevice {
-    pixels: Pixels,
+    pixels: DevicePixels,
     pub(super) color: ColorType,
     icc_profile: Option<Vec<u8>>,
 }
@@ -109,9 +109,9 @@ impl Filtered {
 
 /// What the steps should produce.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedResult {
     /// A frame instead of a picture.
-    pub(crate) frame: Option<Kind>,
+    pub(crate) frame: Option<ChromaOrder>,
     /// Whether the CPU path may run the operations that it runs faster.
     pub(crate) falls_back: bool,
     /// Whether times are explained: the steps then run several times, because the first run is not representative.
@@ -128,9 +128,9 @@ const EXPLAINED_RUNS: usize = 5;
 /// or failed.
 pub(crate) fn filter(
     device: &Device,
-    wanted: Wanted,
+    wanted: WantedResult,
     steps: &Steps,
-    source: Source,
+    source: FilterInput,
     name: &str,
 ) -> Result<Filtered> {
     let start = Instant::now();
@@ -164,12 +164,12 @@ fn run(
     loaded: Loaded,
     operations: &mut Vec<String>,
     failed: impl Fn(Error) -> anyhow::Error + Copy,
-) -> Result<Pixels> {
+) -> Result<DevicePixels> {
     let mut pixels = match loaded {
         Loaded::Pixels(pixels) => pixels,
         Loaded::Frame(frame, layout) => {
             let color = Held::U8(Image::from_frame(&frame, &layout, 3).map_err(failed)?);
-            Pixels { color: Rc::new(color), alpha: None }
+            DevicePixels { color: Rc::new(color), alpha: None }
         }
     };
     for step in &steps.0 {
@@ -210,26 +210,26 @@ fn check_room(resize: &Resize, from: &Raster) -> Result<()> {
 /// A source on the device.
 #[derive(Clone)]
 enum Loaded {
-    Pixels(Pixels),
+    Pixels(DevicePixels),
     Frame(Rc<Vector<u8>>, Semiplanar),
 }
 
 /// Moves a source to the device; also its colour profile.
-fn load(context: &Context, source: Source) -> Result<(Loaded, Option<Vec<u8>>), Error> {
+fn load(context: &Context, source: FilterInput) -> Result<(Loaded, Option<Vec<u8>>), Error> {
     match source {
-        Source::Picture(picture) => {
+        FilterInput::Picture(picture) => {
             let (pixels, icc_profile) = picture.into_parts();
             let pixels = match apart(&pixels) {
                 Some([gray, alpha]) => {
                     drop(pixels);
                     let [color, alpha] = [gray, alpha].map(|plane| Held::of(context, plane).map(Rc::new));
-                    Pixels { color: color?, alpha: Some(alpha?) }
+                    DevicePixels { color: color?, alpha: Some(alpha?) }
                 }
-                None => Pixels { color: Rc::new(Held::of(context, pixels)?), alpha: None },
+                None => DevicePixels { color: Rc::new(Held::of(context, pixels)?), alpha: None },
             };
             Ok((Loaded::Pixels(pixels), icc_profile))
         }
-        Source::Frame(bytes, layout) => {
+        FilterInput::Frame(bytes, layout) => {
             Ok((Loaded::Frame(Rc::new(Vector::from_vec(context, bytes)?), layout), None))
         }
     }
@@ -246,7 +246,7 @@ enum Held {
 
 /// An image on the device. Clones share its memory.
 #[derive(Clone)]
-struct Pixels {
+struct DevicePixels {
     /// Gray, RGB, or RGBA.
     color: Rc<Held>,
     /// The alpha of gray, which has no image of two channels.
@@ -284,11 +284,11 @@ impl Held {
     fn through(&self, chain: &Chain) -> Result<Self, Error> {
         fn filtered<T: Pixel>(image: &Image<T>, chain: &Chain) -> Result<Held, Error> {
             Ok(match chain.apply_to(image.raster())?.element {
-                Element::U8 => Held::U8(image.filtered(chain)?),
-                Element::I16 => Held::I16(image.filtered(chain)?),
-                Element::U16 => Held::U16(image.filtered(chain)?),
-                Element::F16 => Held::F16(image.filtered(chain)?),
-                Element::F32 => Held::F32(image.filtered(chain)?),
+                PixelType::U8 => Held::U8(image.filtered(chain)?),
+                PixelType::I16 => Held::I16(image.filtered(chain)?),
+                PixelType::U16 => Held::U16(image.filtered(chain)?),
+                PixelType::F16 => Held::F16(image.filtered(chain)?),
+                PixelType::F32 => Held::F32(image.filtered(chain)?),
             })
         }
         match self {
@@ -318,7 +318,7 @@ fn one(stage: Stage) -> Chain {
     Chain::one(stage, Border::Replicate)
 }
 
-impl Pixels {
+impl DevicePixels {
     /// Applies filters. Separate alpha goes through the conversions among them, and is otherwise unchanged.
     fn through(&self, chain: &Chain) -> Result<Self, Error> {
         let converts: Vec<Stage> =
@@ -352,14 +352,14 @@ impl Pixels {
         let Raster { channels, element, .. } = *self.color.raster();
         let channels = channels + usize::from(self.alpha.is_some());
         Ok(match (element, channels) {
-            (Element::U8, 1) => ColorType::L8,
-            (Element::U8, 2) => ColorType::La8,
-            (Element::U8, 3) => ColorType::Rgb8,
-            (Element::U8, _) => ColorType::Rgba8,
-            (Element::U16, 1) => ColorType::L16,
-            (Element::U16, 2) => ColorType::La16,
-            (Element::U16, 3) => ColorType::Rgb16,
-            (Element::U16, _) => ColorType::Rgba16,
+            (PixelType::U8, 1) => ColorType::L8,
+            (PixelType::U8, 2) => ColorType::La8,
+            (PixelType::U8, 3) => ColorType::Rgb8,
+            (PixelType::U8, _) => ColorType::Rgba8,
+            (PixelType::U16, 1) => ColorType::L16,
+            (PixelType::U16, 2) => ColorType::La16,
+            (PixelType::U16, 3) => ColorType::Rgb16,
+            (PixelType::U16, _) => ColorType::Rgba16,
             _ => bail!(
                 "the filters make pixels of {element}, but pictures have 8 or 16 bits: end with \
                 convert:u8[:SCALE[:OFFSET]] or convert:u16[:SCALE[:OFFSET]]"
@@ -414,9 +414,9 @@ impl OnDevice {
 
 /// A frame without padding.
 fn to_frame(
-    pixels: &Pixels,
+    pixels: &DevicePixels,
     context: &Context,
-    kind: Kind,
+    kind: ChromaOrder,
     failed: impl Fn(Error) -> anyhow::Error + Copy,
 ) -> Result<Vec<u8>> {
     let color = &*pixels.color;

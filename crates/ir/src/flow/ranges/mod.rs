@@ -52,8 +52,14 @@ impl Ranges {
             let last = rounds.checked_mul(count.increment).and_then(|way| first.checked_add(way));
             counters[count.counter] = last.map(|last| Range::only(first).join(Range::only(last)));
         }
-        let mut analysis =
-            Analysis { kernel, cfg, dominators, known, counters, ranges: Self { of: SecondaryMap::new() } };
+        let mut analysis = RangeAnalysis {
+            kernel,
+            cfg,
+            dominators,
+            known,
+            counters,
+            ranges: Self { of: SecondaryMap::new() },
+        };
         let mut round = 0;
         while analysis.round(Some(round)) {
             round += 1;
@@ -79,7 +85,7 @@ fn constant(kernel: &Kernel, value: Value) -> Option<Range> {
     lanes.iter().map(number).reduce(Range::join)
 }
 
-struct Analysis<'k> {
+struct RangeAnalysis<'k> {
     kernel: &'k Kernel,
     cfg: &'k Cfg,
     dominators: &'k Dominators,
@@ -89,7 +95,7 @@ struct Analysis<'k> {
     ranges: Ranges,
 }
 
-impl Analysis<'_> {
+impl RangeAnalysis<'_> {
     /// Recomputes every value and returns whether one has changed. In an ascending iteration, given by number, values
     /// grow.
     fn round(&mut self, ascending: Option<u32>) -> bool {

@@ -4,11 +4,11 @@ use rspirv::spirv::{MemorySemantics, Op as RawOp, Scope as RawScope};
 
 use super::code::{Fallible, Raw, invalid};
 use super::rep::Rep;
-use super::translator::Translator;
+use super::translator::BodyTranslator;
 use crate::Op;
-use crate::op::{Atomic, AtomicOp, Order, Scope, Semantics};
+use crate::op::{Atomic, AtomicOp, MemoryOrder, Scope, Semantics};
 
-impl Translator<'_> {
+impl BodyTranslator<'_> {
     pub(super) fn atomic(&mut self, raw: Raw<'_>) -> Fallible<bool> {
         use AtomicOp as A;
         // Position of the pointer operand: after type and id if there is a result.
@@ -69,17 +69,17 @@ impl Translator<'_> {
     pub(super) fn semantics(&self, id: u32) -> Fallible<Semantics> {
         let bits = MemorySemantics::from_bits_truncate(self.integer(id)? as u32);
         let order = if bits.contains(MemorySemantics::SEQUENTIALLY_CONSISTENT) {
-            Order::SeqCst
+            MemoryOrder::SeqCst
         } else if bits.contains(MemorySemantics::ACQUIRE_RELEASE)
             || bits.contains(MemorySemantics::ACQUIRE | MemorySemantics::RELEASE)
         {
-            Order::AcquireRelease
+            MemoryOrder::AcquireRelease
         } else if bits.contains(MemorySemantics::RELEASE) {
-            Order::Release
+            MemoryOrder::Release
         } else if bits.contains(MemorySemantics::ACQUIRE) {
-            Order::Acquire
+            MemoryOrder::Acquire
         } else {
-            Order::Relaxed
+            MemoryOrder::Relaxed
         };
         Ok(Semantics {
             order,

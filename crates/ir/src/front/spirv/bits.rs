@@ -4,11 +4,11 @@ use rspirv::spirv::Op as RawOp;
 
 use super::code::{Fallible, Raw, invalid};
 use super::rep::Rep;
-use super::translator::Translator;
+use super::translator::BodyTranslator;
 use crate::op::{Binary, Compare, Unary};
 use crate::{Op, Scalar, Type, Value};
 
-impl Translator<'_> {
+impl BodyTranslator<'_> {
     /// Translates a bit field instruction; `false` for any other instruction.
     pub(super) fn bits(&mut self, raw: Raw<'_>) -> Fallible<bool> {
         let insert = raw.op == RawOp::BitFieldInsert;

@@ -5,7 +5,7 @@ use rspirv::spirv::Op as RawOp;
 use super::code::{Fallible, Fault, Raw, invalid, unsupported};
 use super::declare::{Function, RawBlock};
 use super::rep::Rep;
-use super::translator::Translator;
+use super::translator::BodyTranslator;
 use crate::{BlockCall, BlockData, Terminator, TerminatorKind, Type};
 
 #[derive(Clone)]
@@ -15,7 +15,7 @@ pub(super) struct Phi {
     index: usize,
 }
 
-impl Translator<'_> {
+impl BodyTranslator<'_> {
     /// Translates a function's blocks in place; the current block becomes its entry.
     pub(super) fn body(&mut self, function: &Function, arguments: Vec<Rep>) -> Fallible<()> {
         if arguments.len() != function.parameters.len() {
@@ -150,8 +150,8 @@ impl Translator<'_> {
         for (target, position) in labels.iter().zip(order) {
             self.frame.edges.push((self.block, position, label, *target));
         }
-        let place = self.place();
-        self.kernel.blocks[self.block].terminator = Terminator { kind, place };
+        let location = self.location();
+        self.kernel.blocks[self.block].terminator = Terminator { kind, location };
         Ok(())
     }
 }

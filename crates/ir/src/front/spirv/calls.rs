@@ -2,11 +2,11 @@
 
 use super::code::{Fallible, Fault, Raw, invalid, unsupported};
 use super::rep::Rep;
-use super::translator::{Frame, Translator};
+use super::translator::{BodyTranslator, Frame};
 use super::types::Kind;
 use crate::{BlockData, Op, Space, Type, Value};
 
-impl Translator<'_> {
+impl BodyTranslator<'_> {
     /// Inlines a call.
     pub(super) fn call(&mut self, raw: Raw<'_>) -> Fallible<()> {
         let (ty, id, callee) = (raw.word(1)?, raw.word(2)?, raw.word(3)?);
@@ -43,7 +43,7 @@ impl Translator<'_> {
             Kind::Void => None,
             _ => Some(self.fill(ty, |this, ty| this.kernel.add_parameter(behind, ty))?),
         };
-        let site = self.place();
+        let site = self.location();
         let outer = std::mem::replace(&mut self.frame, Frame { behind: Some(behind), ..Frame::default() });
         let state = (self.line, self.inlined_at, self.current);
         self.inlined_at = site.or(self.inlined_at);
@@ -68,7 +68,7 @@ impl Translator<'_> {
         let bytes = self.kernel.objects[object].bytes();
         let copy = self.emit(Op::ObjectAddress(object), &[], Type::Pointer(Space::Private))?;
         let count = self.kernel.make_constant(Type::I64, &[bytes]);
-        let access = crate::op::Access { align, volatile: false, vector_builtin: false };
+        let access = crate::op::AccessAttributes { align, volatile: false, vector_builtin: false };
         self.effect(Op::Copy(access), &[copy, pointer, count])?;
         Ok(copy)
     }

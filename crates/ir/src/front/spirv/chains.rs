@@ -4,7 +4,7 @@ use rspirv::spirv::Op as RawOp;
 
 use super::code::{Fallible, Raw, invalid};
 use super::rep::Rep;
-use super::translator::Translator;
+use super::translator::BodyTranslator;
 use super::types::Kind;
 use crate::op::Address;
 use crate::{Op, Type, Value};
@@ -16,7 +16,7 @@ struct Position {
     in_bounds: bool,
 }
 
-impl Translator<'_> {
+impl BodyTranslator<'_> {
     pub(super) fn chain(&mut self, raw: Raw<'_>, element: Option<u32>, first: usize) -> Fallible<()> {
         let base_id = raw.word(3)?;
         let in_bounds = matches!(raw.op, RawOp::InBoundsAccessChain | RawOp::InBoundsPtrAccessChain);

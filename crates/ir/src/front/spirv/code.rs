@@ -8,7 +8,7 @@ use rspirv::dr;
 use rspirv::spirv::{Op, SamplerFilterMode};
 
 use super::Limits;
-use crate::diagnostic::{LoadError, SourcePlace, SpirvPlace};
+use crate::diagnostic::{LoadError, SourceLocation, SpirvLocation};
 
 /// An error in an instruction; the reader of the instruction adds the position.
 #[derive(Debug)]
@@ -31,8 +31,8 @@ pub(super) fn unsupported<T>(feature: impl fmt::Display) -> Fallible<T> {
 }
 
 impl Fault {
-    pub(super) fn at(self, raw: Raw<'_>, kernel: &str, source: Option<SourcePlace>) -> LoadError {
-        let place = Box::new(SpirvPlace {
+    pub(super) fn at(self, raw: Raw<'_>, kernel: &str, source: Option<SourceLocation>) -> LoadError {
+        let location = Box::new(SpirvLocation {
             instruction: raw.index,
             byte: raw.byte,
             opcode: format!("Op{:?}", raw.op),
@@ -40,9 +40,9 @@ impl Fault {
             source,
         });
         match self {
-            Self::Invalid(reason) => LoadError::Invalid { place, reason },
-            Self::Unsupported(feature) => LoadError::Unsupported { place, feature },
-            Self::TooLarge(what, limit) => LoadError::TooLarge { place, what, limit },
+            Self::Invalid(reason) => LoadError::Invalid { location, reason },
+            Self::Unsupported(feature) => LoadError::Unsupported { location, feature },
+            Self::TooLarge(what, limit) => LoadError::TooLarge { location, what, limit },
         }
     }
 }

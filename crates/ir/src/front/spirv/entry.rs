@@ -6,12 +6,12 @@ use rspirv::spirv::Op as RawOp;
 use super::code::{Fallible, Fault, Raw, invalid, unsupported};
 use super::declare::{Entry, Function};
 use super::rep::Rep;
-use super::translator::{Frame, Translator};
+use super::translator::{BodyTranslator, Frame};
 use super::types::Kind;
-use crate::diagnostic::{LoadError, SourcePlace};
-use crate::{BlockData, Initial, Kernel, Layout, ObjectData, Parameter, ParameterKind, Space, Type};
+use crate::diagnostic::{LoadError, SourceLocation};
+use crate::{BlockData, Initial, Kernel, ObjectData, Parameter, ParameterKind, Space, Type, TypeLayout};
 
-impl Translator<'_> {
+impl BodyTranslator<'_> {
     /// Translates an entry point, then verifies and cleans it.
     pub(super) fn whole(&mut self, entry: &Entry) -> Result<Kernel, LoadError> {
         self.current = entry.index;
@@ -29,7 +29,7 @@ impl Translator<'_> {
     }
 
     fn located(&self, fault: Fault, kernel: &str) -> LoadError {
-        let source = self.line.map(|(file, line, column)| SourcePlace {
+        let source = self.line.map(|(file, line, column)| SourceLocation {
             file: self.module.files[file].to_string(),
             line,
             column,
@@ -54,7 +54,7 @@ impl Translator<'_> {
         self.block = self.kernel.blocks.push(BlockData::default());
         (self.line, self.inlined_at) = (None, None);
         self.local_objects.clear();
-        self.places.clear();
+        self.locations.clear();
         self.frame = Frame::default();
         // LLVM's translator wraps each kernel into an entry point that only calls it.
         let wrapped = self.wrapped(function);
@@ -116,7 +116,7 @@ impl Translator<'_> {
                 let has = |word: &str| qualifier.split(' ').any(|part| part == word);
                 ParameterKind::Pointer {
                     space,
-                    pointee: info.layout.clone().unwrap_or(Layout::Bytes(0)),
+                    pointee: info.layout.clone().unwrap_or(TypeLayout::Bytes(0)),
                     align: decorations.align.unwrap_or(info.align),
                     read_only: space == Space::Constant || has("const"),
                     restrict: decorations.restrict || has("restrict"),

@@ -6,11 +6,11 @@ use super::code::{Fallible, Raw, invalid, unsupported};
 use super::constants::Constant;
 use super::memory::plain;
 use super::rep::Rep;
-use super::translator::Translator;
-use crate::op::{Access, Address, Builtin, Compare, Convert, Number, Rounding, Unary};
+use super::translator::BodyTranslator;
+use crate::op::{AccessAttributes, Address, Builtin, Compare, Convert, Number, Rounding, Unary};
 use crate::{Initial, Op, Scalar, Space, Type, Value};
 
-impl Translator<'_> {
+impl BodyTranslator<'_> {
     /// Translates `OpExtInst`.
     pub(super) fn extended(&mut self, raw: Raw<'_>) -> Fallible<()> {
         let set = raw.word(3)?;
@@ -114,7 +114,7 @@ impl Translator<'_> {
                 let Some(builtin) = Builtin::numbered(op as u32) else {
                     return unsupported(format_args!("the library function {op:?}"));
                 };
-                count(builtin.shape().operands())?;
+                count(builtin.signature().operands())?;
                 let ty = self.result_type(raw)?;
                 self.emit(Op::Builtin(builtin), &operands, ty)?
             }
@@ -178,7 +178,7 @@ impl Translator<'_> {
         let aligned = op == Library::vloada_halfn;
         let at = self.element(pointer, index, memory, aligned)?;
         let align = if aligned { memory.stored_bytes() } else { scalar.bytes() };
-        let access = Access { align, volatile: false, vector_builtin: true };
+        let access = AccessAttributes { align, volatile: false, vector_builtin: true };
         let value = self.emit(Op::Load(access), &[at], memory)?;
         if memory == ty {
             return Ok(value);
@@ -205,7 +205,7 @@ impl Translator<'_> {
         let aligned = matches!(op, Library::vstorea_halfn | Library::vstorea_halfn_r);
         let at = self.element(pointer, index, memory, aligned)?;
         let align = if aligned { memory.stored_bytes() } else { scalar.bytes() };
-        let access = Access { align, volatile: false, vector_builtin: true };
+        let access = AccessAttributes { align, volatile: false, vector_builtin: true };
         self.effect(Op::Store(access), &[at, stored])
     }
 

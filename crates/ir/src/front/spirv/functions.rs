@@ -8,7 +8,7 @@
 
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::rep::Rep;
-use super::translator::Translator;
+use super::translator::BodyTranslator;
 use crate::op::{Address, Binary, Compare, Dot, Group, GroupOp, GroupScope, QueryKind, Reduction, Scope};
 use crate::{Op, Scalar, Space, Type, Value};
 
@@ -22,7 +22,7 @@ enum Accumulator {
     Saturates,
 }
 
-impl Translator<'_> {
+impl BodyTranslator<'_> {
     /// A call of a function without a body.
     pub(super) fn foreign_call(&mut self, raw: Raw<'_>, name: &str) -> Fallible<()> {
         let (base, parameters) = demangled(name);

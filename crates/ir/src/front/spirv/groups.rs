@@ -4,11 +4,11 @@ use rspirv::spirv::{GroupOperation, Op as RawOp};
 
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::rep::Rep;
-use super::translator::Translator;
+use super::translator::BodyTranslator;
 use crate::op::{Binary, Group, GroupOp, GroupScope, Query, QueryKind, Reduction, Scope, Unary};
-use crate::{Layout, Op, Scalar, Type, Value};
+use crate::{Op, Scalar, Type, TypeLayout, Value};
 
-impl Translator<'_> {
+impl BodyTranslator<'_> {
     /// Translates a group instruction; `false` for any other instruction.
     pub(super) fn groups(&mut self, raw: Raw<'_>) -> Fallible<bool> {
         match raw.op {
@@ -37,7 +37,7 @@ impl Translator<'_> {
                 let Ok(bytes) = u32::try_from(layout.bytes()) else {
                     return invalid("an element of that size");
                 };
-                let used = if let Layout::Value(ty) = layout { ty.bytes() } else { bytes };
+                let used = if let TypeLayout::Value(ty) = layout { ty.bytes() } else { bytes };
                 let (count, stride) = (self.value(raw.word(6)?)?, self.value(raw.word(7)?)?);
                 let (count, stride) = (self.resized(count, Type::I64)?, self.resized(stride, Type::I64)?);
                 let event = self.event(raw.word(8)?)?;

@@ -4,11 +4,11 @@ use rspirv::spirv::{ImageOperands, Op as RawOp};
 
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::rep::Rep;
-use super::translator::Translator;
+use super::translator::BodyTranslator;
 use crate::op::{Addressing, ImageFact, Level, SamplerBits};
 use crate::{Op, Type, Value};
 
-impl Translator<'_> {
+impl BodyTranslator<'_> {
     /// Translates an image instruction; `false` for any other instruction.
     pub(super) fn images(&mut self, raw: Raw<'_>) -> Fallible<bool> {
         match raw.op {

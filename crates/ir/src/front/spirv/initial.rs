@@ -2,8 +2,8 @@
 
 use super::code::{Fallible, Fault, invalid, unsupported};
 use super::constants::Constant;
-use super::translator::Translator;
-use crate::{Initial, Layout, ProgramObject, Relocation, Scalar, Type};
+use super::translator::BodyTranslator;
+use crate::{Initial, ProgramObject, Relocation, Scalar, Type, TypeLayout};
 
 /// Initial contents while they are written.
 struct Image {
@@ -12,7 +12,7 @@ struct Image {
     visits: usize,
 }
 
-impl Translator<'_> {
+impl BodyTranslator<'_> {
     /// The initial contents of a program-scope object.
     pub(super) fn initial(&mut self, object: ProgramObject, initializer: u32) -> Fallible<Initial> {
         match self.all.constants.get(initializer) {
@@ -33,7 +33,7 @@ impl Translator<'_> {
         Ok(Initial::Bytes { bytes: image.bytes.into(), relocations: image.relocations.into() })
     }
 
-    fn write(&mut self, image: &mut Image, id: u32, layout: &Layout, at: u64) -> Fallible<()> {
+    fn write(&mut self, image: &mut Image, id: u32, layout: &TypeLayout, at: u64) -> Fallible<()> {
         image.visits = match image.visits.checked_sub(1) {
             Some(visits) => visits,
             None => return unsupported("a constant with that many parts"),
@@ -48,7 +48,7 @@ impl Translator<'_> {
         };
         match (constant, layout) {
             (Constant::Null(_) | Constant::Undefined(_), _) => Ok(()),
-            (Constant::Lanes(ty, bits), Layout::Value(own)) if ty == own => {
+            (Constant::Lanes(ty, bits), TypeLayout::Value(own)) if ty == own => {
                 let bytes = ty.scalar().map_or(0, Scalar::bytes) as usize;
                 for (lane, bits) in bits.iter().enumerate() {
                     let start = at as usize + lane * bytes;
@@ -58,7 +58,7 @@ impl Translator<'_> {
                 }
                 Ok(())
             }
-            (Constant::Address { variable, offset, .. }, Layout::Value(Type::Pointer(_))) => {
+            (Constant::Address { variable, offset, .. }, TypeLayout::Value(Type::Pointer(_))) => {
                 let Some(declared) = self.all.variables.get(variable) else {
                     return invalid(format_args!("%{variable} is not a variable"));
                 };
@@ -66,7 +66,7 @@ impl Translator<'_> {
                 image.relocations.push(Relocation { offset: at, object, addend: *offset });
                 Ok(())
             }
-            (Constant::Composite(parts), Layout::Array { element, count, stride })
+            (Constant::Composite(parts), TypeLayout::Array { element, count, stride })
                 if parts.len() as u64 == *count =>
             {
                 for (part, index) in parts.iter().zip(0..) {
@@ -74,7 +74,9 @@ impl Translator<'_> {
                 }
                 Ok(())
             }
-            (Constant::Composite(parts), Layout::Struct { fields, .. }) if parts.len() == fields.len() => {
+            (Constant::Composite(parts), TypeLayout::Struct { fields, .. })
+                if parts.len() == fields.len() =>
+            {
                 for (part, field) in parts.iter().zip(&**fields) {
                     self.write(image, *part, &field.layout, at + field.offset)?;
                 }

@@ -5,11 +5,11 @@ use rspirv::spirv::Op as RawOp;
 
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::rep::Rep;
-use super::translator::Translator;
-use crate::op::{Access, Address, Binary, Compare, Group, GroupOp, GroupScope, QueryKind};
+use super::translator::BodyTranslator;
+use crate::op::{AccessAttributes, Address, Binary, Compare, Group, GroupOp, GroupScope, QueryKind};
 use crate::{Op, Type, Value};
 
-impl Translator<'_> {
+impl BodyTranslator<'_> {
     /// Translates an instruction of Intel's sub-groups; `false` for any other instruction.
     pub(super) fn intel(&mut self, raw: Raw<'_>) -> Fallible<bool> {
         match raw.op {
@@ -63,7 +63,12 @@ impl Translator<'_> {
     }
 
     /// The address of a component of a block: one element for each work-item, then the next component.
-    fn block_element(&mut self, pointer: Value, ty: Type, component: u8) -> Fallible<(Value, Access)> {
+    fn block_element(
+        &mut self,
+        pointer: Value,
+        ty: Type,
+        component: u8,
+    ) -> Fallible<(Value, AccessAttributes)> {
         let Some(scalar) = ty.scalar() else { return invalid(format_args!("a block of {ty}")) };
         let id = self.fact(QueryKind::SubGroupLocalId)?;
         let index = if component == 0 {
@@ -77,7 +82,7 @@ impl Translator<'_> {
         let stride = u64::from(scalar.bytes());
         let address = Address { stride, offset: 0, count: None, in_bounds: true };
         let at = self.emit(Op::Address(address), &[pointer, index], self.kernel.ty(pointer))?;
-        Ok((at, Access { align: scalar.bytes(), volatile: false, vector_builtin: false }))
+        Ok((at, AccessAttributes { align: scalar.bytes(), volatile: false, vector_builtin: false }))
     }
 
     fn block_read(&mut self, pointer: Value, ty: Type) -> Fallible<Value> {

@@ -5,11 +5,11 @@ use rspirv::spirv::{MemoryAccess, Op as RawOp};
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::constants::Constant;
 use super::rep::Rep;
-use super::translator::Translator;
-use crate::op::{Access, Address, Query, QueryKind};
-use crate::{Layout, Op, Scalar, Space, Type, Value};
+use super::translator::BodyTranslator;
+use crate::op::{AccessAttributes, Address, Query, QueryKind};
+use crate::{Op, Scalar, Space, Type, TypeLayout, Value};
 
-impl Translator<'_> {
+impl BodyTranslator<'_> {
     /// Translates a memory instruction; `false` for any other instruction.
     pub(super) fn memory(&mut self, raw: Raw<'_>) -> Fallible<bool> {
         match raw.op {
@@ -47,14 +47,14 @@ impl Translator<'_> {
                 match (&rep, pointee) {
                     (Rep::Value(value), _) => {
                         let natural = self.kernel.ty(*value).stored_bytes().max(1);
-                        let access = Access { align: access.0.unwrap_or(natural), ..plain(1) };
-                        let access = Access { volatile: Self::access_flags(raw, 3)?.1, ..access };
+                        let access = AccessAttributes { align: access.0.unwrap_or(natural), ..plain(1) };
+                        let access = AccessAttributes { volatile: Self::access_flags(raw, 3)?.1, ..access };
                         self.effect(Op::Store(access), &[pointer, *value])?;
                     }
                     (_, Some(pointee)) => {
                         let layout = self.all.types.layout(pointee)?.clone();
                         let align = access.0.unwrap_or(self.all.types.get(pointee)?.align);
-                        let access = Access { align, volatile: access.1, vector_builtin: false };
+                        let access = AccessAttributes { align, volatile: access.1, vector_builtin: false };
                         self.store_rep(pointer, &rep, &layout, access)?;
                     }
                     _ => return unsupported("a store of an aggregate through a pointer of unknown type"),
@@ -73,7 +73,7 @@ impl Translator<'_> {
                 let access = Self::access_flags(raw, 3)?;
                 let align = access.0.unwrap_or(self.all.types.get(pointee)?.align);
                 let count = self.kernel.make_constant(Type::I64, &[bytes]);
-                let access = Access { align, volatile: access.1, vector_builtin: false };
+                let access = AccessAttributes { align, volatile: access.1, vector_builtin: false };
                 self.effect(Op::Copy(access), &[to, from, count])?;
             }
             RawOp::CopyMemorySized => {
@@ -81,8 +81,11 @@ impl Translator<'_> {
                 let count = self.value(raw.word(3)?)?;
                 let count = self.widened(count)?;
                 let access = Self::access_flags(raw, 4)?;
-                let access =
-                    Access { align: access.0.unwrap_or(1), volatile: access.1, vector_builtin: false };
+                let access = AccessAttributes {
+                    align: access.0.unwrap_or(1),
+                    volatile: access.1,
+                    vector_builtin: false,
+                };
                 self.effect(Op::Copy(access), &[to, from, count])?;
             }
             RawOp::LifetimeStart | RawOp::LifetimeStop => {
@@ -179,10 +182,10 @@ impl Translator<'_> {
         Ok((align, flags.contains(MemoryAccess::VOLATILE)))
     }
 
-    fn access(&self, raw: Raw<'_>, position: usize, ty: u32) -> Fallible<Access> {
+    fn access(&self, raw: Raw<'_>, position: usize, ty: u32) -> Fallible<AccessAttributes> {
         let (align, volatile) = Self::access_flags(raw, position)?;
         let natural = self.all.types.get(ty)?.align;
-        Ok(Access { align: align.unwrap_or(natural), volatile, vector_builtin: false })
+        Ok(AccessAttributes { align: align.unwrap_or(natural), volatile, vector_builtin: false })
     }
 
     fn query(&mut self, kind: QueryKind, dimension: Option<u8>, ty: u32) -> Fallible<Rep> {
@@ -228,7 +231,7 @@ impl Translator<'_> {
         }
     }
 
-    fn load_rep(&mut self, pointer: Value, ty: u32, access: Access) -> Fallible<Rep> {
+    fn load_rep(&mut self, pointer: Value, ty: u32, access: AccessAttributes) -> Fallible<Rep> {
         let mut types = Vec::new();
         self.leaves(ty, &mut types)?;
         if let ([one], Ok(_)) = (&types[..], self.all.types.value(ty)) {
@@ -247,7 +250,13 @@ impl Translator<'_> {
         self.unflatten(ty, &mut values.into_iter())
     }
 
-    fn store_rep(&mut self, pointer: Value, rep: &Rep, layout: &Layout, access: Access) -> Fallible<()> {
+    fn store_rep(
+        &mut self,
+        pointer: Value,
+        rep: &Rep,
+        layout: &TypeLayout,
+        access: AccessAttributes,
+    ) -> Fallible<()> {
         let mut values = Vec::new();
         rep.flatten(&mut values)?;
         let mut offsets = Vec::with_capacity(values.len());
@@ -267,12 +276,12 @@ impl Translator<'_> {
 }
 
 /// An access with only an alignment.
-pub(super) const fn plain(align: u32) -> Access {
-    Access { align, volatile: false, vector_builtin: false }
+pub(super) const fn plain(align: u32) -> AccessAttributes {
+    AccessAttributes { align, volatile: false, vector_builtin: false }
 }
 
 /// The known alignment of an access after it is moved by an offset.
-fn aligned_at(access: Access, offset: u64) -> Access {
+fn aligned_at(access: AccessAttributes, offset: u64) -> AccessAttributes {
     let step = if offset == 0 { 1 << 31 } else { 1 << offset.trailing_zeros().min(31) };
-    Access { align: access.align.min(step), ..access }
+    AccessAttributes { align: access.align.min(step), ..access }
 }

@@ -33,7 +33,7 @@ mod translator;
 mod types;
 mod variables;
 
-use crate::diagnostic::{LoadError, SourcePlace, SpirvPlace};
+use crate::diagnostic::{LoadError, SourceLocation, SpirvLocation};
 use crate::{Kernel, Module, Op, Type, transform, verify};
 
 /// Limits on the size of a module.
@@ -137,20 +137,21 @@ fn refuse_handles_in_memory(kernel: &Kernel, module: &Module) -> Result<(), Load
         if !value.is_some_and(|value| matches!(kernel.ty(value), Type::Image(_) | Type::Sampler)) {
             continue;
         }
-        let source = inst.place.map(|place| kernel.places[place]).map(|place| SourcePlace {
-            file: module.files[place.file].to_string(),
-            line: place.line,
-            column: place.column,
-        });
+        let source =
+            inst.location.map(|location| kernel.locations[location]).map(|location| SourceLocation {
+                file: module.files[location.file].to_string(),
+                line: location.line,
+                column: location.column,
+            });
         let opcode = if inst.result.is_some() { "OpLoad" } else { "OpStore" };
-        let place = SpirvPlace {
+        let location = SpirvLocation {
             opcode: opcode.into(),
             kernel: kernel.name.clone(),
             source,
-            ..SpirvPlace::default()
+            ..SpirvLocation::default()
         };
         let feature = "an image or sampler in an array or behind a pointer".into();
-        return Err(LoadError::Unsupported { place: Box::new(place), feature });
+        return Err(LoadError::Unsupported { location: Box::new(location), feature });
     }
     Ok(())
 }

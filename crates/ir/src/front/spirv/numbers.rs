@@ -7,7 +7,7 @@ use rspirv::spirv::{FPFastMathMode, FPRoundingMode, Op as RawOp};
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::constants;
 use super::rep::Rep;
-use super::translator::Translator;
+use super::translator::BodyTranslator;
 use super::types::Kind;
 use crate::op::{Binary, Builtin, Compare, Convert, Dot, Flags, Number, Rounding, ShuffleMask, Unary};
 use crate::{Op, Scalar, Type, Value};
@@ -19,7 +19,7 @@ pub(super) const INTEGER: Convert =
 pub(super) const SIGNED_INTEGER: Convert =
     Convert { from: Number::Signed, to: Number::Signed, rounding: Rounding::Nearest, saturate: false };
 
-impl Translator<'_> {
+impl BodyTranslator<'_> {
     /// Translates an arithmetic instruction; `false` for any other instruction.
     pub(super) fn numbers(&mut self, raw: Raw<'_>) -> Fallible<bool> {
         let rep = if let Some(op) = constants::binary(raw.op) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::code::{Fallible, Fault, invalid};
 use super::constants::Constant;
-use super::translator::Translator;
+use super::translator::BodyTranslator;
 use super::types::Kind;
 use crate::op::QueryKind;
 use crate::{Op, Type, Value};
@@ -49,7 +49,7 @@ impl Rep {
     }
 }
 
-impl Translator<'_> {
+impl BodyTranslator<'_> {
     /// The meaning of an id.
     pub(super) fn rep(&mut self, id: u32) -> Fallible<Rep> {
         if let Some(rep) = self.frame.values.get(&id) {

@@ -11,13 +11,13 @@ use super::declare::Declarations;
 use super::rep::Rep;
 use super::{Loaded, Options, Refused};
 use crate::{
-    Block, File, Initial, Kernel, Module, Object, ObjectData, Op, Place, PlaceData, ProgramObject, Space,
-    Type, Value,
+    Block, File, Initial, Kernel, Location, LocationData, Module, Object, ObjectData, Op, ProgramObject,
+    Space, Type, Value,
 };
 
 /// Translates every entry point.
 pub(super) fn translate(code: &Code, all: &Declarations, options: &Options) -> Loaded {
-    let mut translator = Translator {
+    let mut translator = BodyTranslator {
         code,
         all,
         options,
@@ -30,7 +30,7 @@ pub(super) fn translate(code: &Code, all: &Declarations, options: &Options) -> L
         fuel: options.limits.instructions,
         line: None,
         inlined_at: None,
-        places: HashMap::new(),
+        locations: HashMap::new(),
         frame: Frame::default(),
         calls: Vec::new(),
         current: 0,
@@ -50,7 +50,7 @@ pub(super) fn translate(code: &Code, all: &Declarations, options: &Options) -> L
     Loaded { module: translator.module, refused }
 }
 
-pub(super) struct Translator<'m> {
+pub(super) struct BodyTranslator<'m> {
     pub(super) code: &'m Code,
     pub(super) all: &'m Declarations,
     pub(super) options: &'m Options,
@@ -64,8 +64,8 @@ pub(super) struct Translator<'m> {
     pub(super) fuel: usize,
     /// The current file, line and column.
     pub(super) line: Option<(File, u32, u32)>,
-    pub(super) inlined_at: Option<Place>,
-    pub(super) places: HashMap<PlaceData, Place>,
+    pub(super) inlined_at: Option<Location>,
+    pub(super) locations: HashMap<LocationData, Location>,
     pub(super) frame: Frame,
     /// Functions being inlined, outermost first.
     pub(super) calls: Vec<u32>,
@@ -89,7 +89,7 @@ pub(super) struct Frame {
     pub(super) behind: Option<Block>,
 }
 
-impl Translator<'_> {
+impl BodyTranslator<'_> {
     /// Adds an instruction with a result to the current block.
     pub(super) fn emit(&mut self, op: Op, operands: &[Value], ty: Type) -> Fallible<Value> {
         let inst = self.push(op, operands, Some(ty))?;
@@ -106,8 +106,8 @@ impl Translator<'_> {
 
     fn push(&mut self, op: Op, operands: &[Value], ty: Option<Type>) -> Fallible<crate::Inst> {
         self.burn(1)?;
-        let place = self.place();
-        let inst = self.kernel.make_inst(op, operands, ty, place);
+        let location = self.location();
+        let inst = self.kernel.make_inst(op, operands, ty, location);
         self.kernel.blocks[self.block].insts.push(inst);
         Ok(inst)
     }
@@ -119,11 +119,11 @@ impl Translator<'_> {
         Ok(())
     }
 
-    pub(super) fn place(&mut self) -> Option<Place> {
+    pub(super) fn location(&mut self) -> Option<Location> {
         let (file, line, column) = self.line?;
-        let data = PlaceData { file, line, column, inlined_at: self.inlined_at };
-        let places = &mut self.kernel.places;
-        Some(*self.places.entry(data).or_insert_with(|| places.push(data)))
+        let data = LocationData { file, line, column, inlined_at: self.inlined_at };
+        let locations = &mut self.kernel.locations;
+        Some(*self.locations.entry(data).or_insert_with(|| locations.push(data)))
     }
 
     fn file(&mut self, id: u32) -> File {

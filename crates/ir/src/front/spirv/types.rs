@@ -7,14 +7,14 @@ use std::sync::Arc;
 use rspirv::spirv::{Op, StorageClass};
 
 use super::code::{Fallible, Raw, invalid, unsupported};
-use crate::{Field, ImageAccess, ImageDim, ImageType, Layout, Scalar, Space, Type};
+use crate::{Field, ImageAccess, ImageDim, ImageType, Scalar, Space, Type, TypeLayout};
 
 /// A type of the module.
 #[derive(Clone, Debug)]
 pub(super) struct TypeInfo {
     pub(super) kind: Kind,
     /// The layout in memory; `None` for types that cannot be in memory.
-    pub(super) layout: Option<Layout>,
+    pub(super) layout: Option<TypeLayout>,
     /// Natural alignment in bytes.
     pub(super) align: u32,
     depth: usize,
@@ -86,7 +86,7 @@ impl Types {
         }
     }
 
-    pub(super) fn layout(&self, id: u32) -> Fallible<&Layout> {
+    pub(super) fn layout(&self, id: u32) -> Fallible<&TypeLayout> {
         let info = self.get(id)?;
         match (&info.layout, &info.kind) {
             (Some(layout), _) => Ok(layout),
@@ -127,7 +127,7 @@ impl Types {
     ) -> Fallible<TypeInfo> {
         let plain = |kind| Ok(TypeInfo { kind, layout: None, align: 1, depth: 0 });
         let value = |ty: Type| {
-            let layout = Some(Layout::Value(ty));
+            let layout = Some(TypeLayout::Value(ty));
             Ok(TypeInfo { kind: Kind::Value(ty), layout, align: ty.stored_bytes(), depth: 0 })
         };
         let too_deep = || unsupported(format_args!("a type nested more than {depth_limit} deep"));
@@ -165,7 +165,7 @@ impl Types {
                     None => return invalid(format_args!("storage class {class} is unknown")),
                 };
                 let ty = Type::Pointer(space);
-                let layout = Some(Layout::Value(ty));
+                let layout = Some(TypeLayout::Value(ty));
                 Ok(TypeInfo { kind: Kind::Pointer(space, pointee), layout, align: 8, depth: 0 })
             }
             Op::TypeArray => {
@@ -178,12 +178,13 @@ impl Types {
                 if depth > depth_limit {
                     return too_deep();
                 }
-                let layout = inner.layout.as_ref().map(|layout| Layout::Array {
+                let layout = inner.layout.as_ref().map(|layout| TypeLayout::Array {
                     stride: layout.bytes(),
                     element: Arc::new(layout.clone()),
                     count,
                 });
-                if layout.as_ref().is_some_and(|layout| matches!(layout, Layout::Array { stride: 0, .. })) {
+                if layout.as_ref().is_some_and(|layout| matches!(layout, TypeLayout::Array { stride: 0, .. }))
+                {
                     return unsupported("an array of elements without size");
                 }
                 if layout.as_ref().is_some_and(|layout| layout.bytes() > u64::from(u32::MAX)) {
@@ -227,7 +228,7 @@ impl Types {
         if bytes > u64::from(u32::MAX) {
             return unsupported("a struct of more than 4 GiB");
         }
-        let layout = complete.then_some(Layout::Struct { fields: fields.into(), bytes });
+        let layout = complete.then_some(TypeLayout::Struct { fields: fields.into(), bytes });
         let kind = Kind::Struct { members: members.to_vec(), offsets };
         Ok(TypeInfo { kind, layout, align, depth })
     }
@@ -256,5 +257,5 @@ fn image(raw: Raw<'_>) -> Fallible<TypeInfo> {
     };
     let ty = ImageType { dim, array: raw.word(5)? == 1, depth: raw.word(4)? == 1, access };
     let ty = Type::Image(ty);
-    Ok(TypeInfo { kind: Kind::Value(ty), layout: Some(Layout::Value(ty)), align: 8, depth: 0 })
+    Ok(TypeInfo { kind: Kind::Value(ty), layout: Some(TypeLayout::Value(ty)), align: 8, depth: 0 })
 }

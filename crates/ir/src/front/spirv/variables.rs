@@ -5,11 +5,11 @@ use rspirv::spirv;
 use super::code::{Fallible, invalid, unsupported};
 use super::declare::Variable;
 use super::rep::Rep;
-use super::translator::Translator;
+use super::translator::BodyTranslator;
 use crate::op::QueryKind;
 use crate::{Initial, ObjectData, Op, ProgramObject, Space, Type, Value};
 
-impl Translator<'_> {
+impl BodyTranslator<'_> {
     /// The meaning of a module-scope variable.
     pub(super) fn variable(&mut self, id: u32, variable: &Variable) -> Fallible<Rep> {
         if let Some(number) = self.all.decorations(id).built_in {

@@ -9,7 +9,7 @@ use super::line::Line;
 use crate::op::SubGroupShare;
 use crate::text::lex::Token;
 use crate::{
-    Block, BlockData, File, Flags, Instruction, Kernel, Op, PlaceData, Scalar, Terminator, TerminatorKind,
+    Block, BlockData, File, Flags, Instruction, Kernel, LocationData, Op, Scalar, Terminator, TerminatorKind,
     Type, Value, ValueData, ValueDef,
 };
 
@@ -79,11 +79,11 @@ impl Building {
                 self.kernel.objects.push(line.object()?);
             }
             "place" => {
-                line.entity("!", self.kernel.places.next_key())?;
+                line.entity("!", self.kernel.locations.next_key())?;
                 let file: File = line.reference("file")?;
                 let (number, column) = (line.parsed("line")?, line.parsed("column")?);
-                let inlined_at = line.place()?;
-                self.kernel.places.push(PlaceData { file, line: number, column, inlined_at });
+                let inlined_at = line.location()?;
+                self.kernel.locations.push(LocationData { file, line: number, column, inlined_at });
             }
             "const" => {
                 let value = line.value()?;
@@ -136,7 +136,7 @@ impl Building {
             return Err("an instruction after the end of its block".into());
         };
         if let Some(kind) = terminator(line)? {
-            self.kernel.blocks[block].terminator = Terminator { kind, place: line.place()? };
+            self.kernel.blocks[block].terminator = Terminator { kind, location: line.location()? };
             self.ended = true;
             return Ok(());
         }
@@ -166,8 +166,8 @@ impl Building {
                 break;
             }
         }
-        let place = line.place()?;
-        self.kernel.insts.push(Instruction { op, flags, operands, result, place });
+        let location = line.location()?;
+        self.kernel.insts.push(Instruction { op, flags, operands, result, location });
         self.kernel.blocks[block].insts.push(inst);
         Ok(())
     }

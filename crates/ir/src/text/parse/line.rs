@@ -8,8 +8,8 @@ use cranelift_entity::EntityRef;
 use super::Parsed;
 use crate::text::lex::{Token, found, unquoted};
 use crate::{
-    Block, BlockCall, Field, Initial, Layout, ObjectData, Parameter, ParameterKind, Place, ProgramObject,
-    Relocation, Space, Type, Value,
+    Block, BlockCall, Field, Initial, Location, ObjectData, Parameter, ParameterKind, ProgramObject,
+    Relocation, Space, Type, TypeLayout, Value,
 };
 
 /// The rest of a line.
@@ -90,14 +90,14 @@ impl<'a> Line<'_, 'a> {
         self.parsed("type")
     }
 
-    pub(super) fn place(&mut self) -> Parsed<Option<Place>> {
+    pub(super) fn location(&mut self) -> Parsed<Option<Location>> {
         match self.tokens.first() {
             Some(Token::Word(word)) if word.starts_with('!') => self.reference("!").map(Some),
             _ => Ok(None),
         }
     }
 
-    pub(super) fn layout(&mut self, depth: usize) -> Parsed<Layout> {
+    pub(super) fn layout(&mut self, depth: usize) -> Parsed<TypeLayout> {
         let Some(depth) = depth.checked_sub(1) else { return Err("a layout nested that deep".into()) };
         if self.take(Token::Sign('[')) {
             let count = self.parsed("count")?;
@@ -106,14 +106,14 @@ impl<'a> Line<'_, 'a> {
             self.keyword("of")?;
             let element = Arc::new(self.layout(depth)?);
             self.sign(']')?;
-            return Ok(Layout::Array { element, count, stride });
+            return Ok(TypeLayout::Array { element, count, stride });
         }
         if self.take(Token::Sign('{')) {
             let mut fields = Vec::new();
             loop {
                 let number = self.parsed("offset or size")?;
                 if self.take(Token::Sign('}')) {
-                    return Ok(Layout::Struct { fields: fields.into(), bytes: number });
+                    return Ok(TypeLayout::Struct { fields: fields.into(), bytes: number });
                 }
                 self.sign(':')?;
                 fields.push(Field { offset: number, layout: self.layout(depth)? });
@@ -121,9 +121,9 @@ impl<'a> Line<'_, 'a> {
             }
         }
         if self.take(Token::Word("bytes")) {
-            return self.parsed("size").map(Layout::Bytes);
+            return self.parsed("size").map(TypeLayout::Bytes);
         }
-        self.ty().map(Layout::Value)
+        self.ty().map(TypeLayout::Value)
     }
 
     pub(super) fn keyword(&mut self, word: &str) -> Parsed<()> {

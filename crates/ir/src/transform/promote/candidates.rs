@@ -152,15 +152,15 @@ fn castable(ty: Type) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::Access;
-    use crate::{BlockCall, BlockData, Layout, ObjectData, TerminatorKind};
+    use crate::op::AccessAttributes;
+    use crate::{BlockCall, BlockData, ObjectData, TerminatorKind, TypeLayout};
 
     /// This many consecutive scopes, each with a branch and a variable of its own, like inlined functions; with
     /// `outlived`, the last variable is also read after its scope.
     fn scopes(count: usize, outlived: bool) -> Kernel {
         let mut kernel = Kernel::default();
         let mut block = kernel.blocks.push(BlockData::default());
-        let access = Access { align: 4, volatile: false, vector_builtin: false };
+        let access = AccessAttributes { align: 4, volatile: false, vector_builtin: false };
         let condition = kernel.add_parameter(block, Type::BOOL);
         let mut last = None;
         for _ in 0..count {
@@ -168,7 +168,7 @@ mod tests {
                 name: String::new(),
                 space: Space::Private,
                 align: 4,
-                layout: Layout::Value(Type::I32),
+                layout: TypeLayout::Value(Type::I32),
                 initial: Initial::Unwritten,
             });
             let put = |kernel: &mut Kernel, block: Block, op: Op, operands: &[Value], ty: Option<Type>| {

@@ -5,7 +5,7 @@ use cranelift_entity::SecondaryMap;
 use super::{Act, ByObject, Slot, name};
 use crate::flow::{Cfg, Dominators};
 use crate::transform::clean::Replacements;
-use crate::{Block, Inst, Kernel, Op, Place, Value, ValueDef};
+use crate::{Block, Inst, Kernel, Location, Op, Value, ValueDef};
 
 /// A block on the way down the dominator tree, its next child, and the values to restore when it is left.
 type Step = (Block, usize, Vec<(usize, Option<Value>)>);
@@ -69,8 +69,8 @@ struct Renamer {
 }
 
 impl Renamer {
-    fn undefined(kernel: &mut Kernel, slot: &Slot, place: Option<Place>) -> Inst {
-        let inst = kernel.make_inst(Op::Undefined, &[], Some(slot.ty), place);
+    fn undefined(kernel: &mut Kernel, slot: &Slot, location: Option<Location>) -> Inst {
+        let inst = kernel.make_inst(Op::Undefined, &[], Some(slot.ty), location);
         if let Some(value) = kernel.insts[inst].result {
             kernel.names[value] = name(kernel, slot.object);
         }
@@ -103,7 +103,7 @@ impl Renamer {
     ) {
         let mut kept = Vec::with_capacity(kernel.blocks[block].insts.len());
         for inst in std::mem::take(&mut kernel.blocks[block].insts) {
-            let place = kernel.insts[inst].place;
+            let location = kernel.insts[inst].location;
             match acts[inst] {
                 None => kept.push(inst),
                 Some(Act::Gone) => {}
@@ -123,7 +123,7 @@ impl Renamer {
                     let mut value = kernel.insts[inst].operands[1];
                     value = self.replacements.get(value);
                     if kernel.ty(value) != slots[number].ty {
-                        let cast = kernel.make_inst(Op::Bitcast, &[value], Some(slots[number].ty), place);
+                        let cast = kernel.make_inst(Op::Bitcast, &[value], Some(slots[number].ty), location);
                         kept.push(cast);
                         value = kernel.insts[cast].result.unwrap_or(value);
                     }
@@ -138,7 +138,7 @@ impl Renamer {
                     let Op::LifetimeStart(object) = kernel.insts[inst].op else { continue };
                     let Some((first, end)) = by_object[object] else { continue };
                     for (number, slot) in slots.iter().enumerate().take(end).skip(first) {
-                        let made = Self::undefined(kernel, slot, place);
+                        let made = Self::undefined(kernel, slot, location);
                         kept.push(made);
                         undo.push((
                             number,

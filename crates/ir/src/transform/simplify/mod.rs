@@ -84,9 +84,9 @@ fn widen(kernel: &mut Kernel, block: Block, inst: Inst) {
         return;
     }
     let convert = |from, to| Op::Convert(Convert { from, to, rounding: Rounding::Nearest, saturate: false });
-    let (origin, place) = (*origin, data.place);
+    let (origin, location) = (*origin, data.location);
     let cut =
-        kernel.make_inst(convert(Number::Unsigned, Number::Unsigned), &[origin], Some(Type::I32), place);
+        kernel.make_inst(convert(Number::Unsigned, Number::Unsigned), &[origin], Some(Type::I32), location);
     let Some(low) = kernel.insts[cut].result else { return };
     kernel.insts[inst].op = convert(number, number);
     kernel.insts[inst].operands = SmallVec::from_slice(&[low]);

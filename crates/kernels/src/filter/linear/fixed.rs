@@ -1,7 +1,7 @@
 //! Weights for pixels of an integer type.
 
 use super::{Linear, Taps};
-use crate::filter::{Element, FilterError};
+use crate::filter::{FilterError, PixelType};
 
 /// The integer weights that a linear filter uses for integer pixels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Linear {
     ///
     /// # Errors
     /// Floating-point pixels; sums that exceed 32 bits.
-    pub fn fixed(&self, element: Element) -> Result<Fixed, FilterError> {
+    pub fn fixed(&self, element: PixelType) -> Result<Fixed, FilterError> {
         let Some(range) = element.range() else { return Err(FilterError::NotInteger) };
         let largest = f64::from(range[0].abs().max(range[1]));
         match &self.taps {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::image::{Image, Spread};
 use super::weights::{in_float, weighted};
-use crate::filter::{Color, Element};
+use crate::filter::{Color, PixelType};
 
 /// The BT.601 coefficients with OpenCV's digits and steps. First the weights of red, green and blue in luma. Then,
 /// for each of OpenCV's two forms of chroma: the weights of B - Y and R - Y; and for the inverse, the weight of the
@@ -20,10 +20,10 @@ const YCRCB_STEPS: [f64; 6] = [9241.0, 11682.0, 29049.0, -5636.0, -11698.0, 2298
 pub(super) fn recolor(color: Color, from: &Image, [x, y, channel]: [usize; 3]) -> Spread {
     let at = |channel: usize| from.at([x, y, channel]);
     let (half, white) = match from.element {
-        Element::U8 => (128.0, 255.0),
-        Element::U16 => (32768.0, 65535.0),
-        Element::I16 => (0.0, 32767.0),
-        Element::F16 | Element::F32 => (0.5, 1.0),
+        PixelType::U8 => (128.0, 255.0),
+        PixelType::U16 => (32768.0, 65535.0),
+        PixelType::I16 => (0.0, 32767.0),
+        PixelType::F16 | PixelType::F32 => (0.5, 1.0),
     };
     let half = Spread::exact(half);
     let integer = !from.element.is_float();

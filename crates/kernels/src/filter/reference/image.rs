@@ -2,7 +2,7 @@
 
 use half::f16;
 
-use crate::filter::{Border, Element};
+use crate::filter::{Border, PixelType};
 
 /// A value with the range that correct implementations may return.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ impl Spread {
     }
 
     /// Rounded to the nearest value of the element type (ties to even) and saturated.
-    pub(super) fn stored(self, element: Element) -> Self {
+    pub(super) fn stored(self, element: PixelType) -> Self {
         self.map(|value| nearest(element, value))
     }
 
@@ -46,7 +46,7 @@ pub(super) struct Image {
     pub(super) width: usize,
     pub(super) height: usize,
     pub(super) channels: usize,
-    pub(super) element: Element,
+    pub(super) element: PixelType,
     pub(super) values: Vec<Spread>,
 }
 
@@ -88,13 +88,13 @@ fn folded(border: Border, mut place: isize, extent: isize) -> Option<usize> {
 }
 
 /// The nearest value of the type: integers round ties to even and saturate; NaN becomes 0.
-pub(super) fn nearest(element: Element, value: f64) -> f64 {
+pub(super) fn nearest(element: PixelType, value: f64) -> f64 {
     let (low, high) = match element {
-        Element::U8 => (0.0, 255.0),
-        Element::I16 => (-32768.0, 32767.0),
-        Element::U16 => (0.0, 65535.0),
-        Element::F16 => return f16::from_f32(value as f32).to_f64(),
-        Element::F32 => return f64::from(value as f32),
+        PixelType::U8 => (0.0, 255.0),
+        PixelType::I16 => (-32768.0, 32767.0),
+        PixelType::U16 => (0.0, 65535.0),
+        PixelType::F16 => return f16::from_f32(value as f32).to_f64(),
+        PixelType::F32 => return f64::from(value as f32),
     };
     if value.is_nan() { 0.0 } else { value.max(low).min(high).round_ties_even() }
 }

@@ -23,7 +23,7 @@ fn filtered(chain: &Chain, from: &Raster, source: &[u8]) -> Vec<u8> {
 }
 
 fn filtered_gray(stage: Stage, border: Border) -> Vec<u8> {
-    filtered(&Chain::one(stage, border), &Raster::packed(SIZE, 1, Element::U8), &picture(1))
+    filtered(&Chain::one(stage, border), &Raster::packed(SIZE, 1, PixelType::U8), &picture(1))
 }
 
 fn shorts(bytes: &[u8]) -> Vec<i16> {
@@ -37,28 +37,28 @@ fn floats(bytes: &[u8]) -> Vec<f32> {
 /// By hand: the ring is copied from the source; the middle row is 9 x the pixel - its 8 neighbours.
 #[test]
 fn without_a_border_the_ring_is_copied() {
-    let from = Raster::packed([4, 3], 1, Element::U8);
+    let from = Raster::packed([4, 3], 1, PixelType::U8);
     let source = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
     let sharpened = Chain::one(Stage::Linear(Linear::laplace_sharpen()), Border::None);
     // 9 x 6 - (1 + 2 + 3 + 5 + 7 + 9 + 10 + 11) = 6; the filter leaves a ramp unchanged.
     assert_eq!(filtered(&sharpened, &from, &source), source);
-    let sobel = Chain::one(Stage::Linear(Linear::sobel_y().to(Element::I16)), Border::None);
+    let sobel = Chain::one(Stage::Linear(Linear::sobel_y().to(PixelType::I16)), Border::None);
     // 4 x (9 - 1), 8 a pixel down.
     assert_eq!(shorts(&filtered(&sobel, &from, &source)), [1, 2, 3, 4, 5, 32, 32, 8, 9, 10, 11, 12]);
 }
 
 #[test]
 fn conversions_round_to_even_and_saturate() {
-    let convert = |to: Element, scale: f32, offset: f32, source: &[f32]| {
+    let convert = |to: PixelType, scale: f32, offset: f32, source: &[f32]| {
         let chain = Chain::one(Stage::Convert { to, scale, offset }, Border::None);
         let bytes: Vec<u8> = source.iter().flat_map(|value| value.to_ne_bytes()).collect();
-        filtered(&chain, &Raster::packed([source.len(), 1], 1, Element::F32), &bytes)
+        filtered(&chain, &Raster::packed([source.len(), 1], 1, PixelType::F32), &bytes)
     };
     let halves = [0.5, 1.5, 2.5, -0.5, -7.0, 254.5, 255.5, f32::NAN, f32::INFINITY];
-    assert_eq!(convert(Element::U8, 1.0, 0.0, &halves), [0, 2, 2, 0, 0, 254, 255, 0, 255]);
-    assert_eq!(shorts(&convert(Element::I16, -2.0, 1.0, &[0.75, 16384.0, -20000.0])), [0, -32767, 32767]);
+    assert_eq!(convert(PixelType::U8, 1.0, 0.0, &halves), [0, 2, 2, 0, 0, 254, 255, 0, 255]);
+    assert_eq!(shorts(&convert(PixelType::I16, -2.0, 1.0, &[0.75, 16384.0, -20000.0])), [0, -32767, 32767]);
     // 65504 is the largest half; 65520 is the first number that rounds to infinity.
-    let found = shorts(&convert(Element::F16, 1.0, 0.0, &[65519.0, 65520.0]));
+    let found = shorts(&convert(PixelType::F16, 1.0, 0.0, &[65519.0, 65520.0]));
     assert_eq!(found, [0x7BFF, 0x7C00]);
 }
 
@@ -66,10 +66,10 @@ fn conversions_round_to_even_and_saturate() {
 /// written.
 #[test]
 fn rasters_say_where_pixels_lie() {
-    let from = Raster::planar([3, 2], 2, Element::U8).with_pitch(5);
-    assert_eq!((from.plane_pitch, from.layout), (10, Layout::Planar));
+    let from = Raster::planar([3, 2], 2, PixelType::U8).with_pitch(5);
+    assert_eq!((from.plane_pitch, from.layout), (10, ChannelLayout::Planar));
     let source = [3, 6, 9, 0, 0, 30, 60, 90, 0, 0, 1, 1, 1, 0, 0, 2, 2, 2];
-    let mut to = Raster::packed([3, 2], 2, Element::U8).with_pitch(7);
+    let mut to = Raster::packed([3, 2], 2, PixelType::U8).with_pitch(7);
     to.offset = 1;
     let chain = Chain::one(Stage::Linear(Linear::mean([3, 1]).unwrap()), Border::Replicate);
     let mut result = [77; 15];
@@ -82,7 +82,7 @@ fn rasters_say_where_pixels_lie() {
 
 #[test]
 fn windows_preserve_alpha() {
-    let from = Raster::packed([3, 1], 4, Element::U8);
+    let from = Raster::packed([3, 1], 4, PixelType::U8);
     let source = [0, 0, 0, 1, 30, 30, 30, 2, 60, 60, 60, 3];
     let blur = Stage::Linear(Linear::mean([3, 1]).unwrap());
     let mut chain = Chain::one(blur, Border::Replicate);
@@ -91,7 +91,7 @@ fn windows_preserve_alpha() {
     chain.keep_alpha = false;
     assert_eq!(filtered(&chain, &from, &source)[3], 1);
     assert_eq!(filtered(&chain, &from, &source)[11], 3);
-    chain.stages = vec![Stage::Convert { to: Element::U8, scale: 2.0, offset: 0.0 }];
+    chain.stages = vec![Stage::Convert { to: PixelType::U8, scale: 2.0, offset: 0.0 }];
     chain.keep_alpha = true;
     assert_eq!(filtered(&chain, &from, &source)[11], 6);
 }
@@ -100,16 +100,16 @@ fn windows_preserve_alpha() {
 /// 1.8 -> 2.
 #[test]
 fn stages_round_between() {
-    let byte = |scale: f32| Stage::Convert { to: Element::U8, scale, offset: 0.0 };
+    let byte = |scale: f32| Stage::Convert { to: PixelType::U8, scale, offset: 0.0 };
     let chain = Chain { stages: vec![byte(0.2), byte(3.0)], border: Border::None, keep_alpha: false };
-    assert_eq!(filtered(&chain, &Raster::packed([1, 1], 1, Element::U8), &[3]), [3]);
+    assert_eq!(filtered(&chain, &Raster::packed([1, 1], 1, PixelType::U8), &[3]), [3]);
 }
 
 /// An error within the bound passes; a larger error fails, and so does any wrong integer.
 #[test]
 fn verify_accepts_right_and_rejects_wrong_results() {
     let chain = Chain::one(Stage::Linear(Linear::mean([3, 3]).unwrap()), Border::Reflect101);
-    let raster = Raster::packed(SIZE, 1, Element::F32);
+    let raster = Raster::packed(SIZE, 1, PixelType::F32);
     let source: Vec<u8> = picture(1).iter().flat_map(|value| f32::from(*value).to_ne_bytes()).collect();
     let mut result = floats(&filtered(&chain, &raster, &source));
     // 2 x 10 x 2^-24 of a sum of positive pixels is 20 half units for a value at the top of its binade.
@@ -123,7 +123,7 @@ fn verify_accepts_right_and_rejects_wrong_results() {
     result[12] = f32::NAN;
     let compared = verify(&chain, &raster, &source, &raster, bytemuck::cast_slice(&result));
     assert!(matches!(compared, Err(Mismatch::Pixel { x: 5, y: 1, count: 1, total: 35, .. })), "{compared:?}");
-    let raster = Raster::packed(SIZE, 1, Element::U8);
+    let raster = Raster::packed(SIZE, 1, PixelType::U8);
     let mut bytes = filtered(&chain, &raster, &picture(1));
     bytes[34] ^= 1;
     let compared = verify(&chain, &raster, &picture(1), &raster, &bytes);
@@ -137,7 +137,7 @@ fn nan_reaches_its_window_only() {
     source[12] = f32::NAN;
     let chain = Chain::one(Stage::Linear(Linear::laplace4()), Border::Replicate);
     let bytes: Vec<u8> = bytemuck::cast_slice(&source).to_vec();
-    let found = floats(&filtered(&chain, &Raster::packed([5, 5], 1, Element::F32), &bytes));
+    let found = floats(&filtered(&chain, &Raster::packed([5, 5], 1, PixelType::F32), &bytes));
     let nan: Vec<usize> = (0..25).filter(|index| found[*index].is_nan()).collect();
     assert_eq!(nan, [7, 11, 12, 13, 17]);
 }
@@ -146,12 +146,12 @@ fn nan_reaches_its_window_only() {
 #[test]
 fn real_weights_are_rounded_once() {
     let third = Linear::separable_real(vec![1.0 / 3.0; 3], vec![1.0]).unwrap();
-    let fixed = third.fixed(Element::U8).unwrap();
+    let fixed = third.fixed(PixelType::U8).unwrap();
     assert_eq!(fixed.factors, Some([vec![85, 86, 85], vec![256]]));
     assert!(matches!(third.taps(), Taps::SeparableReal { .. }));
     // (85 x 3 + 86 x 6 + 85 x 10) / 256 = 6.33.
     let chain = Chain::one(Stage::Linear(third), Border::Replicate);
-    let found = filtered(&chain, &Raster::packed([3, 1], 1, Element::U8), &[3, 6, 10]);
+    let found = filtered(&chain, &Raster::packed([3, 1], 1, PixelType::U8), &[3, 6, 10]);
     assert_eq!(found[1], 6);
 }
 
@@ -189,7 +189,7 @@ fn gaussians_of_bytes_are_within_1_of_the_exact_ones() {
             if sigma.is_none() && size <= 7 {
                 continue;
             }
-            let fixed = Linear::gaussian(size, sigma).unwrap().fixed(Element::U8).unwrap();
+            let fixed = Linear::gaussian(size, sigma).unwrap().fixed(PixelType::U8).unwrap();
             let exact = gaussian_by_definition(size, f64::from(sigma.unwrap_or(default)));
             let off = off_by(&fixed, &exact, 255.0);
             assert!(off <= 1.0, "gaussian:{size}:{sigma:?} is up to {off} off");
@@ -206,14 +206,14 @@ fn real_weights_are_within_the_stated_error() {
         let mut exact: Vec<f64> =
             gaussian_by_definition(size, f64::from(sigma)).iter().map(|blur| -0.7 * blur).collect();
         exact[size * size / 2] += 1.7;
-        let fixed = Linear::unsharp(size, Some(sigma), 0.7).unwrap().fixed(Element::U8).unwrap();
+        let fixed = Linear::unsharp(size, Some(sigma), 0.7).unwrap().fixed(PixelType::U8).unwrap();
         let off = off_by(&fixed, &exact, 255.0);
         assert!(off <= 0.1, "unsharp:{size} is up to {off} off");
         let exact = gaussian_by_definition(size, 30.0);
-        for (element, largest) in [(Element::U16, 65535.0), (Element::I16, 32768.0)] {
+        for (element, largest) in [(PixelType::U16, 65535.0), (PixelType::I16, 32768.0)] {
             let fixed = Linear::gaussian(size, Some(30.0)).unwrap().fixed(element).unwrap();
             let off = off_by(&fixed, &exact, largest);
-            let said = largest * size as f64 / 512.0 * if element == Element::I16 { 1.5 } else { 1.0 };
+            let said = largest * size as f64 / 512.0 * if element == PixelType::I16 { 1.5 } else { 1.0 };
             assert!(off <= said, "{element:?} gaussian:{size} is up to {off} off, said {said}");
         }
     }
@@ -223,22 +223,22 @@ fn real_weights_are_within_the_stated_error() {
 #[test]
 fn weights_of_any_size_are_rounded_or_refused() {
     let product =
-        |weight: f32| Linear::separable_real(vec![weight; 3], vec![weight; 3]).unwrap().fixed(Element::U8);
+        |weight: f32| Linear::separable_real(vec![weight; 3], vec![weight; 3]).unwrap().fixed(PixelType::U8);
     for weight in [3e6, 1e19, f32::MAX, -f32::MAX] {
         assert_eq!(product(weight), Err(FilterError::Overflow), "{weight}");
         let three = Linear::full_real([3, 1], vec![weight; 3]).unwrap();
-        assert_eq!(three.fixed(Element::U8), Err(FilterError::Overflow), "{weight}");
+        assert_eq!(three.fixed(PixelType::U8), Err(FilterError::Overflow), "{weight}");
     }
     // 9 x 900 x 900 x 255 = 1.9e9 leaves room for one bit.
     let halves = product(900.0).unwrap();
     assert_eq!((halves.divisor, halves.weights), (2, vec![1_620_000; 9]));
     for weight in [i32::MIN, i32::MAX] {
         assert_eq!(
-            Linear::full([1, 1], vec![weight], 1).unwrap().fixed(Element::U8),
+            Linear::full([1, 1], vec![weight], 1).unwrap().fixed(PixelType::U8),
             Err(FilterError::Overflow)
         );
         let both = Linear::separable(vec![weight], vec![weight], 1).unwrap();
-        assert_eq!(both.fixed(Element::U8), Err(FilterError::Overflow));
+        assert_eq!(both.fixed(PixelType::U8), Err(FilterError::Overflow));
     }
     assert_eq!(Linear::mean([usize::MAX, 1]), Err(FilterError::Window { size: [usize::MAX, 1], max: 31 }));
 }
@@ -251,7 +251,7 @@ fn areas_are_means() {
     for (from, to) in
         [(83, 1), (77, 1), (160, 2), (1365, 1), (1365, 7), (31, 2), (100, 6), (33, 2), (5, 3), (3, 5)]
     {
-        for (element, white) in [(Element::U8, 255), (Element::U16, 65535)] {
+        for (element, white) in [(PixelType::U8, 255), (PixelType::U16, 65535)] {
             let stripes = |x: usize| if x.is_multiple_of(2) { 0 } else { white };
             let pictures: [Vec<u16>; 4] = [
                 vec![200; from],
@@ -261,7 +261,7 @@ fn areas_are_means() {
             ];
             for picture in pictures {
                 let source: Vec<u8> = match element {
-                    Element::U8 => picture.iter().map(|value| *value as u8).collect(),
+                    PixelType::U8 => picture.iter().map(|value| *value as u8).collect(),
                     _ => bytemuck::cast_slice(&picture).to_vec(),
                 };
                 for down in [false, true] {
@@ -279,7 +279,7 @@ fn areas_are_means() {
                         let found = load(element, &found, at);
                         // Alternating 16-bit elements may be off by more when more than 8 are averaged: by one step
                         // for half of them.
-                        let most = if element == Element::U16 && from > 8 * to {
+                        let most = if element == PixelType::U16 && from > 8 * to {
                             from as f64 / 8.0 / to as f64
                         } else {
                             1.0

@@ -2,7 +2,7 @@
 
 use super::image::{Image, Spread};
 use super::{UNIT, window};
-use crate::filter::{Border, Element, FilterError, Gradient, Linear, Taps};
+use crate::filter::{Border, FilterError, Gradient, Linear, PixelType, Taps};
 
 /// The weights of a linear filter for pixels of one type.
 pub(super) struct Weights {
@@ -15,7 +15,7 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    pub(super) fn new(linear: &Linear, from: Element) -> Result<Self, FilterError> {
+    pub(super) fn new(linear: &Linear, from: PixelType) -> Result<Self, FilterError> {
         let (size, offset) = (linear.size(), f64::from(linear.offset()));
         let divisor = f64::from(linear.divisor());
         let outer = |across: Vec<f64>, down: Vec<f64>| -> Vec<f64> {

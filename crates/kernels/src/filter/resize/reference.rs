@@ -3,7 +3,7 @@
 
 use super::check;
 use crate::filter::reference::{check_length, load, places, store};
-use crate::filter::{Element, FilterError, Interpolation, Raster};
+use crate::filter::{FilterError, Interpolation, PixelType, Raster};
 
 /// Computes what [`super::resize`] computes: integers bit-exact, floating-point numbers in `f64`.
 ///
@@ -24,9 +24,9 @@ pub fn resize_reference(
     }
     let averaged = from.width > 16 * to.width || from.height > 16 * to.height;
     let one = match from.element {
-        Element::U8 if !(averaged && interpolation == Interpolation::Area) => Some(1 << 11),
-        Element::U8 | Element::I16 | Element::U16 => Some(1 << 18),
-        Element::F16 | Element::F32 => None,
+        PixelType::U8 if !(averaged && interpolation == Interpolation::Area) => Some(1 << 11),
+        PixelType::U8 | PixelType::I16 | PixelType::U16 => Some(1 << 18),
+        PixelType::F16 | PixelType::F32 => None,
     };
     let axis = |from: usize, to: usize| -> Vec<Vec<(usize, f64)>> {
         (0..to).map(|at| shares(interpolation, [from, to], at, one)).collect()

@@ -7,8 +7,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::super::{
-    Axis, Bilateral, Border, Chain, Color, Element, FilterError, Gradient, Interpolation, Linear, Morphology,
-    Neighbourhood, Stage, Taps,
+    Axis, Bilateral, Border, Chain, Color, FilterError, Gradient, Interpolation, Linear, Morphology,
+    Neighbourhood, PixelType, Stage, Taps,
 };
 
 /// Every name, its numbers, and what it does.
@@ -130,12 +130,12 @@ impl FromStr for Stage {
     }
 }
 
-fn element(text: &str) -> Option<Element> {
-    Element::ALL.into_iter().find(|element| element.to_string() == text)
+fn element(text: &str) -> Option<PixelType> {
+    PixelType::ALL.into_iter().find(|element| element.to_string() == text)
 }
 
 /// The Rust name: `u8`.
-impl fmt::Display for Element {
+impl fmt::Display for PixelType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::U8 => "u8",

@@ -18,18 +18,18 @@ fn rows_are_multiples_of_few() {
 /// 112 = 57487.
 #[test]
 fn sums_have_the_narrowest_sufficient_type() -> Result<(), FilterError> {
-    let work = |linear: &Linear, element: Element| {
+    let work = |linear: &Linear, element: PixelType| {
         linear.fixed(element).map(|fixed| work_type(&fixed, element, true))
     };
-    assert_eq!(work(&Linear::laplace_sharpen(), Element::U8)?, "short");
-    assert_eq!(work(&Linear::sobel_x(), Element::U8)?, "short");
-    assert_eq!(work(&Linear::gaussian(5, None)?, Element::U8)?, "ushort");
-    assert_eq!(work(&Linear::gaussian(7, Some(1.0))?, Element::U8)?, "int");
-    assert_eq!(work(&Linear::gaussian(9, None)?, Element::U16)?, "uint");
-    assert_eq!(work(&Linear::gaussian(9, None)?, Element::I16)?, "int");
-    assert_eq!(work(&Linear::mean([15, 15])?, Element::U8)?, "ushort");
-    assert_eq!(work(&Linear::laplace4().with_offset(32000), Element::U8)?, "int");
-    assert_eq!(work(&Linear::laplace4(), Element::I16)?, "int");
+    assert_eq!(work(&Linear::laplace_sharpen(), PixelType::U8)?, "short");
+    assert_eq!(work(&Linear::sobel_x(), PixelType::U8)?, "short");
+    assert_eq!(work(&Linear::gaussian(5, None)?, PixelType::U8)?, "ushort");
+    assert_eq!(work(&Linear::gaussian(7, Some(1.0))?, PixelType::U8)?, "int");
+    assert_eq!(work(&Linear::gaussian(9, None)?, PixelType::U16)?, "uint");
+    assert_eq!(work(&Linear::gaussian(9, None)?, PixelType::I16)?, "int");
+    assert_eq!(work(&Linear::mean([15, 15])?, PixelType::U8)?, "ushort");
+    assert_eq!(work(&Linear::laplace4().with_offset(32000), PixelType::U8)?, "int");
+    assert_eq!(work(&Linear::laplace4(), PixelType::I16)?, "int");
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! The types in which windows are computed.
 
-use crate::filter::{Element, Fixed};
+use crate::filter::{Fixed, PixelType};
 
 /// The signed integer type of the same width as `work`; `float` is unchanged.
 pub(super) fn signed(work: &'static str) -> &'static str {
@@ -22,7 +22,7 @@ pub(super) fn unsigned(work: &'static str) -> &'static str {
 }
 
 /// Whether a result, or a copied element, can exceed the range of the type.
-pub(super) fn leaves(to: Element, fixed: &Fixed, from: Element) -> bool {
+pub(super) fn leaves(to: PixelType, fixed: &Fixed, from: PixelType) -> bool {
     let (Some(range), Some(copied)) = (to.range(), from.range()) else { return false };
     let divisor = i64::from(fixed.divisor);
     let results = fixed.sums.map(|sum| (sum + divisor / 2).div_euclid(divisor) + i64::from(fixed.offset));
@@ -36,7 +36,7 @@ pub(super) fn wide_type(fixed: &Fixed) -> &'static str {
 }
 
 /// The narrowest type that holds every partial sum in any order, the rounding term, and the result with its offset.
-pub(super) fn work_type(fixed: &Fixed, from: Element, whole: bool) -> &'static str {
+pub(super) fn work_type(fixed: &Fixed, from: PixelType, whole: bool) -> &'static str {
     let Some([low, high]) = from.range() else { return "float" };
     let largest = i64::from(low.abs().max(high));
     let magnitude: i64 = fixed.weights.iter().map(|weight| i64::from(*weight).abs()).sum::<i64>() * largest;

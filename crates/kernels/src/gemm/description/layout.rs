@@ -1,12 +1,24 @@
 //! Where the elements of the operands are.
 
-/// The storage order of a matrix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The storage order of a matrix: which of its elements are adjacent in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// Rows are contiguous.
+    /// The elements of a row, as in C.
+    #[default]
     RowMajor,
-    /// Columns are contiguous.
+    /// The elements of a column, as in Fortran.
     ColumnMajor,
+}
+
+impl Order {
+    /// The order of the transpose in the same memory.
+    #[must_use]
+    pub fn transposed(self) -> Self {
+        match self {
+            Self::RowMajor => Self::ColumnMajor,
+            Self::ColumnMajor => Self::RowMajor,
+        }
+    }
 }
 
 /// The layout of a matrix in a buffer. All distances are in elements.

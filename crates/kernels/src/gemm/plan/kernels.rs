@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use tripipe_launch::{Argument, NdRange};
 
-use super::{Pass, Planner, Read};
+use super::{DivisibleLaunch, Planner, Read};
 use crate::gemm::parameters::{Dot, Local, Source, Tile, Vector};
-use crate::gemm::product::{Product, View};
+use crate::gemm::product::{RowMajorProduct, View};
 use crate::plan::Slot;
 use crate::source::{GEMM_LOCAL, GEMM_TILE, GEMM_VECTOR};
 
 impl Planner<'_> {
     pub(super) fn tile(&mut self, tile: &Tile, [a, b]: &[Read; 2]) {
-        let Product { m, n, k, .. } = self.product;
+        let RowMajorProduct { m, n, k, .. } = self.product;
         let zeros = self.zero_points();
         let from = |source: Source, along: bool| match source {
             Source::Packed { .. } => "PACKED",
@@ -55,7 +55,7 @@ impl Planner<'_> {
             tiles = [tiles[0].next_multiple_of(x), tiles[1].next_multiple_of(y)];
         }
         let arguments = vec![a.slot.into(), a.view.into(), b.slot.into(), b.view.into()];
-        self.launch_parts(Pass {
+        self.launch_parts(DivisibleLaunch {
             program,
             entry: "gemm_tile",
             operands: [a.operand, b.operand],
@@ -69,7 +69,7 @@ impl Planner<'_> {
     }
 
     pub(super) fn local(&mut self, local: &Local, [a, b]: &[Read; 2]) {
-        let Product { m, n, k, .. } = self.product;
+        let RowMajorProduct { m, n, k, .. } = self.product;
         let [x, y] = local.group;
         let [rows, columns] = local.block();
         // An operand packed in one panel is a plain matrix, contiguous across the block and without edges.
@@ -112,7 +112,7 @@ impl Planner<'_> {
             b_view.words().into(),
             [extent(a, m) as u32, extent(b, n) as u32].into(),
         ];
-        self.launch_parts(Pass {
+        self.launch_parts(DivisibleLaunch {
             program,
             entry: "gemm_local",
             operands: [a.operand, b.operand],
@@ -126,7 +126,7 @@ impl Planner<'_> {
     }
 
     pub(super) fn vector(&mut self, vector: &Vector, [a, b]: &[Read; 2]) {
-        let Product { n, k, count, .. } = self.product;
+        let RowMajorProduct { n, k, count, .. } = self.product;
         let mut program = self
             .program(&GEMM_VECTOR)
             .define("VECTOR", vector.outputs)

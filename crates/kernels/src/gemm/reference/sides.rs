@@ -3,7 +3,7 @@
 use tripipe_launch::ScalarType;
 
 use super::{element, position, precision, rounded, types};
-use crate::gemm::description::{Batch, Elements, Gemm, Scale, Stage};
+use crate::gemm::description::{Batch, Elements, EpilogueStage, Gemm, Scale};
 
 /// The operands of one product.
 pub(super) struct Sides<'o> {
@@ -15,7 +15,7 @@ pub(super) struct Sides<'o> {
 
 impl Sides<'_> {
     /// The values that stages add, in the order of the epilogue; `None` for stages that add nothing.
-    fn added(&self, row: usize, column: usize) -> impl Iterator<Item = (&Stage, Option<f64>)> {
+    fn added(&self, row: usize, column: usize) -> impl Iterator<Item = (&EpilogueStage, Option<f64>)> {
         let [_, _, side, _] = types(self.gemm.elements);
         let skipped = 3
             + usize::from(matches!(self.gemm.batch, Batch::Offsets { .. }))
@@ -23,10 +23,14 @@ impl Sides<'_> {
         let mut operands = self.operands.iter().skip(skipped);
         self.gemm.epilogue.iter().map(move |stage| {
             let index = match stage {
-                Stage::BiasColumns => column,
-                Stage::BiasRows => row,
-                Stage::Residual { layout, stride } => self.product * stride + position(layout, [row, column]),
-                Stage::Relu | Stage::Relu6 | Stage::Clamp { .. } => return (stage, None),
+                EpilogueStage::BiasColumns => column,
+                EpilogueStage::BiasRows => row,
+                EpilogueStage::Residual { layout, stride } => {
+                    self.product * stride + position(layout, [row, column])
+                }
+                EpilogueStage::Relu | EpilogueStage::Relu6 | EpilogueStage::Clamp { .. } => {
+                    return (stage, None);
+                }
             };
             (stage, operands.next().map(|bytes| element(side, bytes, index)))
         })
@@ -72,12 +76,12 @@ impl Sides<'_> {
                 add(&mut value, &mut error, addend);
             }
             let limits = match stage {
-                Stage::Relu => Some((0.0, f64::INFINITY)),
-                Stage::Relu6 => Some((0.0, 6.0)),
-                Stage::Clamp { least, most } => {
+                EpilogueStage::Relu => Some((0.0, f64::INFINITY)),
+                EpilogueStage::Relu6 => Some((0.0, 6.0)),
+                EpilogueStage::Clamp { least, most } => {
                     Some((rounded(total, f64::from(*least)), rounded(total, f64::from(*most))))
                 }
-                Stage::BiasColumns | Stage::BiasRows | Stage::Residual { .. } => None,
+                EpilogueStage::BiasColumns | EpilogueStage::BiasRows | EpilogueStage::Residual { .. } => None,
             };
             if let Some((least, most)) = limits {
                 value = if value < least {
@@ -109,10 +113,10 @@ impl Sides<'_> {
         }
         for (stage, addend) in self.added(row, column) {
             value = match stage {
-                Stage::Relu => value.max(0),
-                Stage::Relu6 => value.clamp(0, 6),
-                Stage::Clamp { least, most } => value.max(*least as i32).min(*most as i32),
-                Stage::BiasColumns | Stage::BiasRows | Stage::Residual { .. } => {
+                EpilogueStage::Relu => value.max(0),
+                EpilogueStage::Relu6 => value.clamp(0, 6),
+                EpilogueStage::Clamp { least, most } => value.max(*least as i32).min(*most as i32),
+                EpilogueStage::BiasColumns | EpilogueStage::BiasRows | EpilogueStage::Residual { .. } => {
                     value.wrapping_add(addend.unwrap_or(0.0) as i32)
                 }
             };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tripipe_analyze::{ASSUMED_TRIPS, Access, Analysis, Polynomial, Stride, Trips};
+use tripipe_analyze::{ASSUMED_TRIPS, Analysis, Polynomial, Stride, Trips, WarpAccess};
 use tripipe_ir::Space;
 
 use super::{faint, figure};
@@ -24,9 +24,11 @@ pub(super) fn loops(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, ou
     let _ = writeln!(out, "\n{}", canvas.paint(Tone::Heading, "Loops"));
     for each in &analysis.loops {
         let block = &priced.kernel.blocks[each.header];
-        let places = block.insts.iter().filter_map(|inst| priced.kernel.insts[*inst].place);
-        let first = places.filter(|place| priced.line(*place) > 0).min_by_key(|place| priced.line(*place));
-        let place = match priced.at(first) {
+        let locations = block.insts.iter().filter_map(|inst| priced.kernel.insts[*inst].location);
+        let first = locations
+            .filter(|location| priced.line(*location) > 0)
+            .min_by_key(|location| priced.line(*location));
+        let location = match priced.at(first) {
             Some(line) => format!("line {line}{}", priced.called(first)),
             None => "a loop at an unknown line".to_owned(),
         };
@@ -52,13 +54,13 @@ pub(super) fn loops(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, ou
                 format!("{symbol} times (not known from the code)")
             }
         };
-        let said = format!("{place}: repeats {times}; an iteration costs {iteration}");
+        let said = format!("{location}: repeats {times}; an iteration costs {iteration}");
         out.push_str(&paragraph(canvas, &indent, indent.len() + 2, &said));
     }
 }
 
 pub(super) fn accesses(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut String) {
-    let seen: Vec<&Access> = analysis
+    let seen: Vec<&WarpAccess> = analysis
         .accesses
         .iter()
         .filter(|access| {
@@ -98,7 +100,7 @@ pub(super) fn accesses(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas,
             (_, false, _) => "scattered".to_owned(),
         };
         add(vec![
-            priced.at(access.place).unwrap_or_default(),
+            priced.at(access.location).unwrap_or_default(),
             access.pointer.clone(),
             way(access.writes),
             access.bytes.to_string(),
@@ -115,7 +117,7 @@ pub(super) fn accesses(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas,
     }
     for image in &analysis.images {
         let mut row = vec![String::new(); 10];
-        row[0] = priced.at(image.place).unwrap_or_default();
+        row[0] = priced.at(image.location).unwrap_or_default();
         (row[1], row[2], row[9]) = (image.image.clone(), way(image.writes), "image".to_owned());
         add(row);
     }
@@ -168,12 +170,12 @@ pub(super) fn lines(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, ou
     }
     let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, &head));
     for line in hot.iter().take(HOT_LINES) {
-        let mut row = format!("{:<6}", priced.at(Some(line.place)).unwrap_or_default());
+        let mut row = format!("{:<6}", priced.at(Some(line.location)).unwrap_or_default());
         for at in &beside {
             let _ = write!(row, " {:>FIGURE$}", line.columns[*at].to_string());
         }
         let room = canvas.width.saturating_sub(row.chars().count() + 2);
-        let code: String = priced.text_of(line.place).chars().take(room).collect();
+        let code: String = priced.text_of(line.location).chars().take(room).collect();
         let _ = writeln!(out, "{row}  {}", canvas.paint(Tone::Faint, &code));
     }
     if hot.len() > HOT_LINES {

@@ -83,14 +83,14 @@ fn advice(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut St
     }
     let _ = writeln!(out, "\n{}", canvas.paint(Tone::Heading, "Advice (details: `tripipe explain CODE`)"));
     for advice in &analysis.advice {
-        let line = priced.at(advice.place);
-        let place =
-            line.map_or_else(String::new, |line| format!(" line {line}{}:", priced.called(advice.place)));
+        let line = priced.at(advice.location);
+        let location =
+            line.map_or_else(String::new, |line| format!(" line {line}{}:", priced.called(advice.location)));
         let gain = advice
             .gain
             .map_or_else(String::new, |gain| format!(" {} of the cycles would be saved.", percent(gain)));
         let said = format!(
-            "{}[{}]{place} {}. {}{gain}",
+            "{}[{}]{location} {}. {}{gain}",
             advice.rule.severity.name(),
             advice.rule.code,
             advice.message,

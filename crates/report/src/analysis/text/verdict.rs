@@ -62,8 +62,8 @@ pub(in crate::analysis) fn verdict(priced: &Priced<'_>, analysis: &Analysis) -> 
         advice.rule.severity == Severity::Error || advice.gain.is_some_and(|gain| gain >= WORTH)
     };
     if let Some(first) = analysis.advice.iter().find(worth) {
-        let place = priced.at(first.place).map_or_else(String::new, |line| format!(", line {line}"));
-        let _ = write!(said, " Change first ({}{place}): {}", first.rule.code, first.fix);
+        let location = priced.at(first.location).map_or_else(String::new, |line| format!(", line {line}"));
+        let _ = write!(said, " Change first ({}{location}): {}", first.rule.code, first.fix);
     } else if !analysis.advice.is_empty() {
         let _ = write!(said, " No advice is estimated to save {:.0}% of the cycles.", 100.0 * WORTH);
     }

@@ -11,19 +11,19 @@ use super::effects::{is_global_atomic, meets};
 use super::observer;
 use super::ops::select::select;
 use super::ops::vector::splat;
-use super::order::{Order, Step};
+use super::order::{BlockOrder, Step};
 use super::rows::WIDTH;
 use super::spin;
 use registers::{Flow, Registers, Taken};
 
 /// A kernel that cannot be run.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("`{operation}` is not supported{}", place.as_ref().map(|place| format!(" ({}:{})", place.file, place.line)).unwrap_or_default())]
+#[error("`{operation}` is not supported{}", location.as_ref().map(|location| format!(" ({}:{})", location.file, location.line)).unwrap_or_default())]
 pub(crate) struct Unsupported {
     /// The instruction in the IR's text form.
     pub(crate) operation: String,
     /// The source location.
-    pub(crate) place: Option<ir::diagnostic::SourcePlace>,
+    pub(crate) location: Option<ir::diagnostic::SourceLocation>,
 }
 
 /// Whether an observer sees an instruction before it runs.
@@ -35,7 +35,7 @@ pub(crate) type Observes<'a> = &'a dyn Fn(ir::Inst) -> bool;
 /// The kernel has an unsupported operation.
 pub(crate) fn decode(
     kernel: &Kernel,
-    place: impl Fn(ir::Inst) -> (String, Option<ir::diagnostic::SourcePlace>),
+    location: impl Fn(ir::Inst) -> (String, Option<ir::diagnostic::SourceLocation>),
     observes: Option<Observes<'_>>,
 ) -> Result<Code, Unsupported> {
     let cfg = Cfg::new(kernel);
@@ -44,7 +44,7 @@ pub(crate) fn decode(
     let loops = Loops::new(&cfg, &dominators);
     let divergence = Divergence::new(kernel, &cfg, &post, &loops);
     let liveness = Liveness::new(kernel, &cfg);
-    let order = Order::new(&cfg, &loops);
+    let order = BlockOrder::new(&cfg, &loops);
     let spins = spin::find(kernel, &cfg, &dominators, &loops, &order);
     let flow = Flow {
         kernel,
@@ -56,7 +56,7 @@ pub(crate) fn decode(
         spins: !spins.is_empty(),
     };
     let registers = Registers::new(&flow);
-    Decoder { flow: &flow, registers, spins, spare: Vec::new(), observes }.emit(&place)
+    Decoder { flow: &flow, registers, spins, spare: Vec::new(), observes }.emit(&location)
 }
 
 struct Decoder<'k> {
@@ -71,7 +71,7 @@ struct Decoder<'k> {
 impl Decoder<'_> {
     fn emit(
         mut self,
-        place: &impl Fn(ir::Inst) -> (String, Option<ir::diagnostic::SourcePlace>),
+        location: &impl Fn(ir::Inst) -> (String, Option<ir::diagnostic::SourceLocation>),
     ) -> Result<Code, Unsupported> {
         let kernel = self.flow.kernel;
         let mut blocks = Vec::with_capacity(self.flow.order.steps.len());
@@ -104,8 +104,8 @@ impl Decoder<'_> {
                 global_atomics |= is_global_atomic(kernel, inst);
                 let single = inst.result.is_some_and(|result| self.registers.single[result]);
                 let Some((plain, detail)) = select(kernel, inst) else {
-                    let (operation, place) = place(id);
-                    return Err(Unsupported { operation, place });
+                    let (operation, location) = location(id);
+                    return Err(Unsupported { operation, location });
                 };
                 let all: Vec<u32> = inst
                     .operands

@@ -14,19 +14,19 @@ use tripipe_ir::flow::{Cfg, Divergence, Liveness, Loops};
 use tripipe_ir::{Block, Kernel, Op, Value, ValueDef};
 
 use crate::execute::code::{NONE, Preset, PresetSource, SlotShape, component_bytes};
-use crate::execute::order::{Order, Step};
+use crate::execute::order::{BlockOrder, Step};
 use crate::execute::rows::WIDTH;
 
 /// The registers of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Home {
+pub(super) struct RegisterHome {
     /// One lane.
     pub(super) single: u32,
     /// All lanes.
     pub(super) row: u32,
 }
 
-impl Default for Home {
+impl Default for RegisterHome {
     fn default() -> Self {
         Self { single: NONE, row: NONE }
     }
@@ -48,7 +48,7 @@ pub(super) struct Flow<'k> {
     pub(super) loops: &'k Loops,
     pub(super) divergence: &'k Divergence,
     pub(super) liveness: &'k Liveness,
-    pub(super) order: &'k Order,
+    pub(super) order: &'k BlockOrder,
     /// Whether it has loops in which work-items wait for each other.
     pub(super) spins: bool,
 }
@@ -67,7 +67,7 @@ pub(super) struct Registers<'k> {
     pub(super) single: SecondaryMap<Value, bool>,
     /// Values needed after a loop in which they are defined.
     pub(super) outlives: SecondaryMap<Value, bool>,
-    pub(super) homes: SecondaryMap<Value, Home>,
+    pub(super) homes: SecondaryMap<Value, RegisterHome>,
     pub(super) slots: Vec<SlotShape>,
     pub(super) presets: Vec<Preset>,
 }
@@ -157,7 +157,7 @@ impl<'k> Registers<'k> {
     }
 
     fn uniform(&self, value: Value) -> bool {
-        self.flow.divergence.shape(value).is_uniform() && !self.outlives[value] && !self.flow.anywhere()
+        self.flow.divergence.variation(value).is_uniform() && !self.outlives[value] && !self.flow.anywhere()
     }
 
     pub(super) fn taken(&self, op: Op, index: usize, result: Option<Value>) -> Taken {

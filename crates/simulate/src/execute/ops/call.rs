@@ -12,7 +12,7 @@
 
 use bytemuck::Pod;
 use half::f16;
-use tripipe_ir::op::{Builtin, Shape};
+use tripipe_ir::op::{Builtin, BuiltinSignature};
 use tripipe_ir::{Scalar, Type};
 
 use super::map::{binary, ints, signed, ternary, unary, unsigned};
@@ -49,33 +49,33 @@ pub(super) fn select(builtin: Builtin, first: Type, result: Type) -> Option<(Run
         return Some((run, Detail::Builtin(builtin)));
     }
     let detail = Detail::Builtin(builtin);
-    let run: Run = match builtin.shape() {
-        Shape::FloatsToScalar(_) => {
+    let run: Run = match builtin.signature() {
+        BuiltinSignature::FloatsToScalar(_) => {
             let run: Run = by_float!(scalar, to_scalar);
             return Some((run, Detail::Geometric { builtin, components: first.lanes() }));
         }
-        Shape::Float(1) if matches!(builtin, Builtin::Normalize | Builtin::FastNormalize) => {
+        BuiltinSignature::Float(1) if matches!(builtin, Builtin::Normalize | Builtin::FastNormalize) => {
             by_float!(scalar, normalize)
         }
-        Shape::Float(1) => by_float!(scalar, float1),
-        Shape::Float(2) => by_float!(scalar, float2),
-        Shape::Float(_) => by_float!(scalar, float3),
-        Shape::FloatInt => by_float!(scalar, float_int),
-        Shape::FloatToInt => by_float!(scalar, float_to_int),
-        Shape::FloatsToInt => by_float!(scalar, floats_to_int),
-        Shape::IntToFloat => match scalar {
+        BuiltinSignature::Float(1) => by_float!(scalar, float1),
+        BuiltinSignature::Float(2) => by_float!(scalar, float2),
+        BuiltinSignature::Float(_) => by_float!(scalar, float3),
+        BuiltinSignature::FloatInt => by_float!(scalar, float_int),
+        BuiltinSignature::FloatToInt => by_float!(scalar, float_to_int),
+        BuiltinSignature::FloatsToInt => by_float!(scalar, floats_to_int),
+        BuiltinSignature::IntToFloat => match scalar {
             Scalar::I16 => int_to_float::<f16>,
             Scalar::I32 => int_to_float::<f32>,
             Scalar::I64 => int_to_float::<f64>,
             _ => return None,
         },
-        Shape::Int(1) => by_int!(scalar, int1),
-        Shape::Int(2) => by_int!(scalar, int2),
-        Shape::Int(_) => by_int!(scalar, int3),
-        Shape::Any(_) => vector::bitselect(scalar),
-        Shape::Upsample => vector::upsample(scalar)?,
-        Shape::Cross => return Some((vector::cross, Detail::Number(u64::from(scalar.bytes())))),
-        Shape::Shuffle(_) => {
+        BuiltinSignature::Int(1) => by_int!(scalar, int1),
+        BuiltinSignature::Int(2) => by_int!(scalar, int2),
+        BuiltinSignature::Int(_) => by_int!(scalar, int3),
+        BuiltinSignature::Any(_) => vector::bitselect(scalar),
+        BuiltinSignature::Upsample => vector::upsample(scalar)?,
+        BuiltinSignature::Cross => return Some((vector::cross, Detail::Number(u64::from(scalar.bytes())))),
+        BuiltinSignature::Shuffle(_) => {
             return Some((vector::shuffle_dynamic(scalar), Detail::Number(u64::from(first.lanes()))));
         }
     };

@@ -4,14 +4,14 @@ use half::f16;
 use tripipe_ir::op::{ImageFact, SamplerBits};
 use tripipe_ir::{Scalar, Type};
 
-use crate::execute::code::{Detail, ImageAccess, Inst, Run};
+use crate::execute::code::{Detail, ImageOperands, Inst, Run};
 use crate::execute::rows::{WIDTH, lanes};
 use crate::execute::state::State;
 use crate::image::{Reader, Sample, Texel, sampler};
 
 /// The access of an instruction with these coordinates and this texel; `None` if there is no such access.
 pub(super) fn access(coordinates: Type, texel: Type) -> Option<Detail> {
-    Some(Detail::Image(ImageAccess {
+    Some(Detail::Image(ImageOperands {
         float: coordinates.is_float(),
         coordinates: coordinates.lanes(),
         texel: texel.scalar()?,
@@ -44,7 +44,7 @@ pub(super) const READ: Run = |s, i| {
 };
 
 /// The bits of a lane's coordinates; 0 for missing coordinates.
-pub(crate) fn coordinates(s: &State<'_>, slot: u32, access: ImageAccess, lane: usize) -> [u32; 3] {
+pub(crate) fn coordinates(s: &State<'_>, slot: u32, access: ImageOperands, lane: usize) -> [u32; 3] {
     let row = s.warp.rows.numbers::<u32>(slot);
     std::array::from_fn(
         |index| if index < usize::from(access.coordinates) { row[index * WIDTH + lane] } else { 0 },
@@ -55,7 +55,7 @@ fn read(
     s: &mut State<'_>,
     i: &Inst,
     operand: usize,
-    sample: impl Fn(&mut State<'_>, usize, usize, ImageAccess, [u32; 3]) -> Option<Sample>,
+    sample: impl Fn(&mut State<'_>, usize, usize, ImageOperands, [u32; 3]) -> Option<Sample>,
 ) -> bool {
     let Detail::Image(access) = i.detail else { return true };
     let mut outside = 0u64;

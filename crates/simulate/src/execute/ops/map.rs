@@ -6,50 +6,11 @@
 )]
 
 use bytemuck::Pod;
-use pulp::{Simd, WithSimd};
 
 use crate::execute::code::Inst;
 use crate::execute::rows::{numbers, numbers_mut};
 use crate::execute::state::State;
-
-struct Map1<'a, A, D, F>(&'a [A], &'a mut [D], F);
-
-impl<A: Copy, D, F: Fn(A) -> D> WithSimd for Map1<'_, A, D, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for (d, a) in self.1.iter_mut().zip(self.0) {
-            *d = (self.2)(*a);
-        }
-    }
-}
-
-struct Map2<'a, A, B, D, F>(&'a [A], &'a [B], &'a mut [D], F);
-
-impl<A: Copy, B: Copy, D, F: Fn(A, B) -> D> WithSimd for Map2<'_, A, B, D, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for ((d, a), b) in self.2.iter_mut().zip(self.0).zip(self.1) {
-            *d = (self.3)(*a, *b);
-        }
-    }
-}
-
-struct Map3<'a, A, B, C, D, F>(&'a [A], &'a [B], &'a [C], &'a mut [D], F);
-
-impl<A: Copy, B: Copy, C: Copy, D, F: Fn(A, B, C) -> D> WithSimd for Map3<'_, A, B, C, D, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for (((d, a), b), c) in self.3.iter_mut().zip(self.0).zip(self.1).zip(self.2) {
-            *d = (self.4)(*a, *b, *c);
-        }
-    }
-}
+use crate::math::arrays::{Map1, Map2, Map3};
 
 /// Result = f(operand 0), lane by lane.
 #[inline(always)]

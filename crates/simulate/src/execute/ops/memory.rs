@@ -9,22 +9,22 @@ use tripipe_ir::{Scalar, Space};
 use super::map::{binary, unary};
 use super::pattern::{Pattern, pattern};
 use crate::execute::code::{Detail, Inst, Run};
-use crate::execute::layout::Layout;
 use crate::execute::memory::{Home, parts, pointer};
+use crate::execute::memory_map::MemoryMap;
 use crate::execute::rows::{WIDTH, lanes, numbers, numbers_mut};
 use crate::execute::state::State;
 
 /// The pointer to a private or local object of the kernel.
 pub(super) fn object_address(s: &mut State<'_>, i: &Inst) -> bool {
     let Detail::Number(object) = i.detail else { return true };
-    s.warp.rows.words_mut(i.out).fill(pointer(Layout::kernel_object(object as u32), 0));
+    s.warp.rows.words_mut(i.out).fill(pointer(MemoryMap::kernel_object(object as u32), 0));
     true
 }
 
 /// The pointer to an object of the program.
 pub(super) fn program_address(s: &mut State<'_>, i: &Inst) -> bool {
     let Detail::Number(object) = i.detail else { return true };
-    s.warp.rows.words_mut(i.out).fill(pointer(s.layout.program_object(object as u32), 0));
+    s.warp.rows.words_mut(i.out).fill(pointer(s.memory_map.program_object(object as u32), 0));
     true
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use tripipe_ir as ir;
 use tripipe_ir::Op;
-use tripipe_ir::op::{AtomicOp, Order};
+use tripipe_ir::op::{AtomicOp, MemoryOrder};
 
 use super::order::Effect;
 use super::state::{Left, Watch};
@@ -55,8 +55,8 @@ pub(crate) fn atomic(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
         puts_back: false,
     };
     let order = atomic.semantics.order;
-    let acquires = matches!(order, Order::Acquire | Order::AcquireRelease | Order::SeqCst);
-    let releases = matches!(order, Order::Release | Order::AcquireRelease | Order::SeqCst);
+    let acquires = matches!(order, MemoryOrder::Acquire | MemoryOrder::AcquireRelease | MemoryOrder::SeqCst);
+    let releases = matches!(order, MemoryOrder::Release | MemoryOrder::AcquireRelease | MemoryOrder::SeqCst);
     let effect = Effect { reads: touch.reads, writes: touch.writes, acquires, releases };
     watched(watch, s, i, touch, Some(effect))
 }
@@ -188,8 +188,14 @@ impl Watch {
 /// A watched fence.
 pub(crate) fn fence(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
     if let Op::Fence { semantics, .. } = s.kernel.insts[i.origin].op {
-        let acquires = matches!(semantics.order, Order::Acquire | Order::AcquireRelease | Order::SeqCst);
-        let releases = matches!(semantics.order, Order::Release | Order::AcquireRelease | Order::SeqCst);
+        let acquires = matches!(
+            semantics.order,
+            MemoryOrder::Acquire | MemoryOrder::AcquireRelease | MemoryOrder::SeqCst
+        );
+        let releases = matches!(
+            semantics.order,
+            MemoryOrder::Release | MemoryOrder::AcquireRelease | MemoryOrder::SeqCst
+        );
         watch.order.fence(lanes(s.mask).map(|lane| item_number(s, lane)), acquires, releases);
     }
 }

@@ -5,8 +5,8 @@ use tripipe_ir::Op;
 
 use super::uses::{report, used};
 use crate::execute::code::{Inst, NONE};
-use crate::execute::layout::Layout;
 use crate::execute::memory::{Home, parts};
+use crate::execute::memory_map::MemoryMap;
 use crate::execute::rows::{WIDTH, lanes, restore};
 use crate::execute::state::State;
 use crate::watch::shadow::Shadow;
@@ -30,7 +30,7 @@ pub(crate) fn undefined(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
 /// Starts the lifetime of a private object: its bytes are unwritten.
 pub(crate) fn lifetime_start(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
     if let Op::LifetimeStart(object) = s.kernel.insts[i.origin].op {
-        let number = Layout::kernel_object(object.as_u32());
+        let number = MemoryMap::kernel_object(object.as_u32());
         if let Some(Home::Private(index)) = s.memory.object(number).map(|info| info.home) {
             let shadow = watch.shadow_mut(s);
             shadow.private_dead[index as usize] &= !s.mask;
@@ -44,7 +44,7 @@ pub(crate) fn lifetime_start(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
 /// Ends the lifetime of a private object.
 pub(crate) fn lifetime_end(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
     if let Op::LifetimeEnd(object) = s.kernel.insts[i.origin].op {
-        let number = Layout::kernel_object(object.as_u32());
+        let number = MemoryMap::kernel_object(object.as_u32());
         if let Some(Home::Private(index)) = s.memory.object(number).map(|info| info.home) {
             watch.shadow_mut(s).private_dead[index as usize] |= s.mask;
         }

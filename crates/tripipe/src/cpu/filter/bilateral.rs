@@ -39,7 +39,7 @@ pub(super) fn means<T: Number>(
 }
 
 /// A pixel of the window.
-struct Place<W> {
+struct WindowPixel<W> {
     row: usize,
     column: usize,
     /// The weight by its distance.
@@ -47,9 +47,9 @@ struct Place<W> {
 }
 
 /// The pixels with nonzero weight of a window of `size` x `size` with these weights.
-fn places<W: PartialOrd + Zeroable>(size: usize, weights: Vec<W>) -> Vec<Place<W>> {
+fn places<W: PartialOrd + Zeroable>(size: usize, weights: Vec<W>) -> Vec<WindowPixel<W>> {
     let places = weights.into_iter().enumerate().filter(|(_, weight)| *weight > W::zeroed());
-    places.map(|(i, weight)| Place { row: i / size, column: i % size, weight }).collect()
+    places.map(|(i, weight)| WindowPixel { row: i / size, column: i % size, weight }).collect()
 }
 
 /// Largest extent of a window.
@@ -59,18 +59,18 @@ const SIZE: usize = 15;
 const PIXELS: usize = 64;
 
 /// One channel of the pixels that [`PIXELS`] neighbours read in a row.
-type Line = [i16; PIXELS + SIZE - 1];
+type PixelRow = [i16; PIXELS + SIZE - 1];
 
 /// Sums of bytes are in 32 bits: weights are at most 256, and a window has at most 225 of them.
 struct Bytes<const C: usize> {
-    places: Vec<Place<i32>>,
+    places: Vec<WindowPixel<i32>>,
     size: usize,
     /// The number of channels without alpha.
     filtered: usize,
     /// Weights by difference of colour, which is at most 4 times 255.
     color: Box<[i32; 1024]>,
     /// The pixels in the windows, channel by channel.
-    lines: Box<[[Line; C]; SIZE]>,
+    lines: Box<[[PixelRow; C]; SIZE]>,
     arch: Arch,
 }
 
@@ -126,7 +126,7 @@ impl<const C: usize> WithSimd for ByteBlock<'_, C> {
         let half = *size / 2;
         let mut totals = [0; PIXELS];
         let mut sums = [[0; PIXELS]; C];
-        for Place { row, column, weight } in places {
+        for WindowPixel { row, column, weight } in places {
             let mut differences = [0u16; PIXELS];
             for (centre, seen) in lines[half].iter().zip(&lines[*row]).take(*filtered) {
                 let pixels = centre[half..][..PIXELS].iter().zip(&seen[*column..][..PIXELS]);
@@ -163,7 +163,7 @@ impl<const C: usize> WithSimd for ByteBlock<'_, C> {
 
 /// All sums are in `f64`, in which sums of integers are exact.
 struct Means {
-    places: Vec<Place<f64>>,
+    places: Vec<WindowPixel<f64>>,
     size: usize,
     channels: usize,
     /// The number of channels without alpha.
@@ -178,19 +178,19 @@ struct Means {
 impl<T: Number> Kernel<T, T> for Means {
     fn run(&mut self, rows: &[&[T]], out: &mut [T]) {
         for (index, out) in out.chunks_mut(PIXELS * self.channels).enumerate() {
-            self.arch.dispatch(Block { means: self, rows, at: index * PIXELS * self.channels, out });
+            self.arch.dispatch(PixelBlock { means: self, rows, at: index * PIXELS * self.channels, out });
         }
     }
 }
 
-struct Block<'a, T> {
+struct PixelBlock<'a, T> {
     means: &'a Means,
     rows: &'a [&'a [T]],
     at: usize,
     out: &'a mut [T],
 }
 
-impl<T: Number> WithSimd for Block<'_, T> {
+impl<T: Number> WithSimd for PixelBlock<'_, T> {
     type Output = ();
 
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use bytemuck::{Zeroable, zeroed_vec};
 use pulp::{Arch, Simd, WithSimd};
-use tripipe_kernels::filter::{Axis, Bilateral, Element, FilterError, Fixed, Gradient, Linear};
+use tripipe_kernels::filter::{Axis, Bilateral, FilterError, Fixed, Gradient, Linear, PixelType};
 
 use super::bilateral;
 use super::fold::{One, Tap, Term, Weight, fold};
@@ -35,7 +35,7 @@ pub(super) trait Weighed: Number {
 impl Weighed for u8 {
     /// In 16 bits if the sums fit. If they do not, the sums of columns often do.
     fn linear<'a, U: Number>(input: Input<'a, u8>, linear: &Linear, arch: Arch) -> Results<'a, U> {
-        let fixed = linear.fixed(Element::U8)?;
+        let fixed = linear.fixed(PixelType::U8)?;
         let (size, step) = (fixed.size, input.shape.channels);
         let short = Short::new(&fixed).filter(|_| !U::REAL);
         Ok(match (&fixed.factors, short) {
@@ -58,7 +58,7 @@ impl Weighed for u8 {
             }
             (Some([across, down]), None) if fits_short(down) => {
                 let sums = Separable::new(arch, short_weights(down), weights(across), step);
-                input.windows(size, Finished::new(arch, sums, Whole::new(&fixed)))
+                input.windows(size, Finished::new(arch, sums, WholeSums::new(&fixed)))
             }
             _ => whole(input, &fixed, arch),
         })
@@ -68,7 +68,7 @@ impl Weighed for u8 {
         let step = input.shape.channels;
         let mut slopes = Vec::new();
         for derivative in gradient.derivatives() {
-            if let Some([across, down]) = derivative.fixed(Element::U8)?.factors {
+            if let Some([across, down]) = derivative.fixed(PixelType::U8)?.factors {
                 slopes.push(Separable::new(arch, short_weights(&down), short_weights(&across), step));
             }
         }
@@ -103,7 +103,7 @@ fn whole<'a, T: Number, U: Number>(input: Input<'a, T>, fixed: &Fixed, arch: Arc
 where
     Weight<i32>: Term<T, Sum = i32>,
 {
-    let (size, step, finish) = (fixed.size, input.shape.channels, Whole::new(fixed));
+    let (size, step, finish) = (fixed.size, input.shape.channels, WholeSums::new(fixed));
     if let Some([across, down]) = &fixed.factors {
         let sums = Separable::new(arch, weights(down), weights(across), step);
         input.windows(size, Finished::new(arch, sums, finish))
@@ -135,12 +135,12 @@ macro_rules! weighed_integer {
     )* };
 }
 
-weighed_integer!(i16: Element::I16, u16: Element::U16);
+weighed_integer!(i16: PixelType::I16, u16: PixelType::U16);
 
 impl Weighed for f32 {
     fn linear<'a, U: Number>(input: Input<'a, f32>, linear: &Linear, arch: Arch) -> Results<'a, U> {
         let (size, step) = (linear.size(), input.shape.channels);
-        let finish = Real { offset: linear.offset() as f32 };
+        let finish = RealSums { offset: linear.offset() as f32 };
         Ok(if let Some([across, down]) = linear.real_factors(Axis::Down) {
             let sums = Separable::new(arch, weights(&down), weights(&across), step);
             input.windows(size, Finished::new(arch, sums, finish))
@@ -238,20 +238,20 @@ impl<P: Copy + Zeroable, W: Term<P, Sum = u16>, U: Number> Finish<P, W, U> for S
 }
 
 /// Quotients of 32-bit sums.
-struct Whole {
+struct WholeSums {
     divisor: u32,
     offset: i32,
     /// Whether sums use all 32 bits, without a sign.
     unsigned: bool,
 }
 
-impl Whole {
+impl WholeSums {
     fn new(fixed: &Fixed) -> Self {
         Self { divisor: fixed.divisor, offset: fixed.offset, unsigned: fixed.is_unsigned() }
     }
 }
 
-impl<P: Copy + Zeroable, W: Term<P, Sum = i32>, U: Number> Finish<P, W, U> for Whole {
+impl<P: Copy + Zeroable, W: Term<P, Sum = i32>, U: Number> Finish<P, W, U> for WholeSums {
     fn finish(
         &self,
         arch: Arch,
@@ -298,11 +298,11 @@ impl<P: Copy + Zeroable, W: Term<P, Sum = i32>, U: Number> Finish<P, W, U> for W
 }
 
 /// Sums whose weights include the divisor.
-struct Real {
+struct RealSums {
     offset: f32,
 }
 
-impl<P: Copy + Zeroable, W: Term<P, Sum = f32>, U: Number> Finish<P, W, U> for Real {
+impl<P: Copy + Zeroable, W: Term<P, Sum = f32>, U: Number> Finish<P, W, U> for RealSums {
     fn finish(
         &self,
         arch: Arch,

@@ -21,12 +21,12 @@ mod target;
 
 use half::f16;
 use pulp::Arch;
-use tripipe_kernels::filter::{Border, Chain, Element, FilterError, Layout, Linear, Raster, Stage};
+use tripipe_kernels::filter::{Border, Chain, ChannelLayout, FilterError, Linear, PixelType, Raster, Stage};
 
 use super::{CpuError, Threads, laplace};
 use linear::Weighed;
 use point::{Convert, Recolor, Shade};
-use rows::{Halved, Input, Pipe, Rows, Shape, Source};
+use rows::{Halved, Input, Pipe, PipeShape, Rows, Source};
 
 pub use resize::resize;
 pub use semiplanar::{rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
@@ -60,14 +60,14 @@ pub fn filter(
         return Ok(());
     }
     let mixes = |stage: &Stage| matches!(stage, Stage::Color(_) | Stage::Bilateral(_));
-    let planar = |raster: &Raster| raster.layout == Layout::Planar && raster.channels > 1;
+    let planar = |raster: &Raster| raster.layout == ChannelLayout::Planar && raster.channels > 1;
     if !planar(from) || !planar(to) || chain.stages.iter().any(mixes) {
         return run(chain, from, source, to, result, threads);
     }
     for channel in 0..from.channels {
         let plane = |raster: &Raster| Raster {
             channels: 1,
-            layout: Layout::Packed,
+            layout: ChannelLayout::Packed,
             offset: raster.offset + channel * raster.plane_pitch,
             plane_pitch: 0,
             ..*raster
@@ -83,7 +83,7 @@ pub fn filter(
 /// kept, in bytes without gaps.
 fn is_laplace(chain: &Chain, from: &Raster, to: &Raster) -> bool {
     let size = [from.width, from.height];
-    let dense = Raster::packed(size, from.channels, Element::U8);
+    let dense = Raster::packed(size, from.channels, PixelType::U8);
     let channels = matches!((from.channels, chain.keep_alpha), (1 | 3, _) | (4, true));
     channels
         && [*from, *to] == [dense; 2]
@@ -97,7 +97,7 @@ fn check_length(what: &'static str, raster: &Raster, bytes: &[u8]) -> Result<(),
 }
 
 /// The effect of the chain on an alpha channel that is kept, as a separate chain.
-fn alpha_alone(chain: &Chain, mut element: Element) -> Result<Chain, FilterError> {
+fn alpha_alone(chain: &Chain, mut element: PixelType) -> Result<Chain, FilterError> {
     let mut stages = Vec::new();
     for stage in &chain.stages {
         let (_, to) = stage.output(4, element)?;
@@ -132,7 +132,7 @@ fn pipe<'a>(chain: &Chain, source: Source<'a>, arch: Arch) -> Result<Pipe<'a>, F
     let Raster { width, height, mut channels, mut element, .. } = source.raster;
     let mut pipe = source.pipe();
     for (index, stage) in chain.stages.iter().enumerate() {
-        let shape = Shape {
+        let shape = PipeShape {
             width,
             height,
             channels,
@@ -140,7 +140,7 @@ fn pipe<'a>(chain: &Chain, source: Source<'a>, arch: Arch) -> Result<Pipe<'a>, F
             keep_alpha: chain.keep_alpha && channels == 4,
         };
         let outside = match chain.border {
-            Border::Constant(value) if element == Element::F16 => f16::from_f32(value).to_f32(),
+            Border::Constant(value) if element == PixelType::F16 => f16::from_f32(value).to_f32(),
             Border::Constant(value) => value,
             _ => 0.0,
         };
@@ -154,7 +154,7 @@ fn pipe<'a>(chain: &Chain, source: Source<'a>, arch: Arch) -> Result<Pipe<'a>, F
         }?;
         element = to;
         if let Pipe::F32(input) = pipe {
-            let stored = element == Element::F16 && index + 1 < chain.stages.len();
+            let stored = element == PixelType::F16 && index + 1 < chain.stages.len();
             pipe = Pipe::F32(if stored { Box::new(Halved { input }) } else { input });
         }
     }
@@ -165,18 +165,18 @@ fn pipe<'a>(chain: &Chain, source: Source<'a>, arch: Arch) -> Result<Pipe<'a>, F
 fn apply<'a, T: Weighed + Shade>(
     stage: &Stage,
     rows: Box<dyn Rows<T> + 'a>,
-    shape: Shape,
+    shape: PipeShape,
     outside: f32,
-    (channels, to): (usize, Element),
+    (channels, to): (usize, PixelType),
     arch: Arch,
 ) -> Result<Pipe<'a>, FilterError> {
     let input = Input { rows, shape, outside: T::from_float(outside) };
     Ok(match stage {
         Stage::Linear(linear) => match to {
-            Element::U8 => Pipe::U8(T::linear(input, linear, arch)?),
-            Element::I16 => Pipe::I16(T::linear(input, linear, arch)?),
-            Element::U16 => Pipe::U16(T::linear(input, linear, arch)?),
-            Element::F16 | Element::F32 => Pipe::F32(T::linear(input, linear, arch)?),
+            PixelType::U8 => Pipe::U8(T::linear(input, linear, arch)?),
+            PixelType::I16 => Pipe::I16(T::linear(input, linear, arch)?),
+            PixelType::U16 => Pipe::U16(T::linear(input, linear, arch)?),
+            PixelType::F16 | PixelType::F32 => Pipe::F32(T::linear(input, linear, arch)?),
         },
         Stage::Gradient(gradient) => T::pipe(T::gradient(input, *gradient, arch)?),
         Stage::Median { size } => T::pipe(rank::median(input, *size, arch)),
@@ -185,10 +185,10 @@ fn apply<'a, T: Weighed + Shade>(
         Stage::Convert { scale, offset, .. } => {
             let convert = Convert::new(input.rows, [*scale, *offset], arch);
             match to {
-                Element::U8 => Pipe::U8(Box::new(convert)),
-                Element::I16 => Pipe::I16(Box::new(convert)),
-                Element::U16 => Pipe::U16(Box::new(convert)),
-                Element::F16 | Element::F32 => Pipe::F32(Box::new(convert)),
+                PixelType::U8 => Pipe::U8(Box::new(convert)),
+                PixelType::I16 => Pipe::I16(Box::new(convert)),
+                PixelType::U16 => Pipe::U16(Box::new(convert)),
+                PixelType::F16 | PixelType::F32 => Pipe::F32(Box::new(convert)),
             }
         }
         Stage::Color(color) => {

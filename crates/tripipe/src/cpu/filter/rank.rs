@@ -73,7 +73,7 @@ impl<T: Number, const N: usize> Kernel<T, T> for Median<T, N> {
             let Some(rows) = rows.first_chunk::<N>() else { return };
             let rows = rows.map(|row| &row[index * CHUNK..][..len]);
             let sorted = self.sorted.each_mut().map(|row| &mut row[..len]);
-            self.arch.dispatch(Columns { rows, sorted });
+            self.arch.dispatch(ColumnSort { rows, sorted });
             let sorted = self.sorted.each_ref().map(|row| &row[..]);
             self.arch.dispatch(Middles { sorted, step: self.step, out });
         }
@@ -81,12 +81,12 @@ impl<T: Number, const N: usize> Kernel<T, T> for Median<T, N> {
 }
 
 /// Sorts columns.
-struct Columns<'a, T, const N: usize> {
+struct ColumnSort<'a, T, const N: usize> {
     rows: [&'a [T]; N],
     sorted: [&'a mut [T]; N],
 }
 
-impl<T: Number, const N: usize> WithSimd for Columns<'_, T, N> {
+impl<T: Number, const N: usize> WithSimd for ColumnSort<'_, T, N> {
     type Output = ();
 
     #[inline(always)]

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 use pulp::Arch;
-use tripipe_kernels::filter::{Element, FilterError, Interpolation, Raster, ResizeTaps};
+use tripipe_kernels::filter::{FilterError, Interpolation, PixelType, Raster, ResizeTaps};
 
 use super::kernel::blocks;
 use super::number::Number;
@@ -50,23 +50,23 @@ pub fn resize(
     let axes = taps.each_ref().map(|taps| Axis::whole(taps, bits));
     let images = [from, to];
     match from.element {
-        Element::U8 if axes[0].bits + axes[1].bits <= 8 => {
+        PixelType::U8 if axes[0].bits + axes[1].bits <= 8 => {
             run::<u8, u16>(axes.map(|axis| axis.map(|step| step as u16)), images, source, result, threads)
         }
         // Here weights are at most 2^11.
-        Element::U8 if bits > 11 => {
+        PixelType::U8 if bits > 11 => {
             run::<u8, f64>(axes.map(|axis| axis.map(f64::from)), images, source, result, threads)
         }
-        Element::U8 => {
+        PixelType::U8 => {
             run::<u8, i32>(axes.map(|axis| axis.map(|step| step as i16)), images, source, result, threads)
         }
-        Element::I16 => {
+        PixelType::I16 => {
             run::<i16, f64>(axes.map(|axis| axis.map(f64::from)), images, source, result, threads)
         }
-        Element::U16 => {
+        PixelType::U16 => {
             run::<u16, f64>(axes.map(|axis| axis.map(f64::from)), images, source, result, threads)
         }
-        Element::F16 | Element::F32 => {
+        PixelType::F16 | PixelType::F32 => {
             run::<f32, f64>(taps.map(|taps| Axis::new(&taps)), images, source, result, threads)
         }
     }
@@ -96,7 +96,7 @@ fn run_pixels<T: Number, S: Sum<T>, const C: usize>(
     threads: Threads,
 ) -> Result<(), CpuError> {
     let (arch, bits) = (Arch::new(), across.bits + down.bits);
-    let (across, down) = (&Columns::<_, C>::new(across, from.width), &down);
+    let (across, down) = (&ColumnSums::<_, C>::new(across, from.width), &down);
     target::write(to, result, 1, threads, || {
         let input = Source { raster: *from, bytes: source };
         Ok(T::pipe(if to.height < from.height {
@@ -138,7 +138,7 @@ fn run_pixels<T: Number, S: Sum<T>, const C: usize>(
 }
 
 /// The type in which weighted sums of pixels are taken.
-trait Sum<T>: Summed<T, Self::Weight> + Summed<Self, Self::Weight> {
+trait Sum<T>: WeightedSum<T, Self::Weight> + WeightedSum<Self, Self::Weight> {
     type Weight: Pod + Send + Sync;
 
     /// The result of a sum in steps of 2^-`bits`: for integers the nearest, half rounded up.
@@ -146,14 +146,14 @@ trait Sum<T>: Summed<T, Self::Weight> + Summed<Self, Self::Weight> {
 }
 
 /// Sums of values of one type, weighted by another one.
-trait Summed<I, W>: Pod {
+trait WeightedSum<I, W>: Pod {
     /// Adds one more value. A value with weight 0 may be NaN or infinite.
     fn with(self, weight: W, value: I) -> Self;
 }
 
 macro_rules! summed {
     ($($value:ty, $weight:ty => $sum:ty),*) => { $(
-        impl Summed<$value, $weight> for $sum {
+        impl WeightedSum<$value, $weight> for $sum {
             #[inline(always)]
             fn with(self, weight: $weight, value: $value) -> Self {
                 self + Self::from(weight) * Self::from(value)
@@ -165,14 +165,14 @@ macro_rules! summed {
 // Integers first, whose sums along one axis are weighted again along the other.
 summed!(u8, u16 => u16, u16, u16 => u16, u8, i16 => i32, i32, i16 => i32, u8, f64 => f64, i16, f64 => f64, u16, f64 => f64);
 
-impl Summed<f32, f64> for f64 {
+impl WeightedSum<f32, f64> for f64 {
     #[inline(always)]
     fn with(self, weight: f64, value: f32) -> Self {
         self.with(weight, Self::from(value))
     }
 }
 
-impl Summed<f64, f64> for f64 {
+impl WeightedSum<f64, f64> for f64 {
     #[inline(always)]
     fn with(self, weight: f64, value: f64) -> Self {
         self + if weight == 0.0 { 0.0 } else { weight * value }
@@ -259,7 +259,7 @@ impl Axis<u32> {
 }
 
 /// The weighted sums along rows of packed pixels.
-struct Columns<W, const C: usize> {
+struct ColumnSums<W, const C: usize> {
     /// The first source pixel of each sum.
     first: Vec<u32>,
     /// Whether the sums begin at every second pixel from the first one on, and have at most two taps.
@@ -269,7 +269,7 @@ struct Columns<W, const C: usize> {
     weights: Vec<Vec<[W; C]>>,
 }
 
-impl<W: Pod, const C: usize> Columns<W, C> {
+impl<W: Pod, const C: usize> ColumnSums<W, C> {
     /// The sums of rows of `width` pixels.
     fn new(Axis { first, count, weights, .. }: Axis<W>, width: usize) -> Self {
         let column = |tap: usize| {
@@ -291,7 +291,7 @@ impl<W: Pod, const C: usize> Columns<W, C> {
 
     /// The sums from that of pixel `from` on.
     #[inline(always)]
-    fn sums<I: Pod, S: Summed<I, W>, O: Pod>(
+    fn sums<I: Pod, S: WeightedSum<I, W>, O: Pod>(
         &self,
         row: &[I],
         from: usize,
@@ -355,7 +355,7 @@ impl<W: Pod> Axis<W> {
     /// The sums for row `y` of the result, from element `at` of its source rows on. These have [`LANES`] more elements
     /// than are summed.
     #[inline(always)]
-    fn sums<I: Pod, S: Summed<I, W>, O: Pod>(
+    fn sums<I: Pod, S: WeightedSum<I, W>, O: Pod>(
         &self,
         rows: &[&[I]],
         y: isize,
@@ -400,7 +400,7 @@ impl<W: Pod> Axis<W> {
 /// Rows of a result that has at least as many rows as the source.
 struct AcrossFirst<'a, T, S: Sum<T>, const C: usize> {
     input: Source<'a>,
-    across: &'a Columns<S::Weight, C>,
+    across: &'a ColumnSums<S::Weight, C>,
     down: &'a Axis<S::Weight>,
     bits: u32,
     /// A row of the source.
@@ -439,7 +439,7 @@ impl<T: Number, S: Sum<T>, const C: usize> Rows<T> for AcrossFirst<'_, T, S, C> 
 /// Rows of a result that has fewer rows than the source.
 struct DownFirst<'a, T, S: Sum<T>, const C: usize> {
     input: Source<'a>,
-    across: &'a Columns<S::Weight, C>,
+    across: &'a ColumnSums<S::Weight, C>,
     down: &'a Axis<S::Weight>,
     bits: u32,
     /// The distance between slots.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytemuck::cast_slice_mut;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
-use tripipe_kernels::filter::{Border, Element, Layout, Raster};
+use tripipe_kernels::filter::{Border, ChannelLayout, PixelType, Raster};
 
 use super::number::Number;
 
@@ -43,10 +43,10 @@ pub(super) struct Source<'a> {
 impl<'a> Source<'a> {
     pub(super) fn pipe(self) -> Pipe<'a> {
         match self.raster.element {
-            Element::U8 => Pipe::U8(Box::new(self)),
-            Element::I16 => Pipe::I16(Box::new(self)),
-            Element::U16 => Pipe::U16(Box::new(self)),
-            Element::F16 | Element::F32 => Pipe::F32(Box::new(self)),
+            PixelType::U8 => Pipe::U8(Box::new(self)),
+            PixelType::I16 => Pipe::I16(Box::new(self)),
+            PixelType::U16 => Pipe::U16(Box::new(self)),
+            PixelType::F16 | PixelType::F32 => Pipe::F32(Box::new(self)),
         }
     }
 
@@ -54,7 +54,7 @@ impl<'a> Source<'a> {
     /// converted, are not aligned, or end with the image.
     pub(super) fn packed_row<T: Number>(&self, y: usize) -> Option<&'a [T]> {
         let Raster { width, channels, element, layout, .. } = self.raster;
-        if layout != Layout::Packed && channels > 1 || element.bytes() != size_of::<T>() {
+        if layout != ChannelLayout::Packed && channels > 1 || element.bytes() != size_of::<T>() {
             return None;
         }
         let first = self.raster.index([0, y], 0);
@@ -74,7 +74,7 @@ impl<T: Number> Rows<T> for Source<'_> {
     fn part(&mut self, y: isize, at: usize, out: &mut [T]) {
         let Raster { height, channels, element, layout, .. } = self.raster;
         let y = y.rem_euclid(height as isize) as usize;
-        if layout == Layout::Packed || channels == 1 {
+        if layout == ChannelLayout::Packed || channels == 1 {
             return load(element, self.line(y, 0, at, out.len()), out);
         }
         let mut plane = vec![T::zeroed(); out.len() / channels];
@@ -91,8 +91,8 @@ impl<T: Number> Rows<T> for Source<'_> {
 const PIECE: usize = 512;
 
 /// Reads elements of the raster's type into `T`, the type of the computation.
-fn load<T: Number>(element: Element, bytes: &[u8], out: &mut [T]) {
-    if element != Element::F16 {
+fn load<T: Number>(element: PixelType, bytes: &[u8], out: &mut [T]) {
+    if element != PixelType::F16 {
         return cast_slice_mut(out).copy_from_slice(bytes);
     }
     let mut halves = [f16::ZERO; PIECE];
@@ -105,8 +105,8 @@ fn load<T: Number>(element: Element, bytes: &[u8], out: &mut [T]) {
 }
 
 /// Writes elements of `T`, the type of the computation, in the raster's type.
-pub(super) fn store<T: Number>(element: Element, row: &[T], out: &mut [u8]) {
-    if element != Element::F16 {
+pub(super) fn store<T: Number>(element: PixelType, row: &[T], out: &mut [u8]) {
+    if element != PixelType::F16 {
         return out.copy_from_slice(bytemuck::cast_slice(row));
     }
     let mut halves = [f16::ZERO; PIECE];
@@ -140,7 +140,7 @@ const WINDOW: usize = 31;
 
 /// The shape of an image inside a pipe.
 #[derive(Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct PipeShape {
     pub(super) width: usize,
     pub(super) height: usize,
     pub(super) channels: usize,
@@ -170,7 +170,7 @@ pub(super) struct Windows<'a, T, K> {
 /// The input of a stage.
 pub(super) struct Input<'a, T> {
     pub(super) rows: Box<dyn Rows<T> + 'a>,
-    pub(super) shape: Shape,
+    pub(super) shape: PipeShape,
     /// The value of pixels where the border has none.
     pub(super) outside: T,
 }
@@ -196,7 +196,7 @@ impl<'a, T: Number> Input<'a, T> {
 impl<T: Number, K> Windows<'_, T, K> {
     /// Loads the pixels in the windows of `len` elements from `at` on.
     fn advance(&mut self, y: isize, at: usize, len: usize) {
-        let Shape { height, border, .. } = self.ring.shape;
+        let PipeShape { height, border, .. } = self.ring.shape;
         let (margin, down) = (self.ring.margin(), self.ring.radius[1] as isize);
         let row = self.ring.row_len();
         let inside = |y: isize| border == Border::Wrap || (0..height as isize).contains(&y);
@@ -221,7 +221,7 @@ impl<T: Number, U: Number, K: Kernel<T, U>> Rows<U> for Windows<'_, T, K> {
     fn part(&mut self, y: isize, at: usize, out: &mut [U]) {
         self.advance(y, at, out.len());
         let Ring { radius: [_, down], shape, .. } = self.ring;
-        let Shape { height, border, keep_alpha, .. } = shape;
+        let PipeShape { height, border, keep_alpha, .. } = shape;
         let (margin, row) = (self.ring.margin(), self.ring.row_len());
         let edge = y < down as isize || y + down as isize >= height as isize;
         let copied = if border != Border::None {
@@ -263,7 +263,7 @@ struct Ring<T> {
     len: usize,
     /// The number of columns and rows of the window on each side of its centre.
     radius: [usize; 2],
-    shape: Shape,
+    shape: PipeShape,
 }
 
 impl<T: Number> Ring<T> {
@@ -283,7 +283,7 @@ impl<T: Number> Ring<T> {
 
     /// Loads a part of row `y`; at an end of the row, the border beside it as well.
     fn load(&mut self, y: isize, part: Range<usize>, input: &mut dyn Rows<T>) {
-        let Shape { width, channels, border, .. } = self.shape;
+        let PipeShape { width, channels, border, .. } = self.shape;
         let (at, margin) = (self.slot(y), self.margin());
         let slot = &mut self.slots[at..][..self.len];
         input.part(y, part.start, &mut slot[margin + part.start..margin + part.end]);
@@ -304,7 +304,7 @@ impl<T: Number> Ring<T> {
 
     /// Row `y` as windows see it.
     fn seen(&self, y: isize) -> &[T] {
-        let Shape { height, border, .. } = self.shape;
+        let PipeShape { height, border, .. } = self.shape;
         let inside = border == Border::Wrap || (0..height as isize).contains(&y);
         let row = if inside { Some(y) } else { border.source(y, height).map(|y| y as isize) };
         let outside = (2 * self.radius[1] + 1) * self.len;

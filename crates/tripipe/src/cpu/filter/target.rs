@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use tripipe_kernels::filter::{Element, FilterError, Layout, Raster};
+use tripipe_kernels::filter::{ChannelLayout, FilterError, PixelType, Raster};
 
 use super::number::Number;
 use super::rows::{PART, Pipe, Rows, store};
@@ -52,7 +52,7 @@ fn bands<'a>(raster: &Raster, bytes: &'a mut [u8], rows: usize) -> Vec<Vec<&'a m
     let element = raster.element.bytes();
     let [stride, plane] = [raster.pitch.max(raster.row_elements()), raster.plane_pitch]
         .map(|pitch| pitch.saturating_mul(element));
-    let planes = if raster.layout == Layout::Packed { 1 } else { raster.channels };
+    let planes = if raster.layout == ChannelLayout::Packed { 1 } else { raster.channels };
     let count = raster.height.div_ceil(rows);
     let mut bands: Vec<Vec<_>> = (0..count).map(|_| Vec::with_capacity(planes)).collect();
     let mut left = &mut bytes[raster.offset * element..];
@@ -89,7 +89,7 @@ impl Target<'_> {
             if let [packed] = &mut planes[..] {
                 let out = &mut packed[(index * pitch + at) * element.bytes()..][..len * element.bytes()];
                 match bytemuck::try_cast_slice_mut(out) {
-                    Ok(out) if element != Element::F16 => rows.part(y, at, out),
+                    Ok(out) if element != PixelType::F16 => rows.part(y, at, out),
                     _ => {
                         rows.part(y, at, scratch);
                         store(element, scratch, out);

@@ -6,7 +6,7 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 
 use super::multiply::{Real, multiply};
-use super::operand::Matrix;
+use super::operand::StridedMatrix;
 use super::vector;
 use crate::cpu::Threads;
 use crate::cpu::bands::for_each_band;
@@ -16,12 +16,12 @@ use crate::cpu::bands::for_each_band;
 pub(super) const TILE: usize = 1024;
 
 /// A type of matrix elements: `f32`, `f64`, `half::f16` and `i8`.
-pub trait Element: Arithmetic {}
+pub trait GemmElement: GemmArithmetic {}
 
-impl<T: Arithmetic> Element for T {}
+impl<T: GemmArithmetic> GemmElement for T {}
 
 /// The arithmetic of an element type.
-pub trait Arithmetic: Copy + Send + Sync + 'static {
+pub trait GemmArithmetic: Copy + Send + Sync + 'static {
     /// The type in which products are summed: `f32`, `f64`, `f32` for halves, `i32` for bytes.
     type Sum: Copy + From<i8> + PartialEq + Send + Sync;
 
@@ -47,8 +47,8 @@ pub trait Arithmetic: Copy + Send + Sync + 'static {
     /// `sums = a b`, or `sums += a b`, in rows `stride` apart. At most [`TILE`] steps along K if `Work` is not `Sum`.
     fn multiply(
         sums: (&mut [Self::Sum], usize),
-        a: Matrix<'_, Self::Work>,
-        b: Matrix<'_, Self::Work>,
+        a: StridedMatrix<'_, Self::Work>,
+        b: StridedMatrix<'_, Self::Work>,
         add: bool,
         products: &mut Vec<Self::Work>,
         threads: Threads,
@@ -56,7 +56,11 @@ pub trait Arithmetic: Copy + Send + Sync + 'static {
 
     /// `a b` for a matrix of m x k, neither of them 0, and a vector of length k; `None` when it is left to
     /// [`Self::multiply`].
-    fn times_vector(a: Matrix<'_, Self>, b: Matrix<'_, Self>, threads: Threads) -> Option<Vec<Self::Sum>>;
+    fn times_vector(
+        a: StridedMatrix<'_, Self>,
+        b: StridedMatrix<'_, Self>,
+        threads: Threads,
+    ) -> Option<Vec<Self::Sum>>;
 
     /// `alpha sum`.
     fn scaled(sum: Self::Sum, alpha: Self::Sum) -> Self::Sum;
@@ -90,7 +94,7 @@ fn with_kept(work: impl FnOnce(&mut Scratch<f32>)) {
 
 macro_rules! float {
     ($($type:ty)*) => { $(
-        impl Arithmetic for $type {
+        impl GemmArithmetic for $type {
             type Sum = $type;
             type Result = $type;
             type Work = $type;
@@ -113,8 +117,8 @@ macro_rules! float {
 
             fn multiply(
                 sums: (&mut [$type], usize),
-                a: Matrix<'_, $type>,
-                b: Matrix<'_, $type>,
+                a: StridedMatrix<'_, $type>,
+                b: StridedMatrix<'_, $type>,
                 add: bool,
                 _: &mut Vec<$type>,
                 threads: Threads,
@@ -123,8 +127,8 @@ macro_rules! float {
             }
 
             fn times_vector(
-                a: Matrix<'_, $type>,
-                b: Matrix<'_, $type>,
+                a: StridedMatrix<'_, $type>,
+                b: StridedMatrix<'_, $type>,
                 threads: Threads,
             ) -> Option<Vec<$type>> {
                 vector::product(a, b, threads)
@@ -147,7 +151,7 @@ macro_rules! float {
 
 float!(f32 f64);
 
-impl Arithmetic for f16 {
+impl GemmArithmetic for f16 {
     type Sum = f32;
     type Result = f16;
     type Work = f32;
@@ -170,8 +174,8 @@ impl Arithmetic for f16 {
 
     fn multiply(
         sums: (&mut [f32], usize),
-        a: Matrix<'_, f32>,
-        b: Matrix<'_, f32>,
+        a: StridedMatrix<'_, f32>,
+        b: StridedMatrix<'_, f32>,
         add: bool,
         _: &mut Vec<f32>,
         threads: Threads,
@@ -179,7 +183,11 @@ impl Arithmetic for f16 {
         multiply(sums, a, b, add, threads);
     }
 
-    fn times_vector(a: Matrix<'_, f16>, b: Matrix<'_, f16>, threads: Threads) -> Option<Vec<f32>> {
+    fn times_vector(
+        a: StridedMatrix<'_, f16>,
+        b: StridedMatrix<'_, f16>,
+        threads: Threads,
+    ) -> Option<Vec<f32>> {
         vector::product(a, b, threads)
     }
 
@@ -197,7 +205,7 @@ impl Arithmetic for f16 {
 }
 
 /// The sum of [`TILE`] products of bytes is at most 2^24, so `f32` holds it and every partial sum exactly.
-impl Arithmetic for i8 {
+impl GemmArithmetic for i8 {
     type Sum = i32;
     type Result = i32;
     type Work = f32;
@@ -223,8 +231,8 @@ impl Arithmetic for i8 {
 
     fn multiply(
         (sums, stride): (&mut [i32], usize),
-        a: Matrix<'_, f32>,
-        b: Matrix<'_, f32>,
+        a: StridedMatrix<'_, f32>,
+        b: StridedMatrix<'_, f32>,
         add: bool,
         products: &mut Vec<f32>,
         threads: Threads,
@@ -240,7 +248,11 @@ impl Arithmetic for i8 {
         }
     }
 
-    fn times_vector(a: Matrix<'_, i8>, b: Matrix<'_, i8>, threads: Threads) -> Option<Vec<i32>> {
+    fn times_vector(
+        a: StridedMatrix<'_, i8>,
+        b: StridedMatrix<'_, i8>,
+        threads: Threads,
+    ) -> Option<Vec<i32>> {
         vector::product(a, b, threads)
     }
 
@@ -258,11 +270,11 @@ impl Arithmetic for i8 {
 }
 
 /// The non-empty matrix, in its stored layout or converted into `scratch`.
-pub(super) fn view<'a, T: Arithmetic>(
-    matrix: Matrix<'a, T>,
+pub(super) fn view<'a, T: GemmArithmetic>(
+    matrix: StridedMatrix<'a, T>,
     scratch: &'a mut Vec<T::Work>,
     threads: Threads,
-) -> Matrix<'a, T::Work> {
+) -> StridedMatrix<'a, T::Work> {
     if let Some(data) = T::as_work(matrix.data()) {
         return matrix.over(data);
     }
@@ -275,7 +287,7 @@ pub(super) fn view<'a, T: Arithmetic>(
                 T::widen(&data[(first + line) * stride..][..len], wide);
             }
         });
-        return Matrix::dense(scratch, extents, down);
+        return StridedMatrix::dense(scratch, extents, down);
     }
     for_each_band(scratch, columns, 1, threads, |first, wide| {
         for (i, wide) in wide.chunks_exact_mut(columns).enumerate() {
@@ -284,5 +296,5 @@ pub(super) fn view<'a, T: Arithmetic>(
             }
         }
     });
-    Matrix::dense(scratch, extents, false)
+    StridedMatrix::dense(scratch, extents, false)
 }

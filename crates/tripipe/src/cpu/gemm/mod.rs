@@ -18,8 +18,8 @@ use super::bands::share_out;
 use super::error::check_length;
 use super::{CpuError, Threads};
 
-pub use element::Element;
-pub use operand::Operand;
+pub use element::GemmElement;
+pub use operand::StridedLayout;
 
 /// `C = alpha A B + beta C`, or a batch of such products: A is m x k, B is k x n, C is m x n. `S` is the type of the
 /// sums.
@@ -40,18 +40,18 @@ pub struct Gemm<S> {
     /// Factor of the old contents of C.
     pub beta: S,
     /// The layout of A.
-    pub a: Operand,
+    pub a: StridedLayout,
     /// The layout of B.
-    pub b: Operand,
+    pub b: StridedLayout,
     /// The layout of C. No two of its elements may share a location: the value of both is then not specified.
-    pub c: Operand,
+    pub c: StridedLayout,
     /// The number of products.
     pub batch: usize,
 }
 
 /// The position of neighbouring elements of C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     /// The index of the product in the batch.
     pub product: usize,
     /// Row of the first element.
@@ -73,12 +73,12 @@ pub struct Place {
 /// # Errors
 /// [`CpuError::Length`] when an operand exceeds its slice, [`CpuError::TooLarge`] when it exceeds the address space.
 /// Nothing is written then.
-pub fn gemm<T: Element>(
+pub fn gemm<T: GemmElement>(
     gemm: &Gemm<T::Sum>,
     a: &[T],
     b: &[T],
     c: &mut [T::Result],
-    finish: impl Fn(Place, &mut [T::Sum]) + Sync,
+    finish: impl Fn(Position, &mut [T::Sum]) + Sync,
     threads: Threads,
 ) -> Result<(), CpuError> {
     /// The number of multiply-adds up to which a product is left to one thread when there are others in the batch.
@@ -185,7 +185,7 @@ pub fn gemm_i8(
     dense("gemm_i8", a, b, c, [m, n, k], threads)
 }
 
-fn dense<T: Element>(
+fn dense<T: GemmElement>(
     operation: &'static str,
     a: &[T],
     b: &[T],
@@ -196,7 +196,7 @@ fn dense<T: Element>(
     check_length(operation, "a", &[m, k], a.len())?;
     check_length(operation, "b", &[k, n], b.len())?;
     check_length(operation, "c", &[m, n], c.len())?;
-    let [a_place, b_place, c_place] = [k, n, n].map(Operand::row_major);
+    let [a_place, b_place, c_place] = [k, n, n].map(StridedLayout::row_major);
     let [alpha, beta] = [1i8, 0].map(T::Sum::from);
     let description = Gemm { m, n, k, alpha, beta, a: a_place, b: b_place, c: c_place, batch: 1 };
     gemm(&description, a, b, c, |_, _| (), threads)

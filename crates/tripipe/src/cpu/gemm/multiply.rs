@@ -9,7 +9,7 @@ use std::thread::LocalKey;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::operand::Matrix;
+use super::operand::StridedMatrix;
 use crate::cpu::Threads;
 use crate::cpu::bands::share_out;
 
@@ -23,7 +23,7 @@ const COLUMNS: usize = 4096;
 const ALIGNMENT: usize = 64;
 
 /// Memory retained by a thread.
-type Kept<T> = &'static LocalKey<Cell<Vec<T>>>;
+type ThreadMemory<T> = &'static LocalKey<Cell<Vec<T>>>;
 
 /// `f32` and `f64`, and the machine's vector operations on them.
 #[allow(unreachable_pub, reason = "it bounds a type of a public sealed trait, which Rust 1.89 overlooks")]
@@ -58,7 +58,7 @@ pub trait Real: Copy + Default + Send + Sync + 'static {
     fn store<S: Simd>(simd: S, to: &mut [Self], vector: Self::Vector<S>);
 
     /// Calls `work` with the memory that the thread retains for packed A, and for packed B.
-    fn kept(work: impl FnOnce([Kept<Self>; 2]));
+    fn kept(work: impl FnOnce([ThreadMemory<Self>; 2]));
 }
 
 macro_rules! real {
@@ -101,7 +101,7 @@ macro_rules! real {
                 simd.$store(to, vector);
             }
 
-            fn kept(work: impl FnOnce([Kept<$type>; 2])) {
+            fn kept(work: impl FnOnce([ThreadMemory<$type>; 2])) {
                 thread_local! {
                     static A: Cell<Vec<$type>> = const { Cell::new(Vec::new()) };
                     static B: Cell<Vec<$type>> = const { Cell::new(Vec::new()) };
@@ -118,7 +118,7 @@ real!(f64: f64s splat_f64s add_f64s mul_add_e_f64s as_simd_f64s as_mut_simd_f64s
 /// Calls `work` with at least `len` elements aligned to [`ALIGNMENT`] bytes. The thread retains the memory for its next
 /// product: fresh pages would cost as much as the packing. A nested product, which the thread starts while it waits for
 /// another, finds none.
-fn with_memory<T: Real>(kept: Kept<T>, len: usize, work: impl FnOnce(&mut [T])) {
+fn with_memory<T: Real>(kept: ThreadMemory<T>, len: usize, work: impl FnOnce(&mut [T])) {
     let mut memory = kept.take();
     let spare = ALIGNMENT / size_of::<T>();
     if memory.len() < len + spare {
@@ -132,13 +132,13 @@ fn with_memory<T: Real>(kept: Kept<T>, len: usize, work: impl FnOnce(&mut [T])) 
 /// `c = a b`, or `c += a b`. The rows of `c` are `stride` apart; no extent is 0.
 pub(super) fn multiply<T: Real>(
     (c, stride): (&mut [T], usize),
-    a: Matrix<'_, T>,
-    b: Matrix<'_, T>,
+    a: StridedMatrix<'_, T>,
+    b: StridedMatrix<'_, T>,
     add: bool,
     threads: Threads,
 ) {
     let arch = Arch::new();
-    let Shape { rows: tile_rows, columns: tile_columns } = arch.dispatch(ShapeOf::<T>::default());
+    let TileShape { rows: tile_rows, columns: tile_columns } = arch.dispatch(ShapeOf::<T>::default());
     let (m, n, k) = (a.rows, b.columns, a.columns);
     let c = &mut c[..(m - 1) * stride + n];
     let workers = if threads == Threads::All { rayon::current_num_threads() } else { 1 };
@@ -173,7 +173,7 @@ pub(super) fn multiply<T: Real>(
                         let len = rows.len().next_multiple_of(tile_rows) * depth;
                         let b = &packed[band * band_columns * depth..];
                         with_memory(kept_a, len, |memory| {
-                            arch.dispatch(Block { from, memory, b, rows, add: add || l > 0 });
+                            arch.dispatch(RowBlock { from, memory, b, rows, add: add || l > 0 });
                         });
                     };
                     let bands = c.chunks_mut(band_rows * stride).enumerate();
@@ -213,7 +213,7 @@ fn parts(size: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
 }
 
 /// The number of rows and columns of a tile of C in registers.
-struct Shape {
+struct TileShape {
     rows: usize,
     columns: usize,
 }
@@ -241,13 +241,15 @@ const fn lanes<S: Simd, T: Real>() -> usize {
 struct ShapeOf<T>(std::marker::PhantomData<T>);
 
 impl<T: Real> WithSimd for ShapeOf<T> {
-    type Output = Shape;
+    type Output = TileShape;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Shape {
+    fn with_simd<S: Simd>(self, simd: S) -> TileShape {
         #[inline(always)]
-        fn shape<S: Simd, T: Real, const ROWS: usize, const FEW: usize, const VECTORS: usize>(_: S) -> Shape {
-            Shape { rows: ROWS, columns: VECTORS * lanes::<S, T>() }
+        fn shape<S: Simd, T: Real, const ROWS: usize, const FEW: usize, const VECTORS: usize>(
+            _: S,
+        ) -> TileShape {
+            TileShape { rows: ROWS, columns: VECTORS * lanes::<S, T>() }
         }
         with_tile!(simd, shape())
     }
@@ -255,7 +257,7 @@ impl<T: Real> WithSimd for ShapeOf<T> {
 
 /// Packs columns of B, as rows of its transpose.
 struct PackB<'a, T> {
-    from: Matrix<'a, T>,
+    from: StridedMatrix<'a, T>,
     to: &'a mut [T],
 }
 
@@ -267,7 +269,7 @@ impl<T: Real> WithSimd for PackB<'_, T> {
         #[inline(always)]
         fn run<S: Simd, T: Real, const ROWS: usize, const FEW: usize, const VECTORS: usize>(
             _: S,
-            from: Matrix<'_, T>,
+            from: StridedMatrix<'_, T>,
             to: &mut [T],
         ) {
             let width = VECTORS * lanes::<S, T>();
@@ -284,7 +286,7 @@ impl<T: Real> WithSimd for PackB<'_, T> {
 
 /// Packs a panel of at most `width` rows: element (i, l) goes to `l * width + i`. Missing rows are zeros.
 #[inline(always)]
-fn pack<T: Real>(from: Matrix<'_, T>, to: &mut [T], width: usize) {
+fn pack<T: Real>(from: StridedMatrix<'_, T>, to: &mut [T], width: usize) {
     /// The number of rows that are read together.
     const TOGETHER: usize = 4;
 
@@ -323,8 +325,8 @@ fn pack<T: Real>(from: Matrix<'_, T>, to: &mut [T], width: usize) {
 }
 
 /// Multiplies some rows of A by packed columns of B.
-struct Block<'a, 'c, T> {
-    from: Matrix<'a, T>,
+struct RowBlock<'a, 'c, T> {
+    from: StridedMatrix<'a, T>,
     /// Memory for packed A.
     memory: &'a mut [T],
     /// Panels from the first column on.
@@ -333,7 +335,7 @@ struct Block<'a, 'c, T> {
     add: bool,
 }
 
-impl<T: Real> WithSimd for Block<'_, '_, T> {
+impl<T: Real> WithSimd for RowBlock<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -341,9 +343,9 @@ impl<T: Real> WithSimd for Block<'_, '_, T> {
         #[inline(always)]
         fn run<S: Simd, T: Real, const ROWS: usize, const FEW: usize, const VECTORS: usize>(
             simd: S,
-            block: Block<'_, '_, T>,
+            block: RowBlock<'_, '_, T>,
         ) {
-            let Block { from, memory, b, rows, add } = block;
+            let RowBlock { from, memory, b, rows, add } = block;
             let depth = from.columns;
             let columns = rows.first().map_or(0, |row| row.len());
             for (index, to) in memory.chunks_exact_mut(ROWS * depth).enumerate() {

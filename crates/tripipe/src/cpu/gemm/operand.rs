@@ -5,7 +5,7 @@ use crate::cpu::CpuError;
 /// The layout of a matrix in a slice, in elements. Element (i, j) of product p is at `offset + p * batch_stride + i *
 /// row_stride + j * column_stride`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operand {
+pub struct StridedLayout {
     /// Offset of the first element.
     pub offset: usize,
     /// Distance between rows.
@@ -16,7 +16,7 @@ pub struct Operand {
     pub batch_stride: usize,
 }
 
-impl Operand {
+impl StridedLayout {
     /// Rows in sequence, `row_stride` elements apart.
     pub fn row_major(row_stride: usize) -> Self {
         Self { offset: 0, row_stride, column_stride: 1, batch_stride: 0 }
@@ -67,7 +67,7 @@ impl Operand {
 
 /// A matrix in its stored layout.
 #[derive(Clone, Copy)]
-pub struct Matrix<'a, T> {
+pub struct StridedMatrix<'a, T> {
     /// The elements from the first one on.
     data: &'a [T],
     pub(super) rows: usize,
@@ -75,9 +75,14 @@ pub struct Matrix<'a, T> {
     strides: [usize; 2],
 }
 
-impl<'a, T: Copy> Matrix<'a, T> {
+impl<'a, T: Copy> StridedMatrix<'a, T> {
     /// The matrix of product `index`. A matrix without elements has no data.
-    pub(super) fn new(data: &'a [T], operand: &Operand, index: usize, [rows, columns]: [usize; 2]) -> Self {
+    pub(super) fn new(
+        data: &'a [T],
+        operand: &StridedLayout,
+        index: usize,
+        [rows, columns]: [usize; 2],
+    ) -> Self {
         let data = if rows == 0 || columns == 0 {
             &[]
         } else {
@@ -131,8 +136,8 @@ impl<'a, T: Copy> Matrix<'a, T> {
     }
 
     /// A matrix with the same layout in other memory.
-    pub(super) fn over<U>(self, data: &[U]) -> Matrix<'_, U> {
-        Matrix { data, rows: self.rows, columns: self.columns, strides: self.strides }
+    pub(super) fn over<U>(self, data: &[U]) -> StridedMatrix<'_, U> {
+        StridedMatrix { data, rows: self.rows, columns: self.columns, strides: self.strides }
     }
 
     pub(super) fn at(&self, i: usize, j: usize) -> T {

@@ -1,25 +1,25 @@
 //! One product.
 
-use super::element::{Arithmetic, TILE, view};
-use super::operand::Matrix;
-use super::{Gemm, Place};
+use super::element::{GemmArithmetic, TILE, view};
+use super::operand::StridedMatrix;
+use super::{Gemm, Position};
 use crate::cpu::Threads;
 use crate::cpu::bands::for_each_band;
 
 /// Computes product `index` of a batch. `c` begins with its first element; neither extent of C is 0.
-pub(super) fn product<T: Arithmetic>(
+pub(super) fn product<T: GemmArithmetic>(
     gemm: &Gemm<T::Sum>,
     index: usize,
     a: &[T],
     b: &[T],
     c: &mut [T::Result],
-    finish: &(impl Fn(Place, &mut [T::Sum]) + Sync),
+    finish: &(impl Fn(Position, &mut [T::Sum]) + Sync),
     threads: Threads,
 ) {
     let Gemm { mut m, mut n, k, alpha, beta, .. } = *gemm;
     let k = if alpha == 0.into() { 0 } else { k };
-    let mut a = Matrix::new(a, &gemm.a, index, [m, k]);
-    let mut b = Matrix::new(b, &gemm.b, index, [k, n]);
+    let mut a = StridedMatrix::new(a, &gemm.a, index, [m, k]);
+    let mut b = StridedMatrix::new(b, &gemm.b, index, [k, n]);
     let mut strides = [gemm.c.row_stride, gemm.c.column_stride];
     // If the columns of C are contiguous, its transpose is computed.
     let down = strides[1] != 1 && n > 1 && (strides[0] == 1 || m == 1);
@@ -30,25 +30,25 @@ pub(super) fn product<T: Arithmetic>(
     }
     let finish = |i: usize, j: usize, sums: &mut [T::Sum]| {
         let [row, column] = if down { [j, i] } else { [i, j] };
-        finish(Place { product: index, row, column, down }, sums);
+        finish(Position { product: index, row, column, down }, sums);
     };
     if (strides[1] == 1 || n == 1) && (strides[0] >= n || m == 1) {
-        Work { a, b, extents: [m, n, k], alpha, beta, threads }.run(c, strides[0].max(n), finish);
+        RowsProduct { a, b, extents: [m, n, k], alpha, beta, threads }.run(c, strides[0].max(n), finish);
         return;
     }
     // Otherwise the result is computed in dense memory first.
     let place = |index: usize| index / n * strides[0] + index % n * strides[1];
     let mut dense: Vec<T::Result> = (0..m * n).map(|index| c[place(index)]).collect();
-    Work { a, b, extents: [m, n, k], alpha, beta, threads }.run(&mut dense, n, finish);
+    RowsProduct { a, b, extents: [m, n, k], alpha, beta, threads }.run(&mut dense, n, finish);
     for (index, result) in dense.into_iter().enumerate() {
         c[place(index)] = result;
     }
 }
 
 /// A product whose rows are contiguous.
-struct Work<'a, T: Arithmetic> {
-    a: Matrix<'a, T>,
-    b: Matrix<'a, T>,
+struct RowsProduct<'a, T: GemmArithmetic> {
+    a: StridedMatrix<'a, T>,
+    b: StridedMatrix<'a, T>,
     /// m, n, k.
     extents: [usize; 3],
     alpha: T::Sum,
@@ -56,7 +56,7 @@ struct Work<'a, T: Arithmetic> {
     threads: Threads,
 }
 
-impl<T: Arithmetic> Work<'_, T> {
+impl<T: GemmArithmetic> RowsProduct<'_, T> {
     /// The rows of `c` are `stride` apart.
     fn run(&self, c: &mut [T::Result], stride: usize, finish: impl Fn(usize, usize, &mut [T::Sum]) + Sync) {
         let Self { a, b, extents: [m, n, k], alpha, beta, threads } = *self;

@@ -7,8 +7,8 @@ use std::ops::{AddAssign, Mul};
 use half::f16;
 use pulp::Arch;
 
-use super::element::Arithmetic;
-use super::operand::Matrix;
+use super::element::GemmArithmetic;
+use super::operand::StridedMatrix;
 use crate::cpu::Threads;
 use crate::cpu::bands::share_out;
 use crate::cpu::wide::Wide;
@@ -20,7 +20,7 @@ const BAND: usize = 1 << 18;
 const PIECE: usize = 512;
 
 /// Operations on lines of a matrix and a vector.
-pub(super) trait Lines: Arithmetic {
+pub(super) trait Lines: GemmArithmetic {
     /// The sum of the products of two vectors with the same length.
     fn dot(a: &[Self], b: &[Self::Work]) -> Self::Sum;
 
@@ -113,8 +113,12 @@ fn dot<T: Copy + Default + AddAssign + Mul<Output = T> + Sum>(a: &[T], b: &[T]) 
 
 /// `A b` for a matrix of m x k, neither of them 0, and a vector of length k; `None` when neither rows nor columns of A
 /// are contiguous.
-pub(super) fn product<T: Lines>(a: Matrix<'_, T>, b: Matrix<'_, T>, threads: Threads) -> Option<Vec<T::Sum>> {
-    let Matrix { rows: m, columns: k, .. } = a;
+pub(super) fn product<T: Lines>(
+    a: StridedMatrix<'_, T>,
+    b: StridedMatrix<'_, T>,
+    threads: Threads,
+) -> Option<Vec<T::Sum>> {
+    let StridedMatrix { rows: m, columns: k, .. } = a;
     let (data, stride, down) = a.lines()?;
     let elements: Vec<T> = (0..k).map(|l| b.at(l, 0)).collect();
     let mut vector = vec![T::Work::default(); k];

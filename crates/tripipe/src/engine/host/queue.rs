@@ -17,21 +17,21 @@ use crate::cpu::CpuError;
 /// ends with the queue.
 pub(crate) struct HostQueue {
     start: Instant,
-    line: Mutex<Line>,
+    line: Mutex<Worker>,
 }
 
 #[derive(Default)]
-struct Line {
-    tasks: Option<Sender<Task>>,
+struct Worker {
+    tasks: Option<Sender<QueuedTask>>,
     last: Option<Arc<HostTask>>,
 }
 
-struct Task {
-    work: Work,
+struct QueuedTask {
+    work: QueuedWork,
     state: Arc<HostTask>,
 }
 
-type Work = Box<dyn FnOnce() -> Result<(), CpuError> + Send>;
+type QueuedWork = Box<dyn FnOnce() -> Result<(), CpuError> + Send>;
 
 /// A queued operation of the CPU path.
 pub(crate) struct HostTask {
@@ -102,7 +102,7 @@ impl HostQueue {
             phase: Mutex::new(Phase::Under(Vec::new())),
             done: Condvar::new(),
         });
-        let mut task = Task { work: Box::new(work), state: Arc::clone(&state) };
+        let mut task = QueuedTask { work: Box::new(work), state: Arc::clone(&state) };
         let mut line = lock(&self.line);
         let last = line.last.replace(Arc::clone(&state));
         if !small || last.as_ref().is_some_and(|last| !last.is_done()) {
@@ -120,12 +120,12 @@ impl HostQueue {
     }
 }
 
-impl Line {
+impl Worker {
     /// Sends a task to the thread; returns it when there is none and none can be started.
-    fn hand_over(&mut self, task: Task) -> Result<(), Task> {
+    fn hand_over(&mut self, task: QueuedTask) -> Result<(), QueuedTask> {
         if self.tasks.is_none() {
-            let (sender, tasks) = channel::<Task>();
-            let run = move || tasks.into_iter().for_each(Task::run);
+            let (sender, tasks) = channel::<QueuedTask>();
+            let run = move || tasks.into_iter().for_each(QueuedTask::run);
             let started = thread::Builder::new().name("tripipe-cpu-path".to_owned()).spawn(run);
             self.tasks = started.is_ok().then_some(sender);
         }
@@ -136,7 +136,7 @@ impl Line {
     }
 }
 
-impl Task {
+impl QueuedTask {
     fn run(self) {
         let start_ns = nanoseconds(self.state.start);
         let outcome = guarded(self.work);

@@ -62,7 +62,7 @@ fn derivatives_are_opencv_s() {
         -1028, -768, -352, 64, -288, -1664, -380, 0, 0, 0, 0, 0, 0, 0,
     ];
     let derivative =
-        |linear: Linear| shorts(&filtered_gray(Stage::Linear(linear.to(Element::I16)), Border::Reflect101));
+        |linear: Linear| shorts(&filtered_gray(Stage::Linear(linear.to(PixelType::I16)), Border::Reflect101));
     assert_eq!(derivative(Linear::sobel_x()), sobel);
     assert_eq!(derivative(Linear::scharr_y()), scharr);
     // |dx| + |dy| of the two derivatives, in saturated bytes.
@@ -134,7 +134,7 @@ fn float_blur_is_opencv_s() {
     let source: Vec<u8> =
         picture(1).iter().flat_map(|value| (f32::from(*value) / 16.0).to_ne_bytes()).collect();
     let chain = Chain::one(Stage::Linear(Linear::gaussian(5, Some(1.3)).unwrap()), Border::Reflect101);
-    let found = floats(&filtered(&chain, &Raster::packed(SIZE, 1, Element::F32), &source));
+    let found = floats(&filtered(&chain, &Raster::packed(SIZE, 1, PixelType::F32), &source));
     for (found, want) in found.iter().zip(want) {
         assert!((found - want).abs() < 4e-6 * want.abs(), "{found}, {want}");
     }
@@ -200,7 +200,7 @@ fn bilateral_is_opencv_s() {
     for (size, sigma_color, sigma_space, want) in [(5, 60.0, 2.0, &gray[..]), (3, 90.0, 1.5, &color[..])] {
         let stage = Stage::Bilateral(Bilateral { size, sigma_color, sigma_space });
         let channels = want.len() / 35;
-        let from = Raster::packed(SIZE, channels, Element::U8);
+        let from = Raster::packed(SIZE, channels, PixelType::U8);
         let found = filtered(&Chain::one(stage, Border::Reflect101), &from, &picture(channels));
         for (found, want) in found.iter().zip(want) {
             assert!(found.abs_diff(*want) <= 1, "{channels} channels: {found}, {want}");
@@ -213,14 +213,14 @@ fn bilateral_is_opencv_s() {
 fn colours_are_opencv_s() {
     let mut rgb: Vec<u8> =
         (0..6).flat_map(|i| (0..3).map(move |c| ((i * 53 + c * 97) % 256) as u8)).collect();
-    let recolored = |color: Color, element: Element, source: &[u8]| {
+    let recolored = |color: Color, element: PixelType, source: &[u8]| {
         let width = source.len() / 3 / element.bytes();
         let from = Raster::packed([width, 1], 3, element);
         filtered(&Chain::one(Stage::Color(color), Border::None), &from, source)
     };
     // COLOR_RGB2GRAY, COLOR_BGR2GRAY
-    assert_eq!(recolored(Color::RgbToGray, Element::U8, &rgb), [79, 132, 156, 59, 112, 88]);
-    assert_eq!(recolored(Color::BgrToGray, Element::U8, &rgb), [115, 168, 144, 47, 100, 124]);
+    assert_eq!(recolored(Color::RgbToGray, PixelType::U8, &rgb), [79, 132, 156, 59, 112, 88]);
+    assert_eq!(recolored(Color::BgrToGray, PixelType::U8, &rgb), [115, 168, 144, 47, 100, 124]);
     let primaries = [[255, 0, 0], [0, 255, 0], [0, 0, 255], [255; 3], [0; 3], [255, 0, 255]];
     rgb.extend(primaries.as_flattened());
     let tables: [(Color, [u8; 36]); 4] = [
@@ -258,7 +258,7 @@ fn colours_are_opencv_s() {
         ),
     ];
     for (color, want) in tables {
-        assert_eq!(recolored(color, Element::U8, &rgb), want, "{color:?}");
+        assert_eq!(recolored(color, PixelType::U8, &rgb), want, "{color:?}");
     }
     // The same pixels times 257, in 16 bits.
     let wide: Vec<u16> = rgb.iter().map(|byte| u16::from(*byte) * 257).collect();
@@ -297,7 +297,7 @@ fn colours_are_opencv_s() {
         ),
     ];
     for (color, want) in tables {
-        let found = recolored(color, Element::U16, bytemuck::cast_slice(&wide));
+        let found = recolored(color, PixelType::U16, bytemuck::cast_slice(&wide));
         assert_eq!(bytemuck::pod_collect_to_vec::<u8, u16>(&found), want, "{color:?}");
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use cranelift_entity::EntityRef as _;
 use tripipe_ir as ir;
-use tripipe_ir::{Initial, Kernel, Layout as Bytes, Module, Space};
+use tripipe_ir::{Initial, Kernel, Module, Space, TypeLayout};
 use tripipe_launch::MemoryId;
 
 use super::effects::written;
@@ -18,7 +18,7 @@ use super::memory::{Home, ObjectInfo, pointer};
 
 /// Sizes and homes of all objects of a launch.
 #[derive(Clone, Debug)]
-pub(crate) struct Layout {
+pub(crate) struct MemoryMap {
     pub(crate) objects: Arc<[ObjectInfo]>,
     kernel_objects: u32,
     /// The kernel's private objects: size, unit of interleaving, initial contents.
@@ -54,7 +54,7 @@ pub(crate) enum Passed<'a> {
     Struct(&'a [u8]),
 }
 
-impl Layout {
+impl MemoryMap {
     pub(crate) fn new(module: &Module, kernel: &Kernel, passed: &[Passed<'_>]) -> Self {
         let mut objects =
             vec![ObjectInfo { name: "null".into(), space: Space::Generic, home: Home::Null, bytes: 0 }];
@@ -211,11 +211,13 @@ fn loaded_constants(kernel: &Kernel) -> Vec<usize> {
 }
 
 /// The size of the smallest number in an object, which is the unit of interleaving.
-fn unit(layout: &Bytes) -> usize {
+fn unit(layout: &TypeLayout) -> usize {
     match layout {
-        Bytes::Value(ty) => ty.scalar().map_or(8, ir::Scalar::bytes) as usize,
-        Bytes::Array { element, .. } => unit(element),
-        Bytes::Struct { fields, .. } => fields.iter().map(|field| unit(&field.layout)).min().unwrap_or(1),
-        Bytes::Bytes(_) => 1,
+        TypeLayout::Value(ty) => ty.scalar().map_or(8, ir::Scalar::bytes) as usize,
+        TypeLayout::Array { element, .. } => unit(element),
+        TypeLayout::Struct { fields, .. } => {
+            fields.iter().map(|field| unit(&field.layout)).min().unwrap_or(1)
+        }
+        TypeLayout::Bytes(_) => 1,
     }
 }

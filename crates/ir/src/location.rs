@@ -7,14 +7,14 @@ use cranelift_entity::entity_impl;
 pub struct File(u32);
 entity_impl!(File, "file");
 
-/// A source location in a kernel; its data is in [`crate::Kernel::places`]. Prints as `!3`.
+/// A source location in a kernel; its data is in [`crate::Kernel::locations`]. Prints as `!3`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place(u32);
-entity_impl!(Place, "!");
+pub struct Location(u32);
+entity_impl!(Location, "!");
 
 /// File, line and column, and the call that the code was inlined at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PlaceData {
+pub struct LocationData {
     /// The file.
     pub file: File,
     /// Line, 1-based; 0 when the front end gave none.
@@ -22,5 +22,5 @@ pub struct PlaceData {
     /// Column, 1-based; 0 when unknown.
     pub column: u32,
     /// The call that this location was inlined at, if there is one. Always an earlier entry than this one.
-    pub inlined_at: Option<Place>,
+    pub inlined_at: Option<Location>,
 }

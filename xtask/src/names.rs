@@ -1,0 +1,188 @@
+//! Checks that the name of a type has one meaning.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+/// The table starts after this line of CONTRIBUTING.md.
+const MARK: &str = "<!-- names -->";
+
+/// Names that several types of one crate may have, each with the reason.
+const REPEATED: [(&str, &str); 11] = [
+    ("Arch", "one for each kind of processor; only one is compiled"),
+    ("Device", "`driver` replaces the driver's types in a build without OpenCL"),
+    ("DmaBuf", "one for each kind of system; only one is compiled"),
+    ("HostAccess", "one for each kind of system; only one is compiled"),
+    ("Inner", "the private, shared part of the type in the same file"),
+    ("Options", "read with its module"),
+    ("Parameters", "read with its module: `gemm::Parameters`, `filter::Parameters`"),
+    ("ParametersError", "read with its module"),
+    ("Report", "read with its module: one for each result that is drawn"),
+    ("Sealed", "private: no other crate implements the trait in the same file"),
+    ("Trial", "`no_trial` replaces it in a build without the CPU path"),
+];
+
+/// The files that define a type, with lines, by name and folder of the crate.
+type Definitions = BTreeMap<String, BTreeMap<String, Vec<String>>>;
+
+/// Checks the names of all types outside of tests: within a crate a name belongs to one type, and a name in
+/// CONTRIBUTING.md's table belongs to one type of the workspace.
+///
+/// Returns a line that says what was checked.
+///
+/// # Errors
+/// Names with several types, with file and line; a table that cannot be read; no Git.
+pub(crate) fn check() -> Result<String> {
+    let text = fs::read_to_string("CONTRIBUTING.md").context("CONTRIBUTING.md, in the current folder")?;
+    let owners = parse_table(&text)?;
+    let listed = Command::new("git").args(["ls-files", "-z", "*.rs"]).output().context("git ls-files")?;
+    ensure!(listed.status.success(), "git ls-files: {}", String::from_utf8_lossy(&listed.stderr).trim());
+    let names = String::from_utf8(listed.stdout).context("names of tracked files")?;
+    let mut definitions = Definitions::new();
+    for name in names.split_terminator('\0') {
+        let (Some(folder), Ok(text)) = (crate_of(Path::new(name)), fs::read_to_string(name)) else {
+            continue;
+        };
+        for (line, found) in types(&text) {
+            let crates = definitions.entry(found.to_owned()).or_default();
+            crates.entry(folder.clone()).or_default().push(format!("{name}:{line}"));
+        }
+    }
+    let faults = faults(&owners, &definitions);
+    ensure!(faults.is_empty(), "{}", faults.join("\n       "));
+    Ok(format!(
+        "names: {} names of types, {} of them with one meaning everywhere",
+        definitions.len(),
+        owners.len()
+    ))
+}
+
+/// The folder of the crate whose library or program contains the file; `None` for tests, examples and build scripts.
+fn crate_of(path: &Path) -> Option<String> {
+    let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
+    let (folder, inside) = match parts.as_slice() {
+        ["crates", folder, "src", inside @ ..] | [folder, "src", inside @ ..] => (folder, inside),
+        _ => return None,
+    };
+    let tests = inside.iter().any(|part| ["tests", "tests.rs"].contains(part));
+    (!tests).then(|| (*folder).to_owned())
+}
+
+/// The types that a source defines, each with its line, without those of its tests.
+fn types(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.lines().zip(1..).take_while(|(line, _)| !line.starts_with("mod tests {"));
+    lines.filter_map(|(line, number)| {
+        let mut words = line.trim_start().split(' ').skip_while(|word| {
+            word.starts_with("pub") || ["(crate)", "in", "unsafe"].contains(word) || word.ends_with(')')
+        });
+        let keyword = words.next()?;
+        // An indented alias is an associated type.
+        let defines = ["struct", "enum", "trait", "union"].contains(&keyword)
+            || keyword == "type" && !line.starts_with(' ');
+        let name = words.next().filter(|_| defines)?;
+        let end = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
+        name.starts_with(char::is_uppercase).then_some((number, &name[..end]))
+    })
+}
+
+/// The crate of each name in the table; `None` if no type may have it.
+fn parse_table(text: &str) -> Result<BTreeMap<String, Option<String>>> {
+    let Some((_, table)) = text.split_once(MARK) else { bail!("CONTRIBUTING.md has no line `{MARK}`") };
+    let rows =
+        table.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+    let mut owners = BTreeMap::new();
+    // The first two rows are the heading and its rule.
+    for row in rows.skip(2) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [name, owner, _] = cells.as_slice() else {
+            bail!("CONTRIBUTING.md, names: want `| type | crate | meaning |`, found {row}")
+        };
+        let owner = (*owner != "—").then(|| (*owner).to_owned());
+        owners.insert(name.trim_matches('`').to_owned(), owner);
+    }
+    ensure!(!owners.is_empty(), "CONTRIBUTING.md, names: no rows after `{MARK}`");
+    Ok(owners)
+}
+
+fn faults(owners: &BTreeMap<String, Option<String>>, definitions: &Definitions) -> Vec<String> {
+    let repeated: BTreeSet<&str> = REPEATED.iter().map(|(name, _)| *name).collect();
+    let mut faults = Vec::new();
+    for (name, crates) in definitions {
+        for (folder, places) in crates {
+            if places.len() > 1 && !repeated.contains(name.as_str()) {
+                let all = places.join(", ");
+                faults.push(format!("{all}: {} types of {folder} are called {name}", places.len()));
+            }
+            let elsewhere = owners.get(name).is_some_and(|owner| owner.as_ref() != Some(folder));
+            if elsewhere {
+                let first = &places[0];
+                faults.push(format!("{first}: {name} has another meaning, see the names in CONTRIBUTING.md"));
+            }
+        }
+    }
+    for (name, owner) in owners {
+        let Some(owner) = owner else { continue };
+        if !definitions.get(name).is_some_and(|crates| crates.contains_key(owner)) {
+            faults.push(format!("CONTRIBUTING.md, names: {owner} has no type {name}"));
+        }
+    }
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_found_by_their_definitions() {
+        let text = "pub(crate) struct A<T>(T);\n    pub enum B {\nunsafe trait C: D {}\ntype E = u8;\n    type F = u8;\n\
+            /// struct G\nimpl H {}\npub(in super::x) union I {}\n#[cfg(test)]\nmod tests {\n    struct J;\n";
+        let found: Vec<(usize, &str)> = types(text).collect();
+        assert_eq!(found, [(1, "A"), (2, "B"), (3, "C"), (4, "E"), (8, "I")]);
+    }
+
+    #[test]
+    fn tests_examples_and_build_scripts_are_left_out() {
+        let of = |path: &str| crate_of(Path::new(path));
+        assert_eq!(of("crates/ir/src/flow/cfg.rs").as_deref(), Some("ir"));
+        assert_eq!(of("xtask/src/main.rs").as_deref(), Some("xtask"));
+        for path in [
+            "crates/ir/build.rs",
+            "crates/ir/tests/a.rs",
+            "crates/ir/src/a/tests.rs",
+            "crates/ir/src/tests/a.rs",
+        ] {
+            assert_eq!(of(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn each_name_has_one_type() {
+        let table = "<!-- names -->\n\n| type | crate | meaning |\n|---|---|---|\n| `Order` | a | x |\n| `Place` | — | x |\n";
+        let owners = parse_table(table).unwrap();
+        let definitions = |all: &[(&str, &str)]| {
+            let mut definitions = Definitions::new();
+            for (name, folder) in all {
+                let crates = definitions.entry((*name).to_owned()).or_default();
+                crates.entry((*folder).to_owned()).or_default().push(format!("{folder}.rs:1"));
+            }
+            definitions
+        };
+        let found = |all: &[(&str, &str)]| faults(&owners, &definitions(all)).len();
+        assert_eq!(found(&[("Order", "a"), ("Line", "a"), ("Line", "b"), ("Inner", "a"), ("Inner", "a")]), 0);
+        assert_eq!(found(&[("Order", "a"), ("Line", "a"), ("Line", "a")]), 1, "two types of a crate");
+        assert_eq!(found(&[("Order", "a"), ("Order", "b")]), 1, "a second type with a name of the table");
+        assert_eq!(found(&[("Order", "a"), ("Place", "a")]), 1, "a name that no type may have");
+        assert_eq!(found(&[("Line", "a")]), 1, "a name without its type");
+    }
+
+    #[test]
+    fn a_table_without_rows_is_an_error() {
+        assert!(parse_table("no mark").is_err());
+        assert!(parse_table("<!-- names -->\n\n| type | crate | meaning |\n|---|---|---|\n").is_err());
+        assert!(parse_table("<!-- names -->\n\n| a | b | c |\n|---|---|---|\n| one |\n").is_err());
+    }
+}
