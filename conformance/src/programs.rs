@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tripipe_device::Probe;
-use tripipe_ladders::ladder::{Variant, ladders};
+use tripipe_ladders::catalog::ladders;
+use tripipe_ladders::ladder::Variant;
 use tripipe_ladders::{Inputs, Size, SizeKind};
 use tripipe_launch::Program;
 

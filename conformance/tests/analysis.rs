@@ -14,7 +14,7 @@ use tripipe_device::{Gpu, find};
 use tripipe_ir::Module;
 use tripipe_ir::front::spirv;
 use tripipe_ladders::Inputs;
-use tripipe_ladders::ladder::ladders;
+use tripipe_ladders::catalog::ladders;
 use tripipe_launch::{Argument, ExecuteError, Executor, Intercept, Launch, Layer, ScalarType, Timing};
 use tripipe_machine::Pipe;
 use tripipe_simulate::{Options, Report, Simulator};

@@ -8,7 +8,8 @@
 use std::process::Command;
 
 use tripipe_kernels::{Plan, PlanError};
-use tripipe_ladders::ladder::{self, Ladder};
+use tripipe_ladders::catalog;
+use tripipe_ladders::ladder::Ladder;
 use tripipe_ladders::laplace::rgba_plan;
 use tripipe_ladders::{Data, Expected, Inputs, Photo, Problem, Size};
 use tripipe_launch::{ExecuteError, Executor};
@@ -96,7 +97,7 @@ fn run(executor: &mut OpenClExecutor, plan: &Plan<'_>) -> Result<Vec<u8>, Execut
 #[test]
 fn references_follow_the_definition() {
     let [laplace, gray, split, merge] =
-        ["laplace", "laplace-gray", "rgb-planar", "planar-rgb"].map(|name| ladder::find(name).unwrap());
+        ["laplace", "laplace-gray", "rgb-planar", "planar-rgb"].map(|name| catalog::find(name).unwrap());
     for (width, height) in sizes() {
         for picture in 0..PICTURES.len() {
             for (ladder, channels) in [(laplace, 3), (gray, 1)] {
@@ -120,7 +121,7 @@ fn references_follow_the_definition() {
 fn gray_is_luma() {
     let photo = Photo::new(4, 1, vec![255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255]).unwrap();
     let inputs = Inputs { photo: Some(&photo), seed: 0 };
-    let gray = ladder::find("laplace-gray").unwrap();
+    let gray = catalog::find("laplace-gray").unwrap();
     let problem = gray.make_problem(Size::Image { width: 4, height: 1 }, &inputs).unwrap();
     // 255 times 0.299, 0.587 and 0.114.
     assert_eq!(problem.inputs[0].bytes(), [77, 149, 29, 255]);
@@ -130,7 +131,7 @@ fn gray_is_luma() {
 fn every_variant_of_every_step_at_vector_boundaries() {
     let names = ["laplace", "laplace-gray", "rgb-planar", "planar-rgb"];
     for mut executor in executors() {
-        for ladder in names.map(|name| ladder::find(name).unwrap()) {
+        for ladder in names.map(|name| catalog::find(name).unwrap()) {
             for (width, height) in sizes() {
                 for picture in 0..PICTURES.len() {
                     let problem = problem(ladder, width, height, picture);

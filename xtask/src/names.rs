@@ -63,9 +63,8 @@ pub(crate) fn check() -> Result<String> {
 /// The folder of the crate whose library or program contains the file; `None` for tests, examples and build scripts.
 fn crate_of(path: &Path) -> Option<String> {
     let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
-    let (folder, inside) = match parts.as_slice() {
-        ["crates", folder, "src", inside @ ..] | [folder, "src", inside @ ..] => (folder, inside),
-        _ => return None,
+    let (["crates", folder, "src", inside @ ..] | [folder, "src", inside @ ..]) = parts.as_slice() else {
+        return None;
     };
     let tests = inside.iter().any(|part| ["tests", "tests.rs"].contains(part));
     (!tests).then(|| (*folder).to_owned())

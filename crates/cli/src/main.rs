@@ -5,6 +5,7 @@
 
 mod commands;
 mod files;
+mod finish;
 mod interruption;
 mod launch_input;
 mod progress;
@@ -15,6 +16,8 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
+
+use finish::Finish;
 
 /// GPU compute for phone GPUs over OpenCL: filters, matrix products, and the ladders that make kernels fast.
 ///
@@ -42,19 +45,6 @@ enum Command {
     RunKernel(commands::run_kernel::RunKernel),
     Sweep(commands::sweep::Sweep),
     Template(commands::template::Template),
-}
-
-/// How a command ended that completed without an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Finish {
-    /// There is nothing to report.
-    Clean,
-    /// The work is complete, and there are findings.
-    Findings,
-    /// The output is complete, and some results are wrong.
-    Bad,
-    /// The command was interrupted; the results so far have been printed.
-    Interrupted,
 }
 
 const FOUND: u8 = 1;

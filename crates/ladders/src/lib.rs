@@ -5,6 +5,7 @@
 //! orders the kernels of a family from the simplest to the fastest. [`ladder::climb`] verifies and times them on any
 //! [`tripipe_launch::Executor`], or on any other [`ladder::Climber`].
 
+pub mod catalog;
 pub mod ladder;
 pub mod peaks;
 pub mod photo;

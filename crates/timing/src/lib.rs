@@ -29,6 +29,7 @@ mod memory;
 mod play;
 mod predict;
 mod program;
+mod shape;
 
 pub use compiled::Compiled;
 pub use executor::{VirtualGpu, VirtualOptions};

@@ -5,11 +5,12 @@ use tripipe_launch::{ExecuteError, Launch};
 use tripipe_simulate::Simulator;
 
 use crate::compiled::Compiled;
-use crate::engine::{Busy, Engine, Shape, Stopped};
+use crate::engine::{Busy, Engine, Stopped};
 use crate::figures::Figures;
 use crate::memory::{TICKS, Traffic};
 use crate::play::Mapping;
 use crate::program::Program;
+use crate::shape::Shape;
 
 /// Steps of warps that are played, unless all are wanted.
 const STEPS: u64 = 600_000;

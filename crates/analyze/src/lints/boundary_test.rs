@@ -5,7 +5,8 @@ use tripipe_ir::flow::Atom;
 use tripipe_ir::op::{Binary, Builtin, QueryKind, Unary};
 use tripipe_ir::{Block, BlockCall, Inst, Kernel, Op, Space, TerminatorKind, Type, Value, ValueDef};
 
-use super::{Advice, Context, rewrite};
+use super::context::{Advice, Context};
+use super::rewrite;
 
 /// Fewer tests are the guard for a rounded-up global size.
 const FEWEST_TESTS: usize = 3;

@@ -4,7 +4,8 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::op::{AtomicOp, Compare};
 use tripipe_ir::{Block, Op, Space};
 
-use super::{Advice, Context, boundary_test};
+use super::boundary_test;
+use super::context::{Advice, Context};
 use crate::Stride;
 
 /// The lint.

@@ -7,9 +7,9 @@ use tripipe_ir::op::{Binary, Builtin};
 use tripipe_ir::{Inst, Kernel, Op, Scalar, Type, Value, ValueDef};
 use tripipe_machine::{Model, Work};
 
+use super::context::{Advice, Context, Share, WORTH, counted};
 use super::emulated_fma::clocks;
 use super::rewrite::{constant_like, replace};
-use super::{Advice, Context, Share, WORTH, counted};
 use crate::access::value_name;
 
 /// The lint.

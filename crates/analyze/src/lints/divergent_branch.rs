@@ -5,7 +5,8 @@ use tripipe_ir::flow::Atom;
 use tripipe_ir::op::QueryKind;
 use tripipe_ir::{Block, TerminatorKind};
 
-use super::{Advice, Context, boundary_test};
+use super::boundary_test;
+use super::context::{Advice, Context};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {

@@ -5,7 +5,7 @@ use tripipe_ir::op::Builtin;
 use tripipe_ir::{Op, Scalar, Type};
 use tripipe_machine::{Model, Work};
 
-use super::{Advice, Context};
+use super::context::{Advice, Context};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {

@@ -6,7 +6,8 @@ use tripipe_ir::flow::MemoryFact;
 use tripipe_ir::flow::linear::Base;
 use tripipe_ir::{Inst, Kernel, Op, Space, Type, Value, ValueDef};
 
-use super::{Advice, Context, counted, rewrite};
+use super::context::{Advice, Context, counted};
+use super::rewrite;
 use crate::Stride;
 
 /// The lint.

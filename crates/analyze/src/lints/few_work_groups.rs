@@ -2,7 +2,7 @@
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
-use super::{Advice, Context};
+use super::context::{Advice, Context};
 
 /// The fraction of the cores that may be idle at the end before it is reported.
 const IDLE: f64 = 0.2;

@@ -6,7 +6,7 @@ use tripipe_ir::flow::{Atom, Loop, TripCount};
 use tripipe_ir::{Inst, Kernel, Value, ValueDef};
 use tripipe_machine::{Code, Operation, Work};
 
-use super::{Advice, Context, WORTH, counted};
+use super::context::{Advice, Context, WORTH, counted};
 use crate::access::value_name;
 
 /// Iterations that a compiler unrolls in full: guessed, for loops with a short body.

@@ -2,7 +2,7 @@
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
-use super::{Advice, Context};
+use super::context::{Advice, Context};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {

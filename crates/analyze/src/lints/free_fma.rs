@@ -4,8 +4,8 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::op::{Binary, Builtin};
 use tripipe_ir::{Flags, Inst, Op};
 
+use super::context::{Advice, Context, counted};
 use super::rewrite::replace;
-use super::{Advice, Context, counted};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {

@@ -4,7 +4,7 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::MemoryFact;
 use tripipe_ir::{Inst, Space};
 
-use super::{Advice, Context};
+use super::context::{Advice, Context};
 use crate::access::word_bytes;
 use crate::{Stride, WarpAccess};
 

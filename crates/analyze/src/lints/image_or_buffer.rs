@@ -5,7 +5,8 @@ use tripipe_ir::flow::linear::Base;
 use tripipe_ir::op::{AccessAttributes, Level};
 use tripipe_ir::{Inst, Kernel, Op, Scalar, Space, Type, Value, ValueDef};
 
-use super::{Advice, Context, WORTH, counted, gapped_access};
+use super::context::{Advice, Context, WORTH, counted};
+use super::gapped_access;
 use crate::Column;
 
 /// The lint.

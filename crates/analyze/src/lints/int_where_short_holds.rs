@@ -5,8 +5,9 @@ use tripipe_ir::Scalar;
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_machine::Model;
 
+use super::context::MOST_PRICES;
+use super::context::{Advice, Context, counted};
 use super::retype::{Chain, chains, retype};
-use super::{Advice, Context, MOST_PRICES, counted};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {

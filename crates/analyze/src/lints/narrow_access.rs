@@ -3,7 +3,7 @@
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::{Op, Space};
 
-use super::{Advice, Context};
+use super::context::{Advice, Context};
 use crate::access::word_bytes;
 
 /// The lint.

@@ -6,7 +6,8 @@ use tripipe_ir::flow::MemoryFact;
 use tripipe_ir::op::ShuffleMask;
 use tripipe_ir::{Op, Type, Value};
 
-use super::{Advice, Context, rewrite};
+use super::context::{Advice, Context};
+use super::rewrite;
 use crate::Column;
 
 /// The lint.

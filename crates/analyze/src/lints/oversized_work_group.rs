@@ -3,7 +3,7 @@
 use tripipe_device::Basis;
 use tripipe_ir::diagnostic::{Rule, Severity};
 
-use super::{Advice, Context};
+use super::context::{Advice, Context};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {

@@ -5,8 +5,8 @@ use tripipe_ir::op::{Binary, Builtin, Ulp};
 use tripipe_ir::{Flags, Inst, Kernel, Op, Scalar, Value};
 use tripipe_machine::Code;
 
+use super::context::{Advice, Context, WORTH};
 use super::rewrite::{constant_like, replace};
-use super::{Advice, Context, WORTH};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {

@@ -5,7 +5,8 @@ use tripipe_ir::flow::MemoryFact;
 use tripipe_ir::flow::linear::Base;
 use tripipe_ir::{Initial, Inst, Object, Op, Space};
 
-use super::{Advice, Context, counted, rewrite};
+use super::context::{Advice, Context, counted};
+use super::rewrite;
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {

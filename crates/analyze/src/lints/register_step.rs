@@ -2,7 +2,7 @@
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
-use super::{Advice, Context};
+use super::context::{Advice, Context};
 
 /// The number of registers that a kernel can probably save.
 const FEW: u32 = 4;

@@ -7,7 +7,7 @@ use tripipe_ir::flow::{Cfg, Range};
 use tripipe_ir::op::{Binary, Builtin, Convert, Number, Rounding, Unary};
 use tripipe_ir::{Inst, Instruction, Kernel, Op, Scalar, Type, Value, ValueData, ValueDef};
 
-use super::Context;
+use super::context::Context;
 
 /// Values that are computed from one another and all fit a narrower type.
 pub(super) struct Chain {

@@ -3,7 +3,8 @@
 use tripipe_ir::Space;
 use tripipe_ir::diagnostic::{Rule, Severity};
 
-use super::{Advice, Context, gapped_access};
+use super::context::{Advice, Context};
+use super::gapped_access;
 use crate::{Stride, WarpAccess};
 
 /// The lint.

@@ -1,6 +1,6 @@
 //! `spilled-registers`: registers spill to memory.
 
-use super::{Advice, Context};
+use super::context::{Advice, Context};
 use tripipe_ir::diagnostic::{Rule, Severity};
 
 /// The lint.

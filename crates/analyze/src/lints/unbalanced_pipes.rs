@@ -7,7 +7,7 @@ use tripipe_ir::op::{Binary, BuiltinSignature};
 use tripipe_ir::{Inst, Kernel, Op, Value, ValueDef};
 use tripipe_machine::Pipe;
 
-use super::{Advice, Context};
+use super::context::{Advice, Context};
 use crate::Column;
 
 /// The largest number of entries of a table.

@@ -4,7 +4,8 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::MemoryFact;
 use tripipe_ir::{Block, Inst, Op, Space, Type};
 
-use super::{Advice, Context, rewrite};
+use super::context::{Advice, Context};
+use super::rewrite;
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {

@@ -5,8 +5,8 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::{Inst, Op, Scalar};
 use tripipe_machine::{Model, Pipe};
 
+use super::context::{Advice, Context, Share, WORTH, counted};
 use super::retype::chains;
-use super::{Advice, Context, Share, WORTH, counted};
 use crate::ASSUMED_TRIPS;
 
 /// The lint.

@@ -6,7 +6,7 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::{Inst, Op, Value};
 use tripipe_machine::Model;
 
-use super::{Advice, Context, counted};
+use super::context::{Advice, Context, counted};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {

@@ -5,8 +5,8 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::op::{Binary, Unary};
 use tripipe_ir::{Kernel, Op, Scalar, Type, Value};
 
+use super::context::{Advice, Context, counted};
 use super::retype::{chains, retype};
-use super::{Advice, Context, counted};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {

@@ -17,8 +17,8 @@ use tripipe_launch_file::{BuildOptions, Given, LaunchFile, LineColumn, Number, P
 use tripipe_report::analysis::{self, Priced};
 use tripipe_report::findings;
 
-use crate::Finish;
 use crate::commands::{allow, explain};
+use crate::finish::Finish;
 use crate::launch_input::{BuildArgument, Description};
 use crate::progress::Progress;
 use crate::terminal;

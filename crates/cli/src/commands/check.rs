@@ -14,8 +14,8 @@ use tripipe_report::findings::{Launch, Report};
 use tripipe_simulate::watch::{Checks, rules};
 use tripipe_simulate::{Schedule, Simulator};
 
-use crate::Finish;
 use crate::commands::{allow, explain};
+use crate::finish::Finish;
 use crate::launch_input::LaunchArgument;
 use crate::progress::Progress;
 use crate::terminal;

@@ -7,7 +7,8 @@ use clap::Args;
 use tripipe_report::devices::{Entry, OpenCl, models};
 
 use super::Format;
-use crate::{Finish, terminal};
+use crate::finish::Finish;
+use crate::terminal;
 
 /// List every device: what it is, which GPU model it matches and how certainly, its memory, limits and features.
 ///

@@ -9,7 +9,8 @@ use tripipe_ir::diagnostic::Rule;
 use tripipe_report::rules;
 use tripipe_simulate::watch::rules::ALL;
 
-use crate::{Finish, terminal};
+use crate::finish::Finish;
+use crate::terminal;
 
 /// All rules, by the crate that reports them.
 const TABLES: &[&[&Rule]] = &[ALL, tripipe_analyze::lints::ALL];

@@ -12,11 +12,11 @@ use tripipe::{Arithmetic, Choice, Context, Device, Explanation, Matrix, MatrixVi
 
 use super::filter::said;
 use super::{DeviceArgument, failed, say_on};
-use crate::Finish;
 use crate::files::input::{is_standard, shown_input};
 use crate::files::memory;
 use crate::files::npy::{self, Elements};
 use crate::files::output::{Output, shown_output};
+use crate::finish::Finish;
 use crate::progress::Progress;
 use crate::terminal;
 

@@ -14,8 +14,9 @@ use tripipe_report::time;
 use super::{DeviceArgument, Format, failed, note, say_on};
 use crate::files::input::shown_input;
 use crate::files::picture::{self, is_deep};
+use crate::finish::Finish;
 use crate::progress::Progress;
-use crate::{Finish, terminal};
+use crate::terminal;
 
 /// Examples for the help text.
 const EXAMPLES: &str = "Examples:

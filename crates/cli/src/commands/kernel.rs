@@ -12,7 +12,8 @@ use tripipe_kernels::{Plan, source};
 use tripipe_launch::Program;
 
 use super::{did_you_mean, filter::parse_chain};
-use crate::{Finish, terminal};
+use crate::finish::Finish;
+use crate::terminal;
 
 /// Shown after the long help.
 const EXAMPLES: &str = "Examples:

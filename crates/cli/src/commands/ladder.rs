@@ -8,8 +8,9 @@ use clap::{Args, ValueEnum};
 use image::DynamicImage;
 use tripipe::Device;
 use tripipe::filter::{Border, Chain, Linear, Stage};
+use tripipe_ladders::catalog::{find, ladders};
 use tripipe_ladders::ladder::CpuClimber;
-use tripipe_ladders::ladder::{self, Climb, Options, climb, find, ladders};
+use tripipe_ladders::ladder::{self, Climb, Options, climb};
 use tripipe_ladders::published::Published;
 use tripipe_ladders::{Inputs, Photo, Size, SizeKind};
 use tripipe_launch::Executor;
@@ -22,8 +23,9 @@ use crate::files::input::{shown, shown_input};
 use crate::files::memory;
 use crate::files::output::Output;
 use crate::files::picture::{self, Picture};
+use crate::finish::Finish;
 use crate::progress::Progress;
-use crate::{Finish, terminal};
+use crate::terminal;
 
 /// The picture that image ladders work on.
 const CHELSEA: &[u8] = include_bytes!("../../assets/chelsea.png");

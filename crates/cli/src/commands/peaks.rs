@@ -11,8 +11,9 @@ use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 use tripipe_report::peaks::{Rates, Report, Transfer};
 
 use super::{DevicesArgument, Format, what};
+use crate::finish::Finish;
 use crate::progress::Progress;
-use crate::{Finish, terminal};
+use crate::terminal;
 
 const NOT_OFFERED: &str = "not offered";
 /// Bytes of one transfer: larger than any cache, small enough for a phone.

@@ -13,7 +13,7 @@ use tripipe_report::run::{Base, Memory, Run};
 use tripipe_simulate::Simulator;
 
 use super::{Format, resolve};
-use crate::Finish;
+use crate::finish::Finish;
 use crate::launch_input::{Dumps, LaunchArgument};
 use crate::progress::Progress;
 use crate::terminal;

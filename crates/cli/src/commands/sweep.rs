@@ -23,8 +23,8 @@ use tripipe_report::time;
 
 use super::DeviceArgument;
 use super::filter::parse_chain;
-use crate::Finish;
 use crate::files::{memory, output::Output};
+use crate::finish::Finish;
 use crate::interruption::EndsItself;
 use crate::progress::Progress;
 use crate::terminal::shown;

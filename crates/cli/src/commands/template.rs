@@ -10,7 +10,7 @@ use tripipe_ir::front::spirv::Loaded;
 use tripipe_launch::NdRange;
 use tripipe_launch_file::{BuildOptions, LaunchFile, LineColumn, ProgramFile};
 
-use crate::Finish;
+use crate::finish::Finish;
 use crate::launch_input::{self, BuildArgument, Description};
 use crate::progress::Progress;
 

@@ -7,3 +7,4 @@ pub(crate) mod npy;
 mod npy_header;
 pub(crate) mod output;
 pub(crate) mod picture;
+mod several;

@@ -88,23 +88,3 @@ impl Ladder {
         self.steps.iter().find(|step| step.name == name)
     }
 }
-
-/// All ladders.
-pub fn ladders() -> &'static [Ladder] {
-    &[
-        crate::vector_add::LADDER,
-        crate::saxpy::LADDER,
-        crate::rgb_planar::LADDER,
-        crate::rgb_planar::LADDER_BACK,
-        crate::transpose::LADDER,
-        crate::laplace::LADDER,
-        crate::laplace_gray::LADDER,
-        crate::gemm::LADDER,
-        crate::gemm::LADDER_F16,
-    ]
-}
-
-/// The ladder with this name.
-pub fn find(name: &str) -> Option<&'static Ladder> {
-    ladders().iter().find(|ladder| ladder.name == name)
-}

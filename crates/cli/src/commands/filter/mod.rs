@@ -1,5 +1,6 @@
 //! `tripipe filter`: applies a chain of filters to a picture.
 
+mod alpha;
 mod steps;
 mod work;
 
@@ -17,11 +18,11 @@ pub(crate) use self::steps::{Steps, parse_chain};
 pub(crate) use self::work::{FilterInput, WantedResult, filter};
 use self::work::{Filtered, Made, channels};
 use super::{DeviceArgument, failed, note, say_on};
-use crate::Finish;
 use crate::files::frame::{ChromaOrder, FrameLayout};
 use crate::files::input::{self, shown_input};
 use crate::files::output::{Output, shown_output};
 use crate::files::picture::{self, PictureFormat};
+use crate::finish::Finish;
 use crate::progress::Progress;
 use crate::terminal;
 

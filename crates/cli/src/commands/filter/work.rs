@@ -6,10 +6,11 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use half::f16;
-use image::{ColorType, DynamicImage, ImageBuffer};
+use image::{ColorType, DynamicImage};
 use tripipe::filter::{Border, Chain, Color, PixelType, Raster, Semiplanar, Stage};
 use tripipe::{Arithmetic, Context, Device, Error, Explanation, Image, Pixel, Vector};
 
+use super::alpha::{apart, together};
 use super::steps::{Resize, Step, Steps, check_constant};
 use crate::commands::failed;
 use crate::files::frame::ChromaOrder;
@@ -441,52 +442,6 @@ fn to_frame(
     let mut frame = Vector::zeros(context, layout.bytes()).map_err(failed)?;
     rgb.to_frame(&mut frame, &layout).and_then(tripipe::Event::wait).map_err(failed)?;
     frame.into_vec().map_err(failed)
-}
-
-/// Gray and its alpha as two gray pictures; `None` for any other picture.
-fn apart(pixels: &DynamicImage) -> Option<[DynamicImage; 2]> {
-    fn plane<T: Copy>(both: &[T], channel: usize) -> Vec<T> {
-        both.iter().skip(channel).step_by(2).copied().collect()
-    }
-    let (width, height) = (pixels.width(), pixels.height());
-    let planes = [0, 1].map(|channel| match pixels {
-        DynamicImage::ImageLumaA8(both) => {
-            ImageBuffer::from_raw(width, height, plane(both, channel)).map(DynamicImage::ImageLuma8)
-        }
-        DynamicImage::ImageLumaA16(both) => {
-            ImageBuffer::from_raw(width, height, plane(both, channel)).map(DynamicImage::ImageLuma16)
-        }
-        _ => None,
-    });
-    let [Some(gray), Some(alpha)] = planes else { return None };
-    Some([gray, alpha])
-}
-
-/// Gray or RGB combined with an alpha; `None` if it has an alpha already, or for other types.
-fn together(color: &DynamicImage, alpha: &DynamicImage) -> Option<DynamicImage> {
-    fn pixels<T: Copy>(color: &[T], alpha: &[T], channels: usize) -> Vec<T> {
-        let pixels = color.chunks_exact(channels).zip(alpha);
-        pixels.flat_map(|(pixel, alpha)| pixel.iter().copied().chain([*alpha])).collect()
-    }
-    use DynamicImage::{
-        ImageLuma8, ImageLuma16, ImageLumaA8, ImageLumaA16, ImageRgb8, ImageRgb16, ImageRgba8, ImageRgba16,
-    };
-    let (width, height) = (color.width(), color.height());
-    match (color, alpha) {
-        (ImageLuma8(gray), ImageLuma8(alpha)) => {
-            ImageBuffer::from_raw(width, height, pixels(gray, alpha, 1)).map(ImageLumaA8)
-        }
-        (ImageLuma16(gray), ImageLuma16(alpha)) => {
-            ImageBuffer::from_raw(width, height, pixels(gray, alpha, 1)).map(ImageLumaA16)
-        }
-        (ImageRgb8(rgb), ImageLuma8(alpha)) => {
-            ImageBuffer::from_raw(width, height, pixels(rgb, alpha, 3)).map(ImageRgba8)
-        }
-        (ImageRgb16(rgb), ImageLuma16(alpha)) => {
-            ImageBuffer::from_raw(width, height, pixels(rgb, alpha, 3)).map(ImageRgba16)
-        }
-        _ => None,
-    }
 }
 
 /// The channels of a picture in words: `RGB`, `gray + alpha of 16 bits`.

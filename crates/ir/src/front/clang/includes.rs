@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::cache::{digest, join, split};
+use super::records::{digest, join, split};
 
 /// What preprocessing may query besides the text and its includes; `embed` reads files.
 const QUESTIONS: [&str; 5] = ["__DATE__", "__TIME__", "__TIMESTAMP__", "__has_include", "embed"];

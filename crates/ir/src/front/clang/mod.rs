@@ -37,6 +37,7 @@ mod dialect;
 mod entry;
 mod includes;
 mod optimize;
+mod records;
 mod tools;
 
 use std::ffi::OsString;
@@ -275,7 +276,7 @@ impl Source<'_> {
             run(&tools.program, &[&arguments[..], &preprocess].concat(), self.work, self.name)?;
         // The temporary folder must not be part of the result.
         let preprocessed = String::from_utf8_lossy(&preprocessed.output).replace(&place, "");
-        let digest = cache::digest(preprocessed.as_bytes());
+        let digest = records::digest(preprocessed.as_bytes());
         let built = match kept.module(&digest) {
             Some(built) => built,
             None => compile(arguments)?,

@@ -10,7 +10,7 @@ use std::{env, fs};
 use tripipe_cache::{Cache, Key};
 
 use super::BuildError;
-use super::cache::{join, split};
+use super::records::{join, split};
 
 /// SPIR-V extensions that the translator may use: those whose instructions are supported here.
 pub(super) const EXTENSIONS: &str = "--spirv-ext=-all,+SPV_KHR_no_integer_wrap_decoration,+SPV_KHR_float_controls,\

@@ -17,7 +17,7 @@ impl BodyTranslator<'_> {
         self.current = entry.index;
         self.entry(entry).map_err(|fault| self.located(fault, &entry.name))?;
         let mut kernel = std::mem::take(&mut self.kernel);
-        super::finish(&mut kernel, &self.module, self.options)?;
+        super::finish::finish(&mut kernel, &self.module, self.options)?;
         Ok(kernel)
     }
 

@@ -18,6 +18,7 @@ mod constants;
 mod declare;
 mod entry;
 mod extended;
+mod finish;
 mod flow;
 mod functions;
 mod groups;
@@ -27,62 +28,17 @@ mod initial;
 mod intel;
 mod memory;
 mod numbers;
+mod options;
 mod rep;
 mod strings;
 mod translator;
 mod types;
 mod variables;
 
-use crate::diagnostic::{LoadError, SourceLocation, SpirvLocation};
-use crate::{Kernel, Module, Op, Type, transform, verify};
+pub use options::{Limits, Loaded, Options, Refused};
 
-/// Limits on the size of a module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of the module.
-    pub module_bytes: usize,
-    /// Instructions of all kernels after inlining.
-    pub instructions: usize,
-    /// Bytes of one memory object with initial contents.
-    pub initial_bytes: usize,
-    /// Nesting of calls, and of types.
-    pub depth: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { module_bytes: 64 << 20, instructions: 8_000_000, initial_bytes: 16 << 20, depth: 48 }
-    }
-}
-
-/// Options for loading a module.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Size limits.
-    pub limits: Limits,
-    /// Transformations of the kernels after translation.
-    pub transform: transform::Options,
-    /// Values for specialization constants, by their `SpecId`: the bits of the constant.
-    pub specialization: Vec<(u32, u64)>,
-}
-
-/// A module as far as it could be loaded.
-#[derive(Clone, Debug, Default)]
-pub struct Loaded {
-    /// The kernels that could be loaded, and the objects that they share.
-    pub module: Module,
-    /// The kernels that could not, in the module's order.
-    pub refused: Vec<Refused>,
-}
-
-/// A kernel that could not be loaded.
-#[derive(Clone, Debug)]
-pub struct Refused {
-    /// The kernel's name.
-    pub kernel: String,
-    /// The reason.
-    pub error: LoadError,
-}
+use crate::Module;
+use crate::diagnostic::LoadError;
 
 /// Loads every kernel of a SPIR-V module (OpenCL, 64-bit addresses), in either byte order.
 ///
@@ -111,47 +67,4 @@ pub fn load_each(bytes: &[u8], options: &Options) -> Result<Loaded, LoadError> {
         refused.error = in_words(refused.error.clone());
     }
     Ok(loaded)
-}
-
-/// Verifies and cleans a kernel as soon as it is translated, so that only one kernel at a time has its full size.
-fn finish(kernel: &mut Kernel, module: &Module, options: &Options) -> Result<(), LoadError> {
-    let check = |kernel: &Kernel| {
-        verify::verify_kernel(kernel, &module.objects)
-            .map_err(|error| LoadError::Inconsistent { kernel: kernel.name.clone(), error })
-    };
-    check(kernel)?;
-    transform::run(kernel, &options.transform);
-    check(kernel)?;
-    if options.transform.promote { refuse_handles_in_memory(kernel, module) } else { Ok(()) }
-}
-
-/// Images and samplers have no bytes: a variable that holds one must have become a value.
-fn refuse_handles_in_memory(kernel: &Kernel, module: &Module) -> Result<(), LoadError> {
-    for inst in kernel.blocks.values().flat_map(|block| &block.insts) {
-        let inst = &kernel.insts[*inst];
-        let value = match inst.op {
-            Op::Load(_) => inst.result,
-            Op::Store(_) => inst.operands.get(1).copied(),
-            _ => None,
-        };
-        if !value.is_some_and(|value| matches!(kernel.ty(value), Type::Image(_) | Type::Sampler)) {
-            continue;
-        }
-        let source =
-            inst.location.map(|location| kernel.locations[location]).map(|location| SourceLocation {
-                file: module.files[location.file].to_string(),
-                line: location.line,
-                column: location.column,
-            });
-        let opcode = if inst.result.is_some() { "OpLoad" } else { "OpStore" };
-        let location = SpirvLocation {
-            opcode: opcode.into(),
-            kernel: kernel.name.clone(),
-            source,
-            ..SpirvLocation::default()
-        };
-        let feature = "an image or sampler in an array or behind a pointer".into();
-        return Err(LoadError::Unsupported { location: Box::new(location), feature });
-    }
-    Ok(())
 }

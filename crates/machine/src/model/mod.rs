@@ -2,6 +2,8 @@
 //!
 //! The TOML files in `data/` define it, every entry with its basis and source; `data/README.md` describes the format.
 
+mod error;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
@@ -9,6 +11,8 @@ use serde::Deserialize;
 use tripipe_device::{Family, Gpu, Source, Sourced};
 
 use crate::work::Work;
+
+pub use error::ModelError;
 
 /// A pipe of a shader core. Pipes run in parallel, and a report has one column for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
@@ -248,40 +252,6 @@ enum Entry {
     },
 }
 
-/// An error in a data file. A test reads the built-in files.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ModelError {
-    /// The text is not TOML of the expected form.
-    #[error("{message}")]
-    Syntax {
-        /// The parser's message, with line and column.
-        message: String,
-    },
-    /// A recipe that cannot be read.
-    #[error("[{section}] {work}: `{step}`: {reason}")]
-    Recipe {
-        /// The type.
-        section: String,
-        /// The operation.
-        work: String,
-        /// The step.
-        step: String,
-        /// What is wrong.
-        reason: &'static str,
-    },
-    /// A word that is not allowed in its position.
-    #[error("[{section}]: `{word}` is not a valid {what}")]
-    Word {
-        /// The type.
-        section: String,
-        /// The word.
-        word: String,
-        /// What it should be.
-        what: &'static str,
-    },
-}
-
 impl Model {
     /// How a GPU executes.
     pub fn of(gpu: &Gpu) -> Arc<Self> {
@@ -472,10 +442,10 @@ impl Model {
 
 type Models = [(Arc<Model>, BTreeMap<String, Arc<Model>>); 4];
 
-const MIDGARD: &str = include_str!("../data/midgard.toml");
-const BIFROST: &str = include_str!("../data/bifrost.toml");
-const VALHALL: &str = include_str!("../data/valhall.toml");
-const ADRENO: &str = include_str!("../data/adreno.toml");
+const MIDGARD: &str = include_str!("../../data/midgard.toml");
+const BIFROST: &str = include_str!("../../data/bifrost.toml");
+const VALHALL: &str = include_str!("../../data/valhall.toml");
+const ADRENO: &str = include_str!("../../data/adreno.toml");
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,23 @@
+//! The list of ladders.
+
+use crate::ladder::Ladder;
+
+/// All ladders.
+pub fn ladders() -> &'static [Ladder] {
+    &[
+        crate::vector_add::LADDER,
+        crate::saxpy::LADDER,
+        crate::rgb_planar::LADDER,
+        crate::rgb_planar::LADDER_BACK,
+        crate::transpose::LADDER,
+        crate::laplace::LADDER,
+        crate::laplace_gray::LADDER,
+        crate::gemm::LADDER,
+        crate::gemm::LADDER_F16,
+    ]
+}
+
+/// The ladder with this name.
+pub fn find(name: &str) -> Option<&'static Ladder> {
+    ladders().iter().find(|ladder| ladder.name == name)
+}
