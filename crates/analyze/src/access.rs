@@ -7,6 +7,7 @@ use tripipe_ir::op::{Binary, Builtin, Number, QueryKind};
 use tripipe_ir::{Block, Inst, Kernel, Location, Op, Space, Type, Value, ValueDef};
 use tripipe_machine::Model;
 
+use crate::names::{argument_name, before_widening, value_name};
 use crate::paths::Paths;
 
 /// One load, store or atomic, as a warp executes it.
@@ -197,47 +198,6 @@ fn access(kernel: &Kernel, gpu: &Gpu, fact: &MemoryFact, known: &dyn Fn(Atom) ->
     }
 }
 
-/// The name of an argument, or else of the value; without a name, a description.
-pub(crate) fn value_name(kernel: &Kernel, value: Value) -> String {
-    source_name(kernel, value).unwrap_or_else(|| in_words(kernel, value))
-}
-
-/// The name of a value in the source.
-pub(crate) fn source_name(kernel: &Kernel, value: Value) -> Option<String> {
-    argument_name(kernel, value).or_else(|| kernel.names[value].as_ref().map(ToString::to_string))
-}
-
-/// A description of a value without a name, as in "a value from `in`".
-pub(crate) fn in_words(kernel: &Kernel, value: Value) -> String {
-    let value = before_widening(kernel, value);
-    let kind = if kernel.ty(value).is_pointer() { "an address" } else { "a value" };
-    let Some(data) = kernel.defining(value).map(|inst| &kernel.insts[inst]) else {
-        return format!("{kind} of a loop or branch");
-    };
-    match data.op {
-        Op::Load(_) | Op::Atomic(_) => match origin(kernel, data.operands[0]) {
-            Some(name) => format!("{kind} from `{name}`"),
-            None => format!("{kind} from memory"),
-        },
-        Op::Query(query) => Atom::Query(query.kind, query.dimension).to_string(),
-        _ => format!("{kind} computed before"),
-    }
-}
-
-/// The name of the memory that an address points into.
-fn origin(kernel: &Kernel, mut pointer: Value) -> Option<String> {
-    loop {
-        let Some(inst) = kernel.defining(pointer) else { return source_name(kernel, pointer) };
-        match kernel.insts[inst].op {
-            Op::Address(_) | Op::SpaceCast { .. } => pointer = *kernel.insts[inst].operands.first()?,
-            Op::ObjectAddress(object) => {
-                return Some(kernel.objects[object].name.clone()).filter(|name| !name.is_empty());
-            }
-            _ => return source_name(kernel, pointer),
-        }
-    }
-}
-
 /// The change of an address from one work-item to the next in dimension 0, and whether that is certain; where it is a
 /// multiple of an argument, also the argument's name and the stride when the argument is 1.
 fn stride(
@@ -283,26 +243,6 @@ enum Across {
     Times(i64),
     /// This multiple of a value that is the same for all work-items.
     Runtime(i64, Value),
-}
-
-/// The value before widening, or itself.
-fn before_widening(kernel: &Kernel, mut value: Value) -> Value {
-    while let Some(inst) = kernel.defining(value)
-        && let Op::Convert(convert) = kernel.insts[inst].op
-        && convert.from != Number::Float
-        && convert.to != Number::Float
-    {
-        value = kernel.insts[inst].operands[0];
-    }
-    value
-}
-
-/// The name of the argument that a value is, or `None`.
-fn argument_name(kernel: &Kernel, value: Value) -> Option<String> {
-    let value = before_widening(kernel, value);
-    let position =
-        kernel.blocks[Kernel::ENTRY].parameters.iter().position(|parameter| *parameter == value)?;
-    kernel.parameters.get(position).map(|parameter| parameter.name.clone()).filter(|name| !name.is_empty())
 }
 
 fn across(kernel: &Kernel, value: Value, known: &dyn Fn(Atom) -> Option<i64>) -> Option<(Across, bool)> {

@@ -12,10 +12,12 @@ mod columns;
 mod facts;
 mod launch;
 pub mod lints;
+mod names;
 mod paths;
 mod polynomial;
 mod pricing;
 mod result;
+mod setup;
 
 pub use access::{Stride, Times, WarpAccess};
 pub use budget::{BudgetError, Limit, LimitError};
@@ -24,7 +26,8 @@ pub use launch::LaunchCost;
 pub use lints::Advice;
 pub use paths::{ASSUMED_TRIPS, Trips};
 pub use polynomial::Polynomial;
-pub use result::{Analysis, Cycles, ImageAccess, LineCost, LoopCost, Registers, Setup};
+pub use result::{Analysis, Cycles, ImageAccess, LineCost, LoopCost, Registers};
+pub use setup::Setup;
 
 use cranelift_entity::SecondaryMap;
 use tripipe_device::{Gpu, RegisterFile};
@@ -195,7 +198,7 @@ fn images(kernel: &Kernel, cfg: &Cfg) -> Vec<ImageAccess> {
             Op::ImageWrite { .. } => true,
             _ => return None,
         };
-        let image = access::value_name(kernel, *data.operands.first()?);
+        let image = names::value_name(kernel, *data.operands.first()?);
         Some(ImageAccess { location: data.location, image, writes })
     };
     data.filter_map(access).collect()

@@ -9,8 +9,8 @@ use cranelift_entity::SecondaryMap;
 use tripipe_ir::flow::{Atom, Cfg, Loops, TripCount};
 use tripipe_ir::{Block, Kernel, Value, ValueDef};
 
-use crate::access;
 use crate::facts::Facts;
+use crate::names;
 use crate::polynomial::Polynomial;
 
 /// A loop and its trip count.
@@ -85,12 +85,12 @@ impl<'k> Paths<'k> {
     pub(crate) fn new(facts: &'k Facts<'k>, known: impl Fn(Atom) -> Option<i64>) -> Self {
         let kernel = facts.kernel;
         let name = |atom| match atom {
-            Atom::Value(value) => access::value_name(kernel, value),
+            Atom::Value(value) => names::value_name(kernel, value),
             Atom::Query(..) => atom.to_string(),
         };
         // A value without a name cannot be a symbol of a sum.
         let has_name = |atom| match atom {
-            Atom::Value(value) => access::source_name(kernel, value).is_some(),
+            Atom::Value(value) => names::source_name(kernel, value).is_some(),
             Atom::Query(..) => true,
         };
         let (loops, counts) = (facts.loops(), facts.counts());

@@ -1,12 +1,8 @@
-//! The result of an analysis, and what it is made for.
-
-use std::collections::BTreeMap;
+//! The result of an analysis.
 
 use cranelift_entity::SecondaryMap;
 use tripipe_device::Gpu;
-use tripipe_ir::flow::Atom;
-use tripipe_ir::op::QueryKind;
-use tripipe_ir::{Block, Kernel, Location};
+use tripipe_ir::{Block, Location};
 use tripipe_machine::{Pipe, WorkRegisters};
 
 use crate::access::WarpAccess;
@@ -15,43 +11,6 @@ use crate::launch::LaunchCost;
 use crate::lints::Advice;
 use crate::paths::Trips;
 use crate::polynomial::Polynomial;
-
-/// What is known of the launch that a kernel is analysed for.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Setup {
-    /// Values of integer arguments, by position.
-    pub arguments: BTreeMap<usize, i64>,
-    /// The global size.
-    pub global: Option<[u64; 3]>,
-    /// The local size.
-    pub local: Option<[u64; 3]>,
-}
-
-impl Setup {
-    /// The value of an atom, if it follows from the setup.
-    pub(crate) fn value(&self, kernel: &Kernel, atom: Atom) -> Option<i64> {
-        let size = |sizes: Option<[u64; 3]>, dimension: u8| {
-            sizes.and_then(|sizes| i64::try_from(sizes[usize::from(dimension.min(2))]).ok())
-        };
-        match atom {
-            Atom::Value(value) => {
-                let parameters = &kernel.blocks[Kernel::ENTRY].parameters;
-                let position = parameters.iter().position(|parameter| *parameter == value)?;
-                self.arguments.get(&position).copied()
-            }
-            Atom::Query(QueryKind::GlobalSize, dimension) => size(self.global, dimension),
-            Atom::Query(QueryKind::LocalSize | QueryKind::EnqueuedLocalSize, dimension) => {
-                size(self.local, dimension)
-            }
-            Atom::Query(QueryKind::NumGroups, dimension) => {
-                let (global, local) = (size(self.global, dimension)?, size(self.local, dimension)?);
-                (local > 0).then(|| global.div_euclid(local) + i64::from(global % local != 0))
-            }
-            Atom::Query(QueryKind::GlobalOffset, _) => Some(0),
-            Atom::Query(..) => None,
-        }
-    }
-}
 
 /// Cycles of each column for a work-item.
 #[derive(Clone, Debug, PartialEq)]

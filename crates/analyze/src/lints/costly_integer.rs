@@ -10,7 +10,7 @@ use tripipe_machine::{Model, Work};
 use super::context::{Advice, Context, Share, WORTH, counted};
 use super::emulated_fma::clocks;
 use super::rewrite::{constant_like, replace};
-use crate::access::value_name;
+use crate::names::value_name;
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {

@@ -7,7 +7,7 @@ use tripipe_ir::{Inst, Kernel, Value, ValueDef};
 use tripipe_machine::{Code, Operation, Work};
 
 use super::context::{Advice, Context, WORTH, counted};
-use crate::access::value_name;
+use crate::names::value_name;
 
 /// Iterations that a compiler unrolls in full: guessed, for loops with a short body.
 const MAX_ITERATIONS: i64 = 64;

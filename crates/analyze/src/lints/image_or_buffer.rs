@@ -64,7 +64,7 @@ fn best(context: &Context<'_>, found: &mut Vec<Advice>, candidates: Vec<(Value, 
         (gain >= WORTH).then_some((gain, value, reads))
     });
     let Some((gain, value, reads)) = gains.max_by(|a, b| a.0.total_cmp(&b.0)) else { return };
-    let name = crate::access::value_name(context.kernel, value);
+    let name = crate::names::value_name(context.kernel, value);
     let (busy, idle, other) =
         if to_image { ("load/store", "texture", "an image") } else { ("texture", "load/store", "a buffer") };
     found.push(Advice {
