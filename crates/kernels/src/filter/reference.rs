@@ -1,7 +1,7 @@
 //! The reference of a chain, slow and plain.
 //!
 //! Borders, indices, weights, tables and colour coefficients are computed here independently of the code under test.
-//! One thing is shared: the integers that real weights are rounded to ([`Linear::fixed`]). Tests compare those with
+//! One thing is shared: the integers that real weights are rounded to ([`super::Linear::fixed`]). Tests compare those with
 //! sums in `f64`.
 
 mod color;

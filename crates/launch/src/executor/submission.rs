@@ -18,7 +18,7 @@ pub trait Submission: Send + Sync {
     /// Waits for the last of them; returns one [`Timing`] each, all on the same clock. May be called repeatedly.
     ///
     /// # Errors
-    /// As [`Submission::wait`]; or no times were taken ([`Executor::take_times`]).
+    /// As [`Submission::wait`]; or no times were taken ([`crate::Executor::take_times`]).
     fn timings(&self) -> Result<Vec<Timing>, ExecuteError>;
 
     /// Whether all have ended, successfully or not. Does not wait.

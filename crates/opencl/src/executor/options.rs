@@ -5,7 +5,7 @@ use tripipe_device::Probe;
 
 use crate::memory::Strategy;
 
-/// Options of an [`OpenClExecutor`].
+/// Options of an [`super::OpenClExecutor`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ExecutorOptions {
