@@ -97,6 +97,8 @@ figures! {
     atomic_clocks,
     /// Most work-groups resident on a core.
     groups_per_core,
+    /// Most work-items of a work-group that the driver chooses itself.
+    chosen_group_items,
 }
 
 /// A figure with its provenance.

@@ -1,6 +1,8 @@
 //! The work-group size that a driver chooses when a launch names none.
 
-use tripipe_device::{Family, Gpu};
+use tripipe_device::Gpu;
+
+use crate::figures::Figures;
 
 /// The work-group size for a launch without one.
 ///
@@ -8,15 +10,11 @@ use tripipe_device::{Family, Gpu};
 /// with the most work-items, the one whose first two extents are closest is taken: neighbours in both directions share
 /// cache lines. `most` is the largest work-group of the kernel, at least 1.
 ///
-/// Basis: guessed. Arm's guides state only that the driver chooses; the collapse of the published Laplace ladder at 2048x2048
-/// (2048 x 409 work-items, and 409 is prime) shows that divisors are used. Mali drivers choose up to 64 work-items, which
-/// is fitted to that ladder; Qualcomm's guide recommends multiples of the wave, so that twice a wave is taken.
+/// Basis: guessed. Arm's guides state only that the driver chooses; the collapse of the published Laplace ladder at
+/// 2048x2048 (2048 x 409 work-items, and 409 is prime) shows that divisors are used. The largest size that is chosen is
+/// [`Figures::chosen_group_items`].
 pub fn choose(gpu: &Gpu, global: [u64; 3], most: u64) -> [u64; 3] {
-    let wanted = match gpu.family() {
-        Family::Midgard | Family::Bifrost | Family::Valhall | Family::Arm5thGen => 64,
-        Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx | Family::Adreno8xx => 128,
-    };
-    let most = wanted.min(most.max(1));
+    let most = (Figures::of(gpu).chosen_group_items as u64).min(most).max(1);
     let divisors = |extent: u64, most: u64| {
         (1..=most.min(extent)).filter(move |divisor| extent.is_multiple_of(*divisor))
     };
