@@ -179,13 +179,44 @@ impl FigureEntry {
     }
 }
 
+/// The GPUs that one file describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sheet {
+    Midgard,
+    Bifrost,
+    Valhall,
+    Adreno,
+}
+
+impl Sheet {
+    pub(crate) const ALL: [Self; 4] = [Self::Midgard, Self::Bifrost, Self::Valhall, Self::Adreno];
+
+    pub(crate) fn of(gpu: &Gpu) -> Self {
+        match gpu.family() {
+            Family::Midgard => Self::Midgard,
+            Family::Bifrost => Self::Bifrost,
+            Family::Valhall | Family::Arm5thGen => Self::Valhall,
+            Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx | Family::Adreno8xx => Self::Adreno,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Midgard => "midgard",
+            Self::Bifrost => "bifrost",
+            Self::Valhall => "valhall",
+            Self::Adreno => "adreno",
+        }
+    }
+}
+
 /// The figures of a family: those of all its GPUs, and those of single ones.
-struct Sheet {
+struct SheetFigures {
     all: BTreeMap<String, Provenance>,
     single: Vec<(Vec<String>, BTreeMap<String, Provenance>)>,
 }
 
-impl Sheet {
+impl SheetFigures {
     fn from_toml(text: &str) -> Result<Self, FiguresError> {
         let file: File =
             toml::from_str(text).map_err(|error| FiguresError::Syntax { message: error.to_string() })?;
@@ -204,27 +235,22 @@ impl Sheet {
     }
 }
 
-static SHEETS: LazyLock<[Result<Sheet, FiguresError>; 4]> = LazyLock::new(|| {
+static SHEETS: LazyLock<[Result<SheetFigures, FiguresError>; Sheet::ALL.len()]> = LazyLock::new(|| {
     [
         include_str!("../data/midgard.toml"),
         include_str!("../data/bifrost.toml"),
         include_str!("../data/valhall.toml"),
         include_str!("../data/adreno.toml"),
     ]
-    .map(Sheet::from_toml)
+    .map(SheetFigures::from_toml)
 });
 
 /// The figures of a GPU with their provenance, by name.
 #[allow(clippy::missing_panics_doc, reason = "embedded data: a test reads it and fails if it is malformed")]
 #[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
 pub fn provenance(gpu: &Gpu) -> BTreeMap<String, Provenance> {
-    let sheet = match gpu.family() {
-        Family::Midgard => &SHEETS[0],
-        Family::Bifrost => &SHEETS[1],
-        Family::Valhall | Family::Arm5thGen => &SHEETS[2],
-        Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx | Family::Adreno8xx => &SHEETS[3],
-    };
-    let sheet = sheet.as_ref().unwrap_or_else(|error| panic!("built-in figures: {error}"));
+    let sheet =
+        SHEETS[Sheet::of(gpu) as usize].as_ref().unwrap_or_else(|error| panic!("built-in figures: {error}"));
     let mut figures = sheet.all.clone();
     for (gpus, single) in &sheet.single {
         if gpus.iter().any(|name| name == gpu.name()) {
@@ -276,7 +302,7 @@ mod tests {
 
     #[test]
     fn malformed_files_are_refused() {
-        let wrong = |text: &str| Sheet::from_toml(text).err().map(|error| error.to_string());
+        let wrong = |text: &str| SheetFigures::from_toml(text).err().map(|error| error.to_string());
         let missing = wrong("[figures]\n").unwrap_or_default();
         assert!(missing.ends_with("is missing"), "{missing}");
         let unknown = wrong("[figures]\nspeed = { value = 1, basis = \"guessed\", source = \"estimate\" }\n");

@@ -15,6 +15,7 @@
 //!   addresses.
 //! - [`predict`] plays as many work-groups as the steady rate needs, and extrapolates.
 //! - [`VirtualGpu`] is an executor: results computed, times predicted.
+//! - [`errors`] are the errors of predictions against published figures, and the error band of a prediction.
 //! - [`local`] is the work-group size that a driver chooses.
 //!
 //! Not modelled: the instruction cache, power and heat, other users of the memory, launches that overlap.
@@ -22,6 +23,7 @@
 mod cache;
 mod compiled;
 mod engine;
+pub mod errors;
 mod executor;
 pub mod figures;
 pub mod local;

@@ -6,6 +6,7 @@ use tripipe_simulate::Simulator;
 
 use crate::compiled::Compiled;
 use crate::engine::{Busy, Engine, Stopped};
+use crate::errors;
 use crate::figures::Figures;
 use crate::memory::{TICKS, Traffic};
 use crate::play::Mapping;
@@ -96,7 +97,10 @@ pub struct Prediction {
     pub local: [u64; 3],
     /// Seconds from start to end, without the launch.
     pub seconds: f64,
-    /// The same in clocks of the GPU.
+    /// The lowest and the highest number of seconds at which a measurement is expected, given the errors of
+    /// predictions for its family: see [`errors`](crate::errors).
+    pub error_band: [f64; 2],
+    /// The same as `seconds` in clocks of the GPU.
     pub cycles: f64,
     /// Seconds that the host needs for the launch.
     pub launch_seconds: f64,
@@ -176,6 +180,7 @@ pub fn predict(
             global: tracer.global(),
             local: tracer.local(),
             seconds: clocks / clock_hz,
+            error_band: errors::of(gpu).band(clocks / clock_hz),
             cycles: clocks,
             launch_seconds: figures.launch_us * 1e-6,
             registers: code.work.used,

@@ -1,14 +1,21 @@
 //! Compares predicted times with published ones: the tables of times in docs/model.md, which these tests update with
 //! `BLESS=1`. Every change of a figure shows there.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test reports what it leaves out")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test reports what it leaves out"
+)]
 
+mod bands;
 mod ladder;
 mod products;
 
 use std::fs;
+use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tripipe_device::Gpu;
 use tripipe_launch::{Access, Argument, Executor, Launch, MemoryKind, NdRange, Program};
@@ -53,19 +60,59 @@ fn time(
     device.predictions().first().cloned()
 }
 
+/// Compares a part of a file of the project, between `start` and `end`, with what it has to be, or updates it.
+fn keep_part(file: &str, start: &str, end: &str, wanted: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let blesses = std::env::var_os("BLESS").is_some();
+    let mut file = fs::File::options().read(true).write(blesses).open(&path).unwrap();
+    if blesses {
+        // Other tests, in this process or in others, update the same file.
+        file.lock().unwrap();
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).unwrap();
+    let (before, rest) =
+        text.split_once(start).unwrap_or_else(|| panic!("{} has no {start}", path.display()));
+    let (known, after) = rest.split_once(end).unwrap();
+    if known == wanted {
+        return;
+    }
+    assert!(blesses, "{} has another text after {start} (BLESS=1 rewrites it):\n{wanted}", path.display());
+    let text = format!("{before}{start}{wanted}{end}{after}");
+    file.set_len(0).unwrap();
+    file.rewind().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
 /// Compares a table with the one in the document, or updates it.
 fn keep(name: &str, table: &str) {
-    static PAGE: Mutex<()> = Mutex::new(());
-    let _alone = PAGE.lock().unwrap();
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/model.md");
     let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->\n"));
-    let text = fs::read_to_string(&page).unwrap();
-    let (before, rest) = text.split_once(&start).unwrap();
-    let (known, after) = rest.split_once(&end).unwrap();
-    if std::env::var_os("BLESS").is_some() {
-        fs::write(&page, format!("{before}{start}{table}{end}{after}")).unwrap();
-    } else {
-        assert!(known == table, "docs/model.md has another table (BLESS=1 rewrites it):\n{table}");
+    keep_part("../../docs/model.md", &start, &end, table);
+}
+
+/// A set of published figures, for the table of errors.
+struct Compared {
+    name: &'static str,
+    gpu: &'static str,
+    what: &'static str,
+    source: &'static str,
+    /// Whether figures of the model were fitted to it.
+    fitted: bool,
+    /// Predicted time / published time - 1.
+    errors: Vec<f64>,
+}
+
+impl Compared {
+    /// Compares its entry in `data/errors.toml`, or updates it. Errors have two decimals there.
+    fn keep(&self) {
+        let Self { name, gpu, what, source, fitted, errors } = self;
+        let errors: Vec<String> = errors.iter().map(|error| format!("{:.2}", error + 0.0)).collect();
+        let errors = errors.join(", ").replace("-0.00", "0.00");
+        let entry = format!(
+            "[[comparison]]\nname = \"{name}\"\ngpu = \"{gpu}\"\nwhat = \"{what}\"\nsource = \"{source}\"\n\
+            fitted = {fitted}\nerrors = [{errors}]\n"
+        );
+        keep_part("data/errors.toml", &format!("# {name}\n"), &format!("# end of {name}\n"), &entry);
     }
 }
 
