@@ -58,8 +58,8 @@ fn computes(kernel: &Kernel, scalar: Scalar) -> bool {
     })
 }
 
-/// Whether a branch or an address depends on what was read from memory.
-fn depends_on_memory(kernel: &Kernel) -> bool {
+/// Whether a branch or an address of a kernel depends on what was read from memory.
+pub fn depends_on_memory(kernel: &Kernel) -> bool {
     let cfg = Cfg::new(kernel);
     let mut read: EntitySet<Value> = EntitySet::new();
     let mut passed: SecondaryMap<Value, Vec<Value>> = SecondaryMap::new();

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use tripipe_device::{DeviceKind, Gpu, Probe};
 use tripipe_ir::front::clang;
 use tripipe_launch::{
-    Access, Argument, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, NdRange,
-    Program, Timing,
+    Access, Argument, ExecuteError, Executor, ImageExtent, ImageShape, KernelFacts, Launch, MemoryId,
+    MemoryKind, NdRange, Program, Timing,
 };
 use tripipe_simulate::{Options as SimulatorOptions, Prebuilt, Simulator};
 
 use crate::compiled::Compiled;
+use crate::figures::Figures;
 use crate::local;
 use crate::predict::{Options, Prediction, predict};
 
@@ -25,6 +26,9 @@ pub struct VirtualOptions {
     pub time_only: bool,
     /// Finds the SPIR-V of programs that were built ahead of time, so that no compiler is needed.
     pub prebuilt: Option<Prebuilt>,
+    /// A changed copy of the GPU, for which times are predicted instead. The probe and its limits stay those of the
+    /// GPU itself.
+    pub changed: Option<Arc<Gpu>>,
 }
 
 /// What decides a prediction, if the kernel's path and addresses do not depend on the contents of memory.
@@ -59,10 +63,12 @@ impl VirtualGpu {
     /// A virtual GPU without memory objects.
     pub fn new(gpu: &'static Gpu, options: VirtualOptions) -> Self {
         let build = clang::Build { optimization: clang::Optimization::Driver, ..clang::Build::default() };
+        let figures = Figures::of(gpu);
         let simulator = Simulator::new(SimulatorOptions {
             gpu: Some(gpu),
             build,
             prebuilt: options.prebuilt,
+            memory_bytes: (figures.memory_gib * f64::from(1 << 30)) as u64,
             ..SimulatorOptions::default()
         });
         let limits = simulator.probe();
@@ -78,7 +84,7 @@ impl VirtualGpu {
             max_buffer_bytes: limits.max_buffer_bytes,
             max_constant_bytes: limits.max_constant_bytes,
             base_alignment_bytes: limits.base_alignment_bytes,
-            non_uniform_work_groups: limits.non_uniform_work_groups,
+            non_uniform_work_groups: figures.uniform_groups == 0.0,
             preferred_vector_width: limits.preferred_vector_width,
             ..gpu.expected_probe()
         };
@@ -88,6 +94,11 @@ impl VirtualGpu {
     /// The GPU.
     pub fn gpu(&self) -> &'static Gpu {
         self.gpu
+    }
+
+    /// The GPU that times are predicted for: the changed one, if there is one.
+    fn played(&self) -> &Gpu {
+        self.options.changed.as_deref().unwrap_or(self.gpu)
     }
 
     /// The predictions of the launches of the last [`Executor::run`], one each.
@@ -106,41 +117,84 @@ impl VirtualGpu {
         Ok(match self.kernels.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
-                let compiled = Compiled::new(self.gpu, self.simulator.kernel(program, entry)?)?;
+                let gpu = self.options.changed.as_deref().unwrap_or(self.gpu);
+                let compiled = Compiled::new(gpu, self.simulator.kernel(program, entry)?)?;
                 place.insert(Known { compiled, predictions: Vec::new() })
             }
         })
     }
 
-    /// A launch with the work-group size that the driver chooses if it names none.
-    fn with_local(&mut self, launch: &Launch) -> Result<Launch, ExecuteError> {
-        let most = self.known(&launch.program, &launch.entry)?.compiled.most_items;
-        let required = self.simulator.kernel(&launch.program, &launch.entry)?.required_local_size;
-        let mut launch = launch.clone();
-        match launch.range.local_size() {
-            None if required.is_none() => {
-                let global = launch.range.global_size().map(|extent| extent as u64);
-                let [x, y, z] =
-                    local::choose(self.gpu, global, u64::from(most)).map(|extent| extent as usize);
-                launch.range = launch.range.local(x, y, z);
+    /// A kernel as compiled for the GPU.
+    ///
+    /// # Errors
+    /// As [`Executor::prepare`].
+    pub fn compiled(&mut self, program: &Arc<Program>, entry: &str) -> Result<&Compiled, ExecuteError> {
+        Ok(&self.known(program, entry)?.compiled)
+    }
+
+    /// The range of a launch with its work-group size: the launch's own, the one that the kernel requires, or the one
+    /// that the driver chooses.
+    ///
+    /// # Errors
+    /// As [`Executor::prepare`]; [`ExecuteError::Range`]: the kernel cannot run in work-groups of that size, or the GPU
+    /// wants a global size that is a multiple of it.
+    pub fn with_local(
+        &mut self,
+        program: &Arc<Program>,
+        entry: &str,
+        range: NdRange,
+    ) -> Result<NdRange, ExecuteError> {
+        let most = self.known(program, entry)?.compiled.most_items;
+        let required = self.simulator.kernel(program, entry)?.required_local_size;
+        let global = range.global_size();
+        let [x, y, z] = match (range.local_size(), required) {
+            (Some(local), _) => local,
+            (None, Some(required)) => required.map(|extent| extent as usize),
+            (None, None) => {
+                let global = global.map(|extent| extent as u64);
+                local::choose(self.played(), global, u64::from(most)).map(|extent| extent as usize)
             }
-            None => {}
-            Some(local) => {
-                let items = local.iter().try_fold(1usize, |all, extent| all.checked_mul(*extent));
-                if items.is_none_or(|items| items > most as usize) {
-                    return Err(ExecuteError::Range {
-                        entry: launch.entry.clone(),
-                        range: format!("{:?}", launch.range),
-                        reason: format!(
-                            "a work-group of `{}` has at most {most} work-items on {}",
-                            launch.entry,
-                            self.gpu.name()
-                        ),
-                    });
-                }
-            }
+        };
+        let range = range.local(x, y, z);
+        let refused =
+            |reason| ExecuteError::Range { entry: entry.to_owned(), range: format!("{range:?}"), reason };
+        let name = self.gpu.name();
+        let items = [x, y, z].iter().try_fold(1usize, |all, extent| all.checked_mul(*extent));
+        if items.is_none_or(|items| items > most as usize) {
+            let limit = self.gpu.core.max_work_group_size.value;
+            let why =
+                if most < limit { format!(" with the registers that `{entry}` uses") } else { String::new() };
+            return Err(refused(format!("a work-group has at most {most} work-items on {name}{why}")));
         }
-        Ok(launch)
+        let uneven = global.iter().zip([x, y, z]).any(|(global, local)| local > 0 && global % local > 0);
+        if uneven && !self.probe.non_uniform_work_groups {
+            return Err(refused(format!(
+                "on {name} (OpenCL 1.2) each extent must be a multiple of the work-group's"
+            )));
+        }
+        Ok(range)
+    }
+
+    /// Whether the GPU supports images of this extent.
+    fn check(&self, shape: &ImageShape) -> Result<(), ExecuteError> {
+        let lacks = |what: String| ExecuteError::NotOffered { what, device: self.gpu.name().to_owned() };
+        let limits = self.probe.images.ok_or_else(|| lacks("images".to_owned()))?;
+        let [width, height] = limits.max_2d;
+        let [wide, high, deep] = limits.max_3d;
+        let layers = limits.max_layers;
+        let most = match shape.extent {
+            ImageExtent::D1 { .. } => ImageExtent::D1 { width },
+            ImageExtent::Buffer { .. } => ImageExtent::Buffer { width: limits.max_1d_buffer },
+            ImageExtent::D1Array { .. } => ImageExtent::D1Array { width, layers },
+            ImageExtent::D2 { .. } => ImageExtent::D2 { width, height },
+            ImageExtent::D2Array { .. } => ImageExtent::D2Array { width, height, layers },
+            ImageExtent::D3 { .. } => ImageExtent::D3 { width: wide, height: high, depth: deep },
+        };
+        let own = shape.extent;
+        if own.width() > most.width() || own.height() > most.height() || own.slices() > most.slices() {
+            return Err(lacks(format!("an image of {own}; the limit is {most}")));
+        }
+        Ok(())
     }
 
     /// The prediction of a launch.
@@ -151,7 +205,8 @@ impl VirtualGpu {
             return Ok(prediction.clone());
         }
         let compiled = known.compiled.clone();
-        let prediction = predict(&mut self.simulator, launch, self.gpu, &compiled, &self.options.prediction)?;
+        let gpu = self.options.changed.as_deref().unwrap_or(self.gpu);
+        let prediction = predict(&mut self.simulator, launch, gpu, &compiled, &self.options.prediction)?;
         if !compiled.depends_on_memory {
             let known = self.known(&launch.program, &launch.entry)?;
             known.predictions.push((key, prediction.clone()));
@@ -171,6 +226,9 @@ impl Executor for VirtualGpu {
         access: Access,
         initial: Option<&[u8]>,
     ) -> Result<MemoryId, ExecuteError> {
+        if let MemoryKind::Image(shape) = kind {
+            self.check(shape)?;
+        }
         self.simulator.allocate(kind, access, initial)
     }
 
@@ -180,6 +238,7 @@ impl Executor for VirtualGpu {
         shape: &ImageShape,
         row_pitch_bytes: usize,
     ) -> Result<MemoryId, ExecuteError> {
+        self.check(shape)?;
         self.simulator.image_over_buffer(buffer, shape, row_pitch_bytes)
     }
 
@@ -209,7 +268,8 @@ impl Executor for VirtualGpu {
         // Errors that can be detected up front are reported before anything runs.
         let mut ready = Vec::with_capacity(launches.len());
         for launch in launches {
-            ready.push(self.with_local(launch)?);
+            let range = self.with_local(&launch.program, &launch.entry, launch.range)?;
+            ready.push(Launch { range, ..launch.clone() });
         }
         self.predictions.clear();
         let mut timings = Vec::with_capacity(launches.len());

@@ -99,6 +99,10 @@ figures! {
     groups_per_core,
     /// Most work-items of a work-group that the driver chooses itself.
     chosen_group_items,
+    /// Memory that the driver offers to programs, in GiB.
+    memory_gib,
+    /// Whether each extent of a launch must be a multiple of the work-group's: 1, otherwise 0.
+    uniform_groups,
 }
 
 /// A figure with its provenance.

@@ -33,7 +33,7 @@ mod predict;
 mod program;
 mod shape;
 
-pub use compiled::Compiled;
+pub use compiled::{Compiled, depends_on_memory};
 pub use executor::{VirtualGpu, VirtualOptions};
 pub use memory::Traffic;
 pub use predict::{Limiter, Options, Prediction, Resource, predict};
