@@ -43,6 +43,7 @@ enum Command {
     Ladder(commands::ladder::Ladder),
     Peaks(commands::peaks::Peaks),
     RunKernel(commands::run_kernel::RunKernel),
+    Simulate(commands::simulate::Simulate),
     Sweep(commands::sweep::Sweep),
     Template(commands::template::Template),
 }
@@ -88,13 +89,14 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
         Command::Ladder(ladder) => ladder.run(out),
         Command::Peaks(peaks) => peaks.run(out),
         Command::RunKernel(run_kernel) => run_kernel.run(out),
+        Command::Simulate(simulate) => simulate.run(out),
         Command::Sweep(sweep) => sweep.run(out),
         Command::Template(template) => template.run(out),
     }
 }
 
 /// An error and its causes, without causes that the message already contains.
-fn chain(error: &anyhow::Error) -> String {
+pub(crate) fn chain(error: &anyhow::Error) -> String {
     let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if !message.contains(&cause) {

@@ -11,6 +11,7 @@ mod number;
 pub mod peaks;
 pub mod rules;
 pub mod run;
+pub mod simulation;
 mod style;
 mod table;
 

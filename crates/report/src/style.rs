@@ -90,6 +90,13 @@ pub fn ascii(text: &str) -> String {
     text.chars().map(near).collect()
 }
 
+/// A bar for a share of `width` characters, in eighths; at least one eighth.
+pub(crate) fn bar(share: f64, width: usize) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = ((share.clamp(0.0, 1.0) * (width * 8) as f64).round() as usize).max(1);
+    format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
+}
+
 /// `text` broken at spaces into lines of at most `width` characters; a longer word gets its own line. Never empty.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
@@ -133,6 +140,13 @@ mod tests {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("", 7), [""]);
         assert_eq!(wrap("unbreakable x", 3), ["unbreakable", "x"]);
+    }
+
+    #[test]
+    fn bars() {
+        assert_eq!(bar(1.0, 10), "█".repeat(10));
+        assert_eq!(bar(0.0, 10), "▏");
+        assert_eq!(bar(0.5 + 1.0 / 80.0, 10), "█████▏");
     }
 
     #[test]

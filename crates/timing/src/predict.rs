@@ -89,7 +89,7 @@ impl Prediction {
 }
 
 /// The predicted time of a launch.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prediction {
     /// Work-items in each dimension.
     pub global: [u64; 3],

@@ -2,24 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read as _, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use tripipe_analyze::{Advice, Limit, Setup, analyze_all, lints};
-use tripipe_device::{Gpu, Vendor, catalog};
+use tripipe_device::{Gpu, Vendor};
 use tripipe_ir::diagnostic::{Finding, Rule, Severity};
 use tripipe_ir::{Kernel, Module, ParameterKind, Type};
-use tripipe_launch::NdRange;
-use tripipe_launch_file::{BuildOptions, Given, LaunchFile, LineColumn, Number, ProgramFile};
+use tripipe_launch_file::{Given, LaunchFile, Number};
 use tripipe_report::analysis::{self, Priced};
 use tripipe_report::findings;
 
 use crate::commands::{allow, explain};
 use crate::finish::Finish;
-use crate::launch_input::{BuildArgument, Description};
+use crate::launch_input::{BuildArgument, Description, GpuArgument};
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -45,9 +44,8 @@ pub(crate) struct Analyze {
     /// Kernel to analyze [default: all kernels; for a launch file, the one it names].
     #[arg(short, long, value_name = "NAME")]
     kernel: Option<String>,
-    /// GPUs, e.g. "Mali-G77" or "g52,640"; "all" selects every GPU that has a model [default: one of each family].
-    #[arg(short, long, value_name = "GPU,...", value_delimiter = ',', num_args = 1)]
-    gpu: Vec<String>,
+    #[command(flatten)]
+    gpu: GpuArgument,
     #[command(flatten)]
     build: BuildArgument,
     /// Value of an integer argument; may be repeated.
@@ -94,9 +92,6 @@ enum AnalyzeFormat {
     Markdown,
 }
 
-/// One GPU of each family, the most common one.
-const ONE_OF_EACH: [&str; 6] = ["Mali-T860", "Mali-G52", "Mali-G78", "Mali-G610", "Mali-G720", "Adreno 640"];
-
 fn argument(text: &str) -> Result<(String, i64), String> {
     let (name, value) = text.split_once('=').ok_or("want NAME=VALUE, such as width=1024")?;
     let value = value.trim().parse().map_err(|_| format!("`{value}` is not a whole number"))?;
@@ -105,30 +100,17 @@ fn argument(text: &str) -> Result<(String, i64), String> {
 
 impl Analyze {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
-        let gpus = self.gpus()?;
+        let gpus = self.gpu.resolve()?;
         let before = self.diff.as_deref().map(earlier).transpose()?.unwrap_or_default();
-        let description = self.description()?;
+        let description = Description::open(&self.program, self.build.options()?)?;
         let progress = Progress::compiler("compiling the kernel");
-        let (loaded, as_written) = description.as_driver()?;
+        let build = description.as_driver()?;
         let source_path = description.file.source.path();
         let name = description.shown();
         let source = description.text().unwrap_or_default();
         let wanted = self.kernel.as_deref().or(description.file.kernel.as_deref());
-        let all = &loaded.module.kernels;
-        let kernels: Vec<&Kernel> =
-            all.iter().filter(|kernel| wanted.is_none_or(|wanted| kernel.name == wanted)).collect();
-        if kernels.is_empty() {
-            if let Some(refused) =
-                loaded.refused.iter().find(|refused| wanted.is_none_or(|wanted| refused.kernel == wanted))
-            {
-                bail!("{source_path}: kernel `{}`: {}", refused.kernel, refused.error);
-            }
-            let names: Vec<String> = all.iter().map(|kernel| format!("`{}`", kernel.name)).collect();
-            match wanted {
-                Some(wanted) => bail!("{source_path} has no kernel `{wanted}`; it has {}", names.join(", ")),
-                None => bail!("{source_path} has no kernel"),
-            }
-        }
+        let kernels = build.kernels(source_path, wanted)?;
+        let loaded = &build.loaded;
         if self.format == AnalyzeFormat::MaliocJson {
             Self::check_malioc(&gpus)?;
         }
@@ -141,7 +123,7 @@ impl Analyze {
                 analysis
                     .advice
                     .retain(|advice| !self.is_allowed(advice, &loaded.module, kernel, (&name, &source)));
-                analysis.left_out.extend(as_written.clone());
+                analysis.left_out.extend(build.left_out.clone());
             }
             results.push((*kernel, analyses));
         }
@@ -261,52 +243,6 @@ impl Analyze {
                 *module.files[location.file] == *name && allow::allows(source, location.line, advice.rule)
             },
         )
-    }
-
-    /// The GPUs requested, without duplicates; for `all`, in the catalog's order.
-    fn gpus(&self) -> Result<Vec<&'static Gpu>> {
-        if self.gpu.is_empty() {
-            return ONE_OF_EACH.iter().map(|name| Ok(tripipe_device::find(name)?)).collect();
-        }
-        let mut gpus: Vec<&'static Gpu> = Vec::new();
-        for name in &self.gpu {
-            if name.eq_ignore_ascii_case("all") {
-                return Ok(catalog().iter().collect());
-            }
-            let found = tripipe_device::find(name.trim())?;
-            if !gpus.iter().any(|gpu| gpu.name() == found.name()) {
-                gpus.push(found);
-            }
-        }
-        Ok(gpus)
-    }
-
-    /// The program, from a launch file or from the command line.
-    fn description(&self) -> Result<Description> {
-        if self.program.as_os_str() == "-" {
-            let mut bytes = Vec::new();
-            io::stdin().read_to_end(&mut bytes).context("standard input cannot be read")?;
-            return Description::given(bytes).built_with(self.build.options()?);
-        }
-        let ending = self.program.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-        if matches!(ending, "toml" | "sim") {
-            return Description::read(&self.program)?.built_with(self.build.options()?);
-        }
-        let Some(path) = self.program.to_str().map(str::to_owned) else {
-            bail!("{} is not UTF-8; rename it", self.program.display());
-        };
-        let is_spirv = Path::new(&path).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("spv"));
-        let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
-        let description = Description::of(LaunchFile {
-            name: String::new(),
-            source,
-            options: BuildOptions::default(),
-            kernel: None,
-            kernel_location: LineColumn { line: 1, column: 1 },
-            range: NdRange::d1(1),
-            arguments: Vec::new(),
-        });
-        description.built_with(self.build.options()?)
     }
 
     /// What is known about the launch, from the launch file; the command line takes precedence.

@@ -13,6 +13,7 @@ pub(crate) mod ladder;
 pub(crate) mod peaks;
 mod preview;
 pub(crate) mod run_kernel;
+pub(crate) mod simulate;
 pub(crate) mod sweep;
 pub(crate) mod template;
 

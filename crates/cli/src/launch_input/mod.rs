@@ -2,21 +2,25 @@
 
 mod disk;
 mod dump;
+mod gpus;
 mod program;
 mod template;
+mod workload;
 
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
 use tripipe_launch::NdRange;
 use tripipe_launch_file::{self as file, BuildOptions, LaunchFile, Limits, LineColumn, Loaded, ProgramFile};
 
 pub(crate) use dump::Dumps;
-pub(crate) use program::Built;
+pub(crate) use gpus::GpuArgument;
+pub(crate) use program::{Built, DriverBuild};
 pub(crate) use template::LaunchTemplate;
+pub(crate) use workload::{Adjusted, Timed, Trial, Workload, check_arguments};
 
 use crate::files::output::plain;
 
@@ -122,6 +126,7 @@ impl LaunchArgument {
 }
 
 /// A launch file, and the folder that its paths are relative to.
+#[derive(Clone)]
 pub(crate) struct Description {
     pub(crate) file: LaunchFile,
     folder: PathBuf,
@@ -209,9 +214,60 @@ impl Description {
         self.folder.join(path)
     }
 
+    /// The same with another macro definition.
+    ///
+    /// # Errors
+    /// As [`Self::built_with`].
+    pub(crate) fn defining(&self, name: &str, value: &str) -> Result<Self> {
+        let mut more = self.more.clone();
+        more.defines.push((name.to_owned(), value.to_owned()));
+        self.clone().built_with(more)
+    }
+
+    /// A program or a launch file, by its name's ending; - is a program from standard input.
+    ///
+    /// # Errors
+    /// It cannot be read; as [`Self::built_with`].
+    pub(crate) fn open(path: &Path, build: BuildOptions) -> Result<Self> {
+        if path.as_os_str() == "-" {
+            let mut bytes = Vec::new();
+            io::stdin().read_to_end(&mut bytes).context("standard input cannot be read")?;
+            return Self::given(bytes).built_with(build);
+        }
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        if matches!(ending, "toml" | "sim") {
+            return Self::read(path)?.built_with(build);
+        }
+        let Some(path) = path.to_str().map(str::to_owned) else {
+            bail!("{} is not UTF-8; rename it", path.display());
+        };
+        let is_spirv = ending.eq_ignore_ascii_case("spv");
+        let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
+        Self::of(LaunchFile {
+            name: String::new(),
+            source,
+            options: BuildOptions::default(),
+            kernel: None,
+            kernel_location: LineColumn { line: 1, column: 1 },
+            range: NdRange::d1(1),
+            arguments: Vec::new(),
+        })
+        .built_with(build)
+    }
+
+    /// Whether it describes a launch, not just a program.
+    pub(crate) fn has_launch(&self) -> bool {
+        !self.file.name.is_empty()
+    }
+
     /// The arguments, with the contents of the files that they refer to.
     pub(crate) fn load(&self, built: &Built, limits: Limits) -> Result<Loaded> {
-        Ok(self.file.load(&built.kernels, &mut disk::Disk { folder: &self.folder }, limits)?)
+        self.load_file(&self.file, built, limits)
+    }
+
+    /// The same for another launch file in the same folder.
+    fn load_file(&self, file: &LaunchFile, built: &Built, limits: Limits) -> Result<Loaded> {
+        Ok(file.load(&built.kernels, &mut disk::Disk { folder: &self.folder }, limits)?)
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, bail};
 use tripipe_ir::diagnostic::LoadError;
 use tripipe_ir::front::clang::{self, BuildError, Optimization};
 use tripipe_ir::front::spirv::{self, Loaded};
@@ -24,6 +24,47 @@ pub(crate) struct Built {
     pub(crate) program: Arc<Program>,
     /// The parameters of its kernels.
     pub(crate) kernels: Vec<Signature>,
+}
+
+/// A program after the optimisations that a driver applies before it selects instructions.
+pub(crate) struct DriverBuild {
+    /// The program for an executor.
+    pub(crate) built: Built,
+    /// Its kernels.
+    pub(crate) loaded: Loaded,
+    /// Why the kernels are as written instead, if they are.
+    pub(crate) left_out: Option<String>,
+}
+
+impl DriverBuild {
+    fn new(program: Program, loaded: Loaded, left_out: Option<String>) -> Self {
+        let kernels = loaded.module.kernels.iter().map(signature).collect();
+        Self { built: Built { program: Arc::new(program), kernels }, loaded, left_out }
+    }
+
+    /// The kernels: the one that is wanted, or all of them. `program` is the program's name for messages.
+    ///
+    /// # Errors
+    /// There is no such kernel, or it cannot be loaded.
+    pub(crate) fn kernels(&self, program: &str, wanted: Option<&str>) -> Result<Vec<&Kernel>> {
+        let all = &self.loaded.module.kernels;
+        let kernels: Vec<&Kernel> =
+            all.iter().filter(|kernel| wanted.is_none_or(|wanted| kernel.name == wanted)).collect();
+        if !kernels.is_empty() {
+            return Ok(kernels);
+        }
+        let refused = &self.loaded.refused;
+        if let Some(refused) =
+            refused.iter().find(|refused| wanted.is_none_or(|wanted| refused.kernel == wanted))
+        {
+            bail!("{program}: kernel `{}`: {}", refused.kernel, refused.error);
+        }
+        let names: Vec<String> = all.iter().map(|kernel| format!("`{}`", kernel.name)).collect();
+        match wanted {
+            Some(wanted) => bail!("{program} has no kernel `{wanted}`; it has {}", names.join(", ")),
+            None => bail!("{program} has no kernel"),
+        }
+    }
 }
 
 impl Description {
@@ -113,12 +154,15 @@ impl Description {
     ///
     /// # Errors
     /// As [`Self::translate`].
-    pub(crate) fn as_driver(&self) -> Result<(Loaded, Option<String>)> {
+    pub(crate) fn as_driver(&self) -> Result<DriverBuild> {
         let (name, source) = self.source()?;
         let why = if let Source::SpirV(module) = &source {
             match clang::optimize(&name, module, Optimization::Driver) {
                 Ok(built) => match spirv::load_each(&built.spirv, &spirv::Options::default()) {
-                    Ok(loaded) if loaded.refused.is_empty() => return Ok((loaded, None)),
+                    Ok(loaded) if loaded.refused.is_empty() => {
+                        let program = self.program(name, Source::SpirV(built.spirv.into()));
+                        return Ok(DriverBuild::new(program, loaded, None));
+                    }
                     _ => "the optimised module uses unsupported features",
                 },
                 Err(BuildError::ToolMissing { .. }) => "clang with llvm-spirv is not installed",
@@ -126,15 +170,18 @@ impl Description {
             }
         } else {
             match self.translated(&name, source.clone(), Optimization::Driver)? {
-                Ok((_, loaded)) if loaded.refused.is_empty() => return Ok((loaded, None)),
+                Ok((program, loaded)) if loaded.refused.is_empty() => {
+                    return Ok(DriverBuild::new(program, loaded, None));
+                }
                 // Optimised code contains something that the translator or the reader does not support: use it as
                 // written.
                 Ok(_) | Err(BuildError::Translate { .. }) => "the optimised code uses unsupported features",
                 Err(error) => return Err(explained(error)),
             }
         };
-        let (_, loaded) = self.translated(&name, source, Optimization::AsWritten)?.map_err(explained)?;
-        Ok((loaded, Some(format!("the optimisations of a driver: {why}"))))
+        let (program, loaded) =
+            self.translated(&name, source, Optimization::AsWritten)?.map_err(explained)?;
+        Ok(DriverBuild::new(program, loaded, Some(format!("the optimisations of a driver: {why}"))))
     }
 
     /// The program for the simulator.

@@ -112,6 +112,11 @@ impl<'k> LaunchTemplate<'k> {
         Ok(Self { kernel, global, extents, local })
     }
 
+    /// The same in work-groups of `local`, one number per dimension.
+    pub(crate) fn with_local(self, local: &[usize]) -> Self {
+        Self { local: Some((local.to_vec(), "given")), ..self }
+    }
+
     /// The text of the launch file. `source` and `options` are copied into it unchanged.
     pub(crate) fn text(&self, source: &ProgramFile, options: &str) -> String {
         let mut text = String::from(

@@ -2,7 +2,7 @@
 
 use crate::{Bench, done};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "analyze",
     "check",
     "devices",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 13] = [
     "ladder",
     "peaks",
     "run-kernel",
+    "simulate",
     "sweep",
     "template",
 ];

@@ -22,6 +22,7 @@ mod pipes;
 mod run_kernel;
 #[path = "../../../report/tests/sarif_shape/mod.rs"]
 mod sarif_shape;
+mod simulate;
 #[path = "../../../opencl/tests/support/stand_in.rs"]
 mod stand_in;
 mod sweep;

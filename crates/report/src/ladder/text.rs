@@ -7,7 +7,7 @@ use tripipe_ladders::problem::Work;
 
 use super::{Figures, Report, published, rate_unit};
 use crate::number::{giga, percent, significant, time};
-use crate::style::{Canvas, Tone, paragraph};
+use crate::style::{Canvas, Tone, bar, paragraph};
 use crate::table::{Cell, Group, Row, draw};
 
 /// Maximum length of the bar after a step, in characters.
@@ -195,7 +195,7 @@ fn notes(report: &Report<'_>, canvas: Canvas, out: &mut String) {
     let _ = writeln!(out, "  {}", canvas.paint(Tone::Heading, &title));
     for (step, speedup) in climb.steps.iter().zip(speedups) {
         let bar = match speedup {
-            Some(speedup) => format!("{:>5}x {}", significant(speedup), bar(speedup / most)),
+            Some(speedup) => format!("{:>5}x {}", significant(speedup), bar(speedup / most, BAR)),
             None => String::new(),
         };
         let first = format!("  {:<name_width$}  {bar:<width$} ", step.name, width = BAR + 7);
@@ -271,13 +271,6 @@ fn merged(texts: &[(String, &str)], all: usize) -> impl Iterator<Item = String> 
     lines.into_iter()
 }
 
-/// A bar for a share of [`BAR`] characters, in eighths.
-fn bar(share: f64) -> String {
-    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths = ((share.clamp(0.0, 1.0) * (BAR * 8) as f64).round() as usize).max(1);
-    format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -293,13 +286,6 @@ mod tests {
         assert_eq!(words, ["1000x500", "scalar", "2.00", "ms", "1.50", "GB/s"]);
         assert!(at(Some(Found::Failed)).unwrap().ends_with("FAILED"));
         assert!(at(Some(Found::NotOffered)).unwrap().ends_with("not offered"));
-    }
-
-    #[test]
-    fn bars() {
-        assert_eq!(bar(1.0), "█".repeat(BAR));
-        assert_eq!(bar(0.0), "▏");
-        assert_eq!(bar(0.5 + 1.0 / 80.0), "█████▏");
     }
 
     #[test]

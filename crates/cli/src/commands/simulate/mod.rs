@@ -1,0 +1,195 @@
+//! `tripipe simulate`: how long a kernel takes on GPUs that you do not have.
+
+mod what_if;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use tripipe_device::Gpu;
+use tripipe_launch_file::Number;
+use tripipe_report::simulation::{self, Predicted, Repriced, Simulated, Simulation};
+use tripipe_timing::Options;
+
+use super::{Format, note};
+use crate::chain;
+use crate::finish::Finish;
+use crate::launch_input::{
+    Adjusted, BuildArgument, Description, GpuArgument, Timed, Trial, Workload, check_arguments,
+};
+use crate::progress::Progress;
+use crate::terminal;
+use what_if::{Change, Variant, WhatIf};
+
+/// Examples for the help text.
+const EXAMPLES: &str = "Examples:
+  tripipe simulate blur.cl -g mali-g77,adreno-650 --global 1920,1080
+  tripipe simulate product.toml -g \"Mali-T604\" --format json
+  tripipe simulate product.cl -g g77 --global 256,256 --arg n=1024 --what-if clock=800,local=16,8
+  tripipe simulate blur.cl -g g610 --global 1920,1080 --what-if \"-D RADIUS=1\"";
+
+/// Predict how long a kernel takes on a GPU, what limits it, and what a change would gain.
+///
+/// The kernel is compiled by a model of the GPU's compiler, and its work-groups are played on a model of its cores,
+/// caches and memory, so this needs no GPU and no OpenCL; source is compiled by clang. The exit code is 2 if a GPU
+/// cannot run the kernel. docs/simulate.md explains the output, docs/model.md how accurate it is.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Simulate {
+    /// The program: OpenCL C, SPIR-V if its name ends in .spv, or a launch file if it ends in .toml or .sim; - reads a
+    /// program from standard input. Without a launch file, memory is guessed as `tripipe template` does.
+    #[arg(value_name = "FILE.cl|FILE.spv|LAUNCH.toml|-")]
+    program: PathBuf,
+    /// Kernel to simulate [default: all kernels; for a launch file, the one it names].
+    #[arg(short, long, value_name = "NAME")]
+    kernel: Option<String>,
+    #[command(flatten)]
+    gpu: GpuArgument,
+    #[command(flatten)]
+    build: BuildArgument,
+    /// Value of a number argument; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = argument)]
+    arg: Vec<(String, Number)>,
+    /// Global work size: work-items in each dimension. A launch file has its own.
+    #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
+    global: Vec<usize>,
+    /// Work-group size: work-items in each dimension [default: the launch file's, else the driver's choice].
+    #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
+    local: Vec<usize>,
+    /// Changes to price, one by one and all together: clock=MHZ, cores=N, l2=BYTES (K and M are accepted),
+    /// bandwidth=GB/s, registers=N (the most that the compiler may use), local=N[,N[,N]], and -D NAME=VALUE; may be
+    /// repeated.
+    #[arg(long, value_name = "CHANGE,...", allow_hyphen_values = true)]
+    what_if: Vec<WhatIf>,
+    /// Play every work-group instead of a part; slow for large launches.
+    #[arg(long)]
+    exact: bool,
+    /// Output format; JSON is one object per kernel and GPU, one per line.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+fn argument(text: &str) -> Result<(String, Number), String> {
+    let (name, value) = text.split_once('=').ok_or("want NAME=VALUE, such as width=1024")?;
+    let value = value.trim();
+    let number = match value.parse::<i128>() {
+        Ok(integer) => Number::Integer(integer),
+        Err(_) => Number::Float(value.parse().map_err(|_| format!("`{value}` is not a number"))?),
+    };
+    Ok((name.trim().to_owned(), number))
+}
+
+impl Simulate {
+    pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        let gpus = self.gpu.resolve()?;
+        let changes: Vec<&Change> = self.what_if.iter().flat_map(|what_if| &what_if.changes).collect();
+        let description = Description::open(&self.program, self.build.options()?)?;
+        let progress = Progress::compiler("compiling the kernel");
+        let build = description.as_driver()?;
+        let name = description.shown();
+        let wanted = self.kernel.as_deref().or(description.file.kernel.as_deref());
+        let kernels = build.kernels(&name, wanted)?;
+        if let [first, second, ..] = kernels[..]
+            && description.has_launch()
+        {
+            let (first, second) = (&first.name, &second.name);
+            bail!("{name} has several kernels; choose one with --kernel, such as `{first}` or `{second}`");
+        }
+        let adjusted =
+            Adjusted { global: self.global.clone(), local: self.local.clone(), arguments: self.arg.clone() };
+        check_arguments(&kernels, &adjusted)?;
+        let variants = Variant::of(&changes, &description)?;
+        let options = Options { exact: self.exact, ..Options::default() };
+        let left_out: Vec<String> = build.left_out.iter().cloned().collect();
+        let mut results = Vec::new();
+        for kernel in kernels {
+            let workload = Workload::new(&description, &build, kernel, &adjusted)?;
+            let mut all = Vec::new();
+            for gpu in &gpus {
+                progress.say(&format!("simulating {} on {}", kernel.name, gpu.name()));
+                let outcome = match workload.predict(gpu, &Trial::default(), &options) {
+                    Ok(timed) => Ok(Self::predicted(timed, gpu, &workload, &variants, &adjusted, &options)),
+                    Err(error) => Err(chain(&error)),
+                };
+                all.push(Simulated { gpu, outcome });
+            }
+            results.push((workload, all));
+        }
+        drop(progress);
+        let failed: Vec<(&str, &Simulated, &str)> = results
+            .iter()
+            .flat_map(|(workload, all)| all.iter().map(move |each| (workload.kernel().name.as_str(), each)))
+            .filter_map(|(kernel, each)| Some((kernel, each, each.outcome.as_ref().err()?.as_str())))
+            .collect();
+        let count = results.iter().map(|(_, all)| all.len()).sum::<usize>();
+        if failed.len() == count {
+            bail!("{}", reasons(&failed));
+        }
+        for (index, (workload, all)) in results.iter().enumerate() {
+            let simulation = Simulation {
+                kernel: &workload.kernel().name,
+                program: &name,
+                global: workload.global(),
+                guessed: workload.is_guessed(),
+                left_out: &left_out,
+                gpus: all,
+            };
+            match self.format {
+                Format::Text => {
+                    if index > 0 {
+                        writeln!(out)?;
+                    }
+                    out.write_all(simulation::text(&simulation, terminal::canvas()).as_bytes())?;
+                }
+                Format::Json => {
+                    for object in simulation::json(&simulation) {
+                        writeln!(out, "{object}")?;
+                    }
+                }
+            }
+        }
+        if failed.is_empty() {
+            return Ok(Finish::Clean);
+        }
+        note(&terminal::shown(reasons(&failed)));
+        Ok(Finish::Bad)
+    }
+
+    /// The result on a GPU, with all changes.
+    fn predicted(
+        timed: Timed,
+        gpu: &'static Gpu,
+        workload: &Workload<'_>,
+        variants: &[Variant],
+        adjusted: &Adjusted,
+        options: &Options,
+    ) -> Predicted {
+        let Timed { prediction, spill_bytes, local_by } = timed;
+        let price = |variant: &Variant| {
+            let outcome = variant.predict(gpu, workload, adjusted, options);
+            Repriced { change: variant.name.clone(), outcome: outcome.map_err(|error| chain(&error)) }
+        };
+        let mut what_if: Vec<Repriced> = variants.iter().map(price).collect();
+        let seconds =
+            |repriced: &Repriced| repriced.outcome.as_ref().map_or(f64::INFINITY, |after| after.seconds);
+        what_if.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)));
+        Predicted { prediction, spill_bytes, local_by, what_if }
+    }
+}
+
+/// Why kernels cannot run, in one line; a reason that several GPUs share is given once.
+fn reasons(failed: &[(&str, &Simulated, &str)]) -> String {
+    let mut groups: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    for (kernel, each, reason) in failed {
+        match groups.iter_mut().find(|(name, known, _)| name == kernel && known == reason) {
+            Some((.., gpus)) => gpus.push(each.gpu.name()),
+            None => groups.push((kernel, reason, vec![each.gpu.name()])),
+        }
+    }
+    let said: Vec<String> = groups
+        .iter()
+        .map(|(kernel, reason, gpus)| format!("`{kernel}` on {}: {reason}", gpus.join(", ")))
+        .collect();
+    said.join("; ")
+}

@@ -1,0 +1,39 @@
+//! The GPUs that a model computes for.
+
+use anyhow::Result;
+use clap::Args;
+use tripipe_device::{Gpu, catalog};
+
+/// GPUs by name.
+#[derive(Args, Debug)]
+pub(crate) struct GpuArgument {
+    /// GPUs, e.g. "Mali-G77" or "g52,640"; "all" selects every GPU that has a model [default: one of each family].
+    #[arg(short = 'g', long = "gpu", value_name = "GPU,...", value_delimiter = ',', num_args = 1)]
+    names: Vec<String>,
+}
+
+/// One GPU of each family, the most common one.
+const ONE_OF_EACH: [&str; 6] = ["Mali-T860", "Mali-G52", "Mali-G78", "Mali-G610", "Mali-G720", "Adreno 640"];
+
+impl GpuArgument {
+    /// The GPUs requested, without duplicates; for `all`, in the catalog's order.
+    ///
+    /// # Errors
+    /// A name is not that of one GPU.
+    pub(crate) fn resolve(&self) -> Result<Vec<&'static Gpu>> {
+        if self.names.is_empty() {
+            return ONE_OF_EACH.iter().map(|name| Ok(tripipe_device::find(name)?)).collect();
+        }
+        let mut gpus: Vec<&'static Gpu> = Vec::new();
+        for name in &self.names {
+            if name.eq_ignore_ascii_case("all") {
+                return Ok(catalog().iter().collect());
+            }
+            let found = tripipe_device::find(name.trim())?;
+            if !gpus.iter().any(|gpu| gpu.name() == found.name()) {
+                gpus.push(found);
+            }
+        }
+        Ok(gpus)
+    }
+}

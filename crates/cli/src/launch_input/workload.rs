@@ -1,0 +1,311 @@
+//! A launch of a kernel whose time is predicted: from a launch file, or guessed as `tripipe template` does.
+
+use std::sync::{Arc, OnceLock};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use tripipe_device::Gpu;
+use tripipe_ir::{Kernel, ParameterKind};
+use tripipe_launch::{ExecuteError, Executor as _, ImageShape, NdRange};
+use tripipe_launch_file::{
+    self as launch_file, Contents, Given, LaunchFile, Limits, Loaded, MemoryShape, Number,
+};
+use tripipe_report::bytes;
+use tripipe_report::simulation::LocalBy;
+use tripipe_simulate::RunError;
+use tripipe_timing::{Options, Prediction, VirtualGpu, VirtualOptions, depends_on_memory};
+
+use super::{Description, DriverBuild, LaunchTemplate};
+
+/// Guessed buffers grow, while the kernel accesses elements behind their ends, up to this number of bytes together.
+const GUESS_MOST: u64 = 1 << 30;
+
+/// What the command line says about a launch; it takes precedence over a launch file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Adjusted {
+    /// Work-items in each dimension; empty if not given.
+    pub(crate) global: Vec<usize>,
+    /// Work-items of a work-group in each dimension; empty if not given.
+    pub(crate) local: Vec<usize>,
+    /// Values of arguments by name.
+    pub(crate) arguments: Vec<(String, Number)>,
+}
+
+/// A change of a launch, for one prediction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trial {
+    /// A changed copy of the GPU.
+    pub(crate) gpu: Option<Arc<Gpu>>,
+    /// Another work-group size; empty if unchanged.
+    pub(crate) local: Vec<usize>,
+}
+
+/// A predicted launch.
+pub(crate) struct Timed {
+    pub(crate) prediction: Prediction,
+    /// Bytes of registers that a work-item spills.
+    pub(crate) spill_bytes: u32,
+    /// Who chose the work-group size.
+    pub(crate) local_by: LocalBy,
+}
+
+/// A launch of a kernel.
+pub(crate) struct Workload<'d> {
+    description: &'d Description,
+    build: &'d DriverBuild,
+    kernel: &'d Kernel,
+    adjusted: &'d Adjusted,
+    range: NdRange,
+    /// The arguments of a launch file, with their contents.
+    loaded: OnceLock<Loaded>,
+}
+
+impl<'d> Workload<'d> {
+    /// The launch of a kernel of a build of `description`.
+    ///
+    /// # Errors
+    /// Neither a launch file nor the command line gives a global size; a size is not possible.
+    pub(crate) fn new(
+        description: &'d Description,
+        build: &'d DriverBuild,
+        kernel: &'d Kernel,
+        adjusted: &'d Adjusted,
+    ) -> Result<Self> {
+        let described = description.has_launch().then_some(description.file.range);
+        let range = range(described, adjusted).with_context(|| format!("kernel `{}`", kernel.name))?;
+        Ok(Self { description, build, kernel, adjusted, range, loaded: OnceLock::new() })
+    }
+
+    /// The kernel.
+    pub(crate) fn kernel(&self) -> &'d Kernel {
+        self.kernel
+    }
+
+    /// Work-items in each dimension.
+    pub(crate) fn global(&self) -> [u64; 3] {
+        self.range.global_size().map(|extent| extent as u64)
+    }
+
+    /// Whether its memory is guessed.
+    pub(crate) fn is_guessed(&self) -> bool {
+        !self.description.has_launch()
+    }
+
+    /// Predicts its time.
+    ///
+    /// # Errors
+    /// The GPU cannot run it.
+    pub(crate) fn predict(&self, gpu: &'static Gpu, trial: &Trial, options: &Options) -> Result<Timed> {
+        let mut growth = 1;
+        loop {
+            let attempt = self.attempt(gpu, trial, options, growth);
+            match attempt {
+                Err(error) if self.is_guessed() && is_fault(&error) => {
+                    growth *= 2;
+                    let grown = described_bytes(&self.guess(self.range, growth)?);
+                    if grown.is_none_or(|bytes| bytes > GUESS_MOST) {
+                        return Err(error.context("the guessed memory does not suit it; write a launch file"));
+                    }
+                }
+                attempt => return attempt,
+            }
+        }
+    }
+
+    fn attempt(&self, gpu: &'static Gpu, trial: &Trial, options: &Options, growth: usize) -> Result<Timed> {
+        let mut device = VirtualGpu::new(
+            gpu,
+            VirtualOptions {
+                prediction: options.clone(),
+                time_only: true,
+                prebuilt: None,
+                changed: trial.gpu.clone(),
+            },
+        );
+        let (program, entry) = (&self.build.built.program, &self.kernel.name);
+        let range = match &trial.local[..] {
+            [] => self.range,
+            local => with_local(self.range, local)?,
+        };
+        let local_by = match (range.local_size(), self.kernel.required_local_size) {
+            (_, Some(_)) => LocalBy::Kernel,
+            (Some(_), None) => LocalBy::Launch,
+            (None, None) => LocalBy::Driver,
+        };
+        let range = device.with_local(program, entry, range)?;
+        let room = device.probe().global_memory_bytes;
+        let check = |needed: Option<u64>| match needed {
+            Some(needed) if needed <= room => Ok(()),
+            needed => {
+                let needed = needed.map_or_else(|| "more than 2^64 bytes".to_owned(), bytes);
+                Err(anyhow!(
+                    "its buffers and images have {needed}; {} offers {} to programs",
+                    gpu.name(),
+                    bytes(room)
+                ))
+            }
+        };
+        let loaded = if self.is_guessed() {
+            let file = self.guess(range, growth)?;
+            check(described_bytes(&file))?;
+            self.description.load_file(&file, &self.build.built, Limits { bytes: room })?
+        } else {
+            let loaded = self.loaded()?;
+            check(
+                loaded
+                    .memory
+                    .iter()
+                    .try_fold(0u64, |all, memory| all.checked_add(memory.array.bytes()? as u64)),
+            )?;
+            loaded.clone()
+        };
+        let loaded = Loaded { range, ..loaded };
+        let staged = loaded.stage(&mut device, Arc::clone(program))?;
+        device.run(std::slice::from_ref(&staged.launch))?;
+        let prediction = device.predictions().first().cloned();
+        let prediction = prediction.ok_or_else(|| anyhow!("nothing was predicted"))?;
+        let spill_bytes = device.compiled(program, entry)?.code.work.spill_bytes;
+        Ok(Timed { prediction, spill_bytes, local_by })
+    }
+
+    /// The arguments of the launch file, loaded at the first call.
+    fn loaded(&self) -> Result<&Loaded> {
+        if let Some(loaded) = self.loaded.get() {
+            return Ok(loaded);
+        }
+        let mut file = self.description.file.clone();
+        file.kernel = Some(self.kernel.name.clone());
+        self.adjust(&mut file)?;
+        let loaded = self.description.load_file(&file, &self.build.built, Limits::default())?;
+        Ok(self.loaded.get_or_init(|| loaded))
+    }
+
+    /// A launch file for the kernel, with `growth` times as many elements in each buffer as the template has.
+    fn guess(&self, range: NdRange, growth: usize) -> Result<LaunchFile> {
+        let global = &range.global_size()[..range.dimensions()];
+        let local = range.local_size().unwrap_or([1; 3]);
+        let template = LaunchTemplate::new(self.kernel, global)?.with_local(&local[..range.dimensions()]);
+        let text = template.text(&self.description.file.source, "");
+        let name = format!("the guessed launch of `{}`", self.kernel.name);
+        let mut file = launch_file::parse(&text, &name)?;
+        // Contents cost time, and decide nothing unless addresses or branches depend on them.
+        let depends = depends_on_memory(self.kernel);
+        for entry in &mut file.arguments {
+            if let Given::Memory(memory) = &mut entry.given {
+                if !depends {
+                    memory.contents = Contents::Unwritten;
+                }
+                if let MemoryShape::Buffer { extents: Some(extents), .. } = &mut memory.shape
+                    && let Some(first) = extents.first_mut()
+                {
+                    *first = first.saturating_mul(growth);
+                }
+            }
+        }
+        self.adjust(&mut file)?;
+        Ok(file)
+    }
+
+    /// Sets the arguments that the command line gives.
+    fn adjust(&self, file: &mut LaunchFile) -> Result<()> {
+        for (name, number) in &self.adjusted.arguments {
+            let position = self.kernel.parameters.iter().position(|parameter| parameter.name == *name);
+            let Some(entry) = position.and_then(|position| file.arguments.get_mut(position)) else {
+                continue;
+            };
+            let Given::Value { numbers, .. } = &mut entry.given else {
+                bail!("--arg {name}: argument `{name}` of kernel `{}` is not a number", self.kernel.name);
+            };
+            numbers.fill(*number);
+        }
+        Ok(())
+    }
+}
+
+/// Checks that every argument that the command line gives is a number of one of the kernels.
+///
+/// # Errors
+/// It is not.
+pub(crate) fn check_arguments(kernels: &[&Kernel], adjusted: &Adjusted) -> Result<()> {
+    for (name, _) in &adjusted.arguments {
+        let parameters = || kernels.iter().flat_map(|kernel| &kernel.parameters);
+        let Some(parameter) = parameters().find(|parameter| parameter.name == *name) else {
+            let names: Vec<&str> = parameters().map(|parameter| parameter.name.as_str()).collect();
+            let whose = match kernels {
+                [kernel] => format!("kernel `{}` has no such argument", kernel.name),
+                _ => "no kernel has such an argument".to_owned(),
+            };
+            bail!("--arg {name}: {whose}; it has {}", names.join(", "));
+        };
+        let is_number = matches!(parameter.kind, ParameterKind::Value(ty) if ty.scalar().is_some());
+        if !is_number {
+            bail!("--arg {name}: argument `{name}` is not a number");
+        }
+    }
+    Ok(())
+}
+
+/// Whether a kernel did something undefined, such as an access outside a buffer.
+fn is_fault(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let Some(ExecuteError::Backend { source, .. }) = cause.downcast_ref() else { return false };
+        matches!(source.downcast_ref(), Some(RunError::Fault { .. }))
+    })
+}
+
+/// Bytes of all memory objects of known size; `None` on overflow.
+fn described_bytes(file: &LaunchFile) -> Option<u64> {
+    file.arguments.iter().try_fold(0u64, |all, entry| {
+        let Given::Memory(memory) = &entry.given else { return Some(all) };
+        let bytes = match &memory.shape {
+            MemoryShape::Buffer { element, extents: Some(extents) } => {
+                extents.iter().try_fold(element.bytes(), |all, extent| all.checked_mul(*extent))?
+            }
+            MemoryShape::Image { extent: Some(extent), order, channel } => {
+                ImageShape { extent: *extent, order: *order, channel: *channel }.bytes()
+            }
+            _ => 0,
+        };
+        all.checked_add(bytes as u64)
+    })
+}
+
+/// The range of a launch file with the sizes of the command line.
+fn range(described: Option<NdRange>, adjusted: &Adjusted) -> Result<NdRange> {
+    let base = match (&adjusted.global[..], described) {
+        ([], Some(range)) => range,
+        ([], None) => bail!(
+            "its launch is not known; give --global, such as --global 1920,1080, or a launch file (`tripipe \
+            template` writes one)"
+        ),
+        (global, described) => {
+            if global.contains(&0) {
+                bail!("--global: sizes are at least 1");
+            }
+            let range = match global {
+                [x] => NdRange::d1(*x),
+                [x, y] => NdRange::d2(*x, *y),
+                [x, y, z] => NdRange::d3(*x, *y, *z),
+                _ => bail!("--global: a launch has 1 to 3 dimensions, not {}", global.len()),
+            };
+            let local = described.and_then(|described| described.local_size());
+            let [x, y, z] = described.map_or([0; 3], |described| described.global_offset());
+            let range = range.offset(x, y, z);
+            local.map_or(range, |[x, y, z]| range.local(x, y, z))
+        }
+    };
+    if adjusted.local.is_empty() { Ok(base) } else { with_local(base, &adjusted.local) }
+}
+
+/// A range in work-groups of a given size.
+fn with_local(range: NdRange, local: &[usize]) -> Result<NdRange> {
+    if local.len() > range.dimensions() {
+        bail!("a work-group of {} dimensions in a launch of {}", local.len(), range.dimensions());
+    }
+    if local.contains(&0) {
+        bail!("--local: sizes are at least 1");
+    }
+    let mut all = [1; 3];
+    all.iter_mut().zip(local).for_each(|(extent, given)| *extent = *given);
+    let [x, y, z] = all;
+    Ok(range.local(x, y, z))
+}

@@ -1,0 +1,109 @@
+//! JSON: one object per kernel and GPU.
+
+use serde_json::{Map, Value, json};
+use tripipe_timing::{Prediction, Resource};
+
+use super::{LocalBy, Predicted, Simulated, Simulation, gain, head, limiter};
+
+/// One object per GPU.
+pub fn json(simulation: &Simulation<'_>) -> Vec<Value> {
+    simulation.gpus.iter().map(|each| one(simulation, each)).collect()
+}
+
+fn one(simulation: &Simulation<'_>, each: &Simulated) -> Value {
+    let gpu = each.gpu;
+    let mut object = Map::new();
+    let mut put = |key: &str, value: Value| {
+        object.insert(key.to_owned(), value);
+    };
+    put("gpu", gpu.name().into());
+    put("family", gpu.family().id().into());
+    put("kernel", simulation.kernel.into());
+    put("program", simulation.program.into());
+    put("global", json!(simulation.global));
+    put("guessed", simulation.guessed.into());
+    put("left_out", json!(simulation.left_out));
+    let times = match &each.outcome {
+        Ok(predicted) => predicted_keys(predicted, each),
+        Err(error) => {
+            let missing = ["local", "seconds", "error_band", "cycles", "limiter"];
+            let mut times: Map<String, Value> =
+                missing.map(|key| (key.to_owned(), Value::Null)).into_iter().collect();
+            times.insert("error".to_owned(), error.as_str().into());
+            times
+        }
+    };
+    object.extend(times);
+    Value::Object(object)
+}
+
+fn predicted_keys(predicted: &Predicted, each: &Simulated) -> Map<String, Value> {
+    let Predicted { prediction, spill_bytes, local_by, what_if } = predicted;
+    let gpu = each.gpu;
+    let chosen = match local_by {
+        LocalBy::Launch => "launch",
+        LocalBy::Kernel => "kernel",
+        LocalBy::Driver => "driver",
+    };
+    let shares: Map<String, Value> = Resource::ALL
+        .iter()
+        .zip(prediction.shares)
+        .filter(|(resource, _)| super::limits::exists(**resource, gpu))
+        .map(|(resource, share)| (head(*resource, gpu).to_owned(), share.into()))
+        .collect();
+    let traffic = &prediction.traffic;
+    let mut keys = times(prediction, each);
+    let others = json!({
+        "local_chosen_by": chosen,
+        "shares": shares,
+        "occupancy": prediction.occupancy,
+        "registers": prediction.registers,
+        "register_bits": gpu.registers.width_bits.value,
+        "spill_bytes": spill_bytes,
+        "threads": prediction.threads,
+        "max_threads": gpu.core.max_threads.value,
+        "launch_seconds": prediction.launch_seconds,
+        "groups": prediction.groups,
+        "played_groups": prediction.played,
+        "played_traffic": {
+            "l1_accesses": traffic.l1_accesses,
+            "l1_hits": traffic.l1_hits,
+            "texture_accesses": traffic.texture_accesses,
+            "texture_hits": traffic.texture_hits,
+            "l2_accesses": traffic.l2_accesses,
+            "l2_hits": traffic.l2_hits,
+            "dram_read_bytes": traffic.dram_read_bytes,
+            "dram_written_bytes": traffic.dram_written_bytes,
+            "tlb_misses": traffic.tlb_misses,
+        },
+        "what_if": what_if.iter().map(|repriced| {
+            let mut keys = match &repriced.outcome {
+                Ok(after) => {
+                    let mut keys = times(after, each);
+                    keys.insert("gain".to_owned(), gain(prediction, after).into());
+                    keys
+                }
+                Err(error) => Map::from_iter([("error".to_owned(), Value::from(error.as_str()))]),
+            };
+            keys.insert("change".to_owned(), repriced.change.as_str().into());
+            Value::Object(keys)
+        }).collect::<Vec<_>>(),
+    });
+    if let Value::Object(others) = others {
+        keys.extend(others);
+    }
+    keys
+}
+
+/// What a time and a changed time have in common.
+fn times(prediction: &Prediction, each: &Simulated) -> Map<String, Value> {
+    let keys = [
+        ("local", json!(prediction.local)),
+        ("seconds", prediction.seconds.into()),
+        ("error_band", json!(prediction.error_band)),
+        ("cycles", prediction.cycles.into()),
+        ("limiter", limiter(prediction.limiter(), each.gpu).into()),
+        ("error", Value::Null),
+    ];
+    keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}

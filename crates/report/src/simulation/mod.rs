@@ -1,0 +1,72 @@
+//! Predicted times of kernels ([`tripipe_timing::Prediction`]).
+
+mod json;
+mod limits;
+mod text;
+
+pub use json::json;
+pub use limits::{head, limiter};
+pub use text::text;
+
+use tripipe_device::Gpu;
+use tripipe_timing::Prediction;
+
+/// A kernel whose time is predicted on several GPUs.
+pub struct Simulation<'a> {
+    /// The kernel's name.
+    pub kernel: &'a str,
+    /// The name of its program.
+    pub program: &'a str,
+    /// Work-items in each dimension.
+    pub global: [u64; 3],
+    /// Whether arguments that were not given, and sizes of memory, are guesses.
+    pub guessed: bool,
+    /// What the prediction leaves out, one sentence each.
+    pub left_out: &'a [String],
+    /// One for each GPU, in the order of the request.
+    pub gpus: &'a [Simulated],
+}
+
+/// The result on a GPU.
+pub struct Simulated {
+    /// The GPU.
+    pub gpu: &'static Gpu,
+    /// The time, or why the kernel cannot run there.
+    pub outcome: Result<Predicted, String>,
+}
+
+/// A predicted time, and what belongs to it.
+pub struct Predicted {
+    /// The prediction.
+    pub prediction: Prediction,
+    /// Bytes of registers that a work-item spills.
+    pub spill_bytes: u32,
+    /// Who chose the work-group size.
+    pub local_by: LocalBy,
+    /// The same launch with each change, and with all of them, the largest gain first.
+    pub what_if: Vec<Repriced>,
+}
+
+/// Who chose a work-group size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalBy {
+    /// The launch names it.
+    Launch,
+    /// The kernel requires it.
+    Kernel,
+    /// The driver chooses it.
+    Driver,
+}
+
+/// A change, and the time with it.
+pub struct Repriced {
+    /// The change as it was requested: `clock=800`.
+    pub change: String,
+    /// The time, or why the kernel cannot run then.
+    pub outcome: Result<Prediction, String>,
+}
+
+/// Time before / time after, both without the launch.
+fn gain(before: &Prediction, after: &Prediction) -> f64 {
+    before.seconds / after.seconds.max(f64::MIN_POSITIVE)
+}

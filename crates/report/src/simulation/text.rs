@@ -1,0 +1,315 @@
+//! Text: one GPU in full, several side by side.
+
+use std::fmt::Write as _;
+
+use tripipe_timing::{Limiter, Prediction, Resource, errors};
+
+use super::limits::{exists, head, limiter, verdict, what};
+use super::{LocalBy, Predicted, Simulated, Simulation, gain};
+use crate::number::{bytes, counted, grouped, percent, significant, time};
+use crate::style::{Canvas, Tone, bar, paragraph};
+use crate::table::Columns;
+
+/// Characters before a bar.
+const AHEAD: usize = 34;
+/// Characters of the longest bar.
+const BAR: usize = 46;
+/// Characters of the name of a fact.
+const NAME: usize = 12;
+/// Changes of the time below this are shown as none.
+const SAME: f64 = 0.005;
+
+/// A kernel on one GPU, or a table of several, the fastest first.
+pub fn text(simulation: &Simulation<'_>, canvas: Canvas) -> String {
+    let mut out = String::new();
+    match simulation.gpus {
+        [Simulated { gpu: _, outcome: Ok(predicted) }] => {
+            single(simulation, &simulation.gpus[0], predicted, canvas, &mut out);
+        }
+        gpus => several(simulation, gpus, canvas, &mut out),
+    }
+    if simulation.guessed {
+        let said = "Memory is guessed from the kernel and the global size, and so are arguments that are not given \
+            (--arg). `tripipe template` writes a launch file to correct.";
+        out.push('\n');
+        out.push_str(&paragraph(canvas, "", 0, said));
+    }
+    if !simulation.left_out.is_empty() {
+        out.push('\n');
+        let said = format!("Left out: {}.", simulation.left_out.join("; "));
+        out.push_str(&paragraph(canvas, "", 0, &said));
+    }
+    canvas.shown(out)
+}
+
+fn single(
+    simulation: &Simulation<'_>,
+    each: &Simulated,
+    predicted: &Predicted,
+    canvas: Canvas,
+    out: &mut String,
+) {
+    let (gpu, prediction) = (each.gpu, &predicted.prediction);
+    let title = format!("{} on {}: {}", simulation.kernel, gpu.name(), time(prediction.seconds));
+    let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, &title));
+    out.push_str(&paragraph(canvas, "", 0, &trust(each, prediction)));
+    out.push_str(&paragraph(canvas, "", 0, &verdict(prediction, gpu)));
+    out.push('\n');
+    facts(prediction, predicted, each, canvas, out);
+    out.push('\n');
+    bars(prediction, each, canvas, out);
+    what_if(each, predicted, canvas, out);
+}
+
+/// How far a measurement may be from the prediction, and how that is known.
+fn trust(each: &Simulated, prediction: &Prediction) -> String {
+    let errors = errors::of(each.gpu);
+    let mut family = errors.family.to_owned();
+    if let Some(first) = family.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    let whose = if errors.borrowed {
+        format!("no times of its family are published: the errors of {family} GPUs, the widest known")
+    } else {
+        format!("the errors of {} published times of {family} GPUs", errors.count)
+    };
+    format!("A measurement is expected within {} ({whose}).", band(prediction.error_band))
+}
+
+fn facts(prediction: &Prediction, predicted: &Predicted, each: &Simulated, canvas: Canvas, out: &mut String) {
+    let gpu = each.gpu;
+    let items = prediction.global.iter().product::<u64>().max(1);
+    let chosen = match predicted.local_by {
+        LocalBy::Launch => "as the launch says",
+        LocalBy::Kernel => "as the kernel requires",
+        LocalBy::Driver => "the driver's choice",
+    };
+    let spills = match predicted.spill_bytes {
+        0 => "none spilled".to_owned(),
+        spilled => format!("{spilled} bytes spilled"),
+    };
+    let traffic = &prediction.traffic;
+    let hits = |hits: u64, all: u64| percent(hits as f64 / all.max(1) as f64);
+    let mut caches = Vec::new();
+    for (name, hit, all) in [
+        ("L1", traffic.l1_hits, traffic.l1_accesses),
+        ("texture cache", traffic.texture_hits, traffic.texture_accesses),
+        ("L2", traffic.l2_hits, traffic.l2_accesses),
+    ] {
+        if all > 0 {
+            caches.push(format!("{name} {}", hits(hit, all)));
+        }
+    }
+    let caches = if caches.is_empty() { "no line is requested".to_owned() } else { caches.join(", ") };
+    // The bytes of the work-groups that were played, for all of them.
+    let scale = prediction.groups as f64 / prediction.played.max(1) as f64;
+    let whole = |played: u64| (played as f64 * scale) as u64;
+    let (read, written) = (whole(traffic.dram_read_bytes), whole(traffic.dram_written_bytes));
+    let rate = (read + written) as f64 / prediction.seconds.max(f64::MIN_POSITIVE) * 1e-9;
+    let played = if prediction.played >= prediction.groups {
+        "all work-groups".to_owned()
+    } else {
+        format!(
+            "{} of {} work-groups, the others at their rate; --exact plays all",
+            grouped(prediction.played),
+            grouped(prediction.groups)
+        )
+    };
+    let all = [
+        ("Work-items", format!("{} = {}", extents(prediction.global), grouped(items))),
+        ("Work-groups", format!("{} of {}, {chosen}", grouped(prediction.groups), extents(prediction.local))),
+        (
+            "Cycles",
+            format!(
+                "{} at {} MHz, {} for a work-item on {}",
+                grouped(prediction.cycles as u64),
+                gpu.configuration.clock_mhz.value,
+                significant(prediction.cycles / items as f64),
+                counted(u64::from(gpu.configuration.cores.value), "core")
+            ),
+        ),
+        ("Launch", format!("{} more on the host", time(prediction.launch_seconds))),
+        (
+            "Registers",
+            format!("{} of {} bits, {spills}", prediction.registers, gpu.registers.width_bits.value),
+        ),
+        (
+            "Occupancy",
+            format!(
+                "{} of {} threads of a core fit, {} of them are busy on average",
+                prediction.threads,
+                gpu.core.max_threads.value,
+                percent(
+                    prediction.occupancy * f64::from(gpu.core.max_threads.value)
+                        / f64::from(prediction.threads.max(1))
+                )
+            ),
+        ),
+        ("Cache hits", caches),
+        (
+            "DRAM",
+            format!(
+                "{} read, {} written: {} GB/s",
+                bytes(rounded(read)),
+                bytes(rounded(written)),
+                significant(rate)
+            ),
+        ),
+        ("Played", played),
+    ];
+    for (name, fact) in all {
+        let first = canvas.paint(Tone::Faint, &format!("{name:<NAME$} "));
+        out.push_str(&paragraph(canvas, &first, NAME + 1, &fact));
+    }
+}
+
+/// `1.56 to 1.91 ms`; each end with its unit if they differ.
+fn band([least, most]: [f64; 2]) -> String {
+    let (least, most) = (time(least), time(most));
+    match (least.split_once(' '), most.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} to {most}"),
+        _ => format!("{least} to {most}"),
+    }
+}
+
+/// Large numbers of bytes to whole KiB, so that units stay short.
+fn rounded(bytes: u64) -> u64 {
+    if bytes < 10 << 10 { bytes } else { bytes & !0x3ff }
+}
+
+/// The share of each ceiling.
+fn bars(prediction: &Prediction, each: &Simulated, canvas: Canvas, out: &mut String) {
+    let gpu = each.gpu;
+    let limit = prediction.limiter();
+    let room = canvas.width.saturating_sub(AHEAD).min(BAR);
+    let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, "Busy, as a share of the time"));
+    for (resource, share) in Resource::ALL.into_iter().zip(prediction.shares) {
+        if !exists(resource, gpu) {
+            continue;
+        }
+        let line = format!("{:<6} {:<18} {:>6}  ", head(resource, gpu), what(resource), percent(share));
+        let drawn = if share < 0.0005 { String::new() } else { bar(share, room) };
+        let tone = if limit == Limiter::Resource(resource) { Tone::Best } else { Tone::Plain };
+        let _ = writeln!(out, "{}", format!("{line}{}", canvas.paint(tone, &drawn)).trim_end());
+    }
+}
+
+fn several(simulation: &Simulation<'_>, gpus: &[Simulated], canvas: Canvas, out: &mut String) {
+    let mut ranked: Vec<(&Simulated, &Predicted)> =
+        gpus.iter().filter_map(|each| Some((each, each.outcome.as_ref().ok()?))).collect();
+    ranked.sort_by(|a, b| a.1.prediction.seconds.total_cmp(&b.1.prediction.seconds));
+    let title = format!("{}, {} work-items", simulation.kernel, extents(simulation.global));
+    let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, &title));
+    if let Some((_, fastest)) = ranked.first() {
+        out.push('\n');
+        let heads = ["GPU", "time", "expected", "first x", "limited by", "local", "threads"];
+        let rows = ranked.iter().map(|(each, predicted)| {
+            let prediction = &predicted.prediction;
+            let share = match prediction.limiter() {
+                Limiter::Resource(resource) => Resource::ALL
+                    .into_iter()
+                    .zip(prediction.shares)
+                    .find(|(other, _)| *other == resource)
+                    .map_or_else(String::new, |(_, share)| format!(" {}", percent(share))),
+                Limiter::Latency | Limiter::Launch => String::new(),
+            };
+            let driver = if predicted.local_by == LocalBy::Driver { "*" } else { "" };
+            vec![
+                each.gpu.name().to_owned(),
+                time(prediction.seconds),
+                band(prediction.error_band),
+                significant(prediction.seconds / fastest.prediction.seconds),
+                format!("{}{share}", limiter(prediction.limiter(), each.gpu)),
+                format!("{}{driver}", compact(prediction.local)),
+                percent(prediction.occupancy),
+            ]
+        });
+        let rows: Vec<Vec<String>> = rows.collect();
+        let table = Columns { heads: heads.map(str::to_owned).to_vec(), rows, left: vec![0, 4, 5], keys: 1 };
+        out.push_str(&table.draw(canvas));
+        out.push('\n');
+        if ranked.iter().any(|(_, predicted)| predicted.local_by == LocalBy::Driver) {
+            out.push_str("* the driver's choice: the launch names no work-group size.\n");
+        }
+        out.push_str(&paragraph(canvas, "", 0, &limits(&ranked)));
+        let legend = "Percentages: how long the limit is busy; the share of a core's threads that are occupied. First x: \
+            the time as a multiple of the fastest.";
+        out.push_str(&paragraph(canvas, "", 0, legend));
+    }
+    for each in gpus {
+        if let Err(error) = &each.outcome {
+            out.push('\n');
+            let said = format!("{} cannot run it: {error}", each.gpu.name());
+            out.push_str(&paragraph(canvas, "", 2, &said));
+        }
+    }
+    for (each, predicted) in ranked {
+        what_if(each, predicted, canvas, out);
+    }
+}
+
+/// Which GPUs are limited by what: `LS limits Mali-T604; DRAM limits Mali-G77, Adreno 640.`
+fn limits(ranked: &[(&Simulated, &Predicted)]) -> String {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (each, predicted) in ranked {
+        let name = limiter(predicted.prediction.limiter(), each.gpu);
+        match groups.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, gpus)) => gpus.push(each.gpu.name()),
+            None => groups.push((name, vec![each.gpu.name()])),
+        }
+    }
+    let said: Vec<String> =
+        groups.iter().map(|(name, gpus)| format!("{name} limits {}", gpus.join(", "))).collect();
+    format!("{}.", said.join("; "))
+}
+
+fn what_if(each: &Simulated, predicted: &Predicted, canvas: Canvas, out: &mut String) {
+    if predicted.what_if.is_empty() {
+        return;
+    }
+    let before = &predicted.prediction;
+    let _ = writeln!(out, "\n{}", canvas.paint(Tone::Heading, &format!("What if, on {}", each.gpu.name())));
+    let rows = predicted.what_if.iter().map(|repriced| match &repriced.outcome {
+        Ok(after) => {
+            let gain = gain(before, after);
+            let said = if (gain - 1.0).abs() < SAME {
+                "no change".to_owned()
+            } else if gain > 1.0 {
+                format!("{}x faster", significant(gain))
+            } else {
+                format!("{}x slower", significant(1.0 / gain))
+            };
+            vec![
+                repriced.change.clone(),
+                time(after.seconds),
+                said,
+                format!("limited by {}", limiter(after.limiter(), each.gpu)),
+                format!("local {}", compact(after.local)),
+            ]
+        }
+        Err(_) => vec![repriced.change.clone(), String::new(), "not possible".to_owned()],
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let heads = ["change", "time", "", "", ""].map(str::to_owned).to_vec();
+    out.push_str(&Columns { heads, rows, left: vec![0, 3, 4], keys: 1 }.draw(canvas));
+    for repriced in &predicted.what_if {
+        if let Err(error) = &repriced.outcome {
+            out.push_str(&paragraph(canvas, "", 2, &format!("{}: {error}", repriced.change)));
+        }
+    }
+}
+
+/// `7680 x 4320`; extents of 1 at the end are left out.
+fn extents(sizes: [u64; 3]) -> String {
+    joined(sizes, " x ")
+}
+
+/// `8x8`.
+fn compact(sizes: [u64; 3]) -> String {
+    joined(sizes, "x")
+}
+
+fn joined(sizes: [u64; 3], between: &str) -> String {
+    let last = sizes.iter().rposition(|size| *size > 1).unwrap_or(0);
+    sizes[..=last].iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
+}
