@@ -21,6 +21,8 @@ const STEPS: u64 = 600_000;
 pub struct Options {
     /// Plays every work-group.
     pub exact: bool,
+    /// Steps of warps that are played instead of the usual number: fewer are faster and less accurate.
+    pub steps: Option<u64>,
     /// Figures instead of those of the GPU.
     pub figures: Option<Figures>,
 }
@@ -142,7 +144,7 @@ pub fn predict(
         let shape = Shape::new(gpu, threads, tracer.local_bytes(), private_bytes);
         let groups: u64 = tracer.groups().iter().product();
         let items: u64 = tracer.local().iter().product();
-        let most = if options.exact { u64::MAX } else { STEPS };
+        let most = if options.exact { u64::MAX } else { options.steps.unwrap_or(STEPS) };
         let mut engine = Engine::new(gpu, &figures, &program, shape);
         let mut next = 0;
         let stopped = loop {

@@ -11,14 +11,17 @@ use serde_json::Value;
 use tripipe_analyze::{Advice, Limit, Setup, analyze_all, lints};
 use tripipe_device::{Gpu, Vendor};
 use tripipe_ir::diagnostic::{Finding, Rule, Severity};
-use tripipe_ir::{Kernel, Module, ParameterKind, Type};
+use tripipe_ir::{Kernel, Module, Parameter, ParameterKind, Type};
 use tripipe_launch_file::{Given, LaunchFile, Number};
 use tripipe_report::analysis::{self, Priced};
 use tripipe_report::findings;
+use tripipe_report::simulation::Predicted;
+use tripipe_timing::Options;
 
+use crate::chain;
 use crate::commands::{allow, explain};
 use crate::finish::Finish;
-use crate::launch_input::{BuildArgument, Description, GpuArgument};
+use crate::launch_input::{Adjusted, BuildArgument, Description, DriverBuild, GpuArgument, Trial, Workload};
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -92,6 +95,12 @@ enum AnalyzeFormat {
     Markdown,
 }
 
+/// Most GPUs that a time is predicted for.
+const MOST_PREDICTED: usize = 8;
+
+/// Steps of warps that a prediction plays; `tripipe simulate` plays more.
+const STEPS: u64 = 200_000;
+
 fn argument(text: &str) -> Result<(String, i64), String> {
     let (name, value) = text.split_once('=').ok_or("want NAME=VALUE, such as width=1024")?;
     let value = value.trim().parse().map_err(|_| format!("`{value}` is not a whole number"))?;
@@ -125,17 +134,20 @@ impl Analyze {
                     .retain(|advice| !self.is_allowed(advice, &loaded.module, kernel, (&name, &source)));
                 analysis.left_out.extend(build.left_out.clone());
             }
-            results.push((*kernel, analyses));
+            progress.say("predicting the time");
+            let predictions = self.predictions(kernel, &gpus, &description, &build);
+            results.push((*kernel, analyses, predictions));
         }
         drop(progress);
         let all: Vec<Priced<'_>> = results
             .iter()
-            .map(|(kernel, analyses)| Priced {
+            .map(|(kernel, analyses, predictions)| Priced {
                 module: &loaded.module,
                 kernel,
                 name: &name,
                 source: &source,
                 analyses,
+                predictions,
             })
             .collect();
         // Limits that cannot be checked are reported before anything is written.
@@ -243,6 +255,54 @@ impl Analyze {
                 *module.files[location.file] == *name && allow::allows(source, location.line, advice.rule)
             },
         )
+    }
+
+    /// The predicted time on each GPU, or what is missing.
+    fn predictions(
+        &self,
+        kernel: &Kernel,
+        gpus: &[&'static Gpu],
+        description: &Description,
+        build: &DriverBuild,
+    ) -> Vec<Result<Predicted, String>> {
+        let number = |(name, value): &(String, i64)| (name.clone(), Number::Integer(i128::from(*value)));
+        let sizes = |given: &[u64]| given.iter().map(|size| *size as usize).collect();
+        let adjusted = Adjusted {
+            global: sizes(&self.global),
+            local: sizes(&self.local),
+            arguments: self.arg.iter().map(number).collect(),
+        };
+        let none = |reason: String| gpus.iter().map(|_| Err(reason.clone())).collect();
+        if !description.has_launch() && self.global.is_empty() {
+            return none("the launch is not known; give --global, or a launch file".to_owned());
+        }
+        if !description.has_launch() {
+            // A wrong guess of a count would be a wrong time.
+            let unknown = kernel.parameters.iter().find(|parameter| {
+                let counts = matches!(parameter.kind, ParameterKind::Value(ty) if ty.is_int());
+                counts && !self.arg.iter().any(|(name, _)| *name == parameter.name)
+            });
+            if let Some(Parameter { name, .. }) = unknown {
+                return none(format!(
+                    "argument `{name}` is not known; give --arg {name}=..., or a launch file"
+                ));
+            }
+        }
+        if gpus.len() > MOST_PREDICTED {
+            return none(format!(
+                "with more than {MOST_PREDICTED} GPUs it would take long; `tripipe simulate` predicts for all"
+            ));
+        }
+        let workload = match Workload::new(description, build, kernel, &adjusted) {
+            Ok(workload) => workload,
+            Err(error) => return none(chain(&error)),
+        };
+        let options = Options { steps: Some(STEPS), ..Options::default() };
+        let predict = |gpu: &&'static Gpu| {
+            let timed = workload.predict(gpu, &Trial::default(), &options).map_err(|error| chain(&error))?;
+            Ok(timed.into())
+        };
+        gpus.iter().map(predict).collect()
     }
 
     /// What is known about the launch, from the launch file; the command line takes precedence.

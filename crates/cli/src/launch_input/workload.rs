@@ -10,7 +10,7 @@ use tripipe_launch_file::{
     self as launch_file, Contents, Given, LaunchFile, Limits, Loaded, MemoryShape, Number,
 };
 use tripipe_report::bytes;
-use tripipe_report::simulation::LocalBy;
+use tripipe_report::simulation::{LocalBy, Predicted};
 use tripipe_simulate::RunError;
 use tripipe_timing::{Options, Prediction, VirtualGpu, VirtualOptions, depends_on_memory};
 
@@ -46,6 +46,13 @@ pub(crate) struct Timed {
     pub(crate) spill_bytes: u32,
     /// Who chose the work-group size.
     pub(crate) local_by: LocalBy,
+}
+
+impl From<Timed> for Predicted {
+    fn from(timed: Timed) -> Self {
+        let Timed { prediction, spill_bytes, local_by } = timed;
+        Self { prediction, spill_bytes, local_by, what_if: Vec::new() }
+    }
 }
 
 /// A launch of a kernel.

@@ -487,3 +487,44 @@ fn unnamed_values_are_described() {
         assert!(!text.contains("-0.0"), "{text}");
     }
 }
+
+/// The predicted time is never below the lower bound, and what is missing for one is said.
+#[test]
+fn a_known_launch_has_a_predicted_time() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let launch = ["-g", "t604,g77,640", "--global", "65536", "--local", "64", "--arg", "n=64"];
+    for object in objects(&bench, &launch) {
+        let seconds = object["prediction"]["seconds"].as_f64().unwrap();
+        assert!(seconds >= object["launch"]["milliseconds"].as_f64().unwrap() * 1e-3, "{object}");
+        assert_eq!(object["prediction"]["local"], serde_json::json!([64, 1, 1]));
+        assert_eq!(object["prediction"]["local_chosen_by"], "launch");
+        assert!(object["prediction"]["error_band"][1].as_f64().unwrap() >= seconds);
+        assert!(object["prediction_missing"].is_null());
+    }
+    let text = bench.succeed(&[&["analyze", "sum.cl"], &launch[..]].concat());
+    assert!(text.lines().any(|line| line.ends_with("predicted")), "{text}");
+    for (format, arguments, words) in [
+        ("text", &["-g", "g77"][..], "No predicted time: the launch is not known; give --global"),
+        ("text", &["-g", "g77", "--global", "64"], "argument `n` is not known; give --arg n=..."),
+        ("text", &["-g", "g77", "--global", "64", "--arg", "n=4"], "Predicted time: "),
+        ("markdown", &["-g", "g77", "--global", "64", "--arg", "n=4"], "Predicted time: "),
+        ("markdown", &["-g", "g77"], "No predicted time: "),
+        (
+            "text",
+            &["-g", "all", "--global", "64", "--arg", "n=4"],
+            "No predicted time: with more than 8 GPUs",
+        ),
+        ("json", &["-g", "g77"], "\"prediction_missing\":\"the launch is not known"),
+    ] {
+        let said = bench.succeed(&[&["analyze", "sum.cl", "--format", format], arguments].concat());
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(words), "{words}:\n{said}");
+    }
+    let template = bench.succeed(&["template", "sum.cl", "--global", "64"]);
+    bench.write("sum.toml", template);
+    let said = bench.succeed(&["analyze", "sum.toml", "-g", "g77"]);
+    assert!(said.contains("Predicted time: ") || said.contains("No predicted time: "), "{said}");
+}

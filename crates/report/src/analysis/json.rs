@@ -5,13 +5,15 @@ use tripipe_analyze::{Analysis, Cycles, LoopCost, Polynomial, Stride, Trips};
 use tripipe_machine::Pipe;
 
 use super::{Priced, bound};
+use crate::simulation::short_json;
 
 /// One object per kernel and GPU.
 pub fn json(priced: &Priced<'_>) -> Vec<Value> {
-    priced.analyses.iter().map(|analysis| one(priced, analysis)).collect()
+    priced.analyses.iter().enumerate().map(|(at, analysis)| one(priced, analysis, at)).collect()
 }
 
-fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
+fn one(priced: &Priced<'_>, analysis: &Analysis, at: usize) -> Value {
+    let prediction = priced.predictions.get(at);
     let family = analysis.gpu.family();
     let heads: Vec<&str> = analysis.columns.iter().map(|column| column.head(family)).collect();
     let columns = |all: &[Polynomial]| {
@@ -140,6 +142,8 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
             "dram_busy": launch.dram_busy,
             "busy": heads.iter().zip(&launch.busy).map(|(head, busy)| ((*head).to_owned(), json!(busy))).collect::<Map<_, _>>(),
         })),
+        "prediction": prediction.and_then(|prediction| prediction.as_ref().ok()).map(|predicted| short_json(predicted, analysis.gpu)),
+        "prediction_missing": prediction.and_then(|prediction| prediction.as_ref().err()),
         "advice": analysis.advice.iter().map(|advice| json!({
             "code": advice.rule.code,
             "severity": advice.rule.severity.name(),

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use super::{Priced, text};
+use crate::simulation;
 
 /// One kernel on its GPUs.
 pub fn markdown(priced: &Priced<'_>) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "### `{}`", priced.kernel.name);
-    for cells in text::tables(priced.analyses) {
+    for cells in text::tables(priced.analyses, priced.predictions) {
         out.push('\n');
         for (index, row) in cells.iter().enumerate() {
             let _ = writeln!(out, "| {} |", row.join(" | "));
@@ -18,8 +19,17 @@ pub fn markdown(priced: &Priced<'_>) -> String {
         }
     }
     out.push_str("\nCycles of one core per work-item on the longest path.\n");
-    for analysis in priced.analyses {
+    for (at, analysis) in priced.analyses.iter().enumerate() {
         let _ = writeln!(out, "\n**{}**: {}", analysis.gpu.name(), text::verdict(priced, analysis));
+        match priced.predictions.get(at) {
+            Some(Ok(predicted)) => {
+                let _ = writeln!(out, "{}", simulation::sentence(predicted, analysis.gpu));
+            }
+            Some(Err(missing)) => {
+                let _ = writeln!(out, "No predicted time: {missing}.");
+            }
+            None => {}
+        }
         for advice in &analysis.advice {
             let line = priced.at(advice.location);
             let location = line

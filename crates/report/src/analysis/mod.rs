@@ -16,6 +16,8 @@ use tripipe_analyze::Analysis;
 use tripipe_ir::diagnostic::{Finding, Related, SourceLocation};
 use tripipe_ir::{Kernel, Location, LocationData, Module};
 
+use crate::simulation::Predicted;
+
 /// A kernel and its cost on each GPU.
 pub struct Priced<'a> {
     /// The module that contains it, for the names of its files.
@@ -28,6 +30,8 @@ pub struct Priced<'a> {
     pub source: &'a str,
     /// One for each GPU.
     pub analyses: &'a [Analysis],
+    /// The predicted time of the launch on each GPU, or why there is none.
+    pub predictions: &'a [Result<Predicted, String>],
 }
 
 impl Priced<'_> {

@@ -1,6 +1,7 @@
 //! JSON: one object per kernel and GPU.
 
 use serde_json::{Map, Value, json};
+use tripipe_device::Gpu;
 use tripipe_timing::{Prediction, Resource};
 
 use super::{LocalBy, Predicted, Simulated, Simulation, gain, head, limiter};
@@ -24,7 +25,7 @@ fn one(simulation: &Simulation<'_>, each: &Simulated) -> Value {
     put("guessed", simulation.guessed.into());
     put("left_out", json!(simulation.left_out));
     let times = match &each.outcome {
-        Ok(predicted) => predicted_keys(predicted, each),
+        Ok(predicted) => predicted_keys(predicted, gpu),
         Err(error) => {
             let missing = ["local", "seconds", "error_band", "cycles", "limiter"];
             let mut times: Map<String, Value> =
@@ -37,14 +38,24 @@ fn one(simulation: &Simulation<'_>, each: &Simulated) -> Value {
     Value::Object(object)
 }
 
-fn predicted_keys(predicted: &Predicted, each: &Simulated) -> Map<String, Value> {
-    let Predicted { prediction, spill_bytes, local_by, what_if } = predicted;
-    let gpu = each.gpu;
-    let chosen = match local_by {
+/// The time and what limits it, without the details.
+pub(crate) fn short(predicted: &Predicted, gpu: &Gpu) -> Map<String, Value> {
+    let mut keys = times(&predicted.prediction, gpu);
+    keys.remove("error");
+    keys.insert("local_chosen_by".to_owned(), chooser(predicted.local_by).into());
+    keys
+}
+
+fn chooser(local_by: LocalBy) -> &'static str {
+    match local_by {
         LocalBy::Launch => "launch",
         LocalBy::Kernel => "kernel",
         LocalBy::Driver => "driver",
-    };
+    }
+}
+
+fn predicted_keys(predicted: &Predicted, gpu: &Gpu) -> Map<String, Value> {
+    let Predicted { prediction, spill_bytes, local_by, what_if } = predicted;
     let shares: Map<String, Value> = Resource::ALL
         .iter()
         .zip(prediction.shares)
@@ -52,9 +63,9 @@ fn predicted_keys(predicted: &Predicted, each: &Simulated) -> Map<String, Value>
         .map(|(resource, share)| (head(*resource, gpu).to_owned(), share.into()))
         .collect();
     let traffic = &prediction.traffic;
-    let mut keys = times(prediction, each);
+    let mut keys = times(prediction, gpu);
     let others = json!({
-        "local_chosen_by": chosen,
+        "local_chosen_by": chooser(*local_by),
         "shares": shares,
         "occupancy": prediction.occupancy,
         "registers": prediction.registers,
@@ -79,7 +90,7 @@ fn predicted_keys(predicted: &Predicted, each: &Simulated) -> Map<String, Value>
         "what_if": what_if.iter().map(|repriced| {
             let mut keys = match &repriced.outcome {
                 Ok(after) => {
-                    let mut keys = times(after, each);
+                    let mut keys = times(after, gpu);
                     keys.insert("gain".to_owned(), gain(prediction, after).into());
                     keys
                 }
@@ -96,13 +107,13 @@ fn predicted_keys(predicted: &Predicted, each: &Simulated) -> Map<String, Value>
 }
 
 /// What a time and a changed time have in common.
-fn times(prediction: &Prediction, each: &Simulated) -> Map<String, Value> {
+fn times(prediction: &Prediction, gpu: &Gpu) -> Map<String, Value> {
     let keys = [
         ("local", json!(prediction.local)),
         ("seconds", prediction.seconds.into()),
         ("error_band", json!(prediction.error_band)),
         ("cycles", prediction.cycles.into()),
-        ("limiter", limiter(prediction.limiter(), each.gpu).into()),
+        ("limiter", limiter(prediction.limiter(), gpu).into()),
         ("error", Value::Null),
     ];
     keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()

@@ -5,7 +5,9 @@ mod limits;
 mod text;
 
 pub use json::json;
+pub(crate) use json::short as short_json;
 pub use limits::{head, limiter};
+pub(crate) use text::sentence;
 pub use text::text;
 
 use tripipe_device::Gpu;

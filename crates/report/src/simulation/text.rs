@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use tripipe_device::Gpu;
 use tripipe_timing::{Limiter, Prediction, Resource, errors};
 
 use super::limits::{exists, head, limiter, verdict, what};
@@ -59,6 +60,20 @@ fn single(
     out.push('\n');
     bars(prediction, each, canvas, out);
     what_if(each, predicted, canvas, out);
+}
+
+/// The time, what limits it and who chose the work-groups, in a sentence.
+pub(crate) fn sentence(predicted: &Predicted, gpu: &Gpu) -> String {
+    let prediction = &predicted.prediction;
+    let chosen = if predicted.local_by == LocalBy::Driver { " (the driver's choice)" } else { "" };
+    format!(
+        "Predicted time: {} ({} expected), limited by {}, in work-groups of {}{chosen}; `tripipe simulate` shows \
+        more.",
+        time(prediction.seconds),
+        band(prediction.error_band),
+        limiter(prediction.limiter(), gpu),
+        extents(prediction.local)
+    )
 }
 
 /// How far a measurement may be from the prediction, and how that is known.

@@ -165,7 +165,6 @@ impl Simulate {
         adjusted: &Adjusted,
         options: &Options,
     ) -> Predicted {
-        let Timed { prediction, spill_bytes, local_by } = timed;
         let price = |variant: &Variant| {
             let outcome = variant.predict(gpu, workload, adjusted, options);
             Repriced { change: variant.name.clone(), outcome: outcome.map_err(|error| chain(&error)) }
@@ -174,7 +173,7 @@ impl Simulate {
         let seconds =
             |repriced: &Repriced| repriced.outcome.as_ref().map_or(f64::INFINITY, |after| after.seconds);
         what_if.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)));
-        Predicted { prediction, spill_bytes, local_by, what_if }
+        Predicted { what_if, ..timed.into() }
     }
 }
 

@@ -14,6 +14,7 @@ pub(super) use self::several::tables;
 pub(super) use self::verdict::verdict;
 use super::{Priced, bound};
 use crate::number::{bytes, grouped, percent, significant};
+use crate::simulation;
 use crate::style::{Canvas, Tone, paragraph};
 use crate::table::Columns;
 use crate::time;
@@ -26,7 +27,7 @@ pub fn text(priced: &Priced<'_>, canvas: Canvas) -> String {
 fn drawn(priced: &Priced<'_>, canvas: Canvas) -> String {
     match priced.analyses {
         [one] => single(priced, one, canvas),
-        several => several::table(several, canvas),
+        several => several::table(several, priced.predictions, canvas),
     }
 }
 
@@ -68,6 +69,17 @@ fn single(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas) -> String {
         out.push('\n');
         out.push_str(&paragraph(canvas, "", 0, &launched));
         out.push_str(&paragraph(canvas, "", 0, &busy));
+    }
+    match priced.predictions.first() {
+        Some(Ok(predicted)) => {
+            out.push_str(&paragraph(canvas, "", 0, &simulation::sentence(predicted, gpu)));
+        }
+        Some(Err(missing)) => {
+            let space = if analysis.launch.is_some() { "" } else { "\n" };
+            out.push_str(space);
+            out.push_str(&paragraph(canvas, "", 0, &format!("No predicted time: {missing}.")));
+        }
+        None => {}
     }
     advice(priced, analysis, canvas, &mut out);
     if !analysis.left_out.is_empty() {
