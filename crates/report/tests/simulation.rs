@@ -8,6 +8,7 @@ use tripipe_report::simulation::{LocalBy, Predicted, Repriced, Simulated, Simula
 use tripipe_timing::{Prediction, Resource, Traffic};
 
 /// A prediction that keeps some resources busy.
+#[allow(clippy::needless_update, reason = "a figure that reports do not show may be added")]
 fn prediction(seconds: f64, busy: &[(Resource, f64)]) -> Prediction {
     let share =
         |resource| busy.iter().find(|(other, _)| *other == resource).map_or(0.01, |(_, share)| *share);
