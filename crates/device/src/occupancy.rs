@@ -30,6 +30,19 @@ pub struct OccupancyStep {
 }
 
 impl Gpu {
+    /// Work-items of a wave of a kernel that uses `registers` registers: on Adreno the double width as long as one group
+    /// of double waves fits. A smaller work-group, or the rest of a larger one, occupies a whole wave.
+    pub fn wave_width(&self, registers: u32) -> u32 {
+        match (&self.registers.file, &self.core.warp_width_double) {
+            (RegisterFile::Waves { file_vec4, .. }, Some(double))
+                if registers.max(1).saturating_mul(2) <= file_vec4.value =>
+            {
+                double.value
+            }
+            _ => self.core.warp_width.value,
+        }
+    }
+
     /// Threads (work-items) in flight on a core when each uses `registers` registers.
     ///
     /// `registers` counts registers of this GPU's own width (`registers.width_bits`: vec4 of 32 bits on Midgard and
@@ -46,13 +59,8 @@ impl Gpu {
                 steps.value.iter().find(|step| registers <= step.registers).map(|step| step.threads)
             }
             RegisterFile::Waves { file_vec4, max_waves, wave_granularity } => {
-                // The compiler uses double waves as long as one group of them fits.
-                let narrow = self.core.warp_width.value;
-                let double = self.core.warp_width_double.as_ref().map(|width| width.value);
-                let (width, cost) = match double {
-                    Some(double) if 2 * registers <= file_vec4.value => (double, 2 * registers),
-                    _ => (narrow, registers),
-                };
+                let width = self.wave_width(registers);
+                let cost = if width > self.core.warp_width.value { 2 * registers } else { registers };
                 let waves = wave_granularity.value.saturating_mul(file_vec4.value / cost);
                 Some(waves.min(max_waves.value) * width)
             }

@@ -151,7 +151,7 @@ impl<'a> Engine<'a> {
 
     /// The core that can take a work-group of `items` work-items, if there is one: the one with most free threads.
     pub(crate) fn room(&self, items: u32) -> Option<usize> {
-        let threads = items.next_multiple_of(self.shape.width).min(self.shape.threads);
+        let threads = items.next_multiple_of(self.shape.allocated).min(self.shape.threads);
         let fits = |core: &&Core| {
             core.free_threads >= threads
                 && (!self.shape.local_dedicated || core.free_local >= self.shape.group_local_bytes)
@@ -165,7 +165,7 @@ impl<'a> Engine<'a> {
     /// Starts a work-group on a core.
     pub(crate) fn start(&mut self, core: usize, plays: Vec<Play>) {
         let items: u32 = plays.iter().map(|play| play.items).sum();
-        let threads = items.next_multiple_of(self.shape.width).min(self.shape.threads);
+        let threads = items.next_multiple_of(self.shape.allocated).min(self.shape.threads);
         let at = self.dispatcher.serve(self.now, ticks(self.figures.group_start_clocks))
             + ticks(self.figures.group_start_clocks);
         let group = self.groups.len();
@@ -342,6 +342,8 @@ impl<'a> Engine<'a> {
             return done;
         }
         for register in &message.writes {
+            // An earlier iteration's result in the same register is gone.
+            warp.pending.retain(|(other, _)| other != register);
             warp.pending.push((*register, done));
         }
         if !message.writes.is_empty() && warp.pending.len() as f64 > self.figures.messages_in_flight {
@@ -362,14 +364,17 @@ impl<'a> Engine<'a> {
             let issued = start + ticks(clocks);
             let mut done = issued + ticks(self.figures.texture_latency);
             for line in lines {
-                done = done.max(self.memory.read(warp.core, line.number(), start, Through::Texture));
+                done = done.max(self.memory.read(warp.core, line.number(), true, start, Through::Texture));
             }
             return (issued, done);
         }
         let local = lines.first().is_some_and(|line| line.kind() == Kind::Local);
         if local && self.shape.local_dedicated {
-            let bytes = lines.len() as f64 * LINE_BYTES as f64;
-            let clocks = (bytes / self.figures.local_bytes_per_clock.max(1.0)).max(1.0);
+            // A request that reads the same as the one before is only returned.
+            let same = lines.windows(2).filter(|pair| pair[0].number() == pair[1].number()).count();
+            let other = (lines.len() - same) as f64 / self.figures.local_bytes_per_clock.max(1.0);
+            let same = same as f64 / self.figures.local_returned_bytes_per_clock.max(1.0);
+            let clocks = ((other + same) * LINE_BYTES as f64).max(1.0);
             let start = on.local.serve(at, ticks(clocks));
             let clash = ticks(f64::from(sent.clashes) * self.figures.atomic_clocks);
             let issued = start + ticks(clocks);
@@ -396,9 +401,10 @@ impl<'a> Engine<'a> {
                     f64::from(sent.clashes) * self.figures.atomic_clocks / self.shape.atomics_per_clock;
                 done = done.max(self.memory.atomic(warp.core, number, start) + ticks(time));
             } else if line.writes() {
-                accepted = accepted.max(self.memory.write(warp.core, number, start));
+                accepted = accepted.max(self.memory.write(warp.core, number, line.is_whole(), start));
             } else {
-                done = done.max(self.memory.read(warp.core, number, start, Through::LoadStore));
+                done =
+                    done.max(self.memory.read(warp.core, number, line.is_whole(), start, Through::LoadStore));
             }
         }
         // Modified lines wait in a buffer; a warp waits when it is full.
@@ -446,6 +452,7 @@ fn pass(warp: &mut Warp, passed: &[(u32, u32)]) {
         return;
     }
     let before = warp.pending.clone();
+    warp.pending.retain(|(register, _)| !passed.iter().any(|(_, to)| to == register));
     for (from, to) in passed {
         if let Some((_, time)) = before.iter().find(|(register, _)| register == from) {
             warp.pending.push((*to, *time));

@@ -65,16 +65,36 @@ figures! {
     l2_ways,
     /// Bytes that a slice of the L2 delivers per clock.
     l2_slice_bytes_per_clock,
+    /// Banks of a slice of the L2.
+    l2_banks,
+    /// Consecutive bytes in one bank.
+    l2_bank_bytes,
+    /// Bytes that a bank delivers per clock.
+    l2_bank_bytes_per_clock,
+    /// Smallest transfer from the L2 to a core without an L1: a line, or half of one.
+    l2_transfer_bytes,
+    /// Bytes of neighbouring work-items that one request for a line returns. 0: those of the whole warp.
+    request_bytes,
     /// Bytes that a core receives from the L2 per clock.
     port_bytes_per_clock,
     /// Bytes of a texel that the texture pipe reads at full rate.
     texel_bytes,
     /// Bytes of a core's dedicated local memory per clock.
     local_bytes_per_clock,
+    /// Bytes that a core's dedicated local memory returns to work-items per clock, if they share what it reads.
+    local_returned_bytes_per_clock,
+    /// More for a line that comes from the system cache, in nanoseconds.
+    system_cache_latency_ns,
+    /// Bandwidth of the system cache, as a multiple of the DRAM's peak.
+    system_cache_speed,
     /// Share of the DRAM's peak bandwidth that a GPU reaches.
     dram_efficiency,
-    /// Lines that a core can request before the first one arrives.
+    /// Lines that the loads of a core can request before the first one arrives.
     lines_in_flight,
+    /// The same for the image reads of a core.
+    texture_lines_in_flight,
+    /// Lines that the loads of a core can request from DRAM before the first one arrives.
+    dram_lines_in_flight,
     /// Pages whose translation a core remembers.
     tlb_pages,
     /// Clocks of a translation that it does not.

@@ -65,8 +65,24 @@ struct Near {
     port: Server,
     /// Page numbers, the last used one first.
     pages: VecDeque<u64>,
-    /// When requested lines arrive.
-    in_flight: VecDeque<u64>,
+    /// When requested lines arrive: those of loads, those of image reads.
+    in_flight: [VecDeque<u64>; 2],
+    /// When the lines that loads requested from DRAM arrive.
+    from_dram: VecDeque<u64>,
+}
+
+/// A slice of the L2.
+#[derive(Clone, Debug)]
+struct Slice {
+    all: Server,
+    banks: Vec<Server>,
+}
+
+impl Slice {
+    /// Ticks that the slice or its busiest bank was busy.
+    fn busy(&self) -> u64 {
+        self.banks.iter().map(|bank| bank.busy).fold(self.all.busy, u64::max)
+    }
 }
 
 /// Latencies and service times in ticks.
@@ -76,8 +92,11 @@ struct Times {
     texture: u64,
     l2: u64,
     dram: u64,
-    port_line: u64,
-    slice_line: u64,
+    system: u64,
+    system_line: u64,
+    port_half: u64,
+    slice_half: u64,
+    bank_half: u64,
     dram_line: u64,
     tlb: u64,
     walk: u64,
@@ -87,14 +106,21 @@ struct Times {
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
     cores: Vec<Near>,
-    slices: Vec<Server>,
+    slices: Vec<Slice>,
+    /// Lines of consecutive addresses in one bank of a slice.
+    bank_lines: u64,
+    /// Whether half a line can be transferred.
+    has_halves: bool,
     l2: Cache,
+    /// The cache that the GPU shares with the rest of the chip.
+    system_cache: Option<(Cache, Server)>,
     pub(crate) dram: Server,
     /// Translates for all cores.
     pub(crate) walker: Server,
     times: Times,
     has_l1: bool,
-    lines_in_flight: usize,
+    lines_in_flight: [usize; 2],
+    dram_lines_in_flight: usize,
     tlb_pages: usize,
     pub(crate) traffic: Traffic,
 }
@@ -120,8 +146,14 @@ impl Memory {
             texture: ticks(figures.texture_latency),
             l2: ticks(figures.l2_latency),
             dram: ticks(figures.dram_latency_ns * 1e-9 * clock_hz),
-            port_line: ticks(line / figures.port_bytes_per_clock.max(1e-3)),
-            slice_line: ticks(line / figures.l2_slice_bytes_per_clock.max(1e-3)),
+            system: ticks(figures.system_cache_latency_ns * 1e-9 * clock_hz),
+            system_line: ticks(
+                line * clock_hz
+                    / (gpu.configuration.dram_gb_s_peak.value * 1e9 * figures.system_cache_speed).max(1.0),
+            ),
+            port_half: ticks(line / 2.0 / figures.port_bytes_per_clock.max(1e-3)),
+            slice_half: ticks(line / 2.0 / figures.l2_slice_bytes_per_clock.max(1e-3)),
+            bank_half: ticks(line / 2.0 / figures.l2_bank_bytes_per_clock.max(1e-3)),
             dram_line: ticks(line / dram_per_clock.max(1e-6)),
             tlb: ticks(figures.tlb_miss_clocks),
             walk: ticks(figures.tlb_walk_clocks),
@@ -135,24 +167,39 @@ impl Memory {
             ),
             port: Server::default(),
             pages: VecDeque::new(),
-            in_flight: VecDeque::new(),
+            in_flight: Default::default(),
+            from_dram: VecDeque::new(),
+        };
+        let slice = Slice {
+            all: Server::default(),
+            banks: vec![Server::default(); figures.l2_banks.max(1.0) as usize],
         };
         Self {
             cores: vec![near; cores],
-            slices: vec![Server::default(); gpu.memory.l2_slices.value.max(1) as usize],
+            slices: vec![slice; gpu.memory.l2_slices.value.max(1) as usize],
+            bank_lines: (figures.l2_bank_bytes as u64 / LINE_BYTES).max(1),
+            has_halves: figures.l2_transfer_bytes < line,
             l2: Cache::new(gpu.memory.l2_bytes.value, figures.l2_ways as u32, Replacement::Random),
+            system_cache: gpu.configuration.system_cache_bytes.as_ref().filter(|bytes| bytes.value > 0).map(
+                |bytes| {
+                    let cache = Cache::new(bytes.value, figures.l2_ways as u32, Replacement::Random);
+                    (cache, Server::default())
+                },
+            ),
             dram: Server::default(),
             walker: Server::default(),
             times,
             has_l1: gpu.memory.l1_bytes.value > 0,
-            lines_in_flight: figures.lines_in_flight.max(1.0) as usize,
+            lines_in_flight: [figures.lines_in_flight, figures.texture_lines_in_flight]
+                .map(|lines| lines.max(1.0) as usize),
+            dram_lines_in_flight: figures.dram_lines_in_flight.max(1.0) as usize,
             tlb_pages: figures.tlb_pages.max(1.0) as usize,
             traffic: Traffic::default(),
         }
     }
 
-    /// Reads a line; has the time at which it arrives.
-    pub(crate) fn read(&mut self, core: usize, line: u64, at: u64, through: Through) -> u64 {
+    /// Reads a line, or half of it; has the time at which it arrives.
+    pub(crate) fn read(&mut self, core: usize, line: u64, whole: bool, at: u64, through: Through) -> u64 {
         let at = self.translate(core, line, at);
         let near = &mut self.cores[core];
         let (cache, latency) = match through {
@@ -181,9 +228,9 @@ impl Memory {
             None
         };
         if let Some(victim) = victim {
-            self.put(core, victim, at);
+            self.put(core, victim, true, at);
         }
-        let arrives = self.fetch(core, line, at);
+        let arrives = self.fetch(core, line, whole || cached, at, through);
         let near = &mut self.cores[core];
         if cached {
             match through {
@@ -194,12 +241,12 @@ impl Memory {
         arrives + latency
     }
 
-    /// Writes to a line; has the time at which the write is accepted. A line that is written is not read first.
-    pub(crate) fn write(&mut self, core: usize, line: u64, at: u64) -> u64 {
+    /// Writes to a line, or half of it; has the time at which the write is accepted. A line that is written is not read first.
+    pub(crate) fn write(&mut self, core: usize, line: u64, whole: bool, at: u64) -> u64 {
         let at = self.translate(core, line, at);
         self.traffic.l1_accesses += 1;
         if !self.has_l1 {
-            return self.put(core, line, at);
+            return self.put(core, line, whole, at);
         }
         match self.cores[core].l1.access(line, true) {
             Found::Hit(_) => {
@@ -207,7 +254,7 @@ impl Memory {
                 at
             }
             Found::Miss(None) => at,
-            Found::Miss(Some(victim)) => self.put(core, victim, at),
+            Found::Miss(Some(victim)) => self.put(core, victim, true, at),
         }
     }
 
@@ -216,25 +263,17 @@ impl Memory {
         let at = self.translate(core, line, at);
         let near = &mut self.cores[core];
         if near.l1.remove(line) {
-            self.put(core, line, at);
+            self.put(core, line, true, at);
         }
-        self.fetch(core, line, at) + self.times.load
+        self.fetch(core, line, false, at, Through::LoadStore) + self.times.load
     }
 
     /// A line from the L2 or DRAM to a core.
-    fn fetch(&mut self, core: usize, line: u64, at: u64) -> u64 {
-        let near = &mut self.cores[core];
-        let mut at = at;
-        while near.in_flight.front().is_some_and(|arrival| *arrival <= at) {
-            near.in_flight.pop_front();
-        }
-        if near.in_flight.len() >= self.lines_in_flight {
-            at = near.in_flight.pop_front().unwrap_or(at).max(at);
-        }
-        let start = near.port.serve(at, self.times.port_line);
+    fn fetch(&mut self, core: usize, line: u64, whole: bool, at: u64, through: Through) -> u64 {
+        let in_flight = &mut self.cores[core].in_flight[through as usize];
+        let at = room(in_flight, self.lines_in_flight[through as usize], at);
         let number = scattered(line);
-        let slices = self.slices.len() as u64;
-        let start = self.slices[(number % slices) as usize].serve(start, self.times.slice_line);
+        let start = self.transfer(core, number, whole, at);
         self.traffic.l2_accesses += 1;
         let arrives = match self.l2.access(number, false) {
             Found::Hit(ready) => {
@@ -242,27 +281,30 @@ impl Memory {
                 ready.max(start + self.times.l2)
             }
             Found::Miss(victim) => {
-                if victim.is_some() {
-                    self.traffic.dram_written_bytes += LINE_BYTES;
-                    self.dram.serve(start, self.times.dram_line);
+                if let Some(victim) = victim {
+                    self.write_back(victim, start);
                 }
-                self.traffic.dram_read_bytes += LINE_BYTES;
-                let begin = self.dram.serve(start, self.times.dram_line);
-                let arrives = begin + self.times.dram_line + self.times.dram + self.times.l2;
+                let from_dram = &mut self.cores[core].from_dram;
+                let start = match through {
+                    Through::LoadStore => room(from_dram, self.dram_lines_in_flight, start),
+                    Through::Texture => start,
+                };
+                let arrives = self.read_beyond(number, start) + self.times.l2;
                 self.l2.arrives(number, arrives);
+                if through == Through::LoadStore {
+                    self.cores[core].from_dram.push_back(arrives);
+                }
                 arrives
             }
         };
-        self.cores[core].in_flight.push_back(arrives);
+        self.cores[core].in_flight[through as usize].push_back(arrives);
         arrives
     }
 
     /// A modified line from a core to the L2; has the time at which it is accepted.
-    fn put(&mut self, core: usize, line: u64, at: u64) -> u64 {
-        let start = self.cores[core].port.serve(at, self.times.port_line);
+    fn put(&mut self, core: usize, line: u64, whole: bool, at: u64) -> u64 {
         let number = scattered(line);
-        let slices = self.slices.len() as u64;
-        let start = self.slices[(number % slices) as usize].serve(start, self.times.slice_line);
+        let start = self.transfer(core, number, whole, at);
         self.traffic.l2_accesses += 1;
         match self.l2.access(number, true) {
             Found::Hit(_) => {
@@ -270,11 +312,52 @@ impl Memory {
                 start
             }
             Found::Miss(None) => start,
-            Found::Miss(Some(_)) => {
-                self.traffic.dram_written_bytes += LINE_BYTES;
-                self.dram.serve(start, self.times.dram_line)
+            Found::Miss(Some(victim)) => self.write_back(victim, start),
+        }
+    }
+
+    /// A line from the system cache or DRAM; has the time at which the L2 receives it.
+    fn read_beyond(&mut self, number: u64, at: u64) -> u64 {
+        if let Some((cache, server)) = &mut self.system_cache {
+            match cache.access(number, false) {
+                Found::Hit(_) => {
+                    let begin = server.serve(at, self.times.system_line);
+                    return begin + self.times.system_line + self.times.system;
+                }
+                Found::Miss(Some(_)) => {
+                    self.traffic.dram_written_bytes += LINE_BYTES;
+                    self.dram.serve(at, self.times.dram_line);
+                }
+                Found::Miss(None) => {}
             }
         }
+        self.traffic.dram_read_bytes += LINE_BYTES;
+        let begin = self.dram.serve(at, self.times.dram_line);
+        begin + self.times.dram_line + self.times.dram
+    }
+
+    /// A modified line from the L2 to the system cache or DRAM; has the time at which it is accepted.
+    fn write_back(&mut self, number: u64, at: u64) -> u64 {
+        if let Some((cache, server)) = &mut self.system_cache {
+            let start = server.serve(at, self.times.system_line);
+            if !matches!(cache.access(number, true), Found::Miss(Some(_))) {
+                return start;
+            }
+        }
+        self.traffic.dram_written_bytes += LINE_BYTES;
+        self.dram.serve(at, self.times.dram_line)
+    }
+
+    /// Moves a line, or half of it, between a core and the L2; has the time at which the L2 starts. The port, the slice
+    /// and the bank of the line each have a rate.
+    fn transfer(&mut self, core: usize, number: u64, whole: bool, at: u64) -> u64 {
+        let halves = if whole || !self.has_halves { 2 } else { 1 };
+        let start = self.cores[core].port.serve(at, halves * self.times.port_half);
+        let slices = self.slices.len() as u64;
+        let slice = &mut self.slices[(number % slices) as usize];
+        let start = slice.all.serve(start, halves * self.times.slice_half);
+        let bank = number / slices / self.bank_lines % slice.banks.len() as u64;
+        slice.banks[bank as usize].serve(start, halves * self.times.bank_half)
     }
 
     /// The time at which the translation of a line's page is there.
@@ -299,10 +382,21 @@ impl Memory {
 
     /// Ticks that the busiest slice of the L2, and the busiest port of a core, were busy.
     pub(crate) fn busy(&self) -> (u64, u64) {
-        let slices = self.slices.iter().map(|slice| slice.busy).max().unwrap_or(0);
+        let slices = self.slices.iter().map(Slice::busy).max().unwrap_or(0);
         let ports = self.cores.iter().map(|near| near.port.busy).max().unwrap_or(0);
         (slices, ports)
     }
+}
+
+/// The time from `at` on at which a queue of arrivals has room for one more.
+fn room(arrivals: &mut VecDeque<u64>, most: usize, at: u64) -> u64 {
+    while arrivals.front().is_some_and(|arrival| *arrival <= at) {
+        arrivals.pop_front();
+    }
+    if arrivals.len() < most {
+        return at;
+    }
+    arrivals.pop_front().unwrap_or(at).max(at)
 }
 
 /// The physical line of a line: pages are scattered over memory, so that addresses with a large power of two between

@@ -8,6 +8,7 @@ use tripipe_launch::ImageExtent;
 use tripipe_simulate::trace::{Action, GroupTrace, Reach, TracedAccess, TracedImage, WarpTrace};
 
 use crate::cache::LINE_BYTES;
+use crate::figures::Figures;
 use crate::program::{Part, Program, Step};
 
 /// The memory of a line.
@@ -24,18 +25,40 @@ pub(crate) enum Kind {
 pub(crate) struct Line(u32);
 
 impl Line {
-    const BITS: u32 = 29;
+    const BITS: u32 = 27;
+    /// Both halves of a line.
+    const WHOLE: u32 = 0b11;
 
     fn new(kind: Kind, write: bool, line: u64) -> Self {
         Self(
-            (kind as u32) << (Self::BITS + 1)
+            (kind as u32) << (Self::BITS + 3)
+                | Self::WHOLE << (Self::BITS + 1)
                 | u32::from(write) << Self::BITS
                 | (line as u32 & ((1 << Self::BITS) - 1)),
         )
     }
 
+    /// The same line with only one half, 0 or 1, accessed.
+    fn half(self, half: u64) -> Self {
+        Self(self.0 & !(Self::WHOLE << (Self::BITS + 1)) | 1 << (Self::BITS + 1 + half as u32))
+    }
+
+    /// Adds the halves of an access to the same line; has whether it is the same.
+    fn merge(&mut self, other: Self) -> bool {
+        let same = (self.0 ^ other.0) & !(Self::WHOLE << (Self::BITS + 1)) == 0;
+        if same {
+            self.0 |= other.0;
+        }
+        same
+    }
+
+    /// Whether both halves are accessed.
+    pub(crate) fn is_whole(self) -> bool {
+        self.0 >> (Self::BITS + 1) & Self::WHOLE == Self::WHOLE
+    }
+
     pub(crate) fn kind(self) -> Kind {
-        match self.0 >> (Self::BITS + 1) {
+        match self.0 >> (Self::BITS + 3) {
             0 => Kind::Global,
             1 => Kind::Local,
             2 => Kind::Private,
@@ -84,12 +107,19 @@ pub(crate) struct Mapping {
     pub(crate) width: u32,
     /// Bytes of a texel that the texture pipe reads at full rate.
     pub(crate) full_rate_bytes: f64,
+    /// [`Figures::request_bytes`].
+    pub(crate) request_bytes: u32,
     pub(crate) images: Vec<TracedImage>,
 }
 
 impl Mapping {
-    pub(crate) fn new(gpu: &Gpu, full_rate_bytes: f64, images: Vec<TracedImage>) -> Self {
-        Self { width: gpu.core.warp_width.value.clamp(1, 64), full_rate_bytes, images }
+    pub(crate) fn new(gpu: &Gpu, figures: &Figures, images: Vec<TracedImage>) -> Self {
+        Self {
+            width: gpu.core.warp_width.value.clamp(1, 64),
+            full_rate_bytes: figures.texel_bytes,
+            request_bytes: figures.request_bytes as u32,
+            images,
+        }
     }
 
     /// The warps of a work-group.
@@ -181,12 +211,6 @@ impl Mapping {
         let addresses = chunk.addresses(access);
         let mine = access.mask & lanes;
         sent.lanes = mine.count_ones() as u16;
-        let mut push = |kind: Kind, line: u64| {
-            let line = Line::new(kind, write, line);
-            if !play.lines[start..].contains(&line) {
-                play.lines.push(line);
-            }
-        };
         let each = |visit: &mut dyn FnMut(u64)| {
             if let [only] = addresses {
                 if mine != 0 {
@@ -209,7 +233,7 @@ impl Mapping {
                 let Some(image) = self.images.get(index as usize) else { return };
                 let kind = if write { Kind::Global } else { Kind::Texture };
                 let rate = (f64::from(image.texel_bytes) / self.full_rate_bytes).max(1.0);
-                // Work-items that read the same texel share the read.
+                // Work-items that read the same texel share the read, unless they share no requests.
                 let mut texels: SmallVec<[u64; 64]> = SmallVec::new();
                 each(&mut |offset| {
                     if texels.last() != Some(&offset) {
@@ -218,29 +242,62 @@ impl Mapping {
                 });
                 texels.sort_unstable();
                 texels.dedup();
-                sent.texels = (texels.len() as f64 * rate * 4.0) as u16;
-                texels.iter().for_each(|offset| push(kind, tiled(image, *offset) / LINE_BYTES));
+                let reads = if self.request_bytes > 0 { mine.count_ones() as usize } else { texels.len() };
+                sent.texels = (reads as f64 * rate * 4.0) as u16;
+                for offset in texels {
+                    enter(&mut play.lines, start, Line::new(kind, write, tiled(image, offset) / LINE_BYTES));
+                }
             }
             Reach::Private => {
                 let width = u64::from(self.width);
-                each(&mut |address| push(Kind::Private, (address + u64::from(from)) * width / LINE_BYTES));
+                each(&mut |address| {
+                    let line = (address + u64::from(from)) * width / LINE_BYTES;
+                    enter(&mut play.lines, start, Line::new(Kind::Private, write, line));
+                });
             }
             Reach::Local | Reach::Global => {
                 let kind = if access.reach == Reach::Local { Kind::Local } else { Kind::Global };
                 let bytes = if access.bytes == 0 { 1 } else { bytes.clamp(1, access.bytes) };
-                each(&mut |address| {
-                    let at = address + u64::from(from);
-                    push(kind, at / LINE_BYTES);
-                    let last = (at + u64::from(bytes) - 1) / LINE_BYTES;
-                    if last != at / LINE_BYTES {
-                        push(kind, last);
-                    }
-                });
+                // Work-items whose data one request returns; they share the lines from `first` on.
+                let together = match (kind, self.request_bytes) {
+                    (Kind::Global | Kind::Local, 1..) => (self.request_bytes / bytes).max(1),
+                    _ => u32::MAX,
+                };
+                let times = if addresses.len() == 1 { mine.count_ones().div_ceil(together) } else { 1 };
+                let (mut first, mut left) = (start, together);
+                for _ in 0..times {
+                    each(&mut |address| {
+                        if left == 0 {
+                            (first, left) = (play.lines.len(), together);
+                        }
+                        left -= 1;
+                        let at = address + u64::from(from);
+                        let last = at + u64::from(bytes) - 1;
+                        for line in at / LINE_BYTES..=last / LINE_BYTES {
+                            let low = at.max(line * LINE_BYTES) % LINE_BYTES / HALF_BYTES;
+                            let high = last.min(line * LINE_BYTES + LINE_BYTES - 1) % LINE_BYTES / HALF_BYTES;
+                            let whole = Line::new(kind, write, line);
+                            let line = if low == high { whole.half(low) } else { whole };
+                            enter(&mut play.lines, first, line);
+                        }
+                    });
+                    left = 0;
+                }
                 if access.action == Action::Atomic {
                     sent.clashes = clashes(addresses, mine);
                 }
             }
         }
+    }
+}
+
+/// Half of a line, the smallest transfer from some L2s.
+const HALF_BYTES: u64 = LINE_BYTES / 2;
+
+/// Adds a line to those from `first` on, unless it is one of them.
+fn enter(lines: &mut Vec<Line>, first: usize, line: Line) {
+    if !lines[first..].iter_mut().any(|other| other.merge(line)) {
+        lines.push(line);
     }
 }
 
@@ -264,6 +321,7 @@ fn tiled(image: &TracedImage, offset: u64) -> u64 {
     let texel = u64::from(image.texel_bytes.max(1));
     if !matches!(image.extent, ImageExtent::D2 { .. } | ImageExtent::D2Array { .. } | ImageExtent::D3 { .. })
         || image.pitch[0] == 0
+        || image.over_buffer
     {
         return image.base + offset;
     }

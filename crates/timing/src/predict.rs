@@ -139,9 +139,9 @@ pub fn predict(
         let Compiled { code, threads, .. } = compiled;
         let threads = *threads;
         let program = Program::new(tracer.kernel(), code, gpu, &figures);
-        let mapping = Mapping::new(gpu, figures.texel_bytes, tracer.images());
+        let mapping = Mapping::new(gpu, &figures, tracer.images());
         let private_bytes = u64::from(code.work.spill_bytes) + tracer.private_bytes();
-        let shape = Shape::new(gpu, threads, tracer.local_bytes(), private_bytes);
+        let shape = Shape::new(gpu, code.work.used, threads, tracer.local_bytes(), private_bytes);
         let groups: u64 = tracer.groups().iter().product();
         let items: u64 = tracer.local().iter().product();
         let most = if options.exact { u64::MAX } else { options.steps.unwrap_or(STEPS) };

@@ -14,8 +14,8 @@ pub(crate) struct Shape {
     pub(crate) shared_pipes: f64,
     /// Work-items resident on a core.
     pub(crate) threads: u32,
-    /// Work-items of a warp.
-    pub(crate) width: u32,
+    /// Work-items for which threads are allocated together: a warp, or a double wave.
+    pub(crate) allocated: u32,
     /// Bytes of local memory of a core, and of a work-group.
     pub(crate) local_bytes: u64,
     pub(crate) group_local_bytes: u64,
@@ -30,7 +30,13 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    pub(crate) fn new(gpu: &Gpu, threads: u32, group_local_bytes: u64, private_bytes: u64) -> Self {
+    pub(crate) fn new(
+        gpu: &Gpu,
+        registers: u32,
+        threads: u32,
+        group_local_bytes: u64,
+        private_bytes: u64,
+    ) -> Self {
         let pipes = gpu.core.arithmetic_pipes.value.max(1);
         let midgard = gpu.core.warp_width.value == 1;
         let texture = &gpu.texture;
@@ -39,7 +45,7 @@ impl Shape {
             engines: if midgard { 1 } else { pipes as usize },
             shared_pipes: if midgard { f64::from(pipes) } else { 1.0 },
             threads,
-            width: gpu.core.warp_width.value.clamp(1, 64),
+            allocated: gpu.wave_width(registers).max(1),
             local_bytes: gpu.local_memory.bytes.value,
             group_local_bytes,
             private_lines: (private_bytes * u64::from(gpu.core.warp_width.value.clamp(1, 64)))

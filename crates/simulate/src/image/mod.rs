@@ -104,6 +104,7 @@ pub struct Image {
     /// Whether an additional coordinate selects a layer.
     array: bool,
     span_bytes: usize,
+    over_buffer: bool,
 }
 
 impl Image {
@@ -152,7 +153,19 @@ impl Image {
             dimensions,
             array,
             span_bytes,
+            over_buffer: false,
         })
+    }
+
+    /// The same image over the bytes of a buffer.
+    #[must_use]
+    pub fn over_buffer(self) -> Self {
+        Self { over_buffer: true, ..self }
+    }
+
+    /// Whether it lies over the bytes of a buffer, so that no driver can store it in another order.
+    pub fn is_over_buffer(&self) -> bool {
+        self.over_buffer
     }
 
     /// An image without gaps between rows and slices.

@@ -74,6 +74,7 @@ pub(super) fn bind<'a>(
                         format!("{} of {}", shape.opencl_type(), shape.extent),
                     ));
                 }
+                let image = if storage == *memory { image } else { image.over_buffer() };
                 bound.images.push((index, image));
                 (Passed::Buffer(storage, bytes), vec![bound.images.len() as u64 - 1])
             }

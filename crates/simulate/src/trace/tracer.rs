@@ -40,6 +40,8 @@ pub struct TracedImage {
     pub texel_bytes: u32,
     /// Bytes from a row to the next, and from a slice or layer to the next.
     pub pitch: [u64; 2],
+    /// Whether it lies over the bytes of a buffer, so that no driver can store it in another order.
+    pub over_buffer: bool,
 }
 
 /// Runs single work-groups of a launch, and records them.
@@ -117,6 +119,7 @@ impl<'l> Tracer<'l> {
                 extent: bound.image.shape().extent,
                 texel_bytes: bound.image.texel_bytes() as u32,
                 pitch: bound.image.pitch(),
+                over_buffer: bound.image.is_over_buffer(),
             })
             .collect()
     }

@@ -1,10 +1,11 @@
 //! The published Laplace ladder on a Mali-T604: six steps, five sizes.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use tripipe_device::find;
 use tripipe_ladders::published::{LaplaceT604, Published};
-use tripipe_launch::MemoryKind;
+use tripipe_launch::{MemoryKind, NdRange};
 
 use crate::{Compared, Passed, keep, percent, program, time};
 
@@ -18,7 +19,7 @@ const PIXELS: [usize; 6] = [1, 5, 5, 5, 4, 8];
 /// Predicted seconds of all steps for all sizes.
 fn predicted(published: &LaplaceT604, file: &'static str) -> Option<Vec<Vec<f64>>> {
     let gpu = find("t604").unwrap();
-    let program = program(file);
+    let program = Arc::new(program(file));
     let mut seconds = Vec::new();
     for (step, pixels) in published.step.iter().zip(PIXELS) {
         let mut row = Vec::new();
@@ -32,7 +33,7 @@ fn predicted(published: &LaplaceT604, file: &'static str) -> Option<Vec<Vec<f64>
                 passed.push(Passed::Int(height));
             }
             let entry = step.name.replace('-', "_");
-            let found = time(gpu, &program, &entry, &passed, [height, width / pixels])?;
+            let found = time(gpu, &program, &entry, passed, NdRange::d2(height, width / pixels))?;
             row.push(found.seconds + HOST_SECONDS);
         }
         seconds.push(row);
@@ -99,14 +100,18 @@ fn compare(file: &'static str, table_name: &str, name: &'static str, what: &'sta
 #[test]
 fn the_published_times_come_out() {
     let what = "times of six steps of a sharpening filter, pictures of five sizes";
-    let Some(means) = compare("laplace_t604.cl", "times", "laplace-t604", what) else { return };
+    let Some(means) = compare("analyze/tests/held/laplace_t604.cl", "times", "laplace-t604", what) else {
+        return;
+    };
     assert!(means.iter().all(|mean| *mean <= 0.12), "{means:?}");
 }
 
 #[test]
 fn a_second_writing_of_the_steps_takes_the_published_times() {
     let what = "the same steps, written a second time by another author";
-    let Some(means) = compare("laplace_t604_second.cl", "second times", "laplace-t604-second", what) else {
+    let Some(means) =
+        compare("analyze/tests/held/laplace_t604_second.cl", "second times", "laplace-t604-second", what)
+    else {
         return;
     };
     assert!(means.iter().all(|mean| *mean <= 0.20), "{means:?}");

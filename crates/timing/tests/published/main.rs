@@ -10,7 +10,10 @@
 
 mod bands;
 mod ladder;
+mod peaks;
+mod phones;
 mod products;
+mod serial;
 
 use std::fs;
 use std::io::{Read as _, Seek as _, Write as _};
@@ -18,21 +21,33 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tripipe_device::Gpu;
-use tripipe_launch::{Access, Argument, Executor, Launch, MemoryKind, NdRange, Program};
-use tripipe_timing::{Prediction, VirtualGpu, VirtualOptions};
+use tripipe_launch::{Access, Argument, Executor, ImageShape, Launch, MemoryKind, NdRange, Program};
+use tripipe_timing::{Options, Prediction, VirtualGpu, VirtualOptions};
 
-/// A kernel file of the tests of `analyze`, which hold the same kernels against published cycles.
-fn program(name: &'static str) -> Arc<Program> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analyze/tests/held").join(name);
-    Arc::new(Program::from_source(name, fs::read_to_string(path).unwrap()))
+/// A kernel file of the project, by its path in `crates`.
+fn program(path: &'static str) -> Program {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    Program::from_source(path, fs::read_to_string(file).unwrap())
 }
 
 /// What a test passes to a kernel.
 enum Passed {
     /// Memory of zeros.
     Memory(MemoryKind),
+    /// Memory with contents.
+    Contents(MemoryKind, Vec<u8>),
+    /// A 2D image over a buffer, without gaps between rows.
+    ImageOverBuffer(ImageShape),
     /// An `int`.
     Int(usize),
+    /// Any other value, or local memory.
+    Argument(Argument),
+}
+
+impl Passed {
+    fn buffer(bytes: usize) -> Self {
+        Self::Memory(MemoryKind::Buffer { bytes })
+    }
 }
 
 /// The predicted time of a launch. `None`, with a message, if there is no clang, unless `TRIPIPE_REQUIRE_CLANG` is set.
@@ -40,21 +55,43 @@ fn time(
     gpu: &'static Gpu,
     program: &Arc<Program>,
     entry: &str,
-    passed: &[Passed],
-    global: [usize; 2],
+    passed: Vec<Passed>,
+    range: NdRange,
 ) -> Option<Prediction> {
-    let mut device = VirtualGpu::new(gpu, VirtualOptions { time_only: true, ..VirtualOptions::default() });
+    time_with(gpu, &Options::default(), program, entry, passed, range)
+}
+
+/// The same with other figures, or exact.
+fn time_with(
+    gpu: &'static Gpu,
+    prediction: &Options,
+    program: &Arc<Program>,
+    entry: &str,
+    passed: Vec<Passed>,
+    range: NdRange,
+) -> Option<Prediction> {
+    let options =
+        VirtualOptions { time_only: true, prediction: prediction.clone(), ..VirtualOptions::default() };
+    let mut device = VirtualGpu::new(gpu, options);
     if let Err(error) = device.prepare(program, entry) {
         assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "{error}");
         eprintln!("left out: {error}");
         return None;
     }
-    let arguments = passed.iter().map(|passed| match passed {
-        Passed::Memory(kind) => Argument::Memory(device.allocate(kind, Access::ReadWrite, None).unwrap()),
-        Passed::Int(value) => Argument::from(*value as i32),
+    let arguments = passed.into_iter().map(|passed| match passed {
+        Passed::Memory(kind) => Argument::Memory(device.allocate(&kind, Access::ReadWrite, None).unwrap()),
+        Passed::Contents(kind, bytes) => {
+            Argument::Memory(device.allocate(&kind, Access::ReadWrite, Some(&bytes)).unwrap())
+        }
+        Passed::ImageOverBuffer(shape) => {
+            let bytes = shape.row_bytes() * shape.extent.height();
+            let buffer = device.allocate(&MemoryKind::Buffer { bytes }, Access::ReadWrite, None).unwrap();
+            Argument::Memory(device.image_over_buffer(buffer, &shape, shape.row_bytes()).unwrap())
+        }
+        Passed::Int(value) => Argument::from(value as i32),
+        Passed::Argument(argument) => argument,
     });
     let arguments = arguments.collect();
-    let range = NdRange::d2(global[0], global[1]);
     let launch = Launch { program: Arc::clone(program), entry: entry.to_owned(), arguments, range };
     device.run(&[launch]).unwrap();
     device.predictions().first().cloned()

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use tripipe_device::find;
 use tripipe_ladders::published::Published;
-use tripipe_launch::{ChannelOrder, ChannelType, ImageShape, MemoryKind};
+use tripipe_launch::{ChannelOrder, ChannelType, ImageShape, MemoryKind, NdRange};
 
 use crate::{Compared, Passed, keep, percent, program, time};
 
@@ -31,7 +32,7 @@ fn passed(name: &str) -> Vec<Passed> {
 #[test]
 fn speedups_of_steps_match_published_ones() {
     let published = Published::load().unwrap().gemm_fp16_1024;
-    let program = program("gemm_fp16.cl");
+    let program = Arc::new(program("analyze/tests/held/gemm_fp16.cl"));
     let mut table = String::from(
         "| step | over | GPU | published | model | error | GFLOP/s | of the measured peak |\n\
         |---|---|---|--:|--:|--:|--:|--:|\n",
@@ -52,7 +53,9 @@ fn speedups_of_steps_match_published_ones() {
                 }
                 let each = if version == "naive" { 1 } else { 4 };
                 let entry = version.replace('-', "_");
-                let found = time(gpu, &program, &entry, &passed(version), [SIZE / each; 2])?.seconds;
+                let found =
+                    time(gpu, &program, &entry, passed(version), NdRange::d2(SIZE / each, SIZE / each))?
+                        .seconds;
                 known.insert(key, found);
                 Some(found)
             };
