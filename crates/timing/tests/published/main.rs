@@ -9,6 +9,7 @@
 )]
 
 mod bands;
+mod cross;
 mod ladder;
 mod peaks;
 mod phones;

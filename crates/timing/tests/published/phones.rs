@@ -174,13 +174,15 @@ fn images_beat_buffers_on_an_adreno_620() {
                 Passed::buffer(2 * 1024 * n)
             };
             let passed = vec![Passed::buffer(2048), matrix, Passed::buffer(2 * n), Passed::Int(256)];
-            let range = NdRange::d1(n / 4 * 64).local(64, 1, 1);
+            let rows = if entry.ends_with("image") { 4 } else { 1 };
+            let range = NdRange::d1(n / rows * 64).local(64, 1, 1);
             let Some(prediction) = time(gpu, &program, entry, passed, range) else { return };
             *found = prediction.seconds * 1e6;
         }
         row(format!("row vector of 1024 times 1024 x {n}, us"), published, found);
     }
-    let items = BYTES / 8 / 16;
+    let reads = 64;
+    let items = BYTES / 8 / reads;
     let mut found = [0.0; 2];
     for (found, is_image) in found.iter_mut().zip([false, true]) {
         let source = if is_image {
@@ -189,7 +191,7 @@ fn images_beat_buffers_on_an_adreno_620() {
         } else {
             Passed::buffer(BYTES)
         };
-        let passed = vec![source, Passed::buffer(4 * items)];
+        let passed = vec![source, Passed::buffer(4 * items), Passed::Int(reads)];
         let entry = if is_image { "stream_image" } else { "stream_buffer" };
         let Some(prediction) = time(gpu, &program, entry, passed, NdRange::d1(items).local(64, 1, 1)) else {
             return;

@@ -7,7 +7,7 @@ use tripipe_device::find;
 use tripipe_ladders::published::Published;
 use tripipe_launch::{Argument, NdRange};
 
-use crate::{Passed, keep, percent, program, time};
+use crate::{Passed, keep, program, time};
 
 /// Clock of the Cortex-A15 of the published ladder.
 const CPU_HZ: f64 = 1.7e9;
@@ -22,23 +22,18 @@ const TLB_PAGES: f64 = 512.0;
 /// Time of an empty launch on a Mali-T604, in seconds: clpeak's log.
 const LAUNCH_SECONDS: f64 = 149e-6;
 
-/// Clocks of a multiply-add on the CPU: the loads and operations as in the published filter, which takes that long for
-/// each of its 27 taps from a cache, and one more load, that walks down a column. Misses are not overlapped.
-fn cpu_clocks(size: usize, tap: f64) -> f64 {
+/// Clocks of a multiply-add on the CPU, if all that can overlap does, and if nothing does. Two loads with an operation, as
+/// fast as each tap of the published filter; one of them walks down a column of B. Misses of lines overlap each other at
+/// best; walks of the page tables, of which there is one at a time, do not.
+fn cpu_clocks(size: usize, tap: f64) -> [f64; 2] {
     let size = size as f64;
-    let mut clocks = 2.0 * tap;
-    // One line for each row of B: a column of lines stays in the L1 for the next 15 columns, or does not.
-    if size * 64.0 > L1_BYTES {
-        clocks += L2_CLOCKS;
-    }
-    // The same for pages.
-    if (size * 4.0 / 4096.0).min(1.0) * size > TLB_PAGES {
-        clocks += L2_CLOCKS;
-    }
-    if 4.0 * size * size > L2_BYTES {
-        clocks += DRAM_NS * 1e-9 * CPU_HZ / 16.0;
-    }
-    clocks
+    let issue = 2.0 * tap;
+    let when = |holds: bool, clocks: f64| if holds { clocks } else { 0.0 };
+    // A line for each row of B: those of a column stay in the L1 for the next 15 columns, or do not. The same for pages.
+    let line = when(size * 64.0 > L1_BYTES, L2_CLOCKS);
+    let walk = when((size * 4.0 / 4096.0).min(1.0) * size > TLB_PAGES, L2_CLOCKS);
+    let dram = when(4.0 * size * size > L2_BYTES, DRAM_NS * 1e-9 * CPU_HZ / 16.0);
+    [issue.max(walk), issue + line + walk + dram]
 }
 
 #[test]
@@ -65,26 +60,31 @@ fn a_product_on_a_t604_beats_the_serial_cpu_where_it_was_published_to() {
         let seconds = found.seconds + LAUNCH_SECONDS;
         let products = (size as f64).powi(3);
         let clocks = cpu_clocks(size, tap);
-        let speedup = products * clocks / CPU_HZ / seconds;
+        let speedup = clocks.map(|clocks| products * clocks / CPU_HZ / seconds);
         speedups.push((size, speedup));
+        let [low, high] = clocks;
+        let range = |low: f64, high: f64, digits: usize| {
+            if low == high { format!("{low:.digits$}") } else { format!("{low:.digits$} to {high:.digits$}") }
+        };
         let _ = writeln!(
             table,
-            "| {size} | {:.2} | {:.2} | {:?} | {clocks:.1} | {speedup:.2} | {:.0} |",
+            "| {size} | {:.2} | {:.2} | {:?} | {} | {} | {:.0} |",
             seconds * 1e3,
             2e-9 * products / seconds,
             found.limiter(),
+            range(low, high, 1),
+            range(speedup[0], speedup[1], 2),
             plateau * seconds * CPU_HZ / products
         );
     }
-    let (_, at_plateau) = speedups[speedups.len() - 1];
-    let first = speedups.iter().find(|(_, speedup)| *speedup > 1.0).map(|(size, _)| *size);
+    let (_, [low, high]) = speedups[speedups.len() - 1];
+    let first = speedups.iter().find(|(_, speedup)| speedup[0] > 1.0).map(|(size, _)| *size);
     let _ = writeln!(
         table,
-        "\nThe smallest of these sizes at which the GPU is faster: {}. At the largest, the speed-up is {at_plateau:.0}; published: {plateau:.0} ({}).",
+        "\nThe smallest of these sizes at which the GPU is faster: {}. At the largest, the speed-up is {low:.0} to {high:.0}; published: {plateau:.0}.",
         first.map_or_else(|| "none".to_owned(), |size| size.to_string()),
-        percent(at_plateau / plateau - 1.0),
     );
     keep("serial", &table);
-    assert!(speedups[0].1 < 1.0, "the CPU wins at 16x16: {table}");
-    assert!(at_plateau > 1.0, "{table}");
+    assert!(speedups[0].1[1] < 1.0, "the CPU wins at 16x16: {table}");
+    assert!(0.8 * low <= plateau && plateau <= high, "{table}");
 }
