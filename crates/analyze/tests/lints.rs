@@ -7,6 +7,7 @@
 //! - `// on: GPU, GPU`: where it fires; `// on KERNEL: ...` instead for one kernel;
 //! - `// not on: GPU, GPU`: where it does not fire for any kernel of the file;
 //! - `// launch: NAME=VALUE global=X,Y local=X,Y`: the launch, for all kernels; `// launch KERNEL: ...` for one;
+//! - `// outputs: N`: a work-item of the quick kernels computes as much as N of the slow ones;
 //! - `// gain within: SHARE`: how far the promised gain may be from `1 - quick/slow` of the bounding pipe's cycles, if
 //!   both kernels exist with the same suffix and a gain is promised; the default is 0.05.
 
@@ -37,6 +38,8 @@ struct Directions {
     /// By the kernel's name; under the empty name for the others.
     launches: BTreeMap<String, Launch>,
     within: f64,
+    /// Work-items of a slow kernel that one of a quick kernel replaces.
+    outputs: f64,
     /// Lines marked `// here`.
     here: Vec<u32>,
 }
@@ -63,6 +66,7 @@ impl Directions {
             not_on: said("not on").map_or(Vec::new(), |names| gpus(&names)),
             launches: launches.collect(),
             within: said("gain within").map_or(0.05, |share| share.parse().unwrap()),
+            outputs: said("outputs").map_or(1.0, |outputs| outputs.parse().unwrap()),
             here: here.map(|(number, _)| number).collect(),
         }
     }
@@ -133,7 +137,7 @@ fn complaints(code: &str, text: &str, module: &Module) -> Vec<String> {
                 .advice
                 .iter()
                 .filter(|advice| advice.rule.code == code)
-                .filter_map(|advice| advice.gain)
+                .filter_map(|advice| advice.gain.as_ref()?.cycles)
                 .collect();
             if gains.iter().any(|gain| *gain <= 0.0 || *gain > 1.0) {
                 complain(format!("promises {gains:?}"));
@@ -141,7 +145,7 @@ fn complaints(code: &str, text: &str, module: &Module) -> Vec<String> {
             let promised: f64 = gains.iter().sum();
             let quick = module.kernels.iter().find(|other| other.name == format!("quick{ending}"));
             if let Some(quick) = quick.filter(|_| promised > 0.0) {
-                let (before, after) = (cycles(&analysis), cycles(&price(quick, gpu)));
+                let (before, after) = (cycles(&analysis), cycles(&price(quick, gpu)) / directions.outputs);
                 let kept = 1.0 - after / before;
                 if (promised - kept).abs() > directions.within {
                     complain(format!(

@@ -3,9 +3,9 @@
 use cranelift_entity::{EntitySet, SecondaryMap};
 use tripipe_device::Gpu;
 use tripipe_ir::flow::Cfg;
-use tripipe_ir::{Kernel, Op, Scalar, Value};
+use tripipe_ir::{Inst, Kernel, Op, Scalar, Value};
 use tripipe_launch::ExecuteError;
-use tripipe_machine::Code;
+use tripipe_machine::{Code, Issue, Pipe};
 
 /// A kernel as compiled for a GPU.
 #[derive(Clone, Debug)]
@@ -43,6 +43,44 @@ impl Compiled {
             .unwrap_or(gpu.core.warp_width.value);
         let most_items = threads.min(gpu.core.max_work_group_size.value).max(1);
         Ok(Self { code, threads, most_items, depends_on_memory: depends_on_memory(kernel) })
+    }
+}
+
+impl Compiled {
+    /// The same code with another amount of work: `times` is how often the operations of an instruction are executed
+    /// where they were executed once; `None` stands for branches, spills and barriers.
+    #[must_use]
+    pub fn with_work(mut self, times: impl Fn(Option<Inst>) -> f64) -> Self {
+        for block in self.code.blocks.keys().collect::<Vec<_>>() {
+            let issues = std::mem::take(&mut self.code.blocks[block]);
+            let mut changed: Vec<Issue> = Vec::with_capacity(issues.len());
+            // Fractions of issues of a pipe add up to whole ones.
+            let mut left = [0.5; Pipe::ALL.len()];
+            let mut lost: [Option<(usize, Issue)>; Pipe::ALL.len()] = std::array::from_fn(|_| None);
+            for issue in issues {
+                let count = issue.operations.len().max(1) as f64;
+                let sum: f64 = issue.operations.iter().map(|(_, operation)| times(operation.inst)).sum();
+                let (pipe, often) =
+                    (issue.pipe.index(), if issue.operations.is_empty() { 1.0 } else { sum / count });
+                left[pipe] += often;
+                let copies = left[pipe].floor();
+                left[pipe] -= copies;
+                if copies >= 1.0 {
+                    changed.extend(std::iter::repeat_n(issue, copies as usize));
+                } else if often > 0.0 && lost[pipe].is_none() {
+                    let issue = Issue { cycles: issue.cycles * often, ..issue };
+                    lost[pipe] = Some((changed.len(), issue));
+                }
+            }
+            // A pipe of which nothing is left keeps a part of its first issue.
+            for (at, issue) in lost.into_iter().flatten().rev() {
+                if !changed.iter().any(|other| other.pipe == issue.pipe) {
+                    changed.insert(at.min(changed.len()), issue);
+                }
+            }
+            self.code.blocks[block] = changed;
+        }
+        self
     }
 }
 
@@ -109,4 +147,62 @@ pub fn depends_on_memory(kernel: &Kernel) -> bool {
         });
         addressed || data.terminator.decider().is_some_and(|decider| read.contains(decider))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cranelift_entity::EntityRef as _;
+    use smallvec::SmallVec;
+    use tripipe_machine::{Units, Work};
+
+    /// Instructions of a block that run twice, a quarter as often, and unchanged.
+    #[test]
+    fn fractions_of_work_add_up() {
+        let operation = |inst: usize| tripipe_machine::Operation {
+            work: Work::Add,
+            units: Units::default(),
+            inst: Some(Inst::new(inst)),
+            location: None,
+            reads: SmallVec::default(),
+            writes: SmallVec::default(),
+            lanes: 1,
+            room: 4,
+            bits: 32,
+            memory_bits: 0,
+            basis: tripipe_device::Basis::Guessed,
+            extra: SmallVec::default(),
+        };
+        let issue = |inst: usize, pipe| Issue {
+            pipe,
+            cycles: 1.0,
+            operations: [(0, operation(inst))].into_iter().collect(),
+        };
+        let block = tripipe_ir::Block::new(0);
+        let mut blocks: SecondaryMap<tripipe_ir::Block, Vec<Issue>> = SecondaryMap::new();
+        blocks[block] = (0..8).map(|inst| issue(inst, Pipe::Arithmetic)).collect();
+        blocks[block].push(issue(8, Pipe::LoadStore));
+        let code = Code {
+            blocks,
+            passed: SecondaryMap::new(),
+            registers: cranelift_entity::PrimaryMap::new(),
+            work: tripipe_machine::WorkRegisters::default(),
+            uniform_bits: 0,
+            hoisted: Vec::new(),
+            words_most: 1.0,
+            unknown: Vec::new(),
+        };
+        let compiled = Compiled { code, threads: 1, most_items: 1, depends_on_memory: false };
+        let count = |times: &dyn Fn(usize) -> f64, pipe| {
+            let changed = compiled.clone().with_work(|inst| inst.map_or(1.0, |inst| times(inst.index())));
+            let issues = changed.code.blocks[block].iter().filter(|issue| issue.pipe == pipe);
+            issues.map(|issue| issue.cycles).sum::<f64>()
+        };
+        assert_eq!(count(&|_| 1.0, Pipe::Arithmetic), 8.0);
+        assert_eq!(count(&|_| 2.0, Pipe::Arithmetic), 16.0);
+        assert_eq!(count(&|_| 0.25, Pipe::Arithmetic), 2.0);
+        assert_eq!(count(&|inst| if inst < 4 { 0.0 } else { 1.5 }, Pipe::Arithmetic), 6.0);
+        assert_eq!(count(&|_| 0.25, Pipe::LoadStore), 0.25);
+        assert_eq!(count(&|_| 0.0, Pipe::LoadStore), 0.0);
+    }
 }

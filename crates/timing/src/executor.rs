@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use tripipe_device::{DeviceKind, Gpu, Probe};
+use tripipe_ir::Kernel;
 use tripipe_ir::front::clang;
 use tripipe_launch::{
     Access, Argument, ExecuteError, Executor, ImageExtent, ImageShape, KernelFacts, Launch, MemoryId,
@@ -130,6 +131,24 @@ impl VirtualGpu {
     /// As [`Executor::prepare`].
     pub fn compiled(&mut self, program: &Arc<Program>, entry: &str) -> Result<&Compiled, ExecuteError> {
         Ok(&self.known(program, entry)?.compiled)
+    }
+
+    /// Predicts other code for a kernel: that of `change`, which has the kernel and its code.
+    ///
+    /// # Errors
+    /// As [`Executor::prepare`] and [`Compiled::new`].
+    pub fn recompile(
+        &mut self,
+        program: &Arc<Program>,
+        entry: &str,
+        change: impl FnOnce(&Kernel, &Gpu, Compiled) -> Result<Compiled, ExecuteError>,
+    ) -> Result<(), ExecuteError> {
+        let before = self.known(program, entry)?.compiled.clone();
+        let gpu = self.options.changed.as_deref().unwrap_or(self.gpu);
+        let compiled = change(self.simulator.kernel(program, entry)?, gpu, before)?;
+        let known = Known { compiled, predictions: Vec::new() };
+        self.kernels.insert((Arc::clone(program), entry.to_owned()), known);
+        Ok(())
     }
 
     /// The range of a launch with its work-group size: the launch's own, the one that the kernel requires, or the one

@@ -80,7 +80,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         }
     };
     let gain = if branches.is_empty() { None } else { context.gain_by(only_inside) };
-    let without_border = gain.unwrap_or(0.0);
+    let without_border = gain.map_or(0.0, |gain| gain.share());
     let without_tests = context.gain_by(|kernel| {
         for (inst, coordinate) in &clamps {
             rewrite::replace(kernel, *inst, Op::Bitcast, &[*coordinate]);
@@ -89,8 +89,8 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             kernel.blocks[*block].terminator.kind = TerminatorKind::Jump((*inside).clone());
         }
     });
-    let gain = without_tests.map(|gain| gain - without_border);
-    let Some(gain) = gain.filter(|gain| *gain >= WORTH) else { return };
+    let gain = without_tests.map(|gain| gain.less(without_border));
+    let Some(gain) = gain.filter(|gain| gain.share() >= WORTH) else { return };
     found.push(Advice {
         rule: &RULE,
         location: clamps

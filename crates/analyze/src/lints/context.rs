@@ -22,9 +22,97 @@ pub struct Advice {
     pub message: String,
     /// The proposed change.
     pub fix: String,
-    /// The fraction of the bounding pipe's cycles on the longest path that the change would save, above 0 and at most
-    /// 1; `None` where the model cannot predict it.
-    pub gain: Option<f64>,
+    /// What the change would save; `None` where the model cannot predict it.
+    pub gain: Option<Gain>,
+}
+
+impl Advice {
+    /// The largest fraction of cycles that belongs to it: that of all advice of its lint, or its own.
+    pub fn most_cycles(&self) -> Option<f64> {
+        let gain = self.gain.as_ref()?;
+        gain.together.or(gain.cycles)
+    }
+
+    /// The fraction that it saves: of the time where that is known, otherwise of the cycles.
+    pub fn share(&self) -> Option<f64> {
+        let seconds = self.gain.as_ref().and_then(|gain| gain.seconds);
+        seconds.map(|[before, after]| 1.0 - after / before).or_else(|| self.most_cycles())
+    }
+}
+
+/// What a change would save.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gain {
+    /// The fraction of the bounding pipe's cycles on the longest path, above 0 and at most 1; `None` where only a model
+    /// of time can tell.
+    pub cycles: Option<f64>,
+    /// The same for all advice of the lint together, if there is more than one.
+    pub together: Option<f64>,
+    /// What the change does, for a model of time; `None` where that is not known.
+    pub effect: Option<Effect>,
+    /// Seconds of the launch before and after the change, for a caller with a model of time to set.
+    pub seconds: Option<[f64; 2]>,
+    /// Clocks of each pipe along the longest path; empty where the gain is not one of pipes.
+    saved: Vec<Polynomial>,
+}
+
+impl Gain {
+    /// A fraction of the time that follows from the launch, not from the pipes.
+    pub(super) fn of_launch(share: f64) -> Self {
+        Self { cycles: Some(share), together: None, effect: None, seconds: None, saved: Vec::new() }
+    }
+
+    /// A change whose gain only a model of time can tell.
+    pub(super) fn of_effect(effect: Effect) -> Self {
+        Self { cycles: None, together: None, effect: Some(effect), seconds: None, saved: Vec::new() }
+    }
+
+    /// The fraction of cycles; 0 where it is not known.
+    pub(super) fn share(&self) -> f64 {
+        self.cycles.unwrap_or(0.0)
+    }
+
+    /// Whether it is at least [`WORTH`].
+    pub(super) fn is_worth_it(&self) -> bool {
+        self.share() >= WORTH
+    }
+
+    /// The same without `share` of the cycles, which another change saves.
+    pub(super) fn less(self, share: f64) -> Self {
+        Self { cycles: Some(self.share() - share), effect: None, ..self }
+    }
+}
+
+/// What a change does, for a model of time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// The kernel has other instructions in the same blocks, with the same loads and stores or fewer.
+    Kernel(Box<Kernel>),
+    /// Instructions of a work-item are executed another number of times.
+    Work(WorkEffect),
+    /// The launch has another size. `factor` is the work-items of the changed launch, divided by those of `global`.
+    Launch {
+        /// A global size of about as many work-items, for which the kernel runs unchanged.
+        global: [u64; 3],
+        /// What the time is multiplied by.
+        factor: f64,
+    },
+}
+
+/// Another amount of work in a work-item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkEffect {
+    /// How often a work-item executes an instruction then, as a multiple; all others as often as before.
+    pub times: Vec<(Inst, f64)>,
+    /// The number of former work-items that a work-item replaces, in each dimension.
+    pub outputs: [u64; 3],
+}
+
+impl WorkEffect {
+    /// How often an instruction is executed.
+    pub fn times(&self, inst: Inst) -> f64 {
+        self.times.iter().find(|(other, _)| *other == inst).map_or(1.0, |(_, times)| *times)
+    }
 }
 
 /// The least gain that justifies a kernel that is harder to read, or a less exact result; less does not count as a
@@ -77,20 +165,41 @@ pub(crate) struct Share {
 impl Context<'_> {
     /// The fraction by which the longest path gets shorter when instructions keep only the fraction `remains` of their
     /// cost; `None` when it does not get shorter.
-    pub(crate) fn gain(&self, remains: impl Fn(&Share) -> f64) -> Option<f64> {
+    pub(crate) fn gain(&self, remains: impl Fn(&Share) -> f64) -> Option<Gain> {
+        let mut times: Vec<(Inst, f64)> = Vec::new();
         let mut pipes = self.pipes.to_vec();
         for share in self.shares {
-            let saved = share.clocks * (1.0 - remains(share));
+            let remains = remains(share);
+            let saved = share.clocks * (1.0 - remains);
             if saved != 0.0 {
+                if !times.iter().any(|(inst, _)| *inst == share.inst) {
+                    times.push((share.inst, remains));
+                }
                 let pipe = &mut pipes[share.pipe.index()];
                 *pipe = pipe.plus(&(self.weight)(share.block).times(-saved));
             }
         }
-        self.gain_with(&pipes)
+        let effect = Effect::Work(WorkEffect { times, outputs: [1; 3] });
+        Some(Gain { effect: Some(effect), ..self.gain_with(&pipes)? })
+    }
+
+    /// The fraction by which the longest path gets shorter when a work-item computes the outputs of several.
+    pub(crate) fn gain_by_outputs(&self, effect: WorkEffect) -> Option<Gain> {
+        let outputs = effect.outputs.iter().product::<u64>().max(1) as f64;
+        // Everything once for all outputs, branches and spills included, and some instructions more often.
+        let mut pipes: Vec<Polynomial> = self.pipes.iter().map(|pipe| pipe.times(1.0 / outputs)).collect();
+        for share in self.shares {
+            let more = share.clocks * (effect.times(share.inst) - 1.0) / outputs;
+            if more != 0.0 {
+                let pipe = &mut pipes[share.pipe.index()];
+                *pipe = pipe.plus(&(self.weight)(share.block).times(more));
+            }
+        }
+        Some(Gain { effect: Some(Effect::Work(effect)), ..self.gain_with(&pipes)? })
     }
 
     /// The fraction by which the longest path gets shorter without spills; `None` when it does not.
-    pub(crate) fn gain_without_spills(&self) -> Option<f64> {
+    pub(crate) fn gain_without_spills(&self) -> Option<Gain> {
         let mut pipes = self.pipes.to_vec();
         let pipe = &mut pipes[Pipe::LoadStore.index()];
         *pipe = pipe.plus(&self.spills.times(-1.0));
@@ -99,10 +208,11 @@ impl Context<'_> {
 
     /// The fraction by which the longest path gets shorter when the kernel is changed: other instructions in the same
     /// blocks, with the same loads and stores. `None` when it does not get shorter.
-    pub(crate) fn gain_by(&self, change: impl FnOnce(&mut Kernel)) -> Option<f64> {
+    pub(crate) fn gain_by(&self, change: impl FnOnce(&mut Kernel)) -> Option<Gain> {
         let mut kernel = self.kernel.clone();
         change(&mut kernel);
-        self.gain_with(&(self.reprice)(&kernel).1)
+        let gain = self.gain_with(&(self.reprice)(&kernel).1)?;
+        Some(Gain { effect: Some(Effect::Kernel(Box::new(kernel))), ..gain })
     }
 
     /// The range of an integer; `None` for values that are not integers, and for unreachable code.
@@ -110,7 +220,19 @@ impl Context<'_> {
         self.facts.range(value)
     }
 
-    pub(super) fn gain_with(&self, pipes: &[Polynomial]) -> Option<f64> {
+    /// What is saved together by changes that each save something of the pipes; `None` when nothing is.
+    pub(super) fn gain_together(&self, gains: &[&Gain]) -> Option<f64> {
+        let mut pipes = self.pipes.to_vec();
+        for gain in gains {
+            for (pipe, saved) in pipes.iter_mut().zip(&gain.saved) {
+                *pipe = pipe.plus(&saved.times(-1.0));
+            }
+        }
+        self.gain_with(&pipes).map(|gain| gain.share())
+    }
+
+    /// What is saved when the longest path takes these clocks of each pipe.
+    pub(super) fn gain_with(&self, pipes: &[Polynomial]) -> Option<Gain> {
         let longest = |columns: &[Polynomial]| {
             columns.iter().map(|column| column.evaluate(crate::ASSUMED_TRIPS)).fold(0.0, f64::max)
         };
@@ -118,7 +240,14 @@ impl Context<'_> {
             self.columns.iter().map(|column| column.cost(self.gpu, pipes)).collect();
         let before = longest(&self.longest.columns);
         let gain = 1.0 - longest(&columns) / before;
-        (before > 0.0 && gain > 0.001).then_some(gain)
+        let saved = || self.pipes.iter().zip(pipes).map(|(old, new)| old.plus(&new.times(-1.0))).collect();
+        (before > 0.0 && gain > 0.001).then(|| Gain {
+            cycles: Some(gain),
+            together: None,
+            effect: None,
+            seconds: None,
+            saved: saved(),
+        })
     }
 
     /// How a load, store or atomic accesses memory.

@@ -7,7 +7,7 @@ use tripipe_ir::op::{Binary, Builtin};
 use tripipe_ir::{Inst, Kernel, Op, Scalar, Type, Value, ValueDef};
 use tripipe_machine::{Model, Work};
 
-use super::context::{Advice, Context, Share, WORTH, counted};
+use super::context::{Advice, Context, Gain, Share, counted};
 use super::emulated_fma::clocks;
 use super::rewrite::{constant_like, replace};
 use crate::names::value_name;
@@ -91,7 +91,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         // No change gains more than removing them.
         let is_one = |share: &Share| line.iter().any(|(inst, _)| *inst == share.inst);
         let most = context.gain(|share| if is_one(share) { 0.0 } else { 1.0 });
-        if most.is_none_or(|most| most < WORTH) {
+        if !most.is_some_and(|most| most.is_worth_it()) {
             continue;
         }
         let gain = context.gain_by(|kernel| {
@@ -99,7 +99,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 change(context, kernel, *inst, equivalent);
             }
         });
-        let Some(gain) = gain.filter(|gain| *gain >= WORTH) else { continue };
+        let Some(gain) = gain.filter(Gain::is_worth_it) else { continue };
         let (message, fix) = match &line[0].1 {
             Equivalent::Carried { .. } => (
                 format!("{} of a loop counter in every iteration", counted(line.len(), "product")),

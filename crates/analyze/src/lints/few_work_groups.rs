@@ -2,7 +2,7 @@
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
-use super::context::{Advice, Context};
+use super::context::{Advice, Context, Gain};
 
 /// The fraction of the cores that may be idle at the end before it is reported.
 const IDLE: f64 = 0.2;
@@ -55,7 +55,13 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let Some(global) = context.setup.global else { return };
     let cores = u64::from(context.gpu.configuration.cores.value.max(1));
     let mut say = |message: String, fix: &str, gain: Option<f64>| {
-        found.push(Advice { rule: &RULE, location: None, message, fix: fix.into(), gain });
+        found.push(Advice {
+            rule: &RULE,
+            location: None,
+            message,
+            fix: fix.into(),
+            gain: gain.map(Gain::of_launch),
+        });
     };
     let required = context.kernel.required_local_size.map(|sizes| sizes.map(u64::from));
     if let Some(local) = context.setup.local.or(required) {

@@ -6,7 +6,7 @@ use tripipe_ir::flow::{Atom, Loop, TripCount};
 use tripipe_ir::{Inst, Kernel, Value, ValueDef};
 use tripipe_machine::{Code, Operation, Work};
 
-use super::context::{Advice, Context, WORTH, counted};
+use super::context::{Advice, Context, Gain, counted};
 use crate::names::value_name;
 
 /// Iterations that a compiler unrolls in full: guessed, for loops with a short body.
@@ -82,7 +82,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let (code, _) = (context.reprice)(context.kernel);
     for (each, count, argument) in to_argument {
         let (operations, gain) = without_control(context, &code, each, count);
-        let Some(gain) = gain.filter(|gain| *gain >= WORTH) else { continue };
+        let Some(gain) = gain.filter(Gain::is_worth_it) else { continue };
         let name = value_name(context.kernel, argument);
         found.push(Advice {
             rule: &RULE,
@@ -117,7 +117,7 @@ fn without_control(
     code: &Code,
     each: &Loop,
     count: &TripCount,
-) -> (usize, Option<f64>) {
+) -> (usize, Option<Gain>) {
     let control = control(context, each, count);
     let mut pipes = context.pipes.to_vec();
     let mut operations = 0;

@@ -5,7 +5,7 @@ use tripipe_ir::flow::linear::Base;
 use tripipe_ir::op::{AccessAttributes, Level};
 use tripipe_ir::{Inst, Kernel, Op, Scalar, Space, Type, Value, ValueDef};
 
-use super::context::{Advice, Context, WORTH, counted};
+use super::context::{Advice, Context, counted};
 use super::gapped_access;
 use crate::Column;
 
@@ -61,9 +61,9 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
 fn best(context: &Context<'_>, found: &mut Vec<Advice>, candidates: Vec<(Value, Vec<Inst>)>, to_image: bool) {
     let gains = candidates.into_iter().filter_map(|(value, reads)| {
         let gain = context.gain_by(|kernel| reads.iter().for_each(|inst| other_path(kernel, *inst)))?;
-        (gain >= WORTH).then_some((gain, value, reads))
+        gain.is_worth_it().then_some((gain, value, reads))
     });
-    let Some((gain, value, reads)) = gains.max_by(|a, b| a.0.total_cmp(&b.0)) else { return };
+    let Some((gain, value, reads)) = gains.max_by(|a, b| a.0.share().total_cmp(&b.0.share())) else { return };
     let name = crate::names::value_name(context.kernel, value);
     let (busy, idle, other) =
         if to_image { ("load/store", "texture", "an image") } else { ("texture", "load/store", "a buffer") };

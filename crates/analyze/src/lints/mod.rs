@@ -15,8 +15,10 @@ mod folded_kernel;
 mod free_fma;
 mod gapped_access;
 mod image_or_buffer;
+mod indivisible_size;
 mod int_where_short_holds;
 mod narrow_access;
+mod outputs;
 mod overlapping_loads;
 mod oversized_work_group;
 mod precise_function;
@@ -25,8 +27,10 @@ mod register_step;
 mod retype;
 mod rewrite;
 mod scattered_access;
+mod single_output;
 mod spilled_registers;
 mod unbalanced_pipes;
+mod unblocked_product;
 mod uneven_work_group;
 mod unhoisted_load;
 mod unvectorised_narrow;
@@ -35,7 +39,7 @@ mod wide_integer;
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
-pub use context::{Advice, WORTH};
+pub use context::{Advice, Effect, Gain, WORTH, WorkEffect};
 pub(crate) use context::{Context, Share};
 
 /// A lint.
@@ -58,6 +62,7 @@ const LINTS: &[Lint] = &[
     Lint { rule: &free_fma::RULE, look: free_fma::look },
     Lint { rule: &gapped_access::RULE, look: gapped_access::look },
     Lint { rule: &image_or_buffer::RULE, look: image_or_buffer::look },
+    Lint { rule: &indivisible_size::RULE, look: indivisible_size::look },
     Lint { rule: &int_where_short_holds::RULE, look: int_where_short_holds::look },
     Lint { rule: &narrow_access::RULE, look: narrow_access::look },
     Lint { rule: &oversized_work_group::RULE, look: oversized_work_group::look },
@@ -66,8 +71,10 @@ const LINTS: &[Lint] = &[
     Lint { rule: &private_table::RULE, look: private_table::look },
     Lint { rule: &register_step::RULE, look: register_step::look },
     Lint { rule: &scattered_access::RULE, look: scattered_access::look },
+    Lint { rule: &single_output::RULE, look: single_output::look },
     Lint { rule: &spilled_registers::RULE, look: spilled_registers::look },
     Lint { rule: &unbalanced_pipes::RULE, look: unbalanced_pipes::look },
+    Lint { rule: &unblocked_product::RULE, look: unblocked_product::look },
     Lint { rule: &uneven_work_group::RULE, look: uneven_work_group::look },
     Lint { rule: &unhoisted_load::RULE, look: unhoisted_load::look },
     Lint { rule: &unvectorised_narrow::RULE, look: unvectorised_narrow::look },
@@ -103,11 +110,34 @@ pub(crate) fn look(context: &Context<'_>) -> Vec<Advice> {
         said.push(key);
         new
     });
-    // Errors come before slow code.
-    let key = |advice: &Advice| (advice.rule.severity == Severity::Error, advice.gain.unwrap_or(0.0));
-    all.sort_by(|a, b| {
-        let ((fails, gain), (other_fails, other)) = (key(a), key(b));
-        other_fails.cmp(&fails).then(other.total_cmp(&gain))
-    });
+    together(context, &mut all);
+    sort(&mut all);
     all
+}
+
+/// Sorts advice: errors before slow code, the largest gain first. Gains in time count where they are known.
+pub fn sort(all: &mut [Advice]) {
+    all.sort_by(|a, b| {
+        let fails = |advice: &Advice| advice.rule.severity == Severity::Error;
+        let own = |advice: &Advice| advice.gain.as_ref().map_or(0.0, Gain::share);
+        let share = |advice: &Advice| advice.share().unwrap_or(0.0);
+        fails(b).cmp(&fails(a)).then(share(b).total_cmp(&share(a))).then(own(b).total_cmp(&own(a)))
+    });
+}
+
+/// Sums the gains of each lint that has several.
+fn together(context: &Context<'_>, all: &mut [Advice]) {
+    for lint in LINTS {
+        let same = all.iter().filter(|advice| advice.rule.code == lint.rule.code);
+        let gains: Vec<&Gain> = same.filter_map(|advice| advice.gain.as_ref()).collect();
+        if gains.len() < 2 {
+            continue;
+        }
+        let sum = context.gain_together(&gains);
+        for advice in all.iter_mut().filter(|advice| advice.rule.code == lint.rule.code) {
+            if let Some(gain) = &mut advice.gain {
+                gain.together = sum;
+            }
+        }
+    }
 }

@@ -5,7 +5,7 @@ use tripipe_ir::op::{Binary, Builtin, Ulp};
 use tripipe_ir::{Flags, Inst, Kernel, Op, Scalar, Value};
 use tripipe_machine::Code;
 
-use super::context::{Advice, Context, WORTH};
+use super::context::{Advice, Context, Gain};
 use super::rewrite::{constant_like, replace};
 
 /// The lint.
@@ -157,7 +157,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let (code, pipes) = (context.reprice)(&kernel);
         let before = context.shares.iter().filter(|share| share.inst == first).count();
         let after = operations(context, &code, first);
-        let worth_it = |gain: &f64| after < before && *gain >= WORTH;
+        let worth_it = |gain: &Gain| after < before && gain.is_worth_it();
         let Some(gain) = context.gain_with(&pipes).filter(worth_it) else { continue };
         let precision = call.ulp.map_or(String::new(), |ulp| format!(" to {ulp} ULP"));
         found.push(Advice {

@@ -7,7 +7,7 @@ use tripipe_ir::op::{Binary, BuiltinSignature};
 use tripipe_ir::{Inst, Kernel, Op, Value, ValueDef};
 use tripipe_machine::Pipe;
 
-use super::context::{Advice, Context};
+use super::context::{Advice, Context, Gain};
 use crate::Column;
 
 /// The largest number of entries of a table.
@@ -84,7 +84,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         };
         let (result, slice) = extended(context, inst, slice);
         done.extend(slice.insts.iter());
-        let Some(gain) = gain(context, result, &slice).filter(|gain| *gain >= WORTH_A_TABLE) else {
+        let Some(gain) = gain(context, result, &slice).filter(|gain| gain.share() >= WORTH_A_TABLE) else {
             continue;
         };
         let Some(range) = context.range(slice.from) else { continue };
@@ -174,7 +174,7 @@ fn extended(context: &Context<'_>, mut inst: Inst, mut slice: Slice) -> (Inst, S
 
 /// The gain when the result is looked up instead: without the instructions that only lead to it, plus one load per
 /// lane.
-fn gain(context: &Context<'_>, result: Inst, slice: &Slice) -> Option<f64> {
+fn gain(context: &Context<'_>, result: Inst, slice: &Slice) -> Option<Gain> {
     let kernel = context.kernel;
     let mut gone: EntitySet<Inst> = EntitySet::new();
     let order: Vec<Inst> =

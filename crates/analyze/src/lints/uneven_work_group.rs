@@ -2,7 +2,7 @@
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
-use super::context::{Advice, Context};
+use super::context::{Advice, Context, Gain};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {
@@ -43,7 +43,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let multiple = u64::from(context.gpu.core.preferred_work_group_multiple.value.max(1));
     let warp = u64::from(context.gpu.core.warp_width.value.max(1));
     let mut say = |message: String, fix: String, gain: Option<f64>| {
-        found.push(Advice { rule: &RULE, location: None, message, fix, gain });
+        found.push(Advice { rule: &RULE, location: None, message, fix, gain: gain.map(Gain::of_launch) });
     };
     if let Some(local) = context.setup.local {
         let items: u64 = local.iter().product();

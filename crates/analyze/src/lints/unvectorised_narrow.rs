@@ -5,7 +5,7 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::{Inst, Op, Scalar};
 use tripipe_machine::{Model, Pipe};
 
-use super::context::{Advice, Context, Share, WORTH, counted};
+use super::context::{Advice, Context, Gain, Share, counted};
 use super::retype::chains;
 use crate::ASSUMED_TRIPS;
 
@@ -82,7 +82,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     };
     let gain =
         context.gain(|share| lanes(share).map_or(1.0, |(lanes, room)| f64::from(lanes) / f64::from(room)));
-    let Some(gain) = gain.filter(|gain| *gain >= WORTH) else { return };
+    let Some(gain) = gain.filter(Gain::is_worth_it) else { return };
     let (mut filled, mut there, mut costliest) = (0, 0, None);
     let mut narrow: EntitySet<Inst> = EntitySet::new();
     for share in context.shares {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
-use tripipe_analyze::{Advice, Limit, Setup, analyze_all, lints};
+use tripipe_analyze::{Advice, Analysis, Limit, Setup, analyze_all, lints};
 use tripipe_device::{Gpu, Vendor};
 use tripipe_ir::diagnostic::{Finding, Rule, Severity};
 use tripipe_ir::{Kernel, Module, Parameter, ParameterKind, Type};
@@ -98,6 +98,12 @@ enum AnalyzeFormat {
 /// Most GPUs that a time is predicted for.
 const MOST_PREDICTED: usize = 8;
 
+/// Most advice that is priced in time, of all GPUs together but at least the first of each.
+const MOST_PRICED: usize = 8;
+
+/// The least gain of advice that only a model of time can price.
+const LEAST_GAIN: f64 = 0.01;
+
 /// Steps of warps that a prediction plays; `tripipe simulate` plays more.
 const STEPS: u64 = 200_000;
 
@@ -135,7 +141,7 @@ impl Analyze {
                 analysis.left_out.extend(build.left_out.clone());
             }
             progress.say("predicting the time");
-            let predictions = self.predictions(kernel, &gpus, &description, &build);
+            let predictions = self.predictions(kernel, &mut analyses, &description, &build);
             results.push((*kernel, analyses, predictions));
         }
         drop(progress);
@@ -257,11 +263,11 @@ impl Analyze {
         )
     }
 
-    /// The predicted time on each GPU, or what is missing.
+    /// The predicted time on each GPU, or what is missing; sets the times of the advice.
     fn predictions(
         &self,
         kernel: &Kernel,
-        gpus: &[&'static Gpu],
+        analyses: &mut [Analysis],
         description: &Description,
         build: &DriverBuild,
     ) -> Vec<Result<Predicted, String>> {
@@ -272,7 +278,8 @@ impl Analyze {
             local: sizes(&self.local),
             arguments: self.arg.iter().map(number).collect(),
         };
-        let none = |reason: String| gpus.iter().map(|_| Err(reason.clone())).collect();
+        let count = analyses.len();
+        let none = |reason: String| vec![Err(reason); count];
         if !description.has_launch() && self.global.is_empty() {
             return none("the launch is not known; give --global, or a launch file".to_owned());
         }
@@ -288,7 +295,7 @@ impl Analyze {
                 ));
             }
         }
-        if gpus.len() > MOST_PREDICTED {
+        if count > MOST_PREDICTED {
             return none(format!(
                 "with more than {MOST_PREDICTED} GPUs it would take long; `tripipe simulate` predicts for all"
             ));
@@ -298,11 +305,20 @@ impl Analyze {
             Err(error) => return none(chain(&error)),
         };
         let options = Options { steps: Some(STEPS), ..Options::default() };
-        let predict = |gpu: &&'static Gpu| {
-            let timed = workload.predict(gpu, &Trial::default(), &options).map_err(|error| chain(&error))?;
+        // A table of several GPUs shows no advice, and findings for code scanning show no times.
+        let shows_times = match self.format {
+            AnalyzeFormat::Text => count == 1,
+            AnalyzeFormat::Json | AnalyzeFormat::Markdown => true,
+            AnalyzeFormat::MaliocJson | AnalyzeFormat::Sarif => false,
+        };
+        let priced = if shows_times { (MOST_PRICED / count.max(1)).max(1) } else { 0 };
+        let predict = |analysis: &mut Analysis| {
+            let timed = workload.predict(analysis.gpu, &Trial::default(), &options);
+            let timed = timed.map_err(|error| chain(&error))?;
+            price(analysis, &workload, timed.prediction.seconds, &options, priced);
             Ok(timed.into())
         };
-        gpus.iter().map(predict).collect()
+        analyses.iter_mut().map(predict).collect()
     }
 
     /// What is known about the launch, from the launch file; the command line takes precedence.
@@ -369,6 +385,27 @@ impl Analyze {
         }
         Ok(setup)
     }
+}
+
+/// Predicts the time of a launch with each advice followed. What only a model of time can tell is dropped if it gains
+/// nothing.
+fn price(analysis: &mut Analysis, workload: &Workload<'_>, before: f64, options: &Options, most: usize) {
+    // What the launch has to transfer, however the kernel computes.
+    let rate = analysis.gpu.configuration.dram_gb_s_peak.value * 1e9;
+    let transfer = analysis.launch.as_ref().map_or(0.0, |launch| launch.dram_bytes as f64 / rate);
+    let gpu = analysis.gpu;
+    let gains = analysis.advice.iter_mut().filter_map(|advice| advice.gain.as_mut());
+    for gain in gains.filter(|gain| gain.effect.is_some()).take(most) {
+        let Some(effect) = gain.effect.clone() else { continue };
+        let trial = Trial { effect: Some(effect), ..Trial::default() };
+        let after = workload.predict(gpu, &trial, options);
+        gain.seconds = after.ok().map(|after| [before, after.prediction.seconds.max(transfer.min(before))]);
+    }
+    analysis.advice.retain(|advice| {
+        let only_time = advice.gain.as_ref().is_some_and(|gain| gain.cycles.is_none());
+        !only_time || advice.share().is_none_or(|share| share >= LEAST_GAIN)
+    });
+    lints::sort(&mut analysis.advice);
 }
 
 /// The JSON objects of an earlier result.

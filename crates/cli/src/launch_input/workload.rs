@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use tripipe_analyze::Effect;
 use tripipe_device::Gpu;
 use tripipe_ir::{Kernel, ParameterKind};
 use tripipe_launch::{ExecuteError, Executor as _, ImageShape, NdRange};
@@ -12,7 +13,7 @@ use tripipe_launch_file::{
 use tripipe_report::bytes;
 use tripipe_report::simulation::{LocalBy, Predicted};
 use tripipe_simulate::RunError;
-use tripipe_timing::{Options, Prediction, VirtualGpu, VirtualOptions, depends_on_memory};
+use tripipe_timing::{Compiled, Options, Prediction, VirtualGpu, VirtualOptions, depends_on_memory};
 
 use super::{Description, DriverBuild, LaunchTemplate};
 
@@ -37,6 +38,8 @@ pub(crate) struct Trial {
     pub(crate) gpu: Option<Arc<Gpu>>,
     /// Another work-group size; empty if unchanged.
     pub(crate) local: Vec<usize>,
+    /// What advice changes.
+    pub(crate) effect: Option<Effect>,
 }
 
 /// A predicted launch.
@@ -133,6 +136,10 @@ impl<'d> Workload<'d> {
             [] => self.range,
             local => with_local(self.range, local)?,
         };
+        let (range, factor) = match &trial.effect {
+            Some(effect) => self.follow(effect, &mut device, range)?,
+            None => (range, 1.0),
+        };
         let local_by = match (range.local_size(), self.kernel.required_local_size) {
             (_, Some(_)) => LocalBy::Kernel,
             (Some(_), None) => LocalBy::Launch,
@@ -169,9 +176,47 @@ impl<'d> Workload<'d> {
         let staged = loaded.stage(&mut device, Arc::clone(program))?;
         device.run(std::slice::from_ref(&staged.launch))?;
         let prediction = device.predictions().first().cloned();
-        let prediction = prediction.ok_or_else(|| anyhow!("nothing was predicted"))?;
+        let mut prediction = prediction.ok_or_else(|| anyhow!("nothing was predicted"))?;
+        prediction.seconds *= factor;
         let spill_bytes = device.compiled(program, entry)?.code.work.spill_bytes;
         Ok(Timed { prediction, spill_bytes, local_by })
+    }
+
+    /// Follows advice: other code, or another range. Has the range, and what the time of that range is multiplied by.
+    fn follow(&self, effect: &Effect, device: &mut VirtualGpu, range: NdRange) -> Result<(NdRange, f64)> {
+        let (program, entry) = (&self.build.built.program, &self.kernel.name);
+        let resized = |global: [usize; 3]| {
+            let [x, y, z] = global;
+            let resized = match range.dimensions() {
+                1 => NdRange::d1(x),
+                2 => NdRange::d2(x, y),
+                _ => NdRange::d3(x, y, z),
+            };
+            let [x, y, z] = range.global_offset();
+            let resized = resized.offset(x, y, z);
+            range.local_size().map_or(resized, |[x, y, z]| resized.local(x, y, z))
+        };
+        let items = |sizes: [usize; 3]| sizes.iter().map(|extent| *extent as f64).product::<f64>();
+        match effect {
+            Effect::Kernel(changed) => {
+                device.recompile(program, entry, |_, gpu, _| Compiled::new(gpu, changed))?;
+                Ok((range, 1.0))
+            }
+            Effect::Work(work) => {
+                device.recompile(program, entry, |_, _, code| {
+                    Ok(code.with_work(|inst| inst.map_or(1.0, |inst| work.times(inst))))
+                })?;
+                let mut global = range.global_size();
+                let local = range.local_size().unwrap_or([1; 3]);
+                for ((extent, outputs), local) in global.iter_mut().zip(work.outputs).zip(local) {
+                    let fewer = *extent / outputs.max(1) as usize;
+                    *extent = (fewer - fewer % local.max(1)).max(local.max(1)).min(*extent);
+                }
+                let outputs: f64 = work.outputs.iter().map(|outputs| *outputs as f64).product();
+                Ok((resized(global), items(range.global_size()) / (items(global) * outputs)))
+            }
+            Effect::Launch { global, factor } => Ok((resized(global.map(|extent| extent as usize)), *factor)),
+        }
     }
 
     /// The arguments of the launch file, loaded at the first call.

@@ -152,7 +152,9 @@ fn one(priced: &Priced<'_>, analysis: &Analysis, at: usize) -> Value {
             "called_from": advice.location.and_then(called),
             "message": advice.message,
             "fix": advice.fix,
-            "gain": advice.gain,
+            "gain": advice.gain.as_ref().and_then(|gain| gain.cycles),
+            "gain_together": advice.gain.as_ref().and_then(|gain| gain.together),
+            "seconds": advice.gain.as_ref().and_then(|gain| gain.seconds).map(|[_, after]| after),
         })).collect::<Vec<_>>(),
         "left_out": analysis.left_out,
     })

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Priced, text};
+use super::{Priced, gain, text};
 use crate::simulation;
 
 /// One kernel on its GPUs.
@@ -34,9 +34,7 @@ pub fn markdown(priced: &Priced<'_>) -> String {
             let line = priced.at(advice.location);
             let location = line
                 .map_or_else(String::new, |line| format!(" (line {line}){}", priced.called(advice.location)));
-            let gain = advice.gain.map_or_else(String::new, |gain| {
-                format!(" About {:.0} % of the cycles would be saved.", 100.0 * gain)
-            });
+            let gain = gain(advice);
             let _ =
                 writeln!(out, "- `{}`{location}: {}. {}{gain}", advice.rule.code, advice.message, advice.fix);
         }

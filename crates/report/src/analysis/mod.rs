@@ -12,10 +12,13 @@ pub use malioc::malioc;
 pub use markdown::markdown;
 pub use text::text;
 
-use tripipe_analyze::Analysis;
+use std::fmt::Write as _;
+
+use tripipe_analyze::{Advice, Analysis};
 use tripipe_ir::diagnostic::{Finding, Related, SourceLocation};
 use tripipe_ir::{Kernel, Location, LocationData, Module};
 
+use crate::number::{percent, significant, time};
 use crate::simulation::Predicted;
 
 /// A kernel and its cost on each GPU.
@@ -94,6 +97,32 @@ pub fn findings(priced: &Priced<'_>) -> Vec<Finding> {
             related: advice.location.and_then(called).into_iter().collect(),
         })
         .collect()
+}
+
+/// What advice would save, in sentences with a space before each; empty where that is not known.
+fn gain(advice: &Advice) -> String {
+    let Some(gain) = &advice.gain else { return String::new() };
+    let cycles = gain.cycles.map(percent);
+    let mut said = match (gain.seconds, cycles) {
+        (Some([before, after]), cycles) => {
+            let factor = before / after.max(f64::MIN_POSITIVE);
+            let change = if (factor - 1.0).abs() < 0.005 {
+                "no change".to_owned()
+            } else if factor > 1.0 {
+                format!("{} instead of {}, {}x faster", time(after), time(before), significant(factor))
+            } else {
+                format!("{} instead of {}, slower", time(after), time(before))
+            };
+            let cycles = cycles.map_or_else(String::new, |cycles| format!(" ({cycles} of the cycles)"));
+            format!(" Predicted time: {change}{cycles}.")
+        }
+        (None, Some(cycles)) => format!(" {cycles} of the cycles would be saved."),
+        (None, None) => String::new(),
+    };
+    if let Some(together) = gain.together {
+        let _ = write!(said, " All advice of this kind together: {} of the cycles.", percent(together));
+    }
+    said
 }
 
 /// The names of the columns that bound: `A`, `A, CVT`; `none` when nothing has a cost.

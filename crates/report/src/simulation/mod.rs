@@ -38,6 +38,7 @@ pub struct Simulated {
 }
 
 /// A predicted time, and what belongs to it.
+#[derive(Clone)]
 pub struct Predicted {
     /// The prediction.
     pub prediction: Prediction,
@@ -61,6 +62,7 @@ pub enum LocalBy {
 }
 
 /// A change, and the time with it.
+#[derive(Clone)]
 pub struct Repriced {
     /// The change as it was requested: `clock=800`.
     pub change: String,

@@ -232,7 +232,7 @@ impl Variant {
                 local.clone_from(sizes);
             }
         }
-        let trial = Trial { gpu: (changed != *gpu).then(|| Arc::new(changed)), local };
+        let trial = Trial { gpu: (changed != *gpu).then(|| Arc::new(changed)), local, effect: None };
         let Some((description, build)) = &self.rebuilt else {
             return Ok(workload.predict(gpu, &trial, options)?.prediction);
         };

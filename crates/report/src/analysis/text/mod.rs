@@ -12,7 +12,7 @@ use tripipe_device::Family;
 
 pub(super) use self::several::tables;
 pub(super) use self::verdict::verdict;
-use super::{Priced, bound};
+use super::{Priced, bound, gain};
 use crate::number::{bytes, grouped, percent, significant};
 use crate::simulation;
 use crate::style::{Canvas, Tone, paragraph};
@@ -98,9 +98,7 @@ fn advice(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut St
         let line = priced.at(advice.location);
         let location =
             line.map_or_else(String::new, |line| format!(" line {line}{}:", priced.called(advice.location)));
-        let gain = advice
-            .gain
-            .map_or_else(String::new, |gain| format!(" {} of the cycles would be saved.", percent(gain)));
+        let gain = gain(advice);
         let said = format!(
             "{}[{}]{location} {}. {}{gain}",
             advice.rule.severity.name(),

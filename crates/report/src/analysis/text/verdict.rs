@@ -59,13 +59,13 @@ pub(in crate::analysis) fn verdict(priced: &Priced<'_>, analysis: &Analysis) -> 
         );
     }
     let worth = |advice: &&Advice| {
-        advice.rule.severity == Severity::Error || advice.gain.is_some_and(|gain| gain >= WORTH)
+        advice.rule.severity == Severity::Error || advice.share().is_some_and(|share| share >= WORTH)
     };
     if let Some(first) = analysis.advice.iter().find(worth) {
         let location = priced.at(first.location).map_or_else(String::new, |line| format!(", line {line}"));
         let _ = write!(said, " Change first ({}{location}): {}", first.rule.code, first.fix);
     } else if !analysis.advice.is_empty() {
-        let _ = write!(said, " No advice is estimated to save {:.0}% of the cycles.", 100.0 * WORTH);
+        let _ = write!(said, " No advice is estimated to save {:.0}%.", 100.0 * WORTH);
     }
     said
 }

@@ -1,0 +1,270 @@
+//! `unblocked-product`: each value that a product loads is used once.
+
+use cranelift_entity::EntitySet;
+use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::flow::{Atom, Loop, MemoryFact};
+use tripipe_ir::op::{Binary, Builtin};
+use tripipe_ir::{Inst, Op, Value, ValueDef};
+
+use super::context::{Advice, Context, Gain, WorkEffect};
+use super::outputs::{Movement, data, filled, work_in_groups};
+
+/// Outputs in each of two dimensions that a work-item computes after the change.
+const TILE: u64 = 4;
+
+/// The lint.
+pub(super) const RULE: Rule = Rule {
+    code: "unblocked-product",
+    severity: Severity::Warning,
+    title: "a product that loads every factor again for each output",
+    explanation: r"## What it finds
+
+A loop that multiplies values of two buffers, one of which depends on one id of the work-item and the other on another id,
+with at least as many loaded values as multiplications: a matrix product with one output per work-item.
+
+## Why it costs
+
+Each multiplication needs two loads, and a load costs a slot of the load/store pipe, as the multiplication costs one of the
+arithmetic pipe. A work-item that computes 4 x 4 outputs uses each of 8 loaded values four times, and the loop's counter and
+addresses serve 16 outputs.
+
+## Example
+
+```c
+float sum = 0;
+for (int i = 0; i < k; ++i)
+    sum += a[y * k + i] * b[i * n + x];
+c[y * n + x] = sum;
+```
+
+## Instead
+
+```c
+float4 sum[4] = {0, 0, 0, 0};
+for (int i = 0; i < k; ++i) {
+    const float4 column = vload4(0, a + i * m + 4 * y), row = vload4(0, b + i * n + 4 * x);  // A is transposed
+    sum[0] += column.x * row;
+    sum[1] += column.y * row;
+    sum[2] += column.z * row;
+    sum[3] += column.w * row;
+}
+```
+
+## When it is wrong
+
+For small products: a sixteenth of the work-items must still fill the GPU. The sums need 16 registers of 32 bits.
+
+## Source
+
+- The published product of half matrices of 1024: 4 x 4 outputs in a work-item are 17 times faster on a Mali-G77.
+",
+};
+
+pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    if work_in_groups(context) {
+        return;
+    }
+    let facts = context.facts.memory();
+    let loops = context.facts.loops();
+    let innermost = loops.all.iter().enumerate().filter(|(at, _)| {
+        let at = Some(*at);
+        loops.all.iter().all(|other| other.outer != at)
+    });
+    for (_, each) in innermost {
+        let inside: Vec<&MemoryFact> =
+            facts.iter().filter(|fact| !fact.writes && each.blocks.contains(&fact.block)).collect();
+        let Some(product) = FactorLoop::of(context, each, &inside) else { continue };
+        let stored = facts.iter().filter(|fact| fact.writes).map(|fact| Movement::of(context, fact));
+        let [p, q] = product.dimensions;
+        if !stored.clone().all(|movement| movement.depends(p) && movement.depends(q)) || stored.count() == 0 {
+            continue;
+        }
+        let gain = context.gain_by_outputs(product.effect(context, each));
+        let Some(gain) = gain.filter(Gain::is_worth_it) else { continue };
+        let name = |fact: &MemoryFact| {
+            context.access(fact.inst).map_or("memory", |access| access.name(context.kernel)).to_owned()
+        };
+        let (a, b) = (name(product.factors[0][0]), name(product.factors[1][0]));
+        found.push(Advice {
+            rule: &RULE,
+            location: context.kernel.insts[product.multiplication].location,
+            message: format!(
+                "{} multiplications for {} loaded values of `{a}` and `{b}`: each value is used once",
+                product.multiplied, product.loaded
+            ),
+            fix: format!(
+                "Compute {TILE} x {TILE} outputs in a work-item, so that each loaded value is used {TILE} times, and \
+                launch 1/{TILE} of the work-items in dimensions {p} and {q}."
+            ),
+            gain: Some(gain),
+        });
+    }
+}
+
+/// A loop that multiplies values of two buffers.
+struct FactorLoop<'f> {
+    /// The loads of each factor.
+    factors: [Vec<&'f MemoryFact>; 2],
+    /// The dimension of the ids that each factor depends on.
+    dimensions: [usize; 2],
+    /// A multiplication.
+    multiplication: Inst,
+    /// Multiplied lanes of an iteration.
+    multiplied: u32,
+    /// Loaded lanes of an iteration.
+    loaded: u32,
+}
+
+impl<'f> FactorLoop<'f> {
+    fn of(context: &Context<'_>, each: &Loop, inside: &[&'f MemoryFact]) -> Option<Self> {
+        let kernel = context.kernel;
+        let mut product: Option<Self> = None;
+        for inst in each.blocks.iter().flat_map(|block| &kernel.blocks[*block].insts) {
+            let data = &kernel.insts[*inst];
+            let multiplies = match data.op {
+                Op::Binary(Binary::FMul | Binary::Mul) | Op::Dot(_) => true,
+                Op::Builtin(builtin) => matches!(builtin, Builtin::Fma | Builtin::Mad | Builtin::Dot),
+                _ => false,
+            };
+            if !multiplies || data.operands.len() < 2 {
+                continue;
+            }
+            let loads = [0, 1].map(|at| loads_of(context, data.operands[at], inside));
+            let ([Some(p), Some(q)], [a, b]) =
+                (loads.each_ref().map(|loads| dimension(context, loads)), loads)
+            else {
+                continue;
+            };
+            if p == q {
+                continue;
+            }
+            let lanes = u32::from(kernel.ty(data.operands[0]).lanes());
+            match &mut product {
+                None => {
+                    product = Some(Self {
+                        factors: [a, b],
+                        dimensions: [p, q],
+                        multiplication: *inst,
+                        multiplied: lanes,
+                        loaded: 0,
+                    });
+                }
+                Some(product) => {
+                    product.multiplied += lanes;
+                    let [first, second] = &mut product.factors;
+                    let (a, b) = if product.dimensions == [p, q] { (a, b) } else { (b, a) };
+                    add(first, a);
+                    add(second, b);
+                }
+            }
+        }
+        let mut product = product?;
+        let lanes = |fact: &&MemoryFact| {
+            kernel.insts[fact.inst].result.map_or(1, |result| u32::from(kernel.ty(result).lanes()))
+        };
+        product.loaded = product.factors.iter().flatten().map(lanes).sum();
+        (product.multiplied <= product.loaded).then_some(product)
+    }
+
+    /// 4 x 4 outputs in a work-item.
+    fn effect(&self, context: &Context<'_>, each: &Loop) -> WorkEffect {
+        let outputs = (TILE * TILE) as f64;
+        let data = data(context);
+        let mut times: Vec<(Inst, f64)> = Vec::new();
+        for (_, inst) in context.instructions().filter(|(_, inst)| data.contains(*inst)) {
+            times.extend(filled(context, inst).map(|filled| (inst, outputs * filled)));
+        }
+        for (loads, own) in self.factors.iter().zip(self.dimensions) {
+            for load in loads {
+                times.push((load.inst, repeated(context, each, load, own)));
+            }
+        }
+        for fact in context.facts.memory().iter().filter(|fact| fact.writes) {
+            let movement = Movement::of(context, fact);
+            let adjacent =
+                self.dimensions.iter().any(|dimension| movement.bytes[*dimension] == i64::from(fact.bytes));
+            times.push((fact.inst, if adjacent { outputs / TILE as f64 } else { outputs }));
+        }
+        let mut merged = [1; 3];
+        for dimension in self.dimensions {
+            merged[dimension] = TILE;
+        }
+        WorkEffect { times, outputs: merged }
+    }
+}
+
+/// How often a load of a factor is executed for four outputs in its dimension, in vectors where its values are adjacent.
+fn repeated(context: &Context<'_>, each: &Loop, load: &MemoryFact, own: usize) -> f64 {
+    let movement = Movement::of(context, load);
+    let tile = TILE as f64;
+    if movement.bytes[own] == i64::from(load.bytes) {
+        // One vector; a warp touches more lines then, if its work-items are neighbours in that dimension.
+        let warp = context.gpu.core.warp_width.value.max(1);
+        if own != 0 || warp == 1 {
+            return 1.0;
+        }
+        let line = context.gpu.memory.cache_line_bytes.value.max(1);
+        let wide = (TILE as u32 * load.bytes * warp).div_ceil(line).max(1);
+        let now = context.access(load.inst).map_or(1, |access| access.lines.max(1));
+        return (f64::from(wide) / f64::from(now)).clamp(1.0, tile);
+    }
+    let along = load.offset.terms.iter().any(|(atom, factor)| {
+        let Atom::Value(value) = atom else { return false };
+        let counts = matches!(
+            context.kernel.values[*value].def,
+            ValueDef::Parameter(block, _) if block == each.header
+        );
+        counts && factor.unsigned_abs() == u64::from(load.bytes)
+    });
+    // Four vectors for four iterations.
+    if along { 1.0 } else { tile }
+}
+
+fn add<'f>(all: &mut Vec<&'f MemoryFact>, more: Vec<&'f MemoryFact>) {
+    for fact in more {
+        if !all.iter().any(|known| known.inst == fact.inst) {
+            all.push(fact);
+        }
+    }
+}
+
+/// The loads of a loop that a value consists of.
+fn loads_of<'f>(context: &Context<'_>, value: Value, inside: &[&'f MemoryFact]) -> Vec<&'f MemoryFact> {
+    let kernel = context.kernel;
+    let (mut open, mut seen, mut found) = (vec![value], EntitySet::new(), Vec::new());
+    while let Some(value) = open.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        let Some(inst) = kernel.defining(value) else { continue };
+        let data = &kernel.insts[inst];
+        match data.op {
+            Op::Load(_) => found.extend(inside.iter().find(|fact| fact.inst == inst)),
+            Op::Convert(_)
+            | Op::Extract(_)
+            | Op::Shuffle(_)
+            | Op::Construct
+            | Op::Bitcast
+            | Op::Insert(_) => {
+                open.extend(&data.operands);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The only dimension of the ids that all loads depend on; `None` if there is no load, no dimension, or more than one.
+fn dimension(context: &Context<'_>, loads: &[&MemoryFact]) -> Option<usize> {
+    let mut only = None;
+    for load in loads {
+        let movement = Movement::of(context, load);
+        let mut own = (0..3).filter(|dimension| movement.depends(*dimension));
+        let first = own.next()?;
+        if own.next().is_some() || only.is_some_and(|only| only != first) {
+            return None;
+        }
+        only = Some(first);
+    }
+    only
+}
