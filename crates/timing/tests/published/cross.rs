@@ -12,7 +12,7 @@ use tripipe_ladders::published::{LaplaceT604, Published};
 use tripipe_timing::Options;
 use tripipe_timing::figures::Figures;
 
-use crate::ladder::{FILE, HOST_SECONDS, predicted_with, published_seconds};
+use crate::ladder::{FILE, HOST_SECONDS, host_seconds, predicted_with, published_seconds};
 use crate::{keep, percent};
 
 /// A fitted number: the figures that it sets, its plausible range, and how far it is moved for a slope.
@@ -29,8 +29,8 @@ const NUMBERS: [Number; 4] = [
     Number { name: "translation", figures: &["tlb_walk_clocks"], range: [0.5, 20.0] },
 ];
 
-/// The fitted numbers, and the host's time in milliseconds.
-type Values = [f64; 5];
+/// The fitted numbers, and the host's times in milliseconds: of the first step, and of the others.
+type Values = [f64; 6];
 
 const HOST_RANGE: [f64; 2] = [0.0, 12.0];
 
@@ -51,7 +51,11 @@ fn predict(
     wanted: &dyn Fn(usize, usize) -> bool,
 ) -> Option<Vec<Vec<f64>>> {
     let mut seconds = predicted_with(published, FILE, &options(values), wanted)?;
-    seconds.iter_mut().flatten().for_each(|seconds| *seconds += values[4] * 1e-3);
+    for (step, row) in seconds.iter_mut().enumerate() {
+        for seconds in row {
+            *seconds += host_seconds(step, [values[4], values[5]]) * 1e-3;
+        }
+    }
     Some(seconds)
 }
 
@@ -64,7 +68,8 @@ struct Slopes {
 
 impl Slopes {
     fn time(&self, step: usize, size: usize, values: &Values) -> f64 {
-        let host = (values[4] - self.at[4]) * 1e-3;
+        let host = |values: &Values| host_seconds(step, [values[4], values[5]]) * 1e-3;
+        let host = host(values) - host(&self.at);
         let change = |number: usize| (values[number] - self.at[number]) * self.changes[number][step][size];
         (self.seconds[step][size] + host + (0..NUMBERS.len()).map(change).sum::<f64>()).max(1e-5)
     }
@@ -84,7 +89,7 @@ impl Slopes {
     fn fit(&self, published: &[Vec<f64>], used: &dyn Fn(usize, usize) -> bool) -> Values {
         let mut best = self.at;
         let mut cost = self.cost(published, used, &best);
-        let ranges = NUMBERS.iter().map(|number| number.range).chain([HOST_RANGE]);
+        let ranges = NUMBERS.iter().map(|number| number.range).chain([HOST_RANGE; 2]);
         let ranges: Vec<[f64; 2]> = ranges.collect();
         let mut part = 0.25;
         while part > 1e-4 {
@@ -113,11 +118,11 @@ fn figures_fitted_without_a_step_or_size_predict_it() {
     let published = Published::load().unwrap().laplace_t604;
     let wanted = published_seconds(&published);
     let gpu_figures = Figures::of(find("t604").unwrap());
-    let mut at = [0.0; 5];
+    let mut at = [0.0; 6];
     for (value, number) in at.iter_mut().zip(&NUMBERS) {
         *value = gpu_figures.get(number.figures[0]).unwrap();
     }
-    at[4] = HOST_SECONDS * 1e3;
+    [at[4], at[5]] = HOST_SECONDS.map(|seconds| seconds * 1e3);
     let all = |_: usize, _: usize| true;
     let Some(seconds) = predict(&published, &at, &all) else { return };
     let changes = (0..NUMBERS.len()).map(|number| {
@@ -140,8 +145,8 @@ fn figures_fitted_without_a_step_or_size_predict_it() {
     for number in &NUMBERS {
         let _ = write!(table, " {} |", number.name);
     }
-    table += " host, ms | mean error of its times | with the model's figures | largest |\n|---|";
-    table += &"--:|".repeat(NUMBERS.len() + 4);
+    table += " host of the first step, ms | host of the others | mean error of its times | with the model's figures | largest |\n|---|";
+    table += &"--:|".repeat(NUMBERS.len() + 5);
     table += "\n";
     let write_values = |table: &mut String, values: &Values| {
         for (number, value) in values.iter().enumerate() {
