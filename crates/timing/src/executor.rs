@@ -27,6 +27,9 @@ pub struct VirtualOptions {
     pub time_only: bool,
     /// Finds the SPIR-V of programs that were built ahead of time, so that no compiler is needed.
     pub prebuilt: Option<Prebuilt>,
+    /// The most instructions that a work-group may run while its path is recorded, counted once for all work-items that
+    /// run them together, and that a thread of the host may run; `None` for the simulator's usual number.
+    pub limit_steps: Option<u64>,
     /// A changed copy of the GPU, for which times are predicted instead. The probe and its limits stay those of the
     /// GPU itself.
     pub changed: Option<Arc<Gpu>>,
@@ -69,6 +72,7 @@ impl VirtualGpu {
             gpu: Some(gpu),
             build,
             prebuilt: options.prebuilt,
+            steps: options.limit_steps.unwrap_or(SimulatorOptions::default().steps),
             memory_bytes: (figures.memory_gib * f64::from(1 << 30)) as u64,
             ..SimulatorOptions::default()
         });

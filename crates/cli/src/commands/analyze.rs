@@ -104,6 +104,9 @@ const MOST_PRICED: usize = 8;
 /// The least gain of advice that only a model of time can price.
 const LEAST_GAIN: f64 = 0.01;
 
+/// Most instructions that a work-group may run while a time is predicted.
+const LIMIT_STEPS: u64 = 4_000_000;
+
 /// Steps of warps that a prediction plays; `tripipe simulate` plays more.
 const STEPS: u64 = 200_000;
 
@@ -277,6 +280,7 @@ impl Analyze {
             global: sizes(&self.global),
             local: sizes(&self.local),
             arguments: self.arg.iter().map(number).collect(),
+            limit_steps: LIMIT_STEPS,
         };
         let count = analyses.len();
         let none = |reason: String| vec![Err(reason); count];

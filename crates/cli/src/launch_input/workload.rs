@@ -21,7 +21,7 @@ use super::{Description, DriverBuild, LaunchTemplate};
 const GUESS_MOST: u64 = 1 << 30;
 
 /// What the command line says about a launch; it takes precedence over a launch file.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Adjusted {
     /// Work-items in each dimension; empty if not given.
     pub(crate) global: Vec<usize>,
@@ -29,6 +29,8 @@ pub(crate) struct Adjusted {
     pub(crate) local: Vec<usize>,
     /// Values of arguments by name.
     pub(crate) arguments: Vec<(String, Number)>,
+    /// The most instructions that a work-group may run.
+    pub(crate) limit_steps: u64,
 }
 
 /// A change of a launch, for one prediction.
@@ -128,6 +130,7 @@ impl<'d> Workload<'d> {
                 prediction: options.clone(),
                 time_only: true,
                 prebuilt: None,
+                limit_steps: Some(self.adjusted.limit_steps),
                 changed: trial.gpu.clone(),
             },
         );

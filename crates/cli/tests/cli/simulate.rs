@@ -207,6 +207,24 @@ fn a_gpu_that_cannot_run_the_kernel_is_reported_beside_the_others() {
     assert!(objects[1]["error"].as_str().unwrap().contains("cl_khr_fp64"), "{}", objects[1]);
 }
 
+/// A kernel that never ends would be recorded forever.
+#[test]
+fn an_endless_kernel_is_refused() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("endless.cl", "kernel void e(global volatile int* a) { while (1) a[get_global_id(0)]++; }");
+    let arguments = ["endless.cl", "-g", "g77", "--global", "64"];
+    let limited = [&["simulate"], &arguments[..], &["--limit-steps", "100000"]].concat();
+    bench.refuse(&limited, &["100000 instructions", "endless loop"]);
+    let said = bench.succeed(&[&["analyze"], &arguments[..]].concat());
+    assert!(
+        said.split_whitespace().collect::<Vec<_>>().join(" ").contains("look for an endless loop"),
+        "{said}"
+    );
+}
+
 #[test]
 fn impossible_requests_are_refused() {
     let bench = bench();

@@ -65,6 +65,9 @@ pub(crate) struct Simulate {
     /// Play every work-group instead of a part; slow for large launches.
     #[arg(long)]
     exact: bool,
+    /// Maximum number of instructions that a work-group may run, counted once for all work-items that run them together.
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    limit_steps: u64,
     /// Output format; JSON is one object per kernel and GPU, one per line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -96,8 +99,12 @@ impl Simulate {
             let (first, second) = (&first.name, &second.name);
             bail!("{name} has several kernels; choose one with --kernel, such as `{first}` or `{second}`");
         }
-        let adjusted =
-            Adjusted { global: self.global.clone(), local: self.local.clone(), arguments: self.arg.clone() };
+        let adjusted = Adjusted {
+            global: self.global.clone(),
+            local: self.local.clone(),
+            arguments: self.arg.clone(),
+            limit_steps: self.limit_steps,
+        };
         check_arguments(&kernels, &adjusted)?;
         let variants = Variant::of(&changes, &description)?;
         let options = Options { exact: self.exact, ..Options::default() };
