@@ -8,6 +8,7 @@ mod files;
 mod finish;
 mod interruption;
 mod launch_input;
+mod open_device;
 mod progress;
 mod terminal;
 
@@ -34,7 +35,7 @@ struct Arguments {
 enum Command {
     Analyze(commands::analyze::Analyze),
     Check(commands::check::Check),
-    Devices(commands::devices::Devices),
+    Devices(commands::devices::ListDevices),
     Explain(commands::explain::Explain),
     Filter(commands::filter::Filter),
     Gemm(commands::gemm::Gemm),

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use tripipe_ir::Module;
-use tripipe_ir::front::clang::{Build, Built, Cache, build_file, build_text};
+use tripipe_ir::front::clang::{Build, Built, Cache, Optimization, build_file, build_text};
 use tripipe_ir::front::spirv::{Options, load};
 
 const STORE: &str = "kernel void k(global int *a) { a[1] = N; }";
@@ -43,6 +43,17 @@ fn options_of_vendors_are_not_passed_to_clang() {
     assert_eq!(module("k.cl", STORE, options).unwrap().to_string(), plain.to_string());
     // Other options are not accepted: an unknown option is an error.
     assert!(build_text("k.cl", STORE, None, &Build::with_options("-cl-no-such-option")).is_err());
+}
+
+/// Division and remainder by one number: the optimiser computes the remainder from the quotient, and freezes both
+/// operands for that, which the translator does not know.
+#[test]
+fn frozen_values_are_translated() {
+    let text = "kernel void k(global int *a, int n) { int i = get_global_id(0), x = a[i]; \
+                a[i] = x / n; a[i + n] = x % n; }";
+    let build = Build { optimization: Optimization::Driver, ..Build::default() };
+    let Some(built) = support::built(build_text("k.cl", text, None, &build)) else { return };
+    load(&built.spirv, &Options::default()).unwrap();
 }
 
 /// Writes a file whose modification time is a minute ago.

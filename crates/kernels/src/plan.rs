@@ -126,6 +126,13 @@ impl<'p> Plan<'p> {
         self.slot(Planned::Made { kind, access: Access::Read, initial: Some(contents) })
     }
 
+    /// A buffer with contents that kernels may change.
+    pub fn buffer(&mut self, contents: impl Into<Cow<'p, [u8]>>) -> Slot {
+        let contents = contents.into();
+        let kind = MemoryKind::Buffer { bytes: contents.len() };
+        self.slot(Planned::Made { kind, access: Access::ReadWrite, initial: Some(contents) })
+    }
+
     /// An image that kernels only read; the rows in `contents` have no gaps.
     pub fn input_image(&mut self, shape: ImageShape, contents: impl Into<Cow<'p, [u8]>>) -> Slot {
         let kind = MemoryKind::Image(shape);

@@ -35,6 +35,8 @@ pub struct LaplaceT604 {
     pub original_seconds: Vec<f64>,
     /// Seconds of the serial version on one Cortex-A15 at 1.7 GHz.
     pub cpu_seconds: Vec<f64>,
+    /// The part of each time that the host took: not published, but fitted to the smallest image.
+    pub host_seconds: f64,
     /// The steps.
     pub step: Vec<LaplaceStep>,
 }
@@ -111,6 +113,12 @@ impl LaplaceT604 {
         self.columns.iter().filter_map(|column| SizeKind::Image.parse(column).ok()).collect()
     }
 
+    /// The published seconds of a step at a size; `None` when none were published.
+    pub fn seconds(&self, step: &str, size: Size) -> Option<f64> {
+        let column = self.sizes().iter().position(|published| *published == size)?;
+        Some(self.original_seconds.get(column)? / self.speedup(step, size)?)
+    }
+
     /// The published speed-up of a step over the first at a size; `None` when none was published.
     pub fn speedup(&self, step: &str, size: Size) -> Option<f64> {
         let column = self.sizes().iter().position(|published| *published == size)?;
@@ -138,6 +146,7 @@ mod tests {
         }
         let largest = Size::Image { width: 7680, height: 4320 };
         assert_eq!(laplace.speedup("eight-pixels", largest), Some(9.1));
+        assert_eq!(laplace.seconds("eight-pixels", largest), Some(0.680 / 9.1));
         assert_eq!(laplace.speedup("eight-pixels", Size::Image { width: 5, height: 5 }), None);
     }
 

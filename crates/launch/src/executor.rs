@@ -23,6 +23,11 @@ pub trait Executor {
     /// The properties that the device reports.
     fn probe(&self) -> &Probe;
 
+    /// Where its times come from.
+    fn time_source(&self) -> TimeSource {
+        TimeSource::Measured
+    }
+
     /// Makes a memory object, with `initial` contents or undefined ones.
     ///
     /// # Errors
@@ -234,6 +239,31 @@ pub trait Executor {
     /// As [`Executor::prepare`]; arguments or a range that do not fit the kernel or the device (nothing is run then);
     /// or the device failed.
     fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError>;
+}
+
+/// Where the times of an executor come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimeSource {
+    /// A clock: two runs of a launch differ.
+    #[default]
+    Measured,
+    /// A model: every run of a launch has the same time.
+    Predicted {
+        /// Whether launches are executed. Otherwise memory keeps its contents, and no result can be verified.
+        executes: bool,
+    },
+}
+
+impl TimeSource {
+    /// Whether a repeated run shows nothing new.
+    pub fn is_predicted(self) -> bool {
+        matches!(self, Self::Predicted { .. })
+    }
+
+    /// Whether launches write their results.
+    pub fn executes(self) -> bool {
+        self != Self::Predicted { executes: false }
+    }
 }
 
 /// A function over the bytes of several objects: those it reads, in order, and those it edits.

@@ -8,7 +8,7 @@ use tripipe_device::Probe;
 use crate::executor::OverBytes;
 use crate::{
     Access, Block, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Prepared,
-    Program, Reading, Submission, Timing,
+    Program, Reading, Submission, TimeSource, Timing,
 };
 
 /// An executor that passes every call on to `inner`, unless `calls` intercepts it.
@@ -62,6 +62,11 @@ pub trait Intercept<E: Executor> {
     /// [`Executor::probe`]
     fn probe<'p>(&'p self, inner: &'p E) -> &'p Probe {
         inner.probe()
+    }
+
+    /// [`Executor::time_source`]
+    fn time_source(&self, inner: &E) -> TimeSource {
+        inner.time_source()
     }
 
     /// [`Executor::allocate`]
@@ -231,6 +236,10 @@ pub trait Intercept<E: Executor> {
 impl<E: Executor, I: Intercept<E>> Executor for Layer<E, I> {
     fn probe(&self) -> &Probe {
         self.calls.probe(&self.inner)
+    }
+
+    fn time_source(&self) -> TimeSource {
+        self.calls.time_source(&self.inner)
     }
 
     fn allocate(

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 pub use block::Block;
 pub use error::ExecuteError;
-pub use executor::{Executor, KernelFacts, OverBytes, Prepared, Reading, Submission, Timing};
+pub use executor::{Executor, KernelFacts, OverBytes, Prepared, Reading, Submission, TimeSource, Timing};
 pub use layer::{Intercept, Layer};
 pub use memory::{
     Access, Addressing, ChannelOrder, ChannelType, Filter, ImageExtent, ImageShape, ImageShapeError,

@@ -6,6 +6,7 @@ use tripipe_kernels::ceilings::Ceilings;
 use tripipe_ladders::ladder::{Climb, ClimbedStep, Measured, Options, Outcome, Seconds};
 use tripipe_ladders::problem::{Quoted, Size, Work};
 use tripipe_ladders::published::Published;
+use tripipe_launch::TimeSource;
 use tripipe_report::Canvas;
 use tripipe_report::ladder::{Report, csv, json, legend, text};
 
@@ -50,6 +51,7 @@ fn climb() -> Climb {
     Climb {
         ladder: "laplace".to_owned(),
         device: "Mali-G610 MC4 r0p0".to_owned(),
+        time_source: TimeSource::Measured,
         sizes: extents.map(|(width, height)| Size::Image { width, height }).to_vec(),
         work: extents.map(work).to_vec(),
         serial: vec![seconds(2e-7), seconds(0.000_9), seconds(0.09)],
@@ -128,7 +130,11 @@ fn coloured_text_differs_by_escapes_alone() {
 
 #[test]
 fn legend_form() {
-    insta::assert_snapshot!(legend(Options { runs: 20, warmup: 10 }, Canvas::default()));
+    insta::assert_snapshot!(legend(
+        Options { runs: 20, warmup: 10 },
+        &[TimeSource::Measured],
+        Canvas::default()
+    ));
 }
 
 #[test]

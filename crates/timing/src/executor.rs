@@ -9,7 +9,7 @@ use tripipe_ir::Kernel;
 use tripipe_ir::front::clang;
 use tripipe_launch::{
     Access, Argument, ExecuteError, Executor, ImageExtent, ImageShape, KernelFacts, Launch, MemoryId,
-    MemoryKind, NdRange, Program, Timing,
+    MemoryKind, NdRange, Program, TimeSource, Timing,
 };
 use tripipe_simulate::{Options as SimulatorOptions, Prebuilt, Simulator};
 
@@ -66,7 +66,11 @@ struct Known {
 impl VirtualGpu {
     /// A virtual GPU without memory objects.
     pub fn new(gpu: &'static Gpu, options: VirtualOptions) -> Self {
-        let build = clang::Build { optimization: clang::Optimization::Driver, ..clang::Build::default() };
+        let build = clang::Build {
+            optimization: clang::Optimization::Driver,
+            cache: clang::Cache::from_environment(),
+            ..clang::Build::default()
+        };
         let figures = Figures::of(gpu);
         let simulator = Simulator::new(SimulatorOptions {
             gpu: Some(gpu),
@@ -241,6 +245,10 @@ impl VirtualGpu {
 impl Executor for VirtualGpu {
     fn probe(&self) -> &Probe {
         &self.probe
+    }
+
+    fn time_source(&self) -> TimeSource {
+        TimeSource::Predicted { executes: !self.options.time_only }
     }
 
     fn allocate(

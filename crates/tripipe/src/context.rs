@@ -64,6 +64,8 @@ impl Context {
             Device::OpenCl(opencl) => {
                 Ok(Self::on_opencl(OpenClExecutor::new(opencl, &ExecutorOptions::default())?))
             }
+            #[cfg(feature = "virtual")]
+            Device::Virtual(device) => Ok(Self::over(device.executor())),
         }
     }
 
@@ -113,7 +115,8 @@ impl Context {
         self.core.ceilings(arithmetic)
     }
 
-    /// Measures the ceilings that explanations of operations in this type are compared with; takes about a second.
+    /// Measures the ceilings that explanations of operations in this type are compared with; takes about a second. On
+    /// a virtual GPU nothing is measured: the ceilings are those of its model.
     ///
     /// # Errors
     /// The device does not offer the type, failed, or computed something wrong.
@@ -177,15 +180,17 @@ impl std::fmt::Debug for Context {
 /// Options of a context that is to be made.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "`build` makes the context"]
+#[allow(clippy::struct_excessive_bools, reason = "each is an independent option")]
 pub struct ContextBuilder {
     background_builds: bool,
     cpu_when_faster: bool,
+    predictions: bool,
     profiling: bool,
 }
 
 impl Default for ContextBuilder {
     fn default() -> Self {
-        Self { background_builds: false, cpu_when_faster: true, profiling: true }
+        Self { background_builds: false, cpu_when_faster: true, predictions: true, profiling: true }
     }
 }
 
@@ -208,6 +213,13 @@ impl ContextBuilder {
     /// the work of a [`crate::Team`] always run on the device. Without the feature `cpu` everything does.
     pub fn cpu_when_faster(mut self, cpu_when_faster: bool) -> Self {
         self.cpu_when_faster = cpu_when_faster;
+        self
+    }
+
+    /// Sets whether explanations predict times by the timing model, with the feature `virtual` and on a GPU that has a
+    /// model; the default is yes. The first explanation of an operation then takes up to seconds, and needs clang.
+    pub fn predictions(mut self, predictions: bool) -> Self {
+        self.predictions = predictions;
         self
     }
 
@@ -247,6 +259,7 @@ impl ContextBuilder {
         let core = context.core();
         core.build_in_background(self.background_builds);
         core.fall_back_when_slower(self.cpu_when_faster);
+        core.predict_times(self.predictions);
         if !self.profiling {
             context.set_profiling(false)?;
         }

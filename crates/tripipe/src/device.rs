@@ -20,6 +20,9 @@ pub enum Device {
     Cpu,
     /// An OpenCL device.
     OpenCl(crate::driver::Device),
+    /// A GPU that is not there: feature `virtual`.
+    #[cfg(feature = "virtual")]
+    Virtual(crate::VirtualDevice),
 }
 
 /// All devices of this machine; implements `IntoIterator`.
@@ -53,6 +56,22 @@ impl Device {
         ];
         let devices = cpu.into_iter().chain(opencl.into_iter().map(Self::OpenCl)).collect();
         Devices { devices, no_opencl }
+    }
+
+    /// The device with a name as on the command line: `auto`, `cpu`, `opencl`, `opencl:1`, `virtual:mali-g77`.
+    ///
+    /// # Errors
+    /// Not such a name; the device does not exist; the program was built without such devices.
+    ///
+    /// ```
+    /// # #[cfg(feature = "virtual")] {
+    /// let device = tripipe::Device::named("virtual:adreno-650")?;
+    /// assert!(device.probe().is_some_and(|probe| probe.fp16()));
+    /// # }
+    /// # Ok::<(), tripipe::Error>(())
+    /// ```
+    pub fn named(name: &str) -> Result<Self, Error> {
+        name.parse::<Choice>()?.resolve()
     }
 
     /// The OpenCL GPU with the largest product of compute units and clock (its model's, if the driver reports an
@@ -97,6 +116,8 @@ impl Device {
             #[cfg(feature = "cpu")]
             Self::Cpu => cpu_name(),
             Self::OpenCl(device) => device.probe().name.clone(),
+            #[cfg(feature = "virtual")]
+            Self::Virtual(device) => device.probe().name.clone(),
         }
     }
 
@@ -106,28 +127,34 @@ impl Device {
             #[cfg(feature = "cpu")]
             Self::Cpu => Choice::Cpu,
             Self::OpenCl(device) => Choice::OpenCl(Some(device.index())),
+            #[cfg(feature = "virtual")]
+            Self::Virtual(device) => Choice::Virtual(device.gpu().name()),
         }
     }
 
-    /// The OpenCL device; `None` for the CPU path.
+    /// The OpenCL device; `None` for any other.
     pub fn opencl(&self) -> Option<&crate::driver::Device> {
         match self {
             #[cfg(feature = "cpu")]
             Self::Cpu => None,
             Self::OpenCl(device) => Some(device),
+            #[cfg(feature = "virtual")]
+            Self::Virtual(_) => None,
         }
     }
 
-    /// The properties that an OpenCL device reports; `None` for the CPU path.
+    /// The properties that an OpenCL device or a virtual GPU reports; `None` for the CPU path.
     pub fn probe(&self) -> Option<&Probe> {
         match self {
             #[cfg(feature = "cpu")]
             Self::Cpu => None,
             Self::OpenCl(device) => Some(device.probe()),
+            #[cfg(feature = "virtual")]
+            Self::Virtual(device) => Some(device.probe()),
         }
     }
 
-    /// The GPU model that an OpenCL device matches; `None` for the CPU path.
+    /// The GPU model that it matches; `None` for the CPU path.
     pub fn identification(&self) -> Option<Identification> {
         self.probe().map(identify)
     }
@@ -143,6 +170,8 @@ pub enum Choice {
     Cpu,
     /// The OpenCL device with that number, or the first one for `None`.
     OpenCl(Option<usize>),
+    /// The virtual GPU of the model with this name.
+    Virtual(&'static str),
 }
 
 impl FromStr for Choice {
@@ -154,10 +183,13 @@ impl FromStr for Choice {
             "auto" => Ok(Self::Auto),
             "cpu" => Ok(Self::Cpu),
             "opencl" => Ok(Self::OpenCl(None)),
-            lower => match lower.strip_prefix("opencl:").map(str::parse) {
-                Some(Ok(index)) => Ok(Self::OpenCl(Some(index))),
-                _ => Err(unknown()),
-            },
+            lower => {
+                if let Some(gpu) = lower.strip_prefix("virtual:") {
+                    return Ok(Self::Virtual(tripipe_device::find(gpu).map_err(Fault::from)?.name()));
+                }
+                let index = lower.strip_prefix("opencl:").and_then(|index| index.parse().ok());
+                index.map(|index| Self::OpenCl(Some(index))).ok_or_else(unknown)
+            }
         }
     }
 }
@@ -169,6 +201,10 @@ impl fmt::Display for Choice {
             Self::Cpu => f.write_str("cpu"),
             Self::OpenCl(None) => f.write_str("opencl"),
             Self::OpenCl(Some(index)) => write!(f, "opencl:{index}"),
+            Self::Virtual(gpu) => match tripipe_device::find(gpu) {
+                Ok(gpu) => write!(f, "virtual:{}", gpu.id()),
+                Err(_) => write!(f, "virtual:{gpu}"),
+            },
         }
     }
 }
@@ -192,6 +228,13 @@ impl Choice {
                     found.into_iter().nth(index).ok_or(Error::from(Fault::NoSuchDevice { index, count }))?;
                 Ok(Device::OpenCl(device))
             }
+            #[cfg(feature = "virtual")]
+            Self::Virtual(gpu) => {
+                let gpu = tripipe_device::find(gpu).map_err(Fault::from)?;
+                Ok(Device::Virtual(crate::VirtualDevice::new(gpu)))
+            }
+            #[cfg(not(feature = "virtual"))]
+            Self::Virtual(_) => Err(Error::from(Fault::NoVirtualGpus)),
         }
     }
 }
@@ -229,6 +272,13 @@ mod tests {
         for choice in [Choice::Auto, Choice::Cpu, Choice::OpenCl(None), Choice::OpenCl(Some(3))] {
             assert_eq!(choice.to_string().parse::<Choice>().unwrap(), choice);
         }
+        for gpu in tripipe_device::catalog() {
+            let choice = Choice::Virtual(gpu.name());
+            assert_eq!(choice.to_string().parse::<Choice>().unwrap(), choice);
+        }
+        let error = "virtual:mali-g77x".parse::<Choice>().unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::NoSuchDevice);
+        assert!(error.to_string().to_lowercase().contains("mali-g77"), "{error}");
         assert_eq!("CPU".parse::<Choice>().unwrap(), Choice::Cpu);
         for wrong in ["", "gpu", "opencl:", "opencl:-1", "opencl:x", "opencl:1:2"] {
             let error = wrong.parse::<Choice>().unwrap_err().to_string();

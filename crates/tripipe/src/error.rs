@@ -59,10 +59,12 @@ impl Error {
         match &*self.0 {
             Fault::UnknownDevice { .. } => ErrorKind::DeviceName,
             Fault::NoOpenCl(_) => ErrorKind::NoOpenCl,
-            Fault::NoSuchDevice { .. } => ErrorKind::NoSuchDevice,
+            Fault::NoSuchDevice { .. } | Fault::UnknownGpu(_) => ErrorKind::NoSuchDevice,
             Fault::NotOffered { .. } | Fault::NoView { .. } | Fault::NoKernels | Fault::Plan(_) => {
                 ErrorKind::Unsupported
             }
+            #[cfg(not(feature = "virtual"))]
+            Fault::NoVirtualGpus => ErrorKind::Unsupported,
             #[cfg(feature = "image")]
             Fault::NoSuchPicture { .. } => ErrorKind::Unsupported,
             #[cfg(not(feature = "cpu"))]
@@ -137,11 +139,22 @@ from!(DevicesError, PlanError, ExecuteError, FilterError, Unfit, DescriptionErro
 #[derive(Debug, Error)]
 pub(crate) enum Fault {
     /// An unknown device name.
-    #[error("unknown device `{name}`: expected auto, cpu, opencl, or opencl:N, with N counted from 0")]
+    #[error(
+        "unknown device `{name}`: expected auto, cpu, opencl, opencl:N with N counted from 0, or virtual:GPU, e.g. virtual:mali-g77"
+    )]
     UnknownDevice {
         /// The given name.
         name: String,
     },
+    /// A virtual GPU without a model.
+    #[error(transparent)]
+    UnknownGpu(#[from] tripipe_device::UnknownGpu),
+    /// A virtual GPU was requested in a program without them.
+    #[cfg(not(feature = "virtual"))]
+    #[error(
+        "this program was built without virtual GPUs: the feature `virtual` of the crate `tripipe` is off"
+    )]
+    NoVirtualGpus,
     /// OpenCL was requested but is not available.
     #[error("{0}")]
     NoOpenCl(#[from] DevicesError),

@@ -26,6 +26,8 @@ pub struct Explanation {
     pub measured_seconds: Option<f64>,
     /// The number of runs that time is the shortest of; the first takes longer than others, as caches are cold then.
     pub measured_runs: u64,
+    /// Whether the device is a virtual GPU, on which nothing can be measured.
+    pub is_virtual: bool,
     /// The ceiling that bounds it; `None` when no ceiling is known or the CPU path does it as a fallback.
     pub bound: Option<Bound>,
     /// The next best choices, the best first.
@@ -106,6 +108,7 @@ impl fmt::Display for Explanation {
                     Time(seconds)
                 )?;
             }
+            None if self.is_virtual => {}
             None => writeln!(f, "  measured    not yet: it has not run")?,
         }
         if let Some(Bound { ceiling, seconds, from }) = &self.bound {

@@ -35,6 +35,9 @@
 //! - `cpu` (default): the CPU path, as a device of its own ([`Device`]`::Cpu`) and as a fallback for others. Without it,
 //!   devices are OpenCL devices alone, [`Device::best`] fails if there is none, and an operation that its device does
 //!   not support is an error ([`ErrorKind::Unsupported`]) that names what the device lacks.
+//! - `virtual`: GPUs that are not there ([`Device`]`::Virtual`): their results are computed on the CPU, their times are
+//!   predicted by a model. On a phone's GPU, explanations predict times by the same model instead of by its ceilings.
+//!   OpenCL C is compiled with clang, which must be installed.
 //! - `image`: conversions from and to the types of the `image` crate, without its codecs.
 //! - `ndarray`: conversions from and to the types of `ndarray`.
 //!
@@ -69,6 +72,8 @@ mod pool;
 mod task;
 mod team;
 mod vector;
+#[cfg(feature = "virtual")]
+mod virtual_device;
 
 #[cfg(feature = "opencl")]
 use tripipe_opencl as driver;
@@ -84,6 +89,8 @@ pub use matrix::{Matrix, MatrixView, MatrixViewMut};
 pub use pending::{Event, Pending};
 pub use team::{Share, Shares, Team};
 pub use vector::Vector;
+#[cfg(feature = "virtual")]
+pub use virtual_device::VirtualDevice;
 
 #[cfg(feature = "image")]
 pub use interop::Depth;

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::Args;
+use tripipe::{Device, Devices, VirtualDevice};
 use tripipe_report::devices::{Entry, OpenCl, models};
 
 use super::Format;
@@ -14,18 +15,22 @@ use crate::terminal;
 ///
 /// The CPU path is built in and always available. OpenCL devices are found through the system's OpenCL library; the
 /// environment variable `TRIPIPE_OPENCL` names another library, or `none`. With --models, the command lists the GPU
-/// models that Tripipe knows instead, whether or not such a device is present.
+/// models that Tripipe knows instead, whether or not such a device is present; with --virtual, the virtual GPUs: what
+/// --device virtual:GPU offers to a program.
 #[derive(Args)]
-pub(crate) struct Devices {
+pub(crate) struct ListDevices {
     /// Lists the GPU models that `tripipe analyze` supports, with their main figures.
     #[arg(long)]
     models: bool,
+    /// Lists the virtual GPUs: devices that are not there, whose times are predicted.
+    #[arg(long = "virtual", conflicts_with = "models")]
+    is_virtual: bool,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
-impl Devices {
+impl ListDevices {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
         if self.models {
             let models = tripipe_device::catalog();
@@ -35,7 +40,12 @@ impl Devices {
             }
             return Ok(Finish::Clean);
         }
-        let found = tripipe::Device::list();
+        let found = if self.is_virtual {
+            let devices = VirtualDevice::all().into_iter().map(Device::Virtual).collect();
+            Devices { devices, no_opencl: None }
+        } else {
+            Device::list()
+        };
         let entries: Vec<Entry> = found
             .devices
             .iter()

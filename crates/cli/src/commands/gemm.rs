@@ -11,7 +11,7 @@ use tripipe::gemm::{Accumulate, Factor, Product, Strides};
 use tripipe::{Arithmetic, Choice, Context, Device, Explanation, Matrix, MatrixView, Vector};
 
 use super::filter::said;
-use super::{DeviceArgument, failed, say_on};
+use super::{DeviceArgument, context, failed, say_on};
 use crate::files::input::{is_standard, shown_input};
 use crate::files::memory;
 use crate::files::npy::{self, Elements};
@@ -348,8 +348,8 @@ impl Work<'_> {
         let progress = Progress::spinner("");
         say_on(&progress, "multiplying", self.device);
         let start = Instant::now();
-        let builder = Context::builder().cpu_when_faster(self.gemm.device.falls_back());
-        let context = builder.build(self.device).map_err(failed)?;
+        let context =
+            context(self.device, self.gemm.device.falls_back(), self.gemm.explain).map_err(failed)?;
         let (x, y) =
             (self.a.stacked(&context, a).map_err(failed)?, self.b.stacked(&context, b).map_err(failed)?);
         let bias = bias.map(|bias| Vector::from_slice(&context, bias)).transpose().map_err(failed)?;

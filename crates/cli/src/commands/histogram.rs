@@ -11,7 +11,7 @@ use tripipe::{Context, Counted, Depth, Device, Error, Image};
 use tripipe_report::histogram::{BINS, Channel, Report};
 use tripipe_report::time;
 
-use super::{DeviceArgument, Format, failed, note, say_on};
+use super::{DeviceArgument, Format, context, failed, note, say_on};
 use crate::files::input::shown_input;
 use crate::files::picture::{self, is_deep};
 use crate::finish::Finish;
@@ -77,7 +77,7 @@ impl Histogram {
 /// # Errors
 /// Out of memory; the device is lost.
 fn count(device: &Device, fall_back: bool, pixels: &DynamicImage) -> Result<Vec<Channel>, Error> {
-    let context = Context::builder().cpu_when_faster(fall_back).build(device)?;
+    let context = context(device, fall_back, false)?;
     let size = [pixels.width() as usize, pixels.height() as usize];
     if is_deep(pixels.color()) {
         channels(&context, size, &u16::channels_of(pixels).1)

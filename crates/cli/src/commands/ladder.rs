@@ -13,8 +13,7 @@ use tripipe_ladders::ladder::CpuClimber;
 use tripipe_ladders::ladder::{self, Climb, Options, climb};
 use tripipe_ladders::published::Published;
 use tripipe_ladders::{Inputs, Photo, Size, SizeKind};
-use tripipe_launch::Executor;
-use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
+use tripipe_opencl::ExecutorOptions;
 use tripipe_report::ladder::Report;
 
 use super::filter::{FilterInput, Steps, WantedResult, filter};
@@ -24,6 +23,7 @@ use crate::files::memory;
 use crate::files::output::Output;
 use crate::files::picture::{self, Picture};
 use crate::finish::Finish;
+use crate::open_device::OpenDevice;
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -36,6 +36,7 @@ const SHOWN: &str = "tripipe-laplace.png";
 const EXAMPLES: &str = "Examples:
   tripipe ladder laplace
   tripipe ladder laplace --sizes 768x432,7680x4320 --published
+  tripipe ladder laplace --device virtual:mali-t604 --published --time-only
   tripipe ladder gemm --device opencl:0 --sizes 512,1024x256x2048 --format json";
 
 /// Climb an optimisation ladder: every kernel from the plain one to the fast one, verified, timed, compared
@@ -63,7 +64,11 @@ pub(crate) struct Ladder {
     /// Output format; JSON is one object per device and line.
     #[arg(long, value_enum, default_value_t = LadderFormat::Text)]
     format: LadderFormat,
-    /// Shows the published figures of other devices next to yours.
+    /// Predicts times on virtual GPUs without computing results, which are then not verified.
+    #[arg(long)]
+    time_only: bool,
+    /// Shows the published figures of other devices next to yours. On virtual GPUs, the published kernels are climbed
+    /// where Tripipe has them (`laplace`), with the published launches.
     #[arg(long)]
     published: bool,
     /// Picture for image ladders, repeated or cropped to each size [default: a cat].
@@ -95,6 +100,13 @@ impl Ladder {
             return list(out);
         };
         let ladder = find(name).ok_or_else(|| unknown(name))?;
+        let devices = self.devices.resolve()?;
+        let is_virtual = |device: &Device| matches!(device, Device::Virtual(_));
+        if self.time_only && !devices.iter().all(is_virtual) {
+            bail!("--time-only needs virtual GPUs alone: --device virtual:GPU,...");
+        }
+        let as_published = ladder.published.filter(|_| self.published && devices.iter().all(is_virtual));
+        let ladder = as_published.unwrap_or(ladder);
         let sizes = self.sizes(ladder)?;
         let show = self.show(ladder)?;
         let source = match &self.image {
@@ -109,7 +121,6 @@ impl Ladder {
         }
         let photo = photo(&source)?;
         check_memory(ladder, &sizes)?;
-        let devices = self.devices.resolve()?;
 
         let canvas = terminal::canvas();
         let options = Options { runs: self.runs as usize, warmup: self.warmup as usize };
@@ -120,6 +131,7 @@ impl Ladder {
         }
         let mut finish = Finish::Clean;
         let mut show = show;
+        let mut climbs = Vec::new();
         for (index, device) in devices.iter().enumerate() {
             let rows = self.format == LadderFormat::Text;
             // After the first and smallest size, so that the picture is available before the larger sizes have run.
@@ -128,7 +140,7 @@ impl Ladder {
                 None => Ok(()),
             };
             let (climb, what) =
-                climb_on(device, ladder, &sizes, &inputs, options, rows, out, &mut between)
+                climb_on(device, self.time_only, ladder, &sizes, &inputs, options, rows, out, &mut between)
                     .with_context(|| format!("the ladder {name} could not be run on {}", device.name()))?;
             if climb.failed() {
                 finish = Finish::Bad;
@@ -148,9 +160,17 @@ impl Ladder {
                 }
             }
             out.flush()?;
+            climbs.push(climb);
         }
         if self.format == LadderFormat::Text {
-            out.write_all(tripipe_report::ladder::legend(options, canvas).as_bytes())?;
+            let sources: Vec<_> = climbs.iter().map(|climb| climb.time_source).collect();
+            // The CPU path has steps of its own.
+            climbs.retain(|climb| climb.steps.iter().any(|step| ladder.step(&step.name).is_some()));
+            let beside = tripipe_report::ladder::side_by_side(&climbs, canvas);
+            if !beside.is_empty() {
+                writeln!(out, "{beside}")?;
+            }
+            out.write_all(tripipe_report::ladder::legend(options, &sources, canvas).as_bytes())?;
         }
         Ok(finish)
     }
@@ -174,6 +194,7 @@ impl Ladder {
                 picture::PictureFormat::of(path)?;
                 Output::open(path).map(Some)
             }
+            None if self.time_only => Ok(None),
             // The picture was not requested, so a folder that cannot be written must not prevent the measurement.
             None if filters && self.format == LadderFormat::Text => Ok(Output::open(Path::new(SHOWN)).ok()),
             None => Ok(None),
@@ -275,6 +296,7 @@ fn check_memory(ladder: &ladder::Ladder, sizes: &[Size]) -> Result<()> {
 #[expect(clippy::too_many_arguments, reason = "a run of a ladder is described by this many values")]
 fn climb_on(
     device: &Device,
+    time_only: bool,
     ladder: &ladder::Ladder,
     sizes: &[Size],
     inputs: &Inputs<'_>,
@@ -299,28 +321,26 @@ fn climb_on(
     };
     // The ceilings come last: they take time, and the rows do not need them.
     let (first, others) = sizes.split_at(sizes.len().min(1));
-    let opencl = device.opencl();
-    let executor = opencl.map(|opencl| OpenClExecutor::new(opencl, &ExecutorOptions::default()));
-    let mut executor = executor.transpose()?;
+    let mut opened = OpenDevice::new(device, &ExecutorOptions::default(), time_only)?;
     let mut at = |sizes: &[Size], before: usize, out: &mut dyn Write| {
         let mut report = |at: ladder::Progress<'_>| report(before, &at, out);
-        match &mut executor {
+        match &mut opened {
             None => climb(&mut CpuClimber::new(), ladder, sizes, inputs, options, &mut report),
-            Some(executor) => {
-                let executor: &mut dyn Executor = executor;
-                climb(executor, ladder, sizes, inputs, options, &mut report)
-            }
+            Some(opened) => climb(opened.executor(), ladder, sizes, inputs, options, &mut report),
         }
     };
     let mut climbed = at(first, 0, out)?;
     progress.aside(|| between(out))?;
     climbed.append(at(others, pieces * first.len(), out)?);
     progress.say(&format!("ceilings of {name}"));
-    let ceilings = match &mut executor {
+    if let Device::Virtual(device) = device {
+        // The ceilings' own results are known, and take long to compute.
+        opened = Some(OpenDevice::predicting(device, true));
+    }
+    let ceilings = match &mut opened {
         None => tripipe_ladders::peaks::cpu::ceilings(ladder.element).map_err(|error| error.to_string()),
-        Some(executor) => {
-            tripipe_kernels::ceilings::measure(executor, ladder.element).map_err(|error| error.to_string())
-        }
+        Some(opened) => tripipe_kernels::ceilings::measure(opened.executor(), ladder.element)
+            .map_err(|error| error.to_string()),
     };
     drop(progress);
     if rows {

@@ -18,10 +18,11 @@ pub(crate) mod sweep;
 pub(crate) mod template;
 
 use std::io::{self, Write};
+use std::str::FromStr;
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use tripipe::{Choice, Device, Error, ErrorKind};
+use tripipe::{Choice, Context, Device, Error, ErrorKind, VirtualDevice};
 use tripipe_device::nearest::nearest;
 
 use crate::progress::Progress;
@@ -30,7 +31,8 @@ use crate::progress::Progress;
 #[derive(Args)]
 pub(crate) struct DeviceArgument {
     /// Device: auto (the OpenCL GPU with the highest product of compute units and clock, else the CPU path), cpu,
-    /// opencl (the first device), or opencl:N with the number that `tripipe devices` shows.
+    /// opencl (the first device), opencl:N with the number that `tripipe devices` shows, or virtual:GPU, a GPU that is
+    /// not there, e.g. virtual:mali-g77 (`tripipe devices --virtual` lists them).
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Choice,
 }
@@ -49,19 +51,44 @@ impl DeviceArgument {
 /// The devices to measure.
 #[derive(Args)]
 pub(crate) struct DevicesArgument {
-    /// Device: cpu, opencl (the first device), opencl:N with the number that `tripipe devices` shows, or auto (the
-    /// OpenCL GPU with the highest product of compute units and clock, else the CPU path) [default: the CPU path and
-    /// every OpenCL device].
-    #[arg(long, value_name = "DEVICE")]
-    device: Option<Choice>,
+    /// Devices, separated by commas: cpu, opencl (the first device), opencl:N with the number that `tripipe devices`
+    /// shows, auto (the OpenCL GPU with the highest product of compute units and clock, else the CPU path), virtual:GPU,
+    /// a GPU that is not there, whose times are predicted, or virtual:all [default: the CPU path and every OpenCL
+    /// device].
+    #[arg(long, value_name = "DEVICE,...", value_delimiter = ',')]
+    device: Vec<DeviceChoices>,
+}
+
+/// A choice of device, or of all virtual GPUs.
+#[derive(Clone, Debug)]
+struct DeviceChoices(Vec<Choice>);
+
+impl FromStr for DeviceChoices {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let name = name.trim();
+        if name.eq_ignore_ascii_case("virtual:all") {
+            return Ok(Self(
+                tripipe_device::catalog().iter().map(|gpu| Choice::Virtual(gpu.name())).collect(),
+            ));
+        }
+        name.parse().map(|choice| Self(vec![choice]))
+    }
 }
 
 impl DevicesArgument {
     fn resolve(&self) -> anyhow::Result<Vec<Device>> {
-        match self.device {
-            Some(choice) => Ok(vec![resolve(choice)?]),
-            None => Ok(Device::list().devices),
+        if self.device.is_empty() {
+            return Ok(Device::list().devices);
         }
+        let mut choices: Vec<Choice> = Vec::new();
+        for choice in self.device.iter().flat_map(|choices| &choices.0) {
+            if !choices.contains(choice) {
+                choices.push(*choice);
+            }
+        }
+        choices.into_iter().map(resolve).collect()
     }
 }
 
@@ -87,17 +114,27 @@ fn note(message: &str) {
 /// Shows what is done on a device, which may have to compile kernels first.
 fn say_on(progress: &Progress, doing: &str, device: &Device) {
     let doing = format!("{doing} on {}", device.name());
-    match device.opencl() {
-        None => progress.say(&doing),
-        Some(_) => {
+    match device {
+        Device::Cpu => progress.say(&doing),
+        Device::Virtual(_) => progress.say(&format!("{doing}; results are computed on this CPU")),
+        _ => {
             progress.compiles(&format!("{doing}; kernels that it has not compiled before take seconds"));
         }
     }
 }
 
+/// A context for operations that are reported on. Times of devices that are there are predicted only to explain them.
+///
+/// # Errors
+/// As [`Context::new`].
+fn context(device: &Device, falls_back: bool, explained: bool) -> Result<Context, Error> {
+    let predictions = explained || matches!(device, Device::Virtual(_));
+    Context::builder().cpu_when_faster(falls_back).predictions(predictions).build(device)
+}
+
 /// An error of an operation on a device, with a way out.
 fn failed(what: &str, device: &Device, error: &Error) -> anyhow::Error {
-    let on_opencl = device.opencl().is_some();
+    let on_opencl = !matches!(device, Device::Cpu);
     let way_out = match error.kind() {
         ErrorKind::Device | ErrorKind::Dependency | ErrorKind::OutOfMemory | ErrorKind::Unsupported
             if on_opencl =>
@@ -120,10 +157,32 @@ pub(crate) enum Format {
 
 /// A device in one line.
 fn what(device: &Device) -> String {
+    if let Device::Virtual(virtual_gpu) = device {
+        return predicted(device, virtual_gpu);
+    }
     match (device.probe(), device.identification()) {
         (Some(probe), Some(identification)) => {
             format!("{}: {}, {}; {}", device.choice(), probe.platform, probe.version, identification.why)
         }
         _ => format!("{}: built in, needs no OpenCL", device.choice()),
     }
+}
+
+/// A virtual GPU in one line: what it stands for, and how wrong its times may be.
+fn predicted(device: &Device, virtual_gpu: &VirtualDevice) -> String {
+    let gpu = virtual_gpu.gpu();
+    let configuration = &gpu.configuration;
+    let errors = tripipe_timing::errors::of(gpu);
+    let of = if errors.borrowed { "other families" } else { "its family" };
+    format!(
+        "{}: {} cores at {} MHz; times are predicted. The model's errors against {} published figures of {of}: {:+.0}% to \
+         {:+.0}%, {:.0}% in the mean (docs/model.md)",
+        device.choice(),
+        configuration.cores.value,
+        configuration.clock_mhz.value,
+        errors.count,
+        100.0 * errors.lowest,
+        100.0 * errors.highest,
+        100.0 * errors.mean_absolute
+    )
 }

@@ -6,12 +6,13 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use tripipe::Device;
 use tripipe_ladders::peaks::{Effort, Peak, PeakError, Peaks as Measured, measure};
+use tripipe_opencl::ExecutorOptions;
 use tripipe_opencl::transfer::{self, TransferMode};
-use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 use tripipe_report::peaks::{Rates, Report, Transfer};
 
 use super::{DevicesArgument, Format, what};
 use crate::finish::Finish;
+use crate::open_device::OpenDevice;
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -31,7 +32,8 @@ const EXAMPLES: &str = "Examples:
 /// Multiply-add rates of float, half, double, int, 24-bit int, short and char by vector width, and of dot products of
 /// bytes; bandwidth of buffers, images and local memory; the cost of a launch; a comparison of the ways to transfer
 /// data to the device. What a device lacks is reported as not offered. Rates are in 10^9 per second; a multiply-add
-/// counts as two operations, a copied byte as two bytes. Each result is verified before its time counts.
+/// counts as two operations, a copied byte as two bytes. Each result is verified before its time counts; on a virtual
+/// GPU, times are predicted and nothing is executed.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Peaks {
@@ -121,14 +123,14 @@ fn measure_on(
     progress: &Progress,
 ) -> Result<(Measured, Option<Vec<Transfer>>)> {
     let mut report = |doing: &str| progress.say(doing);
-    match device.opencl() {
+    // The results of these kernels are known, and take long to compute.
+    match OpenDevice::new(device, &ExecutorOptions::default(), true)? {
         None => Ok((tripipe_ladders::peaks::cpu::measure(&|name| wanted.has(name), &mut report), None)),
-        Some(opencl) => {
-            let mut executor = OpenClExecutor::new(opencl, &ExecutorOptions::default())?;
-            let peaks = measure(&mut executor, Effort::Full, &|name| wanted.has(name), &mut report)?;
-            if !wanted.has(TRANSFERS) {
+        Some(mut opened) => {
+            let peaks = measure(opened.executor(), Effort::Full, &|name| wanted.has(name), &mut report)?;
+            let Some(opencl) = device.opencl().filter(|_| wanted.has(TRANSFERS)) else {
                 return Ok((peaks, None));
-            }
+            };
             let transfers = TransferMode::ALL
                 .into_iter()
                 .map(|mode| {

@@ -5,16 +5,17 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tripipe::{Choice, Device};
+use tripipe::{Choice, Device, ErrorKind};
 use tripipe_launch::{Executor, Timing};
 use tripipe_launch_file::{Comparison, Dump, StagedMemory};
-use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor};
+use tripipe_opencl::{CacheChoice, ExecutorOptions};
 use tripipe_report::run::{Base, Memory, Run};
 use tripipe_simulate::Simulator;
 
 use super::{Format, resolve};
 use crate::finish::Finish;
 use crate::launch_input::{Dumps, LaunchArgument};
+use crate::open_device::OpenDevice;
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -33,10 +34,13 @@ const EXAMPLES: &str = "Examples:
 pub(crate) struct RunKernel {
     #[command(flatten)]
     launch: LaunchArgument,
-    /// Where to run it: simulator, opencl (the first device), or opencl:N with the number that `tripipe devices`
-    /// shows.
+    /// Where to run it: simulator, opencl (the first device), opencl:N with the number that `tripipe devices` shows, or
+    /// virtual:GPU: the simulator with the limits and the predicted time of a GPU that is not there.
     #[arg(long, value_name = "DEVICE", default_value = "simulator")]
     device: Target,
+    /// Predicts the time on a virtual GPU without running the kernel: no result is shown or compared.
+    #[arg(long)]
+    time_only: bool,
     /// Output format; JSON is one object for the run, and one for each buffer and image that the file shows, writes or
     /// compares, one per line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -47,7 +51,7 @@ pub(crate) struct RunKernel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target {
     Simulator,
-    OpenCl(Choice),
+    Device(Choice),
 }
 
 impl FromStr for Target {
@@ -58,9 +62,12 @@ impl FromStr for Target {
             return Ok(Self::Simulator);
         }
         match name.parse() {
-            Ok(choice @ Choice::OpenCl(_)) => Ok(Self::OpenCl(choice)),
-            Ok(_) => Err(format!("{name} cannot run launch files; want simulator, opencl or opencl:N")),
-            Err(_) => Err("want simulator, opencl or opencl:N".to_owned()),
+            Ok(choice @ (Choice::OpenCl(_) | Choice::Virtual(_))) => Ok(Self::Device(choice)),
+            Ok(_) => Err(format!(
+                "{name} cannot run launch files; want simulator, opencl, opencl:N or virtual:GPU"
+            )),
+            Err(error) if error.kind() == ErrorKind::NoSuchDevice => Err(error.to_string()),
+            Err(_) => Err("want simulator, opencl, opencl:N or virtual:GPU".to_owned()),
         }
     }
 }
@@ -68,14 +75,14 @@ impl FromStr for Target {
 /// An executor of known type.
 enum Machine {
     Simulator(Box<Simulator>),
-    OpenCl(Box<OpenClExecutor>),
+    Device(OpenDevice),
 }
 
 impl Machine {
     fn executor(&mut self) -> &mut dyn Executor {
         match self {
             Self::Simulator(simulator) => &mut **simulator,
-            Self::OpenCl(executor) => &mut **executor,
+            Self::Device(opened) => opened.executor(),
         }
     }
 
@@ -83,13 +90,17 @@ impl Machine {
     fn take_printed(&mut self) -> Vec<u8> {
         match self {
             Self::Simulator(simulator) => simulator.take_printed(),
-            Self::OpenCl(_) => Vec::new(),
+            Self::Device(OpenDevice::Virtual(gpu)) => gpu.take_printed(),
+            Self::Device(OpenDevice::OpenCl(_)) => Vec::new(),
         }
     }
 }
 
 impl RunKernel {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        if self.time_only && !matches!(self.device, Target::Device(Choice::Virtual(_))) {
+            bail!("--time-only needs a virtual GPU: --device virtual:GPU");
+        }
         let description = self.launch.read()?;
         let progress = Progress::compiler("compiling the kernel");
         let (mut machine, built) = match self.device {
@@ -97,15 +108,18 @@ impl RunKernel {
                 let simulator = Simulator::new(self.launch.simulation());
                 (Machine::Simulator(Box::new(simulator)), description.build()?)
             }
-            Target::OpenCl(choice) => {
+            Target::Device(choice) => {
                 let device = resolve(choice)?;
-                let Device::OpenCl(device) = &device else {
-                    bail!("{} cannot run launch files", device.name())
-                };
                 // A kernel under development changes with every run, and its include files may change too.
                 let options = ExecutorOptions::default().cache(CacheChoice::Off);
-                let executor = OpenClExecutor::new(device, &options)?;
-                (Machine::OpenCl(Box::new(executor)), description.build_for(device)?)
+                let Some(opened) = OpenDevice::new(&device, &options, self.time_only)? else {
+                    bail!("{} cannot run launch files", device.name())
+                };
+                let built = match &device {
+                    Device::OpenCl(device) => description.build_for(device)?,
+                    _ => description.build()?,
+                };
+                (Machine::Device(opened), built)
             }
         };
         progress.say("loading");
@@ -113,7 +127,7 @@ impl RunKernel {
         let (kernel, name) = (loaded.kernel.clone(), built.program.name.to_string());
         let context = || format!("kernel `{kernel}` of {name} could not be run");
         let staged = loaded.stage(machine.executor(), built.program).with_context(context)?;
-        let mut dumps = Dumps::open(&description, &staged)?;
+        let mut dumps = if self.time_only { None } else { Some(Dumps::open(&description, &staged)?) };
         progress.say(&format!("running {kernel}"));
         let timings = machine.executor().run(std::slice::from_ref(&staged.launch)).with_context(context)?;
         drop(progress);
@@ -133,6 +147,7 @@ impl RunKernel {
             }
         }
         let mut finish = Finish::Clean;
+        let Some(dumps) = &mut dumps else { return Ok(finish) };
         for (index, memory) in staged.memory.iter().enumerate().filter(|(_, memory)| memory.is_wanted()) {
             let outcome = memory.read(machine.executor()).with_context(|| format!("`{}`", memory.name))?;
             dumps.write(&description, index, memory, &outcome.bytes)?;

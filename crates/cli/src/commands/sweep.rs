@@ -18,7 +18,7 @@ use tripipe_ladders::sweep::gemm::SweepOptions;
 use tripipe_ladders::sweep::{self, Heat, Heats, SweepProgress, TryError};
 use tripipe_ladders::{Size, SizeKind};
 use tripipe_launch::Executor;
-use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
+use tripipe_opencl::ExecutorOptions;
 use tripipe_report::time;
 
 use super::DeviceArgument;
@@ -26,12 +26,13 @@ use super::filter::parse_chain;
 use crate::files::{memory, output::Output};
 use crate::finish::Finish;
 use crate::interruption::EndsItself;
+use crate::open_device::OpenDevice;
 use crate::progress::Progress;
 use crate::terminal::shown;
 
 /// Try every sensible kernel for a computation on a device, and rank them by speed.
 ///
-/// Every kernel is verified before its time counts. The best guess is tried first, then those most similar to it; a
+/// Every kernel is verified before its time counts, except on virtual GPUs, which predict times (--verify). The best guess is tried first, then those most similar to it; a
 /// kernel that is far slower than the best so far is dropped after one run. At the time limit (--limit), or after
 /// Ctrl-C, the sweep ends with the results so far, marked as partial. For products, the results go into a table (-o).
 /// The library reads tables from the folder `tripipe/gemm` in your configuration folder, or from the folder in
@@ -75,6 +76,10 @@ struct Products {
     /// candidate that has started is completed.
     #[arg(long, value_name = "SECONDS", default_value = "120")]
     limit: Limit,
+    /// On a virtual GPU: also computes and verifies the result of every candidate, which takes much longer. On other
+    /// devices every result is verified.
+    #[arg(long)]
+    verify: bool,
     /// Number of candidates to print for each size.
     #[arg(long, default_value_t = 8)]
     top: usize,
@@ -115,6 +120,10 @@ struct Filters {
     /// candidate that has started is completed.
     #[arg(long, value_name = "SECONDS", default_value = "120")]
     limit: Limit,
+    /// On a virtual GPU: also computes and verifies the result of every candidate, which takes much longer. On other
+    /// devices every result is verified.
+    #[arg(long)]
+    verify: bool,
     /// Number of candidates to print.
     #[arg(long, default_value_t = 12)]
     top: usize,
@@ -157,22 +166,21 @@ impl Sweep {
     }
 }
 
-/// The OpenCL device to sweep: the one that was named, else the best, else the first.
-fn opencl(device: &DeviceArgument) -> Result<tripipe_opencl::Device> {
+/// The device to sweep: the one that was named, else the best, else the first.
+fn swept_device(device: &DeviceArgument) -> Result<Device> {
     let chosen = match (device.device, device.resolve()?) {
         (Choice::Auto, Device::Cpu) => super::resolve(Choice::OpenCl(None))?,
         (_, chosen) => chosen,
     };
-    match chosen.opencl() {
-        Some(device) => Ok(device.clone()),
-        None => {
-            bail!("the CPU path has one candidate per operation; --device opencl sweeps an OpenCL device")
-        }
+    if matches!(chosen, Device::Cpu) {
+        bail!("the CPU path has one candidate per operation; --device opencl sweeps an OpenCL device")
     }
+    Ok(chosen)
 }
 
-fn executor(device: &tripipe_opencl::Device) -> Result<OpenClExecutor> {
-    Ok(OpenClExecutor::new(device, &ExecutorOptions::default())?)
+/// An executor of the device; a virtual GPU predicts times, and runs nothing unless `verify`.
+fn open(device: &Device, verify: bool) -> Result<OpenDevice> {
+    OpenDevice::new(device, &ExecutorOptions::default(), !verify)?.context("the CPU path runs no kernels")
 }
 
 /// The time limit of a sweep; `None` for no limit.
@@ -298,8 +306,8 @@ impl Products {
             let what = format!("a sweep of {m}x{n}x{k}");
             memory::check(&what, bytes.map(|bytes| bytes as u64), "choose a smaller one with --sizes")?;
         }
-        let device = opencl(&self.device)?;
-        let name = device.probe().name.clone();
+        let device = swept_device(&self.device)?;
+        let name = device.name();
         let output = self.output.as_deref().map(Output::open).transpose()?;
         let mut entries = Vec::new();
         let (mut not_swept, mut partial) = (Vec::new(), false);
@@ -314,8 +322,8 @@ impl Products {
                 continue;
             }
             // A new executor for each size, so that the programs of the previous size are freed.
-            let mut executor = executor(&device)?;
-            let swept = self.sweep(*size, &mut executor, &clock, &clock.share(sizes.len() - index))?;
+            let mut opened = open(&device, self.verify)?;
+            let swept = self.sweep(*size, opened.executor(), &clock, &clock.share(sizes.len() - index))?;
             partial |= swept.heat.is_partial();
             writeln!(out, "{m}x{n}x{k} on {name}: {}", tally(&swept.heat, &clock))?;
             for tried in swept.heat.tried.iter().take(self.top) {
@@ -360,7 +368,7 @@ impl Products {
     fn sweep(
         &self,
         [m, n, k]: [usize; 3],
-        executor: &mut OpenClExecutor,
+        executor: &mut dyn Executor,
         clock: &Clock,
         share: &Share,
     ) -> Result<sweep::gemm::GemmSweep> {
@@ -405,7 +413,8 @@ impl Filters {
         // Image, result and comparison, on the host and on the device.
         let bytes = elements.and_then(|bytes| bytes.checked_mul(4)).map(|bytes| bytes as u64);
         memory::check(&format!("a sweep over {width}x{height} pixels"), bytes, "choose a smaller --size")?;
-        let mut executor = executor(&opencl(&self.device)?)?;
+        let mut opened = open(&swept_device(&self.device)?, self.verify)?;
+        let executor = opened.executor();
         let mut random = fastrand::Rng::with_seed(1);
         let source: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(from.elements()?).collect();
         let mut want = vec![0; to.elements()? * to.element.bytes()];
@@ -424,7 +433,7 @@ impl Filters {
         let progress = Progress::spinner(format!("{chain} on {name}"));
         let case = sweep::filter::Case { chain: &chain, from: &from, source: &source, to: &to, want: &want };
         let heats = Heats { rounds: self.rounds as usize, ..Heats::default() };
-        let swept = sweep::filter::sweep(&mut executor, &case, &candidates, heats, &mut |stage| {
+        let swept = sweep::filter::sweep(executor, &case, &candidates, heats, &mut |stage| {
             progress.say(&doing(&stage));
             clock.goes_on(&share, &stage)
         })

@@ -27,6 +27,7 @@ mod simulate;
 mod stand_in;
 mod sweep;
 mod template;
+mod virtual_gpus;
 
 use std::fs;
 use std::path::Path;

@@ -240,7 +240,7 @@ fn launches_that_cannot_run_are_rejected() {
     refuse(&["lost.toml"], &["lost.cl", "check the path"]);
     refuse(&["fake.toml"], &["bad.sim", "not a SPIR-V module"]);
     refuse(&["bad.toml", "--device", "cpu"], &["cpu cannot run launch files", "simulator"]);
-    refuse(&["bad.toml", "--device", "gpu"], &["gpu", "simulator, opencl or opencl:N"]);
+    refuse(&["bad.toml", "--device", "gpu"], &["gpu", "simulator, opencl, opencl:N or virtual:GPU"]);
     refuse(&["bad.toml", "--limit-memory", "4GB"], &["4GB", "GiB"]);
     refuse(&["bad.toml", "--limit-steps", "0"], &["--limit-steps"]);
     refuse(&["bad.toml", "--threads", "0"], &["--threads"]);

@@ -234,7 +234,7 @@ pub fn rate(bench: &mut Bench<'_>, mad: &Mad, width: usize, effort: Effort) -> R
     };
     let (turns, best) = fastest(bench, &mut launch, mad.turns_max, effort)?;
     let expected = mad.expected(chains, width, turns);
-    check(&bench.read(results, items * item_bytes)?, &expected, turns)?;
+    bench.verify(results, items * item_bytes, |found| check(found, &expected, turns))?;
     Ok(2.0 * f64::from(STEPS) * f64::from(turns) * (chains * width * items) as f64 / best)
 }
 
@@ -259,8 +259,9 @@ pub fn fastest(
     turned(launch, turns);
     bench.seconds(launch)?;
     let mut seconds = bench.seconds(launch)?;
-    while seconds < effort.round_seconds() / 2.0 && turns < turns_max {
-        let more = (effort.round_seconds() / seconds.max(1e-9)).clamp(2.0, 64.0);
+    let round = bench.round_seconds(effort);
+    while seconds < round / 2.0 && turns < turns_max {
+        let more = (round / seconds.max(1e-9)).clamp(2.0, 64.0);
         turns = ((f64::from(turns) * more) as u32).min(turns_max);
         turned(launch, turns);
         seconds = bench.seconds(launch)?;

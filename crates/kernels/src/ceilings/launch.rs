@@ -66,9 +66,11 @@ pub fn seconds(bench: &mut Bench<'_>, cost: Cost) -> Result<f64, PeakError> {
         samples.sort_by(f64::total_cmp);
         (samples.get(samples.len() / 2).copied().ok_or(PeakError::Clock)?, RUNS - 1)
     };
-    let found = bench.read(mark, 4)?;
-    if found != (last as u32).to_ne_bytes() {
-        return Err(PeakError::Wrong { what: format!("the last launch left {found:?}, expected {last}") });
-    }
+    bench.verify(mark, 4, |found| {
+        if found == (last as u32).to_ne_bytes() {
+            return Ok(());
+        }
+        Err(PeakError::Wrong { what: format!("the last launch left {found:?}, expected {last}") })
+    })?;
     Ok(seconds)
 }

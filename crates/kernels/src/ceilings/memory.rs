@@ -114,10 +114,11 @@ pub fn buffer(
             let sums = bench.output(4 * items)?;
             let launch = launch("read_bandwidth", vec![Argument::Memory(from), Argument::Memory(sums)]);
             let seconds = bench.best_seconds(&launch, effort)?;
-            check(&bench.read(sums, 4 * items)?, |item| {
+            let sum = |item| {
                 let vectors = (0..per_item).map(|j| (j * items + item) * width);
                 vectors.flat_map(|first| first..first + width).map(pattern).sum()
-            })?;
+            };
+            bench.verify(sums, 4 * items, |found| check(found, sum))?;
             (seconds, bytes + 4 * items)
         }
         Transfer::Write => {
@@ -125,7 +126,7 @@ pub fn buffer(
             let start = 3.0f32;
             let launch = launch("write_bandwidth", vec![Argument::Memory(to), start.into()]);
             let seconds = bench.best_seconds(&launch, effort)?;
-            check(&bench.read(to, bytes)?, |index| start + ((index / width) % 256) as f32)?;
+            bench.verify(to, bytes, |found| check(found, |index| start + ((index / width) % 256) as f32))?;
             (seconds, bytes)
         }
         Transfer::Copy => {
@@ -133,9 +134,12 @@ pub fn buffer(
             let to = bench.output(bytes)?;
             let launch = launch("copy_bandwidth", vec![Argument::Memory(from), Argument::Memory(to)]);
             let seconds = bench.best_seconds(&launch, effort)?;
-            if bench.read(to, bytes)? != cast_slice::<f32, u8>(&contents) {
-                return Err(PeakError::Wrong { what: "the copy differs from its source".to_owned() });
-            }
+            bench.verify(to, bytes, |found| {
+                if found == cast_slice::<f32, u8>(&contents) {
+                    return Ok(());
+                }
+                Err(PeakError::Wrong { what: "the copy differs from its source".to_owned() })
+            })?;
             (seconds, 2 * bytes)
         }
     };

@@ -32,6 +32,7 @@ pub const LADDER: Ladder = Ladder {
     steps: STEPS,
     problem: |size, inputs| problem(size, inputs, |value| value, Data::F32),
     serial: reference::serial,
+    published: None,
 };
 
 /// The product in `half`, sums included, as published for the Mali-G77 and the Adreno 650.

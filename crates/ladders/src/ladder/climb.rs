@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use thiserror::Error;
-use tripipe_launch::{ExecuteError, Executor};
+use tripipe_launch::{ExecuteError, Executor, TimeSource};
 
 use super::{Climb, ClimbedStep, Ladder, Measured, Outcome, Seconds};
 use crate::problem::{Inputs, Mismatch, Problem, ProblemError, Size, Work};
@@ -87,6 +87,10 @@ pub type Visit<'v> = dyn FnMut(&str, Result<&mut dyn Attempt, AttemptError>) + '
 pub trait Climber {
     /// The device's name.
     fn device(&self) -> String;
+    /// Where its times come from.
+    fn time_source(&self) -> TimeSource {
+        TimeSource::Measured
+    }
     /// Its steps of a ladder.
     fn steps(&self, ladder: &Ladder) -> Vec<StepName>;
     /// Calls `visit` with each variant of a step, one after the other.
@@ -105,6 +109,10 @@ pub trait Climber {
 impl Climber for dyn Executor + '_ {
     fn device(&self) -> String {
         self.probe().name.clone()
+    }
+
+    fn time_source(&self) -> TimeSource {
+        Executor::time_source(self)
     }
 
     fn steps(&self, ladder: &Ladder) -> Vec<StepName> {
@@ -177,7 +185,9 @@ pub enum Found {
 impl Found {
     fn of(outcome: &Outcome, work: Work) -> Self {
         match outcome {
-            Outcome::Verified(measured) => Self::Took { median_seconds: measured.seconds.median(), work },
+            Outcome::Verified(measured) | Outcome::TimeOnly(measured) => {
+                Self::Took { median_seconds: measured.seconds.median(), work }
+            }
             Outcome::NotOffered { .. } => Self::NotOffered,
             Outcome::Failed { .. } => Self::Failed,
         }
@@ -185,6 +195,9 @@ impl Found {
 }
 
 /// Climbs `ladder`: at every size each step is verified against the reference, timed, and verified again.
+///
+/// A predicted time is the same in every run, so one run is enough; the serial CPU version is not timed, because it runs
+/// on another machine than the one that is predicted.
 ///
 /// A step that is wrong or does not run is an [`Outcome::Failed`], not an error. `progress` is called before each
 /// task, and after each timed task.
@@ -211,15 +224,18 @@ pub fn climb<C: Climber + ?Sized>(
         done += usize::from(found.is_none());
     };
     let (mut work, mut serial) = (Vec::new(), Vec::new());
+    let source = climber.time_source();
     for &size in sizes {
         report(size, "reference", None);
         let problem = ladder.make_problem(size, inputs)?;
-        report(size, "serial CPU", None);
         work.push(problem.work);
-        let seconds = time_serial(ladder, &problem);
-        let found = Found::Took { median_seconds: seconds.median(), work: problem.work };
-        report(size, "serial CPU", Some(found));
-        serial.push(seconds);
+        report(size, "serial CPU", None);
+        if !source.is_predicted() {
+            let seconds = time_serial(ladder, &problem);
+            let found = Found::Took { median_seconds: seconds.median(), work: problem.work };
+            report(size, "serial CPU", Some(found));
+            serial.push(seconds);
+        }
         for (index, step) in steps.iter_mut().enumerate() {
             report(size, &step.name, None);
             let outcome = measure_step(climber, ladder, index, &problem, options);
@@ -230,6 +246,7 @@ pub fn climb<C: Climber + ?Sized>(
     Ok(Climb {
         ladder: ladder.name.to_owned(),
         device: climber.device(),
+        time_source: source,
         sizes: sizes.to_vec(),
         work,
         serial,
@@ -262,10 +279,13 @@ fn measure_step<C: Climber + ?Sized>(
     let mut found: Vec<(String, Result<Measured, AttemptError>)> = Vec::new();
     // First pass: every variant. A single variant is timed in full at once.
     let mut ways = 0;
+    let source = climber.time_source();
+    let timed_outcome =
+        |measured| if source.executes() { Outcome::Verified(measured) } else { Outcome::TimeOnly(measured) };
     let visited = climber.attempt(ladder, step, problem, &mut |label, attempt| {
         ways += 1;
         let options = if label.is_empty() { options } else { Options { runs: SWEEP_RUNS, warmup: 1 } };
-        found.push((label.to_owned(), attempt.and_then(|attempt| time(attempt, problem, options))));
+        found.push((label.to_owned(), attempt.and_then(|attempt| time(attempt, problem, options, source))));
     });
     if let Err(error) = visited {
         return refused(&error);
@@ -291,18 +311,23 @@ fn measure_step<C: Climber + ?Sized>(
     };
     if ways == 1 {
         return match found.swap_remove(0).1 {
-            Ok(measured) => Outcome::Verified(measured),
+            Ok(measured) => timed_outcome(measured),
             Err(error) => refused(&error),
         };
     }
-    // Second pass: the winner, timed like any other step.
+    // Second pass: the winner, timed like any other step. Another prediction would be the same.
     let winner = found[best].0.clone();
     let mut timed = None;
-    let visited = climber.attempt(ladder, step, problem, &mut |label, attempt| {
-        if label == winner {
-            timed = Some(attempt.and_then(|attempt| time(attempt, problem, options)));
-        }
-    });
+    let mut visited = Ok(());
+    if source.is_predicted() {
+        timed = found[best].1.as_ref().ok().cloned().map(Ok);
+    } else {
+        visited = climber.attempt(ladder, step, problem, &mut |label, attempt| {
+            if label == winner {
+                timed = Some(attempt.and_then(|attempt| time(attempt, problem, options, source)));
+            }
+        });
+    }
     let sweep = found
         .into_iter()
         .map(|(label, result)| {
@@ -310,9 +335,7 @@ fn measure_step<C: Climber + ?Sized>(
         })
         .collect();
     match (visited, timed) {
-        (Ok(()), Some(Ok(measured))) => {
-            Outcome::Verified(Measured { choice: Some(winner), sweep, ..measured })
-        }
+        (Ok(()), Some(Ok(measured))) => timed_outcome(Measured { choice: Some(winner), sweep, ..measured }),
         (Err(error), _) | (_, Some(Err(error))) => refused(&error),
         (Ok(()), None) => Outcome::Failed { reason: format!("{winner} was not offered the second time") },
     }
@@ -328,10 +351,21 @@ fn refused(error: &AttemptError) -> Outcome {
     }
 }
 
-fn time(attempt: &mut dyn Attempt, problem: &Problem, options: Options) -> Result<Measured, AttemptError> {
+fn time(
+    attempt: &mut dyn Attempt,
+    problem: &Problem,
+    options: Options,
+    source: TimeSource,
+) -> Result<Measured, AttemptError> {
     let preparation_seconds = attempt.prepare()?;
-    attempt.run()?;
-    problem.expected.verify(&attempt.output()?)?;
+    let first = attempt.run()?;
+    if source.executes() {
+        problem.expected.verify(&attempt.output()?)?;
+    }
+    if source.is_predicted() {
+        let seconds = Seconds { samples: vec![first] };
+        return Ok(Measured { seconds, preparation_seconds, choice: None, sweep: Vec::new() });
+    }
     let start = Instant::now();
     for _ in 0..options.warmup {
         if start.elapsed().as_secs_f64() > STEP_SECONDS {

@@ -39,6 +39,8 @@ pub struct Ladder {
     /// Solves the problem with simple code on one CPU thread: the baseline of published speed-ups. The output is
     /// [`crate::Expected::blank_output`] of the same problem.
     pub serial: fn(&Problem, &mut Data),
+    /// The kernels as they were published, with the published launches and sizes; `None` if there are none.
+    pub published: Option<&'static Ladder>,
 }
 
 /// One of several variants of a step, e.g. one work-group size of a sweep.

@@ -1,6 +1,7 @@
 //! The results of climbing a ladder.
 
 use tripipe_kernels::ceilings::Ceilings;
+use tripipe_launch::TimeSource;
 
 use crate::problem::{Size, Work};
 
@@ -49,9 +50,11 @@ pub struct Climb {
     pub device: String,
     /// The sizes, in the requested order.
     pub sizes: Vec<Size>,
+    /// Where its times come from.
+    pub time_source: TimeSource,
     /// The work of each size.
     pub work: Vec<Work>,
-    /// The serial CPU version, for each size.
+    /// The serial CPU version, for each size; empty if times are predicted.
     pub serial: Vec<Seconds>,
     /// The device's ceilings, if they were measured.
     pub ceilings: Option<Ceilings>,
@@ -75,6 +78,8 @@ pub struct ClimbedStep {
 pub enum Outcome {
     /// Correct and timed.
     Verified(Measured),
+    /// Its time was predicted, and it was not executed.
+    TimeOnly(Measured),
     /// The device lacks something it needs.
     NotOffered {
         /// What is missing.
@@ -87,7 +92,7 @@ pub enum Outcome {
     },
 }
 
-/// The times of a verified step.
+/// The times of a step.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// The step itself.
@@ -103,7 +108,10 @@ pub struct Measured {
 impl Outcome {
     /// The measurement; `None` for the other outcomes.
     pub fn measured(&self) -> Option<&Measured> {
-        if let Self::Verified(measured) = self { Some(measured) } else { None }
+        match self {
+            Self::Verified(measured) | Self::TimeOnly(measured) => Some(measured),
+            Self::NotOffered { .. } | Self::Failed { .. } => None,
+        }
     }
 
     /// Whether the step is wrong.

@@ -10,6 +10,7 @@
 //! does not; the ring is copied by the nearest work-item, in the same launch. Nothing is padded. Images too narrow
 //! for one vector use the scalar kernel.
 
+mod published;
 mod serial;
 
 use std::sync::{Arc, LazyLock};
@@ -73,6 +74,7 @@ pub const LADDER: Ladder = Ladder {
             sharpen::<3>(rgb, width, height, result);
         }
     },
+    published: Some(&published::LADDER),
 };
 
 /// The kernels for packed RGB.

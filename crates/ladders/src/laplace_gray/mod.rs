@@ -93,6 +93,7 @@ pub const LADDER: Ladder = Ladder {
             sharpen::<1>(gray, width, height, result);
         }
     },
+    published: None,
 };
 
 /// The loads of a work-item.

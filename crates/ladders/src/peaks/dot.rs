@@ -60,7 +60,7 @@ pub(super) fn rate(bench: &mut Bench<'_>, effort: Effort) -> Result<f64, PeakErr
         .flat_map(|item| (0..chains).map(move |chain| (item + chain) as i32))
         .flat_map(|start| after(start, u64::from(turns) * u64::from(STEPS)).to_ne_bytes())
         .collect();
-    check(&bench.read(results, bytes)?, &expected, turns)?;
+    bench.verify(results, bytes, |found| check(found, &expected, turns))?;
     Ok(8.0 * f64::from(STEPS) * f64::from(turns) * (chains * items) as f64 / best)
 }
 

@@ -39,9 +39,9 @@ pub(super) fn rate(bench: &mut Bench<'_>, effort: Effort) -> Result<f64, PeakErr
     turned(&mut launch, turns);
     bench.seconds(&launch)?;
     let mut seconds = bench.seconds(&launch)?;
-    while seconds < effort.round_seconds() / 2.0 && turns < TURNS_MAX {
-        turns = ((turns as f64 * (effort.round_seconds() / seconds.max(1e-9)).clamp(2.0, 64.0)) as usize)
-            .min(TURNS_MAX);
+    let round = bench.round_seconds(effort);
+    while seconds < round / 2.0 && turns < TURNS_MAX {
+        turns = ((turns as f64 * (round / seconds.max(1e-9)).clamp(2.0, 64.0)) as usize).min(TURNS_MAX);
         turned(&mut launch, turns);
         seconds = bench.seconds(&launch)?;
     }
@@ -54,6 +54,8 @@ pub(super) fn rate(bench: &mut Bench<'_>, effort: Effort) -> Result<f64, PeakErr
             turns / 8 * period + (0..turns % 8).map(|t| turn(from + t)).sum::<usize>()
         })
         .collect();
-    check(&bench.read(sums, 16 * items)?, |index| sum[(index / 4 % group + index % 4) % 8] as f32)?;
+    bench.verify(sums, 16 * items, |found| {
+        check(found, |index| sum[(index / 4 % group + index % 4) % 8] as f32)
+    })?;
     Ok((16 * OFFSETS.len() * turns * items) as f64 / best)
 }

@@ -40,6 +40,7 @@ pub const LADDER: Ladder = Ladder {
     ],
     problem: |size, inputs| problem(size, inputs, Direction::Split),
     serial: |problem, output| serial(problem, output, split),
+    published: None,
 };
 
 /// From planes to packed.

@@ -40,6 +40,7 @@ pub const LADDER: Ladder = Ladder {
     ],
     problem,
     serial,
+    published: None,
 };
 
 fn problem(size: Size, inputs: &Inputs<'_>) -> Problem {

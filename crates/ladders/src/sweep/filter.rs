@@ -3,7 +3,7 @@
 use tripipe_kernels::Role;
 use tripipe_kernels::filter::{Chain, Parameters, Raster, plan};
 use tripipe_kernels::plan::Bound;
-use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind, Timing};
+use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind, TimeSource, Timing};
 
 use super::{Contest, Heat, Heats, TryError, Watch, race};
 
@@ -28,7 +28,7 @@ pub struct FilterSweep {
     /// The results of the candidates.
     pub heat: Heat<Parameters>,
     /// Seconds of a copy of the same number of bytes on the device, the median of as many rounds; `None` when source
-    /// and result differ in size.
+    /// and result differ in size, or times are predicted.
     pub copy_seconds: Option<f64>,
 }
 
@@ -79,7 +79,9 @@ impl FilterBench<'_> {
     fn copies(&mut self, rounds: usize) -> Result<Option<f64>, ExecuteError> {
         let [input, result] = self.memory;
         let bytes = self.case.want.len();
-        if self.case.source.len() != bytes || bytes == 0 {
+        // A copy is no launch, so there is no prediction of it.
+        let predicted = self.executor.time_source().is_predicted();
+        if self.case.source.len() != bytes || bytes == 0 || predicted {
             return Ok(None);
         }
         let mut seconds = Vec::new();
@@ -93,6 +95,10 @@ impl FilterBench<'_> {
 }
 
 impl Contest<Parameters> for FilterBench<'_> {
+    fn time_source(&self) -> TimeSource {
+        self.executor.time_source()
+    }
+
     fn enter(&mut self, parameters: &Parameters) -> Result<(), TryError> {
         let Case { chain, from, to, .. } = *self.case;
         let plan = plan(chain, from, to, parameters, self.executor.probe())?;

@@ -8,7 +8,7 @@ use tripipe_kernels::gemm::{
     Target, plan,
 };
 use tripipe_kernels::plan::Bound;
-use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind, Timing};
+use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind, TimeSource, Timing};
 
 use super::{Contest, Heat, Heats, TryError, Watch, race, sample};
 
@@ -167,6 +167,10 @@ struct GemmBench<'b> {
 }
 
 impl Contest<Parameters> for GemmBench<'_> {
+    fn time_source(&self) -> TimeSource {
+        self.executor.time_source()
+    }
+
     fn enter(&mut self, parameters: &Parameters) -> Result<(), TryError> {
         let plan = plan(self.gemm, parameters, self.executor.probe(), self.given)?;
         let bound = plan.bind(self.executor, self.memory)?;

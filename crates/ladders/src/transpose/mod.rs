@@ -39,6 +39,7 @@ pub const LADDER: Ladder = Ladder {
     ],
     problem,
     serial,
+    published: None,
 };
 
 /// Work-items along each side of a work-group of `local-tile`.

@@ -24,6 +24,7 @@ pub const LADDER: Ladder = Ladder {
     ],
     problem,
     serial,
+    published: None,
 };
 
 static PROGRAM: LazyLock<Arc<Program>> =

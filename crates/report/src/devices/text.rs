@@ -22,7 +22,7 @@ fn drawn(entries: &[Entry], no_opencl: Option<&str>, canvas: Canvas) -> String {
         if index > 0 {
             out.push('\n');
         }
-        let choice = format!("{:<INDENT$}", entry.choice);
+        let choice = format!("{:<width$} ", entry.choice, width = INDENT - 1);
         let _ = writeln!(out, "{choice}{}", canvas.paint(Tone::Heading, &entry.name));
         if let Some(opencl) = &entry.opencl {
             facts(opencl, canvas, &mut out);
@@ -35,6 +35,10 @@ fn drawn(entries: &[Entry], no_opencl: Option<&str>, canvas: Canvas) -> String {
         let _ = writeln!(out, "\nno OpenCL device: {reason}");
     }
     out
+}
+
+fn units(count: u32) -> String {
+    if count == 1 { "1 compute unit".to_owned() } else { format!("{count} compute units") }
 }
 
 fn fact(name: &str, text: &str, canvas: Canvas, out: &mut String) {
@@ -58,7 +62,7 @@ fn facts(opencl: &OpenCl, canvas: Canvas, out: &mut String) {
 
     let (major, minor) = probe.opencl_c;
     let [x, y, z] = probe.max_work_item_sizes;
-    let mut compute = vec![format!("{} with {} compute units", kind(probe.kind), probe.compute_units)];
+    let mut compute = vec![format!("{} with {}", kind(probe.kind), units(probe.compute_units))];
     match probe.believed_clock_mhz() {
         Some(clock) => {
             let _ = write!(compute[0], " at {clock} MHz");

@@ -6,7 +6,7 @@ use tripipe_ladders::ladder::{Climb, ClimbedStep, Outcome, Seconds};
 use super::{Figures, Report, rate_unit, verdict};
 
 /// One JSON object on one line. Lists in a step have one entry for each size, `null` where nothing was measured.
-/// `verified` is `null` for a step that was not offered at any size.
+/// `verified` is `null` for a step that was not offered at any size, or not executed.
 pub fn json(report: &Report<'_>) -> String {
     let climb = report.climb;
     let sizes: Vec<String> = climb.sizes.iter().map(ToString::to_string).collect();
@@ -21,6 +21,7 @@ pub fn json(report: &Report<'_>) -> String {
         "steps": steps,
         "about": report.about,
         "what": report.what,
+        "predicted": climb.time_source.is_predicted(),
         "runs": report.options.runs,
         "warmup": report.options.warmup,
         "serial_seconds": climb.serial.iter().map(Seconds::median).collect::<Vec<_>>(),
@@ -77,6 +78,6 @@ fn verified(step: &ClimbedStep) -> Option<bool> {
     if step.outcomes.iter().any(Outcome::failed) {
         Some(false)
     } else {
-        step.outcomes.iter().any(|outcome| outcome.measured().is_some()).then_some(true)
+        step.outcomes.iter().any(|outcome| matches!(outcome, Outcome::Verified(_))).then_some(true)
     }
 }

@@ -3,6 +3,7 @@
 mod csv;
 mod json;
 mod published;
+mod side_by_side;
 mod text;
 
 use tripipe_ladders::ladder::{Climb, ClimbedStep, Measured, Options, Outcome};
@@ -11,6 +12,7 @@ use tripipe_ladders::published::Published;
 
 pub use csv::csv;
 pub use json::json;
+pub use side_by_side::side_by_side;
 pub use text::{legend, row, text};
 
 /// A climb and its descriptions.
@@ -74,6 +76,7 @@ impl<'a> Figures<'a> {
 fn verdict(outcome: &Outcome) -> (&'static str, Option<&str>) {
     match outcome {
         Outcome::Verified(_) => ("verified", None),
+        Outcome::TimeOnly(_) => ("not executed", None),
         Outcome::NotOffered { reason } => ("not offered", Some(reason)),
         Outcome::Failed { reason } => ("failed", Some(reason)),
     }

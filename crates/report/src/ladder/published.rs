@@ -5,7 +5,7 @@ use tripipe_ladders::ladder::Climb;
 use tripipe_ladders::problem::Size;
 use tripipe_ladders::published::{GemmRatio, LaplaceT604, Published};
 
-use crate::number::significant;
+use crate::number::{significant, time};
 use crate::style::{Canvas, Tone, paragraph};
 use crate::table::{Cell, Group, Row, draw};
 
@@ -48,6 +48,9 @@ pub(super) fn json(climb: &Climb, published: &Published) -> Value {
 }
 
 fn laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> String {
+    if climb.time_source.is_predicted() {
+        return predicted_laplace(climb, published, canvas);
+    }
     let sizes = published.sizes();
     let ours = |step: &str, size: Size| -> Option<f64> {
         let column = climb.sizes.iter().position(|own| *own == size)?;
@@ -100,6 +103,66 @@ fn laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> String {
     if !others.is_empty() {
         let hint = format!("Also published, but not run here: --sizes {}", others.join(","));
         out.push_str(&paragraph(canvas, "  ", 2, &hint));
+    }
+    out
+}
+
+/// Predicted and published times and speed-ups, with the errors of the prediction.
+fn predicted_laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> String {
+    let host = published.host_seconds;
+    let predicted = |step: usize, column: usize| {
+        Some(climb.steps.get(step)?.outcomes.get(column)?.measured()?.seconds.median() + host)
+    };
+    let names: Vec<Cell> = climb.steps.iter().map(|step| Cell::new(step.name.as_str())).collect();
+    let (mut groups, mut errors) = (Vec::new(), Vec::new());
+    for (column, size) in climb.sizes.iter().enumerate() {
+        let mut rows = Vec::new();
+        for (index, step) in climb.steps.iter().enumerate() {
+            let found = (|| {
+                let seconds = predicted(index, column)?;
+                let theirs = published.seconds(&step.name, *size)?;
+                let speedup = published.speedup(&step.name, *size)?;
+                Some((seconds, theirs, predicted(0, column)? / seconds, speedup))
+            })();
+            rows.push(match found {
+                None => Row::Across(Cell::toned("–", Tone::Faint)),
+                Some((seconds, theirs, own, speedup)) => {
+                    let error = own / speedup - 1.0;
+                    errors.push((error, step.name.as_str(), *size));
+                    Row::Cells(vec![
+                        Cell::new(significant(seconds * 1e3)),
+                        Cell::toned(significant(theirs * 1e3), Tone::Faint),
+                        Cell::new(significant(own)),
+                        Cell::toned(significant(speedup), Tone::Faint),
+                        Cell::new(format!("{:+.0}%", 100.0 * error)),
+                    ])
+                }
+            });
+        }
+        let columns = ["ms", "publ.", "×1st", "publ.", "error"].map(ToOwned::to_owned).to_vec();
+        groups.push(Group { title: size.to_string(), columns, rows });
+    }
+    if errors.is_empty() {
+        return "  None of these sizes was published.\n".to_owned();
+    }
+    let intro = format!(
+        "The model beside the published figures of {} at {:.0} MHz. A published time includes the host: the model adds \
+        {} to each step, fitted to 768x432. The errors are those of the speed-ups.",
+        published.gpu,
+        published.clock_mhz,
+        time(host)
+    );
+    let mut out = paragraph(canvas, "  ", 2, &intro);
+    out.push_str(&draw(canvas, "step", &names, &groups, 0));
+    let mean = errors.iter().map(|(error, ..)| error.abs()).sum::<f64>() / errors.len() as f64;
+    if let Some((error, step, size)) = errors.iter().max_by(|a, b| a.0.abs().total_cmp(&b.0.abs())) {
+        let line = format!(
+            "Mean error of the {} speed-ups: {:.0}%. The largest: {:+.0}%, {step} at {size}.",
+            errors.len(),
+            100.0 * mean,
+            100.0 * error
+        );
+        out.push_str(&paragraph(canvas, "  ", 2, &line));
     }
     out
 }

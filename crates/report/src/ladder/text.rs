@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use tripipe_ladders::ladder::{ClimbedStep, Found, Options, Outcome, Progress};
 use tripipe_ladders::problem::Work;
+use tripipe_launch::TimeSource;
 
 use super::{Figures, Report, published, rate_unit};
 use crate::number::{giga, percent, significant, time};
@@ -27,7 +28,8 @@ fn drawn(report: &Report<'_>, canvas: Canvas) -> String {
     if let Some(ceilings) = &climb.ceilings {
         let _ = writeln!(
             out,
-            "  ceilings measured just after: {} copied, {} multiply-added",
+            "  ceilings {}: {} copied, {} multiply-added",
+            if climb.time_source.is_predicted() { "predicted" } else { "measured just after" },
             giga(ceilings.bytes_per_second, "B"),
             giga(ceilings.operations_per_second, "FLOP")
         );
@@ -50,14 +52,17 @@ fn drawn(report: &Report<'_>, canvas: Canvas) -> String {
         }
     }
     out.push('\n');
-    let mut names = vec![Cell::toned("serial CPU", Tone::Faint)];
+    let mut names = Vec::new();
+    if !climb.serial.is_empty() {
+        names.push(Cell::toned("serial CPU", Tone::Faint));
+    }
     names.extend(climb.steps.iter().map(|step| Cell::new(step.name.as_str())));
     if let Some(reason) = never_offered(report) {
         out.push_str(&paragraph(canvas, "  ", 2, &format!("No step runs on this device: {reason}")));
         return out;
     }
     let groups: Vec<Group> = (0..climb.sizes.len()).map(|size| group(report, size)).collect();
-    out.push_str(&draw(canvas, "step", &names, &groups, 1));
+    out.push_str(&draw(canvas, "step", &names, &groups, usize::from(!climb.serial.is_empty())));
     out.push('\n');
     notes(report, canvas, &mut out);
     if let Some(figures) = report.published {
@@ -81,14 +86,21 @@ pub fn row(progress: &Progress<'_>) -> Option<String> {
     Some(format!("  {size:<12} {:<20} {found}", progress.doing))
 }
 
-/// The meaning of the columns; printed once, after the tables.
-pub fn legend(options: Options, canvas: Canvas) -> String {
-    canvas.shown(explained(options, canvas))
+/// The meaning of the columns of these tables; printed once, after them.
+pub fn legend(options: Options, sources: &[TimeSource], canvas: Canvas) -> String {
+    canvas.shown(explained(options, sources, canvas))
 }
 
-fn explained(options: Options, canvas: Canvas) -> String {
+fn explained(options: Options, sources: &[TimeSource], canvas: Canvas) -> String {
     let Options { runs, warmup } = options;
+    let measured = sources.iter().any(|source| !source.is_predicted());
+    let predicted = sources.iter().any(|source| source.is_predicted());
     let columns = [
+        (
+            "time",
+            "predicted by the timing model, from the start of a step's first launch to the end of its last"
+                .to_owned(),
+        ),
         (
             "med mean",
             format!(
@@ -96,7 +108,8 @@ fn explained(options: Options, canvas: Canvas) -> String {
                  the end of its last by the device's own clock (CPU path: wall time)"
             ),
         ),
-        ("×1st ×cpu", "speed-up over the first step, and over the serial version on one CPU core".to_owned()),
+        ("×1st", "speed-up over the first step".to_owned()),
+        ("×cpu", "speed-up over the serial version on one CPU core".to_owned()),
         (
             "GB/s GFLOP/s",
             "10^9 per second: bytes, each input read once and each output written once; operations, a \
@@ -113,6 +126,11 @@ fn explained(options: Options, canvas: Canvas) -> String {
     ];
     columns
         .iter()
+        .filter(|(name, _)| match *name {
+            "time" => predicted,
+            "med mean" | "×cpu" => measured,
+            _ => true,
+        })
         .map(|(name, meaning)| {
             paragraph(canvas, &canvas.paint(Tone::Faint, &format!("{name:<14}")), 14, meaning)
         })
@@ -135,7 +153,9 @@ fn group(report: &Report<'_>, size: usize) -> Group {
     let (scale, unit) = if best < MICROSECONDS_BELOW { (1e6, "µs") } else { (1e3, "ms") };
     let quoted = climb.work.get(size).map_or("GB/s", |work| rate_unit(work.quoted));
     let with_peak = climb.ceilings.is_some();
-    let mut columns = vec!["med", "mean", "×1st", "×cpu", quoted];
+    let predicted = climb.time_source.is_predicted();
+    let mut columns =
+        if predicted { vec!["time", "×1st", quoted] } else { vec!["med", "mean", "×1st", "×cpu", quoted] };
     if with_peak {
         columns.push("peak");
     }
@@ -161,13 +181,15 @@ fn group(report: &Report<'_>, size: usize) -> Group {
             Some(figures) => {
                 let tone = if figures.median <= best { Tone::Best } else { Tone::Plain };
                 let factor = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), significant);
-                let mut cells = vec![
-                    Cell::toned(significant(figures.median * scale), tone),
-                    Cell::new(significant(figures.mean * scale)),
-                    Cell::toned(factor(figures.speedup), tone),
-                    Cell::new(factor(figures.serial_speedup)),
-                    Cell::new(factor(figures.rate)),
-                ];
+                let mut cells = vec![Cell::toned(significant(figures.median * scale), tone)];
+                if !predicted {
+                    cells.push(Cell::new(significant(figures.mean * scale)));
+                }
+                cells.push(Cell::toned(factor(figures.speedup), tone));
+                if !predicted {
+                    cells.push(Cell::new(factor(figures.serial_speedup)));
+                }
+                cells.push(Cell::new(factor(figures.rate)));
                 if with_peak {
                     cells.push(Cell::new(figures.ceiling_share.map_or_else(|| "–".to_owned(), percent)));
                 }

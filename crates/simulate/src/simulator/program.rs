@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tripipe_ir::front::{clang, spirv};
+use tripipe_ir::front::clang::{self, BuildError};
+use tripipe_ir::front::spirv;
 use tripipe_ir::{Inst, Module};
 use tripipe_launch::{ExecuteError, Program, Source};
 
@@ -61,8 +62,17 @@ impl Loaded {
                     build.options.push(format!("-D{name}={value}"));
                 }
                 build.options.extend(program.options.iter().cloned());
-                built = clang::build_text(&program.name, text, None, &build)
-                    .map_err(|error| failed(error.to_string(), None))?;
+                let found = match clang::build_text(&program.name, text, None, &build) {
+                    // The translator does not know all that the optimiser makes.
+                    Err(BuildError::Translate { .. })
+                        if build.optimization != clang::Optimization::AsWritten =>
+                    {
+                        build.optimization = clang::Optimization::AsWritten;
+                        clang::build_text(&program.name, text, None, &build)
+                    }
+                    found => found,
+                };
+                built = found.map_err(|error| failed(error.to_string(), None))?;
                 &built.spirv
             }
             (_, None) => {

@@ -21,6 +21,7 @@ pub(crate) struct Core {
     measured: Mutex<Vec<(Arithmetic, Ceilings)>>,
     in_background: AtomicBool,
     falls_back_when_slower: AtomicBool,
+    predicts: AtomicBool,
     builds: Builds,
 }
 
@@ -34,6 +35,7 @@ impl Core {
             measured: Mutex::default(),
             in_background: AtomicBool::new(false),
             falls_back_when_slower: AtomicBool::new(true),
+            predicts: AtomicBool::new(true),
             builds: Builds::default(),
         }
     }
@@ -68,6 +70,15 @@ impl Core {
         self.falls_back_when_slower.store(fall_back, Ordering::Relaxed);
     }
 
+    /// Whether explanations predict times by the timing model.
+    pub(crate) fn predicts(&self) -> bool {
+        self.predicts.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn predict_times(&self, predict: bool) {
+        self.predicts.store(predict, Ordering::Relaxed);
+    }
+
     /// The ceilings for a type: as measured, otherwise those of the GPU's model.
     pub(crate) fn ceilings(&self, arithmetic: Arithmetic) -> Option<Ceilings> {
         let measured = lock(&self.measured);
@@ -82,6 +93,11 @@ impl Core {
     /// As [`Engine::measure`].
     pub(crate) fn measure_ceilings(&self, arithmetic: Arithmetic) -> Result<Ceilings, Error> {
         self.settle();
+        if self.engine.time_source().is_predicted()
+            && let Some(ceilings) = self.ceilings(arithmetic)
+        {
+            return Ok(ceilings);
+        }
         let rates = self.engine.measure(arithmetic)?;
         let ceilings = Ceilings {
             operations_per_second: rates.operations_per_second,

@@ -16,14 +16,14 @@ use std::sync::Arc;
 use crate::driver::memory::External;
 use tripipe_device::Probe;
 use tripipe_kernels::{Plan, Role};
-use tripipe_launch::{Block, MemoryKind};
+use tripipe_launch::{Block, MemoryKind, TimeSource};
 
 pub(crate) use self::core::Core;
 pub(crate) use self::ended::Ended;
 use crate::error::Fault;
-use crate::explanation::Arithmetic;
+use crate::explanation::{Arithmetic, Prediction};
 use crate::memory::{MakeZeros, Memory};
-use crate::operation::{Host, Refused, Run, RunOn};
+use crate::operation::{Host, Refused, Run, RunOn, Size};
 use crate::{Context, Error, Event, Pending};
 #[cfg(feature = "cpu")]
 use host::Cells;
@@ -34,6 +34,11 @@ pub(crate) trait Engine: Send + Sync {
     /// The properties that the device reports; `None` for the CPU path.
     fn probe(&self) -> Option<&Probe> {
         None
+    }
+
+    /// Where its times come from.
+    fn time_source(&self) -> TimeSource {
+        TimeSource::Measured
     }
 
     /// Measures its rates in a type, after all queued operations.
@@ -203,6 +208,11 @@ pub(crate) trait Ready: Send + Sync {
 
     /// The reason why the CPU path does it and not the requested device.
     fn fallback(&self) -> Option<String> {
+        None
+    }
+
+    /// The time that a model predicts for operands of this size; `None` without a model of the device.
+    fn predict(&self, _size: &Size) -> Option<Prediction> {
         None
     }
 

@@ -111,26 +111,34 @@ impl Operation {
     /// What runs the operation, and how long that took; `operation` is the description.
     pub(crate) fn explanation(&self, operation: String) -> Explanation {
         let build_seconds = self.ready.build_seconds();
-        let (measured_seconds, measured_runs) = self.times.shortest(build_seconds.is_some());
-        Explanation {
+        let mut explanation = Explanation {
             operation,
             device: self.core.name().to_owned(),
             fallback: self.ready.fallback(),
-            measured_seconds,
-            measured_runs,
             build_seconds,
-            first_call_seconds: self.times.first(),
             ..Explanation::default()
+        };
+        // What the CPU that stands in for a virtual GPU takes says nothing about it.
+        explanation.is_virtual = self.core.engine().time_source().is_predicted();
+        if !explanation.is_virtual {
+            let (seconds, runs) = self.times.shortest(build_seconds.is_some());
+            (explanation.measured_seconds, explanation.measured_runs) = (seconds, runs);
+            explanation.first_call_seconds = self.times.first();
         }
+        explanation
     }
 
-    /// Adds the ceiling that bounds it, if one is known for the device that does it, and predicts the time at that
-    /// ceiling unless a longer time is predicted: a rate that a large operation reached says nothing about a small one.
+    /// Adds the ceiling that bounds it, if one is known for the device that does it. Unless a time is predicted already,
+    /// the timing model predicts it if it has the device. Without that, the time is that of the ceiling, and so it is
+    /// if a shorter one is predicted: a rate that a large operation reached says nothing about a small one.
     pub(crate) fn add_bound(&self, explanation: &mut Explanation, arithmetic: Arithmetic, bytes: f64) {
         // The ceilings are the device's, and say nothing about the CPU path as a fallback.
         let ceilings = self.core.ceilings(arithmetic).filter(|_| explanation.fallback.is_none());
         let Some(ceilings) = ceilings else { return };
         let bound = ceilings.bound(self.host.size.operations, bytes);
+        if explanation.predicted.is_none() && self.core.predicts() {
+            explanation.predicted = self.ready.predict(&self.host.size);
+        }
         if explanation.predicted.as_ref().is_none_or(|predicted| predicted.seconds < bound.seconds) {
             let from = format!("{} alone, everything else free", bound.ceiling);
             explanation.predicted = Some(Prediction { seconds: bound.seconds, from });

@@ -202,9 +202,10 @@ pub(super) fn said(explanation: &Explanation, total_seconds: f64) -> String {
     let instead = fallback.as_ref().map(|reason| format!("; the CPU path, as {reason}")).unwrap_or_default();
     let took = took(explanation);
     terminal::shown(format!(
-        "{device}: {} ({why}) {took}, {} with start-up and copies{instead}",
+        "{device}: {} ({why}) {took}, {} {}{instead}",
         explanation.kernel,
-        time(total_seconds)
+        time(total_seconds),
+        if explanation.is_virtual { "here to compute the result" } else { "with start-up and copies" },
     ))
 }
 
@@ -216,5 +217,11 @@ fn said_alone(explanation: &Explanation) -> String {
 }
 
 fn took(explanation: &Explanation) -> String {
-    explanation.measured_seconds.map_or("ran".to_owned(), |seconds| format!("took {}", time(seconds)))
+    match (explanation.measured_seconds, &explanation.predicted) {
+        (Some(seconds), _) => format!("took {}", time(seconds)),
+        (None, Some(predicted)) if explanation.is_virtual => {
+            format!("is predicted to take {}", time(predicted.seconds))
+        }
+        _ => "ran".to_owned(),
+    }
 }

@@ -12,7 +12,7 @@ use tripipe::{Arithmetic, Context, Device, Error, Explanation, Image, Pixel, Vec
 
 use super::alpha::{apart, together};
 use super::steps::{Resize, Step, Steps, check_constant};
-use crate::commands::failed;
+use crate::commands::{context, failed};
 use crate::files::frame::ChromaOrder;
 use crate::files::memory;
 use crate::files::picture::{self, Picture, is_deep};
@@ -136,7 +136,7 @@ pub(crate) fn filter(
 ) -> Result<Filtered> {
     let start = Instant::now();
     let failed = |error: Error| failed(&format!("{name} could not be filtered"), device, &error);
-    let context = Context::builder().cpu_when_faster(wanted.falls_back).build(device).map_err(failed)?;
+    let context = context(device, wanted.falls_back, wanted.explained).map_err(failed)?;
     let mut operations = Vec::new();
     let (loaded, icc_profile) = load(&context, source).map_err(failed)?;
     // Unless it is used again, the source is freed as soon as the first step has read it.

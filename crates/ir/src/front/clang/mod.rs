@@ -35,6 +35,7 @@ mod cache;
 mod components;
 mod dialect;
 mod entry;
+mod freeze;
 mod includes;
 mod optimize;
 mod records;
@@ -342,7 +343,7 @@ fn compile(
             arguments.extend(["-emit-llvm", "-c", "-o"].map(OsString::from));
             arguments.extend([work.join(BITCODE).into(), source.into()]);
             let compiled = run(&tools.program, &arguments, work, name)?;
-            translate(program, work, name)?;
+            translate(&tools.program, program, work, name)?;
             compiled.messages
         }
         Translator::BackEnd => {
@@ -358,8 +359,19 @@ fn compile(
 /// The extension with vectors of any number of components.
 const VECTORS: &str = ",+SPV_INTEL_vector_compute";
 
-/// Runs LLVM's translator, which writes SPIR-V.
-fn translate(program: &Path, work: &Path, name: &str) -> Result<(), BuildError> {
+/// Runs LLVM's translator, which writes SPIR-V, on the bitcode in `work`.
+fn translate(clang: &Path, translator: &Path, work: &Path, name: &str) -> Result<(), BuildError> {
+    match translate_as_it_is(translator, work, name) {
+        Err(BuildError::Translate { messages, .. }) if messages.contains(" = freeze ") => {
+            freeze::remove(clang, work, name)?;
+            translate_as_it_is(translator, work, name)
+        }
+        other => other,
+    }
+}
+
+/// The same, for bitcode that the translator knows.
+fn translate_as_it_is(program: &Path, work: &Path, name: &str) -> Result<(), BuildError> {
     let with = |version: &str, extensions: &str| {
         let arguments = [
             work.join(BITCODE).into(),

@@ -30,7 +30,7 @@ pub fn optimize(name: &str, spirv: &[u8], optimization: Optimization) -> Result<
     arguments.extend(["-emit-llvm", "-c", "-o"].map(OsString::from));
     arguments.extend([work.path().join(BITCODE).into(), plain.into()]);
     let warnings = run(&tools.program, &arguments, work.path(), name)?.messages;
-    translate(translator, work.path(), name)?;
+    translate(&tools.program, translator, work.path(), name)?;
     let path = work.path().join(SPIRV);
     let spirv = fs::read(&path).map_err(|error| BuildError::File { path, error })?;
     Ok(Built { spirv, warnings, cached: false })

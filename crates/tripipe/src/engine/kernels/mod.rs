@@ -8,6 +8,8 @@ mod memory;
 mod opencl;
 mod operation;
 mod planned;
+#[cfg(feature = "virtual")]
+mod predicted;
 mod runner;
 #[cfg_attr(not(feature = "cpu"), path = "no_trial.rs")]
 mod trial;
@@ -20,7 +22,7 @@ use crate::driver::memory::External;
 use tripipe_device::Probe;
 use tripipe_kernels::{Plan, PlanError};
 use tripipe_launch::locks::lock;
-use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind, ScalarType};
+use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind, ScalarType, TimeSource};
 
 use super::{Engine, Initial, MakePlan, Rates, Ready, Storage};
 use crate::explanation::Arithmetic;
@@ -47,6 +49,9 @@ pub(crate) struct Kernels {
     bound: Mutex<HashMap<MemoryId, Vec<Weak<Mutex<Bindings>>>>>,
     /// Counts the runs of plans.
     runs: AtomicU64,
+    time_source: TimeSource,
+    #[cfg(feature = "virtual")]
+    predictor: Mutex<predicted::Predictor>,
 }
 
 /// The fraction (1/16) of a device's memory that operations may retain between their runs, and the bytes that they may
@@ -58,6 +63,9 @@ impl Kernels {
     pub(crate) fn new(mut runner: impl Runner + 'static, line: Arc<Line>) -> Arc<Self> {
         Arc::new(Self {
             probe: runner.executor().probe().clone(),
+            time_source: runner.executor().time_source(),
+            #[cfg(feature = "virtual")]
+            predictor: Mutex::default(),
             runner: Mutex::new(Box::new(runner)),
             line,
             bindings: Mutex::default(),
@@ -167,6 +175,10 @@ impl Kernels {
 impl Engine for Arc<Kernels> {
     fn probe(&self) -> Option<&Probe> {
         Some(&self.probe)
+    }
+
+    fn time_source(&self) -> TimeSource {
+        self.time_source
     }
 
     fn measure(&self, arithmetic: Arithmetic) -> Result<Rates, Error> {

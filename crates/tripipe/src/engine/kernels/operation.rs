@@ -1,6 +1,8 @@
 //! An operation on a device: its kernels, or the CPU path on the device's memory.
 
 use std::sync::Arc;
+#[cfg(feature = "virtual")]
+use std::sync::OnceLock;
 
 use tripipe_kernels::{Plan, Role};
 
@@ -12,6 +14,10 @@ use super::{Kernels, Trial};
 use crate::engine::Ready;
 #[cfg(not(feature = "cpu"))]
 use crate::error::Fault;
+#[cfg(feature = "virtual")]
+use crate::explanation::Prediction;
+#[cfg(feature = "virtual")]
+use crate::operation::Size;
 use crate::operation::{Host, Refused, Run, RunOn};
 use crate::{Context, Error, Event};
 
@@ -22,6 +28,8 @@ pub(super) struct OnDevice {
     #[cfg(feature = "cpu")]
     host: Host,
     trial: Option<Trial>,
+    #[cfg(feature = "virtual")]
+    predicted: OnceLock<Option<Prediction>>,
 }
 
 /// What does an operation.
@@ -55,6 +63,8 @@ impl OnDevice {
             #[cfg(feature = "cpu")]
             host: host.clone(),
             trial,
+            #[cfg(feature = "virtual")]
+            predicted: OnceLock::new(),
         };
         let plan = match plan {
             Ok(plan) => plan,
@@ -134,6 +144,12 @@ impl Ready for OnDevice {
             (Way::Later(_), Ok(None)) => Some("its kernels are being built".to_owned()),
             (_, planned) => planned.err().map(|error| error.to_string()),
         }
+    }
+
+    #[cfg(feature = "virtual")]
+    fn predict(&self, size: &Size) -> Option<Prediction> {
+        let planned = self.planned().ok()??;
+        self.predicted.get_or_init(|| self.kernels.predict(planned.plan(), size)).clone()
     }
 
     fn trial(&self) -> Option<Trial> {

@@ -1,0 +1,70 @@
+//! Times of operations on a GPU that has a model, predicted on its virtual GPU.
+
+use std::sync::Arc;
+
+use tripipe_device::{Gpu, identify};
+use tripipe_kernels::{Plan, Role};
+use tripipe_launch::locks::lock;
+use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind, Timing};
+use tripipe_timing::{VirtualGpu, VirtualOptions};
+
+use super::Kernels;
+use crate::explanation::{Prediction, Time};
+use crate::operation::Size;
+
+/// The virtual GPU that stands for the device, once it was asked for.
+#[derive(Default)]
+pub(super) struct Predictor(Option<VirtualGpu>);
+
+impl Kernels {
+    /// The time of a plan over operands of this size; `None` if the device has no model, or if the model cannot run the
+    /// plan (without clang, for example).
+    pub(super) fn predict(&self, plan: &Plan<'static>, size: &Size) -> Option<Prediction> {
+        let found = identify(&self.probe);
+        let model = found.model?;
+        let mut predictor = lock(&self.predictor);
+        let gpu = predictor.0.get_or_insert_with(|| {
+            let mut own = model.clone();
+            let configuration = &mut own.configuration;
+            configuration.cores.value = found.cores.unwrap_or(configuration.cores.value);
+            configuration.clock_mhz.value = found.clock_mhz.unwrap_or(configuration.clock_mhz.value);
+            let options =
+                VirtualOptions { time_only: true, changed: Some(Arc::new(own)), ..VirtualOptions::default() };
+            VirtualGpu::new(model, options)
+        });
+        let operands = size.inputs.iter().chain([&size.result]);
+        let mut made = Vec::new();
+        let predicted = run(gpu, plan, operands, &mut made);
+        for (_, memory) in made {
+            // It was made by this executor.
+            let _ = gpu.release(memory);
+        }
+        let (seconds, [least, most]) = predicted.ok()?;
+        Some(Prediction { seconds, from: source(gpu.gpu(), [least, most]) })
+    }
+}
+
+/// Seconds from the first launch's start to the last one's end, and the band of times to expect.
+fn run<'o>(
+    gpu: &mut VirtualGpu,
+    plan: &Plan<'static>,
+    operands: impl Iterator<Item = &'o (Role, usize)>,
+    made: &mut Vec<(Role, MemoryId)>,
+) -> Result<(f64, [f64; 2]), ExecuteError> {
+    for (role, bytes) in operands {
+        // An object of 0 bytes does not exist.
+        let kind = MemoryKind::Buffer { bytes: (*bytes).max(1) };
+        made.push((*role, gpu.allocate(&kind, Access::ReadWrite, None)?));
+    }
+    let bound = plan.bind(gpu, made)?;
+    let timings = gpu.run(&bound.launches);
+    let bands = gpu.predictions().iter().map(|prediction| prediction.error_band);
+    let [least, most] = bands.fold([0.0; 2], |sum, band| [sum[0] + band[0], sum[1] + band[1]]);
+    bound.release(gpu);
+    Ok((Timing::span_seconds(&timings?), [least, most]))
+}
+
+/// How a time is predicted, and how wrong it may be.
+fn source(gpu: &Gpu, [least, most]: [f64; 2]) -> String {
+    format!("the timing model of {}; expect {} to {}", gpu.name(), Time(least), Time(most))
+}
