@@ -7,8 +7,7 @@ use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use tripipe_ir::Kernel;
 use tripipe_ir::front::spirv::Loaded;
-use tripipe_launch::NdRange;
-use tripipe_launch_file::{BuildOptions, LaunchFile, LineColumn, ProgramFile};
+use tripipe_launch_file::ProgramFile;
 
 use crate::finish::Finish;
 use crate::launch_input::{self, BuildArgument, Description};
@@ -59,18 +58,8 @@ impl Template {
         let is_spirv = self.program.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("spv"));
         let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
         let options = self.build.text()?;
-        // The build; the launch is not known yet.
-        let file = LaunchFile {
-            name: String::new(),
-            source,
-            options: BuildOptions::default(),
-            kernel: self.kernel,
-            kernel_location: LineColumn { line: 1, column: 1 },
-            range: NdRange::d1(1),
-            arguments: Vec::new(),
-        };
         let progress = Progress::compiler("compiling the kernel");
-        let description = Description::of(file).built_with(self.build.options()?)?;
+        let description = Description::of_program(source, self.kernel).built_with(self.build.options()?)?;
         let (_, loaded) = description.translate()?;
         drop(progress);
         let file = &description.file;

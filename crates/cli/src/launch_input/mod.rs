@@ -140,8 +140,17 @@ pub(crate) struct Description {
 const STANDARD_INPUT: &str = "<stdin>";
 
 impl Description {
-    /// A description that was not read from a file; paths in it are relative to the working folder.
-    pub(crate) fn of(file: LaunchFile) -> Self {
+    /// A program whose launch is not known; paths are relative to the working folder.
+    pub(crate) fn of_program(source: ProgramFile, kernel: Option<String>) -> Self {
+        let file = LaunchFile {
+            name: String::new(),
+            source,
+            options: BuildOptions::default(),
+            kernel,
+            kernel_location: LineColumn { line: 1, column: 1 },
+            range: NdRange::d1(1),
+            arguments: Vec::new(),
+        };
         Self { file, folder: PathBuf::new(), given: None, more: BuildOptions::default() }
     }
 
@@ -153,16 +162,7 @@ impl Description {
         backwards.reverse();
         let is_spirv = program.starts_with(&MAGIC) || program.starts_with(&backwards);
         let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
-        let file = LaunchFile {
-            name: String::new(),
-            source,
-            options: BuildOptions::default(),
-            kernel: None,
-            kernel_location: LineColumn { line: 1, column: 1 },
-            range: NdRange::d1(1),
-            arguments: Vec::new(),
-        };
-        Self { given: Some(program), ..Self::of(file) }
+        Self { given: Some(program), ..Self::of_program(source, None) }
     }
 
     /// The program's name for messages.
@@ -243,16 +243,7 @@ impl Description {
         };
         let is_spirv = ending.eq_ignore_ascii_case("spv");
         let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
-        Self::of(LaunchFile {
-            name: String::new(),
-            source,
-            options: BuildOptions::default(),
-            kernel: None,
-            kernel_location: LineColumn { line: 1, column: 1 },
-            range: NdRange::d1(1),
-            arguments: Vec::new(),
-        })
-        .built_with(build)
+        Self::of_program(source, None).built_with(build)
     }
 
     /// Whether it describes a launch, not just a program.
