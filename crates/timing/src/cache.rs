@@ -58,6 +58,11 @@ impl Cache {
         }
     }
 
+    /// Lines that it holds.
+    pub(crate) fn lines(&self) -> usize {
+        self.entries.len()
+    }
+
     /// The entries of the set of `line`; empty for a cache without capacity.
     fn set(&self, line: u64) -> std::ops::Range<usize> {
         if self.sets == 0 {

@@ -1,15 +1,15 @@
 //! Plays the warps of work-groups on the cores of a GPU, event by event.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use smallvec::SmallVec;
 use tripipe_device::Gpu;
 
 use crate::cache::LINE_BYTES;
 use crate::figures::Figures;
-use crate::memory::{Memory, Server, TICKS, Through, ticks};
-use crate::play::{Kind, Play, Sent, block};
+use crate::memory::{Memory, Server, Through, ticks};
+use crate::play::{Kind, Line, Play, Sent, block};
 use crate::program::{Message, Program, Run, SERVERS, Step};
 use crate::shape::Shape;
 
@@ -26,6 +26,8 @@ struct Core {
     next_engine: usize,
     /// Numbers that resident work-groups and warps do not use: their local and private memory.
     slots: Vec<u32>,
+    /// Threads of work-groups that have started, for which there was no place: work-group, position, what they do.
+    queue: VecDeque<(usize, u32, Play)>,
 }
 
 #[derive(Clone, Debug)]
@@ -36,8 +38,6 @@ struct Warp {
     /// Position among the work-group's warps.
     index: u32,
     play: Play,
-    /// The part of the work-group that one of its visits is.
-    share: f64,
     visit: usize,
     step: usize,
     message: usize,
@@ -70,18 +70,79 @@ pub(crate) struct Busy {
     pub(crate) dram: f64,
 }
 
+/// What is due next: times in ticks, with numbers of warps.
+#[derive(Clone, Debug, Default)]
+struct Events(BinaryHeap<Reverse<u64>>);
+
+impl Events {
+    /// Bits of a warp's number. The rest is time, enough for hours.
+    const BITS: u32 = 20;
+
+    fn push(&mut self, at: u64, number: usize) {
+        self.0.push(Reverse(at << Self::BITS | number as u64));
+    }
+
+    fn pop(&mut self) -> Option<(u64, usize)> {
+        let Reverse(next) = self.0.pop()?;
+        Some((next >> Self::BITS, (next & ((1 << Self::BITS) - 1)) as usize))
+    }
+
+    /// The next time.
+    fn due(&self) -> Option<u64> {
+        self.0.peek().map(|Reverse(next)| next >> Self::BITS)
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Figures in ticks.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    load: u64,
+    store: u64,
+    texture: u64,
+    local: u64,
+    barrier: u64,
+    warp_start: u64,
+    warp_gap: u64,
+    group_gap: u64,
+    /// How long modified lines wait before a warp waits for them.
+    slack: u64,
+}
+
+impl Times {
+    fn new(figures: &Figures) -> Self {
+        Self {
+            load: ticks(figures.load_latency),
+            store: ticks(figures.store_latency),
+            texture: ticks(figures.texture_latency),
+            local: ticks(figures.local_latency),
+            barrier: ticks(figures.barrier_clocks),
+            warp_start: ticks(figures.warp_start_latency),
+            warp_gap: ticks(figures.warp_start_clocks),
+            group_gap: ticks(figures.group_start_clocks),
+            slack: ticks(figures.lines_in_flight * 4.0),
+        }
+    }
+}
+
 /// Plays work-groups.
 pub(crate) struct Engine<'a> {
     program: &'a Program,
     figures: &'a Figures,
     shape: Shape,
+    /// Whether threads of a work-group start one by one as others end, because none waits for another.
+    singly: bool,
+    times: Times,
     cores: Vec<Core>,
     pub(crate) memory: Memory,
-    warps: Vec<Option<Warp>>,
+    warps: Vec<Option<Box<Warp>>>,
     /// Positions of warps that have ended.
     free: Vec<usize>,
     groups: Vec<Group>,
-    events: BinaryHeap<Reverse<(u64, usize)>>,
+    events: Events,
     dispatcher: Server,
     now: u64,
     /// Ticks times work-items resident, for the mean occupancy.
@@ -89,10 +150,8 @@ pub(crate) struct Engine<'a> {
     resident_now: u32,
     /// Steps played.
     pub(crate) steps: u64,
-    /// Work-groups played, those in progress by the part of their blocks that has been played.
+    /// Work played, in [`Program::costs`].
     progress: f64,
-    /// Time in ticks and progress, now and then.
-    pub(crate) samples: Vec<(u64, f64)>,
 }
 
 /// Why playing stopped.
@@ -109,6 +168,8 @@ pub(crate) enum Stopped {
 /// First line of the local memory of resident work-groups, and of private memory. Above every address of a launch.
 const LOCAL_LINES: u64 = 1 << 34;
 const PRIVATE_LINES: u64 = 1 << 35;
+/// Work-groups of a core that have local and private memory of their own.
+const SLOTS: u32 = 256;
 
 impl<'a> Engine<'a> {
     pub(crate) fn new(gpu: &Gpu, figures: &'a Figures, program: &'a Program, shape: Shape) -> Self {
@@ -122,36 +183,92 @@ impl<'a> Engine<'a> {
             free_local: shape.local_bytes,
             groups: 0,
             next_engine: 0,
-            slots: (0..256).rev().collect(),
+            slots: (0..SLOTS).rev().collect(),
+            queue: VecDeque::new(),
         };
         Self {
             program,
             figures,
             shape,
+            singly: shape.single_threads && !program.has_barriers(),
+            times: Times::new(figures),
             cores: vec![core; shape.cores],
             memory: Memory::new(gpu, figures, shape.cores),
             warps: Vec::new(),
             free: Vec::new(),
             groups: Vec::new(),
-            events: BinaryHeap::new(),
+            events: Events::default(),
             dispatcher: Server::default(),
             now: 0,
             resident: 0.0,
             resident_now: 0,
             steps: 0,
             progress: 0.0,
-            samples: vec![(0, 0.0)],
         }
     }
 
-    /// Work-groups played.
+    /// Work played, in [`Program::costs`].
     pub(crate) fn progress(&self) -> f64 {
         self.progress
     }
 
+    /// The time, in ticks.
+    pub(crate) fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// The number of cores.
+    pub(crate) fn cores(&self) -> usize {
+        self.cores.len()
+    }
+
+    /// Whether no work-group is resident.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.resident_now == 0
+    }
+
+    /// Threads that a work-group occupies.
+    pub(crate) fn threads_of(&self, items: u32) -> u32 {
+        items.next_multiple_of(self.shape.allocated).min(self.shape.threads).max(1)
+    }
+
+    /// Work-groups of `items` work-items that all cores hold.
+    pub(crate) fn room_for(&self, items: u32) -> usize {
+        let mut each = (self.shape.threads / self.threads_of(items)) as usize;
+        if self.shape.local_dedicated && self.shape.group_local_bytes > 0 {
+            each = each.min((self.shape.local_bytes / self.shape.group_local_bytes) as usize);
+        }
+        let most = (self.figures.groups_per_core as usize).min(SLOTS as usize);
+        each.clamp(1, most.max(1)) * self.cores.len()
+    }
+
+    /// Drops all resident work-groups. Caches keep their contents, and time goes on.
+    pub(crate) fn abandon(&mut self) {
+        self.warps.clear();
+        self.free.clear();
+        self.groups.clear();
+        self.events.clear();
+        self.resident_now = 0;
+        let Shape { threads, local_bytes, .. } = self.shape;
+        for core in &mut self.cores {
+            (core.free_threads, core.free_local, core.groups) = (threads, local_bytes, 0);
+            core.slots = (0..SLOTS).rev().collect();
+            core.queue.clear();
+        }
+    }
+
+    /// Lets the L2 see lines, without time.
+    pub(crate) fn warm(&mut self, lines: &[Line]) {
+        for line in lines {
+            if matches!(line.kind(), Kind::Global | Kind::Texture) {
+                self.memory.warm(line.number(), line.writes());
+            }
+        }
+    }
+
     /// The core that can take a work-group of `items` work-items, if there is one: the one with most free threads.
     pub(crate) fn room(&self, items: u32) -> Option<usize> {
-        let threads = items.next_multiple_of(self.shape.allocated).min(self.shape.threads);
+        let threads = if self.singly { 1 } else { self.threads_of(items) };
         let fits = |core: &&Core| {
             core.free_threads >= threads
                 && (!self.shape.local_dedicated || core.free_local >= self.shape.group_local_bytes)
@@ -165,51 +282,66 @@ impl<'a> Engine<'a> {
     /// Starts a work-group on a core.
     pub(crate) fn start(&mut self, core: usize, plays: Vec<Play>) {
         let items: u32 = plays.iter().map(|play| play.items).sum();
-        let threads = items.next_multiple_of(self.shape.allocated).min(self.shape.threads);
-        let at = self.dispatcher.serve(self.now, ticks(self.figures.group_start_clocks))
-            + ticks(self.figures.group_start_clocks);
+        let threads = self.threads_of(items);
+        let at = self.dispatcher.serve(self.now, self.times.group_gap) + self.times.group_gap;
         let group = self.groups.len();
         let on = &mut self.cores[core];
-        on.free_threads -= threads;
         on.free_local = on.free_local.saturating_sub(self.shape.group_local_bytes);
         on.groups += 1;
         let slot = on.slots.pop().unwrap_or(0);
         let left = plays.len() as u32;
-        self.resident_now += threads;
         self.groups.push(Group { core, slot, left, threads, waiting: Vec::new(), has_barrier: false });
+        if !self.singly {
+            on.free_threads -= threads;
+            self.resident_now += threads;
+        }
         for (index, play) in plays.into_iter().enumerate() {
             let on = &mut self.cores[core];
-            let begin = on.start.serve(at, ticks(self.figures.warp_start_clocks));
-            let engine = on.next_engine;
-            on.next_engine = (engine + 1) % self.shape.engines;
-            let warp = Warp {
-                core,
-                engine,
-                group,
-                index: index as u32,
-                share: 1.0 / f64::from(left) / play.blocks.len().max(1) as f64,
-                play,
-                visit: 0,
-                step: 0,
-                message: 0,
-                line: 0,
-                pending: SmallVec::new(),
-            };
-            let number = self.free.pop().unwrap_or(self.warps.len());
-            if number == self.warps.len() {
-                self.warps.push(None);
+            if self.singly {
+                if on.free_threads == 0 {
+                    on.queue.push_back((group, index as u32, play));
+                    continue;
+                }
+                on.free_threads -= 1;
+                self.resident_now += 1;
             }
-            self.warps[number] = Some(warp);
-            self.events.push(Reverse((begin + ticks(self.figures.warp_start_latency), number)));
+            self.start_warp(group, index as u32, play, at);
         }
+    }
+
+    fn start_warp(&mut self, group: usize, index: u32, play: Play, at: u64) {
+        let core = self.groups[group].core;
+        let on = &mut self.cores[core];
+        let begin = on.start.serve(at, self.times.warp_gap);
+        let engine = on.next_engine;
+        on.next_engine = (engine + 1) % self.shape.engines;
+        let warp = Warp {
+            core,
+            engine,
+            group,
+            index,
+            play,
+            visit: 0,
+            step: 0,
+            message: 0,
+            line: 0,
+            pending: SmallVec::new(),
+        };
+        let number = self.free.pop().unwrap_or(self.warps.len());
+        if number == self.warps.len() {
+            self.warps.push(None);
+        }
+        self.warps[number] = Some(Box::new(warp));
+        self.events.push(begin + self.times.warp_start, number);
     }
 
     /// Plays until a work-group ends, or `most` steps have been played in all.
     pub(crate) fn play(&mut self, most: u64) -> Stopped {
-        while let Some(Reverse((at, number))) = self.events.pop() {
+        loop {
             if self.steps >= most {
                 return Stopped::Enough;
             }
+            let Some((at, number)) = self.events.pop() else { return Stopped::Done };
             self.resident += (at.saturating_sub(self.now)) as f64 * f64::from(self.resident_now);
             self.now = self.now.max(at);
             let Some(mut warp) = self.warps[number].take() else { continue };
@@ -217,7 +349,7 @@ impl<'a> Engine<'a> {
             let next = loop {
                 match self.step(&mut warp, number, time) {
                     // Others may be due before this warp goes on.
-                    Some(next) if self.events.peek().is_none_or(|Reverse((due, _))| next <= *due) => {
+                    Some(next) if self.events.due().is_none_or(|due| next <= due) => {
                         time = next;
                     }
                     other => break other,
@@ -225,7 +357,7 @@ impl<'a> Engine<'a> {
             };
             if let Some(next) = next {
                 self.warps[number] = Some(warp);
-                self.events.push(Reverse((next, number)));
+                self.events.push(next, number);
                 continue;
             }
             let ended = warp.visit >= warp.play.blocks.len();
@@ -243,20 +375,35 @@ impl<'a> Engine<'a> {
                 return Stopped::GroupEnded;
             }
         }
-        Stopped::Done
     }
 
-    /// A warp has ended; has whether its work-group has.
+    /// Plays until nothing is left.
+    pub(crate) fn drain(&mut self) {
+        while self.play(u64::MAX) != Stopped::Done {}
+    }
+
+    /// A warp has ended; has whether there may be room for another work-group.
     fn end(&mut self, warp: &Warp, time: u64) -> bool {
         let group = &mut self.groups[warp.group];
         group.left -= 1;
-        let core = &mut self.cores[group.core];
         let over = group.left == 0;
+        let core = &mut self.cores[group.core];
         if over {
-            core.free_threads += group.threads;
             core.free_local += self.shape.group_local_bytes;
             core.groups -= 1;
             core.slots.push(group.slot);
+        }
+        if self.singly {
+            if let Some((group, index, play)) = core.queue.pop_front() {
+                self.start_warp(group, index, play, time);
+                return false;
+            }
+            core.free_threads += 1;
+            self.resident_now -= 1;
+            return true;
+        }
+        if over {
+            core.free_threads += group.threads;
             self.resident_now -= group.threads;
         } else {
             self.meet(warp.group, time);
@@ -270,9 +417,9 @@ impl<'a> Engine<'a> {
         if group.waiting.is_empty() || (group.waiting.len() as u32) < group.left {
             return;
         }
-        let on = at + ticks(self.figures.barrier_clocks);
+        let on = at + self.times.barrier;
         for number in std::mem::take(&mut group.waiting) {
-            self.events.push(Reverse((on, number)));
+            self.events.push(on, number);
         }
     }
 
@@ -283,7 +430,7 @@ impl<'a> Engine<'a> {
             let program = self.program;
             let Some(step) = program.blocks[of].get(warp.step) else {
                 pass(warp, &program.passed[of]);
-                self.progress += warp.share;
+                self.progress += program.costs[of];
                 warp.visit += 1;
                 warp.step = 0;
                 continue;
@@ -308,9 +455,6 @@ impl<'a> Engine<'a> {
             }
             warp.step += 1;
             self.steps += 1;
-            if self.steps.is_multiple_of(1024) {
-                self.samples.push((at, self.progress));
-            }
             return Some(match step {
                 Step::Run(run) => self.run(warp, run, at),
                 Step::Message(message) => self.message(warp, message, at),
@@ -321,9 +465,8 @@ impl<'a> Engine<'a> {
 
     fn run(&mut self, warp: &Warp, run: &Run, at: u64) -> u64 {
         let engine = &mut self.cores[warp.core].engines[warp.engine];
-        let mut end = at + ticks(run.alone);
-        for (server, clocks) in engine.iter_mut().zip(run.clocks) {
-            let time = ticks(clocks / self.shape.shared_pipes);
+        let mut end = at + run.alone_ticks;
+        for (server, time) in engine.iter_mut().zip(run.ticks) {
             if time > 0 {
                 end = end.max(server.serve(at, time) + time);
             }
@@ -362,7 +505,7 @@ impl<'a> Engine<'a> {
             let clocks = (f64::from(sent.texels) / 4.0 / self.shape.texels_per_clock).max(1.0);
             let start = on.texture.serve(at, ticks(clocks));
             let issued = start + ticks(clocks);
-            let mut done = issued + ticks(self.figures.texture_latency);
+            let mut done = issued + self.times.texture;
             for line in lines {
                 done = done.max(self.memory.read(warp.core, line.number(), true, start, Through::Texture));
             }
@@ -378,7 +521,7 @@ impl<'a> Engine<'a> {
             let start = on.local.serve(at, ticks(clocks));
             let clash = ticks(f64::from(sent.clashes) * self.figures.atomic_clocks);
             let issued = start + ticks(clocks);
-            return (issued, issued + ticks(self.figures.local_latency) + clash);
+            return (issued, issued + self.times.local + clash);
         }
         let clocks = (lines.len() as f64).max(message.clocks) / self.shape.lines_per_clock;
         let start = on.load_store.serve(at, ticks(clocks));
@@ -408,12 +551,11 @@ impl<'a> Engine<'a> {
             }
         }
         // Modified lines wait in a buffer; a warp waits when it is full.
-        let slack = ticks(self.figures.lines_in_flight * 4.0);
-        let issued = issued.max(accepted.saturating_sub(slack));
+        let issued = issued.max(accepted.saturating_sub(self.times.slack));
         if message.writes.is_empty() {
-            done = done.max(issued + ticks(self.figures.store_latency));
+            done = done.max(issued + self.times.store);
         } else {
-            done = done.max(issued + ticks(self.figures.load_latency));
+            done = done.max(issued + self.times.load);
         }
         (issued, done)
     }
@@ -440,9 +582,9 @@ impl<'a> Engine<'a> {
         busy
     }
 
-    /// Clocks until the last server is free.
+    /// Ticks until the last server is free.
     pub(crate) fn drained(&self) -> f64 {
-        self.now.max(self.memory.dram.free) as f64 / TICKS
+        self.now.max(self.memory.dram.free) as f64
     }
 }
 

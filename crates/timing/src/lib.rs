@@ -13,7 +13,8 @@
 //! - `engine` plays resident work-groups of all cores, event by event: arithmetic of an engine, load/store and texture
 //!   pipes of a core, waits for results, barriers. `memory` has the caches, the L2 and DRAM, with the launch's own
 //!   addresses.
-//! - [`predict`] plays as many work-groups as the steady rate needs, and extrapolates.
+//! - [`predict`] plays all work-groups, or samples of them: `census` estimates the work of each work-group, `sample`
+//!   plays parts of the launch, `handout` hands work-groups out at the pace of these parts.
 //! - [`VirtualGpu`] is an executor: results computed, times predicted.
 //! - [`errors`] are the errors of predictions against published figures, and the error band of a prediction.
 //! - [`local`] is the work-group size that a driver chooses.
@@ -21,16 +22,19 @@
 //! Not modelled: the instruction cache, power and heat, other users of the memory, launches that overlap.
 
 mod cache;
+mod census;
 mod compiled;
 mod engine;
 pub mod errors;
 mod executor;
 pub mod figures;
+mod handout;
 pub mod local;
 mod memory;
 mod play;
 mod predict;
 mod program;
+mod sample;
 mod shape;
 
 pub use compiled::{Compiled, depends_on_memory};

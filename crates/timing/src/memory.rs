@@ -57,14 +57,46 @@ pub struct Traffic {
     pub tlb_misses: u64,
 }
 
+/// Pages whose translation a core remembers: those that it used last.
+#[derive(Clone, Debug)]
+struct Pages {
+    numbers: Vec<u64>,
+    /// When each was used last.
+    used: Vec<u64>,
+    clock: u64,
+    /// Position of the page used last.
+    last: usize,
+}
+
+impl Pages {
+    fn new(count: usize) -> Self {
+        Self { numbers: vec![u64::MAX; count], used: vec![0; count], clock: 0, last: 0 }
+    }
+
+    /// Uses a page; has whether it was remembered.
+    fn knows(&mut self, page: u64) -> bool {
+        if self.numbers[self.last] == page {
+            return true;
+        }
+        self.clock += 1;
+        let known = self.numbers.iter().position(|number| *number == page);
+        self.last = known.unwrap_or_else(|| {
+            let oldest = (0..self.used.len()).min_by_key(|at| self.used[*at]);
+            oldest.unwrap_or(0)
+        });
+        self.numbers[self.last] = page;
+        self.used[self.last] = self.clock;
+        known.is_some()
+    }
+}
+
 /// The caches of one core.
 #[derive(Clone, Debug)]
 struct Near {
     l1: Cache,
     texture: Cache,
     port: Server,
-    /// Page numbers, the last used one first.
-    pages: VecDeque<u64>,
+    pages: Pages,
     /// When requested lines arrive: those of loads, those of image reads.
     in_flight: [VecDeque<u64>; 2],
     /// When the lines that loads requested from DRAM arrive.
@@ -121,7 +153,6 @@ pub(crate) struct Memory {
     has_l1: bool,
     lines_in_flight: [usize; 2],
     dram_lines_in_flight: usize,
-    tlb_pages: usize,
     pub(crate) traffic: Traffic,
 }
 
@@ -166,7 +197,7 @@ impl Memory {
                 Replacement::LeastRecent,
             ),
             port: Server::default(),
-            pages: VecDeque::new(),
+            pages: Pages::new(figures.tlb_pages.max(1.0) as usize),
             in_flight: Default::default(),
             from_dram: VecDeque::new(),
         };
@@ -193,8 +224,27 @@ impl Memory {
             lines_in_flight: [figures.lines_in_flight, figures.texture_lines_in_flight]
                 .map(|lines| lines.max(1.0) as usize),
             dram_lines_in_flight: figures.dram_lines_in_flight.max(1.0) as usize,
-            tlb_pages: figures.tlb_pages.max(1.0) as usize,
             traffic: Traffic::default(),
+        }
+    }
+
+    /// Lines of the L2 and of the system cache.
+    pub(crate) fn shared_lines(&self) -> usize {
+        self.l2.lines() + self.system_cache.as_ref().map_or(0, |(cache, _)| cache.lines())
+    }
+
+    /// Lets the L2 and the system cache see a line, without time.
+    pub(crate) fn warm(&mut self, line: u64, write: bool) {
+        let number = scattered(line);
+        if let Found::Miss(victim) = self.l2.access(number, write)
+            && let Some((cache, _)) = &mut self.system_cache
+        {
+            if let Some(victim) = victim {
+                cache.access(victim, true);
+            }
+            if !write {
+                cache.access(number, false);
+            }
         }
     }
 
@@ -363,21 +413,11 @@ impl Memory {
     /// The time at which the translation of a line's page is there.
     fn translate(&mut self, core: usize, line: u64, at: u64) -> u64 {
         let page = line * LINE_BYTES / PAGE_BYTES;
-        let pages = &mut self.cores[core].pages;
-        match pages.iter().position(|known| *known == page) {
-            Some(0) => at,
-            Some(position) => {
-                pages.remove(position);
-                pages.push_front(page);
-                at
-            }
-            None => {
-                pages.push_front(page);
-                pages.truncate(self.tlb_pages);
-                self.traffic.tlb_misses += 1;
-                self.walker.serve(at, self.times.walk) + self.times.tlb
-            }
+        if self.cores[core].pages.knows(page) {
+            return at;
         }
+        self.traffic.tlb_misses += 1;
+        self.walker.serve(at, self.times.walk) + self.times.tlb
     }
 
     /// Ticks that the busiest slice of the L2, and the busiest port of a core, were busy.

@@ -5,16 +5,14 @@ use tripipe_launch::{ExecuteError, Launch};
 use tripipe_simulate::Simulator;
 
 use crate::compiled::Compiled;
-use crate::engine::{Busy, Engine, Stopped};
+use crate::engine::{Busy, Engine};
 use crate::errors;
 use crate::figures::Figures;
-use crate::memory::{TICKS, Traffic};
+use crate::memory::Traffic;
 use crate::play::Mapping;
 use crate::program::Program;
+use crate::sample::{Played, STEPS, Sampler};
 use crate::shape::Shape;
-
-/// Steps of warps that are played, unless all are wanted.
-const STEPS: u64 = 600_000;
 
 /// Options of a prediction.
 #[derive(Clone, Debug, Default)]
@@ -112,6 +110,8 @@ pub struct Prediction {
     pub threads: u32,
     /// Mean share of a core's threads that were occupied.
     pub occupancy: f64,
+    /// Relative uncertainty of the time from playing only a part; 0 if all was played.
+    pub sampling_error: f64,
     /// What the played part kept busy, in the order of [`Resource::ALL`]: each as a share of its time.
     pub shares: [f64; Resource::ALL.len()],
     /// Work-groups of the launch, and those that were played.
@@ -138,44 +138,18 @@ pub fn predict(
     simulator.trace(launch, |tracer| {
         let Compiled { code, threads, .. } = compiled;
         let threads = *threads;
-        let program = Program::new(tracer.kernel(), code, gpu, &figures);
         let mapping = Mapping::new(gpu, &figures, tracer.images());
         let private_bytes = u64::from(code.work.spill_bytes) + tracer.private_bytes();
         let shape = Shape::new(gpu, code.work.used, threads, tracer.local_bytes(), private_bytes);
         let groups: u64 = tracer.groups().iter().product();
-        let items: u64 = tracer.local().iter().product();
-        let most = if options.exact { u64::MAX } else { options.steps.unwrap_or(STEPS) };
-        let mut engine = Engine::new(gpu, &figures, &program, shape);
-        let mut next = 0;
-        let stopped = loop {
-            while next < groups
-                && let Some(core) = engine.room(items as u32)
-            {
-                let trace = tracer.group(next)?;
-                engine.start(core, mapping.plays(&program, &trace));
-                next += 1;
-            }
-            match engine.play(most) {
-                Stopped::GroupEnded => {}
-                stopped => break stopped,
-            }
-        };
-        let played_clocks = engine.drained();
-        let clocks = if stopped == Stopped::Done {
-            played_clocks
-        } else {
-            // The steady rate, in work-groups a tick: without the first part, in which caches are filled.
-            let samples = &engine.samples;
-            let (end, done) = samples.last().copied().unwrap_or((1, 1.0));
-            let first = samples.iter().find(|(at, _)| *at * 3 >= end).copied().unwrap_or((0, 0.0));
-            let rate = (done - first.1) / (end - first.0).max(1) as f64;
-            played_clocks + (groups as f64 - engine.progress()).max(0.0) / rate.max(1e-30) / TICKS
-        };
-        let limit = next;
+        let program = Program::new(tracer.kernel(), code, gpu, &figures, &shape);
+        let engine = Engine::new(gpu, &figures, &program, shape);
+        let steps = (!options.exact).then(|| options.steps.unwrap_or(STEPS));
+        let Played { clocks, error, groups: played, ticks, busy, resident, traffic } =
+            Sampler::new(tracer, &program, &mapping, engine).play(steps)?;
         let clock_hz = f64::from(gpu.configuration.clock_mhz.value.max(1)) * 1e6;
-        let Busy { servers, load_store, texture, local, l2, port, dram } = engine.busy();
-        let whole = played_clocks * TICKS;
-        let share = |busy: f64| busy / whole.max(1.0);
+        let Busy { servers, load_store, texture, local, l2, port, dram } = busy;
+        let share = |busy: f64| busy / ticks.max(1.0);
         let shares =
             [servers[0], servers[1], servers[2], load_store, texture, local, port, l2, dram].map(share);
         Ok(Prediction {
@@ -187,13 +161,14 @@ pub fn predict(
             launch_seconds: figures.launch_us * 1e-6,
             registers: code.work.used,
             threads,
-            occupancy: engine.resident
-                / whole.max(1.0)
+            occupancy: resident
+                / ticks.max(1.0)
                 / (f64::from(gpu.core.max_threads.value) * shape.cores as f64),
+            sampling_error: error,
             shares,
             groups,
-            played: limit,
-            traffic: engine.memory.traffic,
+            played,
+            traffic,
         })
     })
 }

@@ -10,6 +10,8 @@ use tripipe_ir::{Block, Inst, Kernel};
 use tripipe_machine::{Code, Issue, Pipe, Register, Work};
 
 use crate::figures::Figures;
+use crate::memory::ticks;
+use crate::shape::Shape;
 
 /// Arithmetic units of an engine that are busy independently of each other.
 pub(crate) const SERVERS: usize = 3;
@@ -37,8 +39,12 @@ pub(crate) struct Run {
     pub(crate) pipes: [f64; Pipe::ALL.len()],
     /// Clocks that it occupies each server of its engine.
     pub(crate) clocks: [f64; SERVERS],
+    /// The same in ticks, with the pipes that share the server.
+    pub(crate) ticks: [u64; SERVERS],
     /// Clocks that it takes a warp that is alone.
     pub(crate) alone: f64,
+    /// The same in ticks.
+    pub(crate) alone_ticks: u64,
 }
 
 /// A word of the load/store or texture pipe.
@@ -68,20 +74,23 @@ pub(crate) enum Part {
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) blocks: SecondaryMap<Block, Vec<Step>>,
+    /// Work of a warp that runs a block: clocks of a warp that is alone.
+    pub(crate) costs: SecondaryMap<Block, f64>,
     /// Registers that a block passes on and that a message may have written: from, to.
     pub(crate) passed: SecondaryMap<Block, Vec<(u32, u32)>>,
 }
 
 impl Program {
-    pub(crate) fn new(kernel: &Kernel, code: &Code, gpu: &Gpu, figures: &Figures) -> Self {
+    pub(crate) fn new(kernel: &Kernel, code: &Code, gpu: &Gpu, figures: &Figures, shape: &Shape) -> Self {
         let cfg = Cfg::new(kernel);
         let from_messages = from_messages(&cfg, code);
-        let mut blocks = SecondaryMap::new();
+        let mut blocks: SecondaryMap<Block, Vec<Step>> = SecondaryMap::new();
         let mut passed: SecondaryMap<Block, Vec<(u32, u32)>> = SecondaryMap::new();
         for block in &cfg.order {
             let builder = Builder {
                 gpu,
                 figures,
+                shape,
                 from_messages: &from_messages,
                 steps: Vec::new(),
                 run: None,
@@ -96,7 +105,32 @@ impl Program {
                 passed[*block].extend(pairs.filter(|(from, _)| from_messages.contains(from)));
             }
         }
-        Self { blocks, passed }
+        let mut costs = SecondaryMap::new();
+        for block in &cfg.order {
+            costs[*block] = blocks[*block].iter().map(|step| step.cost(figures)).sum();
+        }
+        Self { blocks, costs, passed }
+    }
+}
+
+impl Program {
+    /// Whether work-items wait for others of their work-group.
+    pub(crate) fn has_barriers(&self) -> bool {
+        self.blocks.values().flatten().any(|step| matches!(step, Step::Barrier))
+    }
+}
+
+impl Step {
+    /// Clocks of a warp that is alone; of results that arrive while others are awaited their part.
+    fn cost(&self, figures: &Figures) -> f64 {
+        match self {
+            Self::Run(run) => run.clocks.iter().copied().fold(run.alone, f64::max),
+            Self::Message(message) => {
+                let latency = if message.texture { figures.texture_latency } else { figures.load_latency };
+                message.clocks + latency / figures.messages_in_flight.max(1.0)
+            }
+            Self::Barrier => figures.barrier_clocks,
+        }
     }
 }
 
@@ -138,6 +172,7 @@ struct Chain {
 struct Builder<'a> {
     gpu: &'a Gpu,
     figures: &'a Figures,
+    shape: &'a Shape,
     from_messages: &'a BTreeSet<u32>,
     steps: Vec<Step>,
     run: Option<Run>,
@@ -202,6 +237,8 @@ impl Builder<'_> {
         let Some(mut run) = self.run.take() else { return };
         run.alone = self.chain.now;
         run.clocks = servers(self.gpu, &run.pipes);
+        run.ticks = run.clocks.map(|clocks| ticks(clocks / self.shape.shared_pipes));
+        run.alone_ticks = ticks(run.alone);
         self.steps.push(Step::Run(run));
         let ended = self.chain.now;
         self.chain.ready.retain(|_, ready| *ready > ended);

@@ -12,6 +12,8 @@ pub(crate) struct Shape {
     pub(crate) engines: usize,
     /// Arithmetic words of a core at a time.
     pub(crate) shared_pipes: f64,
+    /// Whether a thread has a program counter of its own.
+    pub(crate) single_threads: bool,
     /// Work-items resident on a core.
     pub(crate) threads: u32,
     /// Work-items for which threads are allocated together: a warp, or a double wave.
@@ -44,6 +46,7 @@ impl Shape {
             cores: gpu.configuration.cores.value.max(1) as usize,
             engines: if midgard { 1 } else { pipes as usize },
             shared_pipes: if midgard { f64::from(pipes) } else { 1.0 },
+            single_threads: midgard,
             threads,
             allocated: gpu.wave_width(registers).max(1),
             local_bytes: gpu.local_memory.bytes.value,

@@ -18,6 +18,7 @@ pub(crate) mod order;
 pub(crate) mod range;
 pub(crate) mod rows;
 pub(crate) mod schedule;
+pub(crate) mod slice;
 pub(crate) mod spin;
 pub(crate) mod state;
 pub(crate) mod sub_groups;

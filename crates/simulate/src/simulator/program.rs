@@ -11,6 +11,7 @@ use tripipe_launch::{ExecuteError, Program, Source};
 use super::options::Options;
 use crate::execute::code::Code;
 use crate::execute::decode::{self, Observes};
+use crate::execute::slice::Slice;
 use crate::source::location_of;
 use crate::trace;
 use crate::watch::plan::watchers;
@@ -140,12 +141,19 @@ impl Loaded {
             Purpose::Check => Some(&checked),
             Purpose::Trace => Some(&traced),
         };
-        let code = decode::decode(kernel, describe, observes).map_err(|error| ExecuteError::Build {
-            part: error.location.as_ref().map(|location| location.file.clone()).filter(|file| *file != name),
-            program: name,
-            line: error.location.as_ref().map(|location| location.line),
-            summary: error.to_string(),
-            log: error.to_string(),
+        let slice = (purpose == Purpose::Trace).then(|| Slice::new(kernel));
+        let code = decode::decode(kernel, describe, observes, slice.as_ref()).map_err(|error| {
+            ExecuteError::Build {
+                part: error
+                    .location
+                    .as_ref()
+                    .map(|location| location.file.clone())
+                    .filter(|file| *file != name),
+                program: name,
+                line: error.location.as_ref().map(|location| location.line),
+                summary: error.to_string(),
+                log: error.to_string(),
+            }
         })?;
         let code = Arc::new(code);
         self.codes.insert((entry.to_owned(), purpose), Arc::clone(&code));

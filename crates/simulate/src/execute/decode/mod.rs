@@ -6,13 +6,16 @@ use tripipe_ir as ir;
 use tripipe_ir::flow::{Cfg, Divergence, Dominators, Liveness, Loops};
 use tripipe_ir::{Block, BlockCall, Kernel, Op, TerminatorKind, Type, Value};
 
-use super::code::{Code, CodeBlock, Detail, Edge, End, Inst, Move, NONE, SlotShape, Spin, component_bytes};
+use super::code::{
+    Code, CodeBlock, Detail, Edge, End, Inst, Move, NONE, Run, SlotShape, Spin, component_bytes,
+};
 use super::effects::{is_global_atomic, meets};
 use super::observer;
 use super::ops::select::select;
 use super::ops::vector::splat;
 use super::order::{BlockOrder, Step};
 use super::rows::WIDTH;
+use super::slice::Slice;
 use super::spin;
 use registers::{Flow, Registers, Taken};
 
@@ -29,7 +32,8 @@ pub(crate) struct Unsupported {
 /// Whether an observer sees an instruction before it runs.
 pub(crate) type Observes<'a> = &'a dyn Fn(ir::Inst) -> bool;
 
-/// Decodes a kernel; with `observes` for launches with an observer.
+/// Decodes a kernel; with `observes` for launches with an observer. With a slice, nothing else is computed: an
+/// instruction outside it is seen by the observer, but does not run.
 ///
 /// # Errors
 /// The kernel has an unsupported operation.
@@ -37,6 +41,7 @@ pub(crate) fn decode(
     kernel: &Kernel,
     location: impl Fn(ir::Inst) -> (String, Option<ir::diagnostic::SourceLocation>),
     observes: Option<Observes<'_>>,
+    slice: Option<&Slice>,
 ) -> Result<Code, Unsupported> {
     let cfg = Cfg::new(kernel);
     let dominators = Dominators::new(&cfg);
@@ -56,7 +61,7 @@ pub(crate) fn decode(
         spins: !spins.is_empty(),
     };
     let registers = Registers::new(&flow);
-    Decoder { flow: &flow, registers, spins, spare: Vec::new(), observes }.emit(&location)
+    Decoder { flow: &flow, registers, spins, spare: Vec::new(), observes, slice }.emit(&location)
 }
 
 struct Decoder<'k> {
@@ -66,9 +71,15 @@ struct Decoder<'k> {
     /// Temporary registers for swaps.
     spare: Vec<(SlotShape, u32)>,
     observes: Option<Observes<'k>>,
+    slice: Option<&'k Slice>,
 }
 
 impl Decoder<'_> {
+    /// Whether a value has to be computed.
+    fn needs(&self, value: Value) -> bool {
+        self.slice.is_none_or(|slice| slice.has_value(value))
+    }
+
     fn emit(
         mut self,
         location: &impl Fn(ir::Inst) -> (String, Option<ir::diagnostic::SourceLocation>),
@@ -102,6 +113,11 @@ impl Decoder<'_> {
                 let inst = &kernel.insts[id];
                 any_meets |= meets(inst.op);
                 global_atomics |= is_global_atomic(kernel, inst);
+                let observed = self.observes.is_some_and(|observes| observes(id));
+                let runs = self.slice.is_none_or(|slice| slice.has(id));
+                if !runs && !observed {
+                    continue;
+                }
                 let single = inst.result.is_some_and(|result| self.registers.single[result]);
                 let Some((plain, detail)) = select(kernel, inst) else {
                     let (operation, location) = location(id);
@@ -127,7 +143,7 @@ impl Decoder<'_> {
                     Op::Store(_) => inst.operands.get(1).map(|value| kernel.ty(*value)),
                     _ => inst.result.map(|result| kernel.ty(result)),
                 };
-                let observed = self.observes.is_some_and(|observes| observes(id));
+                let plain: Run = if runs { plain } else { |_, _| true };
                 insts.push(Inst {
                     run: if observed { observer::INSTRUCTION } else { plain },
                     plain,
@@ -182,7 +198,7 @@ impl Decoder<'_> {
     /// Copies a value of one lane to all lanes when an operation needs it.
     fn splat(&self, value: Value, insts: &mut Vec<Inst>, origin: Option<ir::Inst>) {
         let home = self.registers.homes[value];
-        if home.single == NONE || home.row == NONE {
+        if home.single == NONE || home.row == NONE || !self.needs(value) {
             return;
         }
         let ty = self.flow.kernel.ty(value);
@@ -211,7 +227,7 @@ impl Decoder<'_> {
                 (home.row, self.registers.homes[*argument].row)
             };
             // An unused parameter has no register.
-            if to != NONE && to != source {
+            if to != NONE && to != source && self.needs(*parameter) {
                 pending.push((source, to, *argument));
             }
         }

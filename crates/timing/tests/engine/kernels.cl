@@ -1,0 +1,97 @@
+// Kernels of the tests of the engine: regular and irregular ones, and ones that use one part of a GPU.
+
+kernel void untiled(global const float *a, global const float *b, global float *c, int n)
+{
+    const int x = get_global_id(0), y = get_global_id(1);
+    float sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += a[y * n + k] * b[k * n + x];
+    c[y * n + x] = sum;
+}
+
+kernel void blocked(global const float *a, global const float *b, global float *c, int n)
+{
+    const int x = get_global_id(0), y = 4 * get_global_id(1);
+    float4 sum = 0;
+    for (int k = 0; k < n; k++) {
+        const float right = b[k * n + x];
+        sum += right * (float4)(a[y * n + k], a[(y + 1) * n + k], a[(y + 2) * n + k], a[(y + 3) * n + k]);
+    }
+    c[y * n + x] = sum.x;
+    c[(y + 1) * n + x] = sum.y;
+    c[(y + 2) * n + x] = sum.z;
+    c[(y + 3) * n + x] = sum.w;
+}
+
+#define TILE 8
+kernel void tiled(global const float *a, global const float *b, global float *c, int n)
+{
+    local float left[TILE][TILE], right[TILE][TILE];
+    const int x = get_global_id(0), y = get_global_id(1);
+    const int i = get_local_id(0), j = get_local_id(1);
+    float sum = 0;
+    for (int k = 0; k < n; k += TILE) {
+        left[j][i] = a[y * n + k + i];
+        right[j][i] = b[(k + j) * n + x];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int l = 0; l < TILE; l++)
+            sum += left[j][l] * right[l][i];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    c[y * n + x] = sum;
+}
+
+// The sum of each column above the diagonal: later work-items have more to do.
+kernel void triangular(global const float *a, global float *out, int n)
+{
+    const int x = get_global_id(0), y = get_global_id(1);
+    float sum = 0;
+    for (int k = 0; k <= x; k++)
+        sum += a[k * n + x] * y;
+    out[y * n + x] = sum;
+}
+
+// Work at the border of an image only.
+kernel void border(global float *a, int width, int height)
+{
+    const int x = get_global_id(0), y = get_global_id(1);
+    if (x >= 4 && y >= 4 && x < width - 4 && y < height - 4)
+        return;
+    float sum = 0;
+    for (int k = -8; k < 8; k++)
+        sum += a[clamp(y + k, 0, height - 1) * width + x] * k;
+    a[y * width + x] = sum;
+}
+
+kernel void histogram(global const uchar *a, global int *counts)
+{
+    atomic_inc(counts + a[get_global_id(0)]);
+}
+
+// As many loads as the index says, from where it says.
+kernel void gather(global const int *index, global const float *from, global float *to)
+{
+    const int i = get_global_id(0);
+    float sum = 0;
+    for (int at = index[i], left = at & 15; left >= 0; left--, at = index[at])
+        sum += from[at];
+    to[i] = sum;
+}
+
+kernel void transpose(global const float *from, global float *to, int width, int height)
+{
+    const int x = get_global_id(0), y = get_global_id(1);
+    to[x * height + y] = from[y * width + x];
+}
+
+constant sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
+
+kernel void blur(read_only image2d_t from, write_only image2d_t to)
+{
+    const int2 at = (int2)(get_global_id(0), get_global_id(1));
+    float4 sum = 0;
+    for (int y = -1; y <= 1; y++)
+        for (int x = -1; x <= 1; x++)
+            sum += read_imagef(from, nearest, at + (int2)(x, y));
+    write_imagef(to, at, sum / 9);
+}
