@@ -99,7 +99,7 @@ impl Events {
 
 /// Figures in ticks.
 #[derive(Clone, Copy, Debug)]
-struct Times {
+struct Delays {
     load: u64,
     store: u64,
     texture: u64,
@@ -112,7 +112,7 @@ struct Times {
     slack: u64,
 }
 
-impl Times {
+impl Delays {
     fn new(figures: &Figures) -> Self {
         Self {
             load: ticks(figures.load_latency),
@@ -135,7 +135,7 @@ pub(crate) struct Engine<'a> {
     shape: Shape,
     /// Whether threads of a work-group start one by one as others end, because none waits for another.
     singly: bool,
-    times: Times,
+    times: Delays,
     cores: Vec<Core>,
     pub(crate) memory: Memory,
     warps: Vec<Option<Box<Warp>>>,
@@ -191,7 +191,7 @@ impl<'a> Engine<'a> {
             figures,
             shape,
             singly: shape.single_threads && !program.has_barriers(),
-            times: Times::new(figures),
+            times: Delays::new(figures),
             cores: vec![core; shape.cores],
             memory: Memory::new(gpu, figures, shape.cores),
             warps: Vec::new(),

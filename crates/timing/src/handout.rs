@@ -19,14 +19,14 @@ pub(crate) struct Pace {
 
 /// A core. Its clock runs at the residents' speed: a work-group takes its measured time of it, always.
 #[derive(Clone, Debug, Default)]
-struct Core {
+struct PacedCore {
     time: f64,
     clock: f64,
     /// When residents end on its clock: bits of positive floats, which are in the same order.
     ends: BinaryHeap<Reverse<u64>>,
 }
 
-impl Core {
+impl PacedCore {
     fn slowness(&self, pace: Pace) -> f64 {
         (self.ends.len() as f64 / pace.measured_at.max(1e-9)).max(pace.alone)
     }
@@ -54,7 +54,7 @@ const SIMULTANEOUS: f64 = 0.02;
 
 /// The time until the last work-group ends. `times` are those of the work-groups at the measured pace.
 pub(crate) fn time(pace: Pace, mut times: impl Iterator<Item = f64>) -> f64 {
-    let mut cores = vec![Core::default(); pace.cores.max(1)];
+    let mut cores = vec![PacedCore::default(); pace.cores.max(1)];
     let mut free = cores.len() * pace.room.max(1);
     let (mut now, mut last) = (0.0, 0.0);
     loop {

@@ -320,7 +320,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
     }
 
     /// Starts work-groups from `next` on, and plays `steps`, or twice as many while the pace changes.
-    fn part(&mut self, mut next: u64, groups: u64, steps: u64) -> Result<Part, ExecuteError> {
+    fn part(&mut self, mut next: u64, groups: u64, steps: u64) -> Result<Stretch, ExecuteError> {
         let first = self.engine.steps;
         let mut marks = vec![self.mark()];
         loop {
@@ -331,7 +331,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             let change = (begin.pace(half) / half.pace(end).max(1e-30)).ln().abs();
             let over = next == groups && self.engine.is_idle();
             if over || count >= 12 || count >= 6 && change < STEADY {
-                return Ok(Part { begin, end, change, over });
+                return Ok(Stretch { begin, end, change, over });
             }
         }
     }
@@ -352,7 +352,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             measured = self.part(middle, groups, most / 4)?;
         }
         let mut played =
-            self.ended(0.0, census.error + (start.change + measured.change) / 2.0 + 2.0 * UNSEEN);
+            self.ended(0.0, census.error + start.change.midpoint(measured.change) + 2.0 * UNSEEN);
         let steady = Steady {
             pace: measured.begin.pace(measured.end),
             residents: measured.begin.residents(measured.end),
@@ -380,7 +380,7 @@ struct Steady {
 
 /// A part of a launch of long work-groups.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct Stretch {
     /// After a third of it.
     begin: Mark,
     end: Mark,

@@ -50,7 +50,7 @@ fn cases(warps: bool) -> Vec<Case> {
         NdRange::d2(n, n).local(16, 4, 1),
     );
     let n = pick(1 << 18, 1 << 20);
-    let bytes = random(n, 256).map(|value| (value * value >> 8) as u8).collect();
+    let bytes = random(n, 256).map(|value| ((value * value) >> 8) as u8).collect();
     case("kernels.cl", "histogram", vec![Passed::Bytes(bytes), zeros(1024)], NdRange::d1(n).local(64, 1, 1));
     let n = pick(1 << 14, 1 << 17);
     let index = random(n, n as u32).flat_map(u32::to_le_bytes).collect();
