@@ -24,7 +24,7 @@ pub(crate) fn host_seconds(step: usize, host: [f64; 2]) -> f64 {
 const PIXELS: [usize; 6] = [1, 5, 5, 5, 4, 8];
 
 /// The first writing of the steps.
-pub(crate) const FILE: &str = "analyze/tests/held/laplace_t604.cl";
+pub(crate) const FILE: &str = "ladders/src/laplace/published.cl";
 
 /// Published seconds, by step and size.
 pub(crate) fn published_seconds(published: &LaplaceT604) -> Vec<Vec<f64>> {
