@@ -25,6 +25,7 @@ fn prediction(seconds: f64, busy: &[(Resource, f64)]) -> Prediction {
         shares: Resource::ALL.map(share),
         groups: 103_680,
         played: 600,
+        sampling_error: 0.012,
         traffic: Traffic {
             l1_accesses: 1000,
             l1_hits: 875,

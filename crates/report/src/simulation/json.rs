@@ -76,6 +76,7 @@ fn predicted_keys(predicted: &Predicted, gpu: &Gpu) -> Map<String, Value> {
         "launch_seconds": prediction.launch_seconds,
         "groups": prediction.groups,
         "played_groups": prediction.played,
+        "sampling_error": prediction.sampling_error,
         "played_traffic": {
             "l1_accesses": traffic.l1_accesses,
             "l1_hits": traffic.l1_hits,

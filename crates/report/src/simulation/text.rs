@@ -125,9 +125,10 @@ fn facts(prediction: &Prediction, predicted: &Predicted, each: &Simulated, canva
         "all work-groups".to_owned()
     } else {
         format!(
-            "{} of {} work-groups, the others at their rate; --exact plays all",
+            "{} of {} work-groups, the others at their rate (within {}); --exact plays all",
             grouped(prediction.played),
-            grouped(prediction.groups)
+            grouped(prediction.groups),
+            percent(prediction.sampling_error)
         )
     };
     let all = [
