@@ -523,7 +523,10 @@ impl<'a> Engine<'a> {
             let issued = start + ticks(clocks);
             return (issued, issued + self.times.local + clash);
         }
-        let clocks = (lines.len() as f64).max(message.clocks) / self.shape.lines_per_clock;
+        let mut clocks = (lines.len() as f64).max(message.clocks) / self.shape.lines_per_clock;
+        if !lines.is_empty() && self.figures.load_store_items_per_clock > 0.0 {
+            clocks = clocks.max(f64::from(sent.lanes) / self.figures.load_store_items_per_clock);
+        }
         let start = on.load_store.serve(at, ticks(clocks));
         let issued = start + ticks(clocks);
         let mut done = issued;

@@ -73,6 +73,8 @@ figures! {
     l2_bank_bytes_per_clock,
     /// Smallest transfer from the L2 to a core without an L1: a line, or half of one.
     l2_transfer_bytes,
+    /// Work-items of a core whose loads or stores are processed per clock. 0: as many as their requests allow.
+    load_store_items_per_clock,
     /// Bytes of neighbouring work-items that one request for a line returns. 0: those of the whole warp.
     request_bytes,
     /// Bytes that a core receives from the L2 per clock.
