@@ -35,8 +35,9 @@ pub struct LaplaceT604 {
     pub original_seconds: Vec<f64>,
     /// Seconds of the serial version on one Cortex-A15 at 1.7 GHz.
     pub cpu_seconds: Vec<f64>,
-    /// The part of each time that the host took: not published, but fitted to the smallest image.
-    pub host_seconds: f64,
+    /// The part of each time that is the same at all sizes, of the first step and of the others: not published, but
+    /// fitted with the timing model.
+    pub host_seconds: [f64; 2],
     /// The steps.
     pub step: Vec<LaplaceStep>,
 }
@@ -113,6 +114,12 @@ impl LaplaceT604 {
         self.columns.iter().filter_map(|column| SizeKind::Image.parse(column).ok()).collect()
     }
 
+    /// The part of the published times of a step that the host took.
+    pub fn host_seconds(&self, step: &str) -> f64 {
+        let is_first = self.step.first().is_some_and(|first| first.name == step);
+        self.host_seconds[usize::from(!is_first)]
+    }
+
     /// The published seconds of a step at a size; `None` when none were published.
     pub fn seconds(&self, step: &str, size: Size) -> Option<f64> {
         let column = self.sizes().iter().position(|published| *published == size)?;
@@ -147,6 +154,7 @@ mod tests {
         let largest = Size::Image { width: 7680, height: 4320 };
         assert_eq!(laplace.speedup("eight-pixels", largest), Some(9.1));
         assert_eq!(laplace.seconds("eight-pixels", largest), Some(0.680 / 9.1));
+        assert_eq!([laplace.host_seconds("scalar"), laplace.host_seconds("vectorise")], laplace.host_seconds);
         assert_eq!(laplace.speedup("eight-pixels", Size::Image { width: 5, height: 5 }), None);
     }
 

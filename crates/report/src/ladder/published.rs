@@ -109,9 +109,10 @@ fn laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> String {
 
 /// Predicted and published times and speed-ups, with the errors of the prediction.
 fn predicted_laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> String {
-    let host = published.host_seconds;
     let predicted = |step: usize, column: usize| {
-        Some(climb.steps.get(step)?.outcomes.get(column)?.measured()?.seconds.median() + host)
+        let step = climb.steps.get(step)?;
+        let host = published.host_seconds(&step.name);
+        Some(step.outcomes.get(column)?.measured()?.seconds.median() + host)
     };
     let names: Vec<Cell> = climb.steps.iter().map(|step| Cell::new(step.name.as_str())).collect();
     let (mut groups, mut errors) = (Vec::new(), Vec::new());
@@ -147,10 +148,11 @@ fn predicted_laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> 
     }
     let intro = format!(
         "The model beside the published figures of {} at {:.0} MHz. A published time includes the host: the model adds \
-        {} to each step, fitted to 768x432. The errors are those of the speed-ups.",
+        {} to the first step and {} to the others, fitted. The errors are those of the speed-ups.",
         published.gpu,
         published.clock_mhz,
-        time(host)
+        time(published.host_seconds[0]),
+        time(published.host_seconds[1])
     );
     let mut out = paragraph(canvas, "  ", 2, &intro);
     out.push_str(&draw(canvas, "step", &names, &groups, 0));

@@ -12,7 +12,7 @@ use tripipe_ladders::published::{LaplaceT604, Published};
 use tripipe_timing::Options;
 use tripipe_timing::figures::Figures;
 
-use crate::ladder::{FILE, HOST_SECONDS, host_seconds, predicted_with, published_seconds};
+use crate::ladder::{FILE, predicted_with, published_seconds};
 use crate::{keep, percent};
 
 /// A fitted number: the figures that it sets, its plausible range, and how far it is moved for a slope.
@@ -53,7 +53,7 @@ fn predict(
     let mut seconds = predicted_with(published, FILE, &options(values), wanted)?;
     for (step, row) in seconds.iter_mut().enumerate() {
         for seconds in row {
-            *seconds += host_seconds(step, [values[4], values[5]]) * 1e-3;
+            *seconds += values[4 + usize::from(step > 0)] * 1e-3;
         }
     }
     Some(seconds)
@@ -68,7 +68,7 @@ struct Slopes {
 
 impl Slopes {
     fn time(&self, step: usize, size: usize, values: &Values) -> f64 {
-        let host = |values: &Values| host_seconds(step, [values[4], values[5]]) * 1e-3;
+        let host = |values: &Values| values[4 + usize::from(step > 0)] * 1e-3;
         let host = host(values) - host(&self.at);
         let change = |number: usize| (values[number] - self.at[number]) * self.changes[number][step][size];
         (self.seconds[step][size] + host + (0..NUMBERS.len()).map(change).sum::<f64>()).max(1e-5)
@@ -122,7 +122,7 @@ fn figures_fitted_without_a_step_or_size_predict_it() {
     for (value, number) in at.iter_mut().zip(&NUMBERS) {
         *value = gpu_figures.get(number.figures[0]).unwrap();
     }
-    [at[4], at[5]] = HOST_SECONDS.map(|seconds| seconds * 1e3);
+    [at[4], at[5]] = published.host_seconds.map(|seconds| seconds * 1e3);
     let all = |_: usize, _: usize| true;
     let Some(seconds) = predict(&published, &at, &all) else { return };
     let changes = (0..NUMBERS.len()).map(|number| {

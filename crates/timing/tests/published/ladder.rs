@@ -11,15 +11,6 @@ use tripipe_timing::Options;
 
 use crate::{Compared, Passed, keep, percent, program, time_with};
 
-/// Host time in each published measurement, in seconds: of the first step, and of the others. Fitted with the figures of the
-/// GPU; [`the_times_of_the_host_are_the_same_at_all_sizes`] shows why there are two.
-pub(crate) const HOST_SECONDS: [f64; 2] = [0.0044, 0.0066];
-
-/// That of a step.
-pub(crate) fn host_seconds(step: usize, host: [f64; 2]) -> f64 {
-    host[usize::from(step > 0)]
-}
-
 /// Pixels of a work-item, by step.
 const PIXELS: [usize; 6] = [1, 5, 5, 5, 4, 8];
 
@@ -76,7 +67,7 @@ fn compare(file: &'static str, table_name: &str, name: &'static str, what: &'sta
     let mut seconds = predicted_with(&published, file, &Options::default(), &|_, _| true)?;
     for (step, row) in seconds.iter_mut().enumerate() {
         for seconds in row {
-            *seconds += host_seconds(step, HOST_SECONDS);
+            *seconds += published.host_seconds(&published.step[step].name);
         }
     }
     let wanted = published_seconds(&published);
