@@ -35,6 +35,7 @@ fn zeros(bytes: usize) -> Passed {
 fn program(name: &'static str) -> Arc<Program> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(match name {
         "kernels.cl" => "tests/engine",
+        "published.cl" => "../ladders/src/laplace",
         _ => "../analyze/tests/held",
     });
     Arc::new(Program::from_source(name, fs::read_to_string(folder.join(name)).unwrap()))
