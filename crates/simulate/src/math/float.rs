@@ -14,7 +14,7 @@ mod sealed {
     impl Sealed for f64 {}
 }
 
-/// `half`, `float` or `double`: [`f16`], [`f32`], [`f64`].
+/// `half`, `float` or `double`: [`struct@f16`], [`f32`], [`f64`].
 pub trait Float:
     sealed::Sealed + Copy + Debug + Default + PartialEq + PartialOrd + Send + Sync + 'static
 {

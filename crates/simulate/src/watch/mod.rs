@@ -1,12 +1,12 @@
 //! Checks for errors while a kernel runs.
 //!
-//! [`state::Watch`] observes a checked launch ([`observer`]). A watcher checks each instruction that can go wrong
-//! ([`plan`]): it examines the operands, records findings ([`findings`]), and runs the instruction itself for the
-//! remaining lanes. Unchecked launches have no observer. [`rules`] lists the kinds of findings.
+//! `state::Watch` observes a checked launch (`observer`). A watcher checks each instruction that can go wrong
+//! (`plan`): it examines the operands, records findings (`findings`), and runs the instruction itself for the
+//! remaining lanes. Unchecked launches have no observer. `rules` lists the kinds of findings.
 //!
-//! [`access`] checks addresses, and [`races`] conflicting accesses, with [`objects`] and [`cells`] as the record of
-//! earlier accesses and [`order`] for the order between work-groups; [`taint`] tracks unwritten values in the
-//! [`shadow`] of each warp; [`values`] checks results; [`kernel`] checks the kernel itself.
+//! `access` checks addresses, and `races` conflicting accesses, with `objects` and `cells` as the record of
+//! earlier accesses and `order` for the order between work-groups; `taint` tracks unwritten values in the
+//! `shadow` of each warp; `values` checks results; `kernel` checks the kernel itself.
 
 pub(crate) mod access;
 pub(crate) mod cells;
