@@ -106,3 +106,12 @@ fn memory_keeps_its_contents() {
     simulator.read(to, 0, &mut bytes).unwrap();
     assert!(bytes.chunks(4).all(|chunk| chunk == 1_i32.to_le_bytes()));
 }
+
+/// What is stored has no influence on path or addresses, so it is not computed; where it is stored is checked all the same.
+#[test]
+fn accesses_outside_a_buffer_are_errors() {
+    let Some((mut simulator, mut launch, _)) = ready() else { return };
+    launch.range = NdRange::d1(2 * ITEMS).local(128, 1, 1);
+    let results = simulator.trace(&launch, |tracer| Ok([tracer.group(0).is_ok(), tracer.group(3).is_ok()]));
+    assert_eq!(results.unwrap(), [true, false]);
+}

@@ -95,3 +95,30 @@ kernel void blur(read_only image2d_t from, write_only image2d_t to)
             sum += read_imagef(from, nearest, at + (int2)(x, y));
     write_imagef(to, at, sum / 9);
 }
+
+// Loads that wait for each other: `next` is a cycle of cache lines.
+kernel void chase(global const int *next, global int *out, int count)
+{
+    int at = 0;
+    for (int i = 0; i < count; i++)
+        at = next[at];
+    *out = at;
+}
+
+// Multiply-adds that wait for each other.
+kernel void chain(global float *out, int count)
+{
+    float x = out[0];
+    const float y = out[1];
+    for (int i = 0; i < count; i++) {
+        x = mad(x, y, y);
+        x = mad(x, y, y);
+        x = mad(x, y, y);
+        x = mad(x, y, y);
+        x = mad(x, y, y);
+        x = mad(x, y, y);
+        x = mad(x, y, y);
+        x = mad(x, y, y);
+    }
+    out[0] = x;
+}

@@ -11,6 +11,7 @@ use super::code::{
 };
 use super::effects::{is_global_atomic, meets};
 use super::observer;
+use super::ops::memory::reach;
 use super::ops::select::select;
 use super::ops::vector::splat;
 use super::order::{BlockOrder, Step};
@@ -143,7 +144,7 @@ impl Decoder<'_> {
                     Op::Store(_) => inst.operands.get(1).map(|value| kernel.ty(*value)),
                     _ => inst.result.map(|result| kernel.ty(result)),
                 };
-                let plain: Run = if runs { plain } else { |_, _| true };
+                let plain: Run = if runs { plain } else { reach };
                 insts.push(Inst {
                     run: if observed { observer::INSTRUCTION } else { plain },
                     plain,

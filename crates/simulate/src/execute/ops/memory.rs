@@ -4,11 +4,11 @@
 //! once.
 
 use bytemuck::Pod;
-use tripipe_ir::{Scalar, Space};
+use tripipe_ir::{Op, Scalar, Space};
 
 use super::map::{binary, unary};
 use super::pattern::{Pattern, pattern};
-use crate::execute::code::{Detail, Inst, Run};
+use crate::execute::code::{Detail, Inst, Run, component_bytes};
 use crate::execute::memory::{Home, parts, pointer};
 use crate::execute::memory_map::MemoryMap;
 use crate::execute::rows::{WIDTH, lanes, numbers, numbers_mut};
@@ -422,4 +422,31 @@ pub(super) fn outside(
         None => format!("{what} {bytes} bytes at {address:#x}, where there is no object"),
     };
     s.fault(i, lane, message)
+}
+
+/// Only checks that a load, store or atomic stays inside its object.
+pub(crate) fn reach(s: &mut State<'_>, i: &Inst) -> bool {
+    let data = &s.kernel.insts[i.origin];
+    let value = match data.op {
+        Op::Load(_) => data.result,
+        Op::Store(_) | Op::Atomic(_) => data.operands.get(1).copied().or(data.result),
+        _ => return true,
+    };
+    let size = |value| component_bytes(s.kernel.ty(value)) as usize * usize::from(s.kernel.ty(value).lanes());
+    let bytes = value.map_or(1, size);
+    let write = !matches!(data.op, Op::Load(_));
+    for lane in lanes(s.mask) {
+        let words = s.warp.rows.words(i.args[0]);
+        let address = if words.len() == 1 { words[0] } else { words[lane] };
+        let (object, offset) = parts(address);
+        let end = usize::try_from(offset).ok().and_then(|offset| offset.checked_add(bytes));
+        let inside = s
+            .memory
+            .object(object)
+            .is_some_and(|info| info.home != Home::Null && end.is_some_and(|end| end as u64 <= info.bytes));
+        if !inside {
+            return outside(s, i, lane, address, bytes, write);
+        }
+    }
+    true
 }

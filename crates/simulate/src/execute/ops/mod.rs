@@ -12,7 +12,7 @@ pub(crate) mod copy;
 pub(crate) mod image;
 mod map;
 pub(crate) mod meet;
-mod memory;
+pub(crate) mod memory;
 mod pattern;
 pub(crate) mod printf;
 mod query;
