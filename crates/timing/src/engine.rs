@@ -123,7 +123,7 @@ impl Delays {
             warp_start: ticks(figures.warp_start_latency),
             warp_gap: ticks(figures.warp_start_clocks),
             group_gap: ticks(figures.group_start_clocks),
-            slack: ticks(figures.lines_in_flight * 4.0),
+            slack: ticks(figures.store_queue_clocks),
         }
     }
 }

@@ -97,6 +97,10 @@ figures! {
     texture_lines_in_flight,
     /// Lines that the loads of a core can request from DRAM before the first one arrives.
     dram_lines_in_flight,
+    /// Clocks that the stores of a core may be behind: modified lines wait in a queue.
+    store_queue_clocks,
+    /// Bytes of a page.
+    page_bytes,
     /// Pages whose translation a core remembers.
     tlb_pages,
     /// Clocks of a translation that it does not.

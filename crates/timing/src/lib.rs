@@ -40,4 +40,4 @@ mod shape;
 pub use compiled::{Compiled, depends_on_memory};
 pub use executor::{VirtualGpu, VirtualOptions};
 pub use memory::Traffic;
-pub use predict::{Limiter, Options, Prediction, Resource, predict};
+pub use predict::{BUSY, Limiter, Options, Prediction, Resource, predict};

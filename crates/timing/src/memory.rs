@@ -153,11 +153,10 @@ pub(crate) struct Memory {
     has_l1: bool,
     lines_in_flight: [usize; 2],
     dram_lines_in_flight: usize,
+    /// Lines of a page.
+    page_lines: u64,
     pub(crate) traffic: Traffic,
 }
-
-/// Bytes of a page.
-const PAGE_BYTES: u64 = 4096;
 
 /// The way of a line into a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,6 +223,7 @@ impl Memory {
             lines_in_flight: [figures.lines_in_flight, figures.texture_lines_in_flight]
                 .map(|lines| lines.max(1.0) as usize),
             dram_lines_in_flight: figures.dram_lines_in_flight.max(1.0) as usize,
+            page_lines: (figures.page_bytes as u64 / LINE_BYTES).max(1),
             traffic: Traffic::default(),
         }
     }
@@ -235,7 +235,7 @@ impl Memory {
 
     /// Lets the L2 and the system cache see a line, without time.
     pub(crate) fn warm(&mut self, line: u64, write: bool) {
-        let number = scattered(line);
+        let number = scattered(line, self.page_lines);
         if let Found::Miss(victim) = self.l2.access(number, write)
             && let Some((cache, _)) = &mut self.system_cache
         {
@@ -322,7 +322,7 @@ impl Memory {
     fn fetch(&mut self, core: usize, line: u64, whole: bool, at: u64, through: Through) -> u64 {
         let in_flight = &mut self.cores[core].in_flight[through as usize];
         let at = room(in_flight, self.lines_in_flight[through as usize], at);
-        let number = scattered(line);
+        let number = scattered(line, self.page_lines);
         let start = self.transfer(core, number, whole, at);
         self.traffic.l2_accesses += 1;
         let arrives = match self.l2.access(number, false) {
@@ -353,7 +353,7 @@ impl Memory {
 
     /// A modified line from a core to the L2; has the time at which it is accepted.
     fn put(&mut self, core: usize, line: u64, whole: bool, at: u64) -> u64 {
-        let number = scattered(line);
+        let number = scattered(line, self.page_lines);
         let start = self.transfer(core, number, whole, at);
         self.traffic.l2_accesses += 1;
         match self.l2.access(number, true) {
@@ -412,7 +412,7 @@ impl Memory {
 
     /// The time at which the translation of a line's page is there.
     fn translate(&mut self, core: usize, line: u64, at: u64) -> u64 {
-        let page = line * LINE_BYTES / PAGE_BYTES;
+        let page = line / self.page_lines;
         if self.cores[core].pages.knows(page) {
             return at;
         }
@@ -441,8 +441,7 @@ fn room(arrivals: &mut VecDeque<u64>, most: usize, at: u64) -> u64 {
 
 /// The physical line of a line: pages are scattered over memory, so that addresses with a large power of two between
 /// them do not meet in one set of the L2.
-fn scattered(line: u64) -> u64 {
-    let per_page = PAGE_BYTES / LINE_BYTES;
+fn scattered(line: u64, per_page: u64) -> u64 {
     let (page, rest) = (line / per_page, line % per_page);
     let mixed = (page ^ 0x5bd1_e995).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     mixed * per_page + rest

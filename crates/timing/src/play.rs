@@ -316,7 +316,8 @@ fn find(here: &[(u32, TracedAccess)], near: usize, inst: Inst) -> Option<usize> 
     (near..here.len()).find(is).or_else(|| (0..near.min(here.len())).find(is))
 }
 
-/// The address of a texel, given its linear offset: images are stored in tiles of 4x4 texels of up to 64 bytes or more.
+/// The address of a texel, given its linear offset. Images are stored in squares of texels that fill a line. No vendor
+/// publishes the layout: the square is guessed.
 fn tiled(image: &TracedImage, offset: u64) -> u64 {
     let texel = u64::from(image.texel_bytes.max(1));
     if !matches!(image.extent, ImageExtent::D2 { .. } | ImageExtent::D2Array { .. } | ImageExtent::D3 { .. })

@@ -74,15 +74,18 @@ pub enum Limiter {
     Launch,
 }
 
+/// The share of the time from which on a busy resource counts as the limit: a choice of words, not a figure of a GPU.
+pub const BUSY: f64 = 0.8;
+
 impl Prediction {
-    /// What limits it: the busiest resource if it is busy for at least four fifths of the time.
+    /// What limits it: the busiest resource if it is busy for at least [`BUSY`] of the time.
     pub fn limiter(&self) -> Limiter {
         if self.launch_seconds > self.seconds {
             return Limiter::Launch;
         }
         let shares = Resource::ALL.into_iter().zip(self.shares);
         match shares.max_by(|a, b| a.1.total_cmp(&b.1)) {
-            Some((resource, share)) if share >= 0.8 => Limiter::Resource(resource),
+            Some((resource, share)) if share >= BUSY => Limiter::Resource(resource),
             _ => Limiter::Latency,
         }
     }
@@ -98,7 +101,7 @@ pub struct Prediction {
     /// Seconds from start to end, without the launch.
     pub seconds: f64,
     /// The lowest and the highest number of seconds at which a measurement is expected, given the errors of
-    /// predictions for its family: see [`errors`](crate::errors).
+    /// predictions for its family ([`errors`](crate::errors)) and [`Self::sampling_error`].
     pub error_band: [f64; 2],
     /// The same as `seconds` in clocks of the GPU.
     pub cycles: f64,
@@ -152,11 +155,12 @@ pub fn predict(
         let share = |busy: f64| busy / ticks.max(1.0);
         let shares =
             [servers[0], servers[1], servers[2], load_store, texture, local, port, l2, dram].map(share);
+        let [least, most] = errors::of(gpu).band(clocks / clock_hz);
         Ok(Prediction {
             global: tracer.global(),
             local: tracer.local(),
             seconds: clocks / clock_hz,
-            error_band: errors::of(gpu).band(clocks / clock_hz),
+            error_band: [least * (1.0 - error).max(0.0), most * (1.0 + error)],
             cycles: clocks,
             launch_seconds: figures.launch_us * 1e-6,
             registers: code.work.used,

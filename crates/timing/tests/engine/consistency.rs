@@ -44,7 +44,7 @@ fn seconds(
     Some(time(&mut device, &program, entry, passed, range).seconds)
 }
 
-/// Three hundredths are for small launches whose warps meet in another order: the largest of these 75 changes for the worse
+/// Three hundredths are for small launches whose warps meet in another order: the largest of these 60 changes for the worse
 /// is 2.4 % (`untiled` on an Adreno 650 with twice the bandwidth); none of the others is above 1 %.
 #[test]
 fn a_better_gpu_is_not_slower() {

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use tripipe_device::Gpu;
 use tripipe_launch::{Access, Argument, Executor, ImageShape, Launch, MemoryKind, NdRange, Program};
-use tripipe_timing::{Options, Prediction, VirtualGpu, VirtualOptions};
+use tripipe_timing::{Limiter, Options, Prediction, VirtualGpu, VirtualOptions};
 
 /// A kernel file of the project, by its path in `crates`.
 fn program(path: &'static str) -> Program {
@@ -151,6 +151,14 @@ impl Compared {
             fitted = {fitted}\nerrors = [{errors}]\n"
         );
         keep_part("data/errors.toml", &format!("# {name}\n"), &format!("# end of {name}\n"), &entry);
+    }
+}
+
+/// What limits a launch, in a word.
+fn limiter(prediction: &Prediction) -> String {
+    match prediction.limiter() {
+        Limiter::Resource(resource) => format!("{resource:?}").to_lowercase(),
+        other => format!("{other:?}").to_lowercase(),
     }
 }
 

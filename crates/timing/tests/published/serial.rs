@@ -7,7 +7,7 @@ use tripipe_device::find;
 use tripipe_ladders::published::Published;
 use tripipe_launch::{Argument, NdRange};
 
-use crate::{Passed, keep, program, time};
+use crate::{Passed, keep, limiter, program, time};
 
 /// Clock of the Cortex-A15 of the published ladder.
 const CPU_HZ: f64 = 1.7e9;
@@ -68,10 +68,10 @@ fn a_product_on_a_t604_beats_the_serial_cpu_where_it_was_published_to() {
         };
         let _ = writeln!(
             table,
-            "| {size} | {:.2} | {:.2} | {:?} | {} | {} | {:.0} |",
+            "| {size} | {:.2} | {:.2} | {} | {} | {} | {:.0} |",
             seconds * 1e3,
             2e-9 * products / seconds,
-            found.limiter(),
+            limiter(&found),
             range(low, high, 1),
             range(speedup[0], speedup[1], 2),
             plateau * seconds * CPU_HZ / products
