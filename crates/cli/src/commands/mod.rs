@@ -139,7 +139,11 @@ fn failed(what: &str, device: &Device, error: &Error) -> anyhow::Error {
         ErrorKind::Device | ErrorKind::Dependency | ErrorKind::OutOfMemory | ErrorKind::Unsupported
             if on_opencl =>
         {
-            "; --device cpu works without OpenCL"
+            if matches!(device, Device::Virtual(_)) {
+                "; --device cpu needs no compiler"
+            } else {
+                "; --device cpu works without OpenCL"
+            }
         }
         _ => "",
     };
