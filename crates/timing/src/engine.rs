@@ -1,132 +1,18 @@
 //! Plays the warps of work-groups on the cores of a GPU, event by event.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use smallvec::SmallVec;
 use tripipe_device::Gpu;
 
 use crate::cache::LINE_BYTES;
+use crate::events::Events;
 use crate::figures::Figures;
 use crate::memory::{Memory, Server, Through, ticks};
 use crate::play::{Kind, Line, Play, Sent, block};
 use crate::program::{Message, Program, Run, SERVERS, Step};
+use crate::resident::{Busy, Core, Delays, Group, Warp};
 use crate::shape::Shape;
-
-#[derive(Clone, Debug)]
-struct Core {
-    engines: Vec<[Server; SERVERS]>,
-    load_store: Server,
-    texture: Server,
-    local: Server,
-    start: Server,
-    free_threads: u32,
-    free_local: u64,
-    groups: usize,
-    next_engine: usize,
-    /// Numbers that resident work-groups and warps do not use: their local and private memory.
-    slots: Vec<u32>,
-    /// Threads of work-groups that have started, for which there was no place: work-group, position, what they do.
-    queue: VecDeque<(usize, u32, Play)>,
-}
-
-#[derive(Clone, Debug)]
-struct Warp {
-    core: usize,
-    engine: usize,
-    group: usize,
-    /// Position among the work-group's warps.
-    index: u32,
-    play: Play,
-    visit: usize,
-    step: usize,
-    message: usize,
-    line: usize,
-    /// Results of messages that have not been used: register, time.
-    pending: SmallVec<[(u32, u64); 8]>,
-}
-
-#[derive(Clone, Debug)]
-struct Group {
-    core: usize,
-    slot: u32,
-    /// Warps that have not ended.
-    left: u32,
-    threads: u32,
-    waiting: Vec<usize>,
-    has_barrier: bool,
-}
-
-/// How busy everything was.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Busy {
-    /// Ticks of each server of the engines, summed over engines and cores, divided by their number.
-    pub(crate) servers: [f64; SERVERS],
-    pub(crate) load_store: f64,
-    pub(crate) texture: f64,
-    pub(crate) local: f64,
-    pub(crate) l2: f64,
-    pub(crate) port: f64,
-    pub(crate) dram: f64,
-}
-
-/// What is due next: times in ticks, with numbers of warps.
-#[derive(Clone, Debug, Default)]
-struct Events(BinaryHeap<Reverse<u64>>);
-
-impl Events {
-    /// Bits of a warp's number. The rest is time, enough for hours.
-    const BITS: u32 = 20;
-
-    fn push(&mut self, at: u64, number: usize) {
-        self.0.push(Reverse(at << Self::BITS | number as u64));
-    }
-
-    fn pop(&mut self) -> Option<(u64, usize)> {
-        let Reverse(next) = self.0.pop()?;
-        Some((next >> Self::BITS, (next & ((1 << Self::BITS) - 1)) as usize))
-    }
-
-    /// The next time.
-    fn due(&self) -> Option<u64> {
-        self.0.peek().map(|Reverse(next)| next >> Self::BITS)
-    }
-
-    fn clear(&mut self) {
-        self.0.clear();
-    }
-}
-
-/// Figures in ticks.
-#[derive(Clone, Copy, Debug)]
-struct Delays {
-    load: u64,
-    store: u64,
-    texture: u64,
-    local: u64,
-    barrier: u64,
-    warp_start: u64,
-    warp_gap: u64,
-    group_gap: u64,
-    /// How long modified lines wait before a warp waits for them.
-    slack: u64,
-}
-
-impl Delays {
-    fn new(figures: &Figures) -> Self {
-        Self {
-            load: ticks(figures.load_latency),
-            store: ticks(figures.store_latency),
-            texture: ticks(figures.texture_latency),
-            local: ticks(figures.local_latency),
-            barrier: ticks(figures.barrier_clocks),
-            warp_start: ticks(figures.warp_start_latency),
-            warp_gap: ticks(figures.warp_start_clocks),
-            group_gap: ticks(figures.group_start_clocks),
-            slack: ticks(figures.store_queue_clocks),
-        }
-    }
-}
 
 /// Plays work-groups.
 pub(crate) struct Engine<'a> {

@@ -11,8 +11,8 @@
 //! - `program` splits a compiled kernel at its accesses to memory. `play` turns a recorded work-group into what each
 //!   warp of the GPU does: blocks, and the cache lines of each message.
 //! - `engine` plays resident work-groups of all cores, event by event: arithmetic of an engine, load/store and texture
-//!   pipes of a core, waits for results, barriers. `memory` has the caches, the L2 and DRAM, with the launch's own
-//!   addresses.
+//!   pipes of a core, waits for results, barriers; `resident` is what is on the cores, `events` what is next. `memory`
+//!   has the caches, the L2 and DRAM, with the launch's own addresses.
 //! - [`predict`] plays all work-groups, or samples of them: `census` estimates the work of each work-group, `sample`
 //!   plays parts of the launch, `handout` hands work-groups out at the pace of these parts.
 //! - [`VirtualGpu`] is an executor: results computed, times predicted.
@@ -26,6 +26,7 @@ mod census;
 mod compiled;
 mod engine;
 pub mod errors;
+mod events;
 mod executor;
 pub mod figures;
 mod handout;
@@ -34,6 +35,7 @@ mod memory;
 mod play;
 mod predict;
 mod program;
+mod resident;
 mod sample;
 mod shape;
 

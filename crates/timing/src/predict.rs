@@ -5,12 +5,13 @@ use tripipe_launch::{ExecuteError, Launch};
 use tripipe_simulate::Simulator;
 
 use crate::compiled::Compiled;
-use crate::engine::{Busy, Engine};
+use crate::engine::Engine;
 use crate::errors;
 use crate::figures::Figures;
 use crate::memory::Traffic;
 use crate::play::Mapping;
 use crate::program::Program;
+use crate::resident::Busy;
 use crate::sample::{Played, STEPS, Sampler};
 use crate::shape::Shape;
 

@@ -15,11 +15,12 @@ use tripipe_launch::ExecuteError;
 use tripipe_simulate::trace::{GroupTrace, Tracer};
 
 use crate::census::Census;
-use crate::engine::{Busy, Engine, Stopped};
+use crate::engine::{Engine, Stopped};
 use crate::handout::{self, Pace};
 use crate::memory::{TICKS, Traffic};
 use crate::play::Mapping;
 use crate::program::Program;
+use crate::resident::Busy;
 
 /// Steps of warps that are played, unless all are wanted.
 pub(crate) const STEPS: u64 = 1_000_000;

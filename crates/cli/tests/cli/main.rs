@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
+mod advice;
 mod analyze;
 mod bad_input;
 mod check;

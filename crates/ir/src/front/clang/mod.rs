@@ -40,6 +40,7 @@ mod includes;
 mod optimize;
 mod records;
 mod tools;
+mod translate;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -50,6 +51,7 @@ use std::time::SystemTime;
 
 pub use optimize::optimize;
 pub use tools::{Clang, Translator};
+use translate::translate;
 pub use tripipe_cache::Cache;
 
 use cache::Kept;
@@ -354,55 +356,6 @@ fn compile(
     };
     let spirv = fs::read(&output).map_err(|error| BuildError::File { path: output, error })?;
     Ok(Built { spirv: entry::without(&spirv, FIRST_KERNEL), warnings, cached: false })
-}
-
-/// The extension with vectors of any number of components.
-const VECTORS: &str = ",+SPV_INTEL_vector_compute";
-
-/// Runs LLVM's translator, which writes SPIR-V, on the bitcode in `work`.
-fn translate(clang: &Path, translator: &Path, work: &Path, name: &str) -> Result<(), BuildError> {
-    match translate_as_it_is(translator, work, name) {
-        Err(BuildError::Translate { messages, .. }) if messages.contains(" = freeze ") => {
-            freeze::remove(clang, work, name)?;
-            translate_as_it_is(translator, work, name)
-        }
-        other => other,
-    }
-}
-
-/// The same, for bitcode that the translator knows.
-fn translate_as_it_is(program: &Path, work: &Path, name: &str) -> Result<(), BuildError> {
-    let with = |version: &str, extensions: &str| {
-        let arguments = [
-            work.join(BITCODE).into(),
-            "-o".into(),
-            work.join(SPIRV).into(),
-            format!("--spirv-max-version={version}").into(),
-            "--preserve-ocl-kernel-arg-type-metadata-through-string".into(),
-            // The extensions that `spirv` supports.
-            format!("{}{extensions}", tools::EXTENSIONS).into(),
-        ];
-        run(program, &arguments, work, name)
-    };
-    // The translator follows the rules of versions up to 1.3; annotations of functions require 1.4, and vectors of 32
-    // an extension.
-    let ways = [("1.3", ""), ("1.4", ""), ("1.3", VECTORS), ("1.4", VECTORS)];
-    let mut tried = ways.iter().map(|(version, extensions)| with(version, extensions));
-    let Some(Err(error)) = tried.next() else { return Ok(()) };
-    if tried.any(|result| result.is_ok()) {
-        return Ok(());
-    }
-    Err(match error {
-        BuildError::Compile { name, messages } => {
-            // The error message is followed by a stack trace of the translator.
-            let messages = match messages.split("PLEASE submit").next() {
-                None | Some("") => "it failed without a message".to_owned(),
-                Some(said) => said.trim_end().to_owned(),
-            };
-            BuildError::Translate { name, program: program.display().to_string(), messages }
-        }
-        other => other,
-    })
 }
 
 /// The options for an optimisation level.

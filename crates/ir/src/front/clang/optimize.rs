@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::fs;
 
-use super::{BITCODE, BuildError, Built, Clang, Optimization, SPIRV, Translator, level, run, translate};
+use super::translate::translate;
+use super::{BITCODE, BuildError, Built, Clang, Optimization, SPIRV, Translator, level, run};
 
 /// Optimises a SPIR-V module, which messages call `name`. Line numbers remain as far as the optimiser preserves them.
 ///

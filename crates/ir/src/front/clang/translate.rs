@@ -1,0 +1,54 @@
+//! From LLVM's bitcode to SPIR-V.
+
+use std::path::Path;
+
+use super::{BITCODE, BuildError, SPIRV, freeze, run, tools};
+
+/// The extension with vectors of any number of components.
+const VECTORS: &str = ",+SPV_INTEL_vector_compute";
+
+/// Runs LLVM's translator, which writes SPIR-V, on the bitcode in `work`.
+pub(super) fn translate(clang: &Path, translator: &Path, work: &Path, name: &str) -> Result<(), BuildError> {
+    match translate_as_it_is(translator, work, name) {
+        Err(BuildError::Translate { messages, .. }) if messages.contains(" = freeze ") => {
+            freeze::remove(clang, work, name)?;
+            translate_as_it_is(translator, work, name)
+        }
+        other => other,
+    }
+}
+
+/// The same, for bitcode that the translator knows.
+fn translate_as_it_is(program: &Path, work: &Path, name: &str) -> Result<(), BuildError> {
+    let with = |version: &str, extensions: &str| {
+        let arguments = [
+            work.join(BITCODE).into(),
+            "-o".into(),
+            work.join(SPIRV).into(),
+            format!("--spirv-max-version={version}").into(),
+            "--preserve-ocl-kernel-arg-type-metadata-through-string".into(),
+            // The extensions that `spirv` supports.
+            format!("{}{extensions}", tools::EXTENSIONS).into(),
+        ];
+        run(program, &arguments, work, name)
+    };
+    // The translator follows the rules of versions up to 1.3; annotations of functions require 1.4, and vectors of 32
+    // an extension.
+    let ways = [("1.3", ""), ("1.4", ""), ("1.3", VECTORS), ("1.4", VECTORS)];
+    let mut tried = ways.iter().map(|(version, extensions)| with(version, extensions));
+    let Some(Err(error)) = tried.next() else { return Ok(()) };
+    if tried.any(|result| result.is_ok()) {
+        return Ok(());
+    }
+    Err(match error {
+        BuildError::Compile { name, messages } => {
+            // The error message is followed by a stack trace of the translator.
+            let messages = match messages.split("PLEASE submit").next() {
+                None | Some("") => "it failed without a message".to_owned(),
+                Some(said) => said.trim_end().to_owned(),
+            };
+            BuildError::Translate { name, program: program.display().to_string(), messages }
+        }
+        other => other,
+    })
+}
