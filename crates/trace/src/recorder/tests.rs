@@ -1,0 +1,88 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::*;
+
+struct Fake(Arc<AtomicBool>, Result<CommandTimes, String>);
+
+impl DeviceCommand for Fake {
+    fn times(&self) -> Option<Result<CommandTimes, String>> {
+        self.0.load(Ordering::SeqCst).then(|| self.1.clone())
+    }
+}
+
+fn command(name: &str) -> Command {
+    Command { name: name.to_owned(), ..Command::default() }
+}
+
+fn times(queued_ns: u64) -> CommandTimes {
+    CommandTimes { queued_ns, submit_ns: queued_ns + 10, start_ns: queued_ns + 20, end_ns: queued_ns + 50 }
+}
+
+#[test]
+fn commands_get_times_of_the_host_once_they_have_ended() {
+    let recorder = Recorder::default();
+    let queue = recorder.queue(recorder.gpu("GPU", Vec::new), "queue");
+    let done = Arc::new(AtomicBool::new(false));
+    recorder.enqueued(queue, command("a"), [1000, 1010], Box::new(Fake(done.clone(), Ok(times(5)))));
+    let timeline = recorder.timeline();
+    assert!(timeline.processes[1].gpu.as_ref().unwrap().queues.is_empty());
+    assert!(
+        timeline
+            .facts
+            .0
+            .iter()
+            .any(|(name, value)| { name.contains("had not ended") && *value == ArgumentValue::Integer(1) })
+    );
+    done.store(true, Ordering::SeqCst);
+    let timeline = recorder.timeline();
+    let commands = &timeline.processes[1].gpu.as_ref().unwrap().queues[0].commands;
+    // 5 on the device's clock is 1005 on the host's.
+    assert_eq!((commands[0].start_ns, commands[0].duration_ns), (1025, 30));
+    assert_eq!(timeline.facts.0.len(), 1);
+}
+
+#[test]
+fn a_failed_command_says_why() {
+    let recorder = Recorder::default();
+    let queue = recorder.queue(recorder.gpu("GPU", Vec::new), "queue");
+    let failed = Fake(Arc::new(AtomicBool::new(true)), Err("out of resources".to_owned()));
+    recorder.enqueued(queue, command("a"), [7, 9], Box::new(failed));
+    let timeline = recorder.timeline();
+    let command = &timeline.processes[1].gpu.as_ref().unwrap().queues[0].commands[0];
+    assert_eq!((command.start_ns, command.duration_ns), (7, 0));
+    assert_eq!(command.arguments, Arguments::default().with("no times", "out of resources".to_owned()));
+}
+
+#[test]
+fn what_exceeds_the_limit_is_counted() {
+    let recorder = Recorder::with_limit(2);
+    for _ in 0..5 {
+        recorder.host(Slice::default());
+    }
+    let timeline = recorder.timeline();
+    assert_eq!(timeline.processes[0].tracks[0].slices.len(), 2);
+    assert!(timeline.facts.0.contains(&("later slices and commands, left out".into(), 3u64.into())));
+}
+
+#[test]
+fn threads_and_queues_of_one_name_are_apart() {
+    let recorder = Recorder::default();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let named = std::thread::Builder::new().name("worker".to_owned());
+            named.spawn_scoped(scope, || recorder.host(Slice::default())).unwrap();
+        }
+    });
+    let gpu = recorder.gpu("GPU", Vec::new);
+    assert_eq!(recorder.gpu("GPU", || vec!["ignored".to_owned()]), gpu);
+    for _ in 0..2 {
+        let queue = recorder.queue(gpu, "queue");
+        recorder.executed(queue, command("a"));
+    }
+    let timeline = recorder.timeline();
+    let names: Vec<_> = timeline.processes[0].tracks.iter().map(|track| track.name.as_str()).collect();
+    assert_eq!(names, ["worker", "worker 2"]);
+    let queues = &timeline.processes[1].gpu.as_ref().unwrap().queues;
+    assert_eq!([&*queues[0].name, &*queues[1].name], ["queue", "queue 2"]);
+}
