@@ -47,6 +47,7 @@ enum Command {
     Simulate(commands::simulate::Simulate),
     Sweep(commands::sweep::Sweep),
     Template(commands::template::Template),
+    View(commands::view::View),
 }
 
 const FOUND: u8 = 1;
@@ -93,6 +94,7 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
         Command::Simulate(simulate) => simulate.run(out),
         Command::Sweep(sweep) => sweep.run(out),
         Command::Template(template) => template.run(out),
+        Command::View(view) => view.run(out),
     }
 }
 

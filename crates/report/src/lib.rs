@@ -1,4 +1,4 @@
-//! Renders results as text, JSON, CSV, SARIF and markdown; computes nothing.
+//! Renders results as text, JSON, CSV, SARIF, markdown and HTML; computes nothing.
 //!
 //! One module per kind of result, one file per format. Every function returns a string; the caller prints it.
 
@@ -8,6 +8,7 @@ pub mod findings;
 pub mod histogram;
 pub mod ladder;
 mod number;
+pub mod page;
 pub mod peaks;
 pub mod rules;
 pub mod run;

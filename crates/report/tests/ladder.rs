@@ -89,6 +89,7 @@ fn report<'a>(climb: &'a Climb, published: Option<&'a Published>) -> Report<'a> 
         what: "ARM Platform, OpenCL 3.0; Mali-G610, recognised by its name",
         options: Options { runs: 20, warmup: 10 },
         published,
+        errors: None,
     }
 }
 

@@ -17,7 +17,7 @@ use tripipe_opencl::ExecutorOptions;
 use tripipe_report::ladder::Report;
 
 use super::filter::{FilterInput, Steps, WantedResult, filter};
-use super::{DevicesArgument, did_you_mean, note, preview, what};
+use super::{DevicesArgument, OutputArgument, did_you_mean, note, preview, what};
 use crate::files::input::{shown, shown_input};
 use crate::files::memory;
 use crate::files::output::Output;
@@ -37,6 +37,7 @@ const EXAMPLES: &str = "Examples:
   tripipe ladder laplace
   tripipe ladder laplace --sizes 768x432,7680x4320 --published
   tripipe ladder laplace --device virtual:mali-t604 --published --time-only
+  tripipe ladder laplace --device virtual:mali-t604,virtual:mali-g77 --time-only --format html -o laplace.html
   tripipe ladder gemm --device opencl:0 --sizes 512,1024x256x2048 --format json";
 
 /// Climb an optimisation ladder: every kernel from the plain one to the fast one, verified, timed, compared
@@ -61,9 +62,11 @@ pub(crate) struct Ladder {
     /// Runs before the timed ones.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     warmup: u32,
-    /// Output format; JSON is one object per device and line.
+    /// Output format; JSON is one object per device and line, HTML is a page with charts (docs/reports.md).
     #[arg(long, value_enum, default_value_t = LadderFormat::Text)]
     format: LadderFormat,
+    #[command(flatten)]
+    output: OutputArgument,
     /// Predicts times on virtual GPUs without computing results, which are then not verified.
     #[arg(long)]
     time_only: bool,
@@ -92,10 +95,17 @@ enum LadderFormat {
     Json,
     /// Comma-separated values: one row per device, step and size.
     Csv,
+    /// A page with charts, in one file.
+    Html,
 }
 
 impl Ladder {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        let as_page = self.format == LadderFormat::Html && self.name.is_some();
+        self.output.write(out, as_page, |out| self.report(out))
+    }
+
+    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
         let Some(name) = self.name.as_deref() else {
             return list(out);
         };
@@ -122,7 +132,7 @@ impl Ladder {
         let photo = photo(&source)?;
         check_memory(ladder, &sizes)?;
 
-        let canvas = terminal::canvas();
+        let canvas = self.output.canvas();
         let options = Options { runs: self.runs as usize, warmup: self.warmup as usize };
         let published = self.published.then(Published::load).transpose()?;
         let inputs = Inputs { photo: Some(&photo), seed: self.seed };
@@ -151,10 +161,16 @@ impl Ladder {
                 what: &what,
                 options,
                 published: published.as_ref(),
+                errors: match device {
+                    Device::Virtual(device) => Some(tripipe_timing::errors::of(device.gpu())),
+                    _ => None,
+                },
             };
             match self.format {
                 LadderFormat::Text => writeln!(out, "{}", tripipe_report::ladder::text(&report, canvas))?,
-                LadderFormat::Json => writeln!(out, "{}", tripipe_report::ladder::json(&report))?,
+                LadderFormat::Json | LadderFormat::Html => {
+                    writeln!(out, "{}", tripipe_report::ladder::json(&report))?
+                }
                 LadderFormat::Csv => {
                     out.write_all(tripipe_report::ladder::csv(&report, index == 0).as_bytes())?;
                 }

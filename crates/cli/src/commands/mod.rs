@@ -16,16 +16,22 @@ pub(crate) mod run_kernel;
 pub(crate) mod simulate;
 pub(crate) mod sweep;
 pub(crate) mod template;
+pub(crate) mod view;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use tripipe::{Choice, Context, Device, Error, ErrorKind, VirtualDevice};
 use tripipe_device::nearest::nearest;
+use tripipe_report::{Canvas, page};
 
+use crate::files::output::Output;
+use crate::finish::Finish;
 use crate::progress::Progress;
+use crate::terminal;
 
 /// The device that runs the operations.
 #[derive(Args)]
@@ -148,6 +154,53 @@ fn failed(what: &str, device: &Device, error: &Error) -> anyhow::Error {
         _ => "",
     };
     anyhow!("{what}: {error}{way_out}")
+}
+
+/// Where a result is written.
+#[derive(Args)]
+pub(crate) struct OutputArgument {
+    /// Output file; an existing file is replaced once the new one is complete [default: standard output].
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl OutputArgument {
+    /// The canvas for text: that of the terminal, or that of a file.
+    fn canvas(&self) -> Canvas {
+        let terminal = terminal::canvas();
+        match self.output {
+            Some(_) => Canvas { ascii: terminal.ascii, ..Canvas::default() },
+            None => terminal,
+        }
+    }
+
+    /// Writes a report to standard output, or to the file once it is complete. If it is wanted as a page, the report is
+    /// JSON, and the page is made of it.
+    ///
+    /// # Errors
+    /// Those of the report; the file cannot be written.
+    fn write(
+        &self,
+        out: &mut dyn Write,
+        as_page: bool,
+        report: impl FnOnce(&mut dyn Write) -> anyhow::Result<Finish>,
+    ) -> anyhow::Result<Finish> {
+        let output = self.output.as_deref().map(Output::open_or_standard).transpose()?;
+        if output.is_none() && !as_page {
+            return report(out);
+        }
+        let mut written = Vec::new();
+        let finish = report(&mut written)?;
+        if as_page && !written.is_empty() {
+            let documents = page::read("the result", &String::from_utf8_lossy(&written))?;
+            written = page::page(&documents).into_bytes();
+        }
+        match output {
+            Some(output) => output.write(|sink| Ok(sink.write_all(&written)?))?,
+            None => out.write_all(&written)?,
+        }
+        Ok(finish)
+    }
 }
 
 /// Output formats.

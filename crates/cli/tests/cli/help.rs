@@ -2,7 +2,7 @@
 
 use crate::{Bench, done};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "analyze",
     "check",
     "devices",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 14] = [
     "simulate",
     "sweep",
     "template",
+    "view",
 ];
 
 /// Characters per line if there is no terminal.

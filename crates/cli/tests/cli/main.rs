@@ -28,6 +28,7 @@ mod simulate;
 mod stand_in;
 mod sweep;
 mod template;
+mod view;
 mod virtual_gpus;
 
 use std::fs;

@@ -39,6 +39,11 @@ impl Seconds {
     pub fn min(&self) -> f64 {
         self.samples.iter().copied().fold(f64::INFINITY, f64::min)
     }
+
+    /// The longest time.
+    pub fn max(&self) -> f64 {
+        self.samples.iter().copied().fold(0.0, f64::max)
+    }
 }
 
 /// A ladder climbed on one device.
@@ -155,7 +160,8 @@ mod tests {
     #[test]
     fn statistics() {
         let seconds = Seconds::new(vec![4.0, 1.0, 3.0, 2.0]).unwrap();
-        assert_eq!((seconds.median(), seconds.mean(), seconds.min()), (2.5, 2.5, 1.0));
+        assert_eq!((seconds.median(), seconds.mean()), (2.5, 2.5));
+        assert_eq!((seconds.min(), seconds.max()), (1.0, 4.0));
         assert_eq!(Seconds::new(vec![9.0, 1.0, 2.0]).unwrap().median(), 2.0);
         assert!(Seconds::new(vec![]).is_none());
     }

@@ -1,7 +1,7 @@
 //! A climbed ladder as JSON.
 
 use serde_json::{Value, json};
-use tripipe_ladders::ladder::{Climb, ClimbedStep, Outcome, Seconds};
+use tripipe_ladders::ladder::{ClimbedStep, Outcome, Seconds};
 
 use super::{Figures, Report, rate_unit, verdict};
 
@@ -10,11 +10,12 @@ use super::{Figures, Report, rate_unit, verdict};
 pub fn json(report: &Report<'_>) -> String {
     let climb = report.climb;
     let sizes: Vec<String> = climb.sizes.iter().map(ToString::to_string).collect();
-    let steps: Vec<Value> = climb.steps.iter().map(|step| step_value(climb, step)).collect();
+    let steps: Vec<Value> = climb.steps.iter().map(|step| step_value(report, step)).collect();
     let work = climb.work.iter().map(|work| {
         json!({ "operations": work.operations, "bytes": work.bytes, "rate_unit": rate_unit(work.quoted) })
     });
     let mut object = json!({
+        "command": "ladder",
         "ladder": climb.ladder,
         "device": climb.device,
         "sizes": sizes,
@@ -37,7 +38,8 @@ pub fn json(report: &Report<'_>) -> String {
     object.to_string()
 }
 
-fn step_value(climb: &Climb, step: &ClimbedStep) -> Value {
+fn step_value(report: &Report<'_>, step: &ClimbedStep) -> Value {
+    let climb = report.climb;
     let figures: Vec<Option<Figures<'_>>> =
         (0..climb.sizes.len()).map(|size| Figures::of(climb, step, size)).collect();
     let each = |value: &dyn Fn(&Figures<'_>) -> Option<f64>| -> Vec<Option<f64>> {
@@ -61,6 +63,11 @@ fn step_value(climb: &Climb, step: &ClimbedStep) -> Value {
         "reason": step.outcomes.iter().map(|outcome| verdict(outcome).1).collect::<Vec<_>>(),
         "mean_seconds": each(&|figures| Some(figures.mean)),
         "min_seconds": each(&|figures| Some(figures.measured.seconds.min())),
+        "max_seconds": each(&|figures| Some(figures.measured.seconds.max())),
+        "error_band": figures
+            .iter()
+            .map(|figures| Some(report.errors?.band(figures.as_ref()?.median)))
+            .collect::<Vec<_>>(),
         "serial_speedup": each(&|figures| figures.serial_speedup),
         "rate": each(&|figures| figures.rate),
         "ceiling_share": each(&|figures| figures.ceiling_share),

@@ -9,9 +9,11 @@ mod text;
 use tripipe_ladders::ladder::{Climb, ClimbedStep, Measured, Options, Outcome};
 use tripipe_ladders::problem::Quoted;
 use tripipe_ladders::published::Published;
+use tripipe_timing::errors::ErrorTable;
 
 pub use csv::csv;
 pub use json::json;
+pub(crate) use side_by_side::flips;
 pub use side_by_side::side_by_side;
 pub use text::{legend, row, text};
 
@@ -28,6 +30,8 @@ pub struct Report<'a> {
     pub options: Options,
     /// Published figures for comparison.
     pub published: Option<&'a Published>,
+    /// How far predictions are from published times, if times are predicted.
+    pub errors: Option<&'a ErrorTable>,
 }
 
 /// The unit that a size's rate is given in.

@@ -27,12 +27,16 @@ pub(super) fn json(climb: &Climb, published: &Published) -> Value {
         "laplace" => {
             let published = &published.laplace_t604;
             let steps = published.step.iter().map(|step| {
-                json!({ "name": step.name, "speedup": step.speedup, "work_registers": step.work_registers,
-                        "alu_cycles": step.alu_cycles, "ls_cycles": step.ls_cycles })
+                let sizes = published.sizes();
+                let seconds = sizes.iter().map(|size| published.seconds(&step.name, *size));
+                json!({ "name": step.name, "speedup": step.speedup, "seconds": seconds.collect::<Vec<_>>(),
+                        "work_registers": step.work_registers, "alu_cycles": step.alu_cycles,
+                        "ls_cycles": step.ls_cycles })
             });
             json!({
                 "gpu": published.gpu, "clock_mhz": published.clock_mhz, "sizes": published.columns,
                 "first_step_seconds": published.original_seconds, "serial_seconds": published.cpu_seconds,
+                "host_seconds": published.host_seconds,
                 "steps": steps.collect::<Vec<_>>(),
             })
         }

@@ -27,13 +27,15 @@ fn drawn(climbs: &[Climb], canvas: Canvas) -> String {
         return String::new();
     }
     let names: Vec<Cell> = first.steps.iter().map(|step| Cell::new(step.name.as_str())).collect();
+    let steps: Vec<&str> = first.steps.iter().map(|step| step.name.as_str()).collect();
+    let devices: Vec<&str> = climbs.iter().map(|climb| climb.device.as_str()).collect();
     let mut out =
         format!("{}\n", canvas.paint(Tone::Heading, "Side by side: time, and speed-up over the first step"));
     for (column, size) in first.sizes.iter().enumerate() {
         let seconds: Vec<Vec<Option<f64>>> = climbs.iter().map(|climb| seconds(climb, column)).collect();
         let groups: Vec<Group> = climbs.iter().zip(&seconds).map(|(climb, own)| group(climb, own)).collect();
         out.push_str(&draw(canvas, &size.to_string(), &names, &groups, 0));
-        for line in flips(climbs, &seconds) {
+        for line in flips(&devices, &steps, &seconds) {
             out.push_str(&paragraph(canvas, "  ", 2, &line));
         }
         out.push('\n');
@@ -64,23 +66,24 @@ fn group(climb: &Climb, seconds: &[Option<f64>]) -> Group {
 }
 
 /// The pairs of steps whose order differs between two devices, one sentence each, the largest differences first.
-fn flips(climbs: &[Climb], seconds: &[Vec<Option<f64>>]) -> Vec<String> {
+/// `seconds` has a list for each device, with the time of each step.
+pub(crate) fn flips(devices: &[&str], steps: &[&str], seconds: &[Vec<Option<f64>>]) -> Vec<String> {
     let mut found: Vec<(f64, String)> = Vec::new();
-    let steps = climbs.first().map_or(0, |climb| climb.steps.len());
-    for a in 0..steps {
-        for b in a + 1..steps {
+    let of = |device: usize, step: usize| *seconds.get(device)?.get(step)?;
+    for a in 0..steps.len() {
+        for b in a + 1..steps.len() {
             // How much faster b is than a, on each device.
-            let gain = |device: usize| Some(seconds[device][a]? / seconds[device][b]?);
-            let gains = (0..climbs.len()).filter_map(|device| Some((gain(device)?, device)));
-            let gains: Vec<(f64, usize)> = gains.collect();
+            let gain = |device: usize| Some(of(device, a)? / of(device, b)?);
+            let gains: Vec<(f64, usize)> =
+                (0..devices.len()).filter_map(|device| Some((gain(device)?, device))).collect();
             let most = gains.iter().max_by(|x, y| x.0.total_cmp(&y.0));
             let least = gains.iter().min_by(|x, y| x.0.total_cmp(&y.0));
             let (Some((up, on)), Some((down, off))) = (most, least) else { continue };
             if *up < CLEARLY || *down > 1.0 / CLEARLY {
                 continue;
             }
-            let [name_a, name_b] = [a, b].map(|step| climbs[0].steps[step].name.as_str());
-            let [on, off] = [*on, *off].map(|device| climbs[device].device.as_str());
+            let [name_a, name_b] = [a, b].map(|step| steps[step]);
+            let [on, off] = [*on, *off].map(|device| devices[device]);
             found.push((
                 up / down,
                 format!(

@@ -1,0 +1,188 @@
+//! Charts as SVG, drawn by `plotters`. Its colours are markers that the style sheet replaces by those of the theme.
+
+mod axis;
+mod bars;
+
+use plotters::style::{FontFamily, IntoFont, RGBColor, TextStyle};
+
+use super::markup::{Ids, Markup, markup};
+use super::table::Table;
+pub(super) use axis::Axis;
+pub(super) use bars::{Bar, Bars};
+
+/// The role of a colour. `page.css` has a colour of each theme for every one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ink {
+    Text,
+    Faint,
+    Grid,
+    /// Figures that others published.
+    Published,
+    /// One of [`Ink::SERIES`] colours, again from the first after the last.
+    Series(usize),
+}
+
+impl Ink {
+    /// The number of colours of series.
+    const SERIES: usize = 6;
+
+    fn number(self) -> u8 {
+        match self {
+            Self::Text => 1,
+            Self::Faint => 2,
+            Self::Grid => 3,
+            Self::Published => 4,
+            Self::Series(index) => 10 + (index % Self::SERIES) as u8,
+        }
+    }
+
+    /// The marker of the colour.
+    fn rgb(self) -> RGBColor {
+        RGBColor(1, 0, self.number())
+    }
+
+    /// The class of a piece of HTML in this colour.
+    fn class(self) -> String {
+        format!("swatch ink-{}", self.number())
+    }
+
+    /// The text of a chart in this colour.
+    fn text(self) -> TextStyle<'static> {
+        const SIZE: f64 = 15.0;
+        (FontFamily::SansSerif, SIZE).into_font().color(&self.rgb())
+    }
+}
+
+/// Widths of a text in characters become widths in pixels.
+const CHARACTER: f64 = 6.6;
+/// The width of charts in a grid, and of wide charts on narrow screens.
+const NARROW: u32 = 360;
+/// The width of wide charts.
+const WIDE: u32 = 860;
+
+/// What a chart is drawn from.
+pub(super) trait Chart {
+    /// Its name, in a few words.
+    fn title(&self) -> &str;
+    /// What it shows, in a sentence, for those who do not see it.
+    fn description(&self) -> &str;
+    /// Names of its colours and signs.
+    fn legend(&self) -> Vec<(Ink, Sign, String)>;
+    /// The SVG element at a width in pixels; `None` when there is nothing to draw.
+    fn svg(&self, width: u32) -> Option<String>;
+}
+
+/// A sign in a legend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    Bar,
+    Point,
+    Range,
+}
+
+impl Sign {
+    fn class(self) -> &'static str {
+        match self {
+            Self::Bar => "bar-sign",
+            Self::Point => "point-sign",
+            Self::Range => "range-sign",
+        }
+    }
+}
+
+/// A chart of a grid, with its numbers as a table. Empty when there is nothing to draw.
+pub(super) fn small(chart: &dyn Chart, numbers: &Table, ids: &Ids) -> Markup {
+    figure(chart, &[(NARROW, "small")], numbers, ids)
+}
+
+/// A chart over the whole width, with its numbers as a table. Narrow screens have a form of their own.
+pub(super) fn wide(chart: &dyn Chart, numbers: &Table, ids: &Ids) -> Markup {
+    figure(chart, &[(WIDE, "wide"), (NARROW, "narrow")], numbers, ids)
+}
+
+fn figure(chart: &dyn Chart, forms: &[(u32, &'static str)], numbers: &Table, ids: &Ids) -> Markup {
+    let drawn: Option<Markup> =
+        forms.iter().map(|(width, class)| Some(image(&chart.svg(*width)?, class, chart, ids))).collect();
+    let Some(drawn) = drawn else { return Markup::default() };
+    let legend: Markup = chart
+        .legend()
+        .into_iter()
+        .map(|(ink, sign, name)| {
+            let class = format!("{} {}", ink.class(), sign.class());
+            markup! { li { span(class = &class, aria-hidden = "true") {} : &name; } }
+        })
+        .collect();
+    let numbers = if numbers.is_empty() {
+        Markup::default()
+    } else {
+        let table = numbers.draw(ids);
+        markup! { details { summary : "Numbers"; : &table; } }
+    };
+    let title = chart.title();
+    markup! {
+        figure {
+            figcaption : title;
+            : &drawn;
+            @ if !legend.is_empty() { ul(class = "legend") : &legend; }
+            : &numbers;
+        }
+    }
+}
+
+/// The SVG with a name and a description.
+fn image(svg: &str, class: &str, chart: &dyn Chart, ids: &Ids) -> Markup {
+    // `plotters` writes one `svg` element, whose start has the size alone.
+    let Some((start, rest)) = svg.split_once('>') else { return Markup::default() };
+    let (title, description) = (ids.next("chart"), ids.next("chart"));
+    let names = markup! {
+        title(id = &title) : chart.title();
+        desc(id = &description) : chart.description();
+    };
+    let names = names.0;
+    Markup(format!(
+        "{start} class=\"{class}\" role=\"img\" aria-labelledby=\"{title}\" aria-describedby=\"{description}\">{names}{rest}"
+    ))
+}
+
+/// A text of at most `most` characters.
+fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{}…", start.trim_end())
+}
+
+/// A round number without the zeros behind it: `2.00 ms` is `2 ms`.
+fn trimmed(text: &str) -> String {
+    let (number, unit) =
+        text.split_at(text.find(|c: char| !c.is_ascii_digit() && !".-".contains(c)).unwrap_or(text.len()));
+    let number =
+        if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
+    format!("{number}{unit}")
+}
+
+/// A failed drawing, which is not shown: text cannot fail to grow.
+fn drawn<E>(result: Result<(), E>, svg: String) -> Option<String> {
+    result.ok().map(|()| svg)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_have_no_needless_zeros() {
+        let cases =
+            [("2.00 ms", "2 ms"), ("0.000", "0"), ("0.500", "0.5"), ("100", "100"), ("62%", "62%"), ("", "")];
+        for (text, want) in cases {
+            assert_eq!(trimmed(text), want);
+        }
+    }
+
+    #[test]
+    fn long_names_are_shortened() {
+        assert_eq!(shortened("abc def", 7), "abc def");
+        assert_eq!(shortened("abc def", 5), "abc…");
+    }
+}

@@ -1,0 +1,79 @@
+//! The JSON documents of commands.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Deserializer, Value};
+
+use super::PageError;
+use super::ladder::Ladder;
+
+/// A result of a command, as its JSON describes it.
+pub struct Document {
+    /// The file that it comes from, to tell it from the same result in another file.
+    pub(super) file: String,
+    pub(super) content: Content,
+}
+
+/// The results that a page shows.
+pub(super) enum Content {
+    Ladder(Box<Ladder>),
+}
+
+/// The commands whose results a page shows, and keys that tell a result without the key `command`.
+const COMMANDS: [(&str, &[&str]); 1] = [("ladder", &["ladder", "steps", "sizes"])];
+
+/// Reads the output of a command with `--format json`, or several one after the other.
+///
+/// # Errors
+/// The text is empty, not JSON, not a result of a command, or lacks what a page shows. `file` is its name in the error.
+pub fn read(file: &str, text: &str) -> Result<Vec<Document>, PageError> {
+    let mut values = Deserializer::from_str(text).into_iter::<Value>();
+    let mut documents = Vec::new();
+    while let Some(value) = values.next() {
+        let value = value.map_err(|error| PageError::Syntax {
+            file: file.to_owned(),
+            line: error.line(),
+            reason: reason(&error),
+        })?;
+        let line = text.get(..values.byte_offset()).map_or(0, |before| before.matches('\n').count()) + 1;
+        documents.push(document(file, line, value)?);
+    }
+    if documents.is_empty() {
+        return Err(PageError::Empty { file: file.to_owned() });
+    }
+    Ok(documents)
+}
+
+fn document(file: &str, line: usize, value: Value) -> Result<Document, PageError> {
+    let command = command(&value);
+    let command = command.ok_or_else(|| PageError::Foreign { file: file.to_owned(), line })?;
+    let content = match command {
+        _ => typed(value).map(|ladder| Content::Ladder(Box::new(ladder))),
+    };
+    let content = content.map_err(|error| PageError::Incomplete {
+        file: file.to_owned(),
+        line,
+        command: command.to_owned(),
+        reason: reason(&error),
+    })?;
+    Ok(Document { file: file.to_owned(), content })
+}
+
+/// The command that wrote a result.
+fn command(value: &Value) -> Option<&'static str> {
+    let object = value.as_object()?;
+    let known = |(command, keys): &&(&str, &[&str])| match object.get("command") {
+        Some(name) => name.as_str() == Some(command),
+        None => keys.iter().all(|key| object.contains_key(*key)),
+    };
+    COMMANDS.iter().find(known).map(|(command, _)| *command)
+}
+
+fn typed<T: DeserializeOwned>(value: Value) -> Result<T, serde_json::Error> {
+    serde_json::from_value(value)
+}
+
+/// The message of an error without its location, which is reported as that of the file.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" at line ").map_or(text.as_str(), |(reason, _)| reason).to_owned()
+}

@@ -1,0 +1,480 @@
+//! A climbed ladder.
+
+use serde::Deserialize;
+
+use super::chart::{self, Axis, Bar, Bars};
+use super::compare::{Change, Kind, differences};
+use super::frame::Section;
+use super::markup::{Ids, Markup, markup};
+use super::switch::panels;
+use super::table::{Cell, Head, Table};
+use super::{Named, labels};
+use crate::ladder::flips;
+use crate::number::{significant, time};
+
+/// The result of `tripipe ladder` on one device. Lists have one entry for each size.
+#[derive(Debug, Deserialize)]
+pub(super) struct Ladder {
+    pub(super) ladder: String,
+    device: String,
+    sizes: Vec<String>,
+    steps: Vec<Step>,
+    #[serde(default)]
+    about: String,
+    #[serde(default)]
+    what: String,
+    #[serde(default)]
+    predicted: bool,
+    #[serde(default)]
+    runs: u64,
+    published: Option<Published>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Step {
+    name: String,
+    verified: Option<bool>,
+    seconds: Vec<Option<f64>>,
+    speedup: Vec<Option<f64>>,
+    #[serde(default)]
+    about: String,
+    #[serde(default)]
+    reason: Vec<Option<String>>,
+    #[serde(default)]
+    mean_seconds: Vec<Option<f64>>,
+    #[serde(default)]
+    min_seconds: Vec<Option<f64>>,
+    #[serde(default)]
+    max_seconds: Vec<Option<f64>>,
+    #[serde(default)]
+    error_band: Vec<Option<[f64; 2]>>,
+    #[serde(default)]
+    ceiling_share: Vec<Option<f64>>,
+    #[serde(default)]
+    choice: Vec<Option<String>>,
+}
+
+/// Published figures. Ladders have different ones.
+#[derive(Debug, Deserialize)]
+struct Published {
+    #[serde(default)]
+    gpu: String,
+    #[serde(default)]
+    sizes: Vec<String>,
+    #[serde(default)]
+    host_seconds: Vec<f64>,
+    #[serde(default)]
+    steps: Vec<PublishedStep>,
+}
+
+#[derive(Debug, Deserialize)]
+struct PublishedStep {
+    name: String,
+    speedup: Vec<f64>,
+    #[serde(default)]
+    seconds: Vec<Option<f64>>,
+}
+
+fn at<T: Clone>(all: &[Option<T>], index: usize) -> Option<T> {
+    all.get(index).cloned().flatten()
+}
+
+impl Ladder {
+    /// The fastest step at a size, and its time.
+    fn fastest(&self, size: usize) -> Option<(&Step, f64)> {
+        let timed = self.steps.iter().filter_map(|step| Some((step, at(&step.seconds, size)?)));
+        timed.min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// The time that is compared with a published one: a prediction with the host's part.
+    fn comparable(&self, step: usize, size: usize) -> Option<f64> {
+        Some(at(&self.steps.get(step)?.seconds, size)? + self.host_seconds(step))
+    }
+
+    /// The host's part of a published time, which a prediction does not include.
+    fn host_seconds(&self, step: usize) -> f64 {
+        let published = self.published.as_ref().filter(|_| self.predicted);
+        let host = published.and_then(|published| published.host_seconds.get(usize::from(step > 0)));
+        host.copied().unwrap_or(0.0)
+    }
+
+    /// The speed-up that is compared with a published one.
+    fn comparable_speedup(&self, step: usize, size: usize) -> Option<f64> {
+        Some(self.comparable(0, size)? / self.comparable(step, size)?)
+    }
+
+    /// The published speed-up and seconds of a step.
+    fn published(&self, step: &str, size: &str) -> (Option<f64>, Option<f64>) {
+        let Some(published) = &self.published else { return (None, None) };
+        let column = published.sizes.iter().position(|own| own == size);
+        let own = published.steps.iter().find(|own| own.name == step);
+        let (Some(column), Some(own)) = (column, own) else { return (None, None) };
+        (own.speedup.get(column).copied(), at(&own.seconds, column))
+    }
+
+    /// What counts, in one sentence.
+    fn verdict(&self) -> String {
+        if let Some(failed) = self.steps.iter().find(|step| step.verified == Some(false)) {
+            let reason = failed.reason.iter().flatten().next();
+            let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+            return format!("{} is wrong on {}{reason}.", failed.name, self.device);
+        }
+        let last = (0..self.sizes.len()).rev().find_map(|size| Some((size, self.fastest(size)?)));
+        let Some((size, (step, seconds))) = last else {
+            return format!("No step ran on {}.", self.device);
+        };
+        let name = &self.sizes[size];
+        let mut said = format!(
+            "{} is the fastest of {} steps on {} at {name}: {}",
+            step.name,
+            self.steps.len(),
+            self.device,
+            time(seconds)
+        );
+        if let Some(first) = self.steps.first()
+            && let Some(speedup) = at(&step.speedup, size)
+            && first.name != step.name
+        {
+            said.push_str(&format!(", {} times as fast as {}", significant(speedup), first.name));
+        }
+        if let Some(share) = at(&step.ceiling_share, size) {
+            said.push_str(&format!(", {} of the ceiling", crate::number::percent(share)));
+        }
+        said.push('.');
+        said
+    }
+
+    /// How far the speed-ups are from the published ones.
+    fn errors(&self) -> Option<String> {
+        let mut errors = Vec::new();
+        for (row, step) in self.steps.iter().enumerate() {
+            for (column, size) in self.sizes.iter().enumerate() {
+                let published = self.published(&step.name, size).0;
+                if let (Some(own), Some(theirs)) = (self.comparable_speedup(row, column), published) {
+                    errors.push((own / theirs - 1.0, step.name.as_str(), size.as_str()));
+                }
+            }
+        }
+        let (largest, step, size) = errors.iter().max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))?;
+        let mean = errors.iter().map(|error| error.0.abs()).sum::<f64>() / errors.len() as f64;
+        let gpu = &self.published.as_ref()?.gpu;
+        Some(format!(
+            "The {} speed-ups are {:.0}% from the published figures of {gpu} in the mean; the largest difference is {:+.0}%, \
+             {step} at {size}.",
+            errors.len(),
+            100.0 * mean,
+            100.0 * largest
+        ))
+    }
+}
+
+/// One ladder, on one or several devices.
+pub(super) fn section(all: &[Named<'_, Ladder>], ids: &Ids) -> Section {
+    let first = all[0].content;
+    let names = labels(all, |ladder| ladder.device.clone());
+    let verdicts: Markup =
+        all.iter().map(|named| markup! { p(class = "verdict") : named.content.verdict(); }).collect();
+    let beside = side_by_side(all, &names, ids);
+    let changes = changes(all, ids);
+    let each: Vec<(String, Markup)> =
+        names.iter().zip(all).map(|(name, named)| (name.clone(), device(named.content, ids))).collect();
+    let devices = panels("Device", &each, ids);
+    let about = &first.about;
+    Section {
+        id: ids.next("ladder"),
+        title: format!("Ladder {}", first.ladder),
+        body: markup! {
+            p(class = "about") : about;
+            : &verdicts;
+            : &changes;
+            : &beside;
+            : &devices;
+        },
+    }
+}
+
+/// All that is known about one device.
+fn device(ladder: &Ladder, ids: &Ids) -> Markup {
+    let speedups: Markup = (0..ladder.sizes.len()).map(|size| speedup_chart(ladder, size, ids)).collect();
+    let times: Markup = (0..ladder.sizes.len()).map(|size| time_chart(ladder, size, ids)).collect();
+    let errors = ladder.errors();
+    let table = steps(ladder, ids);
+    let runs = if ladder.predicted {
+        "Times are predicted; the results are not computed, or computed on this CPU.".to_owned()
+    } else {
+        format!("Medians of {} runs; every result was compared with the reference.", ladder.runs)
+    };
+    let first = ladder.steps.first().map_or("", |step| step.name.as_str());
+    let speed_title = format!("Speed-up over {first}");
+    markup! {
+        h3 : &ladder.device;
+        p(class = "about") : &ladder.what;
+        p(class = "about") : &runs;
+        @ if let Some(errors) = &errors { p : errors; }
+        : &table;
+        @ if !speedups.is_empty() {
+            h4 : &speed_title;
+            div(class = "charts") : &speedups;
+        }
+        @ if !times.is_empty() {
+            h4 : "Time";
+            div(class = "charts") : &times;
+        }
+    }
+}
+
+/// The table of all steps.
+fn steps(ladder: &Ladder, ids: &Ids) -> Markup {
+    let has_published = ladder.published.as_ref().is_some_and(|published| !published.steps.is_empty());
+    let mut heads = vec![Head::text("step")];
+    for size in &ladder.sizes {
+        heads.push(Head::number(format!("{size}: time")));
+        heads.push(Head::number("× first"));
+        if has_published {
+            heads.push(Head::number("published"));
+        }
+        heads.push(Head::number("of ceiling"));
+    }
+    heads.push(Head::text("what it changes"));
+    let mut table = Table::new(format!("Steps of {} on {}", ladder.ladder, ladder.device), heads);
+    for (row, step) in ladder.steps.iter().enumerate() {
+        let mut cells = vec![Cell::text(&step.name)];
+        for (column, size) in ladder.sizes.iter().enumerate() {
+            let seconds = at(&step.seconds, column);
+            let best = ladder.fastest(column).is_some_and(|(fastest, _)| fastest.name == step.name);
+            let cell = Cell::maybe(seconds, time);
+            cells.push(if best { cell.with_class("best") } else { cell });
+            let own = if has_published {
+                ladder.comparable_speedup(row, column)
+            } else {
+                at(&step.speedup, column)
+            };
+            cells.push(Cell::maybe(own, significant));
+            if has_published {
+                cells.push(
+                    Cell::maybe(ladder.published(&step.name, size).0, significant).with_class("published"),
+                );
+            }
+            cells.push(at(&step.ceiling_share, column).map_or_else(Cell::missing, Cell::share));
+        }
+        let reason = step.reason.iter().flatten().next();
+        let choice = step.choice.iter().flatten().next_back();
+        let mut about = step.about.clone();
+        if let Some(choice) = choice {
+            about.push_str(&format!(" (fastest: {choice})"));
+        }
+        if let Some(reason) = reason {
+            about.push_str(&format!(" — {reason}"));
+        }
+        cells.push(Cell::text(about).with_class("wide-text"));
+        table.push(cells);
+    }
+    table.draw(ids)
+}
+
+/// The speed-ups of all steps at a size.
+fn speedup_chart(ladder: &Ladder, size: usize, ids: &Ids) -> Markup {
+    let name = &ladder.sizes[size];
+    let is_published = ladder.steps.iter().any(|step| ladder.published(&step.name, name).0.is_some());
+    let mut heads = vec![Head::text("step"), Head::number("speed-up")];
+    if is_published {
+        heads.push(Head::number("published"));
+    }
+    let mut numbers = Table::new(format!("Speed-up at {name}"), heads);
+    let mut bars = Vec::new();
+    for (row, step) in ladder.steps.iter().enumerate() {
+        let own = if is_published { ladder.comparable_speedup(row, size) } else { at(&step.speedup, size) };
+        let theirs = ladder.published(&step.name, name).0;
+        let mut cells = vec![Cell::text(&step.name), Cell::maybe(own, significant)];
+        if is_published {
+            cells.push(Cell::maybe(theirs, significant));
+        }
+        numbers.push(cells);
+        bars.push(Bar { label: step.name.clone(), value: own, range: None, point: theirs, series: 0 });
+    }
+    let bars = Bars {
+        title: name.clone(),
+        description: format!("Speed-up of each step over the first one at {name} on {}.", ladder.device),
+        axis: Axis { label: "times as fast as the first step".to_owned(), log: false, format: significant },
+        bars,
+        series: vec![if ladder.predicted { "predicted" } else { "measured" }.to_owned()],
+        ranges: String::new(),
+        points: if is_published { "published".to_owned() } else { String::new() },
+    };
+    chart::small(&bars, &numbers, ids)
+}
+
+/// The times of all steps at a size, with the error band of predictions or the spread of measurements.
+fn time_chart(ladder: &Ladder, size: usize, ids: &Ids) -> Markup {
+    let name = &ladder.sizes[size];
+    let is_published = ladder.steps.iter().any(|step| ladder.published(&step.name, name).1.is_some());
+    let range = |step: &Step| {
+        let spread = || Some([at(&step.min_seconds, size)?, at(&step.max_seconds, size)?]);
+        if ladder.predicted { at(&step.error_band, size) } else { spread() }
+    };
+    let what = if ladder.predicted { "error band" } else { "shortest to longest" };
+    let mut heads = vec![
+        Head::text("step"),
+        Head::number("time"),
+        Head::number("mean"),
+        Head::number("from"),
+        Head::number("to"),
+    ];
+    if is_published {
+        heads.push(Head::number("published"));
+    }
+    let mut numbers = Table::new(format!("Time at {name} ({what})"), heads);
+    let mut bars = Vec::new();
+    for (row, step) in ladder.steps.iter().enumerate() {
+        let own = if is_published { ladder.comparable(row, size) } else { at(&step.seconds, size) };
+        let host = if is_published { ladder.host_seconds(row) } else { 0.0 };
+        let range = range(step).map(|range| range.map(|seconds| seconds + host));
+        let theirs = ladder.published(&step.name, name).1;
+        let mut cells = vec![
+            Cell::text(&step.name),
+            Cell::maybe(own, time),
+            Cell::maybe(at(&step.mean_seconds, size).map(|seconds| seconds + host), time),
+            Cell::maybe(range.map(|range| range[0]), time),
+            Cell::maybe(range.map(|range| range[1]), time),
+        ];
+        if is_published {
+            cells.push(Cell::maybe(theirs, time));
+        }
+        numbers.push(cells);
+        bars.push(Bar { label: step.name.clone(), value: own, range, point: theirs, series: 0 });
+    }
+    let has_ranges = bars.iter().any(|bar| bar.range.is_some());
+    let with_host = ladder.predicted && is_published;
+    let bars = Bars {
+        title: name.clone(),
+        description: format!("Time of each step at {name} on {}.", ladder.device),
+        axis: Axis {
+            label: if with_host { "time with the host's part" } else { "time" }.to_owned(),
+            log: true,
+            format: time,
+        },
+        bars,
+        series: vec![if ladder.predicted { "predicted" } else { "median" }.to_owned()],
+        ranges: if has_ranges { what.to_owned() } else { String::new() },
+        points: if is_published { "published".to_owned() } else { String::new() },
+    };
+    chart::small(&bars, &numbers, ids)
+}
+
+/// Whether several results have the same steps and sizes.
+fn are_alike(all: &[Named<'_, Ladder>]) -> bool {
+    let first = all[0].content;
+    all.len() > 1
+        && all.iter().all(|named| {
+            let steps = named.content.steps.iter().map(|step| &step.name);
+            named.content.sizes == first.sizes && steps.eq(first.steps.iter().map(|step| &step.name))
+        })
+}
+
+/// Several devices beside each other, and the steps whose order differs between them.
+fn side_by_side(all: &[Named<'_, Ladder>], names: &[String], ids: &Ids) -> Markup {
+    if !are_alike(all) {
+        return Markup::default();
+    }
+    let first = all[0].content;
+    let steps: Vec<&str> = first.steps.iter().map(|step| step.name.as_str()).collect();
+    let devices: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut sizes = Vec::new();
+    for (column, size) in first.sizes.iter().enumerate() {
+        let seconds: Vec<Vec<Option<f64>>> = all
+            .iter()
+            .map(|named| named.content.steps.iter().map(|step| at(&step.seconds, column)).collect())
+            .collect();
+        let mut heads = vec![Head::text("step")];
+        for name in names {
+            heads.push(Head::number(format!("{name}: time")));
+            heads.push(Head::number("× first"));
+        }
+        let mut table = Table::new(format!("Devices side by side at {size}"), heads);
+        let mut bars = Vec::new();
+        for (row, step) in steps.iter().enumerate() {
+            let mut cells = vec![Cell::text(step)];
+            for (device, named) in all.iter().enumerate() {
+                let speedup = at(&named.content.steps[row].speedup, column);
+                let best = seconds[device].iter().flatten().copied().fold(f64::INFINITY, f64::min);
+                let own = seconds[device][row];
+                let cell = Cell::maybe(own, time);
+                cells.push(if own == Some(best) { cell.with_class("best") } else { cell });
+                cells.push(Cell::maybe(speedup, significant));
+                let label = if device == 0 { (*step).to_owned() } else { String::new() };
+                bars.push(Bar { label, value: speedup, range: None, point: None, series: device });
+            }
+            table.push(cells);
+        }
+        let flips = flips(&devices, &steps, &seconds);
+        let flips: Markup = flips.iter().map(|flip| markup! { li : flip; }).collect();
+        let bars = Bars {
+            title: format!("Speed-up over {} at {size}", steps.first().unwrap_or(&"the first step")),
+            description: format!("Speed-up of each step over the first one at {size}, on each device."),
+            axis: Axis {
+                label: "times as fast as the first step".to_owned(),
+                log: false,
+                format: significant,
+            },
+            bars,
+            series: names.to_vec(),
+            ranges: String::new(),
+            points: String::new(),
+        };
+        let chart = chart::wide(&bars, &Table::new("", Vec::new()), ids);
+        let table = table.draw(ids);
+        let body = markup! {
+            : &table;
+            @ if !flips.is_empty() {
+                p : "Steps whose order differs between devices:";
+                ul(class = "flips") : &flips;
+            }
+            : &chart;
+        };
+        sizes.push((size.clone(), body));
+    }
+    let sizes = panels("Size", &sizes, ids);
+    markup! { h3 : "Side by side"; : &sizes; }
+}
+
+/// The differences between results of the same device in several files, each against the first.
+fn changes(all: &[Named<'_, Ladder>], ids: &Ids) -> Markup {
+    let mut out = Vec::new();
+    for (index, before) in all.iter().enumerate() {
+        let is_first = !all[..index].iter().any(|other| other.content.device == before.content.device);
+        let later = all[index + 1..].iter().filter(|later| later.content.device == before.content.device);
+        for after in later.filter(|_| is_first) {
+            let mut figures = Vec::new();
+            for step in &before.content.steps {
+                let Some(other) = after.content.steps.iter().find(|other| other.name == step.name) else {
+                    continue;
+                };
+                for (column, size) in before.content.sizes.iter().enumerate() {
+                    let Some(same) = after.content.sizes.iter().position(|other| other == size) else {
+                        continue;
+                    };
+                    let what = format!("{} at {size}", step.name);
+                    figures.push(Change {
+                        what,
+                        before: at(&step.seconds, column),
+                        after: at(&other.seconds, same),
+                    });
+                }
+            }
+            let kind = Kind {
+                caption: format!("Times on {}", before.content.device),
+                what: "step and size",
+                files: [before.file.to_owned(), after.file.to_owned()],
+                less_is_better: true,
+                format: time,
+            };
+            out.push(differences(&kind, &figures, ids));
+        }
+    }
+    let out: Markup = out.into_iter().collect();
+    if out.is_empty() {
+        out
+    } else {
+        markup! { h3 : "Differences"; : &out; }
+    }
+}

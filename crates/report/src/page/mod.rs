@@ -1,0 +1,82 @@
+//! Results as one HTML page, made of the JSON documents of commands and nothing else.
+//!
+//! A page is one file: style, script and charts are in it, and it loads nothing. [`read`] checks documents, [`page`]
+//! draws them. The output of a command with `--format html` is the page of its JSON.
+
+mod chart;
+mod compare;
+mod document;
+mod error;
+mod frame;
+mod ladder;
+mod markup;
+mod switch;
+mod table;
+
+pub use document::{Document, read};
+pub use error::PageError;
+
+use document::Content;
+use frame::Section;
+use markup::Ids;
+
+/// A page of documents: a section for each command and its subject. Results of the same kind for several GPUs or from
+/// several files stand side by side, and the differences between files are listed.
+pub fn page(documents: &[Document]) -> String {
+    let ids = Ids::default();
+    let mut ladders: Vec<Named<'_, ladder::Ladder>> = Vec::new();
+    for document in documents {
+        let file = document.file.as_str();
+        match &document.content {
+            Content::Ladder(content) => ladders.push(Named { file, content }),
+        }
+    }
+    let mut sections = Vec::new();
+    for group in by(&ladders, |ladder| &ladder.ladder) {
+        sections.push(ladder::section(&group, &ids));
+    }
+    let title = match &sections[..] {
+        [Section { title, .. }] => title.clone(),
+        _ => "Results of Tripipe".to_owned(),
+    };
+    frame::page(&title, &sections)
+}
+
+/// A result and the file that it comes from.
+struct Named<'a, T> {
+    file: &'a str,
+    content: &'a T,
+}
+
+impl<T> Clone for Named<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Named<'_, T> {}
+
+/// Groups of results with the same key, in the order of their first ones.
+fn by<'a, T, K: PartialEq>(all: &[Named<'a, T>], key: impl Fn(&'a T) -> K) -> Vec<Vec<Named<'a, T>>> {
+    let mut groups: Vec<(K, Vec<Named<'a, T>>)> = Vec::new();
+    for named in all {
+        let own = key(named.content);
+        match groups.iter_mut().find(|(key, _)| *key == own) {
+            Some((_, group)) => group.push(*named),
+            None => groups.push((own, vec![*named])),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+/// A label for each result: its own, with the file if another result has the same.
+fn labels<'a, T>(all: &[Named<'a, T>], label: impl Fn(&'a T) -> String) -> Vec<String> {
+    let own: Vec<String> = all.iter().map(|named| label(named.content)).collect();
+    own.iter()
+        .zip(all)
+        .map(|(label, named)| {
+            let same = own.iter().filter(|other| *other == label).count();
+            if same > 1 { format!("{label} ({})", named.file) } else { label.clone() }
+        })
+        .collect()
+}

@@ -1,0 +1,125 @@
+//! Tables that can be sorted.
+
+use super::markup::{Ids, Markup, markup};
+
+/// A table with a caption and one row of headings. Its first column names the rows.
+pub(super) struct Table {
+    caption: String,
+    heads: Vec<Head>,
+    rows: Vec<Vec<Cell>>,
+}
+
+/// A heading.
+pub(super) struct Head {
+    label: String,
+    is_number: bool,
+}
+
+/// A cell, and its value in the order of its column.
+pub(super) struct Cell {
+    shown: Markup,
+    key: Option<f64>,
+    class: &'static str,
+}
+
+impl Head {
+    pub(super) fn text(label: impl Into<String>) -> Self {
+        Self { label: label.into(), is_number: false }
+    }
+
+    pub(super) fn number(label: impl Into<String>) -> Self {
+        Self { label: label.into(), is_number: true }
+    }
+}
+
+impl Cell {
+    pub(super) fn text(text: impl AsRef<str>) -> Self {
+        let text = text.as_ref();
+        Self { shown: markup! { : text }, key: None, class: "" }
+    }
+
+    /// A number as shown, and for sorting.
+    pub(super) fn number(value: f64, shown: impl AsRef<str>) -> Self {
+        Self { key: Some(value), ..Self::text(shown) }
+    }
+
+    /// A number, or a dash.
+    pub(super) fn maybe(value: Option<f64>, shown: impl Fn(f64) -> String) -> Self {
+        value.map_or_else(Self::missing, |value| Self::number(value, shown(value)))
+    }
+
+    pub(super) fn missing() -> Self {
+        Self { class: "missing", ..Self::text("–") }
+    }
+
+    /// A share with a bar behind its number.
+    pub(super) fn share(share: f64) -> Self {
+        let width = format!("--share:{:.1}%", 100.0 * share.clamp(0.0, 1.0));
+        let shown = crate::number::percent(share);
+        let bar = markup! { span(class = "bar", style = width) {} : " "; span(class = "value") : shown; };
+        Self { shown: bar, key: Some(share), class: "share" }
+    }
+
+    /// The same cell with a class of the style sheet.
+    pub(super) fn with_class(self, class: &'static str) -> Self {
+        Self { class, ..self }
+    }
+}
+
+impl Table {
+    pub(super) fn new(caption: impl Into<String>, heads: Vec<Head>) -> Self {
+        Self { caption: caption.into(), heads, rows: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, row: Vec<Cell>) {
+        self.rows.push(row);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The table in a box of its own, in which a wide table scrolls.
+    pub(super) fn draw(&self, ids: &Ids) -> Markup {
+        let id = ids.next("table");
+        let head = |head: &Head| {
+            let class = head.is_number.then_some("number");
+            markup! { th(scope = "col", class? = class) : &head.label; }
+        };
+        let heads: Markup = self.heads.iter().map(head).collect();
+        let rows: Markup = self.rows.iter().map(|row| self.row(row)).collect();
+        let caption = &self.caption;
+        markup! {
+            div(class = "scroll", role = "region", aria-labelledby = &id, tabindex = "0") {
+                table(class = "sortable") {
+                    caption(id = &id) : caption;
+                    thead { tr : &heads; }
+                    tbody : &rows;
+                }
+            }
+        }
+    }
+
+    fn row(&self, row: &[Cell]) -> Markup {
+        let cells: Markup = row
+            .iter()
+            .enumerate()
+            .map(|(at, cell)| {
+                let number = self.heads.get(at).is_some_and(|head| head.is_number);
+                let class = match (number, cell.class) {
+                    (true, "") => "number".to_owned(),
+                    (true, class) => format!("number {class}"),
+                    (false, class) => class.to_owned(),
+                };
+                let class = (!class.is_empty()).then_some(class);
+                let key = cell.key.filter(|key| key.is_finite());
+                if at == 0 {
+                    markup! { th(scope = "row", class? = class, data-key? = key) : &cell.shown; }
+                } else {
+                    markup! { td(class? = class, data-key? = key) : &cell.shown; }
+                }
+            })
+            .collect();
+        markup! { tr : &cells; }
+    }
+}
