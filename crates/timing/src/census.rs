@@ -174,7 +174,7 @@ impl Census {
     }
 
     /// The work of the groups before one.
-    fn before(&self, group: u64) -> f64 {
+    pub(crate) fn before(&self, group: u64) -> f64 {
         let [x, y, _] = self.groups;
         let (here, row, plane) = (group % x, group / x % y, group / (x * y));
         let boxes = [

@@ -1,16 +1,19 @@
 //! Plays the warps of work-groups on the cores of a GPU, event by event.
 
+mod messages;
+mod survey;
+
 use std::collections::VecDeque;
 
 use smallvec::SmallVec;
 use tripipe_device::Gpu;
 
-use crate::cache::LINE_BYTES;
+use crate::activity::{Counts, Facts, Recorded, Recorder, WindowTicks};
 use crate::events::Events;
 use crate::figures::Figures;
-use crate::memory::{Memory, Server, Through, ticks};
-use crate::play::{Kind, Line, Play, Sent, block};
-use crate::program::{Message, Program, Run, SERVERS, Step};
+use crate::memory::{Memory, Server};
+use crate::play::{Kind, Line, Play, block};
+use crate::program::{Program, Run, SERVERS, Step};
 use crate::resident::{Busy, Core, Delays, Group, Warp};
 use crate::shape::Shape;
 
@@ -38,6 +41,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) steps: u64,
     /// Work played, in [`Program::costs`].
     progress: f64,
+    /// What happens, if that is recorded.
+    pub(crate) recorder: Option<Box<Recorder>>,
 }
 
 /// Why playing stopped.
@@ -90,6 +95,7 @@ impl<'a> Engine<'a> {
             resident_now: 0,
             steps: 0,
             progress: 0.0,
+            recorder: None,
         }
     }
 
@@ -130,6 +136,9 @@ impl<'a> Engine<'a> {
 
     /// Drops all resident work-groups. Caches keep their contents, and time goes on.
     pub(crate) fn abandon(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.abandon(self.now);
+        }
         self.warps.clear();
         self.free.clear();
         self.groups.clear();
@@ -176,6 +185,9 @@ impl<'a> Engine<'a> {
         on.groups += 1;
         let slot = on.slots.pop().unwrap_or(0);
         let left = plays.len() as u32;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.start_group(core, slot, at);
+        }
         self.groups.push(Group { core, slot, left, threads, waiting: Vec::new(), has_barrier: false });
         if !self.singly {
             on.free_threads -= threads;
@@ -199,6 +211,9 @@ impl<'a> Engine<'a> {
         let core = self.groups[group].core;
         let on = &mut self.cores[core];
         let begin = on.start.serve(at, self.times.warp_gap);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.start_warp(core, play.items, at);
+        }
         let engine = on.next_engine;
         on.next_engine = (engine + 1) % self.shape.engines;
         let warp = Warp {
@@ -228,8 +243,7 @@ impl<'a> Engine<'a> {
                 return Stopped::Enough;
             }
             let Some((at, number)) = self.events.pop() else { return Stopped::Done };
-            self.resident += (at.saturating_sub(self.now)) as f64 * f64::from(self.resident_now);
-            self.now = self.now.max(at);
+            self.advance(at);
             let Some(mut warp) = self.warps[number].take() else { continue };
             let mut time = at;
             let next = loop {
@@ -254,13 +268,21 @@ impl<'a> Engine<'a> {
                 self.meet(group, time);
                 continue;
             }
-            self.resident += (time.saturating_sub(self.now)) as f64 * f64::from(self.resident_now);
-            self.now = self.now.max(time);
+            self.advance(time);
             self.free.push(number);
             if self.end(&warp, time) {
                 return Stopped::GroupEnded;
             }
         }
+    }
+
+    fn advance(&mut self, to: u64) {
+        let passed = to.saturating_sub(self.now);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.residents(self.now, passed, self.resident_now);
+        }
+        self.resident += passed as f64 * f64::from(self.resident_now);
+        self.now = self.now.max(to);
     }
 
     /// Plays until nothing is left.
@@ -273,6 +295,12 @@ impl<'a> Engine<'a> {
         let group = &mut self.groups[warp.group];
         group.left -= 1;
         let over = group.left == 0;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.end_warp(warp.core, time);
+            if over {
+                recorder.end_group(warp.group, time);
+            }
+        }
         let core = &mut self.cores[group.core];
         if over {
             core.free_local += self.shape.group_local_bytes;
@@ -305,6 +333,9 @@ impl<'a> Engine<'a> {
         }
         let on = at + self.times.barrier;
         for number in std::mem::take(&mut group.waiting) {
+            if let Some(recorder) = &mut self.recorder {
+                recorder.meet(number, on);
+            }
             self.events.push(on, number);
         }
     }
@@ -315,7 +346,7 @@ impl<'a> Engine<'a> {
             let of = block(*warp.play.blocks.get(warp.visit)?);
             let program = self.program;
             let Some(step) = program.blocks[of].get(warp.step) else {
-                pass(warp, &program.passed[of]);
+                warp.pass(&program.passed[of]);
                 self.progress += program.costs[of];
                 warp.visit += 1;
                 warp.step = 0;
@@ -326,6 +357,9 @@ impl<'a> Engine<'a> {
                 Step::Message(message) => &message.waits,
                 Step::Barrier => {
                     warp.step += 1;
+                    if let Some(recorder) = &mut self.recorder {
+                        recorder.arrive(number, at);
+                    }
                     self.groups[warp.group].has_barrier = true;
                     self.groups[warp.group].waiting.push(number);
                     return None;
@@ -333,6 +367,13 @@ impl<'a> Engine<'a> {
             };
             let due = warp.pending.iter().filter(|(register, _)| waits.contains(register));
             let due = due.map(|(_, time)| *time).fold(at, u64::max);
+            if let Some(recorder) = self.recorder.as_mut().filter(|_| due > at) {
+                let last =
+                    warp.pending.iter().find(|(register, time)| *time == due && waits.contains(register));
+                if let Some((register, _)) = last {
+                    recorder.wait(*register, due - at);
+                }
+            }
             if !waits.is_empty() {
                 warp.pending.retain(|(register, _)| !waits.contains(register));
             }
@@ -341,6 +382,9 @@ impl<'a> Engine<'a> {
             }
             warp.step += 1;
             self.steps += 1;
+            if let Some(recorder) = &mut self.recorder {
+                recorder.execute(warp);
+            }
             return Some(match step {
                 Step::Run(run) => self.run(warp, run, at),
                 Step::Message(message) => self.message(warp, message, at),
@@ -352,101 +396,17 @@ impl<'a> Engine<'a> {
     fn run(&mut self, warp: &Warp, run: &Run, at: u64) -> u64 {
         let engine = &mut self.cores[warp.core].engines[warp.engine];
         let mut end = at + run.alone_ticks;
-        for (server, time) in engine.iter_mut().zip(run.ticks) {
+        let mut served = [(at, 0); SERVERS];
+        for ((server, time), served) in engine.iter_mut().zip(run.ticks).zip(&mut served) {
             if time > 0 {
-                end = end.max(server.serve(at, time) + time);
+                *served = (server.serve(at, time), time);
+                end = end.max(served.0 + time);
             }
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.run(warp, at, served);
         }
         end
-    }
-
-    fn message(&mut self, warp: &mut Warp, message: &Message, at: u64) -> u64 {
-        let sent = warp.play.sent.get(warp.message).copied().unwrap_or_default();
-        warp.message += 1;
-        let first = warp.line;
-        warp.line += usize::from(sent.lines);
-        let blocking = self.figures.messages_in_flight < 1.0;
-        let (issued, done) = self.transfer(warp, message, sent, first, at);
-        if blocking {
-            return done;
-        }
-        for register in &message.writes {
-            // An earlier iteration's result in the same register is gone.
-            warp.pending.retain(|(other, _)| other != register);
-            warp.pending.push((*register, done));
-        }
-        if !message.writes.is_empty() && warp.pending.len() as f64 > self.figures.messages_in_flight {
-            let earliest = warp.pending.iter().map(|(_, time)| *time).min().unwrap_or(issued);
-            warp.pending.retain(|(_, time)| *time > earliest);
-            return issued.max(earliest);
-        }
-        issued
-    }
-
-    /// The time at which a message has been issued, and the time of its result.
-    fn transfer(&mut self, warp: &Warp, message: &Message, sent: Sent, first: usize, at: u64) -> (u64, u64) {
-        let lines = &warp.play.lines[first..first + usize::from(sent.lines)];
-        let on = &mut self.cores[warp.core];
-        if message.texture {
-            let clocks = (f64::from(sent.texels) / 4.0 / self.shape.texels_per_clock).max(1.0);
-            let start = on.texture.serve(at, ticks(clocks));
-            let issued = start + ticks(clocks);
-            let mut done = issued + self.times.texture;
-            for line in lines {
-                done = done.max(self.memory.read(warp.core, line.number(), true, start, Through::Texture));
-            }
-            return (issued, done);
-        }
-        let local = lines.first().is_some_and(|line| line.kind() == Kind::Local);
-        if local && self.shape.local_dedicated {
-            // A request that reads the same as the one before is only returned.
-            let same = lines.windows(2).filter(|pair| pair[0].number() == pair[1].number()).count();
-            let other = (lines.len() - same) as f64 / self.figures.local_bytes_per_clock.max(1.0);
-            let same = same as f64 / self.figures.local_returned_bytes_per_clock.max(1.0);
-            let clocks = ((other + same) * LINE_BYTES as f64).max(1.0);
-            let start = on.local.serve(at, ticks(clocks));
-            let clash = ticks(f64::from(sent.clashes) * self.figures.atomic_clocks);
-            let issued = start + ticks(clocks);
-            return (issued, issued + self.times.local + clash);
-        }
-        let mut clocks = (lines.len() as f64).max(message.clocks) / self.shape.lines_per_clock;
-        if !lines.is_empty() && self.figures.load_store_items_per_clock > 0.0 {
-            clocks = clocks.max(f64::from(sent.lanes) / self.figures.load_store_items_per_clock);
-        }
-        let start = on.load_store.serve(at, ticks(clocks));
-        let issued = start + ticks(clocks);
-        let mut done = issued;
-        let slot = u64::from(self.groups[warp.group].slot);
-        let own = (warp.core as u64 * 256 + slot) << 12;
-        let mut accepted = issued;
-        for line in lines {
-            let number = match line.kind() {
-                Kind::Global | Kind::Texture => line.number(),
-                Kind::Local => LOCAL_LINES + own + line.number(),
-                Kind::Private => {
-                    let warp = (warp.core as u64 * 256 + slot) * 256 + u64::from(warp.index);
-                    PRIVATE_LINES + warp * self.shape.private_lines + line.number()
-                }
-            };
-            if sent.clashes > 0 && line.kind() == Kind::Global {
-                let time =
-                    f64::from(sent.clashes) * self.figures.atomic_clocks / self.shape.atomics_per_clock;
-                done = done.max(self.memory.atomic(warp.core, number, start) + ticks(time));
-            } else if line.writes() {
-                accepted = accepted.max(self.memory.write(warp.core, number, line.is_whole(), start));
-            } else {
-                done =
-                    done.max(self.memory.read(warp.core, number, line.is_whole(), start, Through::LoadStore));
-            }
-        }
-        // Modified lines wait in a buffer; a warp waits when it is full.
-        let issued = issued.max(accepted.saturating_sub(self.times.slack));
-        if message.writes.is_empty() {
-            done = done.max(issued + self.times.store);
-        } else {
-            done = done.max(issued + self.times.load);
-        }
-        (issued, done)
     }
 
     /// How busy everything was so far.
@@ -471,22 +431,63 @@ impl<'a> Engine<'a> {
         busy
     }
 
+    /// Records what happens, from now on.
+    pub(crate) fn record(&mut self, facts: Facts, width: u32) {
+        self.recorder = Some(Box::new(Recorder::new(facts, width, self.cores.len())));
+        self.memory.record();
+    }
+
+    /// The next work-group that starts.
+    pub(crate) fn announce(&mut self, group: u64) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.next = group;
+        }
+    }
+
+    /// A part of the launch starts that is not adjacent to the one before. `share`: of the work before it.
+    pub(crate) fn begin_window(&mut self, group: u64, share: f64) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.windows.push(WindowTicks { start: self.now, group, share });
+        }
+    }
+
+    /// The counts and the work so far.
+    fn counts(&self) -> Option<(Counts, f64)> {
+        let recorder = self.recorder.as_ref()?;
+        Some((recorder.counts(&self.memory.traffic, self.now), self.progress))
+    }
+
+    /// Forgets the parts that were measured.
+    pub(crate) fn measure_again(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            (recorder.begun, recorder.measured) = (None, (Counts::default(), 0.0));
+        }
+    }
+
+    /// Begins or ends a part whose counts stand for what is not played.
+    pub(crate) fn measure(&mut self, begin: bool) {
+        let counts = self.counts();
+        if let (Some(recorder), Some((now, work))) = (&mut self.recorder, counts) {
+            if begin {
+                recorder.begun = Some((now, work));
+            } else if let Some((before, begun)) = recorder.begun.take() {
+                recorder.measured.0 = recorder.measured.0.plus(&now, 1.0).plus(&before, -1.0);
+                recorder.measured.1 += work - begun;
+            }
+        }
+    }
+
+    /// Ends recording, and has what was recorded.
+    pub(crate) fn recorded(&mut self) -> Option<Recorded> {
+        let (counts, work) = self.counts()?;
+        let (series, slices) = (self.memory.series(), self.memory.slices());
+        let (recorder, memory) = (self.recorder.take()?, self.memory.timeline.take()?);
+        let end = self.drained() as u64;
+        Some(Recorded { recorder, memory, series, slices, counts, work, survey: None, end })
+    }
+
     /// Ticks until the last server is free.
     pub(crate) fn drained(&self) -> f64 {
         self.now.max(self.memory.dram.free) as f64
-    }
-}
-
-/// Follows an edge: what messages wrote is now in other registers.
-fn pass(warp: &mut Warp, passed: &[(u32, u32)]) {
-    if warp.pending.is_empty() {
-        return;
-    }
-    let before = warp.pending.clone();
-    warp.pending.retain(|(register, _)| !passed.iter().any(|(_, to)| to == register));
-    for (from, to) in passed {
-        if let Some((_, time)) = before.iter().find(|(register, _)| register == from) {
-            warp.pending.push((*to, *time));
-        }
     }
 }

@@ -15,12 +15,14 @@
 //!   has the caches, the L2 and DRAM, with the launch's own addresses.
 //! - [`predict`] plays all work-groups, or samples of them: `census` estimates the work of each work-group, `sample`
 //!   plays parts of the launch, `handout` hands work-groups out at the pace of these parts.
+//! - [`activity`] is what happened in a launch, and when, for those who ask for it.
 //! - [`VirtualGpu`] is an executor: results computed, times predicted.
 //! - [`errors`] are the errors of predictions against published figures, and the error band of a prediction.
 //! - [`local`] is the work-group size that a driver chooses.
 //!
 //! Not modelled: the instruction cache, power and heat, other users of the memory, launches that overlap.
 
+pub mod activity;
 mod cache;
 mod census;
 mod compiled;
@@ -32,14 +34,16 @@ pub mod figures;
 mod handout;
 pub mod local;
 mod memory;
+mod pages;
 mod play;
 mod predict;
 mod program;
 mod resident;
 mod sample;
 mod shape;
+mod traffic;
 
 pub use compiled::{Compiled, depends_on_memory};
 pub use executor::{VirtualGpu, VirtualOptions};
-pub use memory::Traffic;
 pub use predict::{BUSY, Limiter, Options, Prediction, Resource, predict};
+pub use traffic::Traffic;

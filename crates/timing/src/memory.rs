@@ -4,8 +4,11 @@ use std::collections::VecDeque;
 
 use tripipe_device::Gpu;
 
+use crate::activity::{MemorySeries, Timeline};
 use crate::cache::{Cache, Found, LINE_BYTES, Replacement};
 use crate::figures::Figures;
+use crate::pages::Pages;
+use crate::traffic::Traffic;
 
 /// Parts of a clock in which time is counted.
 pub(crate) const TICKS: f64 = 64.0;
@@ -31,62 +34,6 @@ impl Server {
         self.free = start + ticks;
         self.busy += ticks;
         start
-    }
-}
-
-/// What was transferred.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Traffic {
-    /// Lines that loads and stores asked the L1 for.
-    pub l1_accesses: u64,
-    /// Of these, those that it had.
-    pub l1_hits: u64,
-    /// Lines that image reads asked the texture cache for.
-    pub texture_accesses: u64,
-    /// Of these, those that it had.
-    pub texture_hits: u64,
-    /// Lines that the L2 was asked for.
-    pub l2_accesses: u64,
-    /// Of these, those that it had.
-    pub l2_hits: u64,
-    /// Bytes read from DRAM.
-    pub dram_read_bytes: u64,
-    /// Bytes written to DRAM.
-    pub dram_written_bytes: u64,
-    /// Translations that were not remembered.
-    pub tlb_misses: u64,
-}
-
-/// Pages whose translation a core remembers: those that it used last.
-#[derive(Clone, Debug)]
-struct Pages {
-    numbers: Vec<u64>,
-    /// When each was used last.
-    used: Vec<u64>,
-    clock: u64,
-    /// Position of the page used last.
-    last: usize,
-}
-
-impl Pages {
-    fn new(count: usize) -> Self {
-        Self { numbers: vec![u64::MAX; count], used: vec![0; count], clock: 0, last: 0 }
-    }
-
-    /// Uses a page; has whether it was remembered.
-    fn knows(&mut self, page: u64) -> bool {
-        if self.numbers[self.last] == page {
-            return true;
-        }
-        self.clock += 1;
-        let known = self.numbers.iter().position(|number| *number == page);
-        self.last = known.unwrap_or_else(|| {
-            let oldest = (0..self.used.len()).min_by_key(|at| self.used[*at]);
-            oldest.unwrap_or(0)
-        });
-        self.numbers[self.last] = page;
-        self.used[self.last] = self.clock;
-        known.is_some()
     }
 }
 
@@ -156,6 +103,8 @@ pub(crate) struct Memory {
     /// Lines of a page.
     page_lines: u64,
     pub(crate) traffic: Traffic,
+    /// What happens when, if that is recorded.
+    pub(crate) timeline: Option<Box<Timeline>>,
 }
 
 /// The way of a line into a core.
@@ -225,6 +174,7 @@ impl Memory {
             dram_lines_in_flight: figures.dram_lines_in_flight.max(1.0) as usize,
             page_lines: (figures.page_bytes as u64 / LINE_BYTES).max(1),
             traffic: Traffic::default(),
+            timeline: None,
         }
     }
 
@@ -278,7 +228,7 @@ impl Memory {
             None
         };
         if let Some(victim) = victim {
-            self.put(core, victim, true, at);
+            self.evict(core, victim, at);
         }
         let arrives = self.fetch(core, line, whole || cached, at, through);
         let near = &mut self.cores[core];
@@ -295,25 +245,27 @@ impl Memory {
     pub(crate) fn write(&mut self, core: usize, line: u64, whole: bool, at: u64) -> u64 {
         let at = self.translate(core, line, at);
         self.traffic.l1_accesses += 1;
+        self.traffic.l1_writes += 1;
         if !self.has_l1 {
             return self.put(core, line, whole, at);
         }
         match self.cores[core].l1.access(line, true) {
             Found::Hit(_) => {
                 self.traffic.l1_hits += 1;
+                self.traffic.l1_write_hits += 1;
                 at
             }
             Found::Miss(None) => at,
-            Found::Miss(Some(victim)) => self.put(core, victim, true, at),
+            Found::Miss(Some(victim)) => self.evict(core, victim, at),
         }
     }
 
     /// An atomic operation on a line in the L2; has the time of its result.
     pub(crate) fn atomic(&mut self, core: usize, line: u64, at: u64) -> u64 {
         let at = self.translate(core, line, at);
-        let near = &mut self.cores[core];
-        if near.l1.remove(line) {
-            self.put(core, line, true, at);
+        self.traffic.l1_atomics += 1;
+        if self.cores[core].l1.remove(line) {
+            self.evict(core, line, at);
         }
         self.fetch(core, line, false, at, Through::LoadStore) + self.times.load
     }
@@ -325,6 +277,17 @@ impl Memory {
         let number = scattered(line, self.page_lines);
         let start = self.transfer(core, number, whole, at);
         self.traffic.l2_accesses += 1;
+        let bytes = self.moved(whole);
+        match through {
+            Through::LoadStore => {
+                self.traffic.l1_fetches += 1;
+                self.traffic.l2_load_bytes += bytes;
+            }
+            Through::Texture => {
+                self.traffic.texture_fetches += 1;
+                self.traffic.l2_texture_bytes += bytes;
+            }
+        }
         let arrives = match self.l2.access(number, false) {
             Found::Hit(ready) => {
                 self.traffic.l2_hits += 1;
@@ -336,8 +299,14 @@ impl Memory {
                 }
                 let from_dram = &mut self.cores[core].from_dram;
                 let start = match through {
-                    Through::LoadStore => room(from_dram, self.dram_lines_in_flight, start),
-                    Through::Texture => start,
+                    Through::LoadStore => {
+                        self.traffic.external_load_bytes += LINE_BYTES;
+                        room(from_dram, self.dram_lines_in_flight, start)
+                    }
+                    Through::Texture => {
+                        self.traffic.external_texture_bytes += LINE_BYTES;
+                        start
+                    }
                 };
                 let arrives = self.read_beyond(number, start) + self.times.l2;
                 self.l2.arrives(number, arrives);
@@ -351,14 +320,23 @@ impl Memory {
         arrives
     }
 
+    /// A modified line that leaves the L1; has the time at which the L2 accepts it.
+    fn evict(&mut self, core: usize, line: u64, at: u64) -> u64 {
+        self.traffic.l1_evictions += 1;
+        self.put(core, line, true, at)
+    }
+
     /// A modified line from a core to the L2; has the time at which it is accepted.
     fn put(&mut self, core: usize, line: u64, whole: bool, at: u64) -> u64 {
         let number = scattered(line, self.page_lines);
         let start = self.transfer(core, number, whole, at);
         self.traffic.l2_accesses += 1;
+        self.traffic.l2_writes += 1;
+        self.traffic.l2_written_bytes += self.moved(whole);
         match self.l2.access(number, true) {
             Found::Hit(_) => {
                 self.traffic.l2_hits += 1;
+                self.traffic.l2_write_hits += 1;
                 start
             }
             Found::Miss(None) => start,
@@ -375,39 +353,85 @@ impl Memory {
                     return begin + self.times.system_line + self.times.system;
                 }
                 Found::Miss(Some(_)) => {
-                    self.traffic.dram_written_bytes += LINE_BYTES;
-                    self.dram.serve(at, self.times.dram_line);
+                    self.dram(at, true);
                 }
                 Found::Miss(None) => {}
             }
         }
-        self.traffic.dram_read_bytes += LINE_BYTES;
-        let begin = self.dram.serve(at, self.times.dram_line);
+        let begin = self.dram(at, false);
         begin + self.times.dram_line + self.times.dram
     }
 
     /// A modified line from the L2 to the system cache or DRAM; has the time at which it is accepted.
     fn write_back(&mut self, number: u64, at: u64) -> u64 {
+        self.traffic.external_written_bytes += LINE_BYTES;
         if let Some((cache, server)) = &mut self.system_cache {
             let start = server.serve(at, self.times.system_line);
             if !matches!(cache.access(number, true), Found::Miss(Some(_))) {
                 return start;
             }
         }
-        self.traffic.dram_written_bytes += LINE_BYTES;
-        self.dram.serve(at, self.times.dram_line)
+        self.dram(at, true)
+    }
+
+    /// A line from or to DRAM; has its start.
+    fn dram(&mut self, at: u64, write: bool) -> u64 {
+        let start = self.dram.serve(at, self.times.dram_line);
+        let (bytes, series) = if write {
+            (&mut self.traffic.dram_written_bytes, MemorySeries::DRAM_WRITTEN)
+        } else {
+            (&mut self.traffic.dram_read_bytes, MemorySeries::DRAM_READ)
+        };
+        *bytes += LINE_BYTES;
+        if let Some(timeline) = &mut self.timeline {
+            timeline.spread(MemorySeries::DRAM, start, self.times.dram_line, self.times.dram_line as f64);
+            timeline.add(series, start, LINE_BYTES as f64);
+        }
+        start
+    }
+
+    /// Bytes of a transfer between a core and the L2.
+    fn moved(&self, whole: bool) -> u64 {
+        if whole || !self.has_halves { LINE_BYTES } else { LINE_BYTES / 2 }
     }
 
     /// Moves a line, or half of it, between a core and the L2; has the time at which the L2 starts. The port, the slice
     /// and the bank of the line each have a rate.
     fn transfer(&mut self, core: usize, number: u64, whole: bool, at: u64) -> u64 {
         let halves = if whole || !self.has_halves { 2 } else { 1 };
-        let start = self.cores[core].port.serve(at, halves * self.times.port_half);
+        let [port_time, slice_time, bank_time] =
+            [self.times.port_half, self.times.slice_half, self.times.bank_half].map(|half| halves * half);
+        let port = self.cores[core].port.serve(at, port_time);
         let slices = self.slices.len() as u64;
         let slice = &mut self.slices[(number % slices) as usize];
-        let start = slice.all.serve(start, halves * self.times.slice_half);
+        let all = slice.all.serve(port, slice_time);
         let bank = number / slices / self.bank_lines % slice.banks.len() as u64;
-        slice.banks[bank as usize].serve(start, halves * self.times.bank_half)
+        let start = slice.banks[bank as usize].serve(all, bank_time);
+        if let Some(timeline) = &mut self.timeline {
+            let series = MemorySeries { cores: self.cores.len(), banks: slice.banks.len() };
+            let at = (number % slices) as usize;
+            timeline.spread(MemorySeries::port(core), port, port_time, port_time as f64);
+            timeline.spread(series.slice(at), all, slice_time, slice_time as f64);
+            timeline.spread(series.bank(at, bank as usize), start, bank_time, bank_time as f64);
+            timeline.add(MemorySeries::L2_BYTES, start, (halves * LINE_BYTES / 2) as f64);
+        }
+        start
+    }
+
+    /// Records what happens when, from now on.
+    pub(crate) fn record(&mut self) {
+        self.timeline = Some(Box::new(Timeline::new(self.series().count(self.slices.len()))));
+    }
+
+    /// The quantities of the recorded timeline.
+    pub(crate) fn series(&self) -> MemorySeries {
+        let banks = self.slices.first().map_or(1, |slice| slice.banks.len());
+        MemorySeries { cores: self.cores.len(), banks }
+    }
+
+    /// Slices of the L2.
+    pub(crate) fn slices(&self) -> usize {
+        self.slices.len()
     }
 
     /// The time at which the translation of a line's page is there.

@@ -95,6 +95,8 @@ pub(crate) struct Play {
     /// Work-items.
     pub(crate) items: u32,
     pub(crate) blocks: Vec<u32>,
+    /// How many of its work-items ran each block, if that is recorded.
+    pub(crate) lanes: Vec<u8>,
     /// The messages of its blocks, in order.
     pub(crate) sent: Vec<Sent>,
     pub(crate) lines: Vec<Line>,
@@ -109,12 +111,15 @@ pub(crate) struct Mapping {
     pub(crate) full_rate_bytes: f64,
     /// [`Figures::request_bytes`].
     pub(crate) request_bytes: u32,
+    /// Whether [`Play::lanes`] are recorded.
+    pub(crate) records: bool,
     pub(crate) images: Vec<TracedImage>,
 }
 
 impl Mapping {
-    pub(crate) fn new(gpu: &Gpu, figures: &Figures, images: Vec<TracedImage>) -> Self {
+    pub(crate) fn new(gpu: &Gpu, figures: &Figures, images: Vec<TracedImage>, records: bool) -> Self {
         Self {
+            records,
             width: gpu.core.warp_width.value.clamp(1, 64),
             full_rate_bytes: figures.texel_bytes,
             request_bytes: figures.request_bytes as u32,
@@ -147,6 +152,9 @@ impl Mapping {
                     continue;
                 }
                 play.blocks.push(visit.block.index() as u32);
+                if self.records {
+                    play.lanes.push(lanes.count_ones() as u8);
+                }
                 let mut near = 0;
                 for step in steps {
                     let Step::Message(message) = step else { continue };

@@ -1,19 +1,22 @@
 //! The time of a launch.
 
+use std::sync::Arc;
+
 use tripipe_device::Gpu;
 use tripipe_launch::{ExecuteError, Launch};
 use tripipe_simulate::Simulator;
 
+use crate::activity::{self, Activity, Facts};
 use crate::compiled::Compiled;
 use crate::engine::Engine;
 use crate::errors;
 use crate::figures::Figures;
-use crate::memory::Traffic;
 use crate::play::Mapping;
 use crate::program::Program;
 use crate::resident::Busy;
 use crate::sample::{Played, STEPS, Sampler};
 use crate::shape::Shape;
+use crate::traffic::Traffic;
 
 /// Options of a prediction.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +27,8 @@ pub struct Options {
     pub steps: Option<u64>,
     /// Figures instead of those of the GPU.
     pub figures: Option<Figures>,
+    /// Whether [`Prediction::activity`] is wanted.
+    pub activity: bool,
 }
 
 /// Something that a launch keeps busy.
@@ -124,6 +129,8 @@ pub struct Prediction {
     pub played: u64,
     /// What the played work-groups transferred.
     pub traffic: Traffic,
+    /// What happened, and when, if [`Options::activity`] asks for it.
+    pub activity: Option<Arc<Activity>>,
 }
 
 /// Predicts the time of a launch on a GPU. `compiled` is the kernel of the simulator, which has to build
@@ -142,20 +149,50 @@ pub fn predict(
     simulator.trace(launch, |tracer| {
         let Compiled { code, threads, .. } = compiled;
         let threads = *threads;
-        let mapping = Mapping::new(gpu, &figures, tracer.images());
+        let mapping = Mapping::new(gpu, &figures, tracer.images(), options.activity);
         let private_bytes = u64::from(code.work.spill_bytes) + tracer.private_bytes();
         let shape = Shape::new(gpu, code.work.used, threads, tracer.local_bytes(), private_bytes);
         let groups: u64 = tracer.groups().iter().product();
         let program = Program::new(tracer.kernel(), code, gpu, &figures, &shape);
-        let engine = Engine::new(gpu, &figures, &program, shape);
+        let mut engine = Engine::new(gpu, &figures, &program, shape);
+        if options.activity {
+            engine.record(Facts::new(tracer.module(), tracer.kernel(), code, &program, gpu), mapping.width);
+        }
         let steps = (!options.exact).then(|| options.steps.unwrap_or(STEPS));
-        let Played { clocks, error, groups: played, ticks, busy, resident, traffic } =
-            Sampler::new(tracer, &program, &mapping, engine).play(steps)?;
+        let Played {
+            clocks,
+            error,
+            groups: played,
+            ticks,
+            busy,
+            resident,
+            traffic,
+            mut recorded,
+            work,
+            to_end,
+        } = Sampler::new(tracer, &program, &mapping, engine).play(steps)?;
         let clock_hz = f64::from(gpu.configuration.clock_mhz.value.max(1)) * 1e6;
         let Busy { servers, load_store, texture, local, l2, port, dram } = busy;
         let share = |busy: f64| busy / ticks.max(1.0);
         let shares =
             [servers[0], servers[1], servers[2], load_store, texture, local, port, l2, dram].map(share);
+        let whole = activity::Launch {
+            clocks,
+            work,
+            to_end,
+            clock_hz,
+            global: tracer.global(),
+            local: tracer.local(),
+            width: mapping.width,
+            cores: shape.cores,
+            engines: shape.engines,
+        };
+        if let (Some(recorded), Some(_)) = (&mut recorded, work) {
+            let mut engine = Engine::new(gpu, &figures, &program, shape);
+            engine.record(recorded.recorder.facts.clone(), mapping.width);
+            recorded.survey = activity::survey(tracer, &program, &mapping, engine)?.map(Box::new);
+        }
+        let activity = recorded.map(|recorded| Arc::new(recorded.activity(&whole)));
         let [least, most] = errors::of(gpu).band(clocks / clock_hz);
         Ok(Prediction {
             global: tracer.global(),
@@ -174,6 +211,7 @@ pub fn predict(
             groups,
             played,
             traffic,
+            activity,
         })
     })
 }

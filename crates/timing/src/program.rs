@@ -1,6 +1,7 @@
 //! A compiled kernel in the form that is played: runs of arithmetic, messages to memory, barriers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use cranelift_entity::{EntityRef as _, SecondaryMap};
 use smallvec::SmallVec;
@@ -74,6 +75,8 @@ pub(crate) enum Part {
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) blocks: SecondaryMap<Block, Vec<Step>>,
+    /// The issues of the code that each step consists of.
+    pub(crate) issues: SecondaryMap<Block, Vec<Range<usize>>>,
     /// Work of a warp that runs a block: clocks of a warp that is alone.
     pub(crate) costs: SecondaryMap<Block, f64>,
     /// Registers that a block passes on and that a message may have written: from, to.
@@ -85,6 +88,7 @@ impl Program {
         let cfg = Cfg::new(kernel);
         let from_messages = from_messages(&cfg, code);
         let mut blocks: SecondaryMap<Block, Vec<Step>> = SecondaryMap::new();
+        let mut issues: SecondaryMap<Block, Vec<Range<usize>>> = SecondaryMap::new();
         let mut passed: SecondaryMap<Block, Vec<(u32, u32)>> = SecondaryMap::new();
         for block in &cfg.order {
             let builder = Builder {
@@ -93,13 +97,14 @@ impl Program {
                 shape,
                 from_messages: &from_messages,
                 steps: Vec::new(),
+                ranges: Vec::new(),
                 run: None,
                 chain: Chain::default(),
                 waited: BTreeSet::new(),
                 pieces: BTreeMap::new(),
                 slots: BTreeMap::new(),
             };
-            blocks[*block] = builder.build(&code.blocks[*block]);
+            (blocks[*block], issues[*block]) = builder.build(&code.blocks[*block]);
             for (from, to) in &code.passed[*block] {
                 let pairs = from.iter().zip(to).map(|(from, to)| (number(*from), number(*to)));
                 passed[*block].extend(pairs.filter(|(from, _)| from_messages.contains(from)));
@@ -109,7 +114,7 @@ impl Program {
         for block in &cfg.order {
             costs[*block] = blocks[*block].iter().map(|step| step.cost(figures)).sum();
         }
-        Self { blocks, costs, passed }
+        Self { blocks, issues, costs, passed }
     }
 }
 
@@ -175,6 +180,8 @@ struct Builder<'a> {
     shape: &'a Shape,
     from_messages: &'a BTreeSet<u32>,
     steps: Vec<Step>,
+    /// The issues of each step.
+    ranges: Vec<Range<usize>>,
     run: Option<Run>,
     chain: Chain,
     /// Results of messages that the block has already waited for.
@@ -186,21 +193,27 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn build(mut self, issues: &[Issue]) -> Vec<Step> {
-        for issue in issues {
+    fn build(mut self, issues: &[Issue]) -> (Vec<Step>, Vec<Range<usize>>) {
+        for (at, issue) in issues.iter().enumerate() {
             if issue.operations.iter().any(|(_, operation)| operation.work == Work::Barrier) {
-                self.end_run();
-                self.message(issue);
-                self.steps.push(Step::Barrier);
+                self.end_run(at);
+                self.message(issue, at);
+                self.push(Step::Barrier, at + 1);
             } else if is_message(issue) {
-                self.end_run();
-                self.message(issue);
+                self.end_run(at);
+                self.message(issue, at);
             } else {
-                self.arithmetic(issue);
+                self.arithmetic(issue, at);
             }
         }
-        self.end_run();
-        self.steps
+        self.end_run(issues.len());
+        (self.steps, self.ranges)
+    }
+
+    /// Adds a step of the issues since the last one, up to `end`.
+    fn push(&mut self, step: Step, end: usize) {
+        self.ranges.push(self.ranges.last().map_or(0, |range| range.end)..end);
+        self.steps.push(step);
     }
 
     /// Results of messages that an issue needs and that the block has not waited for.
@@ -211,10 +224,10 @@ impl Builder<'_> {
         needs.into_iter().filter(|register| self.waited.insert(*register)).collect()
     }
 
-    fn arithmetic(&mut self, issue: &Issue) {
+    fn arithmetic(&mut self, issue: &Issue, at: usize) {
         let waits = self.waits(issue);
         if !waits.is_empty() {
-            self.end_run();
+            self.end_run(at);
         }
         let run = self.run.get_or_insert_with(|| Run { waits, ..Run::default() });
         run.pipes[issue.pipe.index()] += issue.cycles;
@@ -233,20 +246,20 @@ impl Builder<'_> {
         }
     }
 
-    fn end_run(&mut self) {
+    fn end_run(&mut self, end: usize) {
         let Some(mut run) = self.run.take() else { return };
         run.alone = self.chain.now;
         run.clocks = servers(self.gpu, &run.pipes);
         run.ticks = run.clocks.map(|clocks| ticks(clocks / self.shape.shared_pipes));
         run.alone_ticks = ticks(run.alone);
-        self.steps.push(Step::Run(run));
+        self.push(Step::Run(run), end);
         let ended = self.chain.now;
         self.chain.ready.retain(|_, ready| *ready > ended);
         self.chain.ready.values_mut().for_each(|ready| *ready -= ended);
         self.chain.now = 0.0;
     }
 
-    fn message(&mut self, issue: &Issue) {
+    fn message(&mut self, issue: &Issue, at: usize) {
         let waits = self.waits(issue);
         let mut writes = Registers::new();
         let mut parts = SmallVec::new();
@@ -274,7 +287,7 @@ impl Builder<'_> {
             });
         }
         let texture = issue.pipe == Pipe::Texture;
-        self.steps.push(Step::Message(Message { waits, writes, texture, clocks: issue.cycles, parts }));
+        self.push(Step::Message(Message { waits, writes, texture, clocks: issue.cycles, parts }), at + 1);
     }
 }
 

@@ -42,6 +42,22 @@ pub(crate) struct Warp {
     pub(crate) pending: SmallVec<[(u32, u64); 8]>,
 }
 
+impl Warp {
+    /// Follows an edge: what messages wrote is now in other registers.
+    pub(crate) fn pass(&mut self, passed: &[(u32, u32)]) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let before = self.pending.clone();
+        self.pending.retain(|(register, _)| !passed.iter().any(|(_, to)| to == register));
+        for (from, to) in passed {
+            if let Some((_, time)) = before.iter().find(|(register, _)| register == from) {
+                self.pending.push((*to, *time));
+            }
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) core: usize,

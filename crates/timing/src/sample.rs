@@ -14,13 +14,15 @@ use std::ops::Range;
 use tripipe_launch::ExecuteError;
 use tripipe_simulate::trace::{GroupTrace, Tracer};
 
+use crate::activity::Recorded;
 use crate::census::Census;
 use crate::engine::{Engine, Stopped};
 use crate::handout::{self, Pace};
-use crate::memory::{TICKS, Traffic};
+use crate::memory::TICKS;
 use crate::play::Mapping;
 use crate::program::Program;
 use crate::resident::Busy;
+use crate::traffic::Traffic;
 
 /// Steps of warps that are played, unless all are wanted.
 pub(crate) const STEPS: u64 = 1_000_000;
@@ -48,6 +50,12 @@ pub(crate) struct Played {
     /// Work-items times ticks.
     pub(crate) resident: f64,
     pub(crate) traffic: Traffic,
+    /// What was recorded, if activity is wanted.
+    pub(crate) recorded: Option<Recorded>,
+    /// The work of all work-groups, if only a part was played.
+    pub(crate) work: Option<f64>,
+    /// Whether the end of the launch was played.
+    pub(crate) to_end: bool,
 }
 
 /// The launch to play.
@@ -142,10 +150,11 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         self.feed(0..groups)?;
         self.engine.drain();
         let ticks = self.engine.drained();
-        Ok(self.ended(ticks, 0.0))
+        Ok(self.ended(ticks, 0.0, None))
     }
 
-    fn ended(&self, ticks: f64, error: f64) -> Played {
+    /// Playing has ended. `census`: of a launch of which only a part was played.
+    fn ended(&mut self, ticks: f64, error: f64, census: Option<&Census>) -> Played {
         Played {
             clocks: ticks / TICKS,
             error,
@@ -154,6 +163,9 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             busy: self.engine.busy(),
             resident: self.engine.resident,
             traffic: self.engine.memory.traffic,
+            recorded: self.engine.recorded(),
+            work: census.map(Census::total),
+            to_end: true,
         }
     }
 
@@ -186,6 +198,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             && let Some(core) = self.engine.room(items as u32)
         {
             let trace = self.tracer.group(*next)?;
+            self.engine.announce(*next);
             self.engine.start(core, self.mapping.plays(self.program, &trace));
             self.played += 1;
             *next += 1;
@@ -216,7 +229,9 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         self.warm(from, length)?;
         self.feed(from..from + first)?;
         let begin = self.mark();
+        self.engine.measure(true);
         self.feed(from + first..from + length)?;
+        self.engine.measure(false);
         Ok([begin, self.mark()])
     }
 
@@ -241,10 +256,12 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             if from < next {
                 continue;
             }
+            self.begin_window(census, from);
             let [begin, end] = self.window(from, first, length)?;
             paces.push(begin.pace(end));
             next = from + length;
         }
+        self.begin_window(census, last);
         self.warm(last, length)?;
         self.feed(last..last + first)?;
         let end = self.mark();
@@ -260,7 +277,12 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         let share = left * pace / ticks.max(1.0);
         let spread = spread / pace.max(1e-30) / (paces.len() as f64).sqrt();
         let error = share * (census.error + spread + UNSEEN);
-        Ok(self.ended(ticks, error))
+        Ok(self.ended(ticks, error, Some(census)))
+    }
+
+    /// A part of the launch starts, with that work-group.
+    fn begin_window(&mut self, census: &Census, group: u64) {
+        self.engine.begin_window(group, census.before(group) / census.total().max(f64::MIN_POSITIVE));
     }
 
     /// The time in ticks of work-groups from one on, all at a pace.
@@ -299,15 +321,19 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             }
         }
         let middle = census.position(0.5).min(groups - room - measured).max(next);
+        self.begin_window(census, middle);
         self.warm(middle, room)?;
         self.feed(middle..middle + room)?;
         let begin = self.mark();
+        self.engine.measure(true);
         self.feed(middle + room..middle + room + measured / 2)?;
         let half = self.mark();
         self.feed(middle + room + measured / 2..middle + room + measured)?;
         let end = self.mark();
+        self.engine.measure(false);
         let change = (begin.pace(half) / half.pace(end).max(1e-30)).ln().abs();
-        let mut played = self.ended(0.0, census.error + change / 4.0 + UNSEEN);
+        let mut played = self.ended(0.0, census.error + change / 4.0 + UNSEEN, Some(census));
+        played.to_end = false;
         let steady = Steady {
             pace: begin.pace(end),
             residents: begin.residents(end),
@@ -324,14 +350,19 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
     fn part(&mut self, mut next: u64, groups: u64, steps: u64) -> Result<Stretch, ExecuteError> {
         let first = self.engine.steps;
         let mut marks = vec![self.mark()];
+        self.engine.measure_again();
         loop {
             let count = marks.len();
             self.feed_some(&mut next, groups, first + steps * count as u64 / 6)?;
             marks.push(self.mark());
+            if count == 2 {
+                self.engine.measure(true);
+            }
             let [begin, half, end] = [count / 3, count * 2 / 3, count].map(|at| marks[at]);
             let change = (begin.pace(half) / half.pace(end).max(1e-30)).ln().abs();
             let over = next == groups && self.engine.is_idle();
             if over || count >= 12 || count >= 6 && change < STEADY {
+                self.engine.measure(false);
                 return Ok(Stretch { begin, end, change, over });
             }
         }
@@ -344,16 +375,18 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         let start = self.part(0, groups, most / 2)?;
         if start.over {
             let ticks = self.engine.drained();
-            return Ok(self.ended(ticks, 0.0));
+            return Ok(self.ended(ticks, 0.0, None));
         }
         let mut measured = start;
         if let Some(middle) = middle {
             self.engine.abandon();
+            self.begin_window(census, middle);
             self.warm(middle, room)?;
             measured = self.part(middle, groups, most / 4)?;
         }
-        let mut played =
-            self.ended(0.0, census.error + start.change.midpoint(measured.change) + 2.0 * UNSEEN);
+        let error = census.error + start.change.midpoint(measured.change) + 2.0 * UNSEEN;
+        let mut played = self.ended(0.0, error, Some(census));
+        played.to_end = false;
         let steady = Steady {
             pace: measured.begin.pace(measured.end),
             residents: measured.begin.residents(measured.end),

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use tripipe_ir::{Kernel, Space};
+use tripipe_ir::{Kernel, Module, Space};
 use tripipe_launch::{ExecuteError, ImageExtent};
 
 use super::GroupTrace;
@@ -68,6 +68,11 @@ impl<'l> Tracer<'l> {
     /// The kernel.
     pub fn kernel(&self) -> &'l Kernel {
         self.job.kernel
+    }
+
+    /// The kernel's module.
+    pub fn module(&self) -> &'l Module {
+        self.job.module
     }
 
     /// Work-items in each dimension.

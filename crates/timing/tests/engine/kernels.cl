@@ -122,3 +122,20 @@ kernel void chain(global float *out, int count)
     }
     out[0] = x;
 }
+
+kernel void scaled(global const float *from, global float *to, float factor)
+{
+    const int i = get_global_id(0);
+    to[i] = from[i] * factor;
+}
+
+// Odd work-items do more.
+kernel void uneven(global float *a, int count)
+{
+    const int i = get_global_id(0);
+    float x = a[i];
+    if (i & 1)
+        for (int k = 0; k < count; k++)
+            x = native_sqrt(x) + 1.5f;
+    a[i] = x;
+}

@@ -6,6 +6,7 @@
     reason = "a test reports its figures and what it leaves out"
 )]
 
+mod activity;
 mod consistency;
 mod sampling;
 

@@ -1,0 +1,124 @@
+//! Messages: how they pass their pipe, and what they wait for.
+
+use super::{Engine, LOCAL_LINES, PRIVATE_LINES};
+use crate::activity::{CoreSeries, Passage};
+use crate::cache::LINE_BYTES;
+use crate::memory::{Through, ticks};
+use crate::play::{Kind, Line, Sent};
+use crate::program::Message;
+use crate::resident::Warp;
+
+impl Engine<'_> {
+    pub(super) fn message(&mut self, warp: &mut Warp, message: &Message, at: u64) -> u64 {
+        let sent = warp.play.sent.get(warp.message).copied().unwrap_or_default();
+        warp.message += 1;
+        let first = warp.line;
+        warp.line += usize::from(sent.lines);
+        let before = self.recorder.as_ref().map(|_| self.memory.traffic);
+        let passage = self.transfer(warp, message, sent, first, at);
+        let next = self.awaited(warp, message, passage);
+        if let (Some(recorder), Some(before)) = (&mut self.recorder, before) {
+            let lines = &warp.play.lines[first..first + usize::from(sent.lines)];
+            recorder.message(warp, (sent, lines), passage, [at, next], [before, self.memory.traffic]);
+        }
+        next
+    }
+
+    /// Enters the result of a message; has the time at which the warp goes on.
+    fn awaited(&self, warp: &mut Warp, message: &Message, passage: Passage) -> u64 {
+        let Passage { issued, done, .. } = passage;
+        if self.figures.messages_in_flight < 1.0 {
+            return done;
+        }
+        for register in &message.writes {
+            // An earlier iteration's result in the same register is gone.
+            warp.pending.retain(|(other, _)| other != register);
+            warp.pending.push((*register, done));
+        }
+        if !message.writes.is_empty() && warp.pending.len() as f64 > self.figures.messages_in_flight {
+            let earliest = warp.pending.iter().map(|(_, time)| *time).min().unwrap_or(issued);
+            warp.pending.retain(|(_, time)| *time > earliest);
+            return issued.max(earliest);
+        }
+        issued
+    }
+
+    /// The pipe that a message occupies, as a quantity of [`CoreSeries`], and for how many ticks.
+    pub(super) fn occupies(&self, message: &Message, sent: Sent, lines: &[Line]) -> (usize, u64) {
+        if message.texture {
+            let clocks = (f64::from(sent.texels) / 4.0 / self.shape.texels_per_clock).max(1.0);
+            return (CoreSeries::TEXTURE, ticks(clocks));
+        }
+        let local = lines.first().is_some_and(|line| line.kind() == Kind::Local);
+        if local && self.shape.local_dedicated {
+            // A request that reads the same as the one before is only returned.
+            let same = lines.windows(2).filter(|pair| pair[0].number() == pair[1].number()).count();
+            let other = (lines.len() - same) as f64 / self.figures.local_bytes_per_clock.max(1.0);
+            let same = same as f64 / self.figures.local_returned_bytes_per_clock.max(1.0);
+            return (CoreSeries::LOCAL, ticks(((other + same) * LINE_BYTES as f64).max(1.0)));
+        }
+        let mut clocks = (lines.len() as f64).max(message.clocks) / self.shape.lines_per_clock;
+        if !lines.is_empty() && self.figures.load_store_items_per_clock > 0.0 {
+            clocks = clocks.max(f64::from(sent.lanes) / self.figures.load_store_items_per_clock);
+        }
+        (CoreSeries::LOAD_STORE, ticks(clocks))
+    }
+
+    /// When a message passes its pipe, and when its result is there.
+    fn transfer(&mut self, warp: &Warp, message: &Message, sent: Sent, first: usize, at: u64) -> Passage {
+        let lines = &warp.play.lines[first..first + usize::from(sent.lines)];
+        let (series, ticks_of_pipe) = self.occupies(message, sent, lines);
+        let on = &mut self.cores[warp.core];
+        let pipe = match series {
+            CoreSeries::TEXTURE => &mut on.texture,
+            CoreSeries::LOCAL => &mut on.local,
+            _ => &mut on.load_store,
+        };
+        let start = pipe.serve(at, ticks_of_pipe);
+        let end = start + ticks_of_pipe;
+        let issued = end;
+        if series == CoreSeries::TEXTURE {
+            let mut done = issued + self.times.texture;
+            for line in lines {
+                done = done.max(self.memory.read(warp.core, line.number(), true, start, Through::Texture));
+            }
+            return Passage { series, start, end, issued, done };
+        }
+        if series == CoreSeries::LOCAL {
+            let clash = ticks(f64::from(sent.clashes) * self.figures.atomic_clocks);
+            return Passage { series, start, end, issued, done: issued + self.times.local + clash };
+        }
+        let mut done = issued;
+        let slot = u64::from(self.groups[warp.group].slot);
+        let own = (warp.core as u64 * 256 + slot) << 12;
+        let mut accepted = issued;
+        for line in lines {
+            let number = match line.kind() {
+                Kind::Global | Kind::Texture => line.number(),
+                Kind::Local => LOCAL_LINES + own + line.number(),
+                Kind::Private => {
+                    let warp = (warp.core as u64 * 256 + slot) * 256 + u64::from(warp.index);
+                    PRIVATE_LINES + warp * self.shape.private_lines + line.number()
+                }
+            };
+            if sent.clashes > 0 && line.kind() == Kind::Global {
+                let time =
+                    f64::from(sent.clashes) * self.figures.atomic_clocks / self.shape.atomics_per_clock;
+                done = done.max(self.memory.atomic(warp.core, number, start) + ticks(time));
+            } else if line.writes() {
+                accepted = accepted.max(self.memory.write(warp.core, number, line.is_whole(), start));
+            } else {
+                done =
+                    done.max(self.memory.read(warp.core, number, line.is_whole(), start, Through::LoadStore));
+            }
+        }
+        // Modified lines wait in a buffer; a warp waits when it is full.
+        let issued = issued.max(accepted.saturating_sub(self.times.slack));
+        if message.writes.is_empty() {
+            done = done.max(issued + self.times.store);
+        } else {
+            done = done.max(issued + self.times.load);
+        }
+        Passage { series, start, end, issued, done }
+    }
+}
