@@ -124,6 +124,7 @@ impl Context {
     pub(crate) fn finish(&self, except: Option<&Arc<QueueHandle>>) -> Result<(), CallError> {
         // The lock is released before the wait, because another thread may make a queue meanwhile. What it enqueues
         // there cannot use an object that the caller holds exclusively.
+        let _span = tripipe_trace::span("wait", || "finish other queues");
         let queues: Vec<_> = {
             let queues = lock(&self.0.queues);
             queues.iter().filter_map(Weak::upgrade).collect()

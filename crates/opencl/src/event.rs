@@ -7,7 +7,7 @@ use opencl_sys as cl;
 use opencl_sys::cl_event;
 use tripipe_launch::Timing;
 
-use crate::api::queries;
+use crate::api::{objects, queries};
 use crate::code::{CallError, Code};
 use crate::handle::EventHandle;
 use crate::info;
@@ -23,11 +23,20 @@ impl Event {
         Self(unsafe { EventHandle::own(raw) })
     }
 
+    /// Another owner of the same event.
+    pub(crate) fn again(&self) -> Result<Self, CallError> {
+        // SAFETY: live as long as its handle.
+        unsafe { objects::retain_event(self.0.raw()) }.map_err(CallError::at("clRetainEvent"))?;
+        // SAFETY: the reference just taken is given to the owner.
+        Ok(unsafe { Self::own(self.0.raw()) })
+    }
+
     /// Waits until the command has ended.
     ///
     /// # Errors
     /// The command failed, or the device is lost.
     pub fn wait(&self) -> Result<(), CallError> {
+        let _span = tripipe_trace::span("wait", || "wait");
         // SAFETY: live as long as its handle.
         let waited = unsafe { queries::wait_for_event(self.0.raw()) };
         waited.map_err(CallError::at("clWaitForEvents")).or_else(|waited| {

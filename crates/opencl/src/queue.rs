@@ -10,6 +10,7 @@ use crate::api::objects;
 use crate::code::CallError;
 use crate::context::Context;
 use crate::handle::QueueHandle;
+use crate::tape::{Call, Tape};
 
 /// An in-order queue: commands run one after the other. Cheap to clone; clones are the same queue, and any number of
 /// threads may use it.
@@ -18,6 +19,7 @@ pub struct Queue {
     handle: Arc<QueueHandle>,
     context: Context,
     profiling: bool,
+    tape: Option<Tape>,
 }
 
 impl Queue {
@@ -38,8 +40,11 @@ impl Queue {
     }
 
     fn create(context: &Context, profiling: bool) -> Result<Self, CallError> {
-        let bits: cl::cl_command_queue_properties = if profiling { cl::CL_QUEUE_PROFILING_ENABLE } else { 0 };
         let device = context.device();
+        let tape = Tape::of_queue(device);
+        // A recording needs times, whether or not the caller does.
+        let bits: cl::cl_command_queue_properties =
+            if profiling || tape.is_some() { cl::CL_QUEUE_PROFILING_ENABLE } else { 0 };
         let (call, raw) = if device.version() >= (2, 0) {
             let properties = [cl::cl_queue_properties::from(cl::CL_QUEUE_PROPERTIES), bits, 0];
             // SAFETY: context and device are live and belong together; the list ends with 0.
@@ -57,7 +62,7 @@ impl Queue {
         // SAFETY: just created.
         let handle = Arc::new(unsafe { QueueHandle::own(raw) });
         context.add_queue(&handle);
-        Ok(Self { handle, context: context.clone(), profiling })
+        Ok(Self { handle, context: context.clone(), profiling, tape })
     }
 
     /// The context it belongs to.
@@ -84,8 +89,14 @@ impl Queue {
     /// # Errors
     /// The device is lost, or a command failed in a way that the driver reports here.
     pub fn finish(&self) -> Result<(), CallError> {
+        let _span = tripipe_trace::span("wait", || "finish");
         // SAFETY: live as long as its handle.
         unsafe { objects::finish(self.raw()) }.map_err(CallError::at("clFinish"))
+    }
+
+    /// Begins a call that enqueues a command, for a recording of it.
+    pub(crate) fn call(&self) -> Call {
+        Tape::call(self.tape)
     }
 
     pub(crate) fn raw(&self) -> cl_command_queue {

@@ -1,76 +1,103 @@
 //! Chrome's JSON form: a list of events.
 
-use serde_json::{Map, Value, json};
+use write_json::{Array, Object};
 
 use crate::counters::steps;
 use crate::lanes::lanes;
 use crate::{ArgumentValue, Arguments, CommandKind, CounterUnit, Slice, Timeline};
+
+/// The largest whole number up to which a JSON number is exact.
+const EXACT: u64 = 1 << 53;
 
 /// A timeline as Chrome JSON: an object with `traceEvents`. Times are microseconds, with three decimals.
 ///
 /// The commands of a GPU's queue are slices of a thread of the GPU's process. Slices that overlap without one inside
 /// the other are on several threads, whose names end in a number.
 pub fn chrome_json(timeline: &Timeline) -> String {
-    let mut events = Vec::new();
+    let mut text = String::new();
+    let mut all = write_json::object(&mut text);
+    all.string("displayTimeUnit", "ns");
+    add(&mut all.object("otherData"), &timeline.facts);
+    let mut events = all.array("traceEvents");
     let pids = crate::file::pids(timeline);
     for (rank, (process, pid)) in timeline.processes.iter().zip(pids).enumerate() {
-        events.push(
-            json!({"ph": "M", "pid": pid, "tid": 0, "name": "process_name", "args": {"name": process.name}}),
-        );
-        events.push(json!({
-            "ph": "M", "pid": pid, "tid": 0, "name": "process_sort_index", "args": {"sort_index": rank}
-        }));
+        let mut process_events = Events { list: &mut events, pid, thread: 0 };
+        process_events.metadata("process_name", |about| {
+            about.string("name", &process.name);
+        });
+        process_events.metadata("process_sort_index", |about| {
+            about.number("sort_index", rank as f64);
+        });
         if !process.labels.is_empty() {
-            let labels = process.labels.join(", ");
-            events.push(
-                json!({"ph": "M", "pid": pid, "tid": 0, "name": "process_labels", "args": {"labels": labels}}),
-            );
+            process_events.metadata("process_labels", |about| {
+                about.string("labels", &process.labels.join(", "));
+            });
         }
-        let mut thread = 0u64;
-        let mut rows = |name: &str, slices: &[Slice], events: &mut Vec<Value>| {
-            for (row, slices) in lanes(slices).into_iter().enumerate() {
-                thread += 1;
-                let name = if row == 0 { name.to_owned() } else { format!("{name} ({})", row + 1) };
-                events.push(
-                    json!({"ph": "M", "pid": pid, "tid": thread, "name": "thread_name", "args": {"name": name}}),
-                );
-                events.push(json!({
-                    "ph": "M", "pid": pid, "tid": thread, "name": "thread_sort_index", "args": {"sort_index": thread}
-                }));
-                events.extend(slices.into_iter().map(|slice| {
-                    json!({
-                        "ph": "X", "pid": pid, "tid": thread, "ts": microseconds(slice.start_ns),
-                        "dur": microseconds(slice.duration_ns), "name": slice.name, "cat": slice.category,
-                        "args": object(&slice.arguments),
-                    })
-                }));
-            }
-        };
-        if let Some(gpu) = &process.gpu {
-            for queue in &gpu.queues {
-                let slices: Vec<Slice> = queue.commands.iter().map(command).collect();
-                rows(&queue.name, &slices, &mut events);
-            }
+        for queue in process.gpu.iter().flat_map(|gpu| &gpu.queues) {
+            let slices: Vec<Slice> = queue.commands.iter().map(command).collect();
+            process_events.track(&queue.name, &slices);
         }
         for track in &process.tracks {
-            rows(&track.name, &track.slices, &mut events);
+            process_events.track(&track.name, &track.slices);
         }
+        process_events.thread = 0;
         for counter in process.gpu.iter().flat_map(|gpu| &gpu.counters) {
             let unit = match counter.unit {
                 CounterUnit::Count => "value",
                 CounterUnit::Percent => "percent",
                 CounterUnit::BytesPerSecond => "bytes per second",
             };
-            events.extend(steps(counter).into_iter().map(|(time_ns, value)| {
-                json!({
-                    "ph": "C", "pid": pid, "tid": 0, "ts": microseconds(time_ns), "name": counter.name,
-                    "args": {unit: value},
-                })
-            }));
+            for (time_ns, value) in steps(counter) {
+                let mut event = process_events.event("C", &counter.name);
+                event.number("ts", microseconds(time_ns)).object("args").number(unit, value);
+            }
         }
     }
-    let all = json!({"traceEvents": events, "displayTimeUnit": "ns", "otherData": object(&timeline.facts)});
-    all.to_string()
+    drop(events);
+    drop(all);
+    text
+}
+
+/// The events of a process.
+struct Events<'e, 'a> {
+    list: &'e mut Array<'a>,
+    pid: u32,
+    thread: u64,
+}
+
+impl Events<'_, '_> {
+    /// Adds an event with the fields that all have.
+    fn event(&mut self, phase: &str, name: &str) -> Object<'_> {
+        let mut event = self.list.object();
+        event.string("ph", phase).number("pid", self.pid.into()).number("tid", self.thread as f64);
+        event.string("name", name);
+        event
+    }
+
+    fn metadata(&mut self, name: &str, about: impl FnOnce(&mut Object<'_>)) {
+        about(&mut self.event("M", name).object("args"));
+    }
+
+    /// Adds slices, on as many threads as they need.
+    fn track(&mut self, name: &str, slices: &[Slice]) {
+        for (row, slices) in lanes(slices).into_iter().enumerate() {
+            self.thread += 1;
+            let rank = self.thread as f64;
+            self.metadata("thread_name", |about| {
+                let name = if row == 0 { name.to_owned() } else { format!("{name} ({})", row + 1) };
+                about.string("name", &name);
+            });
+            self.metadata("thread_sort_index", |about| {
+                about.number("sort_index", rank);
+            });
+            for slice in slices {
+                let mut event = self.event("X", &slice.name);
+                event.string("cat", &slice.category).number("ts", microseconds(slice.start_ns));
+                event.number("dur", microseconds(slice.duration_ns));
+                add(&mut event.object("args"), &slice.arguments);
+            }
+        }
+    }
 }
 
 fn command(command: &crate::Command) -> Slice {
@@ -110,11 +137,15 @@ fn microseconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1000.0
 }
 
-fn object(arguments: &Arguments) -> Value {
-    let value = |value: &ArgumentValue| match value {
-        ArgumentValue::Integer(value) => json!(value),
-        ArgumentValue::Number(value) => json!(value),
-        ArgumentValue::Text(value) => json!(value),
-    };
-    Value::Object(arguments.0.iter().map(|(name, of)| (name.to_string(), value(of))).collect::<Map<_, _>>())
+/// Adds facts. JSON has no numbers that are not finite, and readers round large ones: these are texts.
+fn add(object: &mut Object<'_>, arguments: &Arguments) {
+    for (name, value) in &arguments.0 {
+        match value {
+            ArgumentValue::Integer(value) if *value <= EXACT => object.number(name, *value as f64),
+            ArgumentValue::Integer(value) => object.string(name, &value.to_string()),
+            ArgumentValue::Number(value) if value.is_finite() => object.number(name, *value),
+            ArgumentValue::Number(value) => object.string(name, &value.to_string()),
+            ArgumentValue::Text(value) => object.string(name, value),
+        };
+    }
 }

@@ -25,7 +25,9 @@ pub use chrome::chrome_json;
 pub use file::{TraceError, TraceFile, TraceFormat};
 #[cfg(feature = "files")]
 pub use perfetto::perfetto;
-pub use recorder::{CommandTimes, DeviceCommand, GpuId, QueueId, Recorder, Span, install, recorder, span};
+pub use recorder::{
+    CommandTimes, DeviceCommand, GpuId, QueueId, Recorder, Span, VARIABLE, install, recorder, span,
+};
 pub use timeline::{
     ArgumentValue, Arguments, Command, CommandKind, Counter, CounterGroup, CounterSample, CounterUnit,
     GpuQueue, GpuTimeline, KernelLaunch, Process, Slice, Timeline, Track,

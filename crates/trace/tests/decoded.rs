@@ -207,7 +207,7 @@ fn chrome_json_has_the_same_slices() {
         }
     }
     let b = complete.iter().find(|event| event["name"] == "b").unwrap();
-    assert_eq!((&b["ts"], &b["dur"], &b["cat"]), (&json!(10.0), &json!(1.0), &json!("kernel")));
+    assert_eq!((&b["ts"], &b["dur"], &b["cat"]), (&json!(10), &json!(1), &json!("kernel")));
     assert_eq!(b["args"]["work-groups"], "7x4x1");
     let alu: Vec<_> = events
         .iter()
@@ -219,4 +219,17 @@ fn chrome_json_has_the_same_slices() {
 
 fn of(list: &Value, key: &str, value: &str) -> Vec<Value> {
     list.as_array().unwrap().iter().filter(|each| each[key] == value).cloned().collect()
+}
+
+#[test]
+fn json_says_numbers_that_it_has_none_for_as_text() {
+    let mut slice = slice("\u{7}\"quoted\"\n", 1, 1);
+    slice.arguments = Arguments::default().with("large", u64::MAX).with("nan", f64::NAN);
+    let tracks = vec![Track { name: "t".to_owned(), slices: vec![slice] }];
+    let timeline =
+        Timeline { processes: vec![Process { tracks, ..Process::default() }], ..Timeline::default() };
+    let found: Value = serde_json::from_str(&chrome_json(&timeline)).unwrap();
+    let event = of(&found["traceEvents"], "ph", "X");
+    assert_eq!(event[0]["name"], "\u{7}\"quoted\"\n");
+    assert_eq!(event[0]["args"], json!({"large": "18446744073709551615", "nan": "NaN"}));
 }

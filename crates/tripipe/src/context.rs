@@ -49,8 +49,10 @@ impl Context {
     /// A context on `device` with the default options.
     ///
     /// # Errors
-    /// The driver refuses a context or a queue; the device is gone.
+    /// The driver refuses a context or a queue; the device is gone; the file that `TRIPIPE_TRACE` names cannot be written.
     pub fn new(device: &Device) -> Result<Self, Error> {
+        #[cfg(feature = "trace")]
+        crate::trace::begin()?;
         match device {
             #[cfg(feature = "cpu")]
             Device::Cpu => {
@@ -88,6 +90,9 @@ impl Context {
     }
 
     fn with(core: Core) -> Self {
+        // Reported by `new`, or by `trace::save`: here the executor exists already.
+        #[cfg(feature = "trace")]
+        let _ = crate::trace::begin();
         Self { core: Arc::new(core), kept: Arc::default(), table: Arc::default() }
     }
 

@@ -51,6 +51,8 @@ pub enum ErrorKind {
     ValueTaken,
     /// A table of parameters that the user supplies cannot be read.
     Table,
+    /// The file of a trace cannot be written.
+    Trace,
 }
 
 impl Error {
@@ -80,6 +82,8 @@ impl Error {
             #[cfg(feature = "cpu")]
             Fault::Cpu(CpuError::WrongResult { .. }) => ErrorKind::Device,
             Fault::Table(_) => ErrorKind::Table,
+            #[cfg(feature = "trace")]
+            Fault::Trace(_) => ErrorKind::Trace,
             Fault::Filter(_) | Fault::Gemm(_) | Fault::Description(_) | Fault::NoMember => {
                 ErrorKind::Description
             }
@@ -133,6 +137,8 @@ macro_rules! from {
 
 #[cfg(feature = "cpu")]
 from!(CpuError);
+#[cfg(feature = "trace")]
+from!(tripipe_trace::TraceError);
 from!(DevicesError, PlanError, ExecuteError, FilterError, Unfit, DescriptionError, TableError);
 
 /// The errors with their details.
@@ -396,4 +402,8 @@ pub(crate) enum Fault {
     /// The user's parameters of products cannot be read.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// The file of a trace cannot be written.
+    #[cfg(feature = "trace")]
+    #[error(transparent)]
+    Trace(#[from] tripipe_trace::TraceError),
 }

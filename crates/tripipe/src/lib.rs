@@ -38,6 +38,8 @@
 //! - `virtual`: GPUs that are not there ([`Device`]`::Virtual`): their results are computed on the CPU, their times are
 //!   predicted by a model. On a phone's GPU, explanations predict times by the same model instead of by its ceilings.
 //!   OpenCL C is compiled with clang, which must be installed.
+//! - `trace` (default): with the environment variable `TRIPIPE_TRACE=FILE`, a program writes what the library runs, and
+//!   when, to a file for ui.perfetto.dev (see the module `trace`).
 //! - `image`: conversions from and to the types of the `image` crate, without its codecs.
 //! - `ndarray`: conversions from and to the types of `ndarray`.
 //!
@@ -71,6 +73,8 @@ mod pending;
 mod pool;
 mod task;
 mod team;
+#[cfg(feature = "trace")]
+pub mod trace;
 mod vector;
 #[cfg(feature = "virtual")]
 mod virtual_device;

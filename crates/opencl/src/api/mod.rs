@@ -112,6 +112,7 @@ functions! {
     clEnqueueSVMUnmap: clEnqueueSVMUnmap_t,
     clWaitForEvents: clWaitForEvents_t,
     clReleaseEvent: clReleaseEvent_t,
+    clRetainEvent: clRetainEvent_t,
     clGetEventInfo: clGetEventInfo_t,
     clGetEventProfilingInfo: clGetEventProfilingInfo_t,
     clSetEventCallback: clSetEventCallback_t,

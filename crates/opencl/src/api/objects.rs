@@ -39,6 +39,8 @@ of_one_object! {
     release_program(cl::cl_program) is clReleaseProgram;
     /// Releases a reference.
     release_kernel(cl::cl_kernel) is clReleaseKernel;
+    /// Adds a reference.
+    retain_event(cl::cl_event) is clRetainEvent;
     /// Releases a reference.
     release_event(cl::cl_event) is clReleaseEvent;
     /// Submits the commands of a queue to the device.

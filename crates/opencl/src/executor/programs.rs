@@ -32,10 +32,15 @@ impl Built {
         request: &Request,
         cache: Option<&Cache>,
     ) -> Result<Self, BuildError> {
+        let mut span = tripipe_trace::span("build", || format!("build {}", request.name));
         let program = match cache {
             Some(cache) => Program::build_cached(context, request, cache),
             None => Program::build(context, request),
         }?;
+        if let Some(span) = &mut span {
+            span.note("from", if program.from_cache() { "the cache" } else { "source" });
+            span.note("options", program.options().to_owned());
+        }
         Ok(Self { program, kernels: HashMap::new() })
     }
 
@@ -46,6 +51,7 @@ impl Built {
 
     pub(super) fn kernel(&mut self, entry: &str) -> Result<&Kernel, LaunchError> {
         if !self.kernels.contains_key(entry) {
+            let _span = tripipe_trace::span("build", || format!("make kernel {entry}"));
             self.kernels.insert(entry.to_owned(), self.program.kernel(entry)?);
         }
         // It is present: it was made just now if not before.

@@ -22,6 +22,7 @@ use crate::kernel::argument::{Declared, Kind, wanted};
 use crate::program::Program;
 use crate::queue::Queue;
 use crate::range::{self, GroupRules, RangeError};
+use crate::tape::Enqueued;
 
 pub use argument::{Arg, ArgumentInfo, KernelArguments, Space};
 pub(crate) use bound::BoundKernel;
@@ -261,7 +262,9 @@ impl Kernel {
         let (global, offset, local) = (range.global_size(), range.global_offset(), range.local_size());
         let local = local.as_ref().map_or(std::ptr::null(), |local| local.as_ptr());
         let mut raw = std::ptr::null_mut();
-        let wanted: *mut cl_event = if event.is_some() { &raw mut raw } else { std::ptr::null_mut() };
+        let call = queue.call();
+        let wanted: *mut cl_event =
+            if event.is_some() || call.is_recorded() { &raw mut raw } else { std::ptr::null_mut() };
         // SAFETY: kernel and queue are of one context; all arguments are set to live objects of the declared kind; the
         // size arrays have three elements and live for the call.
         unsafe {
@@ -276,9 +279,13 @@ impl Kernel {
             )
         }
         .map_err(|code| self.failed(CallError::at("clEnqueueNDRangeKernel")(code)))?;
-        if let Some(event) = event.filter(|_| !raw.is_null()) {
+        if !raw.is_null() {
             // SAFETY: the call returned a new event.
-            *event = Some(unsafe { Event::own(raw) });
+            let made = unsafe { Event::own(raw) };
+            call.enqueued(&made, &Enqueued::Kernel { entry: &self.0.entry, range, facts: self.0.facts });
+            if let Some(event) = event {
+                *event = Some(made);
+            }
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use crate::memory::MemoryError;
 use crate::memory::image;
 use crate::memory::object::{Object, Reach, Shape};
 use crate::queue::Queue;
+use crate::tape::Enqueued;
 
 /// A mapped region; unmapped when dropped if not before.
 pub(crate) struct RawMapping<'a> {
@@ -79,6 +80,7 @@ impl<'a> RawMapping<'a> {
             });
         }
         let (mut row_pitch, mut slice_pitch) = (len, 0);
+        let call = queue.call();
         let (pointer, row_bytes, height, slices, event) = match *object.shape() {
             Shape::Buffer { .. } => {
                 // SAFETY: a map of a region inside the object.
@@ -97,7 +99,8 @@ impl<'a> RawMapping<'a> {
             }
         };
         // SAFETY: the call returned a new event.
-        drop(unsafe { crate::Event::own(event) });
+        let event = unsafe { crate::Event::own(event) };
+        call.ended(event, &Enqueued::Transfer { what: "map", bytes: row_bytes * height * slices });
         let whole =
             row_bytes <= row_pitch && (slices == 1 || row_pitch.saturating_mul(height) <= slice_pitch);
         if pointer.is_null() || !whole {
@@ -181,12 +184,15 @@ impl<'a> RawMapping<'a> {
     }
 
     fn unmap_by_driver(&self) -> Result<(), MemoryError> {
+        let call = self.queue.call();
         // SAFETY: this mapping is live, and released once: by `unmap` or by `drop`, which `open` distinguishes.
         let event =
             unsafe { commands::enqueue_unmap(self.queue.raw(), self.object.raw(), self.pointer.cast()) }
                 .map_err(CallError::at("clEnqueueUnmapMemObject"))?;
         // SAFETY: the call returned a new event.
-        unsafe { crate::Event::own(event) }.wait()?;
+        let event = unsafe { crate::Event::own(event) };
+        call.enqueued(&event, &Enqueued::Transfer { what: "unmap", bytes: self.row_bytes * self.rows() });
+        event.wait()?;
         Ok(())
     }
 }

@@ -14,6 +14,7 @@ use crate::handle;
 use crate::kernel::Arg;
 use crate::memory::MemoryError;
 use crate::queue::Queue;
+use crate::tape::Enqueued;
 
 /// How shared virtual memory is kept coherent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -172,12 +173,14 @@ impl<'b> SvmMapping<'b> {
         buffer.context.finish(None)?;
         let coarse = buffer.grain == SvmGrain::Coarse;
         if coarse {
+            let call = queue.call();
             // SAFETY: a blocking map of the whole allocation.
             let event =
                 unsafe { commands::map_svm(queue.raw(), flags, buffer.start.as_ptr().cast(), buffer.bytes) }
                     .map_err(CallError::at("clEnqueueSVMMap"))?;
             // SAFETY: the call returned a new event.
-            drop(unsafe { Event::own(event) });
+            let event = unsafe { Event::own(event) };
+            call.ended(event, &Enqueued::Transfer { what: "map", bytes: buffer.bytes });
         }
         Ok(Self { buffer, queue: queue.clone(), mapped: coarse })
     }
@@ -188,12 +191,15 @@ impl<'b> SvmMapping<'b> {
 
     fn release(&mut self) -> Result<(), MemoryError> {
         if std::mem::take(&mut self.mapped) {
+            let call = self.queue.call();
             // SAFETY: mapped, and unmapped once.
             let event =
                 unsafe { commands::enqueue_unmap_svm(self.queue.raw(), self.buffer.start.as_ptr().cast()) }
                     .map_err(CallError::at("clEnqueueSVMUnmap"))?;
             // SAFETY: the call returned a new event.
-            unsafe { Event::own(event) }.wait()?;
+            let event = unsafe { Event::own(event) };
+            call.enqueued(&event, &Enqueued::Transfer { what: "unmap", bytes: self.buffer.bytes });
+            event.wait()?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ mod span;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::ThreadId;
 use std::time::Instant;
@@ -26,9 +27,20 @@ pub fn install() -> &'static Recorder {
     RECORDER.get_or_init(Recorder::default)
 }
 
-/// The recorder of this process; `None`, at the cost of one load, if nothing is recorded.
+/// The environment variable that names the file of a recording from the start of the process.
+pub const VARIABLE: &str = "TRIPIPE_TRACE";
+
+/// The recorder of this process; `None`, at the cost of two loads, if nothing is recorded. With the feature `files`,
+/// recording starts here if the variable [`VARIABLE`] is set.
 pub fn recorder() -> Option<&'static Recorder> {
-    RECORDER.get()
+    static IS_KNOWN: AtomicBool = AtomicBool::new(false);
+    let known = RECORDER.get();
+    if known.is_some() || IS_KNOWN.load(Ordering::Relaxed) {
+        return known;
+    }
+    let is_set = std::env::var_os(VARIABLE).is_some_and(|path| !path.is_empty());
+    IS_KNOWN.store(true, Ordering::Relaxed);
+    (cfg!(feature = "files") && is_set).then(install)
 }
 
 /// Records slices of the host's threads and commands of GPUs. Any number of threads may use it.
@@ -82,6 +94,9 @@ struct State {
 
 struct RecordedGpu {
     name: String,
+    /// The name and the key that it was registered with.
+    given: String,
+    key: usize,
     labels: Vec<String>,
     clock: DeviceClock,
     queues: Vec<RecordedQueue>,
@@ -135,14 +150,18 @@ impl Recorder {
         }
     }
 
-    /// Registers a device; devices of one name are one device. Labels are facts about it.
-    pub fn gpu(&self, name: &str, labels: impl FnOnce() -> Vec<String>) -> GpuId {
+    /// Registers a device; those of one name and key are one device. Others of that name get a number. Labels are facts
+    /// about it.
+    pub fn gpu(&self, name: &str, key: usize, labels: impl FnOnce() -> Vec<String>) -> GpuId {
         let mut state = self.lock();
-        let known = state.gpus.iter().position(|gpu| gpu.name == name);
+        let known = state.gpus.iter().position(|gpu| gpu.given == name && gpu.key == key);
         GpuId(known.unwrap_or_else(|| {
             let labels = labels();
+            let alike = state.gpus.iter().filter(|gpu| gpu.given == name).count();
             state.gpus.push(RecordedGpu {
-                name: name.to_owned(),
+                name: numbered(name, alike),
+                given: name.to_owned(),
+                key,
                 labels,
                 clock: DeviceClock::default(),
                 queues: Vec::new(),
@@ -156,7 +175,7 @@ impl Recorder {
         let mut state = self.lock();
         let queues = &mut state.gpus[gpu.0].queues;
         let alike = queues.iter().filter(|queue| queue.name.starts_with(name)).count();
-        let name = if alike == 0 { name.to_owned() } else { format!("{name} {}", alike + 1) };
+        let name = numbered(name, alike);
         queues.push(RecordedQueue { name, placed: Vec::new(), ended: Vec::new(), pending: VecDeque::new() });
         QueueId { gpu: gpu.0, queue: queues.len() - 1 }
     }
@@ -186,6 +205,12 @@ impl Recorder {
             queue.pending.push_back(Pending { command, enqueued_ns, device });
         }
         queue.look_at(AT_ONCE, clock);
+    }
+
+    /// The number of slices and commands recorded so far, including those that were left out.
+    pub fn count(&self) -> u64 {
+        let state = self.lock();
+        state.count as u64 + state.left_out
     }
 
     /// Everything recorded so far. Commands that have not ended are counted only.
@@ -245,7 +270,7 @@ impl State {
         let number = self.threads.len() + 1;
         let name = thread.name().map_or_else(|| format!("thread {number}"), str::to_owned);
         let alike = self.threads.iter().filter(|track| track.name.starts_with(&name)).count();
-        let name = if alike == 0 { name } else { format!("{name} {}", alike + 1) };
+        let name = numbered(&name, alike);
         self.threads.push(Track { name, slices: Vec::new() });
         self.thread_by_id.insert(thread.id(), number - 1);
         number - 1
@@ -302,6 +327,11 @@ impl RecordedGpu {
         let gpu = Some(GpuTimeline { queues, counters: Vec::new() });
         Process { name: self.name.clone(), labels, gpu, ..Process::default() }
     }
+}
+
+/// A name, with a number if others of that name came before it.
+fn numbered(name: &str, alike: usize) -> String {
+    if alike == 0 { name.to_owned() } else { format!("{name} {}", alike + 1) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::*;
+use std::sync::Arc;
 
 struct Fake(Arc<AtomicBool>, Result<CommandTimes, String>);
 
@@ -22,7 +20,7 @@ fn times(queued_ns: u64) -> CommandTimes {
 #[test]
 fn commands_get_times_of_the_host_once_they_have_ended() {
     let recorder = Recorder::default();
-    let queue = recorder.queue(recorder.gpu("GPU", Vec::new), "queue");
+    let queue = recorder.queue(recorder.gpu("GPU", 0, Vec::new), "queue");
     let done = Arc::new(AtomicBool::new(false));
     recorder.enqueued(queue, command("a"), [1000, 1010], Box::new(Fake(done.clone(), Ok(times(5)))));
     let timeline = recorder.timeline();
@@ -45,7 +43,7 @@ fn commands_get_times_of_the_host_once_they_have_ended() {
 #[test]
 fn a_failed_command_says_why() {
     let recorder = Recorder::default();
-    let queue = recorder.queue(recorder.gpu("GPU", Vec::new), "queue");
+    let queue = recorder.queue(recorder.gpu("GPU", 0, Vec::new), "queue");
     let failed = Fake(Arc::new(AtomicBool::new(true)), Err("out of resources".to_owned()));
     recorder.enqueued(queue, command("a"), [7, 9], Box::new(failed));
     let timeline = recorder.timeline();
@@ -74,8 +72,9 @@ fn threads_and_queues_of_one_name_are_apart() {
             named.spawn_scoped(scope, || recorder.host(Slice::default())).unwrap();
         }
     });
-    let gpu = recorder.gpu("GPU", Vec::new);
-    assert_eq!(recorder.gpu("GPU", || vec!["ignored".to_owned()]), gpu);
+    let gpu = recorder.gpu("GPU", 0, Vec::new);
+    assert_eq!(recorder.gpu("GPU", 0, || vec!["ignored".to_owned()]), gpu);
+    assert_ne!(recorder.gpu("GPU", 1, Vec::new), gpu);
     for _ in 0..2 {
         let queue = recorder.queue(gpu, "queue");
         recorder.executed(queue, command("a"));

@@ -130,3 +130,11 @@ impl Core {
         self.line.failure()
     }
 }
+
+#[cfg(all(feature = "trace", not(feature = "opencl")))]
+impl Drop for Core {
+    fn drop(&mut self) {
+        self.settle();
+        crate::trace::context_dropped();
+    }
+}

@@ -90,6 +90,7 @@ impl Operation {
     /// plan; the device is gone.
     pub(crate) fn run(&self, inputs: &[Placed<'_>], result: &Memory, later: Later) -> Result<Event, Error> {
         let begun = Instant::now();
+        let _span = tripipe_trace::span("operation", || self.host.name);
         let Size { result: (role, _), written, .. } = self.host.size;
         let result = Placed { role, memory: result, later };
         let run = Run { operation: self.host.name, inputs, result, written };
@@ -105,6 +106,7 @@ impl Operation {
     /// An input is missing; slices that are too short.
     #[cfg(feature = "cpu")]
     pub(crate) fn run_here(&self, inputs: &[(Role, &[u8])], output: &mut [u8]) -> Result<(), Error> {
+        let _span = tripipe_trace::span("CPU path", || self.host.name);
         done(guarded(|| self.host.run(inputs, output)))
     }
 

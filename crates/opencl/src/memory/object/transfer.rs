@@ -14,6 +14,7 @@ use crate::in_flight::InFlight;
 use crate::memory::mapping::RawMapping;
 use crate::memory::{MemoryError, Strategy, image};
 use crate::queue::Queue;
+use crate::tape::Enqueued;
 
 impl Object {
     /// Maps `range` if that needs no copy: `None` for an image, for an empty range, and if contents are transferred by
@@ -59,6 +60,7 @@ impl Object {
         if bytes == 0 || overlap || !takes(self) || !takes(to) {
             return Ok(None);
         }
+        let call = queue.call();
         // SAFETY: both are live buffers of the queue's context, the regions are inside them and do not overlap.
         let event = unsafe {
             commands::enqueue_copy_buffer(
@@ -70,7 +72,9 @@ impl Object {
         }
         .map_err(CallError::at("clEnqueueCopyBuffer"))?;
         // SAFETY: the call returned a new event.
-        Ok(Some(unsafe { Event::own(event) }))
+        let event = unsafe { Event::own(event) };
+        call.enqueued(&event, &Enqueued::Transfer { what: "copy", bytes });
+        Ok(Some(event))
     }
 
     /// Reads into `into`, as `strategy` selects; returns when the data is there.
@@ -130,11 +134,14 @@ impl Object {
     pub(crate) fn fill_with_zeros(&self, queue: &Queue, bytes: usize) -> Result<Event, MemoryError> {
         self.check_context(queue)?;
         self.check_range(0, bytes)?;
+        let call = queue.call();
         // SAFETY: the region is inside the buffer, as checked.
         let event = unsafe { commands::enqueue_fill_buffer(queue.raw(), self.raw(), 0, bytes) };
         let event = event.map_err(CallError::at("clEnqueueFillBuffer"))?;
         // SAFETY: just created.
-        Ok(unsafe { Event::own(event) })
+        let event = unsafe { Event::own(event) };
+        call.enqueued(&event, &Enqueued::Transfer { what: "fill", bytes });
+        Ok(event)
     }
 
     /// How contents are transferred: by `strategy` if the object allows both.
@@ -143,6 +150,7 @@ impl Object {
     }
 
     fn read_explicitly(&self, queue: &Queue, offset: usize, into: &mut [u8]) -> Result<(), MemoryError> {
+        let call = queue.call();
         let event = match self.shape {
             // SAFETY: a blocking read of `into.len()` bytes, inside the object as checked, into memory
             // borrowed exclusively for the call.
@@ -157,11 +165,13 @@ impl Object {
             }
         };
         // SAFETY: the call returned a new event.
-        drop(unsafe { Event::own(event) });
+        let event = unsafe { Event::own(event) };
+        call.ended(event, &Enqueued::Transfer { what: "read", bytes: into.len() });
         Ok(())
     }
 
     fn write_explicitly(&self, queue: &Queue, offset: usize, bytes: &[u8]) -> Result<(), MemoryError> {
+        let call = queue.call();
         let event = match self.shape {
             // SAFETY: a blocking write of `bytes.len()` bytes, inside the object as checked.
             Shape::Buffer { .. } => unsafe { commands::write_buffer(queue.raw(), self.raw(), offset, bytes) }
@@ -175,7 +185,8 @@ impl Object {
             }
         };
         // SAFETY: the call returned a new event.
-        drop(unsafe { Event::own(event) });
+        let event = unsafe { Event::own(event) };
+        call.ended(event, &Enqueued::Transfer { what: "write", bytes: bytes.len() });
         Ok(())
     }
 
@@ -194,12 +205,15 @@ impl Object {
             return Ok(Err(into));
         }
         let start = into.bytes_mut().as_mut_ptr();
+        let call = queue.call();
         // SAFETY: a live buffer of the queue's context, a region inside it, and as many bytes of the block, which does
         // not move and is not used by anything else until the command has ended: `InFlight` owns it.
         let event = unsafe { commands::enqueue_read_buffer(queue.raw(), self.raw(), offset, (start, bytes)) }
             .map_err(CallError::at("clEnqueueReadBuffer"))?;
         // SAFETY: the call returned a new event.
-        Ok(Ok(InFlight::new(unsafe { Event::own(event) }, into)))
+        let event = unsafe { Event::own(event) };
+        call.enqueued(&event, &Enqueued::Transfer { what: "read", bytes });
+        Ok(Ok(InFlight::new(event, into)))
     }
 
     /// Enqueues a non-blocking write of this buffer, as [`Self::read_later`].
@@ -216,12 +230,15 @@ impl Object {
             return Ok(Err(from));
         }
         let start = from.bytes().as_ptr();
+        let call = queue.call();
         // SAFETY: as above; nothing writes to the block.
         let event =
             unsafe { commands::enqueue_write_buffer(queue.raw(), self.raw(), offset, (start, bytes)) }
                 .map_err(CallError::at("clEnqueueWriteBuffer"))?;
         // SAFETY: the call returned a new event.
-        Ok(Ok(InFlight::new(unsafe { Event::own(event) }, from)))
+        let event = unsafe { Event::own(event) };
+        call.enqueued(&event, &Enqueued::Transfer { what: "write", bytes });
+        Ok(Ok(InFlight::new(event, from)))
     }
 
     /// Whether `bytes` bytes of it can be transferred by a queued command.

@@ -71,7 +71,7 @@ impl Storage for HostMemory {
         let (bytes, rests_on) = (into.bytes().len(), memory.rests_on());
         let (cells, found) = (Arc::clone(&self.cells), Arc::new(Mutex::new(Some(into))));
         let filled = Arc::clone(&found);
-        let task: Arc<dyn Submission> = self.path.queue.submit(bytes <= SMALL_BYTES, move || {
+        let task: Arc<dyn Submission> = self.path.queue.submit("read", bytes <= SMALL_BYTES, move || {
             let cells = recovered(cells.read());
             if let Some(block) = &mut *lock(&filled) {
                 block.bytes_mut().copy_from_slice(&cells.bytes()[offset..][..bytes]);
@@ -86,7 +86,7 @@ impl Storage for HostMemory {
     fn write_later(&self, memory: &Memory, from: Block) -> Result<Event, Error> {
         let cells = Arc::clone(&self.cells);
         // The block takes the place of the one before, which costs nothing, whatever its size.
-        let task = self.path.queue.submit(true, move || {
+        let task = self.path.queue.submit("write", true, move || {
             *recovered(cells.write()) = from;
             Ok(())
         });

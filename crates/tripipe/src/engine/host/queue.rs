@@ -27,6 +27,7 @@ struct Worker {
 }
 
 struct QueuedTask {
+    name: &'static str,
     work: QueuedWork,
     state: Arc<HostTask>,
 }
@@ -93,6 +94,7 @@ impl HostQueue {
     /// wait for runs at once, on the calling thread: waking another would take longer.
     pub(crate) fn submit(
         &self,
+        name: &'static str,
         small: bool,
         work: impl FnOnce() -> Result<(), CpuError> + Send + 'static,
     ) -> Arc<HostTask> {
@@ -102,7 +104,7 @@ impl HostQueue {
             phase: Mutex::new(Phase::Under(Vec::new())),
             done: Condvar::new(),
         });
-        let mut task = QueuedTask { work: Box::new(work), state: Arc::clone(&state) };
+        let mut task = QueuedTask { name, work: Box::new(work), state: Arc::clone(&state) };
         let mut line = lock(&self.line);
         let last = line.last.replace(Arc::clone(&state));
         if !small || last.as_ref().is_some_and(|last| !last.is_done()) {
@@ -139,7 +141,9 @@ impl Worker {
 impl QueuedTask {
     fn run(self) {
         let start_ns = nanoseconds(self.state.start);
+        let span = tripipe_trace::span("CPU path", || self.name);
         let outcome = guarded(self.work);
+        drop(span);
         let end_ns = nanoseconds(self.state.start);
         let queued_ns = self.state.queued_ns;
         let timing = Timing { queued_ns, submit_ns: queued_ns, start_ns, end_ns };
@@ -164,6 +168,8 @@ impl HostTask {
 
     fn finish(&self) -> Result<Timing, HostError> {
         let phase = lock(&self.phase);
+        let waits = matches!(&*phase, Phase::Under(_));
+        let _span = waits.then(|| tripipe_trace::span("wait", || "wait"));
         let under = |phase: &mut Phase| matches!(phase, Phase::Under(_));
         let phase = recovered(self.done.wait_while(phase, under));
         match &*phase {
@@ -211,16 +217,16 @@ mod tests {
     fn a_panicking_callback_does_not_stop_the_queue() {
         let queue = HostQueue::new();
         let (tell, told) = channel::<()>();
-        let held = queue.submit(false, move || {
+        let held = queue.submit("a test", false, move || {
             // Waits until the callback is registered.
             let _ = told.recv();
             Ok(())
         });
         held.on_done(Box::new(|| panic!("as it should")));
-        let next = queue.submit(false, || Ok(()));
+        let next = queue.submit("a test", false, || Ok(()));
         tell.send(()).unwrap();
         assert!(held.wait().is_ok());
         assert!(next.wait().is_ok());
-        assert!(queue.submit(false, || Ok(())).wait().is_ok());
+        assert!(queue.submit("a test", false, || Ok(())).wait().is_ok());
     }
 }

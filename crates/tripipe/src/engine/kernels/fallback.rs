@@ -34,6 +34,7 @@ pub(super) fn fall_back(kernels: &Arc<Kernels>, run: &Run<'_>, host: &Host) -> R
 /// # Errors
 /// The device is gone; no room for a copy; the operation failed.
 pub(super) fn on_host(kernels: &Arc<Kernels>, run: &Run<'_>, host: &Host) -> Result<(), Error> {
+    let _span = tripipe_trace::span("CPU path", || format!("{} on the CPU path", run.operation));
     kernels.line.settle();
     let object = |memory: &Memory| -> Option<(MemoryId, usize)> {
         Some((memory.storage().device()?.id_on(kernels)?, memory.bytes()))
