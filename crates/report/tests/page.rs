@@ -72,7 +72,9 @@ fn many_documents_make_one_page() {
     let lines: Vec<String> =
         (0..50).map(|index| ladder(&format!("GPU {index}"), [2e-3, 1e-3]).to_string()).collect();
     let page = shown(&[("all.json", lines.join("\n"))]);
+    // All are visible, and the switch is not, unless a script runs.
     assert_eq!(page.matches("class=\"panel\"").count(), 50);
+    assert_eq!(page.matches("<fieldset class=\"switch\"").count(), page.matches(" hidden><legend>").count());
 }
 
 #[test]
@@ -110,4 +112,89 @@ fn what_is_not_a_result_is_refused_with_its_location() {
     let mut old = ladder("Mali-T604", [2e-3, 1e-3]);
     old.as_object_mut().unwrap().remove("command");
     assert!(read("old.json", &old.to_string()).is_ok());
+}
+
+/// Results of the other commands, the smallest ones.
+fn others() -> Vec<Value> {
+    let path = json!({ "columns": { "A": 22.5, "LS": "12 + 7 n" }, "messages": 3.0, "bound": "A" });
+    vec![
+        json!({ "command": "simulate", "gpu": "Mali-T604", "kernel": "blur", "program": "blur.cl", "global": [64, 64, 1],
+            "local": [8, 8, 1], "seconds": 2e-3, "error_band": [1e-3, 3e-3], "limiter": "LS",
+            "shares": { "A": 0.25, "LS": 0.9, "DRAM": 0.1 }, "occupancy": 0.5, "registers": 8, "groups": 64,
+            "played_groups": 32, "peaks": { "operations_per_second": 40e9, "dram_bytes_per_second": 12e9 },
+            "played_traffic": { "l1_accesses": 10, "l1_hits": 5, "texture_accesses": 0, "texture_hits": 0,
+                "l2_accesses": 5, "l2_hits": 4, "dram_read_bytes": 4096, "dram_written_bytes": 4096, "tlb_misses": 1 },
+            "what_if": [{ "change": "clock=800", "seconds": 1e-3, "gain": 2.0 }, { "change": "cores=9", "error": "no" }] }),
+        json!({ "command": "simulate", "gpu": "Mali-G31", "kernel": "blur", "global": [64, 64, 1], "limiter": null,
+            "seconds": null, "error": "it needs double precision" }),
+        json!({ "command": "analyze", "kernel": "blur", "gpu": "Mali-T604", "total": path, "shortest_path": path,
+            "longest_path": path, "registers": { "used": 8, "max": 16, "threads": 128, "max_threads": 256 },
+            "lines": [{ "file": "blur.cl", "line": 7, "text": "sum += a[i] < b;", "columns": { "A": 3.0, "LS": "n" } }],
+            "advice": [{ "code": "narrow-access", "severity": "warning", "line": 7, "message": "9 loads", "fix": "One." }] }),
+        json!({ "command": "peaks", "device": "Mali-T604", "peaks": [
+            { "name": "mad float", "width": 4, "value": 32e9, "unit": "operations/s", "theoretical": 40e9 },
+            { "name": "empty kernel", "width": null, "value": 1e-6, "unit": "s" }], "transfers": null }),
+        json!({ "command": "check", "launches": [{ "kernel": "blur", "global": [64, 1, 1], "local": [16, 1, 1] }],
+            "checks": ["data-race"], "errors": 1, "warnings": 0, "notes": 0, "findings": [{ "code": "data-race",
+            "severity": "error", "message": "two work-items write", "count": 64, "kernel": "blur",
+            "location": { "file": "blur.cl", "line": 6, "column": 14, "text": "    out[i] = zw\u{f6}lf < sum;" } }] }),
+        json!({ "command": "histogram", "picture": "a.png", "channels": [{ "name": "gray", "min": 0, "counts": [1, 2] }] }),
+    ]
+}
+
+#[test]
+fn every_command_has_its_section() {
+    let lines: Vec<String> = others().iter().map(Value::to_string).collect();
+    let page = shown(&[("all.json", lines.join("\n"))]);
+    for said in [
+        "blur takes 2.00 ms on Mali-T604; a measurement is expected between 1.00 ms and 3.00 ms. Limited by LS.",
+        "Mali-G31: no time, because it needs double precision.",
+        // 0.25 of 40 G operations in 2 ms, for 16384 bytes: 2 * 8192, because half of the work-groups were played.
+        "<th scope=\"row\">operations / byte</th><td>1221</td>",
+        "<th scope=\"row\">GB/s of DRAM</th><td>0.008</td>",
+        "blur is bound by A on Mali-T604: 22.5 cycles on its longest path; 128 of 256 threads fit a core.",
+        "<code>sum += a[i] &lt; b;</code>",
+        "12 + 7 n",
+        "Mali-T604 reaches 32.0 GFLOP/s of float multiply-adds.",
+        ">80%</span>",
+        "blur: 1 error, 0 warnings and 0 notes.",
+        "    out[i] = <mark>zw\u{f6}lf</mark> &lt; sum;",
+        "Result of histogram",
+    ] {
+        assert!(page.contains(said), "{said} is not in {page}");
+    }
+}
+
+#[test]
+fn results_of_one_command_in_two_files_are_compared() {
+    let mut after = others();
+    after[0]["seconds"] = 1e-3.into();
+    after[2]["longest_path"]["columns"]["A"] = 30.0.into();
+    after[3]["peaks"][0]["value"] = 16e9.into();
+    let join = |all: &[Value]| all.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
+    let page = shown(&[("old.json", join(&others())), ("new.json", join(&after))]);
+    // The time and the time of three resources are halved; one of two costs is higher; one rate is halved.
+    assert!(page.contains("From old.json to new.json: 0 of 4 figures are worse and 4 are better"), "{page}");
+    assert!(page.contains("From old.json to new.json: 1 of 2 figures are worse and 0 are better"), "{page}");
+    assert!(page.contains("From old.json to new.json: 1 of 1 figures are worse and 0 are better"), "{page}");
+}
+
+#[test]
+fn hostile_text_of_every_command_stays_text() {
+    fn poison(value: &mut Value) {
+        match value {
+            Value::String(text) => *text = format!("{text}</script><script>alert(1)</script><img src=x>"),
+            Value::Array(all) => all.iter_mut().for_each(poison),
+            Value::Object(all) => {
+                all.iter_mut().filter(|(key, _)| *key != "command").for_each(|(_, own)| poison(own))
+            }
+            _ => {}
+        }
+    }
+    let mut all = others();
+    let join = |all: &[Value]| all.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
+    let harmless = shown(&[("a.json", join(&all))]).matches("<script").count();
+    all.iter_mut().for_each(poison);
+    let page = shown(&[("a.json", join(&all))]);
+    assert_eq!((page.matches("<script").count(), page.matches("<img").count()), (harmless, 0));
 }

@@ -44,16 +44,26 @@ fn transfers() -> Vec<Transfer> {
 #[test]
 fn text_form() {
     let (peaks, transfers) = (peaks(), transfers());
-    let report =
-        Report { device: "Mali-G610", what: "opencl:0: a GPU", peaks: &peaks, transfers: Some(&transfers) };
+    let report = Report {
+        device: "Mali-G610",
+        what: "opencl:0: a GPU",
+        model: None,
+        peaks: &peaks,
+        transfers: Some(&transfers),
+    };
     insta::assert_snapshot!(text(&report, Canvas::default()));
 }
 
 #[test]
 fn json_form() {
     let (peaks, transfers) = (peaks(), transfers());
-    let report =
-        Report { device: "Mali-G610", what: "opencl:0: a GPU", peaks: &peaks, transfers: Some(&transfers) };
+    let report = Report {
+        device: "Mali-G610",
+        what: "opencl:0: a GPU",
+        model: None,
+        peaks: &peaks,
+        transfers: Some(&transfers),
+    };
     let line = json(&report);
     assert!(!line.contains('\n'));
     let value: serde_json::Value = serde_json::from_str(&line).unwrap();

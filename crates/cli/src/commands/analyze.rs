@@ -19,7 +19,7 @@ use tripipe_report::simulation::Predicted;
 use tripipe_timing::Options;
 
 use crate::chain;
-use crate::commands::{allow, explain};
+use crate::commands::{OutputArgument, allow, explain};
 use crate::finish::Finish;
 use crate::launch_input::{Adjusted, BuildArgument, Description, DriverBuild, GpuArgument, Trial, Workload};
 use crate::progress::Progress;
@@ -75,10 +75,12 @@ pub(crate) struct Analyze {
     #[arg(long, value_name = "OLD.json")]
     diff: Option<PathBuf>,
     /// Output format; malioc-json is the format of Arm's offline compiler, for Mali GPUs only; sarif contains only the
-    /// advice, for code scanning; markdown is for a comment on a pull request. JSON is one object per kernel and GPU,
+    /// advice, for code scanning; markdown is for a comment on a pull request, html a page (docs/reports.md). JSON is one object per kernel and GPU,
     /// one per line.
     #[arg(long, value_enum, default_value_t = AnalyzeFormat::Text)]
     format: AnalyzeFormat,
+    #[command(flatten)]
+    output: OutputArgument,
 }
 
 fn lint(code: &str) -> Result<&'static Rule, String> {
@@ -93,6 +95,7 @@ enum AnalyzeFormat {
     MaliocJson,
     Sarif,
     Markdown,
+    Html,
 }
 
 /// Most GPUs that a time is predicted for.
@@ -118,6 +121,11 @@ fn argument(text: &str) -> Result<(String, i64), String> {
 
 impl Analyze {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        let as_page = self.format == AnalyzeFormat::Html;
+        self.output.write(out, as_page, |out| self.report(out))
+    }
+
+    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
         let gpus = self.gpu.resolve()?;
         let before = self.diff.as_deref().map(earlier).transpose()?.unwrap_or_default();
         let description = Description::open(&self.program, self.build.options()?)?;
@@ -172,7 +180,7 @@ impl Analyze {
             })
         };
         match (self.format, &diff) {
-            (AnalyzeFormat::Text, Some(diff)) => out.write_all(diff.text(terminal::canvas()).as_bytes())?,
+            (AnalyzeFormat::Text, Some(diff)) => out.write_all(diff.text(self.output.canvas()).as_bytes())?,
             (AnalyzeFormat::Json, Some(diff)) => {
                 for object in diff.json() {
                     writeln!(out, "{object}")?;
@@ -182,18 +190,22 @@ impl Analyze {
             (AnalyzeFormat::Sarif, Some(diff)) => {
                 writeln!(out, "{}", sarif(&[&analysis::WORSE], &diff.findings()))?;
             }
-            (AnalyzeFormat::MaliocJson, Some(_)) => {
-                bail!("--diff does not support malioc-json; use --format text, json, sarif or markdown")
+            (AnalyzeFormat::MaliocJson | AnalyzeFormat::Html, Some(_)) => {
+                bail!(
+                    "--diff does not support {}; use --format text, json, sarif or markdown, or `tripipe view OLD.json \
+                     NEW.json` for a page of the changes",
+                    if self.format == AnalyzeFormat::Html { "html" } else { "malioc-json" }
+                )
             }
             (AnalyzeFormat::Text, None) => {
                 for (index, priced) in all.iter().enumerate() {
                     if index > 0 {
                         writeln!(out)?;
                     }
-                    out.write_all(analysis::text(priced, terminal::canvas()).as_bytes())?;
+                    out.write_all(analysis::text(priced, self.output.canvas()).as_bytes())?;
                 }
             }
-            (AnalyzeFormat::Json, None) => {
+            (AnalyzeFormat::Json | AnalyzeFormat::Html, None) => {
                 for object in all.iter().flat_map(analysis::json) {
                     writeln!(out, "{object}")?;
                 }
@@ -312,7 +324,7 @@ impl Analyze {
         // A table of several GPUs shows no advice, and findings for code scanning show no times.
         let shows_times = match self.format {
             AnalyzeFormat::Text => count == 1,
-            AnalyzeFormat::Json | AnalyzeFormat::Markdown => true,
+            AnalyzeFormat::Json | AnalyzeFormat::Markdown | AnalyzeFormat::Html => true,
             AnalyzeFormat::MaliocJson | AnalyzeFormat::Sarif => false,
         };
         let priced = if shows_times { (MOST_PRICED / count.max(1)).max(1) } else { 0 };

@@ -14,11 +14,10 @@ use tripipe_report::findings::{Launch, Report};
 use tripipe_simulate::watch::{Checks, rules};
 use tripipe_simulate::{Schedule, Simulator};
 
-use crate::commands::{allow, explain};
+use crate::commands::{OutputArgument, allow, explain};
 use crate::finish::Finish;
 use crate::launch_input::LaunchArgument;
 use crate::progress::Progress;
-use crate::terminal;
 
 /// Examples for the help text.
 const EXAMPLES: &str = "Examples:
@@ -38,9 +37,12 @@ const EXAMPLES: &str = "Examples:
 pub(crate) struct Check {
     #[command(flatten)]
     launch: LaunchArgument,
-    /// Output format: text, JSON (docs/findings.md), or SARIF 2.1.0 for code scanning.
+    /// Output format: text, JSON (docs/findings.md), SARIF 2.1.0 for code scanning, or a page
+    /// (docs/reports.md).
     #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
     format: CheckFormat,
+    #[command(flatten)]
+    output: OutputArgument,
     /// GPU whose limits and warp width apply, e.g. "Mali-G77", "Adreno 740".
     #[arg(short, long, value_name = "NAME", value_parser = gpu)]
     gpu: Option<&'static Gpu>,
@@ -64,6 +66,7 @@ enum CheckFormat {
     Text,
     Json,
     Sarif,
+    Html,
 }
 
 /// The lowest severity that sets the exit code to 1.
@@ -95,6 +98,11 @@ fn rule(code: &str) -> Result<&'static Rule, String> {
 
 impl Check {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        let as_page = self.format == CheckFormat::Html;
+        self.output.write(out, as_page, |out| self.report(out))
+    }
+
+    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
         let description = self.launch.read()?;
         let progress = Progress::compiler("compiling the kernel");
         let built = description.build()?;
@@ -147,8 +155,8 @@ impl Check {
             sources: &sources,
         };
         let text = match self.format {
-            CheckFormat::Text => tripipe_report::findings::text(&report, terminal::canvas()),
-            CheckFormat::Json => tripipe_report::findings::json(&report),
+            CheckFormat::Text => tripipe_report::findings::text(&report, self.output.canvas()),
+            CheckFormat::Json | CheckFormat::Html => tripipe_report::findings::json(&report),
             CheckFormat::Sarif => tripipe_report::findings::sarif(&report),
         };
         writeln!(out, "{}", text.trim_end())?;

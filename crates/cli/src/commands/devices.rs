@@ -7,9 +7,8 @@ use clap::Args;
 use tripipe::{Device, Devices, VirtualDevice};
 use tripipe_report::devices::{Entry, OpenCl, models};
 
-use super::Format;
+use super::{Format, OutputArgument};
 use crate::finish::Finish;
-use crate::terminal;
 
 /// List every device: what it is, which GPU model it matches and how certainly, its memory, limits and features.
 ///
@@ -28,15 +27,21 @@ pub(crate) struct ListDevices {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    #[command(flatten)]
+    output: OutputArgument,
 }
 
 impl ListDevices {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        self.output.write(out, self.format == Format::Html, |out| self.report(out))
+    }
+
+    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
         if self.models {
             let models = tripipe_device::catalog();
             match self.format {
-                Format::Text => out.write_all(models::text(models, terminal::canvas()).as_bytes())?,
-                Format::Json => writeln!(out, "{}", models::json(models))?,
+                Format::Text => out.write_all(models::text(models, self.output.canvas()).as_bytes())?,
+                Format::Json | Format::Html => writeln!(out, "{}", models::json(models))?,
             }
             return Ok(Finish::Clean);
         }
@@ -62,10 +67,11 @@ impl ListDevices {
         let no_opencl = found.no_opencl.map(|error| error.to_string());
         match self.format {
             Format::Text => {
-                let text = tripipe_report::devices::text(&entries, no_opencl.as_deref(), terminal::canvas());
+                let text =
+                    tripipe_report::devices::text(&entries, no_opencl.as_deref(), self.output.canvas());
                 out.write_all(text.as_bytes())?;
             }
-            Format::Json => {
+            Format::Json | Format::Html => {
                 writeln!(out, "{}", tripipe_report::devices::json(&entries, no_opencl.as_deref()))?;
             }
         }

@@ -11,12 +11,11 @@ use tripipe::{Context, Counted, Depth, Device, Error, Image};
 use tripipe_report::histogram::{BINS, Channel, Report};
 use tripipe_report::time;
 
-use super::{DeviceArgument, Format, context, failed, note, say_on};
+use super::{DeviceArgument, Format, OutputArgument, context, failed, note, say_on};
 use crate::files::input::shown_input;
 use crate::files::picture::{self, is_deep};
 use crate::finish::Finish;
 use crate::progress::Progress;
-use crate::terminal;
 
 /// Examples for the help text.
 const EXAMPLES: &str = "Examples:
@@ -36,11 +35,17 @@ pub(crate) struct Histogram {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
+    output: OutputArgument,
+    #[command(flatten)]
     device: DeviceArgument,
 }
 
 impl Histogram {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        self.output.write(out, self.format == Format::Html, |out| self.report(out))
+    }
+
+    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
         let device = self.device.resolve()?;
         let name = shown_input(&self.input);
         let progress = Progress::spinner(format!("reading {name}"));
@@ -64,9 +69,9 @@ impl Histogram {
         };
         match self.format {
             Format::Text => {
-                write!(out, "{}", tripipe_report::histogram::text(&report, terminal::canvas()))?;
+                write!(out, "{}", tripipe_report::histogram::text(&report, self.output.canvas()))?;
             }
-            Format::Json => writeln!(out, "{}", tripipe_report::histogram::json(&report))?,
+            Format::Json | Format::Html => writeln!(out, "{}", tripipe_report::histogram::json(&report))?,
         }
         Ok(Finish::Clean)
     }

@@ -210,6 +210,8 @@ pub(crate) enum Format {
     Text,
     /// JSON: one object per line.
     Json,
+    /// A page with charts and tables, in one file.
+    Html,
 }
 
 /// A device in one line.

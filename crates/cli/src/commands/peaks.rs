@@ -5,16 +5,16 @@ use std::io::Write;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tripipe::Device;
+use tripipe_device::Gpu;
 use tripipe_ladders::peaks::{Effort, Peak, PeakError, Peaks as Measured, measure};
 use tripipe_opencl::ExecutorOptions;
 use tripipe_opencl::transfer::{self, TransferMode};
 use tripipe_report::peaks::{Rates, Report, Transfer};
 
-use super::{DevicesArgument, Format, what};
+use super::{DevicesArgument, Format, OutputArgument, what};
 use crate::finish::Finish;
 use crate::open_device::OpenDevice;
 use crate::progress::Progress;
-use crate::terminal;
 
 const NOT_OFFERED: &str = "not offered";
 /// Bytes of one transfer: larger than any cache, small enough for a phone.
@@ -43,15 +43,21 @@ pub(crate) struct Peaks {
     only: Vec<String>,
     #[command(flatten)]
     devices: DevicesArgument,
-    /// Output format; JSON is one object per device and line.
+    /// Output format; JSON is one object per device and line, HTML is a page with charts (docs/reports.md).
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    #[command(flatten)]
+    output: OutputArgument,
 }
 
 impl Peaks {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        self.output.write(out, self.format == Format::Html, |out| self.report(out))
+    }
+
+    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
         let wanted = WantedPeaks::new(&self.only)?;
-        let canvas = terminal::canvas();
+        let canvas = self.output.canvas();
         let mut finish = Finish::Clean;
         for (index, device) in self.devices.resolve()?.iter().enumerate() {
             let name = device.name();
@@ -60,14 +66,19 @@ impl Peaks {
                 .with_context(|| format!("the ceilings of {name} could not be measured"))?;
             drop(progress);
             let what = what(device);
-            let report =
-                Report { device: &name, what: &what, peaks: &measured, transfers: transfers.as_deref() };
+            let report = Report {
+                device: &name,
+                what: &what,
+                model: model(device),
+                peaks: &measured,
+                transfers: transfers.as_deref(),
+            };
             match self.format {
                 Format::Text => {
                     let gap = if index > 0 { "\n" } else { "" };
                     write!(out, "{gap}{}", tripipe_report::peaks::text(&report, canvas))?;
                 }
-                Format::Json => writeln!(out, "{}", tripipe_report::peaks::json(&report))?,
+                Format::Json | Format::Html => writeln!(out, "{}", tripipe_report::peaks::json(&report))?,
             }
             out.flush()?;
             if broken(&measured, transfers.as_deref().unwrap_or_default()) {
@@ -75,6 +86,14 @@ impl Peaks {
             }
         }
         Ok(finish)
+    }
+}
+
+/// The model of a device, if it is known.
+fn model(device: &Device) -> Option<&'static Gpu> {
+    match device {
+        Device::Virtual(device) => Some(device.gpu()),
+        device => device.identification()?.model,
     }
 }
 

@@ -12,7 +12,7 @@ use tripipe_opencl::{CacheChoice, ExecutorOptions};
 use tripipe_report::run::{Base, Memory, Run};
 use tripipe_simulate::Simulator;
 
-use super::{Format, resolve};
+use super::{Format, OutputArgument, resolve};
 use crate::finish::Finish;
 use crate::launch_input::{Dumps, LaunchArgument};
 use crate::open_device::OpenDevice;
@@ -45,6 +45,8 @@ pub(crate) struct RunKernel {
     /// compares, one per line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    #[command(flatten)]
+    output: OutputArgument,
 }
 
 /// The executors of launch files.
@@ -98,6 +100,10 @@ impl Machine {
 
 impl RunKernel {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        self.output.write(out, self.format == Format::Html, |out| self.report(out))
+    }
+
+    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
         if self.time_only && !matches!(self.device, Target::Device(Choice::Virtual(_))) {
             bail!("--time-only needs a virtual GPU: --device virtual:GPU");
         }
@@ -142,7 +148,7 @@ impl RunKernel {
                 out.write_all(&printed)?;
                 out.write_all(terminal::shown(tripipe_report::run::text(&run)).as_bytes())?;
             }
-            Format::Json => {
+            Format::Json | Format::Html => {
                 writeln!(out, "{}", tripipe_report::run::json(&run, &String::from_utf8_lossy(&printed)))?;
             }
         }
@@ -160,7 +166,9 @@ impl RunKernel {
                     tripipe_report::run::lines(&memory)
                         .try_for_each(|line| out.write_all(line.as_bytes()))?;
                 }
-                Format::Json => writeln!(out, "{}", tripipe_report::run::json_memory(&memory))?,
+                Format::Json | Format::Html => {
+                    writeln!(out, "{}", tripipe_report::run::json_memory(&memory))?
+                }
             }
         }
         Ok(finish)

@@ -111,6 +111,8 @@ fn findings_as_json() {
     );
     assert_eq!(report["checks"].as_array().unwrap().len(), 35);
     assert_eq!(report["findings"].as_array().unwrap().len(), 2);
+    let source = String::from_utf8(bench.read("scale.cl")).unwrap();
+    let line = source.lines().nth(2).unwrap();
     assert_eq!(
         report["findings"][1],
         json!({
@@ -119,7 +121,7 @@ fn findings_as_json() {
             "message": "reads 4 bytes at offset 16 of `in`, which has 16 bytes",
             "fix": "Compare the index with the size before the access, or make the object larger.",
             "kernel": "scale",
-            "location": { "file": "scale.cl", "line": 3, "column": 14 },
+            "location": { "file": "scale.cl", "line": 3, "column": 14, "text": line },
             "instruction": report["findings"][1]["instruction"],
             "count": 2,
             "work_item": { "global": [4, 0, 0], "local": [0, 0, 0], "group": [2, 0, 0] },
@@ -132,7 +134,10 @@ fn findings_as_json() {
     for known in ["launches", "checks", "findings"] {
         rest.remove(known);
     }
-    assert_eq!(report, json!({ "version": 2, "left_out": [], "errors": 2, "warnings": 0, "notes": 0 }));
+    assert_eq!(
+        report,
+        json!({ "command": "check", "version": 2, "left_out": [], "errors": 2, "warnings": 0, "notes": 0 })
+    );
 }
 
 #[test]

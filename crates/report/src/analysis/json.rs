@@ -72,6 +72,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis, at: usize) -> Value {
             json!({
                 "file": &*priced.module.files[data.file],
                 "line": data.line,
+                "text": priced.text_of(line.location),
                 "columns": columns(&line.columns),
             })
         })
@@ -101,6 +102,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis, at: usize) -> Value {
         })
         .collect();
     json!({
+        "command": "analyze",
         "kernel": analysis.kernel,
         "gpu": analysis.gpu.name(),
         "family": family.id(),
@@ -134,6 +136,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis, at: usize) -> Value {
             "image": image.image,
             "writes": image.writes,
         })).collect::<Vec<_>>(),
+        "program": priced.name,
         "launch": analysis.launch.as_ref().map(|launch| json!({
             "work_items": launch.items,
             "cycles": launch.cycles,

@@ -8,7 +8,7 @@ use super::{Entry, OpenCl, features};
 /// One JSON array with an object for each device. Sizes are in bytes; a limit of 0 was not reported.
 pub fn json(entries: &[Entry], no_opencl: Option<&str>) -> String {
     let devices: Vec<Value> = entries.iter().map(device).collect();
-    json!({ "devices": devices, "no_opencl": no_opencl }).to_string()
+    json!({ "command": "devices", "devices": devices, "no_opencl": no_opencl }).to_string()
 }
 
 fn device(entry: &Entry) -> Value {

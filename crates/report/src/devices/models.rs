@@ -84,7 +84,7 @@ fn figure<T: Display>(figure: &Sourced<T>) -> String {
 /// One JSON object on one line: `models`, each figure with its basis and its source; `null` where the GPU lacks a
 /// feature. Rates are operations per second of the whole product.
 pub fn json(models: &[Gpu]) -> String {
-    json!({ "models": models.iter().map(model).collect::<Vec<_>>() }).to_string()
+    json!({ "command": "devices", "models": models.iter().map(model).collect::<Vec<_>>() }).to_string()
 }
 
 fn model(model: &Gpu) -> Value {

@@ -11,6 +11,7 @@ const VERSION: u32 = 2;
 /// One JSON object on one line; `docs/findings.md` lists every key. Unknown values are `null`.
 pub fn json(report: &Report<'_>) -> String {
     json!({
+        "command": "check",
         "version": VERSION,
         "launches": report.launches.iter().map(launch).collect::<Vec<_>>(),
         "checks": report.rules.iter().map(|rule| rule.code).collect::<Vec<_>>(),
@@ -18,7 +19,7 @@ pub fn json(report: &Report<'_>) -> String {
         "errors": report.count(Severity::Error),
         "warnings": report.count(Severity::Warning),
         "notes": report.count(Severity::Note),
-        "findings": report.findings.iter().map(finding).collect::<Vec<_>>(),
+        "findings": report.findings.iter().map(|each| finding(report, each)).collect::<Vec<_>>(),
     })
     .to_string()
 }
@@ -28,7 +29,8 @@ pub(super) fn launch(launch: &Launch<'_>) -> Value {
     json!({ "kernel": kernel, "global": global, "local": local, "seconds": seconds })
 }
 
-fn finding(finding: &Finding) -> Value {
+fn finding(report: &Report<'_>, finding: &Finding) -> Value {
+    let location = |at: &SourceLocation| location(report, at);
     json!({
         "code": finding.rule.code,
         "severity": finding.rule.severity.name(),
@@ -40,23 +42,24 @@ fn finding(finding: &Finding) -> Value {
         "count": finding.count,
         "work_item": finding.work_item.as_ref().map(work_item),
         "memory": finding.memory.as_ref().map(memory),
-        "related": finding.related.iter().map(related).collect::<Vec<_>>(),
+        "related": finding.related.iter().map(|each| related(report, each)).collect::<Vec<_>>(),
     })
 }
 
-fn related(related: &Related) -> Value {
+fn related(report: &Report<'_>, related: &Related) -> Value {
     json!({
         "message": related.message,
-        "location": related.location.as_ref().map(location),
+        "location": related.location.as_ref().map(|at| location(report, at)),
         "work_item": related.work_item.as_ref().map(work_item),
     })
 }
 
-fn location(location: &SourceLocation) -> Value {
+fn location(report: &Report<'_>, location: &SourceLocation) -> Value {
     json!({
         "file": location.file,
         "line": location.line,
         "column": (location.column > 0).then_some(location.column),
+        "text": report.line(location).map(|line| line.text),
     })
 }
 

@@ -9,6 +9,7 @@ use super::{Channel, Report};
 pub fn json(report: &Report<'_>) -> String {
     let [width, height] = report.size;
     json!({
+        "command": "histogram",
         "picture": report.picture,
         "width": width,
         "height": height,

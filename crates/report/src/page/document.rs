@@ -4,7 +4,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Deserializer, Value};
 
 use super::PageError;
+use super::analysis::Analysis;
+use super::check::Check;
 use super::ladder::Ladder;
+use super::other::Other;
+use super::peaks::Peaks;
+use super::simulation::Simulation;
 
 /// A result of a command, as its JSON describes it.
 pub struct Document {
@@ -16,10 +21,28 @@ pub struct Document {
 /// The results that a page shows.
 pub(super) enum Content {
     Ladder(Box<Ladder>),
+    Simulation(Box<Simulation>),
+    Analysis(Box<Analysis>),
+    Peaks(Box<Peaks>),
+    Check(Box<Check>),
+    Other(Box<Other>),
 }
 
 /// The commands whose results a page shows, and keys that tell a result without the key `command`.
-const COMMANDS: [(&str, &[&str]); 1] = [("ladder", &["ladder", "steps", "sizes"])];
+const COMMANDS: [(&str, &[&str]); 12] = [
+    ("ladder", &["ladder", "steps", "sizes"]),
+    ("simulate", &["gpu", "kernel", "global", "limiter"]),
+    ("analyze", &["gpu", "kernel", "longest_path"]),
+    ("peaks", &["device", "peaks"]),
+    ("check", &["launches", "checks", "findings"]),
+    ("devices", &["devices", "no_opencl"]),
+    ("devices", &["models"]),
+    ("histogram", &["picture", "channels", "bin_width"]),
+    ("run-kernel", &["kernel", "program", "printed"]),
+    ("run-kernel", &["argument", "element", "extents"]),
+    ("explain", &["rules"]),
+    ("compare", &["command"]),
+];
 
 /// Reads the output of a command with `--format json`, or several one after the other.
 ///
@@ -47,7 +70,12 @@ fn document(file: &str, line: usize, value: Value) -> Result<Document, PageError
     let command = command(&value);
     let command = command.ok_or_else(|| PageError::Foreign { file: file.to_owned(), line })?;
     let content = match command {
-        _ => typed(value).map(|ladder| Content::Ladder(Box::new(ladder))),
+        "ladder" => typed(value).map(Content::Ladder),
+        "simulate" => typed(value).map(Content::Simulation),
+        "analyze" => typed(value).map(Content::Analysis),
+        "peaks" => typed(value).map(Content::Peaks),
+        "check" => typed(value).map(Content::Check),
+        _ => Ok(Content::Other(Box::new(Other { command, value }))),
     };
     let content = content.map_err(|error| PageError::Incomplete {
         file: file.to_owned(),
@@ -68,8 +96,8 @@ fn command(value: &Value) -> Option<&'static str> {
     COMMANDS.iter().find(known).map(|(command, _)| *command)
 }
 
-fn typed<T: DeserializeOwned>(value: Value) -> Result<T, serde_json::Error> {
-    serde_json::from_value(value)
+fn typed<T: DeserializeOwned>(value: Value) -> Result<Box<T>, serde_json::Error> {
+    serde_json::from_value(value).map(Box::new)
 }
 
 /// The message of an error without its location, which is reported as that of the file.

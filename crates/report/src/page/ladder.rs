@@ -8,7 +8,7 @@ use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::switch::panels;
 use super::table::{Cell, Head, Table};
-use super::{Named, labels};
+use super::{Named, labels, pairs};
 use crate::ladder::flips;
 use crate::number::{significant, time};
 
@@ -439,39 +439,31 @@ fn side_by_side(all: &[Named<'_, Ladder>], names: &[String], ids: &Ids) -> Marku
 
 /// The differences between results of the same device in several files, each against the first.
 fn changes(all: &[Named<'_, Ladder>], ids: &Ids) -> Markup {
-    let mut out = Vec::new();
-    for (index, before) in all.iter().enumerate() {
-        let is_first = !all[..index].iter().any(|other| other.content.device == before.content.device);
-        let later = all[index + 1..].iter().filter(|later| later.content.device == before.content.device);
-        for after in later.filter(|_| is_first) {
-            let mut figures = Vec::new();
-            for step in &before.content.steps {
-                let Some(other) = after.content.steps.iter().find(|other| other.name == step.name) else {
-                    continue;
-                };
-                for (column, size) in before.content.sizes.iter().enumerate() {
-                    let Some(same) = after.content.sizes.iter().position(|other| other == size) else {
-                        continue;
-                    };
-                    let what = format!("{} at {size}", step.name);
-                    figures.push(Change {
-                        what,
-                        before: at(&step.seconds, column),
-                        after: at(&other.seconds, same),
-                    });
-                }
+    let change = |(before, after): (Named<'_, Ladder>, Named<'_, Ladder>)| {
+        let (old, new) = (before.content, after.content);
+        let mut figures = Vec::new();
+        for step in &old.steps {
+            let Some(other) = new.steps.iter().find(|other| other.name == step.name) else { continue };
+            for (column, size) in old.sizes.iter().enumerate() {
+                let Some(same) = new.sizes.iter().position(|other| other == size) else { continue };
+                let what = format!("{} at {size}", step.name);
+                figures.push(Change {
+                    what,
+                    before: at(&step.seconds, column),
+                    after: at(&other.seconds, same),
+                });
             }
-            let kind = Kind {
-                caption: format!("Times on {}", before.content.device),
-                what: "step and size",
-                files: [before.file.to_owned(), after.file.to_owned()],
-                less_is_better: true,
-                format: time,
-            };
-            out.push(differences(&kind, &figures, ids));
         }
-    }
-    let out: Markup = out.into_iter().collect();
+        let kind = Kind {
+            caption: format!("Times on {}", old.device),
+            what: "step and size",
+            files: [before.file.to_owned(), after.file.to_owned()],
+            less_is_better: true,
+            format: time,
+        };
+        differences(&kind, &figures, ids)
+    };
+    let out: Markup = pairs(all, |ladder| &ladder.device).into_iter().map(change).collect();
     if out.is_empty() {
         out
     } else {

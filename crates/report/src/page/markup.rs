@@ -62,7 +62,6 @@ impl Ids {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
 
     #[test]
     fn text_and_attributes_are_escaped_once() {

@@ -3,13 +3,18 @@
 //! A page is one file: style, script and charts are in it, and it loads nothing. [`read`] checks documents, [`page`]
 //! draws them. The output of a command with `--format html` is the page of its JSON.
 
+mod analysis;
 mod chart;
+mod check;
 mod compare;
 mod document;
 mod error;
 mod frame;
 mod ladder;
 mod markup;
+mod other;
+mod peaks;
+mod simulation;
 mod switch;
 mod table;
 
@@ -25,15 +30,40 @@ use markup::Ids;
 pub fn page(documents: &[Document]) -> String {
     let ids = Ids::default();
     let mut ladders: Vec<Named<'_, ladder::Ladder>> = Vec::new();
+    let mut simulations: Vec<Named<'_, simulation::Simulation>> = Vec::new();
+    let mut analyses: Vec<Named<'_, analysis::Analysis>> = Vec::new();
+    let mut peaks: Vec<Named<'_, peaks::Peaks>> = Vec::new();
+    let mut checks: Vec<Named<'_, check::Check>> = Vec::new();
+    let mut others: Vec<Named<'_, other::Other>> = Vec::new();
     for document in documents {
         let file = document.file.as_str();
         match &document.content {
             Content::Ladder(content) => ladders.push(Named { file, content }),
+            Content::Simulation(content) => simulations.push(Named { file, content }),
+            Content::Analysis(content) => analyses.push(Named { file, content }),
+            Content::Peaks(content) => peaks.push(Named { file, content }),
+            Content::Check(content) => checks.push(Named { file, content }),
+            Content::Other(content) => others.push(Named { file, content }),
         }
     }
     let mut sections = Vec::new();
     for group in by(&ladders, |ladder| &ladder.ladder) {
         sections.push(ladder::section(&group, &ids));
+    }
+    for group in by(&simulations, |simulation| (&simulation.kernel, simulation.global())) {
+        sections.push(simulation::section(&group, &ids));
+    }
+    for group in by(&analyses, |analysis| &analysis.kernel) {
+        sections.push(analysis::section(&group, &ids));
+    }
+    if !peaks.is_empty() {
+        sections.push(peaks::section(&peaks, &ids));
+    }
+    if !checks.is_empty() {
+        sections.push(check::section(&checks, &ids));
+    }
+    for group in by(&others, |other| other.command) {
+        sections.push(other::section(&group, &ids));
     }
     let title = match &sections[..] {
         [Section { title, .. }] => title.clone(),
@@ -77,6 +107,20 @@ fn labels<'a, T>(all: &[Named<'a, T>], label: impl Fn(&'a T) -> String) -> Vec<S
         .map(|(label, named)| {
             let same = own.iter().filter(|other| *other == label).count();
             if same > 1 { format!("{label} ({})", named.file) } else { label.clone() }
+        })
+        .collect()
+}
+
+/// Results of the same subject in several files: the first with each of the others.
+fn pairs<'a, T, K: PartialEq>(
+    all: &[Named<'a, T>],
+    key: impl Fn(&'a T) -> K,
+) -> Vec<(Named<'a, T>, Named<'a, T>)> {
+    let groups = by(all, key).into_iter();
+    groups
+        .flat_map(|group| {
+            let first = group[0];
+            group.into_iter().skip(1).map(move |later| (first, later))
         })
         .collect()
 }

@@ -38,6 +38,10 @@ impl Cell {
         Self { shown: markup! { : text }, key: None, class: "" }
     }
 
+    pub(super) fn markup(shown: Markup) -> Self {
+        Self { shown, key: None, class: "" }
+    }
+
     /// A number as shown, and for sorting.
     pub(super) fn number(value: f64, shown: impl AsRef<str>) -> Self {
         Self { key: Some(value), ..Self::text(shown) }
@@ -60,10 +64,29 @@ impl Cell {
         Self { shown: bar, key: Some(share), class: "share" }
     }
 
+    /// A number whose background shows its share of the largest one.
+    pub(super) fn heat(value: f64, share: f64, shown: impl AsRef<str>) -> Self {
+        let strength = format!("--heat:{:.0}%", 100.0 * share.clamp(0.0, 1.0));
+        let shown = shown.as_ref();
+        let shown = markup! { span(class = "heat", style = strength) : shown; };
+        Self { shown, key: Some(value), class: "" }
+    }
+
     /// The same cell with a class of the style sheet.
     pub(super) fn with_class(self, class: &'static str) -> Self {
         Self { class, ..self }
     }
+}
+
+/// A table of names and values.
+pub(super) fn facts(caption: &str, rows: &[(&str, String)]) -> Table {
+    let mut table = Table::new(caption, vec![Head::text("figure"), Head::text("value")]);
+    for (name, value) in rows {
+        let cell = Cell::text(value);
+        let is_long = value.chars().count() > 60;
+        table.push(vec![Cell::text(name), if is_long { cell.with_class("wide-text") } else { cell }]);
+    }
+    table
 }
 
 impl Table {

@@ -3,6 +3,7 @@
 mod json;
 mod text;
 
+use tripipe_device::Gpu;
 use tripipe_ladders::peaks::Peaks;
 
 pub use json::json;
@@ -15,6 +16,8 @@ pub struct Report<'a> {
     pub device: &'a str,
     /// The device's description, in one line.
     pub what: &'a str,
+    /// The model of the device, if it is known.
+    pub model: Option<&'a Gpu>,
     /// The measurements of the device.
     pub peaks: &'a Peaks,
     /// The ways to transfer data to the device, if there are any.

@@ -22,5 +22,5 @@ pub fn json(rules: &[&Rule]) -> String {
             })
         })
         .collect();
-    json!({ "rules": rules }).to_string()
+    json!({ "command": "explain", "rules": rules }).to_string()
 }

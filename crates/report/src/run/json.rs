@@ -12,6 +12,7 @@ use super::{Base, Memory, Run};
 pub fn json(run: &Run<'_>, printed: &str) -> String {
     let Run { kernel, program, range, device, seconds } = run;
     json!({
+        "command": "run-kernel",
         "kernel": kernel,
         "program": program,
         "global": extents(range, range.global_size()),
@@ -33,6 +34,7 @@ fn extents(range: &NdRange, sizes: [usize; 3]) -> Vec<usize> {
 /// strings), `file`, `comparison`.
 pub fn json_memory(memory: &Memory<'_>) -> String {
     let mut object = Map::new();
+    object.insert("command".to_owned(), "run-kernel".into());
     object.insert("argument".to_owned(), memory.argument.into());
     object.insert("name".to_owned(), memory.name.into());
     object.insert("element".to_owned(), memory.array.element.to_string().into());

@@ -17,6 +17,7 @@ fn one(simulation: &Simulation<'_>, each: &Simulated) -> Value {
     let mut put = |key: &str, value: Value| {
         object.insert(key.to_owned(), value);
     };
+    put("command", "simulate".into());
     put("gpu", gpu.name().into());
     put("family", gpu.family().id().into());
     put("kernel", simulation.kernel.into());
@@ -87,6 +88,11 @@ fn predicted_keys(predicted: &Predicted, gpu: &Gpu) -> Map<String, Value> {
             "dram_read_bytes": traffic.dram_read_bytes,
             "dram_written_bytes": traffic.dram_written_bytes,
             "tlb_misses": traffic.tlb_misses,
+        },
+        "sentence": super::limits::verdict(prediction, gpu),
+        "peaks": {
+            "operations_per_second": gpu.operations_per_second(gpu.operations_per_clock_per_core.fp32_fma.value),
+            "dram_bytes_per_second": gpu.configuration.dram_gb_s_peak.value * 1e9,
         },
         "what_if": what_if.iter().map(|repriced| {
             let mut keys = match &repriced.outcome {

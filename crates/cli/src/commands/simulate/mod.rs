@@ -12,7 +12,7 @@ use tripipe_launch_file::Number;
 use tripipe_report::simulation::{self, Predicted, Repriced, Simulated, Simulation};
 use tripipe_timing::Options;
 
-use super::{Format, note};
+use super::{Format, OutputArgument, note};
 use crate::chain;
 use crate::finish::Finish;
 use crate::launch_input::{
@@ -68,9 +68,12 @@ pub(crate) struct Simulate {
     /// Maximum number of instructions that a work-group may run, counted once for all work-items that run them together.
     #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     limit_steps: u64,
-    /// Output format; JSON is one object per kernel and GPU, one per line.
+    /// Output format; JSON is one object per kernel and GPU, one per line, HTML is a page with charts
+    /// (docs/reports.md).
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    #[command(flatten)]
+    output: OutputArgument,
 }
 
 fn argument(text: &str) -> Result<(String, Number), String> {
@@ -85,6 +88,10 @@ fn argument(text: &str) -> Result<(String, Number), String> {
 
 impl Simulate {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        self.output.write(out, self.format == Format::Html, |out| self.report(out))
+    }
+
+    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
         let gpus = self.gpu.resolve()?;
         let changes: Vec<&Change> = self.what_if.iter().flat_map(|what_if| &what_if.changes).collect();
         let description = Description::open(&self.program, self.build.options()?)?;
@@ -147,9 +154,9 @@ impl Simulate {
                     if index > 0 {
                         writeln!(out)?;
                     }
-                    out.write_all(simulation::text(&simulation, terminal::canvas()).as_bytes())?;
+                    out.write_all(simulation::text(&simulation, self.output.canvas()).as_bytes())?;
                 }
-                Format::Json => {
+                Format::Json | Format::Html => {
                     for object in simulation::json(&simulation) {
                         writeln!(out, "{object}")?;
                     }

@@ -87,6 +87,10 @@ impl Scale {
         let ticks = (0..count).map(|row| row as f64 + 0.5).collect();
         Self { range: count as f64..0.0, log: false, ticks }
     }
+
+    pub(super) fn ticks(&self) -> &[f64] {
+        &self.ticks
+    }
 }
 
 impl Ranged for Scale {

@@ -91,7 +91,7 @@ impl Bars {
     ) -> Result<(), Box<dyn std::error::Error>> {
         let longest = self.bars.iter().map(|bar| bar.label.chars().count()).max().unwrap_or(0);
         let names = (longest as f64 * CHARACTER + 12.0).min(0.42 * f64::from(width));
-        let fits = ((names - 12.0) / CHARACTER) as usize;
+        let fits = ((names - 12.0) / CHARACTER + 0.5) as usize;
         let mut chart = ChartBuilder::on(area)
             .set_label_area_size(LabelAreaPosition::Left, names as u32)
             .set_label_area_size(LabelAreaPosition::Bottom, AXIS - 4)

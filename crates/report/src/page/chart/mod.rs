@@ -2,6 +2,7 @@
 
 mod axis;
 mod bars;
+mod lines;
 
 use plotters::style::{FontFamily, IntoFont, RGBColor, TextStyle};
 
@@ -9,6 +10,7 @@ use super::markup::{Ids, Markup, markup};
 use super::table::Table;
 pub(super) use axis::Axis;
 pub(super) use bars::{Bar, Bars};
+pub(super) use lines::{Form, Line, Lines};
 
 /// The role of a colour. `page.css` has a colour of each theme for every one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +78,7 @@ pub(super) trait Chart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sign {
     Bar,
+    Line,
     Point,
     Range,
 }
@@ -84,6 +87,7 @@ impl Sign {
     fn class(self) -> &'static str {
         match self {
             Self::Bar => "bar-sign",
+            Self::Line => "line-sign",
             Self::Point => "point-sign",
             Self::Range => "range-sign",
         }

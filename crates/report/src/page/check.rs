@@ -1,0 +1,235 @@
+//! Findings of a check.
+
+use serde::Deserialize;
+
+use super::Named;
+use super::frame::Section;
+use super::markup::{Ids, Markup, markup};
+
+/// The result of `tripipe check`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Check {
+    launches: Vec<Launch>,
+    checks: Vec<String>,
+    #[serde(default)]
+    left_out: Vec<String>,
+    errors: u64,
+    warnings: u64,
+    notes: u64,
+    findings: Vec<Finding>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Launch {
+    kernel: String,
+    global: Vec<u64>,
+    local: Vec<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Finding {
+    code: String,
+    severity: String,
+    message: String,
+    #[serde(default)]
+    fix: String,
+    kernel: Option<String>,
+    location: Option<Location>,
+    count: u64,
+    work_item: Option<WorkItem>,
+    memory: Option<Memory>,
+    #[serde(default)]
+    related: Vec<Related>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Location {
+    file: String,
+    line: u64,
+    column: Option<u64>,
+    text: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct WorkItem {
+    global: Vec<u64>,
+    group: Vec<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Memory {
+    object: String,
+    space: String,
+    object_bytes: Option<u64>,
+    offset: Option<i64>,
+    bytes: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Related {
+    message: String,
+    location: Option<Location>,
+}
+
+/// The severities, the worst first.
+const SEVERITIES: [&str; 3] = ["error", "warning", "note"];
+
+fn counted(count: u64, what: &str) -> String {
+    crate::number::counted(count, what)
+}
+
+fn joined(sizes: &[u64], between: &str) -> String {
+    sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(between)
+}
+
+impl Check {
+    fn verdict(&self) -> String {
+        let kernels: Vec<&str> = self.launches.iter().map(|launch| launch.kernel.as_str()).collect();
+        let kernels = kernels.join(", ");
+        if self.findings.is_empty() {
+            return format!("{kernels}: none of {} checks found anything.", self.checks.len());
+        }
+        format!(
+            "{kernels}: {}, {} and {}.",
+            counted(self.errors, "error"),
+            counted(self.warnings, "warning"),
+            counted(self.notes, "note")
+        )
+    }
+}
+
+/// One or several checks.
+pub(super) fn section(all: &[Named<'_, Check>], ids: &Ids) -> Section {
+    let body: Markup = all.iter().map(|named| one(named, all.len() > 1, ids)).collect();
+    Section { id: ids.next("check"), title: "Findings".to_owned(), body }
+}
+
+fn one(named: &Named<'_, Check>, several: bool, ids: &Ids) -> Markup {
+    let check = named.content;
+    let class = if check.errors + check.warnings > 0 { "verdict worse" } else { "verdict" };
+    let launches: Markup = check
+        .launches
+        .iter()
+        .map(|launch| {
+            let said = format!(
+                "{}: {} work-items in work-groups of {}",
+                launch.kernel,
+                joined(&launch.global, " x "),
+                joined(&launch.local, " x ")
+            );
+            markup! { li : said; }
+        })
+        .collect();
+    let group = ids.next("filter");
+    let buttons: Markup = SEVERITIES
+        .into_iter()
+        .map(|severity| {
+            (severity, check.findings.iter().filter(|finding| finding.severity == severity).count())
+        })
+        .filter(|(_, count)| *count > 0)
+        .map(|(severity, count)| {
+            let label = format!("{severity} ({count})");
+            markup! { label { input(type = "checkbox", value = severity, checked); span : label; } }
+        })
+        .collect();
+    let findings: Markup = check.findings.iter().map(|finding| card(finding, &group)).collect();
+    let left_out: Markup = check.left_out.iter().map(|sentence| markup! { li : sentence; }).collect();
+    let codes: Markup = check
+        .checks
+        .iter()
+        .map(|code| {
+            let found = check.findings.iter().any(|finding| finding.code == *code);
+            let class = found.then_some("found");
+            markup! { li { code(class? = class) : code; } }
+        })
+        .collect();
+    let verdict = check.verdict();
+    let summary = counted(check.checks.len() as u64, "check");
+    let file = several.then_some(named.file);
+    markup! {
+        @ if let Some(file) = file { h3 : file; }
+        p(class = class) : verdict;
+        ul(class = "about") : &launches;
+        @ if check.findings.len() > 1 {
+            fieldset(class = "filter", id = &group, hidden) { legend : "Severity"; : &buttons; }
+        }
+        : &findings;
+        @ if !left_out.is_empty() { h3 : "Not checked"; ul : &left_out; }
+        details { summary : &summary; ul(class = "codes") : &codes; }
+    }
+}
+
+/// A finding with its source.
+fn card(finding: &Finding, group: &str) -> Markup {
+    let class = format!("severity {}", finding.severity);
+    let mut facts = vec![counted(finding.count, "time")];
+    if let Some(kernel) = &finding.kernel {
+        facts.push(format!("in kernel {kernel}"));
+    }
+    if let Some(item) = &finding.work_item {
+        facts.push(format!(
+            "first in work-item ({}) of group ({})",
+            joined(&item.global, ", "),
+            joined(&item.group, ", ")
+        ));
+    }
+    if let Some(memory) = &finding.memory {
+        facts.push(memory_of(memory));
+    }
+    let facts = facts.join("; ");
+    let related: Markup = finding
+        .related
+        .iter()
+        .map(|related| {
+            let excerpt = related.location.as_ref().map_or_else(Markup::default, excerpt);
+            markup! { li { : &related.message; : &excerpt; } }
+        })
+        .collect();
+    let source = finding.location.as_ref().map_or_else(Markup::default, excerpt);
+    markup! {
+        article(class = "finding", data-filter = group, data-value = &finding.severity) {
+            h3 { span(class = &class) : &finding.severity; : " "; : &finding.code; }
+            p : &finding.message;
+            : &source;
+            @ if !related.is_empty() { ul : &related; }
+            @ if !finding.fix.is_empty() { p { strong : "Fix: "; : &finding.fix; } }
+            p(class = "about") : facts;
+        }
+    }
+}
+
+fn memory_of(memory: &Memory) -> String {
+    let mut said = format!("{} in {} memory", memory.object, memory.space);
+    if let (Some(offset), Some(bytes)) = (memory.offset, memory.bytes) {
+        said.push_str(&format!(", {} at offset {offset}", counted(bytes, "byte")));
+    }
+    if let Some(bytes) = memory.object_bytes {
+        said.push_str(&format!(" of {}", counted(bytes, "byte")));
+    }
+    said
+}
+
+/// A line of source with its location; the text from the column on is marked.
+fn excerpt(location: &Location) -> Markup {
+    let column = location.column.map_or_else(String::new, |column| format!(":{column}"));
+    let at = format!("{}:{}{column}", location.file, location.line);
+    let Some(text) = &location.text else {
+        return markup! { p { code : at; } };
+    };
+    // Columns are bytes, from 1.
+    let offset = location.column.map_or(0, |column| column.saturating_sub(1) as usize).min(text.len());
+    let offset = (0..=offset).rev().find(|offset| text.is_char_boundary(*offset)).unwrap_or(0);
+    let (before, rest) = text.split_at(offset);
+    let word = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len()).max(1);
+    let word = (word..=rest.len()).find(|end| rest.is_char_boundary(*end)).unwrap_or(rest.len());
+    let (marked, after) = rest.split_at(word.min(rest.len()));
+    markup! {
+        pre(class = "excerpt", tabindex = "0", role = "group", aria-label = &at) {
+            span(class = "at") : &at;
+            : "\n";
+            : before;
+            mark : marked;
+            : after;
+        }
+    }
+}

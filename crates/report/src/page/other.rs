@@ -1,0 +1,92 @@
+//! Results without a page of their own: their JSON as tables.
+
+use serde_json::{Map, Value};
+
+use super::Named;
+use super::frame::Section;
+use super::markup::{Ids, Markup, markup};
+use super::table::{Cell, Head, Table};
+
+/// A result as it is.
+pub(super) struct Other {
+    pub(super) command: &'static str,
+    pub(super) value: Value,
+}
+
+/// The levels of objects in objects that become headings.
+const LEVELS: usize = 3;
+
+/// The results of one command.
+pub(super) fn section(all: &[Named<'_, Other>], ids: &Ids) -> Section {
+    let command = all[0].content.command;
+    let body: Markup = all
+        .iter()
+        .map(|named| {
+            let file = (all.len() > 1).then_some(named.file);
+            let body =
+                named.content.value.as_object().map_or_else(Markup::default, |own| object(own, 0, ids));
+            markup! { @ if let Some(file) = file { p(class = "about") : file; } : &body; }
+        })
+        .collect();
+    Section { id: ids.next(command), title: format!("Result of {command}"), body }
+}
+
+/// A short value on one line; `None` for objects and lists of objects.
+fn short(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => Some("–".to_owned()),
+        Value::Bool(yes) => Some(if *yes { "yes" } else { "no" }.to_owned()),
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Array(all) => {
+            let all: Option<Vec<String>> = all.iter().map(short).collect();
+            all.map(|all| all.join(", "))
+        }
+        Value::Object(_) => None,
+    }
+}
+
+fn cell(value: &Value) -> Cell {
+    match (value.as_f64(), short(value)) {
+        (Some(number), Some(shown)) => Cell::number(number, shown),
+        (None, Some(shown)) if shown.chars().count() > 60 => Cell::text(shown).with_class("wide-text"),
+        (None, Some(shown)) => Cell::text(shown),
+        (_, None) => Cell::text(value.to_string()).with_class("wide-text"),
+    }
+}
+
+fn object(own: &Map<String, Value>, level: usize, ids: &Ids) -> Markup {
+    let mut figures = Table::new("Figures", vec![Head::text("name"), Head::text("value")]);
+    let mut parts = Vec::new();
+    for (key, value) in own.iter().filter(|(key, _)| *key != "command") {
+        match value {
+            Value::Object(inner) if level < LEVELS => {
+                let body = object(inner, level + 1, ids);
+                parts.push(markup! { h3 : key; : &body; });
+            }
+            Value::Array(rows) if rows.iter().any(Value::is_object) => parts.push(rows_of(key, rows, ids)),
+            _ => figures.push(vec![Cell::text(key), cell(value)]),
+        }
+    }
+    let parts: Markup = parts.into_iter().collect();
+    let figures = if figures.is_empty() { Markup::default() } else { figures.draw(ids) };
+    markup! { : &figures; : &parts; }
+}
+
+/// A list of objects as a table: a column for each key.
+fn rows_of(key: &str, rows: &[Value], ids: &Ids) -> Markup {
+    let mut keys: Vec<&String> = Vec::new();
+    for own in rows.iter().filter_map(Value::as_object) {
+        keys.extend(own.keys().filter(|key| !keys.contains(key)).collect::<Vec<_>>());
+    }
+    let is_number = |key: &str| rows.iter().any(|row| row.get(key).is_some_and(Value::is_number));
+    let heads = keys
+        .iter()
+        .map(|key| if is_number(key) { Head::number(key.as_str()) } else { Head::text(key.as_str()) })
+        .collect();
+    let mut table = Table::new(key, heads);
+    for row in rows {
+        table.push(keys.iter().map(|key| cell(row.get(key.as_str()).unwrap_or(&Value::Null))).collect());
+    }
+    table.draw(ids)
+}

@@ -1,0 +1,444 @@
+//! Predicted times of a kernel.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::chart::{self, Axis, Bar, Bars, Form, Ink, Line, Lines};
+use super::compare::{Change, Kind, differences};
+use super::frame::Section;
+use super::markup::{Ids, Markup, markup};
+use super::switch::panels;
+use super::table::{Cell, Head, Table, facts};
+use super::{Named, labels, pairs};
+use crate::number::{bytes, percent, significant, time};
+
+/// The result of `tripipe simulate` for a kernel on a GPU; the figures are missing if the GPU cannot run it.
+#[derive(Debug, Deserialize)]
+pub(super) struct Simulation {
+    pub(super) kernel: String,
+    #[serde(default)]
+    pub(super) program: String,
+    gpu: String,
+    global: Vec<u64>,
+    #[serde(default)]
+    guessed: bool,
+    #[serde(default)]
+    left_out: Vec<String>,
+    local: Option<Vec<u64>>,
+    local_chosen_by: Option<String>,
+    seconds: Option<f64>,
+    error_band: Option<[f64; 2]>,
+    limiter: Option<String>,
+    sentence: Option<String>,
+    error: Option<String>,
+    #[serde(default)]
+    shares: Map<String, Value>,
+    occupancy: Option<f64>,
+    registers: Option<u64>,
+    #[serde(default)]
+    spill_bytes: u64,
+    threads: Option<u64>,
+    max_threads: Option<u64>,
+    launch_seconds: Option<f64>,
+    groups: Option<u64>,
+    played_groups: Option<u64>,
+    sampling_error: Option<f64>,
+    played_traffic: Option<Traffic>,
+    peaks: Option<GpuPeaks>,
+    #[serde(default)]
+    what_if: Vec<Repriced>,
+}
+
+/// Accesses and bytes of the played work-groups.
+#[derive(Debug, Deserialize)]
+struct Traffic {
+    l1_accesses: u64,
+    l1_hits: u64,
+    texture_accesses: u64,
+    texture_hits: u64,
+    l2_accesses: u64,
+    l2_hits: u64,
+    dram_read_bytes: u64,
+    dram_written_bytes: u64,
+    tlb_misses: u64,
+}
+
+/// What a GPU could do at most.
+#[derive(Debug, Deserialize)]
+struct GpuPeaks {
+    operations_per_second: f64,
+    dram_bytes_per_second: f64,
+}
+
+/// A change, and what it would gain.
+#[derive(Debug, Deserialize)]
+struct Repriced {
+    change: String,
+    seconds: Option<f64>,
+    error_band: Option<[f64; 2]>,
+    limiter: Option<String>,
+    gain: Option<f64>,
+    error: Option<String>,
+}
+
+/// A ceiling of the arithmetic pipes, by their short names.
+const ARITHMETIC: [&str; 3] = ["A", "FMA", "ALU"];
+
+impl Simulation {
+    /// Work-items in each dimension.
+    pub(super) fn global(&self) -> &[u64] {
+        &self.global
+    }
+
+    fn verdict(&self) -> String {
+        let (Some(seconds), Some([low, high])) = (self.seconds, self.error_band) else {
+            let reason = self.error.as_deref().unwrap_or("it cannot run there");
+            return format!("{}: no time, because {reason}.", self.gpu);
+        };
+        let limited = self.sentence.clone().unwrap_or_else(|| {
+            self.limiter.as_ref().map_or_else(String::new, |limiter| format!("Limited by {limiter}."))
+        });
+        format!(
+            "{} takes {} on {}; a measurement is expected between {} and {}. {limited}",
+            self.kernel,
+            time(seconds),
+            self.gpu,
+            time(low),
+            time(high)
+        )
+    }
+
+    /// Each ceiling and its share.
+    fn shares(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.shares.iter().filter_map(|(name, share)| Some((name.as_str(), share.as_f64()?)))
+    }
+
+    /// Bytes from and to DRAM of the whole launch, if all of it moves as many as the played part.
+    fn dram_bytes(&self) -> Option<f64> {
+        let traffic = self.played_traffic.as_ref()?;
+        let played = self.played_groups.filter(|played| *played > 0)?;
+        let bytes = (traffic.dram_read_bytes + traffic.dram_written_bytes) as f64;
+        Some(bytes * self.groups? as f64 / played as f64)
+    }
+}
+
+/// A kernel on one or several GPUs.
+pub(super) fn section(all: &[Named<'_, Simulation>], ids: &Ids) -> Section {
+    let first = all[0].content;
+    let names = labels(all, |simulation| simulation.gpu.clone());
+    let extents = first.global.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
+    let what = format!("{}, {extents} work-items", first.program);
+    let verdicts: Markup =
+        all.iter().map(|named| markup! { p(class = "verdict") : named.content.verdict(); }).collect();
+    let guessed =
+        if first.guessed { "Arguments and sizes of memory that were not given are guesses. " } else { "" };
+    let left_out: Markup = first.left_out.iter().map(|sentence| markup! { li : sentence; }).collect();
+    let changes = changes(all, ids);
+    let beside = side_by_side(all, &names, ids);
+    let each: Vec<(String, Markup)> =
+        names.iter().zip(all).map(|(name, named)| (name.clone(), gpu(named.content, ids))).collect();
+    let gpus = panels("GPU", &each, ids);
+    Section {
+        id: ids.next("simulate"),
+        title: format!("Predicted time of {}", first.kernel),
+        body: markup! {
+            p(class = "about") : &what;
+            @ if !guessed.is_empty() { p(class = "about") : guessed; }
+            : &verdicts;
+            @ if !left_out.is_empty() { ul(class = "about") : &left_out; }
+            : &changes;
+            : &beside;
+            : &gpus;
+        },
+    }
+}
+
+/// The ranking of several GPUs.
+fn side_by_side(all: &[Named<'_, Simulation>], names: &[String], ids: &Ids) -> Markup {
+    if all.len() < 2 {
+        return Markup::default();
+    }
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    let seconds = |index: &usize| all[*index].content.seconds.unwrap_or(f64::INFINITY);
+    order.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)));
+    let heads = vec![
+        Head::text("GPU"),
+        Head::number("time"),
+        Head::number("from"),
+        Head::number("to"),
+        Head::text("limit"),
+        Head::number("occupancy"),
+        Head::number("registers"),
+    ];
+    let mut table = Table::new("GPUs side by side, the fastest first", heads);
+    let mut bars = Vec::new();
+    for index in order {
+        let (name, simulation) = (&names[index], all[index].content);
+        let band = simulation.error_band;
+        table.push(vec![
+            Cell::text(name),
+            Cell::maybe(simulation.seconds, time),
+            Cell::maybe(band.map(|band| band[0]), time),
+            Cell::maybe(band.map(|band| band[1]), time),
+            Cell::text(simulation.limiter.as_deref().or(simulation.error.as_deref()).unwrap_or("–")),
+            simulation.occupancy.map_or_else(Cell::missing, Cell::share),
+            Cell::maybe(simulation.registers.map(|registers| registers as f64), |value| {
+                format!("{value:.0}")
+            }),
+        ]);
+        bars.push(Bar {
+            label: name.clone(),
+            value: simulation.seconds,
+            range: band,
+            point: None,
+            series: 0,
+        });
+    }
+    let bars = Bars {
+        title: "Time on each GPU".to_owned(),
+        description: "Predicted time on each GPU with the band in which a measurement is expected."
+            .to_owned(),
+        axis: Axis { label: "time".to_owned(), log: true, format: time },
+        bars,
+        series: vec!["predicted".to_owned()],
+        ranges: "error band".to_owned(),
+        points: String::new(),
+    };
+    let chart = chart::wide(&bars, &Table::new("", Vec::new()), ids);
+    let table = table.draw(ids);
+    markup! { h3 : "Side by side"; : &table; : &chart; }
+}
+
+/// All that is known about one GPU.
+fn gpu(simulation: &Simulation, ids: &Ids) -> Markup {
+    let title = &simulation.gpu;
+    if simulation.seconds.is_none() {
+        let verdict = simulation.verdict();
+        return markup! { h3 : title; p : verdict; };
+    }
+    let mut light = Table::new(
+        "Speed of light: the share of the time for which each ceiling is reached",
+        vec![Head::text("resource"), Head::number("busy")],
+    );
+    for (name, share) in simulation.shares() {
+        light.push(vec![Cell::text(name), Cell::share(share)]);
+    }
+    let light = if light.is_empty() { Markup::default() } else { light.draw(ids) };
+    let figures = figures(simulation).draw(ids);
+    let what_if = what_if(simulation, ids);
+    let roofline = roofline(simulation, ids);
+    let traffic = traffic(simulation, ids);
+    markup! {
+        h3 : title;
+        div(class = "columns") { div { : &light; } div { : &figures; } }
+        div(class = "pair") { div { : &roofline; } div { : &what_if; } }
+        : &traffic;
+    }
+}
+
+fn figures(simulation: &Simulation) -> Table {
+    let extents = |sizes: &[u64]| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
+    let mut rows = Vec::new();
+    if let Some(local) = &simulation.local {
+        let by = simulation.local_chosen_by.as_deref().unwrap_or("launch");
+        rows.push(("work-group", format!("{}, chosen by the {by}", extents(local))));
+    }
+    if let Some(registers) = simulation.registers {
+        let spills = match simulation.spill_bytes {
+            0 => String::new(),
+            spilled => format!(", {} spilled", bytes(spilled)),
+        };
+        rows.push(("registers", format!("{registers}{spills}")));
+    }
+    if let (Some(threads), Some(most)) = (simulation.threads, simulation.max_threads) {
+        rows.push(("threads of a core", format!("{threads} of {most}")));
+    }
+    if let Some(occupancy) = simulation.occupancy {
+        rows.push(("occupancy in the mean", percent(occupancy)));
+    }
+    if let Some(seconds) = simulation.launch_seconds {
+        rows.push(("launch by the host", time(seconds)));
+    }
+    if let (Some(groups), Some(played)) = (simulation.groups, simulation.played_groups) {
+        rows.push(("work-groups played", format!("{played} of {groups}")));
+    }
+    if let Some(error) = simulation.sampling_error {
+        rows.push(("uncertainty of sampling", format!("±{}", percent(error))));
+    }
+    facts("Figures of the launch", &rows)
+}
+
+/// The gain of each change.
+fn what_if(simulation: &Simulation, ids: &Ids) -> Markup {
+    if simulation.what_if.is_empty() {
+        return Markup::default();
+    }
+    let heads = vec![
+        Head::text("change"),
+        Head::number("gain"),
+        Head::number("time"),
+        Head::number("from"),
+        Head::number("to"),
+        Head::text("limit"),
+    ];
+    let mut table = Table::new(format!("What changes would gain on {}", simulation.gpu), heads);
+    let mut bars = Vec::new();
+    for repriced in &simulation.what_if {
+        table.push(vec![
+            Cell::text(&repriced.change),
+            Cell::maybe(repriced.gain, |gain| format!("{}x", significant(gain))),
+            Cell::maybe(repriced.seconds, time),
+            Cell::maybe(repriced.error_band.map(|band| band[0]), time),
+            Cell::maybe(repriced.error_band.map(|band| band[1]), time),
+            Cell::text(repriced.limiter.as_deref().or(repriced.error.as_deref()).unwrap_or("–")),
+        ]);
+        bars.push(Bar {
+            label: repriced.change.clone(),
+            value: repriced.gain,
+            range: None,
+            point: None,
+            series: 2,
+        });
+    }
+    let bars = Bars {
+        title: "What if: time before / time after".to_owned(),
+        description: format!("The gain of each change on {}; 1 is no change.", simulation.gpu),
+        axis: Axis { label: "times as fast as now".to_owned(), log: false, format: significant },
+        bars,
+        series: Vec::new(),
+        ranges: String::new(),
+        points: String::new(),
+    };
+    let chart = chart::wide(&bars, &Table::new("", Vec::new()), ids);
+    let table = table.draw(ids);
+    markup! { : &chart; : &table; }
+}
+
+/// The launch under the ceilings of arithmetic and memory.
+fn roofline(simulation: &Simulation, ids: &Ids) -> Markup {
+    let point = || {
+        let peaks = simulation.peaks.as_ref()?;
+        let seconds = simulation.seconds.filter(|seconds| *seconds > 0.0)?;
+        let moved = simulation.dram_bytes().filter(|bytes| *bytes > 0.0)?;
+        let busy = simulation.shares().find(|(name, _)| ARITHMETIC.contains(name))?.1;
+        let rate = busy * peaks.operations_per_second;
+        Some((peaks, rate * seconds / moved, rate, moved / seconds))
+    };
+    let Some((peaks, intensity, rate, bandwidth)) = point().filter(|point| point.2 > 0.0) else {
+        return Markup::default();
+    };
+    let ridge = peaks.operations_per_second / peaks.dram_bytes_per_second;
+    let (from, to) = (intensity.min(ridge) / 8.0, intensity.max(ridge) * 8.0);
+    let kernel = &simulation.kernel;
+    let lines = Lines {
+        title: format!("Roofline of {}", simulation.gpu),
+        description: format!(
+            "{kernel} does {} operations for each byte of DRAM, at {} G operations per second, under the ceilings of \
+             memory ({} GB/s) and arithmetic ({} G operations per second).",
+            significant(intensity),
+            significant(rate * 1e-9),
+            significant(peaks.dram_bytes_per_second * 1e-9),
+            significant(peaks.operations_per_second * 1e-9)
+        ),
+        x: Axis { label: "operations / byte of DRAM".to_owned(), log: true, format: significant },
+        y: Axis { label: "10^9 operations / s".to_owned(), log: true, format: significant },
+        y_at_least: None,
+        lines: vec![
+            Line {
+                name: format!("DRAM, {} GB/s", significant(peaks.dram_bytes_per_second * 1e-9)),
+                ink: Ink::Series(0),
+                form: Form::Line,
+                points: [from, ridge].map(|at| (at, at * peaks.dram_bytes_per_second * 1e-9)).to_vec(),
+            },
+            Line {
+                name: format!("arithmetic, {} GFLOP/s", significant(peaks.operations_per_second * 1e-9)),
+                ink: Ink::Series(1),
+                form: Form::Line,
+                points: [ridge, to].map(|at| (at, peaks.operations_per_second * 1e-9)).to_vec(),
+            },
+            Line {
+                name: format!("{kernel}: {} GB/s", significant(bandwidth * 1e-9)),
+                ink: Ink::Published,
+                form: Form::Points,
+                points: vec![(intensity, rate * 1e-9)],
+            },
+        ],
+        height: 320,
+    };
+    let rows = [
+        ("operations / byte", significant(intensity)),
+        ("10^9 operations / s", significant(rate * 1e-9)),
+        ("ceiling of arithmetic, 10^9 / s", significant(peaks.operations_per_second * 1e-9)),
+        ("GB/s of DRAM", significant(bandwidth * 1e-9)),
+        ("ceiling of DRAM, GB/s", significant(peaks.dram_bytes_per_second * 1e-9)),
+    ];
+    let chart = chart::wide(&lines, &facts("Numbers of the roofline", &rows), ids);
+    markup! {
+        : &chart;
+        p(class = "about")
+            : "Operations are issue slots of the arithmetic pipe in use, as 32-bit multiply-adds of two operations.";
+    }
+}
+
+/// Hits of the caches, and bytes of memory.
+fn traffic(simulation: &Simulation, ids: &Ids) -> Markup {
+    let Some(traffic) = &simulation.played_traffic else { return Markup::default() };
+    let heads =
+        vec![Head::text("cache"), Head::number("accesses"), Head::number("hits"), Head::number("hit rate")];
+    let mut table = Table::new("Caches, in the played work-groups", heads);
+    let caches = [
+        ("L1", traffic.l1_accesses, traffic.l1_hits),
+        ("texture", traffic.texture_accesses, traffic.texture_hits),
+        ("L2", traffic.l2_accesses, traffic.l2_hits),
+    ];
+    let count = |value: u64| Cell::number(value as f64, crate::number::grouped(value));
+    for (name, accesses, hits) in caches.into_iter().filter(|cache| cache.1 > 0) {
+        let rate = hits as f64 / accesses as f64;
+        table.push(vec![Cell::text(name), count(accesses), count(hits), Cell::share(rate)]);
+    }
+    let rows = [
+        ("DRAM read", bytes(traffic.dram_read_bytes)),
+        ("DRAM written", bytes(traffic.dram_written_bytes)),
+        ("translations missed", crate::number::grouped(traffic.tlb_misses)),
+    ];
+    let (table, memory) = (table.draw(ids), facts("Memory, in the played work-groups", &rows).draw(ids));
+    markup! {
+        h4 : "Traffic";
+        div(class = "columns") { div { : &table; } div { : &memory; } }
+    }
+}
+
+fn changes(all: &[Named<'_, Simulation>], ids: &Ids) -> Markup {
+    let out: Markup = pairs(all, |simulation| &simulation.gpu)
+        .into_iter()
+        .map(|(before, after)| {
+            let mut figures = vec![Change {
+                what: "time".to_owned(),
+                before: before.content.seconds,
+                after: after.content.seconds,
+            }];
+            for (name, share) in before.content.shares() {
+                let other = after.content.shares().find(|other| other.0 == name).map(|other| other.1);
+                let busy = |share: Option<f64>, seconds: Option<f64>| Some(share? * seconds?);
+                figures.push(Change {
+                    what: format!("{name}, time busy"),
+                    before: busy(Some(share), before.content.seconds),
+                    after: busy(other, after.content.seconds),
+                });
+            }
+            let kind = Kind {
+                caption: format!("{} on {}", before.content.kernel, before.content.gpu),
+                what: "figure",
+                files: [before.file.to_owned(), after.file.to_owned()],
+                less_is_better: true,
+                format: time,
+            };
+            differences(&kind, &figures, ids)
+        })
+        .collect();
+    if out.is_empty() {
+        out
+    } else {
+        markup! { h3 : "Differences"; : &out; }
+    }
+}
