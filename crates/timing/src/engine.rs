@@ -3,18 +3,16 @@
 mod messages;
 mod survey;
 
-use std::collections::VecDeque;
-
 use smallvec::SmallVec;
 use tripipe_device::Gpu;
 
-use crate::activity::{Counts, Facts, Recorded, Recorder, WindowTicks};
+use crate::activity::{CoreSeries, Counts, Facts, Recorded, Recorder, WindowTicks};
 use crate::events::Events;
 use crate::figures::Figures;
-use crate::memory::{Memory, Server};
+use crate::memory::Memory;
 use crate::play::{Kind, Line, Play, block};
 use crate::program::{Program, Run, SERVERS, Step};
-use crate::resident::{Busy, Core, Delays, Group, Warp};
+use crate::resident::{Busy, Core, Delays, Group, SLOTS, Warp};
 use crate::shape::Shape;
 
 /// Plays work-groups.
@@ -32,7 +30,6 @@ pub(crate) struct Engine<'a> {
     free: Vec<usize>,
     groups: Vec<Group>,
     events: Events,
-    dispatcher: Server,
     now: u64,
     /// Ticks times work-items resident, for the mean occupancy.
     pub(crate) resident: f64,
@@ -59,37 +56,23 @@ pub(crate) enum Stopped {
 /// First line of the local memory of resident work-groups, and of private memory. Above every address of a launch.
 const LOCAL_LINES: u64 = 1 << 34;
 const PRIVATE_LINES: u64 = 1 << 35;
-/// Work-groups of a core that have local and private memory of their own.
-const SLOTS: u32 = 256;
 
 impl<'a> Engine<'a> {
     pub(crate) fn new(gpu: &Gpu, figures: &'a Figures, program: &'a Program, shape: Shape) -> Self {
-        let core = Core {
-            engines: vec![[Server::default(); SERVERS]; shape.engines],
-            load_store: Server::default(),
-            texture: Server::default(),
-            local: Server::default(),
-            start: Server::default(),
-            free_threads: shape.threads,
-            free_local: shape.local_bytes,
-            groups: 0,
-            next_engine: 0,
-            slots: (0..SLOTS).rev().collect(),
-            queue: VecDeque::new(),
-        };
+        let times = Delays::new(figures);
+        let cores = (0..shape.cores).map(|number| Core::new(number, &shape)).collect();
         Self {
             program,
             figures,
             shape,
             singly: shape.single_threads && !program.has_barriers(),
-            times: Delays::new(figures),
-            cores: vec![core; shape.cores],
+            times,
+            cores,
             memory: Memory::new(gpu, figures, shape.cores),
             warps: Vec::new(),
             free: Vec::new(),
             groups: Vec::new(),
             events: Events::default(),
-            dispatcher: Server::default(),
             now: 0,
             resident: 0.0,
             resident_now: 0,
@@ -178,14 +161,15 @@ impl<'a> Engine<'a> {
     pub(crate) fn start(&mut self, core: usize, plays: Vec<Play>) {
         let items: u32 = plays.iter().map(|play| play.items).sum();
         let threads = self.threads_of(items);
-        let at = self.dispatcher.serve(self.now, self.times.group_gap) + self.times.group_gap;
         let group = self.groups.len();
         let on = &mut self.cores[core];
+        let at = on.handout.serve(self.now, self.times.group_gap) + self.times.group_gap;
         on.free_local = on.free_local.saturating_sub(self.shape.group_local_bytes);
         on.groups += 1;
         let slot = on.slots.pop().unwrap_or(0);
         let left = plays.len() as u32;
         if let Some(recorder) = &mut self.recorder {
+            recorder.begin(CoreSeries::HANDOUT, at - self.times.group_gap, self.times.group_gap);
             recorder.start_group(core, slot, at);
         }
         self.groups.push(Group { core, slot, left, threads, waiting: Vec::new(), has_barrier: false });
@@ -212,6 +196,7 @@ impl<'a> Engine<'a> {
         let on = &mut self.cores[core];
         let begin = on.start.serve(at, self.times.warp_gap);
         if let Some(recorder) = &mut self.recorder {
+            recorder.begin(CoreSeries::START, begin, self.times.warp_gap);
             recorder.start_warp(core, play.items, at);
         }
         let engine = on.next_engine;
@@ -423,10 +408,12 @@ impl<'a> Engine<'a> {
             busy.load_store += core.load_store.busy as f64 / cores;
             busy.texture += core.texture.busy as f64 / cores;
             busy.local += core.local.busy as f64 / cores;
+            busy.start += core.handout.busy.max(core.start.busy) as f64 / cores;
         }
         let (l2, port) = self.memory.busy();
         busy.l2 = l2 as f64;
         busy.port = port as f64;
+        busy.translation = self.memory.walker.busy as f64;
         busy.dram = self.memory.dram.busy as f64;
         busy
     }
@@ -488,6 +475,6 @@ impl<'a> Engine<'a> {
 
     /// Ticks until the last server is free.
     pub(crate) fn drained(&self) -> f64 {
-        self.now.max(self.memory.dram.free) as f64
+        self.now.max(self.memory.free()) as f64
     }
 }

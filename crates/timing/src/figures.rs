@@ -111,7 +111,7 @@ figures! {
     warp_start_latency,
     /// Clocks between the starts of two warps of a core.
     warp_start_clocks,
-    /// Clocks between two work-groups that are handed out.
+    /// Clocks between the starts of two work-groups of a core.
     group_start_clocks,
     /// Host time from the call to the start of the kernel, in microseconds.
     launch_us,

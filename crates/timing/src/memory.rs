@@ -441,7 +441,19 @@ impl Memory {
             return at;
         }
         self.traffic.tlb_misses += 1;
-        self.walker.serve(at, self.times.walk) + self.times.tlb
+        let start = self.walker.serve(at, self.times.walk);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.spread(MemorySeries::WALKER, start, self.times.walk, self.times.walk as f64);
+        }
+        start + self.times.tlb
+    }
+
+    /// When the last transfer ends, in ticks.
+    pub(crate) fn free(&self) -> u64 {
+        let ports = self.cores.iter().map(|near| near.port.free);
+        let slices = self.slices.iter().map(|slice| slice.all.free);
+        let banks = self.slices.iter().flat_map(|slice| slice.banks.iter().map(|bank| bank.free));
+        ports.chain(slices).chain(banks).fold(self.dram.free, u64::max)
     }
 
     /// Ticks that the busiest slice of the L2, and the busiest port of a core, were busy.

@@ -46,25 +46,31 @@ pub enum Resource {
     Texture,
     /// Dedicated local memory of a core.
     Local,
+    /// The starts of work-groups and warps of a core.
+    Start,
     /// The busiest core's way to the L2.
     Port,
     /// The busiest slice of the L2.
     L2,
+    /// Translations of addresses that no core remembers.
+    Translation,
     /// DRAM.
     Dram,
 }
 
 impl Resource {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Arithmetic,
         Self::Convert,
         Self::Special,
         Self::LoadStore,
         Self::Texture,
         Self::Local,
+        Self::Start,
         Self::Port,
         Self::L2,
+        Self::Translation,
         Self::Dram,
     ];
 }
@@ -172,10 +178,22 @@ pub fn predict(
             to_end,
         } = Sampler::new(tracer, &program, &mapping, engine).play(steps)?;
         let clock_hz = f64::from(gpu.configuration.clock_mhz.value.max(1)) * 1e6;
-        let Busy { servers, load_store, texture, local, l2, port, dram } = busy;
+        let Busy { servers, load_store, texture, local, start, l2, port, translation, dram } = busy;
         let share = |busy: f64| busy / ticks.max(1.0);
-        let shares =
-            [servers[0], servers[1], servers[2], load_store, texture, local, port, l2, dram].map(share);
+        let shares = [
+            servers[0],
+            servers[1],
+            servers[2],
+            load_store,
+            texture,
+            local,
+            start,
+            port,
+            l2,
+            translation,
+            dram,
+        ]
+        .map(share);
         let whole = activity::Launch {
             clocks,
             work,

@@ -8,6 +8,7 @@ use crate::figures::Figures;
 use crate::memory::{Server, ticks};
 use crate::play::Play;
 use crate::program::SERVERS;
+use crate::shape::Shape;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Core {
@@ -15,6 +16,9 @@ pub(crate) struct Core {
     pub(crate) load_store: Server,
     pub(crate) texture: Server,
     pub(crate) local: Server,
+    /// Sets up work-groups, one after another.
+    pub(crate) handout: Server,
+    /// Starts warps, one after another.
     pub(crate) start: Server,
     pub(crate) free_threads: u32,
     pub(crate) free_local: u64,
@@ -24,6 +28,31 @@ pub(crate) struct Core {
     pub(crate) slots: Vec<u32>,
     /// Threads of work-groups that have started, for which there was no place: work-group, position, what they do.
     pub(crate) queue: VecDeque<(usize, u32, Play)>,
+}
+
+/// Work-groups of a core that have local and private memory of their own.
+pub(crate) const SLOTS: u32 = 256;
+
+impl Core {
+    /// An idle core, with its number.
+    pub(crate) fn new(number: usize, shape: &Shape) -> Self {
+        // Cores take turns: each is given its first work-group a clock after the one before.
+        let handout = Server { free: ticks(1.0) * number as u64, busy: 0 };
+        Self {
+            engines: vec![[Server::default(); SERVERS]; shape.engines],
+            load_store: Server::default(),
+            texture: Server::default(),
+            local: Server::default(),
+            handout,
+            start: Server::default(),
+            free_threads: shape.threads,
+            free_local: shape.local_bytes,
+            groups: 0,
+            next_engine: 0,
+            slots: (0..SLOTS).rev().collect(),
+            queue: VecDeque::new(),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -108,7 +137,9 @@ pub(crate) struct Busy {
     pub(crate) load_store: f64,
     pub(crate) texture: f64,
     pub(crate) local: f64,
+    pub(crate) start: f64,
     pub(crate) l2: f64,
     pub(crate) port: f64,
+    pub(crate) translation: f64,
     pub(crate) dram: f64,
 }

@@ -5,9 +5,10 @@
 //! - *Short work-groups.* The start of the launch is played, its end, and windows between them, at the middle of equal
 //!   shares of the work. Before each window the L2 sees what the work-groups before it access; its first generation of
 //!   work-groups fills the cores and is not measured. What is not played takes the pace of the windows.
-//! - *Long work-groups*, of which the cores hold too many for that: the start of the launch is played, and a part from
-//!   its middle. From the pace and the work of each work-group, [`handout`](crate::handout) has the time until the last
-//!   one ends.
+//! - *Long work-groups*, of which the cores hold too many for that: the start of the launch is played, a part from its
+//!   middle, and its end.
+//! - *Longer ones*: the start of the launch and a part from its middle. From the pace and the work of each work-group,
+//!   [`handout`](crate::handout) has the time until the last one ends.
 
 use std::ops::Range;
 
@@ -32,6 +33,9 @@ const MORE: u64 = 5;
 const STEADY: f64 = 0.01;
 /// Relative error of samples that agree with each other: the usual one where all work-groups were played as well.
 const UNSEEN: f64 = 0.01;
+/// The same for work-groups so long that only a few generations are played: they start in step, and the pace of a launch
+/// drifts as its work-groups fall out of step (by 12 % over 15 generations of a tiled product on a G77).
+const DRIFT: f64 = 0.03;
 /// Generations of resident work-groups that the start, a window and the end play at least.
 const GENERATIONS: u64 = 3;
 
@@ -122,7 +126,8 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         })?;
         let total = census.total();
         let steps_of_group = total * steps as f64 / work.max(1.0) / groups.max(1) as f64;
-        if steps_of_group * groups as f64 <= most as f64 {
+        // To play half of it would hardly be faster.
+        if steps_of_group * groups as f64 <= 2.0 * most as f64 {
             return self.all(groups);
         }
         let items: u64 = self.tracer.local().iter().product();
@@ -139,8 +144,9 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             return self.all(groups);
         }
         let generations = most as f64 / steps_of_group.max(1.0) / room as f64;
-        if generations >= 3.0 && groups > 4 * room {
-            return self.medium(&census, groups, room, room * (generations as u64 - 2).min(2));
+        if generations >= 4.0 && groups > 6 * room {
+            let measured = (room as f64 * (generations - 3.5).min(2.0)) as u64;
+            return self.medium(&census, groups, room, measured);
         }
         self.long(&census, most, groups, room)
     }
@@ -304,7 +310,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         Ok(before.pace(self.mark()))
     }
 
-    /// The first generation of work-groups, and some from the middle.
+    /// The first generation of work-groups, some from the middle, and the end.
     fn medium(
         mut self,
         census: &Census,
@@ -320,7 +326,10 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
                 break;
             }
         }
-        let middle = census.position(0.5).min(groups - room - measured).max(next);
+        let begun = self.mark();
+        // The last generation may be a few work-groups only.
+        let last = groups - room - groups % room;
+        let middle = census.position(0.5).min(last.saturating_sub(room + measured)).max(next);
         self.begin_window(census, middle);
         self.warm(middle, room)?;
         self.feed(middle..middle + room)?;
@@ -332,18 +341,17 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         let end = self.mark();
         self.engine.measure(false);
         let change = (begin.pace(half) / half.pace(end).max(1e-30)).ln().abs();
-        let mut played = self.ended(0.0, census.error + change / 4.0 + UNSEEN, Some(census));
-        played.to_end = false;
-        let steady = Steady {
-            pace: begin.pace(end),
-            residents: begin.residents(end),
-            alone: self.alone(middle, u64::MAX / 2)?,
-        };
-        // By then later work-groups have begun.
-        let ahead = (begin.work - first) * steady.pace;
-        let rest = self.rest(census, room, &steady, room);
-        played.clocks = (begin.ticks - ahead + rest) / TICKS;
-        Ok(played)
+        self.begin_window(census, last);
+        self.warm(last, room)?;
+        self.feed(last..last + room)?;
+        let late = self.mark();
+        self.feed(last + room..groups)?;
+        self.engine.drain();
+        let over = self.mark();
+        let left = (census.total() - begun.work - (over.work - late.work)).max(0.0);
+        let ticks = begun.ticks + left * begin.pace(end) + self.engine.drained() - late.ticks;
+        let share = left * begin.pace(end) / ticks.max(1.0);
+        Ok(self.ended(ticks, share * (census.error + change / 4.0 + DRIFT), Some(census)))
     }
 
     /// Starts work-groups from `next` on, and plays `steps`, or twice as many while the pace changes.
@@ -384,7 +392,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             self.warm(middle, room)?;
             measured = self.part(middle, groups, most / 4)?;
         }
-        let error = census.error + start.change.midpoint(measured.change) + 2.0 * UNSEEN;
+        let error = census.error + start.change.midpoint(measured.change) + DRIFT;
         let mut played = self.ended(0.0, error, Some(census));
         played.to_end = false;
         let steady = Steady {

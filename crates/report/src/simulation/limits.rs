@@ -22,8 +22,10 @@ pub fn head(resource: Resource, gpu: &Gpu) -> &'static str {
         Resource::LoadStore => "LS",
         Resource::Texture => "T",
         Resource::Local => "local",
+        Resource::Start => "start",
         Resource::Port => "port",
         Resource::L2 => "L2",
+        Resource::Translation => "TLB",
         Resource::Dram => "DRAM",
     }
 }
@@ -57,8 +59,10 @@ pub(super) fn what(resource: Resource) -> &'static str {
         Resource::LoadStore => "loads and stores",
         Resource::Texture => "image reads",
         Resource::Local => "local memory",
+        Resource::Start => "new work-groups",
         Resource::Port => "L2 to a core",
         Resource::L2 => "L2 slices",
+        Resource::Translation => "translations",
         Resource::Dram => "memory",
     }
 }
@@ -98,11 +102,19 @@ pub(super) fn verdict(prediction: &Prediction, gpu: &Gpu) -> String {
                 Resource::Local => {
                     "fewer accesses to local memory help: values kept in registers, more outputs for each value read"
                 }
+                Resource::Start => {
+                    "the core waits for new work-groups and threads: larger work-groups or more work in a \
+                    work-item help"
+                }
                 Resource::Port => {
                     "the L1 misses too often: tiles that fit into it and adjacent accesses help"
                 }
                 Resource::L2 => {
                     "the L1 of all cores misses too often: tiles that fit into it and adjacent accesses help"
+                }
+                Resource::Translation => {
+                    "accesses go to too many pages at a time: neighbouring work-items and iterations that stay in \
+                    the same rows or tiles help"
                 }
                 Resource::Dram => {
                     "fewer bytes help: narrower types, tiles that stay in the L2, several steps in one kernel"

@@ -25,7 +25,11 @@ impl CoreSeries {
     pub(crate) const LOCAL: usize = SERVERS + 2;
     /// Work-items on the cores, times ticks.
     pub(crate) const THREADS: usize = SERVERS + 3;
-    const COUNT: usize = SERVERS + 4;
+    /// Set-up of work-groups.
+    pub(crate) const HANDOUT: usize = SERVERS + 4;
+    /// Starts of warps.
+    pub(crate) const START: usize = SERVERS + 5;
+    const COUNT: usize = SERVERS + 6;
 }
 
 /// Positions of quantities of the memory in its timeline.
@@ -41,7 +45,8 @@ impl MemorySeries {
     pub(crate) const L2_BYTES: usize = 1;
     pub(crate) const DRAM_READ: usize = 2;
     pub(crate) const DRAM_WRITTEN: usize = 3;
-    const PORTS: usize = 4;
+    pub(crate) const WALKER: usize = 4;
+    const PORTS: usize = 5;
 
     pub(crate) fn port(core: usize) -> usize {
         Self::PORTS + core
@@ -218,6 +223,11 @@ impl Recorder {
         let thread_ticks = ticks as f64 * f64::from(threads);
         self.timeline.spread(CoreSeries::THREADS, at, ticks, thread_ticks);
         self.counts.thread_clocks += thread_ticks / TICKS;
+    }
+
+    /// The set-up of a work-group, or the start of a warp, takes some time.
+    pub(crate) fn begin(&mut self, series: usize, at: u64, ticks: u64) {
+        self.timeline.spread(series, at, ticks, ticks as f64);
     }
 
     pub(crate) fn wait(&mut self, register: u32, ticks: u64) {

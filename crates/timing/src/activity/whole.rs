@@ -201,8 +201,14 @@ impl Recorded {
             Resource::LoadStore => of_cores(CoreSeries::LOAD_STORE),
             Resource::Texture => of_cores(CoreSeries::TEXTURE),
             Resource::Local => of_cores(CoreSeries::LOCAL),
+            Resource::Start => {
+                let series = [CoreSeries::HANDOUT, CoreSeries::START];
+                let [handout, start] = series.map(|series| timeline.total(series));
+                of_cores(if handout > start { series[0] } else { series[1] })
+            }
             Resource::Port => self.memory.at(busiest(MemorySeries::port(0)..series.slice(0)), bin) / ticks,
             Resource::L2 => self.memory.at(busiest(series.slice(0)..series.slice(self.slices)), bin) / ticks,
+            Resource::Translation => self.memory.at(MemorySeries::WALKER, bin) / ticks,
             Resource::Dram => self.memory.at(MemorySeries::DRAM, bin) / ticks,
         });
         Sample {

@@ -274,7 +274,7 @@ fn extrapolated_counts_are_those_of_whole_launches() {
                 "l1_writes",
             ];
             let time = ["l2_reads", "dram_read_bytes", "core_clocks"];
-            let time = if windows.len() > 2 { &time[..] } else { &[] };
+            let time = if windows.len() > 3 { &time[..] } else { &[] };
             let code = code.iter().map(|count| (count, 0.03));
             for (count, band) in code.chain(time.iter().map(|count| (count, 0.1))) {
                 let (want, found) = (want.get(count).unwrap(), found.counts.get(count).unwrap());

@@ -59,8 +59,8 @@ fn a_better_gpu_is_not_slower() {
         ("tiled", product, NdRange::d2(64, 64).local(8, 8, 1)),
         (
             "transpose",
-            vec![square(256), square(256), Passed::Int(256), Passed::Int(256)],
-            NdRange::d2(256, 256).local(8, 8, 1),
+            vec![square(512), square(512), Passed::Int(512), Passed::Int(512)],
+            NdRange::d2(512, 512).local(8, 8, 1),
         ),
         ("histogram", vec![zeros(1 << 14), zeros(1024)], NdRange::d1(1 << 14).local(64, 1, 1)),
         ("blur", vec![image(), image()], NdRange::d2(128, 128).local(8, 8, 1)),
