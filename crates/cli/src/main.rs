@@ -35,6 +35,7 @@ struct Arguments {
 enum Command {
     Analyze(commands::analyze::Analyze),
     Check(commands::check::Check),
+    Compare(commands::compare::CompareCapture),
     Devices(commands::devices::ListDevices),
     Explain(commands::explain::Explain),
     Filter(commands::filter::Filter),
@@ -82,6 +83,7 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
     match command {
         Command::Analyze(analyze) => analyze.run(out),
         Command::Check(check) => check.run(out),
+        Command::Compare(compare) => compare.run(out),
         Command::Devices(devices) => devices.run(out),
         Command::Explain(explain) => explain.run(out),
         Command::Filter(filter) => filter.run(out),

@@ -3,6 +3,8 @@
 //! One module per kind of result, one file per format. Every function returns a string; the caller prints it.
 
 pub mod analysis;
+pub mod comparison;
+pub mod counters;
 pub mod devices;
 pub mod findings;
 pub mod histogram;

@@ -16,6 +16,7 @@
 //! - [`predict`] plays all work-groups, or samples of them: `census` estimates the work of each work-group, `sample`
 //!   plays parts of the launch, `handout` hands work-groups out at the pace of these parts.
 //! - [`activity`] is what happened in a launch, and when, for those who ask for it.
+//! - [`counters`] has that under the names of the GPU's vendor, and lays captures of real GPUs beside it.
 //! - [`VirtualGpu`] is an executor: results computed, times predicted.
 //! - [`errors`] are the errors of predictions against published figures, and the error band of a prediction.
 //! - [`local`] is the work-group size that a driver chooses.
@@ -26,6 +27,7 @@ pub mod activity;
 mod cache;
 mod census;
 mod compiled;
+pub mod counters;
 mod engine;
 pub mod errors;
 mod events;

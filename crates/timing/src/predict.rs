@@ -194,7 +194,7 @@ pub fn predict(
             dram,
         ]
         .map(share);
-        let whole = activity::Launch {
+        let whole = activity::WholeLaunch {
             clocks,
             work,
             to_end,

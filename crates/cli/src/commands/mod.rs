@@ -3,6 +3,7 @@
 mod allow;
 pub(crate) mod analyze;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod devices;
 pub(crate) mod explain;
 pub(crate) mod filter;

@@ -56,7 +56,7 @@ pub(crate) struct Timed {
 impl From<Timed> for Predicted {
     fn from(timed: Timed) -> Self {
         let Timed { prediction, spill_bytes, local_by } = timed;
-        Self { prediction, spill_bytes, local_by, what_if: Vec::new() }
+        Self { prediction, spill_bytes, local_by, counters: None, what_if: Vec::new() }
     }
 }
 

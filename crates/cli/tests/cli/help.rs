@@ -2,9 +2,10 @@
 
 use crate::{Bench, done};
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "analyze",
     "check",
+    "compare",
     "devices",
     "explain",
     "filter",

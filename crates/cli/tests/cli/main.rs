@@ -7,6 +7,7 @@ mod advice;
 mod analyze;
 mod bad_input;
 mod check;
+mod counters;
 mod devices;
 mod examples;
 mod explain;

@@ -56,7 +56,7 @@ fn chooser(local_by: LocalBy) -> &'static str {
 }
 
 fn predicted_keys(predicted: &Predicted, gpu: &Gpu) -> Map<String, Value> {
-    let Predicted { prediction, spill_bytes, local_by, what_if } = predicted;
+    let Predicted { prediction, spill_bytes, local_by, counters, what_if } = predicted;
     let shares: Map<String, Value> = Resource::ALL
         .iter()
         .zip(prediction.shares)
@@ -110,6 +110,10 @@ fn predicted_keys(predicted: &Predicted, gpu: &Gpu) -> Map<String, Value> {
     if let Value::Object(others) = others {
         keys.extend(others);
     }
+    if let Some(activity) = &prediction.activity {
+        keys.insert("activity".to_owned(), super::activity::json(activity, gpu));
+    }
+    keys.extend(counters.iter().flat_map(crate::counters::keys));
     keys
 }
 

@@ -1,5 +1,6 @@
 //! Predicted times of kernels ([`tripipe_timing::Prediction`]).
 
+mod activity;
 mod json;
 mod limits;
 mod text;
@@ -12,6 +13,7 @@ pub use text::text;
 
 use tripipe_device::Gpu;
 use tripipe_timing::Prediction;
+use tripipe_timing::counters::Counters;
 
 /// A kernel whose time is predicted on several GPUs.
 pub struct Simulation<'a> {
@@ -46,6 +48,8 @@ pub struct Predicted {
     pub spill_bytes: u32,
     /// Who chose the work-group size.
     pub local_by: LocalBy,
+    /// Counters under the vendor's names, if they are wanted.
+    pub counters: Option<Counters>,
     /// The same launch with each change, and with all of them, the largest gain first.
     pub what_if: Vec<Repriced>,
 }

@@ -29,6 +29,12 @@ pub fn text(simulation: &Simulation<'_>, canvas: Canvas) -> String {
         }
         gpus => several(simulation, gpus, canvas, &mut out),
     }
+    for each in simulation.gpus {
+        if let Ok(Predicted { counters: Some(counters), .. }) = &each.outcome {
+            out.push('\n');
+            out.push_str(&crate::counters::text(counters, each.gpu.name(), canvas));
+        }
+    }
     if simulation.guessed {
         let said = "Memory is guessed from the kernel and the global size, and so are arguments that are not given \
             (--arg). `tripipe template` writes a launch file to correct.";

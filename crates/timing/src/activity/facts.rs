@@ -10,7 +10,7 @@ use tripipe_machine::{Code, Issue, Pipe, Work};
 use crate::program::{Program, SERVERS, Step, servers};
 
 /// A line of the source; `None` for code without a location.
-pub(crate) type Line = Option<(String, u32)>;
+pub(crate) type SourceLine = Option<(String, u32)>;
 
 /// What a message does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(crate) struct StepFacts {
 pub(crate) struct Facts {
     /// By block and position.
     pub(crate) steps: Vec<Vec<StepFacts>>,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<SourceLine>,
     /// The messages that a register's contents may come from: block, step.
     pub(crate) producers: HashMap<u32, Vec<(usize, usize)>>,
 }
@@ -168,7 +168,7 @@ impl Facts {
         facts
     }
 
-    fn line(&mut self, line: Line) -> usize {
+    fn line(&mut self, line: SourceLine) -> usize {
         self.lines.iter().position(|known| *known == line).unwrap_or_else(|| {
             self.lines.push(line);
             self.lines.len() - 1

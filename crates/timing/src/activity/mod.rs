@@ -16,7 +16,7 @@ pub(crate) use facts::Facts;
 pub(crate) use recorder::{CoreSeries, MemorySeries, Passage, Recorder, WindowTicks};
 pub(crate) use survey::survey;
 pub(crate) use timeline::Timeline;
-pub(crate) use whole::{Launch, Recorded};
+pub(crate) use whole::{Recorded, WholeLaunch};
 
 use std::ops::Range;
 

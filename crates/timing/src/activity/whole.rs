@@ -28,7 +28,7 @@ pub(crate) struct Recorded {
 
 /// The launch, of which a part was recorded.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Launch {
+pub(crate) struct WholeLaunch {
     pub(crate) clocks: f64,
     /// The work of all work-groups; `None` if all were played.
     pub(crate) work: Option<f64>,
@@ -44,7 +44,7 @@ pub(crate) struct Launch {
     pub(crate) engines: usize,
 }
 
-impl Launch {
+impl WholeLaunch {
     /// Work-groups, warps, full warps and work-items.
     fn sizes(&self) -> [f64; 4] {
         let mut sizes = [0.0; 4];
@@ -79,7 +79,7 @@ struct Placed {
 }
 
 impl Recorded {
-    pub(crate) fn activity(mut self, launch: &Launch) -> Activity {
+    pub(crate) fn activity(mut self, launch: &WholeLaunch) -> Activity {
         let counts = self.whole(launch);
         let width = self.recorder.timeline.width.max(self.memory.width);
         self.recorder.timeline.widen(width);
@@ -141,12 +141,12 @@ impl Recorded {
     }
 
     /// What counts of a survey are multiplied by.
-    fn times(&self, launch: &Launch) -> f64 {
+    fn times(&self, launch: &WholeLaunch) -> f64 {
         launch.work.map_or(1.0, |work| work / self.work.max(f64::MIN_POSITIVE))
     }
 
     /// Counts of the whole launch.
-    fn whole(&self, launch: &Launch) -> Counts {
+    fn whole(&self, launch: &WholeLaunch) -> Counts {
         let left = launch.work.map_or(0.0, |work| (work - self.work).max(0.0));
         let (rate, work) = match self.recorder.measured {
             (measured, work) if work > 0.0 => (measured, work),
@@ -160,7 +160,7 @@ impl Recorded {
         counts
     }
 
-    fn placed(&self, launch: &Launch) -> Vec<Placed> {
+    fn placed(&self, launch: &WholeLaunch) -> Vec<Placed> {
         let total = launch.clocks * TICKS;
         let windows = &self.recorder.windows;
         let mut placed: Vec<Placed> = Vec::new();
@@ -178,7 +178,7 @@ impl Recorded {
         placed
     }
 
-    fn sample(&self, bin: usize, ticks: f64, launch: &Launch) -> Sample {
+    fn sample(&self, bin: usize, ticks: f64, launch: &WholeLaunch) -> Sample {
         let cores = launch.cores as f64;
         let timeline = &self.recorder.timeline;
         let of_cores = |series: usize| timeline.at(series, bin) / ticks / cores;
@@ -222,7 +222,7 @@ impl Recorded {
     }
 
     /// What each line did, in the whole launch.
-    fn lines(&self, whole: &Counts, launch: &Launch) -> Vec<LineActivity> {
+    fn lines(&self, whole: &Counts, launch: &WholeLaunch) -> Vec<LineActivity> {
         let Recorder { facts, steps, .. } = &*self.recorder;
         let mut lines: Vec<LineActivity> = facts
             .lines

@@ -8,6 +8,7 @@
 
 mod activity;
 mod consistency;
+mod counters;
 mod sampling;
 
 use std::fs;

@@ -3,7 +3,7 @@
 mod what_if;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -11,9 +11,11 @@ use tripipe_device::Gpu;
 use tripipe_launch_file::Number;
 use tripipe_report::simulation::{self, Predicted, Repriced, Simulated, Simulation};
 use tripipe_timing::Options;
+use tripipe_timing::counters::counters;
 
 use super::{Format, OutputArgument, note};
 use crate::chain;
+use crate::files::output::Output;
 use crate::finish::Finish;
 use crate::launch_input::{
     Adjusted, BuildArgument, Description, GpuArgument, Timed, Trial, Workload, check_arguments,
@@ -65,6 +67,14 @@ pub(crate) struct Simulate {
     /// Play every work-group instead of a part; slow for large launches.
     #[arg(long)]
     exact: bool,
+    /// Show the counters of the launch under the names of the GPU's vendor, with how each is derived
+    /// (docs/counters.md).
+    #[arg(long)]
+    counters: bool,
+    /// Write these counters to a file in the form of a capture, as Streamline and Snapdragon Profiler export; for one
+    /// kernel and one GPU.
+    #[arg(long, value_name = "FILE.csv")]
+    counters_csv: Option<PathBuf>,
     /// Maximum number of instructions that a work-group may run, counted once for all work-items that run them together.
     #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     limit_steps: u64,
@@ -76,7 +86,11 @@ pub(crate) struct Simulate {
     output: OutputArgument,
 }
 
-fn argument(text: &str) -> Result<(String, Number), String> {
+/// A number argument of the command line.
+///
+/// # Errors
+/// It is not of the form `NAME=VALUE`, or the value is not a number.
+pub(crate) fn argument(text: &str) -> Result<(String, Number), String> {
     let (name, value) = text.split_once('=').ok_or("want NAME=VALUE, such as width=1024")?;
     let value = value.trim();
     let number = match value.parse::<i128>() {
@@ -113,8 +127,14 @@ impl Simulate {
             limit_steps: self.limit_steps,
         };
         check_arguments(&kernels, &adjusted)?;
+        if self.counters_csv.is_some() && kernels.len() * gpus.len() != 1 {
+            bail!(
+                "--counters-csv: a file has the counters of one kernel on one GPU; choose them with -k and -g"
+            );
+        }
         let variants = Variant::of(&changes, &description)?;
-        let options = Options { exact: self.exact, ..Options::default() };
+        let wanted = self.counters || self.counters_csv.is_some() || self.format == Format::Html;
+        let options = Options { exact: self.exact, activity: wanted, ..Options::default() };
         let left_out: Vec<String> = build.left_out.iter().cloned().collect();
         let mut results = Vec::new();
         for kernel in kernels {
@@ -123,7 +143,11 @@ impl Simulate {
             for gpu in &gpus {
                 progress.say(&format!("simulating {} on {}", kernel.name, gpu.name()));
                 let outcome = match workload.predict(gpu, &Trial::default(), &options) {
-                    Ok(timed) => Ok(Self::predicted(timed, gpu, &workload, &variants, &adjusted, &options)),
+                    Ok(timed) => {
+                        let counters = wanted.then(|| counters(gpu, &timed.prediction)).flatten();
+                        let all = Self::predicted(timed, gpu, &workload, &variants, &adjusted, &options);
+                        Ok(Predicted { counters, ..all })
+                    }
                     Err(error) => Err(chain(&error)),
                 };
                 all.push(Simulated { gpu, outcome });
@@ -139,6 +163,9 @@ impl Simulate {
         let count = results.iter().map(|(_, all)| all.len()).sum::<usize>();
         if failed.len() == count {
             bail!("{}", reasons(&failed));
+        }
+        if let Some(path) = &self.counters_csv {
+            write_counters(path, &results)?;
         }
         for (index, (workload, all)) in results.iter().enumerate() {
             let simulation = Simulation {
@@ -179,6 +206,7 @@ impl Simulate {
         adjusted: &Adjusted,
         options: &Options,
     ) -> Predicted {
+        let options = &Options { activity: false, ..options.clone() };
         let price = |variant: &Variant| {
             let outcome = variant.predict(gpu, workload, adjusted, options);
             Repriced { change: variant.name.clone(), outcome: outcome.map_err(|error| chain(&error)) }
@@ -189,6 +217,21 @@ impl Simulate {
         what_if.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)));
         Predicted { what_if, ..timed.into() }
     }
+}
+
+/// Writes the counters of the only launch.
+///
+/// # Errors
+/// The file cannot be written.
+fn write_counters(path: &Path, results: &[(Workload<'_>, Vec<Simulated>)]) -> Result<()> {
+    let all = results.iter().flat_map(|(_, all)| all);
+    for Simulated { gpu, outcome } in all {
+        if let Ok(Predicted { counters: Some(counters), prediction, .. }) = outcome {
+            let text = tripipe_report::counters::csv(counters, gpu, prediction.seconds);
+            Output::open(path)?.write(|sink| Ok(sink.write_all(text.as_bytes())?))?;
+        }
+    }
+    Ok(())
 }
 
 /// Why kernels cannot run, in one line; a reason that several GPUs share is given once.

@@ -1,0 +1,194 @@
+//! `tripipe compare`: counters captured on a real GPU beside the prediction.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use clap::{Args, ValueEnum};
+use tripipe_launch_file::Number;
+use tripipe_report::comparison::{self, Report};
+use tripipe_timing::Options;
+use tripipe_timing::counters::{Capture, Clock, compare};
+
+use super::simulate::argument;
+use super::{Format, OutputArgument};
+use crate::files::input::{open_or_standard, shown_input};
+use crate::finish::Finish;
+use crate::launch_input::{
+    Adjusted, BuildArgument, Description, GpuArgument, Trial, Workload, check_arguments,
+};
+use crate::progress::Progress;
+
+/// Bytes of a capture, at most.
+const MOST: u64 = 256 << 20;
+
+/// Examples for the help text.
+const EXAMPLES: &str = "Examples:
+  tripipe compare streamline.csv product.toml -g mali-g77
+  tripipe compare streamline.csv blur.cl -g g610 --global 1920,1080 --from 1.25 --to 1.5 --launches 20
+  tripipe compare snapdragon.csv blur.cl -g adreno-650 --global 1920,1080 --format json";
+
+/// Lay counters that were captured on a real GPU beside the prediction of the same launch, row by row.
+///
+/// The capture is the CSV export of Streamline or Snapdragon Profiler, or a list of counters with their values. Names may
+/// be the vendor's for programs, for people, or the hardware's. docs/counters.md explains which counters the model has.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct CompareCapture {
+    /// The capture; - for standard input.
+    #[arg(value_name = "CAPTURE.csv")]
+    capture: PathBuf,
+    /// The program that was captured: OpenCL C, SPIR-V if its name ends in .spv, or a launch file if it ends in .toml or
+    /// .sim.
+    #[arg(value_name = "FILE.cl|FILE.spv|LAUNCH.toml")]
+    program: PathBuf,
+    /// Kernel [default: the only one; for a launch file, the one it names].
+    #[arg(short, long, value_name = "NAME")]
+    kernel: Option<String>,
+    #[command(flatten)]
+    gpu: GpuArgument,
+    #[command(flatten)]
+    build: BuildArgument,
+    /// Value of a number argument; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = argument)]
+    arg: Vec<(String, Number)>,
+    /// Global work size: work-items in each dimension. A launch file has its own.
+    #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
+    global: Vec<usize>,
+    /// Work-group size: work-items in each dimension [default: the launch file's, else the driver's choice].
+    #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
+    local: Vec<usize>,
+    /// Compare samples from this time on, in seconds since the first sample.
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    from: Option<f64>,
+    /// Compare samples up to this time, in seconds since the first sample.
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    to: Option<f64>,
+    /// How often the launch ran in that time: sums are divided by it.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    launches: u64,
+    /// Unit of the capture's times [default: that in the name of their column, else seconds].
+    #[arg(long, value_enum)]
+    time_unit: Option<TimeUnit>,
+    /// Play every work-group instead of a part; slow for large launches.
+    #[arg(long)]
+    exact: bool,
+    /// Maximum number of instructions that a work-group may run, counted once for all work-items that run them together.
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    limit_steps: u64,
+    /// Output format; JSON is one object.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+/// Units of the times of a capture.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum TimeUnit {
+    S,
+    Ms,
+    Us,
+    Ns,
+}
+
+impl TimeUnit {
+    fn clock(self) -> Clock {
+        match self {
+            Self::S => Clock::Seconds,
+            Self::Ms => Clock::Milliseconds,
+            Self::Us => Clock::Microseconds,
+            Self::Ns => Clock::Nanoseconds,
+        }
+    }
+}
+
+/// Reads a capture.
+///
+/// # Errors
+/// The file cannot be read, or is not a capture.
+fn read(path: &Path, clock: Option<Clock>) -> Result<Capture> {
+    let shown = shown_input(path);
+    let bytes = open_or_standard(path, "a capture as CSV")?.bytes(&shown, MOST)?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| anyhow!("{shown} is not text; export the capture as CSV"))?;
+    Capture::read(&text, clock).with_context(|| shown)
+}
+
+impl CompareCapture {
+    pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        self.output.write(out, self.format == Format::Html, |out| self.report(out))
+    }
+
+    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
+        let gpus = self.gpu.resolve()?;
+        let [gpu] = gpus[..] else {
+            bail!("name the GPU of the capture with -g, such as -g mali-g77");
+        };
+        let (from, to) = (self.from.unwrap_or(f64::NEG_INFINITY), self.to.unwrap_or(f64::INFINITY));
+        if from.is_nan() || to.is_nan() || from > to {
+            bail!("--from {from} --to {to}: the start has to be before the end");
+        }
+        let capture = read(&self.capture, self.time_unit.map(TimeUnit::clock))?;
+        let timed = |(time, _): &(Option<f64>, f64)| time.is_some();
+        if (self.from.is_some() || self.to.is_some())
+            && !capture.series.iter().any(|series| series.samples.iter().any(timed))
+        {
+            bail!("{} has no times; leave --from and --to out", shown_input(&self.capture));
+        }
+        let description = Description::open(&self.program, self.build.options()?)?;
+        let progress = Progress::compiler("compiling the kernel");
+        let build = description.as_driver()?;
+        let name = description.shown();
+        let wanted = self.kernel.as_deref().or(description.file.kernel.as_deref());
+        let kernels = build.kernels(&name, wanted)?;
+        let kernel = match kernels[..] {
+            [kernel] => kernel,
+            [first, second, ..] => {
+                let (first, second) = (&first.name, &second.name);
+                bail!(
+                    "{name} has several kernels; choose one with --kernel, such as `{first}` or `{second}`"
+                );
+            }
+            [] => bail!("{name} has no kernel"),
+        };
+        let adjusted = Adjusted {
+            global: self.global.clone(),
+            local: self.local.clone(),
+            arguments: self.arg.clone(),
+            limit_steps: self.limit_steps,
+        };
+        check_arguments(&kernels, &adjusted)?;
+        let workload = Workload::new(&description, &build, kernel, &adjusted)?;
+        progress.say(&format!("simulating {} on {}", kernel.name, gpu.name()));
+        let options = Options { exact: self.exact, activity: true, ..Options::default() };
+        let prediction = workload
+            .predict(gpu, &Trial::default(), &options)
+            .with_context(|| format!("`{}` on {}", kernel.name, gpu.name()))?
+            .prediction;
+        drop(progress);
+        let compared = compare(&capture, gpu, &prediction, [from, to], self.launches as f64);
+        let compared = compared.ok_or_else(|| anyhow!("nothing was recorded"))?;
+        if compared.rows.iter().all(|row| row.samples == 0) {
+            bail!(
+                "{} has no sample in this time; see --from, --to and --time-unit",
+                shown_input(&self.capture)
+            );
+        }
+        let report = Report {
+            capture: &shown_input(&self.capture),
+            kernel: &kernel.name,
+            program: &name,
+            gpu,
+            launches: self.launches,
+            guessed: workload.is_guessed(),
+            prediction: &prediction,
+            comparison: &compared,
+        };
+        match self.format {
+            Format::Text => out.write_all(comparison::text(&report, self.output.canvas()).as_bytes())?,
+            Format::Json | Format::Html => writeln!(out, "{}", comparison::json(&report))?,
+        }
+        Ok(Finish::Clean)
+    }
+}

@@ -1,0 +1,104 @@
+//! Text: a summary, the rows with a prediction, and the others with the reason.
+
+use std::fmt::Write as _;
+
+use super::Report;
+use crate::counters::{value, whose};
+use crate::number::{counted, significant, time};
+use crate::style::{Canvas, Tone, paragraph};
+use crate::table::Columns;
+
+/// A factor between measured and predicted values that counts as near.
+const NEAR: f64 = 1.25;
+/// Rows that the summary names.
+const NAMED: usize = 3;
+
+/// A capture beside the prediction.
+pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
+    let mut out = String::new();
+    let (gpu, prediction) = (report.gpu, report.prediction);
+    let title = format!("{} beside {} on {}", report.capture, report.kernel, gpu.name());
+    let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, &title));
+    let [least, most] = prediction.error_band;
+    let launches = match report.launches {
+        1 => "one launch".to_owned(),
+        launches => format!("each of {} launches", counted(launches, "launch").replace(" launches", "")),
+    };
+    let said = format!(
+        "The prediction is for {launches}: {} ({} to {} expected). Counters: {}",
+        time(prediction.seconds),
+        time(least),
+        time(most),
+        whose(&report.comparison.counters)
+    );
+    out.push_str(&paragraph(canvas, "", 0, &said));
+    out.push_str(&paragraph(canvas, "", 0, &summary(report)));
+    let matched: Vec<Vec<String>> = report
+        .comparison
+        .rows
+        .iter()
+        .filter_map(|row| {
+            let counter = row.predicted.as_ref().ok()?;
+            Some(vec![
+                row.name.clone(),
+                value(row.measured),
+                value(counter.value),
+                row.ratio().map_or_else(|| "-".to_owned(), significant),
+                counter.unit.to_owned(),
+                format!("{}: {}", counter.basis.name(), counter.derived),
+            ])
+        })
+        .collect();
+    if !matched.is_empty() {
+        out.push('\n');
+        let heads = ["row", "measured", "predicted", "ratio", "unit", "derived"].map(str::to_owned).to_vec();
+        out.push_str(&Columns { heads, rows: matched, left: vec![0, 4, 5], keys: 1 }.draw(canvas));
+    }
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for row in &report.comparison.rows {
+        if let Err(reason) = &row.predicted {
+            match reasons.iter_mut().find(|(known, _)| known == reason) {
+                Some((_, names)) => names.push(&row.name),
+                None => reasons.push((reason, vec![&row.name])),
+            }
+        }
+    }
+    if !reasons.is_empty() {
+        let _ = writeln!(out, "\n{}", canvas.paint(Tone::Heading, "Rows without a prediction"));
+        for (reason, names) in reasons {
+            out.push_str(&paragraph(canvas, "", 2, &format!("{reason}: {}.", names.join(", "))));
+        }
+    }
+    if report.guessed {
+        let said = "Memory is guessed from the kernel and the global size: a launch file as measured makes the \
+            comparison fair (`tripipe template`).";
+        out.push('\n');
+        out.push_str(&paragraph(canvas, "", 0, said));
+    }
+    canvas.shown(out)
+}
+
+/// How many rows are near, and the ones that are furthest off.
+fn summary(report: &Report<'_>) -> String {
+    let worst = report.comparison.worst();
+    if worst.is_empty() {
+        return "No row can be compared: see the reasons below.".to_owned();
+    }
+    let near = |ratio: f64| (1.0 / NEAR..=NEAR).contains(&ratio);
+    let count = worst.iter().filter(|row| row.ratio().is_some_and(near)).count();
+    let mut said = format!(
+        "{} of {} compared rows are within a factor of {NEAR} of the prediction.",
+        count,
+        worst.len()
+    );
+    let far: Vec<String> = worst
+        .iter()
+        .filter_map(|row| Some((row, row.ratio().filter(|ratio| !near(*ratio))?)))
+        .take(NAMED)
+        .map(|(row, ratio)| format!("{} ({})", row.name, significant(ratio)))
+        .collect();
+    if !far.is_empty() {
+        let _ = write!(said, " Furthest off, as measured / predicted: {}.", far.join(", "));
+    }
+    said
+}
