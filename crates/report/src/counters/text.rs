@@ -37,9 +37,12 @@ pub fn text(counters: &Counters, gpu: &str, canvas: Canvas) -> String {
         let _ = writeln!(out, "\n{}", canvas.paint(Tone::Heading, "Not derived"));
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for missing in &counters.missing {
-            match reasons.iter_mut().find(|(reason, _)| *reason == missing.reason) {
+            let follows = missing.reason.ends_with("has no value");
+            let reason =
+                if follows { "computed from counters that are not derived" } else { &missing.reason };
+            match reasons.iter_mut().find(|(known, _)| *known == reason) {
                 Some((_, names)) => names.push(missing.name),
-                None => reasons.push((&missing.reason, vec![missing.name])),
+                None => reasons.push((reason, vec![missing.name])),
             }
         }
         for (reason, names) in reasons {

@@ -88,8 +88,11 @@ pub fn counters(gpu: &Gpu, prediction: &Prediction) -> Option<Counters> {
                 group: &entry.group,
                 unit: &entry.unit,
                 value,
-                derived: entry.how.as_deref().or(entry.equation.as_deref()).unwrap_or_default(),
-                basis: entry.basis.unwrap_or(Basis::Equation),
+                derived: match entry.how.as_deref().or(entry.equation.as_deref()) {
+                    Some(_) if entry.is_fact() => "a property of the GPU",
+                    derived => derived.unwrap_or_default(),
+                },
+                basis: if entry.is_fact() { Basis::Constant } else { entry.basis.unwrap_or(Basis::Equation) },
             }),
             Err(reason) => missing.push(Missing { name, title, reason }),
         }

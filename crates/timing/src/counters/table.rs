@@ -71,6 +71,14 @@ impl Entry {
         if self.title.is_empty() { &self.name } else { &self.title }
     }
 
+    /// Whether the vendor has it as a property of the GPU: a number, or a figure of its configuration.
+    pub(crate) fn is_fact(&self) -> bool {
+        self.equation.as_deref().is_some_and(|equation| {
+            equation.parse::<f64>().is_ok()
+                || equation.starts_with("MALI_CONFIG_") && !equation.contains(['/', '*', ' '])
+        })
+    }
+
     /// The expression that has its value.
     pub(crate) fn expression(&self) -> Option<Result<Expression, ExpressionError>> {
         self.derive.as_deref().or(self.equation.as_deref()).map(Expression::read)

@@ -2,7 +2,7 @@
 
 use tripipe_device::{Gpu, Vendor, catalog, find};
 use tripipe_launch::{ChannelOrder, ChannelType, ImageShape, MemoryKind, NdRange};
-use tripipe_timing::counters::{Capture, Counters, compare, counters};
+use tripipe_timing::counters::{Basis, Capture, Counters, compare, counters};
 use tripipe_timing::{Options, Prediction, Resource};
 
 use crate::{Passed, device, program, time, zeros};
@@ -61,6 +61,16 @@ fn counters_of_a_simple_kernel_are_those_by_hand() {
         assert_eq!(value(&found, name), want, "{name}");
     }
     assert_eq!(value(&found, "MaliGPUActiveCy"), prediction.cycles);
+    for (name, basis) in [
+        ("MaliGPUActiveCy", Basis::Exact),
+        ("MaliLSFullRd", Basis::Approximated),
+        ("MaliGPUWarpSize", Basis::Constant),
+        ("MaliConfigCoreCount", Basis::Constant),
+        ("MaliLSUtil", Basis::Equation),
+    ] {
+        let counter = found.counters.iter().find(|counter| counter.name == name).unwrap();
+        assert_eq!(counter.basis, basis, "{name}: {}", counter.derived);
+    }
     // Nothing reads an image, so there is nothing to divide by.
     let missing = found.missing.iter().find(|missing| missing.name == "MaliTexCPI").unwrap();
     assert_eq!(missing.reason, "MaliTexSample is 0");
