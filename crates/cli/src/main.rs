@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use finish::Finish;
 
@@ -36,6 +36,7 @@ enum Command {
     Analyze(commands::analyze::Analyze),
     Check(commands::check::Check),
     Compare(commands::compare::CompareCapture),
+    Completions(commands::completions::Completions),
     Devices(commands::devices::ListDevices),
     Explain(commands::explain::Explain),
     Filter(commands::filter::Filter),
@@ -43,6 +44,7 @@ enum Command {
     Histogram(commands::histogram::Histogram),
     Kernel(commands::kernel::Kernel),
     Ladder(commands::ladder::Ladder),
+    Man(commands::man::Manual),
     Peaks(commands::peaks::Peaks),
     RunKernel(commands::run_kernel::RunKernel),
     Simulate(commands::simulate::Simulate),
@@ -84,6 +86,7 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
         Command::Analyze(analyze) => analyze.run(out),
         Command::Check(check) => check.run(out),
         Command::Compare(compare) => compare.run(out),
+        Command::Completions(completions) => completions.run(Arguments::command(), out),
         Command::Devices(devices) => devices.run(out),
         Command::Explain(explain) => explain.run(out),
         Command::Filter(filter) => filter.run(out),
@@ -91,6 +94,7 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
         Command::Histogram(histogram) => histogram.run(out),
         Command::Kernel(kernel) => kernel.run(out),
         Command::Ladder(ladder) => ladder.run(out),
+        Command::Man(manual) => manual.run(Arguments::command(), out),
         Command::Peaks(peaks) => peaks.run(out),
         Command::RunKernel(run_kernel) => run_kernel.run(out),
         Command::Simulate(simulate) => simulate.run(out),

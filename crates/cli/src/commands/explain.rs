@@ -15,6 +15,11 @@ use crate::terminal;
 /// All rules, by the crate that reports them.
 const TABLES: &[&[&Rule]] = &[ALL, tripipe_analyze::lints::ALL];
 
+/// The codes of all findings.
+pub(crate) fn codes() -> impl Iterator<Item = &'static str> {
+    TABLES.iter().copied().flatten().map(|rule| rule.code)
+}
+
 /// Examples for the help text.
 const EXAMPLES: &str = "Examples:
   tripipe explain data-race";

@@ -19,6 +19,7 @@ mod histogram;
 mod interruption;
 mod kernel;
 mod ladder;
+mod man;
 mod npy;
 mod pipes;
 mod run_kernel;
