@@ -11,6 +11,7 @@ mod launch_input;
 mod open_device;
 mod progress;
 mod terminal;
+mod trace;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -89,16 +90,16 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
         Command::Completions(completions) => completions.run(Arguments::command(), out),
         Command::Devices(devices) => devices.run(out),
         Command::Explain(explain) => explain.run(out),
-        Command::Filter(filter) => filter.run(out),
-        Command::Gemm(gemm) => gemm.run(out),
+        Command::Filter(filter) => filter.trace.clone().record(|| filter.run(out)),
+        Command::Gemm(gemm) => gemm.trace.clone().record(|| gemm.run(out)),
         Command::Histogram(histogram) => histogram.run(out),
         Command::Kernel(kernel) => kernel.run(out),
-        Command::Ladder(ladder) => ladder.run(out),
+        Command::Ladder(ladder) => ladder.trace.clone().record(|| ladder.run(out)),
         Command::Man(manual) => manual.run(Arguments::command(), out),
-        Command::Peaks(peaks) => peaks.run(out),
-        Command::RunKernel(run_kernel) => run_kernel.run(out),
+        Command::Peaks(peaks) => peaks.trace.clone().record(|| peaks.run(out)),
+        Command::RunKernel(run_kernel) => run_kernel.trace.clone().record(|| run_kernel.run(out)),
         Command::Simulate(simulate) => simulate.run(out),
-        Command::Sweep(sweep) => sweep.run(out),
+        Command::Sweep(sweep) => sweep.trace.clone().record(|| sweep.run(out)),
         Command::Template(template) => template.run(out),
         Command::View(view) => view.run(out),
     }

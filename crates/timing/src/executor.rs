@@ -17,6 +17,7 @@ use crate::compiled::Compiled;
 use crate::figures::Figures;
 use crate::local;
 use crate::predict::{Options, Prediction, predict};
+use crate::tape::Tape;
 
 /// How a virtual GPU runs launches.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +55,8 @@ pub struct VirtualGpu {
     /// End of the last launch on the timeline.
     now_ns: f64,
     predictions: Vec<Prediction>,
+    /// Where launches are recorded, if anything is.
+    tape: Option<Tape>,
     kernels: HashMap<(Arc<Program>, String), Known>,
 }
 
@@ -97,7 +100,9 @@ impl VirtualGpu {
             preferred_vector_width: limits.preferred_vector_width,
             ..gpu.expected_probe()
         };
-        Self { gpu, probe, simulator, options, now_ns: 0.0, predictions: Vec::new(), kernels: HashMap::new() }
+        let tape = Tape::of(&probe.name);
+        let (now_ns, predictions, kernels) = (0.0, Vec::new(), HashMap::new());
+        Self { gpu, probe, simulator, options, now_ns, predictions, tape, kernels }
     }
 
     /// The GPU.
@@ -305,6 +310,7 @@ impl Executor for VirtualGpu {
         self.predictions.clear();
         let mut timings = Vec::with_capacity(launches.len());
         for launch in &ready {
+            let begin = self.tape.map(Tape::begin);
             let prediction = self.predict(launch)?;
             if !self.options.time_only {
                 self.simulator.run(std::slice::from_ref(launch))?;
@@ -319,6 +325,9 @@ impl Executor for VirtualGpu {
                 end_ns: (end as u64).max(start as u64 + 1),
             });
             self.now_ns = end;
+            if let (Some(tape), Some(begin_ns)) = (&mut self.tape, begin) {
+                tape.record(&launch.entry, begin_ns, &prediction);
+            }
             self.predictions.push(prediction);
         }
         Ok(timings)

@@ -43,6 +43,7 @@ mod program;
 mod resident;
 mod sample;
 mod shape;
+mod tape;
 mod traffic;
 
 pub use compiled::{Compiled, depends_on_memory};

@@ -52,7 +52,7 @@ impl Context {
     /// The driver refuses a context or a queue; the device is gone; the file that `TRIPIPE_TRACE` names cannot be written.
     pub fn new(device: &Device) -> Result<Self, Error> {
         #[cfg(feature = "trace")]
-        crate::trace::begin()?;
+        crate::trace::start_from_environment()?;
         match device {
             #[cfg(feature = "cpu")]
             Device::Cpu => {
@@ -92,7 +92,7 @@ impl Context {
     fn with(core: Core) -> Self {
         // Reported by `new`, or by `trace::save`: here the executor exists already.
         #[cfg(feature = "trace")]
-        let _ = crate::trace::begin();
+        let _ = crate::trace::start_from_environment();
         Self { core: Arc::new(core), kept: Arc::default(), table: Arc::default() }
     }
 

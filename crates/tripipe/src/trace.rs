@@ -53,11 +53,17 @@ pub fn save() -> Result<Option<PathBuf>, Error> {
     write(&mut target, recorder)
 }
 
-/// Prepares a recording that the environment asks for.
+/// Writes no file when the process ends, unless [`start`] or the next context names one again.
+pub fn discard() {
+    lock(&TARGET).file = None;
+}
+
+/// Starts recording if `TRIPIPE_TRACE` names a file, as every new context does. For programs that want to report a wrong
+/// name before they do anything else.
 ///
 /// # Errors
-/// The file that it names cannot be written.
-pub(crate) fn begin() -> Result<(), Error> {
+/// A name of another ending; a folder that does not exist or accepts no file.
+pub fn start_from_environment() -> Result<(), Error> {
     if recorder().is_some() {
         name_file(&mut lock(&TARGET))?;
         // Again for each context: the driver of this one may have been loaded since.
@@ -85,10 +91,6 @@ fn write(target: &mut MutexGuard<'_, SavedFile>, recorder: &Recorder) -> Result<
 }
 
 /// Writes what was recorded since the file was written. There is nobody left to report an error to.
-#[cfg_attr(
-    not(feature = "opencl"),
-    allow(dead_code, reason = "contexts write the file when they are dropped")
-)]
 extern "C" fn save_the_rest() {
     let save = || {
         let Some(recorder) = recorder() else { return };

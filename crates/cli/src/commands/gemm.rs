@@ -19,6 +19,7 @@ use crate::files::output::{Output, shown_output};
 use crate::finish::Finish;
 use crate::progress::Progress;
 use crate::terminal;
+use crate::trace::TraceArgument;
 
 /// Examples for the help text.
 const EXAMPLES: &str = "Examples:
@@ -74,6 +75,8 @@ pub(crate) struct Gemm {
     explain: bool,
     #[command(flatten)]
     device: DeviceArgument,
+    #[command(flatten)]
+    pub(crate) trace: TraceArgument,
 }
 
 /// A function applied to each element last.

@@ -26,6 +26,7 @@ use crate::finish::Finish;
 use crate::open_device::OpenDevice;
 use crate::progress::Progress;
 use crate::terminal;
+use crate::trace::TraceArgument;
 
 /// The picture that image ladders work on.
 const CHELSEA: &[u8] = include_bytes!("../../assets/chelsea.png");
@@ -67,6 +68,8 @@ pub(crate) struct Ladder {
     format: LadderFormat,
     #[command(flatten)]
     output: OutputArgument,
+    #[command(flatten)]
+    pub(crate) trace: TraceArgument,
     /// Predicts times on virtual GPUs without computing results, which are then not verified.
     #[arg(long)]
     time_only: bool,

@@ -15,6 +15,7 @@ use super::{DevicesArgument, Format, OutputArgument, what};
 use crate::finish::Finish;
 use crate::open_device::OpenDevice;
 use crate::progress::Progress;
+use crate::trace::TraceArgument;
 
 const NOT_OFFERED: &str = "not offered";
 /// Bytes of one transfer: larger than any cache, small enough for a phone.
@@ -43,6 +44,8 @@ pub(crate) struct Peaks {
     only: Vec<String>,
     #[command(flatten)]
     devices: DevicesArgument,
+    #[command(flatten)]
+    pub(crate) trace: TraceArgument,
     /// Output format; JSON is one object per device and line, HTML is a page with charts (docs/reports.md).
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,

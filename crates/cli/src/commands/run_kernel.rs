@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tripipe::{Choice, Device, ErrorKind};
-use tripipe_launch::{Executor, Timing};
+use tripipe_launch::{ExecuteError, Executor, Launch, Timing};
 use tripipe_launch_file::{Comparison, Dump, StagedMemory};
 use tripipe_opencl::{CacheChoice, ExecutorOptions};
 use tripipe_report::run::{Base, Memory, Run};
@@ -18,6 +18,7 @@ use crate::launch_input::{Dumps, LaunchArgument};
 use crate::open_device::OpenDevice;
 use crate::progress::Progress;
 use crate::terminal;
+use crate::trace::TraceArgument;
 
 /// Examples for the help text.
 const EXAMPLES: &str = "Examples:
@@ -41,6 +42,8 @@ pub(crate) struct RunKernel {
     /// Predicts the time on a virtual GPU without running the kernel: no result is shown or compared.
     #[arg(long)]
     time_only: bool,
+    #[command(flatten)]
+    pub(crate) trace: TraceArgument,
     /// Output format; JSON is one object for the run, and one for each buffer and image that the file shows, writes or
     /// compares, one per line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -86,6 +89,17 @@ impl Machine {
             Self::Simulator(simulator) => &mut **simulator,
             Self::Device(opened) => opened.executor(),
         }
+    }
+
+    /// Runs a launch; in a recording, that of the simulator is a slice of the host.
+    fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
+        let simulates = matches!(self, Self::Simulator(_));
+        let _span = simulates.then(|| {
+            tripipe_trace::span("simulator", || {
+                launches.iter().map(|launch| launch.entry.as_str()).collect::<Vec<_>>().join(", ")
+            })
+        });
+        self.executor().run(launches)
     }
 
     /// The output of `printf`; empty for drivers, which print it themselves.
@@ -135,7 +149,7 @@ impl RunKernel {
         let staged = loaded.stage(machine.executor(), built.program).with_context(context)?;
         let mut dumps = if self.time_only { None } else { Some(Dumps::open(&description, &staged)?) };
         progress.say(&format!("running {kernel}"));
-        let timings = machine.executor().run(std::slice::from_ref(&staged.launch)).with_context(context)?;
+        let timings = machine.run(std::slice::from_ref(&staged.launch)).with_context(context)?;
         drop(progress);
 
         let device = machine.executor().probe().name.clone();

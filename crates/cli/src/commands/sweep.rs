@@ -29,6 +29,7 @@ use crate::interruption::EndsItself;
 use crate::open_device::OpenDevice;
 use crate::progress::Progress;
 use crate::terminal::shown;
+use crate::trace::TraceArgument;
 
 /// Try every sensible kernel for a computation on a device, and rank them by speed.
 ///
@@ -41,6 +42,8 @@ use crate::terminal::shown;
 pub(crate) struct Sweep {
     #[command(subcommand)]
     what: What,
+    #[command(flatten)]
+    pub(crate) trace: TraceArgument,
 }
 
 #[derive(Subcommand)]

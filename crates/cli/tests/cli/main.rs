@@ -8,6 +8,8 @@ mod analyze;
 mod bad_input;
 mod check;
 mod counters;
+#[path = "../../../trace/tests/decoder/mod.rs"]
+mod decoder;
 mod devices;
 mod examples;
 mod explain;
@@ -30,6 +32,7 @@ mod simulate;
 mod stand_in;
 mod sweep;
 mod template;
+mod trace;
 mod view;
 mod virtual_gpus;
 

@@ -227,7 +227,10 @@ pub fn climb<C: Climber + ?Sized>(
     let source = climber.time_source();
     for &size in sizes {
         report(size, "reference", None);
-        let problem = ladder.make_problem(size, inputs)?;
+        let problem = {
+            let _span = tripipe_trace::span("reference", || format!("{}, reference, {size}", ladder.name));
+            ladder.make_problem(size, inputs)?
+        };
         work.push(problem.work);
         report(size, "serial CPU", None);
         if !source.is_predicted() {
@@ -238,6 +241,8 @@ pub fn climb<C: Climber + ?Sized>(
         }
         for (index, step) in steps.iter_mut().enumerate() {
             report(size, &step.name, None);
+            let _span =
+                tripipe_trace::span("step", || format!("{}, step {}, {size}", ladder.name, step.name));
             let outcome = measure_step(climber, ladder, index, &problem, options);
             report(size, &step.name, Some(Found::of(&outcome, problem.work)));
             step.outcomes.push(outcome);

@@ -72,6 +72,14 @@ impl Attempt for CpuAttempt<'_> {
     }
 
     fn run(&mut self) -> Result<f64, AttemptError> {
+        let _span = tripipe_trace::span("CPU path", || {
+            let way = match self.way {
+                Way::Serial(_) => "serial",
+                Way::Path(Threads::One) => "simd",
+                Way::Path(_) => "threads",
+            };
+            format!("{}, {way}", self.ladder)
+        });
         let start = Instant::now();
         match self.way {
             Way::Serial(serial) => serial(self.problem, &mut self.output),

@@ -4,12 +4,14 @@ mod activity;
 mod json;
 mod limits;
 mod text;
+mod timeline;
 
 pub use json::json;
 pub(crate) use json::short as short_json;
 pub use limits::{head, limiter};
 pub(crate) use text::sentence;
 pub use text::text;
+pub use timeline::timeline;
 
 use tripipe_device::Gpu;
 use tripipe_timing::Prediction;

@@ -170,12 +170,11 @@ impl Recorder {
         }))
     }
 
-    /// Registers a queue of a device. Its name gets a number if the device has another one of that name.
+    /// Registers a queue of a device. If several queues of one name have commands, all but the first get a number.
     pub fn queue(&self, gpu: GpuId, name: &str) -> QueueId {
         let mut state = self.lock();
         let queues = &mut state.gpus[gpu.0].queues;
-        let alike = queues.iter().filter(|queue| queue.name.starts_with(name)).count();
-        let name = numbered(name, alike);
+        let name = name.to_owned();
         queues.push(RecordedQueue { name, placed: Vec::new(), ended: Vec::new(), pending: VecDeque::new() });
         QueueId { gpu: gpu.0, queue: queues.len() - 1 }
     }
@@ -319,11 +318,16 @@ impl RecordedGpu {
     fn process(&self) -> Process {
         let mut labels = self.labels.clone();
         labels.extend(self.clock.said());
-        let queue = |queue: &RecordedQueue| GpuQueue {
-            name: queue.name.clone(),
-            commands: queue.commands(&self.clock),
-        };
-        let queues = self.queues.iter().map(queue).filter(|queue| !queue.commands.is_empty()).collect();
+        let mut queues: Vec<GpuQueue> = Vec::new();
+        let mut names: Vec<&str> = Vec::new();
+        for queue in &self.queues {
+            let commands = queue.commands(&self.clock);
+            if !commands.is_empty() {
+                let alike = names.iter().filter(|name| **name == queue.name).count();
+                names.push(&queue.name);
+                queues.push(GpuQueue { name: numbered(&queue.name, alike), commands });
+            }
+        }
         let gpu = Some(GpuTimeline { queues, counters: Vec::new() });
         Process { name: self.name.clone(), labels, gpu, ..Process::default() }
     }

@@ -75,9 +75,11 @@ fn threads_and_queues_of_one_name_are_apart() {
     let gpu = recorder.gpu("GPU", 0, Vec::new);
     assert_eq!(recorder.gpu("GPU", 0, || vec!["ignored".to_owned()]), gpu);
     assert_ne!(recorder.gpu("GPU", 1, Vec::new), gpu);
-    for _ in 0..2 {
+    for used in [true, false, true] {
         let queue = recorder.queue(gpu, "queue");
-        recorder.executed(queue, command("a"));
+        if used {
+            recorder.executed(queue, command("a"));
+        }
     }
     let timeline = recorder.timeline();
     let names: Vec<_> = timeline.processes[0].tracks.iter().map(|track| track.name.as_str()).collect();

@@ -25,6 +25,7 @@ use crate::files::picture::{self, PictureFormat};
 use crate::finish::Finish;
 use crate::progress::Progress;
 use crate::terminal;
+use crate::trace::TraceArgument;
 
 /// Examples for the help text.
 const EXAMPLES: &str = "Examples:
@@ -71,6 +72,8 @@ pub(crate) struct Filter {
     explain: bool,
     #[command(flatten)]
     device: DeviceArgument,
+    #[command(flatten)]
+    pub(crate) trace: TraceArgument,
 }
 
 /// The format of the output.

@@ -12,6 +12,7 @@ use tripipe_launch_file::Number;
 use tripipe_report::simulation::{self, Predicted, Repriced, Simulated, Simulation};
 use tripipe_timing::Options;
 use tripipe_timing::counters::counters;
+use tripipe_trace::TraceFile;
 
 use super::{Format, OutputArgument, note};
 use crate::chain;
@@ -64,6 +65,10 @@ pub(crate) struct Simulate {
     /// repeated.
     #[arg(long, value_name = "CHANGE,...", allow_hyphen_values = true)]
     what_if: Vec<WhatIf>,
+    /// Writes the predicted launches for ui.perfetto.dev (docs/traces.md): a Perfetto trace if FILE ends in .pftrace or
+    /// .perfetto-trace, Chrome JSON if it ends in .json.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Play every work-group instead of a part; slow for large launches.
     #[arg(long)]
     exact: bool,
@@ -107,6 +112,7 @@ impl Simulate {
 
     fn report(&self, out: &mut dyn Write) -> Result<Finish> {
         let gpus = self.gpu.resolve()?;
+        let trace = self.trace.as_deref().map(TraceFile::new).transpose()?;
         let changes: Vec<&Change> = self.what_if.iter().flat_map(|what_if| &what_if.changes).collect();
         let description = Description::open(&self.program, self.build.options()?)?;
         let progress = Progress::compiler("compiling the kernel");
@@ -134,7 +140,8 @@ impl Simulate {
         }
         let variants = Variant::of(&changes, &description)?;
         let wanted = self.counters || self.counters_csv.is_some() || self.format == Format::Html;
-        let options = Options { exact: self.exact, activity: wanted, ..Options::default() };
+        let activity = wanted || trace.is_some();
+        let options = Options { exact: self.exact, activity, ..Options::default() };
         let left_out: Vec<String> = build.left_out.iter().cloned().collect();
         let mut results = Vec::new();
         for kernel in kernels {
@@ -167,24 +174,30 @@ impl Simulate {
         if let Some(path) = &self.counters_csv {
             write_counters(path, &results)?;
         }
-        for (index, (workload, all)) in results.iter().enumerate() {
-            let simulation = Simulation {
+        let simulations: Vec<Simulation<'_>> = results
+            .iter()
+            .map(|(workload, all)| Simulation {
                 kernel: &workload.kernel().name,
                 program: &name,
                 global: workload.global(),
                 guessed: workload.is_guessed(),
                 left_out: &left_out,
                 gpus: all,
-            };
+            })
+            .collect();
+        if let Some(trace) = trace {
+            trace.save(&simulation::timeline(&simulations))?;
+        }
+        for (index, simulation) in simulations.iter().enumerate() {
             match self.format {
                 Format::Text => {
                     if index > 0 {
                         writeln!(out)?;
                     }
-                    out.write_all(simulation::text(&simulation, self.output.canvas()).as_bytes())?;
+                    out.write_all(simulation::text(simulation, self.output.canvas()).as_bytes())?;
                 }
                 Format::Json | Format::Html => {
-                    for object in simulation::json(&simulation) {
+                    for object in simulation::json(simulation) {
                         writeln!(out, "{object}")?;
                     }
                 }
