@@ -43,7 +43,7 @@ pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
                 row.name.clone(),
                 value(row.measured),
                 value(counter.value),
-                row.ratio().map_or_else(|| "-".to_owned(), significant),
+                row.ratio().map_or_else(|| "-".to_owned(), factor),
                 counter.unit.to_owned(),
                 format!("{}: {}", counter.basis.name(), counter.derived),
             ])
@@ -78,11 +78,17 @@ pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
     canvas.shown(out)
 }
 
+/// A ratio: small ones with their exponent.
+fn factor(ratio: f64) -> String {
+    if ratio < 0.01 { format!("{ratio:.1e}") } else { significant(ratio) }
+}
+
 /// How many rows are near, and the ones that are furthest off.
 fn summary(report: &Report<'_>) -> String {
     let worst = report.comparison.worst();
     if worst.is_empty() {
-        return "No row can be compared: see the reasons below.".to_owned();
+        return "No row of the capture can be compared: it has no predicted counter, or one of both is 0."
+            .to_owned();
     }
     let near = |ratio: f64| (1.0 / NEAR..=NEAR).contains(&ratio);
     let count = worst.iter().filter(|row| row.ratio().is_some_and(near)).count();
@@ -95,7 +101,7 @@ fn summary(report: &Report<'_>) -> String {
         .iter()
         .filter_map(|row| Some((row, row.ratio().filter(|ratio| !near(*ratio))?)))
         .take(NAMED)
-        .map(|(row, ratio)| format!("{} ({})", row.name, significant(ratio)))
+        .map(|(row, ratio)| format!("{} ({})", row.name, factor(ratio)))
         .collect();
     if !far.is_empty() {
         let _ = write!(said, " Furthest off, as measured / predicted: {}.", far.join(", "));

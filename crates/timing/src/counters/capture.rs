@@ -78,13 +78,18 @@ pub enum CaptureError {
     Empty,
 }
 
-/// A number as profilers write it: with a percent sign, or with separators of thousands.
+/// A number as profilers write it: with a percent sign, with commas between thousands, or with a decimal comma.
 fn number(text: &str) -> Option<f64> {
     let text = text.trim().trim_end_matches('%').trim_end();
     let value = text.parse::<f64>().ok().or_else(|| {
         let grouped = text.contains(',')
             && text.split(',').skip(1).all(|part| part.split('.').next().unwrap_or("").len() == 3);
-        grouped.then(|| text.replace(',', "").parse().ok()).flatten()
+        let decimal = text.matches(',').count() == 1 && !text.contains('.');
+        match (grouped, decimal) {
+            (true, _) => text.replace(',', "").parse().ok(),
+            (false, true) => text.replace(',', ".").parse().ok(),
+            (false, false) => None,
+        }
     });
     value.filter(|value| value.is_finite())
 }
@@ -230,7 +235,9 @@ impl Capture {
 mod tests {
     use super::{Capture, CaptureError, Clock};
 
-    fn read(text: &str) -> Vec<(String, Vec<(Option<f64>, f64)>)> {
+    type Samples = Vec<(Option<f64>, f64)>;
+
+    fn read(text: &str) -> Vec<(String, Samples)> {
         let capture = Capture::read(text, None).unwrap();
         capture.series.into_iter().map(|series| (series.name, series.samples)).collect()
     }
@@ -251,6 +258,48 @@ mod tests {
         );
         assert_eq!(found[0], ("% L1 Hit".to_owned(), vec![(Some(0.0), 80.0), (Some(1.5), 90.0)]));
         assert_eq!(found[1], ("GPU % Utilization".to_owned(), vec![(Some(1.5), 100.0)]));
+    }
+
+    #[test]
+    fn numbers_are_read_as_profilers_write_them() {
+        for (text, want) in [
+            ("1,234,567.5", Some(1_234_567.5)),
+            ("12,5", Some(12.5)),
+            (" 7 %", Some(7.0)),
+            ("-3e2", Some(-300.0)),
+            ("1,23,4", None),
+            ("nan", None),
+            ("1e999", None),
+            ("", None),
+        ] {
+            assert_eq!(super::number(text), want, "{text:?}");
+        }
+    }
+
+    /// Whatever comes in is read or refused.
+    #[test]
+    fn damaged_captures_do_no_harm() {
+        let whole =
+            "Process,Metric,TimestampRaw,Value\nGlobal,\"% L1, Hit\",5000000,8;0\nGlobal,x,6\n\tö,1,2\n";
+        let mut random = 1_u32;
+        for _ in 0..2000 {
+            let mut text: Vec<char> = whole.chars().collect();
+            for _ in 0..4 {
+                random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let at = (random >> 8) as usize % text.len();
+                match random % 3 {
+                    0 => text.truncate(at.max(1)),
+                    1 => {
+                        text[at] =
+                            [',', ';', '\t', '"', '\n', '1', '\u{feff}', '#'][(random >> 4) as usize % 8];
+                    }
+                    _ => text.swap(at, 0),
+                }
+            }
+            if let Ok(capture) = Capture::read(&text.into_iter().collect::<String>(), None) {
+                assert!(capture.series.iter().all(|series| !series.samples.is_empty()));
+            }
+        }
     }
 
     #[test]

@@ -53,7 +53,8 @@ impl CaptureComparison {
     }
 }
 
-/// Lays a capture beside the prediction of a launch. `from` and `to`: seconds of the capture since its first sample;
+/// Lays a capture beside the prediction of a launch. `from` and `to`: seconds of the capture since its first sample,
+/// infinite for samples at any time and those without one;
 /// `launches`: how often the launch ran in that time. `None` if the prediction has no
 /// [`activity`](Prediction::activity).
 pub fn compare(
@@ -70,7 +71,8 @@ pub fn compare(
 }
 
 fn row(series: &Series, table: &Table, counters: &Counters, [from, to]: [f64; 2], launches: f64) -> Compared {
-    let within = |time: &Option<f64>| time.is_none_or(|time| time >= from && time <= to);
+    let all = from == f64::NEG_INFINITY && to == f64::INFINITY;
+    let within = |time: &Option<f64>| time.map_or(all, |time| time >= from && time <= to);
     let values: Vec<f64> =
         series.samples.iter().filter(|(time, _)| within(time)).map(|(_, value)| *value).collect();
     let entry = find(&series.name, table);
