@@ -1,6 +1,6 @@
 //! The memory behind the cores: L1 and texture caches of each core, the L2 of the GPU, DRAM.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use tripipe_device::Gpu;
 
@@ -94,6 +94,10 @@ pub(crate) struct Memory {
     /// The cache that the GPU shares with the rest of the chip.
     system_cache: Option<(Cache, Server)>,
     pub(crate) dram: Server,
+    /// Lines with atomic operations.
+    atomics: HashMap<u64, Server>,
+    /// When the last of these operations ends.
+    atomics_end: u64,
     /// Translates for all cores.
     pub(crate) walker: Server,
     times: Times,
@@ -166,6 +170,8 @@ impl Memory {
                 },
             ),
             dram: Server::default(),
+            atomics: HashMap::new(),
+            atomics_end: 0,
             walker: Server::default(),
             times,
             has_l1: gpu.memory.l1_bytes.value > 0,
@@ -260,14 +266,18 @@ impl Memory {
         }
     }
 
-    /// An atomic operation on a line in the L2; has the time of its result.
-    pub(crate) fn atomic(&mut self, core: usize, line: u64, at: u64) -> u64 {
+    /// Atomic operations on a line in the L2, which take some ticks; has the time of their result. Those on the same line
+    /// wait for each other.
+    pub(crate) fn atomic(&mut self, core: usize, line: u64, at: u64, ticks: u64) -> u64 {
         let at = self.translate(core, line, at);
         self.traffic.l1_atomics += 1;
         if self.cores[core].l1.remove(line) {
             self.evict(core, line, at);
         }
-        self.fetch(core, line, false, at, Through::LoadStore) + self.times.load
+        let arrives = self.fetch(core, line, false, at, Through::LoadStore);
+        let end = self.atomics.entry(line).or_default().serve(arrives, ticks) + ticks;
+        self.atomics_end = self.atomics_end.max(end);
+        end + self.times.load
     }
 
     /// A line from the L2 or DRAM to a core.
@@ -453,7 +463,7 @@ impl Memory {
         let ports = self.cores.iter().map(|near| near.port.free);
         let slices = self.slices.iter().map(|slice| slice.all.free);
         let banks = self.slices.iter().flat_map(|slice| slice.banks.iter().map(|bank| bank.free));
-        ports.chain(slices).chain(banks).fold(self.dram.free, u64::max)
+        ports.chain(slices).chain(banks).fold(self.dram.free.max(self.atomics_end), u64::max)
     }
 
     /// Ticks that the busiest slice of the L2, and the busiest port of a core, were busy.

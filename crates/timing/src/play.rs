@@ -292,7 +292,14 @@ impl Mapping {
                     left = 0;
                 }
                 if access.action == Action::Atomic {
-                    sent.clashes = clashes(addresses, mine);
+                    sent.clashes = if addresses.len() == 1 {
+                        mine.count_ones() as u16
+                    } else {
+                        let mut own: SmallVec<[u64; 64]> = SmallVec::new();
+                        each(&mut |address| own.push(address));
+                        own.sort_unstable();
+                        own.chunk_by(|a, b| a == b).map(|same| same.len() as u16).max().unwrap_or(0)
+                    };
                 }
             }
         }
@@ -307,16 +314,6 @@ fn enter(lines: &mut Vec<Line>, first: usize, line: Line) {
     if !lines[first..].iter_mut().any(|other| other.merge(line)) {
         lines.push(line);
     }
-}
-
-/// How many lanes share the address that most lanes share.
-fn clashes(addresses: &[u64], mask: u64) -> u16 {
-    if addresses.len() == 1 {
-        return mask.count_ones() as u16;
-    }
-    let mut sorted: SmallVec<[u64; 64]> = SmallVec::from_slice(addresses);
-    sorted.sort_unstable();
-    sorted.chunk_by(|a, b| a == b).map(|same| same.len() as u16).max().unwrap_or(0)
 }
 
 fn find(here: &[(u32, TracedAccess)], near: usize, inst: Inst) -> Option<usize> {

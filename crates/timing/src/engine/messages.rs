@@ -92,6 +92,7 @@ impl Engine<'_> {
         let slot = u64::from(self.groups[warp.group].slot);
         let own = (warp.core as u64 * 256 + slot) << 12;
         let mut accepted = issued;
+        let mut last = None;
         for line in lines {
             let number = match line.kind() {
                 Kind::Global | Kind::Texture => line.number(),
@@ -102,9 +103,11 @@ impl Engine<'_> {
                 }
             };
             if sent.clashes > 0 && line.kind() == Kind::Global {
-                let time =
-                    f64::from(sent.clashes) * self.figures.atomic_clocks / self.shape.atomics_per_clock;
-                done = done.max(self.memory.atomic(warp.core, number, start) + ticks(time));
+                // Requests for a line that the one before had operate on other work-items of the same address.
+                let again = last.replace(number) == Some(number);
+                let clashes = if again { 0.0 } else { f64::from(sent.clashes) };
+                let time = clashes * self.figures.atomic_clocks / self.shape.atomics_per_clock;
+                done = done.max(self.memory.atomic(warp.core, number, start, ticks(time)));
             } else if line.writes() {
                 accepted = accepted.max(self.memory.write(warp.core, number, line.is_whole(), start));
             } else {

@@ -139,3 +139,49 @@ kernel void uneven(global float *a, int count)
             x = native_sqrt(x) + 1.5f;
     a[i] = x;
 }
+
+// Loads `stride` elements apart.
+kernel void strided(global const float *from, global float *to, int stride)
+{
+    const int i = get_global_id(0);
+    to[i] = from[i * stride];
+}
+
+kernel void meet(global int *out, int count)
+{
+    for (int i = 0; i < count; i++)
+        barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = count;
+}
+
+// All work-items count at the same address.
+kernel void contended(global int *counter)
+{
+    atomic_inc(counter);
+}
+
+// Multiply-adds that do not wait for each other.
+kernel void busy(global float *out, int count)
+{
+    const int at = get_global_id(0);
+    const float y = out[at];
+    float a = y, b = y + 1, c = y + 2, d = y + 3;
+    for (int i = 0; i < count; i++) {
+        a = mad(a, y, y), b = mad(b, y, y), c = mad(c, y, y), d = mad(d, y, y);
+        a = mad(a, y, y), b = mad(b, y, y), c = mad(c, y, y), d = mad(d, y, y);
+        a = mad(a, y, y), b = mad(b, y, y), c = mad(c, y, y), d = mad(d, y, y);
+        a = mad(a, y, y), b = mad(b, y, y), c = mad(c, y, y), d = mad(d, y, y);
+    }
+    out[at] = a + b + c + d;
+}
+
+#define CAT(a, b) a##b
+#define SAXPY(width) \
+    kernel void CAT(saxpy, width)(global const CAT(float, width) *x, global CAT(float, width) *y, float a) \
+    { \
+        const int i = get_global_id(0); \
+        y[i] = mad(x[i], (CAT(float, width))(a), y[i]); \
+    }
+SAXPY(2)
+SAXPY(4)
+SAXPY(8)

@@ -9,6 +9,7 @@
 mod activity;
 mod consistency;
 mod counters;
+mod read_back;
 mod sampling;
 
 use std::fs;
