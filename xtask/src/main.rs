@@ -1,5 +1,6 @@
-//! Repository chores: `cargo xtask layers`, `cargo xtask names`, `cargo xtask spirv`, `cargo xtask words`.
+//! Repository chores: `cargo xtask gallery`, `cargo xtask layers`, `cargo xtask names`, `cargo xtask spirv`, `cargo xtask words`.
 
+mod gallery;
 mod layers;
 mod names;
 mod spirv;
@@ -10,12 +11,14 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["gallery"] => gallery::rebuild(),
         ["layers"] => layers::check(),
         ["names"] => names::check(),
         ["spirv"] => spirv::rebuild(),
         ["words"] => words::check(),
         _ => Err(anyhow::anyhow!(
-            "usage: cargo xtask layers   compares ARCHITECTURE.md's table with the manifests\n       \
+            "usage: cargo xtask gallery  makes the pages of docs/gallery\n       \
+             cargo xtask layers   compares ARCHITECTURE.md's table with the manifests\n       \
              cargo xtask names    looks for names that several types have\n       \
              cargo xtask spirv    rebuilds the SPIR-V of the ladders' programs\n       \
              cargo xtask words    looks for phrases that CONTRIBUTING.md replaces"

@@ -61,6 +61,7 @@ fn simulation(gpus: &[Simulated]) -> Simulation<'_> {
     Simulation {
         kernel: "laplace",
         program: "laplace.cl",
+        source: "",
         global: [4320, 1536, 1],
         guessed: true,
         left_out: &[],

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::compare::{Change, Kind, differences};
+use super::compare::{FigureChange, Kind, differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::switch::panels;
-use super::table::{Cell, Head, Table, facts};
+use super::table::{Head, Table, TableCell, facts};
 use super::{Named, labels, pairs};
 use crate::number::{bytes, percent, significant, time};
 
@@ -29,11 +29,11 @@ pub(super) struct Analysis {
     #[serde(default)]
     local_bytes: u64,
     #[serde(default)]
-    lines: Vec<SourceLine>,
+    lines: Vec<LineCost>,
     #[serde(default)]
-    accesses: Vec<Access>,
-    launch: Option<Launch>,
-    prediction: Option<Predicted>,
+    accesses: Vec<AccessCost>,
+    launch: Option<LaunchCost>,
+    prediction: Option<PredictedTime>,
     prediction_missing: Option<String>,
     #[serde(default)]
     advice: Vec<Advice>,
@@ -58,7 +58,7 @@ struct Registers {
 }
 
 #[derive(Debug, Deserialize)]
-struct SourceLine {
+struct LineCost {
     file: String,
     line: u64,
     #[serde(default)]
@@ -67,7 +67,7 @@ struct SourceLine {
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
-struct Access {
+struct AccessCost {
     line: Option<u64>,
     memory: Option<String>,
     space: String,
@@ -80,14 +80,14 @@ struct Access {
 }
 
 #[derive(Debug, Deserialize)]
-struct Launch {
+struct LaunchCost {
     busy: Map<String, Value>,
     milliseconds: Option<f64>,
     dram_busy: Option<f64>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Predicted {
+struct PredictedTime {
     seconds: f64,
     error_band: [f64; 2],
     limiter: String,
@@ -116,8 +116,10 @@ fn cost(value: &Value) -> String {
 }
 
 /// A cell of a cost.
-fn cost_cell(value: &Value) -> Cell {
-    value.as_f64().map_or_else(|| Cell::text(cost(value)), |cycles| Cell::number(cycles, cost(value)))
+fn cost_cell(value: &Value) -> TableCell {
+    value
+        .as_f64()
+        .map_or_else(|| TableCell::text(cost(value)), |cycles| TableCell::number(cycles, cost(value)))
 }
 
 impl Analysis {
@@ -196,14 +198,14 @@ fn side_by_side(all: &[Named<'_, Analysis>], names: &[String], ids: &Ids) -> Mar
     for (name, named) in names.iter().zip(all) {
         let analysis = named.content;
         let bound = analysis.longest_path.bound.as_str().unwrap_or("several");
-        let number = |value: u64| Cell::number(value as f64, value.to_string());
+        let number = |value: u64| TableCell::number(value as f64, value.to_string());
         table.push(vec![
-            Cell::text(name),
-            Cell::text(bound),
-            analysis.longest_path.columns.get(bound).map_or_else(Cell::missing, cost_cell),
+            TableCell::text(name),
+            TableCell::text(bound),
+            analysis.longest_path.columns.get(bound).map_or_else(TableCell::missing, cost_cell),
             number(analysis.registers.used),
             number(analysis.registers.threads),
-            Cell::maybe(analysis.prediction.as_ref().map(|predicted| predicted.seconds), time),
+            TableCell::maybe(analysis.prediction.as_ref().map(|predicted| predicted.seconds), time),
             number(analysis.advice.len() as u64),
         ]);
     }
@@ -221,7 +223,7 @@ fn gpu(analysis: &Analysis, ids: &Ids) -> Markup {
         ("all code once", &analysis.total),
     ];
     for (name, path) in all {
-        let mut cells = vec![Cell::text(name)];
+        let mut cells = vec![TableCell::text(name)];
         cells.extend(path.columns.values().map(cost_cell));
         table.push(cells);
     }
@@ -262,17 +264,17 @@ fn gpu(analysis: &Analysis, ids: &Ids) -> Markup {
 }
 
 /// Which pipe sets the time of a launch.
-fn busy(launch: &Launch, ids: &Ids) -> Markup {
+fn busy(launch: &LaunchCost, ids: &Ids) -> Markup {
     let caption = match launch.milliseconds {
         Some(milliseconds) => format!("Speed of light, at {} without waiting", time(milliseconds * 1e-3)),
         None => "Speed of light without waiting".to_owned(),
     };
     let mut table = Table::new(caption, vec![Head::text("resource"), Head::number("busy")]);
     for (name, share) in launch.busy.iter().filter_map(|(name, share)| Some((name, share.as_f64()?))) {
-        table.push(vec![Cell::text(name), Cell::share(share)]);
+        table.push(vec![TableCell::text(name), TableCell::share(share)]);
     }
     if let Some(share) = launch.dram_busy {
-        table.push(vec![Cell::text("DRAM"), Cell::share(share)]);
+        table.push(vec![TableCell::text("DRAM"), TableCell::share(share)]);
     }
     table.draw(ids)
 }
@@ -292,16 +294,18 @@ fn lines(analysis: &Analysis, ids: &Ids) -> Markup {
     };
     for line in &analysis.lines {
         let shown = if several { format!("{}:{}", line.file, line.line) } else { line.line.to_string() };
-        let mut cells = vec![Cell::number(line.line as f64, shown)];
+        let mut cells = vec![TableCell::number(line.line as f64, shown)];
         for name in &names {
             let value = line.columns.get(*name).unwrap_or(&Value::Null);
             cells.push(match value.as_f64() {
-                Some(cycles) => Cell::heat(cycles, cycles / most(name).max(f64::MIN_POSITIVE), cost(value)),
-                None => Cell::text(cost(value)),
+                Some(cycles) => {
+                    TableCell::heat(cycles, cycles / most(name).max(f64::MIN_POSITIVE), cost(value))
+                }
+                None => TableCell::text(cost(value)),
             });
         }
         let text = &line.text;
-        cells.push(Cell::markup(markup! { code : text; }).with_class("source"));
+        cells.push(TableCell::markup(markup! { code : text; }).with_class("source"));
         table.push(cells);
     }
     let table = table.draw(ids);
@@ -325,7 +329,7 @@ fn accesses(analysis: &Analysis, ids: &Ids) -> Markup {
     ];
     let mut table = Table::new("Memory accesses of adjacent work-items", heads);
     let whole = |value: f64| format!("{value:.0}");
-    let mut different: Vec<(&Access, usize)> = Vec::new();
+    let mut different: Vec<(&AccessCost, usize)> = Vec::new();
     for access in &analysis.accesses {
         match different.iter_mut().find(|(same, _)| *same == access) {
             Some((_, count)) => *count += 1,
@@ -335,18 +339,18 @@ fn accesses(analysis: &Analysis, ids: &Ids) -> Markup {
     for (access, count) in different {
         let memory = access.memory.as_deref().unwrap_or("?");
         table.push(vec![
-            Cell::maybe(access.line.map(|line| line as f64), whole),
-            Cell::text(format!("{memory} ({})", access.space)),
-            Cell::text(if access.writes { "store" } else { "load" }),
-            Cell::number(count as f64, count.to_string()),
-            Cell::number(access.bytes, whole(access.bytes)),
-            Cell::maybe(access.stride_bytes, whole),
-            Cell::maybe(access.lines, significant),
-            access.used.map_or_else(Cell::missing, Cell::share),
+            TableCell::maybe(access.line.map(|line| line as f64), whole),
+            TableCell::text(format!("{memory} ({})", access.space)),
+            TableCell::text(if access.writes { "store" } else { "load" }),
+            TableCell::number(count as f64, count.to_string()),
+            TableCell::number(access.bytes, whole(access.bytes)),
+            TableCell::maybe(access.stride_bytes, whole),
+            TableCell::maybe(access.lines, significant),
+            access.used.map_or_else(TableCell::missing, TableCell::share),
             match access.coalesced {
-                Some(true) => Cell::text("yes"),
-                Some(false) => Cell::text("no").with_class("worse"),
-                None => Cell::missing(),
+                Some(true) => TableCell::text("yes"),
+                Some(false) => TableCell::text("no").with_class("worse"),
+                None => TableCell::missing(),
             },
         ]);
     }
@@ -387,14 +391,14 @@ fn changes(all: &[Named<'_, Analysis>], ids: &Ids) -> Markup {
             let mut figures = Vec::new();
             for (name, cycles) in &before.content.longest_path.columns {
                 let other = after.content.longest_path.columns.get(name).and_then(Value::as_f64);
-                figures.push(Change {
+                figures.push(FigureChange {
                     what: format!("{name}, longest path"),
                     before: cycles.as_f64(),
                     after: other,
                 });
             }
             let registers = |analysis: &Analysis| Some(analysis.registers.used as f64);
-            figures.push(Change {
+            figures.push(FigureChange {
                 what: "registers".to_owned(),
                 before: registers(before.content),
                 after: registers(after.content),

@@ -9,7 +9,7 @@ use super::markup::{Ids, Markup, markup};
 /// The result of `tripipe check`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Check {
-    launches: Vec<Launch>,
+    launches: Vec<CheckedLaunch>,
     checks: Vec<String>,
     #[serde(default)]
     left_out: Vec<String>,
@@ -20,7 +20,7 @@ pub(super) struct Check {
 }
 
 #[derive(Debug, Deserialize)]
-struct Launch {
+struct CheckedLaunch {
     kernel: String,
     global: Vec<u64>,
     local: Vec<u64>,
@@ -37,7 +37,7 @@ struct Finding {
     location: Option<Location>,
     count: u64,
     work_item: Option<WorkItem>,
-    memory: Option<Memory>,
+    memory: Option<FoundMemory>,
     #[serde(default)]
     related: Vec<Related>,
 }
@@ -57,7 +57,7 @@ struct WorkItem {
 }
 
 #[derive(Debug, Deserialize)]
-struct Memory {
+struct FoundMemory {
     object: String,
     space: String,
     object_bytes: Option<u64>,
@@ -198,7 +198,7 @@ fn card(finding: &Finding, group: &str) -> Markup {
     }
 }
 
-fn memory_of(memory: &Memory) -> String {
+fn memory_of(memory: &FoundMemory) -> String {
     let mut said = format!("{} in {} memory", memory.object, memory.space);
     if let (Some(offset), Some(bytes)) = (memory.offset, memory.bytes) {
         said.push_str(&format!(", {} at offset {offset}", counted(bytes, "byte")));

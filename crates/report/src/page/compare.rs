@@ -1,13 +1,13 @@
 //! Differences between two results of the same kind.
 
 use super::markup::{Ids, Markup, markup};
-use super::table::{Cell, Head, Table};
+use super::table::{Head, Table, TableCell};
 
 /// Figures that differ by less than this factor are the same.
 const CLEARLY: f64 = 1.02;
 
 /// A figure before and after.
-pub(super) struct Change {
+pub(super) struct FigureChange {
     pub(super) what: String,
     pub(super) before: Option<f64>,
     pub(super) after: Option<f64>,
@@ -27,11 +27,11 @@ pub(super) struct Kind {
 }
 
 /// A sentence and a table of the differences. Empty without figures.
-pub(super) fn differences(kind: &Kind, changes: &[Change], ids: &Ids) -> Markup {
+pub(super) fn differences(kind: &Kind, changes: &[FigureChange], ids: &Ids) -> Markup {
     if changes.is_empty() {
         return Markup::default();
     }
-    let ratio = |change: &Change| {
+    let ratio = |change: &FigureChange| {
         let (before, after) = (change.before?, change.after?);
         (before > 0.0 && after >= 0.0).then(|| after / before)
     };
@@ -54,16 +54,16 @@ pub(super) fn differences(kind: &Kind, changes: &[Change], ids: &Ids) -> Markup 
     for change in changes {
         let ratio = ratio(change);
         let verdict = match ratio {
-            Some(ratio) if is_better(ratio) => Cell::text("better").with_class("better"),
-            Some(ratio) if is_worse(ratio) => Cell::text("worse").with_class("worse"),
-            Some(_) => Cell::text("same"),
-            None => Cell::missing(),
+            Some(ratio) if is_better(ratio) => TableCell::text("better").with_class("better"),
+            Some(ratio) if is_worse(ratio) => TableCell::text("worse").with_class("worse"),
+            Some(_) => TableCell::text("same"),
+            None => TableCell::missing(),
         };
         table.push(vec![
-            Cell::text(&change.what),
-            Cell::maybe(change.before, kind.format),
-            Cell::maybe(change.after, kind.format),
-            Cell::maybe(ratio, crate::number::significant),
+            TableCell::text(&change.what),
+            TableCell::maybe(change.before, kind.format),
+            TableCell::maybe(change.after, kind.format),
+            TableCell::maybe(ratio, crate::number::significant),
             verdict,
         ]);
     }

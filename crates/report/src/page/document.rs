@@ -9,7 +9,7 @@ use super::check::Check;
 use super::ladder::Ladder;
 use super::other::Other;
 use super::peaks::Peaks;
-use super::simulation::Simulation;
+use super::simulation::SimulatedLaunch;
 
 /// A result of a command, as its JSON describes it.
 pub struct Document {
@@ -21,7 +21,7 @@ pub struct Document {
 /// The results that a page shows.
 pub(super) enum Content {
     Ladder(Box<Ladder>),
-    Simulation(Box<Simulation>),
+    Simulation(Box<SimulatedLaunch>),
     Analysis(Box<Analysis>),
     Peaks(Box<Peaks>),
     Check(Box<Check>),

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 
 use super::chart::{self, Axis, Bar, Bars};
-use super::compare::{Change, Kind, differences};
+use super::compare::{FigureChange, Kind, differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::switch::panels;
-use super::table::{Cell, Head, Table};
+use super::table::{Head, Table, TableCell};
 use super::{Named, labels, pairs};
 use crate::ladder::flips;
 use crate::number::{significant, time};
@@ -211,11 +211,11 @@ fn device(ladder: &Ladder, ids: &Ids) -> Markup {
         p(class = "about") : &ladder.what;
         p(class = "about") : &runs;
         @ if let Some(errors) = &errors { p : errors; }
-        : &table;
         @ if !speedups.is_empty() {
             h4 : &speed_title;
             div(class = "charts") : &speedups;
         }
+        : &table;
         @ if !times.is_empty() {
             h4 : "Time";
             div(class = "charts") : &times;
@@ -238,24 +238,25 @@ fn steps(ladder: &Ladder, ids: &Ids) -> Markup {
     heads.push(Head::text("what it changes"));
     let mut table = Table::new(format!("Steps of {} on {}", ladder.ladder, ladder.device), heads);
     for (row, step) in ladder.steps.iter().enumerate() {
-        let mut cells = vec![Cell::text(&step.name)];
+        let mut cells = vec![TableCell::text(&step.name)];
         for (column, size) in ladder.sizes.iter().enumerate() {
             let seconds = at(&step.seconds, column);
             let best = ladder.fastest(column).is_some_and(|(fastest, _)| fastest.name == step.name);
-            let cell = Cell::maybe(seconds, time);
+            let cell = TableCell::maybe(seconds, time);
             cells.push(if best { cell.with_class("best") } else { cell });
             let own = if has_published {
                 ladder.comparable_speedup(row, column)
             } else {
                 at(&step.speedup, column)
             };
-            cells.push(Cell::maybe(own, significant));
+            cells.push(TableCell::maybe(own, significant));
             if has_published {
                 cells.push(
-                    Cell::maybe(ladder.published(&step.name, size).0, significant).with_class("published"),
+                    TableCell::maybe(ladder.published(&step.name, size).0, significant)
+                        .with_class("published"),
                 );
             }
-            cells.push(at(&step.ceiling_share, column).map_or_else(Cell::missing, Cell::share));
+            cells.push(at(&step.ceiling_share, column).map_or_else(TableCell::missing, TableCell::share));
         }
         let reason = step.reason.iter().flatten().next();
         let choice = step.choice.iter().flatten().next_back();
@@ -266,7 +267,7 @@ fn steps(ladder: &Ladder, ids: &Ids) -> Markup {
         if let Some(reason) = reason {
             about.push_str(&format!(" — {reason}"));
         }
-        cells.push(Cell::text(about).with_class("wide-text"));
+        cells.push(TableCell::text(about));
         table.push(cells);
     }
     table.draw(ids)
@@ -285,9 +286,9 @@ fn speedup_chart(ladder: &Ladder, size: usize, ids: &Ids) -> Markup {
     for (row, step) in ladder.steps.iter().enumerate() {
         let own = if is_published { ladder.comparable_speedup(row, size) } else { at(&step.speedup, size) };
         let theirs = ladder.published(&step.name, name).0;
-        let mut cells = vec![Cell::text(&step.name), Cell::maybe(own, significant)];
+        let mut cells = vec![TableCell::text(&step.name), TableCell::maybe(own, significant)];
         if is_published {
-            cells.push(Cell::maybe(theirs, significant));
+            cells.push(TableCell::maybe(theirs, significant));
         }
         numbers.push(cells);
         bars.push(Bar { label: step.name.clone(), value: own, range: None, point: theirs, series: 0 });
@@ -331,14 +332,14 @@ fn time_chart(ladder: &Ladder, size: usize, ids: &Ids) -> Markup {
         let range = range(step).map(|range| range.map(|seconds| seconds + host));
         let theirs = ladder.published(&step.name, name).1;
         let mut cells = vec![
-            Cell::text(&step.name),
-            Cell::maybe(own, time),
-            Cell::maybe(at(&step.mean_seconds, size).map(|seconds| seconds + host), time),
-            Cell::maybe(range.map(|range| range[0]), time),
-            Cell::maybe(range.map(|range| range[1]), time),
+            TableCell::text(&step.name),
+            TableCell::maybe(own, time),
+            TableCell::maybe(at(&step.mean_seconds, size).map(|seconds| seconds + host), time),
+            TableCell::maybe(range.map(|range| range[0]), time),
+            TableCell::maybe(range.map(|range| range[1]), time),
         ];
         if is_published {
-            cells.push(Cell::maybe(theirs, time));
+            cells.push(TableCell::maybe(theirs, time));
         }
         numbers.push(cells);
         bars.push(Bar { label: step.name.clone(), value: own, range, point: theirs, series: 0 });
@@ -393,14 +394,14 @@ fn side_by_side(all: &[Named<'_, Ladder>], names: &[String], ids: &Ids) -> Marku
         let mut table = Table::new(format!("Devices side by side at {size}"), heads);
         let mut bars = Vec::new();
         for (row, step) in steps.iter().enumerate() {
-            let mut cells = vec![Cell::text(step)];
+            let mut cells = vec![TableCell::text(step)];
             for (device, named) in all.iter().enumerate() {
                 let speedup = at(&named.content.steps[row].speedup, column);
                 let best = seconds[device].iter().flatten().copied().fold(f64::INFINITY, f64::min);
                 let own = seconds[device][row];
-                let cell = Cell::maybe(own, time);
+                let cell = TableCell::maybe(own, time);
                 cells.push(if own == Some(best) { cell.with_class("best") } else { cell });
-                cells.push(Cell::maybe(speedup, significant));
+                cells.push(TableCell::maybe(speedup, significant));
                 let label = if device == 0 { (*step).to_owned() } else { String::new() };
                 bars.push(Bar { label, value: speedup, range: None, point: None, series: device });
             }
@@ -447,7 +448,7 @@ fn changes(all: &[Named<'_, Ladder>], ids: &Ids) -> Markup {
             for (column, size) in old.sizes.iter().enumerate() {
                 let Some(same) = new.sizes.iter().position(|other| other == size) else { continue };
                 let what = format!("{} at {size}", step.name);
-                figures.push(Change {
+                figures.push(FigureChange {
                     what,
                     before: at(&step.seconds, column),
                     after: at(&other.seconds, same),

@@ -3,6 +3,7 @@
 //! A page is one file: style, script and charts are in it, and it loads nothing. [`read`] checks documents, [`page`]
 //! draws them. The output of a command with `--format html` is the page of its JSON.
 
+mod activity;
 mod analysis;
 mod chart;
 mod check;
@@ -30,7 +31,7 @@ use markup::Ids;
 pub fn page(documents: &[Document]) -> String {
     let ids = Ids::default();
     let mut ladders: Vec<Named<'_, ladder::Ladder>> = Vec::new();
-    let mut simulations: Vec<Named<'_, simulation::Simulation>> = Vec::new();
+    let mut simulations: Vec<Named<'_, simulation::SimulatedLaunch>> = Vec::new();
     let mut analyses: Vec<Named<'_, analysis::Analysis>> = Vec::new();
     let mut peaks: Vec<Named<'_, peaks::Peaks>> = Vec::new();
     let mut checks: Vec<Named<'_, check::Check>> = Vec::new();

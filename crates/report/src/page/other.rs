@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::Named;
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
-use super::table::{Cell, Head, Table};
+use super::table::{Head, Table, TableCell};
 
 /// A result as it is.
 pub(super) struct Other {
@@ -46,12 +46,12 @@ fn short(value: &Value) -> Option<String> {
     }
 }
 
-fn cell(value: &Value) -> Cell {
+fn cell(value: &Value) -> TableCell {
     match (value.as_f64(), short(value)) {
-        (Some(number), Some(shown)) => Cell::number(number, shown),
-        (None, Some(shown)) if shown.chars().count() > 60 => Cell::text(shown).with_class("wide-text"),
-        (None, Some(shown)) => Cell::text(shown),
-        (_, None) => Cell::text(value.to_string()).with_class("wide-text"),
+        (Some(number), Some(shown)) => TableCell::number(number, shown),
+        (None, Some(shown)) if shown.chars().count() > 60 => TableCell::text(shown).with_class("wide-text"),
+        (None, Some(shown)) => TableCell::text(shown),
+        (_, None) => TableCell::text(value.to_string()).with_class("wide-text"),
     }
 }
 
@@ -65,7 +65,7 @@ fn object(own: &Map<String, Value>, level: usize, ids: &Ids) -> Markup {
                 parts.push(markup! { h3 : key; : &body; });
             }
             Value::Array(rows) if rows.iter().any(Value::is_object) => parts.push(rows_of(key, rows, ids)),
-            _ => figures.push(vec![Cell::text(key), cell(value)]),
+            _ => figures.push(vec![TableCell::text(key), cell(value)]),
         }
     }
     let parts: Markup = parts.into_iter().collect();

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 
 use super::chart::{self, Axis, Bar, Bars};
-use super::compare::{Change, Kind, differences};
+use super::compare::{FigureChange, Kind, differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::switch::panels;
-use super::table::{Cell, Head, Table};
+use super::table::{Head, Table, TableCell};
 use super::{Named, labels, pairs};
 use crate::number::{bytes, significant, time};
 
@@ -18,7 +18,7 @@ pub(super) struct Peaks {
     #[serde(default)]
     what: String,
     peaks: Vec<Peak>,
-    transfers: Option<Vec<Transfer>>,
+    transfers: Option<Vec<TransferRate>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -32,7 +32,7 @@ struct Peak {
 }
 
 #[derive(Debug, Deserialize)]
-struct Transfer {
+struct TransferRate {
     name: String,
     bytes: u64,
     to_device_bytes_per_second: Option<f64>,
@@ -115,7 +115,11 @@ fn device(peaks: &Peaks, ids: &Ids) -> Markup {
         Table::new("Times", vec![Head::text("ceiling"), Head::number("time"), Head::text("reason")]);
     for peak in peaks.peaks.iter().filter(|peak| peak.unit == SECONDS) {
         let reason = peak.reason.as_deref().unwrap_or("");
-        times.push(vec![Cell::text(&peak.name), Cell::maybe(peak.value, time), Cell::text(reason)]);
+        times.push(vec![
+            TableCell::text(&peak.name),
+            TableCell::maybe(peak.value, time),
+            TableCell::text(reason),
+        ]);
     }
     let heads = vec![
         Head::text("way"),
@@ -127,11 +131,11 @@ fn device(peaks: &Peaks, ids: &Ids) -> Markup {
     let mut transfers = Table::new("Transfers", heads);
     for transfer in peaks.transfers.iter().flatten() {
         transfers.push(vec![
-            Cell::text(&transfer.name),
-            Cell::maybe(transfer.to_device_bytes_per_second, giga),
-            Cell::maybe(transfer.to_host_bytes_per_second, giga),
-            Cell::number(transfer.bytes as f64, bytes(transfer.bytes)),
-            Cell::text(transfer.reason.as_deref().unwrap_or("")),
+            TableCell::text(&transfer.name),
+            TableCell::maybe(transfer.to_device_bytes_per_second, giga),
+            TableCell::maybe(transfer.to_host_bytes_per_second, giga),
+            TableCell::number(transfer.bytes as f64, bytes(transfer.bytes)),
+            TableCell::text(transfer.reason.as_deref().unwrap_or("")),
         ]);
     }
     let drawn = |table: &Table| if table.is_empty() { Markup::default() } else { table.draw(ids) };
@@ -169,16 +173,16 @@ fn rates(peaks: &Peaks, unit: &str, title: &str, label: &str, ids: &Ids) -> Mark
         let own =
             |width: &Option<u64>| peaks.peaks.iter().find(|peak| peak.name == *name && peak.width == *width);
         let best = peaks.best(name);
-        let mut cells = vec![Cell::text(name)];
+        let mut cells = vec![TableCell::text(name)];
         for width in &widths {
             let value = own(width).and_then(|peak| peak.value);
-            let cell = Cell::maybe(value, giga);
+            let cell = TableCell::maybe(value, giga);
             cells.push(if value.is_some() && value == best { cell.with_class("best") } else { cell });
         }
         let theoretical = peaks.theoretical(name);
-        cells.push(Cell::maybe(theoretical, giga));
+        cells.push(TableCell::maybe(theoretical, giga));
         let share = best.zip(theoretical).map(|(best, theoretical)| best / theoretical);
-        cells.push(share.map_or_else(Cell::missing, Cell::share));
+        cells.push(share.map_or_else(TableCell::missing, TableCell::share));
         table.push(cells);
         bars.push(Bar { label: (*name).to_owned(), value: best, range: None, point: theoretical, series: 0 });
     }
@@ -212,8 +216,9 @@ fn side_by_side(all: &[Named<'_, Peaks>], names: &[String], ids: &Ids) -> Markup
     }
     for (name, unit) in rows {
         let shown = if unit == SECONDS { time } else { giga };
-        let mut cells = vec![Cell::text(name), Cell::text(if unit == SECONDS { "" } else { "10^9 / s" })];
-        cells.extend(all.iter().map(|named| Cell::maybe(named.content.best(name), shown)));
+        let mut cells =
+            vec![TableCell::text(name), TableCell::text(if unit == SECONDS { "" } else { "10^9 / s" })];
+        cells.extend(all.iter().map(|named| TableCell::maybe(named.content.best(name), shown)));
         table.push(cells);
     }
     let table = table.draw(ids);
@@ -225,12 +230,12 @@ fn changes(all: &[Named<'_, Peaks>], ids: &Ids) -> Markup {
         .into_iter()
         .flat_map(|(before, after)| {
             [(OPERATIONS, false), (BYTES, false), (SECONDS, true)].map(|(unit, less_is_better)| {
-                let change = |name: &str| Change {
+                let change = |name: &str| FigureChange {
                     what: name.to_owned(),
                     before: before.content.best(name),
                     after: after.content.best(name),
                 };
-                let figures: Vec<Change> = before.content.names(unit).into_iter().map(change).collect();
+                let figures: Vec<FigureChange> = before.content.names(unit).into_iter().map(change).collect();
                 let kind = Kind {
                     caption: if less_is_better {
                         format!("Times of {}", before.content.device)

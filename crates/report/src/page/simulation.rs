@@ -3,18 +3,19 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::chart::{self, Axis, Bar, Bars, Form, Ink, Line, Lines};
-use super::compare::{Change, Kind, differences};
+use super::activity::{self, Activity, Counter};
+use super::chart::{self, Axis, Bar, Bars, ChartLine, Form, Ink, Lines};
+use super::compare::{FigureChange, Kind, differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::switch::panels;
-use super::table::{Cell, Head, Table, facts};
+use super::table::{Head, Table, TableCell, facts};
 use super::{Named, labels, pairs};
 use crate::number::{bytes, percent, significant, time};
 
 /// The result of `tripipe simulate` for a kernel on a GPU; the figures are missing if the GPU cannot run it.
 #[derive(Debug, Deserialize)]
-pub(super) struct Simulation {
+pub(super) struct SimulatedLaunch {
     pub(super) kernel: String,
     #[serde(default)]
     pub(super) program: String,
@@ -46,7 +47,10 @@ pub(super) struct Simulation {
     played_traffic: Option<Traffic>,
     peaks: Option<GpuPeaks>,
     #[serde(default)]
-    what_if: Vec<Repriced>,
+    what_if: Vec<PricedChange>,
+    activity: Option<Activity>,
+    #[serde(default)]
+    counters: Vec<Counter>,
 }
 
 /// Accesses and bytes of the played work-groups.
@@ -72,7 +76,7 @@ struct GpuPeaks {
 
 /// A change, and what it would gain.
 #[derive(Debug, Deserialize)]
-struct Repriced {
+struct PricedChange {
     change: String,
     seconds: Option<f64>,
     error_band: Option<[f64; 2]>,
@@ -84,7 +88,7 @@ struct Repriced {
 /// A ceiling of the arithmetic pipes, by their short names.
 const ARITHMETIC: [&str; 3] = ["A", "FMA", "ALU"];
 
-impl Simulation {
+impl SimulatedLaunch {
     /// Work-items in each dimension.
     pub(super) fn global(&self) -> &[u64] {
         &self.global
@@ -123,7 +127,7 @@ impl Simulation {
 }
 
 /// A kernel on one or several GPUs.
-pub(super) fn section(all: &[Named<'_, Simulation>], ids: &Ids) -> Section {
+pub(super) fn section(all: &[Named<'_, SimulatedLaunch>], ids: &Ids) -> Section {
     let first = all[0].content;
     let names = labels(all, |simulation| simulation.gpu.clone());
     let extents = first.global.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
@@ -154,7 +158,7 @@ pub(super) fn section(all: &[Named<'_, Simulation>], ids: &Ids) -> Section {
 }
 
 /// The ranking of several GPUs.
-fn side_by_side(all: &[Named<'_, Simulation>], names: &[String], ids: &Ids) -> Markup {
+fn side_by_side(all: &[Named<'_, SimulatedLaunch>], names: &[String], ids: &Ids) -> Markup {
     if all.len() < 2 {
         return Markup::default();
     }
@@ -176,13 +180,13 @@ fn side_by_side(all: &[Named<'_, Simulation>], names: &[String], ids: &Ids) -> M
         let (name, simulation) = (&names[index], all[index].content);
         let band = simulation.error_band;
         table.push(vec![
-            Cell::text(name),
-            Cell::maybe(simulation.seconds, time),
-            Cell::maybe(band.map(|band| band[0]), time),
-            Cell::maybe(band.map(|band| band[1]), time),
-            Cell::text(simulation.limiter.as_deref().or(simulation.error.as_deref()).unwrap_or("–")),
-            simulation.occupancy.map_or_else(Cell::missing, Cell::share),
-            Cell::maybe(simulation.registers.map(|registers| registers as f64), |value| {
+            TableCell::text(name),
+            TableCell::maybe(simulation.seconds, time),
+            TableCell::maybe(band.map(|band| band[0]), time),
+            TableCell::maybe(band.map(|band| band[1]), time),
+            TableCell::text(simulation.limiter.as_deref().or(simulation.error.as_deref()).unwrap_or("–")),
+            simulation.occupancy.map_or_else(TableCell::missing, TableCell::share),
+            TableCell::maybe(simulation.registers.map(|registers| registers as f64), |value| {
                 format!("{value:.0}")
             }),
         ]);
@@ -210,7 +214,7 @@ fn side_by_side(all: &[Named<'_, Simulation>], names: &[String], ids: &Ids) -> M
 }
 
 /// All that is known about one GPU.
-fn gpu(simulation: &Simulation, ids: &Ids) -> Markup {
+fn gpu(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
     let title = &simulation.gpu;
     if simulation.seconds.is_none() {
         let verdict = simulation.verdict();
@@ -221,22 +225,29 @@ fn gpu(simulation: &Simulation, ids: &Ids) -> Markup {
         vec![Head::text("resource"), Head::number("busy")],
     );
     for (name, share) in simulation.shares() {
-        light.push(vec![Cell::text(name), Cell::share(share)]);
+        light.push(vec![TableCell::text(name), TableCell::share(share)]);
     }
     let light = if light.is_empty() { Markup::default() } else { light.draw(ids) };
     let figures = figures(simulation).draw(ids);
     let what_if = what_if(simulation, ids);
     let roofline = roofline(simulation, ids);
     let traffic = traffic(simulation, ids);
+    let over_time = simulation.activity.as_ref().map(|own| activity::over_time(own, &simulation.gpu, ids));
+    let lines = simulation.activity.as_ref().map(|own| activity::lines(own, ids));
+    let (over_time, lines) = (over_time.unwrap_or_default(), lines.unwrap_or_default());
+    let counters = activity::counters(&simulation.counters, &simulation.gpu, ids);
     markup! {
         h3 : title;
         div(class = "columns") { div { : &light; } div { : &figures; } }
         div(class = "pair") { div { : &roofline; } div { : &what_if; } }
+        : &over_time;
+        : &lines;
         : &traffic;
+        : &counters;
     }
 }
 
-fn figures(simulation: &Simulation) -> Table {
+fn figures(simulation: &SimulatedLaunch) -> Table {
     let extents = |sizes: &[u64]| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
     let mut rows = Vec::new();
     if let Some(local) = &simulation.local {
@@ -269,7 +280,7 @@ fn figures(simulation: &Simulation) -> Table {
 }
 
 /// The gain of each change.
-fn what_if(simulation: &Simulation, ids: &Ids) -> Markup {
+fn what_if(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
     if simulation.what_if.is_empty() {
         return Markup::default();
     }
@@ -285,12 +296,12 @@ fn what_if(simulation: &Simulation, ids: &Ids) -> Markup {
     let mut bars = Vec::new();
     for repriced in &simulation.what_if {
         table.push(vec![
-            Cell::text(&repriced.change),
-            Cell::maybe(repriced.gain, |gain| format!("{}x", significant(gain))),
-            Cell::maybe(repriced.seconds, time),
-            Cell::maybe(repriced.error_band.map(|band| band[0]), time),
-            Cell::maybe(repriced.error_band.map(|band| band[1]), time),
-            Cell::text(repriced.limiter.as_deref().or(repriced.error.as_deref()).unwrap_or("–")),
+            TableCell::text(&repriced.change),
+            TableCell::maybe(repriced.gain, |gain| format!("{}x", significant(gain))),
+            TableCell::maybe(repriced.seconds, time),
+            TableCell::maybe(repriced.error_band.map(|band| band[0]), time),
+            TableCell::maybe(repriced.error_band.map(|band| band[1]), time),
+            TableCell::text(repriced.limiter.as_deref().or(repriced.error.as_deref()).unwrap_or("–")),
         ]);
         bars.push(Bar {
             label: repriced.change.clone(),
@@ -315,7 +326,7 @@ fn what_if(simulation: &Simulation, ids: &Ids) -> Markup {
 }
 
 /// The launch under the ceilings of arithmetic and memory.
-fn roofline(simulation: &Simulation, ids: &Ids) -> Markup {
+fn roofline(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
     let point = || {
         let peaks = simulation.peaks.as_ref()?;
         let seconds = simulation.seconds.filter(|seconds| *seconds > 0.0)?;
@@ -344,19 +355,19 @@ fn roofline(simulation: &Simulation, ids: &Ids) -> Markup {
         y: Axis { label: "10^9 operations / s".to_owned(), log: true, format: significant },
         y_at_least: None,
         lines: vec![
-            Line {
+            ChartLine {
                 name: format!("DRAM, {} GB/s", significant(peaks.dram_bytes_per_second * 1e-9)),
                 ink: Ink::Series(0),
                 form: Form::Line,
                 points: [from, ridge].map(|at| (at, at * peaks.dram_bytes_per_second * 1e-9)).to_vec(),
             },
-            Line {
+            ChartLine {
                 name: format!("arithmetic, {} GFLOP/s", significant(peaks.operations_per_second * 1e-9)),
                 ink: Ink::Series(1),
                 form: Form::Line,
                 points: [ridge, to].map(|at| (at, peaks.operations_per_second * 1e-9)).to_vec(),
             },
-            Line {
+            ChartLine {
                 name: format!("{kernel}: {} GB/s", significant(bandwidth * 1e-9)),
                 ink: Ink::Published,
                 form: Form::Points,
@@ -381,7 +392,7 @@ fn roofline(simulation: &Simulation, ids: &Ids) -> Markup {
 }
 
 /// Hits of the caches, and bytes of memory.
-fn traffic(simulation: &Simulation, ids: &Ids) -> Markup {
+fn traffic(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
     let Some(traffic) = &simulation.played_traffic else { return Markup::default() };
     let heads =
         vec![Head::text("cache"), Head::number("accesses"), Head::number("hits"), Head::number("hit rate")];
@@ -391,10 +402,10 @@ fn traffic(simulation: &Simulation, ids: &Ids) -> Markup {
         ("texture", traffic.texture_accesses, traffic.texture_hits),
         ("L2", traffic.l2_accesses, traffic.l2_hits),
     ];
-    let count = |value: u64| Cell::number(value as f64, crate::number::grouped(value));
+    let count = |value: u64| TableCell::number(value as f64, crate::number::grouped(value));
     for (name, accesses, hits) in caches.into_iter().filter(|cache| cache.1 > 0) {
         let rate = hits as f64 / accesses as f64;
-        table.push(vec![Cell::text(name), count(accesses), count(hits), Cell::share(rate)]);
+        table.push(vec![TableCell::text(name), count(accesses), count(hits), TableCell::share(rate)]);
     }
     let rows = [
         ("DRAM read", bytes(traffic.dram_read_bytes)),
@@ -408,11 +419,11 @@ fn traffic(simulation: &Simulation, ids: &Ids) -> Markup {
     }
 }
 
-fn changes(all: &[Named<'_, Simulation>], ids: &Ids) -> Markup {
+fn changes(all: &[Named<'_, SimulatedLaunch>], ids: &Ids) -> Markup {
     let out: Markup = pairs(all, |simulation| &simulation.gpu)
         .into_iter()
         .map(|(before, after)| {
-            let mut figures = vec![Change {
+            let mut figures = vec![FigureChange {
                 what: "time".to_owned(),
                 before: before.content.seconds,
                 after: after.content.seconds,
@@ -420,7 +431,7 @@ fn changes(all: &[Named<'_, Simulation>], ids: &Ids) -> Markup {
             for (name, share) in before.content.shares() {
                 let other = after.content.shares().find(|other| other.0 == name).map(|other| other.1);
                 let busy = |share: Option<f64>, seconds: Option<f64>| Some(share? * seconds?);
-                figures.push(Change {
+                figures.push(FigureChange {
                     what: format!("{name}, time busy"),
                     before: busy(Some(share), before.content.seconds),
                     after: busy(other, after.content.seconds),

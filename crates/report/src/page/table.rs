@@ -6,7 +6,7 @@ use super::markup::{Ids, Markup, markup};
 pub(super) struct Table {
     caption: String,
     heads: Vec<Head>,
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Vec<TableCell>>,
 }
 
 /// A heading.
@@ -16,7 +16,7 @@ pub(super) struct Head {
 }
 
 /// A cell, and its value in the order of its column.
-pub(super) struct Cell {
+pub(super) struct TableCell {
     shown: Markup,
     key: Option<f64>,
     class: &'static str,
@@ -32,7 +32,7 @@ impl Head {
     }
 }
 
-impl Cell {
+impl TableCell {
     pub(super) fn text(text: impl AsRef<str>) -> Self {
         let text = text.as_ref();
         Self { shown: markup! { : text }, key: None, class: "" }
@@ -82,9 +82,9 @@ impl Cell {
 pub(super) fn facts(caption: &str, rows: &[(&str, String)]) -> Table {
     let mut table = Table::new(caption, vec![Head::text("figure"), Head::text("value")]);
     for (name, value) in rows {
-        let cell = Cell::text(value);
+        let cell = TableCell::text(value);
         let is_long = value.chars().count() > 60;
-        table.push(vec![Cell::text(name), if is_long { cell.with_class("wide-text") } else { cell }]);
+        table.push(vec![TableCell::text(name), if is_long { cell.with_class("wide-text") } else { cell }]);
     }
     table
 }
@@ -94,7 +94,7 @@ impl Table {
         Self { caption: caption.into(), heads, rows: Vec::new() }
     }
 
-    pub(super) fn push(&mut self, row: Vec<Cell>) {
+    pub(super) fn push(&mut self, row: Vec<TableCell>) {
         self.rows.push(row);
     }
 
@@ -123,7 +123,7 @@ impl Table {
         }
     }
 
-    fn row(&self, row: &[Cell]) -> Markup {
+    fn row(&self, row: &[TableCell]) -> Markup {
         let cells: Markup = row
             .iter()
             .enumerate()

@@ -9,7 +9,11 @@ use super::head;
 use super::limits::exists;
 
 /// Counts, windows, samples and lines. Spans of work-groups are in traces only.
-pub(super) fn json(activity: &Activity, gpu: &Gpu) -> Value {
+pub(super) fn json(activity: &Activity, gpu: &Gpu, program: &str, source: &str) -> Value {
+    let text = |file: Option<&str>, line: u32| {
+        let line = (line as usize).checked_sub(1).filter(|_| file == Some(program))?;
+        Some(source.lines().nth(line)?.trim())
+    };
     let by_resource = |values: &[f64]| -> Map<String, Value> {
         let resources = Resource::ALL.iter().zip(values);
         let resources = resources.filter(|(resource, _)| exists(**resource, gpu));
@@ -41,6 +45,7 @@ pub(super) fn json(activity: &Activity, gpu: &Gpu) -> Value {
         "lines": activity.lines.iter().map(|line| json!({
             "file": line.file,
             "line": line.line,
+            "text": text(line.file.as_deref(), line.line),
             "clocks": by_resource(&line.clocks),
             "waited_clocks": line.waited_clocks,
             "bytes": line.bytes,

@@ -26,7 +26,7 @@ fn one(simulation: &Simulation<'_>, each: &Simulated) -> Value {
     put("guessed", simulation.guessed.into());
     put("left_out", json!(simulation.left_out));
     let times = match &each.outcome {
-        Ok(predicted) => predicted_keys(predicted, gpu),
+        Ok(predicted) => predicted_keys(simulation, predicted, gpu),
         Err(error) => {
             let missing = ["local", "seconds", "error_band", "cycles", "limiter"];
             let mut times: Map<String, Value> =
@@ -55,7 +55,7 @@ fn chooser(local_by: LocalBy) -> &'static str {
     }
 }
 
-fn predicted_keys(predicted: &Predicted, gpu: &Gpu) -> Map<String, Value> {
+fn predicted_keys(simulation: &Simulation<'_>, predicted: &Predicted, gpu: &Gpu) -> Map<String, Value> {
     let Predicted { prediction, spill_bytes, local_by, counters, what_if } = predicted;
     let shares: Map<String, Value> = Resource::ALL
         .iter()
@@ -111,7 +111,10 @@ fn predicted_keys(predicted: &Predicted, gpu: &Gpu) -> Map<String, Value> {
         keys.extend(others);
     }
     if let Some(activity) = &prediction.activity {
-        keys.insert("activity".to_owned(), super::activity::json(activity, gpu));
+        keys.insert(
+            "activity".to_owned(),
+            super::activity::json(activity, gpu, simulation.program, simulation.source),
+        );
     }
     keys.extend(counters.iter().flat_map(crate::counters::keys));
     keys

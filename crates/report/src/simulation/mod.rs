@@ -23,6 +23,8 @@ pub struct Simulation<'a> {
     pub kernel: &'a str,
     /// The name of its program.
     pub program: &'a str,
+    /// The text of the program, for the lines in an activity; empty when it is not available.
+    pub source: &'a str,
     /// Work-items in each dimension.
     pub global: [u64; 3],
     /// Whether arguments that were not given, and sizes of memory, are guesses.

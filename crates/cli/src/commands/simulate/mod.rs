@@ -119,6 +119,7 @@ impl Simulate {
         let build = description.as_driver()?;
         let name = description.shown();
         let wanted = self.kernel.as_deref().or(description.file.kernel.as_deref());
+        let source = description.text().unwrap_or_default();
         let kernels = build.kernels(&name, wanted)?;
         if let [first, second, ..] = kernels[..]
             && description.has_launch()
@@ -179,6 +180,7 @@ impl Simulate {
             .map(|(workload, all)| Simulation {
                 kernel: &workload.kernel().name,
                 program: &name,
+                source: &source,
                 global: workload.global(),
                 guessed: workload.is_guessed(),
                 left_out: &left_out,

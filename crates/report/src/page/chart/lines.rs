@@ -19,12 +19,12 @@ pub(in crate::page) struct Lines {
     pub(in crate::page) y: Axis,
     /// The least range of y, besides what the lines need.
     pub(in crate::page) y_at_least: Option<[f64; 2]>,
-    pub(in crate::page) lines: Vec<Line>,
+    pub(in crate::page) lines: Vec<ChartLine>,
     pub(in crate::page) height: u32,
 }
 
 /// A line or a set of points.
-pub(in crate::page) struct Line {
+pub(in crate::page) struct ChartLine {
     pub(in crate::page) name: String,
     pub(in crate::page) ink: Ink,
     pub(in crate::page) form: Form,
@@ -96,16 +96,20 @@ impl Lines {
             .y_label_formatter(&|value| trimmed(&(self.y.format)(*value)))
             .draw()?;
         for line in &self.lines {
-            let shown = line.points.iter().copied();
-            let shown = shown.filter(|(x, y)| self.x.shows(*x) && self.y.shows(*y));
+            // What cannot be shown interrupts a line.
+            let shows = |(x, y): &(f64, f64)| self.x.shows(*x) && self.y.shows(*y);
+            let shown = line.points.iter().map(|point| Some(*point).filter(shows));
             let color = line.ink.rgb();
             let stroke = ShapeStyle { color: color.to_rgba(), filled: false, stroke_width: 2 };
             match line.form {
                 Form::Line => {
-                    chart.draw_series(LineSeries::new(shown, stroke))?;
+                    let points = shown.collect::<Vec<_>>();
+                    for part in points.split(|point| point.is_none()) {
+                        chart.draw_series(LineSeries::new(part.iter().copied().flatten(), stroke))?;
+                    }
                 }
                 Form::Points => {
-                    chart.draw_series(shown.map(|point| Circle::new(point, 6, color.filled())))?;
+                    chart.draw_series(shown.flatten().map(|point| Circle::new(point, 6, color.filled())))?;
                 }
             }
         }

@@ -10,7 +10,7 @@ use super::markup::{Ids, Markup, markup};
 use super::table::Table;
 pub(super) use axis::Axis;
 pub(super) use bars::{Bar, Bars};
-pub(super) use lines::{Form, Line, Lines};
+pub(super) use lines::{ChartLine, Form, Lines};
 
 /// The role of a colour. `page.css` has a colour of each theme for every one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) enum Ink {
 
 impl Ink {
     /// The number of colours of series.
-    const SERIES: usize = 6;
+    const SERIES: usize = 8;
 
     fn number(self) -> u8 {
         match self {

@@ -1,0 +1,266 @@
+//! What happened in a predicted launch, and when: pipes and traffic over time, heat of source lines, counters.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::chart::{self, Axis, ChartLine, Form, Ink, Lines};
+use super::markup::{Ids, Markup, markup};
+use super::table::{Head, Table, TableCell};
+use crate::number::{percent, significant, time};
+
+/// The activity of a launch. A launch of which only parts were played has a window for each of them.
+#[derive(Debug, Deserialize)]
+pub(super) struct Activity {
+    windows: Vec<Window>,
+    samples: Vec<Sample>,
+    #[serde(default)]
+    lines: Vec<HotLine>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Window {
+    first_sample: usize,
+    samples: usize,
+}
+
+#[derive(Debug, Deserialize)]
+struct Sample {
+    start_seconds: f64,
+    seconds: f64,
+    shares: Map<String, Value>,
+    threads: f64,
+    l2_bytes: f64,
+    dram_read_bytes: f64,
+    dram_written_bytes: f64,
+}
+
+#[derive(Debug, Deserialize)]
+struct HotLine {
+    file: Option<String>,
+    line: u64,
+    text: Option<String>,
+    clocks: Map<String, Value>,
+    waited_clocks: f64,
+    bytes: f64,
+    dram_bytes: f64,
+}
+
+/// A counter under the vendor's name.
+#[derive(Debug, Deserialize)]
+pub(super) struct Counter {
+    name: String,
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    group: String,
+    #[serde(default)]
+    unit: String,
+    value: Option<f64>,
+    #[serde(default)]
+    derived: String,
+}
+
+/// Resources that are busy for less than this share at all times are not drawn.
+const VISIBLE: f64 = 0.01;
+/// The number of lines that are listed.
+const LINES: usize = 60;
+
+impl Sample {
+    fn share(&self, name: &str) -> f64 {
+        self.shares.get(name).and_then(Value::as_f64).unwrap_or(0.0)
+    }
+
+    fn rate(&self, bytes: f64) -> f64 {
+        bytes / self.seconds.max(f64::MIN_POSITIVE) * 1e-9
+    }
+}
+
+impl Activity {
+    /// A line of steps: a value for each sample, with a gap between windows.
+    fn steps(&self, value: impl Fn(&Sample) -> f64) -> Vec<(f64, f64)> {
+        let mut points = Vec::new();
+        for window in &self.windows {
+            let end = window.first_sample.saturating_add(window.samples).min(self.samples.len());
+            for sample in self.samples.get(window.first_sample..end).unwrap_or_default() {
+                let value = value(sample);
+                points
+                    .extend([(sample.start_seconds, value), (sample.start_seconds + sample.seconds, value)]);
+            }
+            points.push((f64::NAN, f64::NAN));
+        }
+        points
+    }
+
+    /// The names of the resources that are busy at some time.
+    fn resources(&self) -> Vec<&str> {
+        let names = self.samples.first().map(|sample| sample.shares.keys());
+        let is_busy = |name: &&String| self.samples.iter().any(|sample| sample.share(name) >= VISIBLE);
+        names.into_iter().flatten().filter(is_busy).map(String::as_str).collect()
+    }
+}
+
+/// Charts of a launch over time.
+pub(super) fn over_time(activity: &Activity, gpu: &str, ids: &Ids) -> Markup {
+    let at = || Axis { label: "time since the start of the launch".to_owned(), log: false, format: time };
+    let resources = activity.resources();
+    let line = |name: &str, index: usize, points| ChartLine {
+        name: name.to_owned(),
+        ink: Ink::Series(index),
+        form: Form::Line,
+        points,
+    };
+    let pipes = Lines {
+        title: "Pipes over time".to_owned(),
+        description: format!("The share of each interval for which each resource of {gpu} was busy."),
+        x: at(),
+        y: Axis { label: "busy".to_owned(), log: false, format: percent },
+        y_at_least: Some([0.0, 1.0]),
+        lines: resources
+            .iter()
+            .enumerate()
+            .map(|(index, name)| line(name, index, activity.steps(|sample| sample.share(name))))
+            .collect(),
+        height: 260,
+    };
+    let mut heads = vec![Head::number("from"), Head::number("to")];
+    heads.extend(resources.iter().map(|name| Head::number(*name)));
+    let mut pipe_numbers = Table::new("Share of each interval for which each resource was busy", heads);
+    let heads = ["from", "to", "threads", "L2, GB/s", "DRAM read, GB/s", "DRAM written, GB/s"];
+    let mut traffic_numbers = Table::new("Threads and traffic", heads.map(Head::number).into());
+    for sample in &activity.samples {
+        let end = sample.start_seconds + sample.seconds;
+        let from_to = || {
+            [
+                TableCell::number(sample.start_seconds, time(sample.start_seconds)),
+                TableCell::number(end, time(end)),
+            ]
+        };
+        let share = |name: &&str| TableCell::number(sample.share(name), percent(sample.share(name)));
+        pipe_numbers.push(from_to().into_iter().chain(resources.iter().map(share)).collect());
+        let figures = [
+            sample.threads,
+            sample.rate(sample.l2_bytes),
+            sample.rate(sample.dram_read_bytes),
+            sample.rate(sample.dram_written_bytes),
+        ];
+        let figures = figures.map(|value| TableCell::number(value, significant(value)));
+        traffic_numbers.push(from_to().into_iter().chain(figures).collect());
+    }
+    let traffic = Lines {
+        title: "Traffic over time".to_owned(),
+        description: format!("Bytes per second between cores and L2, and from and to the memory, on {gpu}."),
+        x: at(),
+        y: Axis { label: "10^9 bytes / s".to_owned(), log: false, format: significant },
+        y_at_least: None,
+        lines: vec![
+            line("cores and L2", 0, activity.steps(|sample| sample.rate(sample.l2_bytes))),
+            line("DRAM read", 1, activity.steps(|sample| sample.rate(sample.dram_read_bytes))),
+            line("DRAM written", 2, activity.steps(|sample| sample.rate(sample.dram_written_bytes))),
+        ],
+        height: 260,
+    };
+    let threads = Lines {
+        title: "Work-items on the cores over time".to_owned(),
+        description: format!("The mean number of work-items on all cores of {gpu} in each interval."),
+        x: at(),
+        y: Axis { label: "work-items".to_owned(), log: false, format: |value| format!("{value:.0}") },
+        y_at_least: Some([0.0, 1.0]),
+        lines: vec![line("work-items", 0, activity.steps(|sample| sample.threads))],
+        height: 200,
+    };
+    let pipes = chart::wide(&pipes, &pipe_numbers, ids);
+    let traffic = chart::wide(&traffic, &traffic_numbers, ids);
+    let threads = chart::wide(&threads, &Table::new("", Vec::new()), ids);
+    let said = match activity.windows.len() {
+        0 | 1 => String::new(),
+        several => format!(
+            "{several} parts of the launch were played. Nothing is drawn between them, and where they lie is an estimate."
+        ),
+    };
+    markup! {
+        h4 : "Over time";
+        @ if !said.is_empty() { p(class = "about") : &said; }
+        div(class = "pair") { div { : &pipes; } div { : &traffic; } div { : &threads; } }
+    }
+}
+
+/// The heat of each source line.
+pub(super) fn lines(activity: &Activity, ids: &Ids) -> Markup {
+    let Some(first) = activity.lines.first() else { return Markup::default() };
+    let total = |name: &str| {
+        let all = activity.lines.iter().filter_map(|line| line.clocks.get(name)?.as_f64());
+        all.reduce(f64::max).unwrap_or(0.0)
+    };
+    let names: Vec<(&String, f64)> =
+        first.clocks.keys().map(|name| (name, total(name))).filter(|(_, most)| *most > 0.0).collect();
+    let most = |of: &dyn Fn(&HotLine) -> f64| activity.lines.iter().map(of).fold(f64::MIN_POSITIVE, f64::max);
+    let waited = most(&|line| line.waited_clocks);
+    let moved = most(&|line| line.dram_bytes);
+    let mut heads = vec![Head::text("line")];
+    heads.extend(names.iter().map(|(name, _)| Head::number(name.as_str())));
+    let rest = ["waited", "bytes", "DRAM bytes"];
+    heads.extend(rest.map(Head::number));
+    heads.push(Head::text("source"));
+    let several = activity.lines.iter().any(|line| line.file != first.file && line.file.is_some());
+    let mut table = Table::new("Heat of each source line: clocks of each pipe, clocks waited, bytes", heads);
+    let large = |value: f64| crate::number::grouped(value.round() as u64);
+    for line in activity.lines.iter().take(LINES) {
+        let shown = match &line.file {
+            None => "no line".to_owned(),
+            Some(file) if several => format!("{file}:{}", line.line),
+            Some(_) => line.line.to_string(),
+        };
+        let mut cells = vec![TableCell::number(line.line as f64, shown)];
+        for (name, most) in &names {
+            let clocks = line.clocks.get(*name).and_then(Value::as_f64).unwrap_or(0.0);
+            cells.push(TableCell::heat(clocks, clocks / most, large(clocks)));
+        }
+        cells.push(TableCell::heat(
+            line.waited_clocks,
+            line.waited_clocks / waited,
+            large(line.waited_clocks),
+        ));
+        cells.push(TableCell::number(line.bytes, large(line.bytes)));
+        cells.push(TableCell::heat(line.dram_bytes, line.dram_bytes / moved, large(line.dram_bytes)));
+        let text = line.text.as_deref().unwrap_or("");
+        cells.push(TableCell::markup(markup! { code : text; }).with_class("source"));
+        table.push(cells);
+    }
+    let table = table.draw(ids);
+    markup! { h4 : "Where the time is"; : &table; }
+}
+
+/// Counters under the names of the GPU's vendor.
+pub(super) fn counters(counters: &[Counter], gpu: &str, ids: &Ids) -> Markup {
+    if counters.is_empty() {
+        return Markup::default();
+    }
+    let heads = vec![
+        Head::text("counter"),
+        Head::text("name"),
+        Head::text("group"),
+        Head::number("value"),
+        Head::text("unit"),
+        Head::text("derived"),
+    ];
+    let mut table = Table::new(format!("Counters of {gpu}, as predicted"), heads);
+    for counter in counters {
+        let shown = |value: f64| {
+            if value.fract() == 0.0 && value >= 0.0 {
+                crate::number::grouped(value as u64)
+            } else {
+                significant(value)
+            }
+        };
+        table.push(vec![
+            TableCell::text(if counter.title.is_empty() { &counter.name } else { &counter.title }),
+            TableCell::text(&counter.name),
+            TableCell::text(&counter.group),
+            TableCell::maybe(counter.value, shown),
+            TableCell::text(&counter.unit),
+            TableCell::text(&counter.derived).with_class("wide-text"),
+        ]);
+    }
+    let table = table.draw(ids);
+    markup! { h4 : "Counters"; : &table; }
+}

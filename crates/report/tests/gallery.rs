@@ -1,0 +1,36 @@
+//! The pages of `docs/gallery` are those of their documents. `BLESS=1` writes them; `cargo xtask gallery` also runs the
+//! commands that the documents come from.
+
+#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use std::fs;
+use std::path::Path;
+
+use tripipe_report::page::{page, read};
+
+#[test]
+fn pages_of_the_gallery_are_up_to_date() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gallery");
+    let index = fs::read_to_string(folder.join("index.html")).unwrap();
+    let mut bytes = 0;
+    let mut count = 0;
+    for entry in fs::read_dir(folder.join("data")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let name = format!("{}.html", path.file_stem().unwrap().to_str().unwrap());
+        let page = page(&read(&name, &text).unwrap());
+        let stored = folder.join(&name);
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(&stored, &page).unwrap();
+        }
+        let same = fs::read_to_string(&stored).is_ok_and(|stored| stored == page);
+        assert!(
+            same,
+            "{name} differs from its document; BLESS=1 cargo test -p tripipe-report --test gallery"
+        );
+        assert!(index.contains(&format!("href=\"{name}\"")), "docs/gallery/index.html has no link to {name}");
+        bytes += page.len() + text.len();
+        count += 1;
+    }
+    assert!(count >= 5 && bytes < 1_500_000, "{count} pages of {bytes} bytes");
+}
