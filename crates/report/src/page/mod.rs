@@ -3,6 +3,9 @@
 //! A page is one file: style, script and charts are in it, and it loads nothing. [`read`] checks documents, [`page`]
 //! draws them. The output of a command with `--format html` is the page of its JSON.
 
+#![allow(clippy::format_push_string, reason = "sentences are made of parts, some of which are left out")]
+#![allow(clippy::struct_field_names, reason = "fields have the names of the keys in JSON")]
+
 mod activity;
 mod analysis;
 mod chart;

@@ -104,7 +104,7 @@ impl Lines {
             match line.form {
                 Form::Line => {
                     let points = shown.collect::<Vec<_>>();
-                    for part in points.split(|point| point.is_none()) {
+                    for part in points.split(Option::is_none) {
                         chart.draw_series(LineSeries::new(part.iter().copied().flatten(), stroke))?;
                     }
                 }
