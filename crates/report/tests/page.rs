@@ -1,5 +1,7 @@
 //! Pages: what is read, what is refused, what is escaped.
 
+#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
 use serde_json::{Value, json};
 use tripipe_report::page::{PageError, page, read};
 
@@ -186,7 +188,7 @@ fn hostile_text_of_every_command_stays_text() {
             Value::String(text) => *text = format!("{text}</script><script>alert(1)</script><img src=x>"),
             Value::Array(all) => all.iter_mut().for_each(poison),
             Value::Object(all) => {
-                all.iter_mut().filter(|(key, _)| *key != "command").for_each(|(_, own)| poison(own))
+                all.iter_mut().filter(|(key, _)| *key != "command").for_each(|(_, own)| poison(own));
             }
             _ => {}
         }

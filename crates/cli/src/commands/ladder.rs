@@ -172,7 +172,7 @@ impl Ladder {
             match self.format {
                 LadderFormat::Text => writeln!(out, "{}", tripipe_report::ladder::text(&report, canvas))?,
                 LadderFormat::Json | LadderFormat::Html => {
-                    writeln!(out, "{}", tripipe_report::ladder::json(&report))?
+                    writeln!(out, "{}", tripipe_report::ladder::json(&report))?;
                 }
                 LadderFormat::Csv => {
                     out.write_all(tripipe_report::ladder::csv(&report, index == 0).as_bytes())?;

@@ -181,7 +181,7 @@ impl RunKernel {
                         .try_for_each(|line| out.write_all(line.as_bytes()))?;
                 }
                 Format::Json | Format::Html => {
-                    writeln!(out, "{}", tripipe_report::run::json_memory(&memory))?
+                    writeln!(out, "{}", tripipe_report::run::json_memory(&memory))?;
                 }
             }
         }

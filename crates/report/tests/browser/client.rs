@@ -1,4 +1,4 @@
-//! A headless Chromium, driven by the DevTools protocol over pipes: messages are JSON, each ended by a zero byte.
+//! A headless Chromium, driven by the protocol of its developer tools over pipes: messages are JSON, each ended by a zero byte.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};

@@ -219,12 +219,13 @@ const CONTRAST: &str = "(() => {
     return worst;
 })()";
 
+/// The contrast of text that level AA of WCAG 2 requires.
+const LEAST: f64 = 4.5;
+
 #[test]
 fn text_has_contrast_in_both_themes() {
     let Some(mut browser) = Browser::start() else { return };
     let pages = Pages::new();
-    // WCAG 2, level AA.
-    const LEAST: f64 = 4.5;
     for name in &pages.names {
         let mut backgrounds = Vec::new();
         for theme in ["light", "dark"] {
