@@ -16,6 +16,7 @@ pub mod rules;
 pub mod run;
 pub mod simulation;
 mod style;
+pub mod sweep;
 mod table;
 
 pub use number::{bytes, giga, time};

@@ -1,7 +1,7 @@
 //! `tripipe sweep`: finds the fastest parameters on a device.
 
 use std::fmt::{Display, Write as _};
-use std::io::Write;
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -19,10 +19,10 @@ use tripipe_ladders::sweep::{self, Heat, Heats, SweepProgress, TryError};
 use tripipe_ladders::{Size, SizeKind};
 use tripipe_launch::Executor;
 use tripipe_opencl::ExecutorOptions;
-use tripipe_report::time;
+use tripipe_report::{page, sweep as sweep_report, time};
 
-use super::DeviceArgument;
 use super::filter::parse_chain;
+use super::{DeviceArgument, Format};
 use crate::files::{memory, output::Output};
 use crate::finish::Finish;
 use crate::interruption::EndsItself;
@@ -42,6 +42,9 @@ use crate::trace::TraceArgument;
 pub(crate) struct Sweep {
     #[command(subcommand)]
     what: What,
+    /// Output format; JSON is one object for each size, HTML is a page with charts (docs/reports.md).
+    #[arg(long, value_enum, default_value_t = Format::Text, global = true)]
+    format: Format,
     #[command(flatten)]
     pub(crate) trace: TraceArgument,
 }
@@ -162,10 +165,22 @@ impl From<Kind> for Elements {
 
 impl Sweep {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
-        match self.what {
-            What::Gemm(products) => products.run(out),
-            What::Filter(filters) => filters.run(out),
+        let mut documents = Vec::new();
+        let mut sink = io::sink();
+        let said = if self.format == Format::Text { &mut *out } else { &mut sink };
+        let finish = match self.what {
+            What::Gemm(products) => products.run(said, &mut documents),
+            What::Filter(filters) => filters.run(said, &mut documents),
+        }?;
+        let documents = documents.join("\n");
+        match self.format {
+            Format::Json if !documents.is_empty() => writeln!(out, "{documents}")?,
+            Format::Html if !documents.is_empty() => {
+                out.write_all(page::page(&page::read("the result", &documents)?).as_bytes())?;
+            }
+            _ => {}
         }
+        Ok(finish)
     }
 }
 
@@ -296,7 +311,7 @@ fn tally<P>(heat: &Heat<P>, clock: &Clock) -> String {
 }
 
 impl Products {
-    fn run(self, out: &mut dyn Write) -> Result<Finish> {
+    fn run(self, out: &mut dyn Write, documents: &mut Vec<String>) -> Result<Finish> {
         let sizes = self.sizes.iter().map(|text| match SizeKind::Matrix.parse(text)? {
             Size::Matrix { m, n, k } => Ok([m, n, k]),
             _ => bail!("size {text}: want MxNxK or N"),
@@ -342,6 +357,16 @@ impl Products {
                 }
             }
             out.flush()?;
+            let report = sweep_report::Report {
+                family: "gemm",
+                subject: &format!("{m}x{n}x{k}"),
+                device: &name,
+                predicted: matches!(device, Device::Virtual(_)),
+                heat: &swept.heat,
+                operations: Some(swept.gflops(1.0) * 1e9),
+                copy_seconds: None,
+            };
+            documents.push(report.json());
             entries.extend(swept.entry(&today()));
         }
         if !not_swept.is_empty() {
@@ -405,7 +430,7 @@ fn today() -> String {
 }
 
 impl Filters {
-    fn run(self, out: &mut dyn Write) -> Result<Finish> {
+    fn run(self, out: &mut dyn Write, documents: &mut Vec<String>) -> Result<Finish> {
         let chain = parse_chain(&self.chain, self.border)?;
         let Size::Image { width, height } = SizeKind::Image.parse(&self.size)? else {
             bail!("size {}: want WIDTHxHEIGHT", self.size)
@@ -416,7 +441,8 @@ impl Filters {
         // Image, result and comparison, on the host and on the device.
         let bytes = elements.and_then(|bytes| bytes.checked_mul(4)).map(|bytes| bytes as u64);
         memory::check(&format!("a sweep over {width}x{height} pixels"), bytes, "choose a smaller --size")?;
-        let mut opened = open(&swept_device(&self.device)?, self.verify)?;
+        let device = swept_device(&self.device)?;
+        let mut opened = open(&device, self.verify)?;
         let executor = opened.executor();
         let mut random = fastrand::Rng::with_seed(1);
         let source: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(from.elements()?).collect();
@@ -457,6 +483,16 @@ impl Filters {
                 Err(error) => writeln!(out, "  {}: {error}", tried.parameters)?,
             }
         }
+        let report = sweep_report::Report {
+            family: "filter",
+            subject: &format!("{chain} of {width}x{height}, {} x u8", self.channels),
+            device: &name,
+            predicted: matches!(device, Device::Virtual(_)),
+            heat: &swept.heat,
+            operations: None,
+            copy_seconds: swept.copy_seconds,
+        };
+        documents.push(report.json());
         Ok(match (clock.is_interrupted(), swept.heat.fastest()) {
             (true, _) => Finish::Interrupted,
             (false, None) => Finish::Bad,

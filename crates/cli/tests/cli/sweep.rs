@@ -86,3 +86,33 @@ fn after_an_interrupt_partial_results_are_printed() {
     // A table if there was time for a candidate, and never an incomplete one.
     assert!(bench.files().iter().all(|name| name == "t.toml"), "{:?}", bench.files());
 }
+
+/// JSON has the candidates in the order of their times, and the page is made of it.
+#[test]
+fn a_sweep_is_told_as_json_and_as_a_page() {
+    let bench = Bench::new();
+    let also =
+        ["--also", "tile 4x4 unroll=4 group=8x8", "--also", "tile 2x2 vector=2 unroll=4 group=8x8", "--only"];
+    let mut sweep =
+        vec!["sweep", "gemm", "--sizes", "64", "--device", "virtual:mali-g77", "--format", "json"];
+    sweep.extend(also);
+    let output = bench.command(&sweep).output().unwrap();
+    if output.status.code() == Some(2) && std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none() {
+        eprintln!("left out: {}", String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    let text = String::from_utf8(output.stdout).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((json["command"].as_str(), json["subject"].as_str()), (Some("sweep"), Some("64x64x64")));
+    assert_eq!((json["predicted"].as_bool(), json["complete"].as_bool()), (Some(true), Some(true)));
+    let candidates = json["candidates"].as_array().unwrap();
+    let seconds: Vec<f64> = candidates.iter().map(|each| each["seconds"].as_f64().unwrap()).collect();
+    assert!(seconds.len() == 2 && seconds.is_sorted(), "{text}");
+    let rate = candidates[0]["operations_per_second"].as_f64().unwrap();
+    assert!((rate * seconds[0] / (2.0 * 64.0_f64.powi(3)) - 1.0).abs() < 1e-9, "{rate}");
+    bench.write("sweep.json", &text);
+    bench.succeed(&["view", "sweep.json", "-o", "page.html"]);
+    let page = String::from_utf8(bench.read("page.html")).unwrap();
+    let best = candidates[0]["parameters"].as_str().unwrap();
+    assert!(page.contains(&format!("{best} is the fastest of 2 candidates")), "{best}");
+}

@@ -10,6 +10,7 @@ use super::ladder::Ladder;
 use super::other::Other;
 use super::peaks::Peaks;
 use super::simulation::SimulatedLaunch;
+use super::sweep::Sweep;
 
 /// A result of a command, as its JSON describes it.
 pub struct Document {
@@ -25,16 +26,18 @@ pub(super) enum Content {
     Analysis(Box<Analysis>),
     Peaks(Box<Peaks>),
     Check(Box<Check>),
+    Sweep(Box<Sweep>),
     Other(Box<Other>),
 }
 
 /// The commands whose results a page shows, and keys that tell a result without the key `command`.
-const COMMANDS: [(&str, &[&str]); 12] = [
+const COMMANDS: [(&str, &[&str]); 13] = [
     ("ladder", &["ladder", "steps", "sizes"]),
     ("simulate", &["gpu", "kernel", "global", "limiter"]),
     ("analyze", &["gpu", "kernel", "longest_path"]),
     ("peaks", &["device", "peaks"]),
     ("check", &["launches", "checks", "findings"]),
+    ("sweep", &["family", "subject", "candidates"]),
     ("devices", &["devices", "no_opencl"]),
     ("devices", &["models"]),
     ("histogram", &["picture", "channels", "bin_width"]),
@@ -75,6 +78,7 @@ fn document(file: &str, line: usize, value: Value) -> Result<Document, PageError
         "analyze" => typed(value).map(Content::Analysis),
         "peaks" => typed(value).map(Content::Peaks),
         "check" => typed(value).map(Content::Check),
+        "sweep" => typed(value).map(Content::Sweep),
         _ => Ok(Content::Other(Box::new(Other { command, value }))),
     };
     let content = content.map_err(|error| PageError::Incomplete {

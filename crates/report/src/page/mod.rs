@@ -19,6 +19,7 @@ mod markup;
 mod other;
 mod peaks;
 mod simulation;
+mod sweep;
 mod switch;
 mod table;
 
@@ -38,6 +39,7 @@ pub fn page(documents: &[Document]) -> String {
     let mut analyses: Vec<Named<'_, analysis::Analysis>> = Vec::new();
     let mut peaks: Vec<Named<'_, peaks::Peaks>> = Vec::new();
     let mut checks: Vec<Named<'_, check::Check>> = Vec::new();
+    let mut sweeps: Vec<Named<'_, sweep::Sweep>> = Vec::new();
     let mut others: Vec<Named<'_, other::Other>> = Vec::new();
     for document in documents {
         let file = document.file.as_str();
@@ -47,6 +49,7 @@ pub fn page(documents: &[Document]) -> String {
             Content::Analysis(content) => analyses.push(Named { file, content }),
             Content::Peaks(content) => peaks.push(Named { file, content }),
             Content::Check(content) => checks.push(Named { file, content }),
+            Content::Sweep(content) => sweeps.push(Named { file, content }),
             Content::Other(content) => others.push(Named { file, content }),
         }
     }
@@ -65,6 +68,9 @@ pub fn page(documents: &[Document]) -> String {
     }
     if !checks.is_empty() {
         sections.push(check::section(&checks, &ids));
+    }
+    for group in by(&sweeps, |sweep| sweep.subject()) {
+        sections.push(sweep::section(&group, &ids));
     }
     for group in by(&others, |other| other.command) {
         sections.push(other::section(&group, &ids));
