@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::chart::{self, Axis, ChartLine, Form, Ink, Lines};
+use super::chart::{self, Axis, ChartLine, Form, Ink, Lane, Lanes, Lines};
 use super::markup::{Ids, Markup, markup};
 use super::table::{Head, Table, TableCell};
 use crate::number::{percent, significant, time};
@@ -109,18 +109,13 @@ pub(super) fn over_time(activity: &Activity, gpu: &str, ids: &Ids) -> Markup {
         form: Form::Line,
         points,
     };
-    let pipes = Lines {
-        title: "Pipes over time".to_owned(),
+    let lane =
+        |name: &str| Lane { name: name.to_owned(), points: activity.steps(|sample| sample.share(name)) };
+    let pipes = Lanes {
+        title: "Pipes over time: a full lane is busy all the time".to_owned(),
         description: format!("The share of each interval for which each resource of {gpu} was busy."),
         x: at(),
-        y: Axis { label: "busy".to_owned(), log: false, format: percent },
-        y_at_least: Some([0.0, 1.0]),
-        lines: resources
-            .iter()
-            .enumerate()
-            .map(|(index, name)| line(name, index, activity.steps(|sample| sample.share(name))))
-            .collect(),
-        height: 260,
+        lanes: resources.iter().map(|name| lane(name)).collect(),
     };
     let mut heads = vec![Head::number("from"), Head::number("to")];
     heads.extend(resources.iter().map(|name| Head::number(*name)));

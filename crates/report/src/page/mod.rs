@@ -69,7 +69,7 @@ pub fn page(documents: &[Document]) -> String {
     if !checks.is_empty() {
         sections.push(check::section(&checks, &ids));
     }
-    for group in by(&sweeps, |sweep| sweep.subject()) {
+    for group in by(&sweeps, sweep::Sweep::subject) {
         sections.push(sweep::section(&group, &ids));
     }
     for group in by(&others, |other| other.command) {

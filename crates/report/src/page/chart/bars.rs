@@ -90,7 +90,7 @@ impl Bars {
         zero: f64,
     ) -> Result<(), Box<dyn std::error::Error>> {
         let longest = self.bars.iter().map(|bar| bar.label.chars().count()).max().unwrap_or(0);
-        let names = (longest as f64 * CHARACTER + 12.0).min(0.42 * f64::from(width));
+        let names = (longest as f64 * CHARACTER + 20.0).min(0.42 * f64::from(width));
         let fits = ((names - 12.0) / CHARACTER + 0.5) as usize;
         let mut chart = ChartBuilder::on(area)
             .set_label_area_size(LabelAreaPosition::Left, names as u32)

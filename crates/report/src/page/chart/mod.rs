@@ -2,6 +2,7 @@
 
 mod axis;
 mod bars;
+mod lanes;
 mod lines;
 
 use plotters::style::{FontFamily, IntoFont, RGBColor, TextStyle};
@@ -10,6 +11,7 @@ use super::markup::{Ids, Markup, markup};
 use super::table::Table;
 pub(super) use axis::Axis;
 pub(super) use bars::{Bar, Bars};
+pub(super) use lanes::{Lane, Lanes};
 pub(super) use lines::{ChartLine, Form, Lines};
 
 /// The role of a colour. `page.css` has a colour of each theme for every one.
