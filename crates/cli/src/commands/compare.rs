@@ -175,6 +175,13 @@ impl CompareCapture {
                 shown_input(&self.capture)
             );
         }
+        if compared.rows.iter().all(|row| row.predicted.is_err()) {
+            bail!(
+                "{} has no counter that is predicted for {}; `tripipe simulate --counters` lists those",
+                shown_input(&self.capture),
+                gpu.name()
+            );
+        }
         let report = Report {
             capture: &shown_input(&self.capture),
             kernel: &kernel.name,

@@ -161,6 +161,7 @@ fn captures_that_cannot_be_compared_are_refused() {
     let bench = bench();
     bench.write("empty.csv", "");
     bench.write("words.csv", "a,b\nc,d\n");
+    bench.write("foreign.csv", "a,b\n1,2\n");
     bench.write("binary.csv", [0xff, 0xfe, 0x00]);
     let with = |capture: &'static str, more: &[&'static str]| -> Vec<&'static str> {
         [&["compare", capture], &launch(more)[..]].concat()
@@ -174,6 +175,7 @@ fn captures_that_cannot_be_compared_are_refused() {
     bench.refuse(&["compare", "list.csv", "copy.cl", "--global", "64"], &["name the GPU"]);
     if compiles() {
         bench.refuse(&with("streamline.csv", &["--from", "9"]), &["no sample in this time"]);
+        bench.refuse(&with("foreign.csv", &[]), &["no counter that is predicted", "--counters"]);
         let several = ["compare", "list.csv", "copy.cl", "-g", "g77", "--global", "64"];
         bench.refuse(&several, &["several kernels"]);
     }
