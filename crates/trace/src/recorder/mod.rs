@@ -83,6 +83,13 @@ pub struct CommandTimes {
     pub end_ns: u64,
 }
 
+impl CommandTimes {
+    /// Whether they are there and in order. Some drivers report 0 for times of maps.
+    fn are_complete(&self) -> bool {
+        self.queued_ns > 0 && self.queued_ns <= self.start_ns && self.start_ns <= self.end_ns
+    }
+}
+
 #[derive(Default)]
 struct State {
     threads: Vec<Track>,
@@ -284,14 +291,19 @@ impl RecordedQueue {
             let Some(times) = front.device.times() else { return };
             let Some(Pending { mut command, enqueued_ns, .. }) = self.pending.pop_front() else { return };
             match times {
-                Ok(times) => {
+                Ok(times) if times.are_complete() => {
                     clock.see(times.queued_ns, enqueued_ns);
                     self.ended.push((command, times));
                 }
+                Ok(CommandTimes { start_ns, end_ns, .. }) => {
+                    let reason = "the driver reports only a part of them; placed where the host enqueued it";
+                    command.arguments.push("no times", reason.to_owned());
+                    let duration_ns = if start_ns > 0 { end_ns.saturating_sub(start_ns) } else { 0 };
+                    self.placed.push(Command { start_ns: enqueued_ns[0], duration_ns, ..command });
+                }
                 Err(reason) => {
                     command.arguments.push("no times", reason);
-                    let [start_ns, _] = enqueued_ns;
-                    self.placed.push(Command { start_ns, duration_ns: 0, ..command });
+                    self.placed.push(Command { start_ns: enqueued_ns[0], duration_ns: 0, ..command });
                 }
             }
         }

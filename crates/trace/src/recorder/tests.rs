@@ -52,6 +52,38 @@ fn a_failed_command_says_why() {
     assert_eq!(command.arguments, Arguments::default().with("no times", "out of resources".to_owned()));
 }
 
+/// NVIDIA's driver reports 0 for the times of a map, and for those at which an unmap was queued and submitted.
+#[test]
+fn times_that_the_driver_does_not_report_move_nothing() {
+    let recorder = Recorder::default();
+    let queue = recorder.queue(recorder.gpu("GPU", 0, Vec::new), "queue");
+    let done = Arc::new(AtomicBool::new(true));
+    let enqueue = |name: &str, host: u64, times: CommandTimes| {
+        let device = Box::new(Fake(done.clone(), Ok(times)));
+        recorder.enqueued(queue, command(name), [host, host + 10], device);
+    };
+    // The device's clock is far ahead of the host's.
+    let ahead = 1_795_394_852_000_000_000;
+    enqueue("kernel", 1000, times(ahead + 1005));
+    enqueue("map", 2000, CommandTimes::default());
+    enqueue(
+        "unmap",
+        3000,
+        CommandTimes { start_ns: ahead + 3030, end_ns: ahead + 3100, ..CommandTimes::default() },
+    );
+    enqueue("backwards", 4000, CommandTimes { end_ns: ahead, ..times(ahead + 4005) });
+    let timeline = recorder.timeline();
+    let process = &timeline.processes[1];
+    assert_eq!(process.labels, ["device times are on the host's clock to within 0.0 us"]);
+    let mut found: Vec<(&str, u64, u64)> = Vec::new();
+    for command in &process.gpu.as_ref().unwrap().queues[0].commands {
+        found.push((&command.name, command.start_ns, command.duration_ns));
+        let incomplete = command.arguments.0.iter().any(|(name, _)| name == "no times");
+        assert_eq!(incomplete, command.name != "kernel", "{command:?}");
+    }
+    assert_eq!(found, [("kernel", 1025, 30), ("map", 2000, 0), ("unmap", 3000, 70), ("backwards", 4000, 0)]);
+}
+
 #[test]
 fn what_exceeds_the_limit_is_counted() {
     let recorder = Recorder::with_limit(2);
