@@ -1,6 +1,6 @@
 //! What happened in a launch, and when: counts, samples over time, spans of work-groups, heat of source lines.
 //!
-//! The engine and the memory report to a [`Recorder`] if one is set, so that a prediction without activity costs
+//! The engine and the memory report to a recorder if one is set, so that a prediction without activity costs
 //! nothing. Times here are seconds from the start of the launch. A launch of which only parts are played has a
 //! [`Window`] for each of them: samples and spans lie in windows, and nothing is known about the time between them.
 
