@@ -1,5 +1,7 @@
 //! Properties that a live device reports.
 
+use serde::{Deserialize, Serialize};
+
 use crate::family::Vendor;
 use crate::generation;
 use crate::gpu::{Gpu, Images, LocalPlacement};
@@ -8,7 +10,8 @@ use crate::gpu::{Gpu, Images, LocalPlacement};
 ///
 /// An executor fills it. The matching ([`crate::catalog`]) and all code that must respect a limit read it. Sizes are
 /// bytes unless a name says otherwise; a limit of 0 means that the device did not report it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Probe {
     /// `CL_PLATFORM_NAME`, e.g. `ARM Platform`.
     pub platform: String,
@@ -141,7 +144,7 @@ impl Gpu {
 }
 
 /// The kind of processor of a device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeviceKind {
     /// A graphics processor.
     Gpu,
@@ -155,7 +158,8 @@ pub enum DeviceKind {
 }
 
 /// Image limits of a device, in texels unless a name says otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ImageLimits {
     /// Width and height of a 2D image.
     pub max_2d: [usize; 2],
@@ -174,7 +178,8 @@ pub struct ImageLimits {
 }
 
 /// Shared virtual memory a device offers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Svm {
     /// Coarse-grained buffers: map before host access.
     pub coarse_buffer: bool,

@@ -58,6 +58,11 @@ pub enum Outcome {
         /// The message of the driver.
         reason: String,
     },
+    /// The driver reported another error.
+    Failed {
+        /// Its message.
+        reason: String,
+    },
     /// The device reports no time.
     NoTime,
 }
@@ -69,7 +74,7 @@ pub struct Times {
     pub seconds: Vec<f64>,
     /// The median.
     pub median: f64,
-    /// The confidence interval of the median (95 %).
+    /// The confidence interval of the median (95 %, by order statistics); of fewer than 6 runs, their range.
     pub interval: [f64; 2],
     /// The shortest run.
     pub best: f64,
@@ -79,6 +84,9 @@ pub struct Times {
     /// The median relative to the reference kernel's, run by run: free of drift. `None` without a reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative: Option<f64>,
+    /// The confidence interval of `relative` (95 %, by order statistics); `None` for too few runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_interval: Option<[f64; 2]>,
     /// Whether the time is predicted, not measured.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub predicted: bool,
@@ -128,6 +136,7 @@ impl Outcome {
             Self::Hung { after_s } => format!("stopped after {after_s} s"),
             Self::OutOfMemory { reason } => format!("out of memory: {reason}"),
             Self::DeviceLost { reason } => format!("lost the device: {reason}"),
+            Self::Failed { reason } => reason.clone(),
             Self::NoTime => "the device reports no time for it".to_owned(),
         })
     }
