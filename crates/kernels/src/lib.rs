@@ -8,6 +8,7 @@ mod nearest;
 pub mod plan;
 mod role;
 pub mod source;
+mod space;
 
 pub mod elementwise;
 pub mod filter;
@@ -15,3 +16,4 @@ pub mod gemm;
 
 pub use plan::{Output, Plan, PlanError, Slot, Staged};
 pub use role::Role;
+pub use space::{Dimension, Points, Space, SpaceSize};

@@ -38,8 +38,12 @@ trait Named: Copy + PartialEq + 'static {
 }
 
 impl Named for Loads {
-    const NAMES: &'static [(Self, &'static str)] =
-        &[(Self::Direct, "direct"), (Self::Shared, "shared"), (Self::Aligned, "aligned")];
+    const NAMES: &'static [(Self, &'static str)] = &[
+        (Self::Direct, "direct"),
+        (Self::Shared, "shared"),
+        (Self::Aligned, "aligned"),
+        (Self::Image, "image"),
+    ];
 }
 
 impl Named for Sums {
@@ -123,6 +127,7 @@ mod tests {
             "16x8 loads=aligned sums=paired fuse=pixels group=64x2",
             "4x1 loads=direct sums=wide fuse=nothing",
             "8x2 loads=shared sums=narrow fuse=windows group=1x1",
+            "8x2 loads=image sums=narrow fuse=pixels",
         ] {
             assert_eq!(
                 text.parse::<Parameters>().map(|parameters| parameters.to_string()),
@@ -136,7 +141,7 @@ mod tests {
         for (text, word, reason) in [
             ("", "", "two numbers"),
             ("16 loads=shared", "16", "two numbers"),
-            ("16x8 loads=red", "loads=red", "direct, shared, aligned"),
+            ("16x8 loads=red", "loads=red", "direct, shared, aligned, image"),
             ("16x8 colour=red", "colour=red", "loads=, sums=, fuse= or group="),
             ("16x8 sums=wide sums=wide", "sums=wide", "twice"),
             ("16x8 loads=shared sums=wide", "fuse=", "missing"),

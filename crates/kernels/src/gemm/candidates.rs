@@ -3,13 +3,14 @@
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use tripipe_device::{DeviceKind, Probe, Vendor, identify};
+use tripipe_device::Probe;
 
 use super::description::Gemm;
 use super::parameters::{Parameters, ParametersError};
 use super::shape::Shape;
 use super::table::{Basis, default_parameters};
 use crate::nearest::nearest_first;
+use crate::space::devices::Devices;
 
 const FILE: &str = include_str!("../../data/candidates.toml");
 
@@ -44,33 +45,6 @@ struct Set {
     on: Devices,
     shapes: Vec<Shape>,
     parameters: Vec<Parameters>,
-}
-
-/// The devices that a set is for.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Devices {
-    Any,
-    Cpu,
-    /// All that are not CPUs.
-    Gpu,
-    /// Those of `Gpu` whose local memory is not ordinary memory behind the same cache.
-    GpuWithLocalMemory,
-}
-
-impl Devices {
-    fn includes(self, probe: &Probe) -> bool {
-        let is_cpu = probe.kind == DeviceKind::Cpu;
-        match self {
-            Self::Any => true,
-            Self::Cpu => is_cpu,
-            Self::Gpu => !is_cpu,
-            Self::GpuWithLocalMemory => {
-                let is_arm = identify(probe).vendor == Some(Vendor::Arm);
-                !is_cpu && (probe.local_memory_dedicated || !is_arm)
-            }
-        }
-    }
 }
 
 #[derive(Deserialize)]

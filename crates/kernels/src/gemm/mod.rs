@@ -32,6 +32,7 @@ mod plan;
 mod product;
 mod reference;
 mod shape;
+mod space;
 pub mod sums;
 mod table;
 
@@ -47,6 +48,7 @@ pub use parameters::{Dot, Local, Parameters, ParametersError, Source, Tile, Vect
 pub use plan::{Given, Side, packed_layouts, plan, reads_as_packed};
 pub use reference::{Difference, Reference, ReferenceError};
 pub use shape::Shape;
+pub use space::space;
 pub use table::{
     Basis, Choice, ElementKind, Entry, Measurement, Table, TableError, Target, default_parameters,
     entries_to_toml,
