@@ -30,7 +30,7 @@ pub struct Space<'s, P> {
 
 /// A product of dimensions.
 #[derive(Debug)]
-pub struct SpacePart {
+pub(crate) struct SpacePart {
     /// The text of a point, with the names of dimensions in braces.
     text: String,
     /// In the order in which they are filled.

@@ -1,0 +1,221 @@
+//! All candidates of a problem on a device, with the numbers that a strategy knows about them.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Display;
+use std::hash::Hash;
+use std::str::FromStr;
+
+use tripipe_device::Probe;
+use tripipe_kernels::gemm::{self, Parameters};
+use tripipe_kernels::{Space, SpaceSize, filter};
+
+use crate::Problem;
+
+/// One set of parameters that can be tried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Its text.
+    pub parameters: String,
+    /// Numbers derived from the parameters; the same number of them for every candidate of a problem.
+    pub features: Vec<f64>,
+    /// The predicted time. Its unit is the predictor's: only comparisons count.
+    pub predicted: Option<f64>,
+}
+
+/// The candidates of a problem on a device.
+#[derive(Clone, Debug, Default)]
+pub struct Candidates {
+    /// All of them; those that the library would choose without tuning come first.
+    pub all: Vec<Candidate>,
+    /// How many candidates at the start are the library's choice and its runners-up.
+    pub guesses: usize,
+    /// The size of the space.
+    pub size: SpaceSize,
+    /// The names of the features.
+    pub features: Vec<String>,
+}
+
+/// Predicts the time of parameters, given as text. `None` if it cannot.
+pub type Predict<'p> = dyn Fn(&str) -> Option<f64> + 'p;
+
+impl Candidates {
+    /// The space of the problem's family, with the library's own choice first. Without `predict`, filters are predicted
+    /// by the bytes and operations that the library counts, products by nothing.
+    pub fn of(problem: &Problem, probe: &Probe, predict: Option<&Predict<'_>>) -> Self {
+        match problem {
+            Problem::Gemm(product) => {
+                let gemm = product.gemm();
+                let choice = gemm::default_parameters(&gemm, probe);
+                let mut guesses = vec![choice.parameters];
+                guesses.extend(choice.runners_up.into_iter().map(|(other, _)| other));
+                guesses.retain(|guess| guess.check(&gemm, probe).is_ok());
+                let (all, size) = collect(guesses.clone(), &gemm::space(&gemm, probe));
+                let derived = |parameters: &Parameters| tiles(parameters, product.size);
+                Self::new(&all, guesses.len(), size, predict, derived)
+            }
+            Problem::Filter(problem) => {
+                let (chain, from, to) = (problem.chain(), problem.from(), problem.to());
+                let (default, _) = filter::default_parameters(chain, from, probe);
+                let guesses: Vec<_> = Some(default)
+                    .filter(|one| one.check(chain, from, to, probe).is_ok())
+                    .into_iter()
+                    .collect();
+                let (all, size) = collect(guesses.clone(), &filter::space(chain, from, to, probe));
+                let work = |text: &str| {
+                    let parameters = text.parse().ok()?;
+                    filter::work(chain, from, to, &parameters, probe)
+                };
+                let derived = |one: &filter::Parameters| {
+                    let items = (to.row_elements() as f64 / one.lanes as f64).ceil()
+                        * (to.height as f64 / one.rows as f64).ceil();
+                    vec![("items", items.max(1.0).log2())]
+                };
+                Self::new(&all, guesses.len(), size, Some(predict.unwrap_or(&work)), derived)
+            }
+        }
+    }
+
+    /// Candidates given by their texts, all of them guesses. `derived` are numbers in addition to those of the text.
+    fn new<P: Display>(
+        all: &[P],
+        guesses: usize,
+        size: SpaceSize,
+        predict: Option<&Predict<'_>>,
+        derived: impl Fn(&P) -> Vec<(&'static str, f64)>,
+    ) -> Self {
+        let named: Vec<(String, BTreeMap<String, f64>)> = all
+            .iter()
+            .map(|parameters| {
+                let text = parameters.to_string();
+                let mut numbers = numbers(&text);
+                numbers.extend(derived(parameters).into_iter().map(|(name, value)| (name.to_owned(), value)));
+                (text, numbers)
+            })
+            .collect();
+        let mut features: Vec<String> = named
+            .iter()
+            .flat_map(|(_, numbers)| numbers.keys().cloned())
+            .collect::<HashSet<_>>()
+            .into_iter()
+            .collect();
+        features.sort_unstable();
+        let all = named
+            .into_iter()
+            .map(|(parameters, numbers)| Candidate {
+                features: features.iter().map(|name| numbers.get(name).copied().unwrap_or(0.0)).collect(),
+                predicted: predict.and_then(|predict| predict(&parameters)).filter(|one| *one > 0.0),
+                parameters,
+            })
+            .collect();
+        Self { all, guesses, size, features }
+    }
+
+    /// Candidates given as text, all of equal rank: for recorded spaces, and for candidates that a user lists.
+    pub fn listed(texts: &[String], predict: Option<&Predict<'_>>) -> Self {
+        let points = texts.len();
+        let size = SpaceSize { combinations: points as u64, points, checks: 0 };
+        Self::new(texts, 0, size, predict, |_| Vec::new())
+    }
+}
+
+/// The guesses, then the points of the space, each once.
+fn collect<P: Copy + Eq + Hash + FromStr>(guesses: Vec<P>, space: &Space<'_, P>) -> (Vec<P>, SpaceSize) {
+    let mut points = space.points();
+    let mut all = guesses;
+    let mut seen: HashSet<P> = all.iter().copied().collect();
+    let mut count = 0;
+    for point in points.by_ref() {
+        count += 1;
+        if seen.insert(point) {
+            all.push(point);
+        }
+    }
+    let size = SpaceSize { combinations: space.combinations(), points: count, checks: points.checks() };
+    (all, size)
+}
+
+/// The numbers in a text of parameters: logarithms of numbers, 1 for words.
+fn numbers(text: &str) -> BTreeMap<String, f64> {
+    let mut found = BTreeMap::new();
+    let log = |text: &str| text.parse::<f64>().ok().filter(|value| *value > 0.0).map(f64::log2);
+    for word in text.split_whitespace() {
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name, value),
+            None if word.starts_with(|first: char| first.is_ascii_digit()) => ("tile", word),
+            None => (word, ""),
+        };
+        match value.split_once('x').and_then(|(x, y)| Some([log(x)?, log(y)?])) {
+            Some([x, y]) => {
+                found.insert(format!("{name}-x"), x);
+                found.insert(format!("{name}-y"), y);
+                found.insert(format!("{name}-area"), x + y);
+            }
+            None => match log(value) {
+                // A missing word is a default, mostly 1, whose logarithm is 0.
+                Some(number) => {
+                    found.insert(name.to_owned(), number);
+                }
+                None => {
+                    found.insert(word.to_owned(), 1.0);
+                }
+            },
+        }
+    }
+    found
+}
+
+/// Work-items and work-groups, and the share of the tiles that lies outside the product.
+fn tiles(parameters: &Parameters, [m, n, _]: [usize; 3]) -> Vec<(&'static str, f64)> {
+    let ([rows, columns], group, parts) = match parameters {
+        Parameters::Tile(tile) => ([tile.rows, tile.columns], tile.group.unwrap_or([8, 8]), tile.parts),
+        Parameters::Local(local) => ([local.rows, local.columns], local.group, local.parts),
+        Parameters::Vector(vector) => ([1, vector.outputs], [vector.group, 1], 1),
+    };
+    let (down, across) = (m.div_ceil(rows.max(1)), n.div_ceil(columns.max(1)));
+    let items = (down * across * parts) as f64;
+    let groups = (across.div_ceil(group[0].max(1)) * down.div_ceil(group[1].max(1)) * parts) as f64;
+    let covered = (down * rows * across * columns) as f64;
+    vec![
+        ("items", items.max(1.0).log2()),
+        ("groups", groups.max(1.0).log2()),
+        ("outside", (covered / (m * n).max(1) as f64).max(1.0).log2()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_a_text_are_logarithms_and_words() {
+        let found = numbers("tile 4x8 unroll=2 b=packed/1 rolled group=16x1");
+        let want = [
+            ("b=packed/1", 1.0),
+            ("group-area", 4.0),
+            ("group-x", 4.0),
+            ("group-y", 0.0),
+            ("rolled", 1.0),
+            ("tile", 1.0),
+            ("tile-area", 5.0),
+            ("tile-x", 2.0),
+            ("tile-y", 3.0),
+            ("unroll", 1.0),
+        ];
+        assert_eq!(found, want.map(|(name, value)| (name.to_owned(), value)).into());
+    }
+
+    #[test]
+    fn candidates_start_with_the_choice_of_the_library() {
+        for text in ["gemm f32 196x512x4608", "filter laplace 64x48x3 u8"] {
+            let problem: Problem = text.parse().unwrap();
+            let probe = Probe { name: "Mali-G610".to_owned(), ..Probe::default() };
+            let candidates = Candidates::of(&problem, &probe, None);
+            assert!(candidates.guesses > 0 && candidates.size.points > 500, "{text}: {}", candidates.size);
+            let distinct: HashSet<&str> = candidates.all.iter().map(|one| one.parameters.as_str()).collect();
+            assert_eq!(distinct.len(), candidates.all.len());
+            assert!(candidates.all.iter().all(|one| one.features.len() == candidates.features.len()));
+            let predicted = candidates.all.iter().all(|one| one.predicted.is_some());
+            assert_eq!(predicted, text.starts_with("filter"));
+        }
+    }
+}
