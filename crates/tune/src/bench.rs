@@ -1,8 +1,20 @@
-//! Measures one set of parameters.
+//! Measures one set of parameters: verified first, then timed in turns with a reference kernel, then verified again.
+
+mod in_process;
+mod interleave;
+mod median;
+mod operands;
+mod subject;
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tripipe_device::Probe;
+
+pub use in_process::InProcess;
+pub use median::Interval;
+pub use operands::{sample, sample_image};
 
 use crate::{Problem, Trial};
 
@@ -20,12 +32,15 @@ pub struct Effort {
     pub rival: Option<[f64; 2]>,
     /// The runs end once the confidence interval is at most this fraction of the median.
     pub precision: f64,
+    /// Whether a reference kernel runs in turns with the candidate: the problem itself with the parameters that the
+    /// library chooses.
+    pub reference: bool,
 }
 
 impl Default for Effort {
-    /// 30 runs, one second, a precision of 1 %.
+    /// 30 runs, one second, a precision of 1 %, a reference kernel.
     fn default() -> Self {
-        Self { runs: 30, seconds: 1.0, fastest: None, rival: None, precision: 0.01 }
+        Self { runs: 30, seconds: 1.0, fastest: None, rival: None, precision: 0.01, reference: true }
     }
 }
 
@@ -53,6 +68,36 @@ pub trait Bench {
         effort: &Effort,
     ) -> Result<Vec<Trial>, BenchError> {
         parameters.iter().map(|one| self.measure(problem, one, effort)).collect()
+    }
+}
+
+/// The phases of a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Phase {
+    /// Operands and the expected result are made, once for each problem.
+    SetUp,
+    /// The reference kernel is built and run, once for each problem.
+    Reference,
+    /// The driver builds the candidate's kernels; operands are packed.
+    Build,
+    /// The candidate runs, and its result is checked.
+    Verify,
+    /// The candidate is timed.
+    Time,
+}
+
+impl fmt::Display for Phase {
+    /// What happens, e.g. `building the kernel`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::SetUp => "preparing the problem",
+            Self::Reference => "running the reference kernel",
+            Self::Build => "building the kernel",
+            Self::Verify => "verifying the result",
+            Self::Time => "timing the kernel",
+        })
     }
 }
 

@@ -1,0 +1,69 @@
+//! Operands to try kernels with.
+
+use half::f16;
+use tripipe_kernels::Role;
+use tripipe_kernels::filter::{FilterError, PixelType, Raster};
+use tripipe_kernels::gemm::{Batch, Gemm, RequiredOperand};
+use tripipe_launch::ScalarType;
+
+/// The bytes of operands for a product, in the order of [`Gemm::operands`], reproducible from the seed. Elements are
+/// uniform in -1 to 1, bytes over their whole range; gaps between rows are filled too, and so is C. The products of a
+/// batch with offsets are stored one after the other. No operand is empty: an operand without elements gets a few
+/// bytes that are never read.
+pub fn sample(gemm: &Gemm, seed: u64) -> Vec<Vec<u8>> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let operands = gemm.operands();
+    let moves = |operand: &&RequiredOperand| matches!(operand.role, Role::A | Role::B | Role::C);
+    let spans: Vec<usize> = operands.iter().filter(moves).map(|operand| operand.elements).collect();
+    operands
+        .iter()
+        .map(|operand| {
+            let copies = match gemm.batch {
+                Batch::Offsets { count } if moves(&operand) => count,
+                _ => 1,
+            };
+            let elements = (operand.elements * copies).max(1);
+            match operand.role {
+                Role::Offsets => (0..gemm.batch.count())
+                    .flat_map(|product| spans.iter().map(move |span| (product * span) as u32))
+                    .flat_map(u32::to_ne_bytes)
+                    .chain([0; 4])
+                    .collect(),
+                Role::Scales => {
+                    // Sums of k products of bytes are about 2^13 sqrt(k); scale them to a few tens.
+                    let shift = 31 + 8 + gemm.k.max(1).ilog2() as i32 / 2;
+                    let pairs = (0..elements.div_ceil(2)).flat_map(|_| [random.i32(1 << 30..), shift]);
+                    pairs.flat_map(i32::to_ne_bytes).collect()
+                }
+                _ => (0..elements).flat_map(|_| value(operand.element, &mut random)).collect(),
+            }
+        })
+        .collect()
+}
+
+fn value(element: ScalarType, random: &mut fastrand::Rng) -> Vec<u8> {
+    let real = 2.0 * random.f32() - 1.0;
+    match element {
+        ScalarType::F32 => real.to_ne_bytes().to_vec(),
+        ScalarType::F16 => f16::from_f32(real).to_ne_bytes().to_vec(),
+        ScalarType::I32 => random.i32(-10_000..10_000).to_ne_bytes().to_vec(),
+        _ => vec![random.u8(..)],
+    }
+}
+
+/// The elements of an image, reproducible from the seed: integers over their whole range, floating-point numbers from 0
+/// to 1.
+///
+/// # Errors
+/// As [`Raster::elements`].
+pub fn sample_image(raster: &Raster, seed: u64) -> Result<Vec<u8>, FilterError> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let elements = raster.elements()?;
+    Ok(match raster.element {
+        PixelType::F16 => (0..elements).flat_map(|_| f16::from_f32(random.f32()).to_ne_bytes()).collect(),
+        PixelType::F32 => (0..elements).flat_map(|_| random.f32().to_ne_bytes()).collect(),
+        PixelType::U8 | PixelType::I16 | PixelType::U16 => {
+            (0..elements * raster.element.bytes()).map(|_| random.u8(..)).collect()
+        }
+    })
+}
