@@ -12,9 +12,10 @@
 //!   HEIGHT TO_WIDTH TO_HEIGHT CHANNELS IN OUT RUNS` resizes an image of bytes;
 //! - `gemm_f32 M N K IN OUT RUNS` multiplies; IN contains A and then B, little-endian;
 //! - `gemm ELEMENT M N K RUNS` multiplies generated matrices of `f16`, `f32`, `f64` or `i8`;
-//! - `copy BYTES RUNS` copies on all threads, the limit set by memory;
+//! - `copy BYTES RUNS` copies, the limit set by memory;
 //! - `multiply_add THREADS RUNS` does 10^8 independent f32 operations in registers on each thread, the limit set by the
-//!   arithmetic.
+//!   arithmetic;
+//! - `threads one` or `threads all` applies to the commands after it, and `vectors` answers with the vector instructions.
 //!
 //! An empty IN reuses the operands of the previous command and an empty OUT (both written `-`) writes nothing.
 
@@ -108,12 +109,31 @@ fn huge_pages(len: usize) -> std::io::Result<MmapMut> {
 
 fn serve() -> Outcome<()> {
     let mut bytes = [huge_pages(1)?, huge_pages(1)?];
-    let mut matrices: [Vec<f32>; 3] = Default::default();
+    let mut matrices = [huge_pages(1)?, huge_pages(1)?, huge_pages(1)?];
+    let mut threads = Threads::All;
     let stdin = std::io::stdin().lock();
     let mut stdout = std::io::stdout().lock();
     for line in stdin.lines() {
         let line = line?;
         let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["threads", count] => {
+                threads = match *count {
+                    "one" => Threads::One,
+                    "all" => Threads::All,
+                    _ => return Err(format!("neither one nor all: {count}").into()),
+                };
+                writeln!(stdout, "{}", json!({}))?;
+                stdout.flush()?;
+                continue;
+            }
+            ["vectors"] => {
+                writeln!(stdout, "{}", json!({ "vectors": cpu::vectors() }))?;
+                stdout.flush()?;
+                continue;
+            }
+            _ => {}
+        }
         let seconds = match words.as_slice() {
             ["laplace_rgb", width, height, input, output, runs] => {
                 let (width, height) = (width.parse()?, height.parse()?);
@@ -124,8 +144,7 @@ fn serve() -> Outcome<()> {
                     bytes[1].fill(1);
                 }
                 let [src, dst] = &mut bytes;
-                let seconds =
-                    time(runs.parse()?, || cpu::laplace_rgb(src, dst, width, height, Threads::All))?;
+                let seconds = time(runs.parse()?, || cpu::laplace_rgb(src, dst, width, height, threads))?;
                 if *output != "-" {
                     std::fs::write(output, dst)?;
                 }
@@ -145,8 +164,7 @@ fn serve() -> Outcome<()> {
                 }
                 let [src, dst] = &mut bytes;
                 let dst = &mut dst[..to.elements()? * to.element.bytes()];
-                let seconds =
-                    time(runs.parse()?, || cpu::filter(&chain, &from, src, &to, dst, Threads::All))?;
+                let seconds = time(runs.parse()?, || cpu::filter(&chain, &from, src, &to, dst, threads))?;
                 if *output != "-" {
                     std::fs::write(output, dst)?;
                 }
@@ -171,7 +189,7 @@ fn serve() -> Outcome<()> {
                 }
                 let [src, dst] = &mut bytes;
                 let seconds =
-                    time(runs.parse()?, || cpu::resize(interpolation, &from, src, &to, dst, Threads::All))?;
+                    time(runs.parse()?, || cpu::resize(interpolation, &from, src, &to, dst, threads))?;
                 if *output != "-" {
                     std::fs::write(output, dst)?;
                 }
@@ -181,17 +199,25 @@ fn serve() -> Outcome<()> {
                 let (m, n, k) = (m.parse()?, n.parse()?, k.parse()?);
                 if *input != "-" {
                     let file = std::fs::read(input)?;
-                    let numbers: Vec<f32> =
-                        file.as_chunks().0.iter().map(|&number| f32::from_le_bytes(number)).collect();
-                    let (a, b) = numbers.split_at_checked(m * k).ok_or("too few numbers")?;
-                    matrices = [a.to_vec(), b.to_vec(), vec![0.0; m * n]];
+                    let (a, b) = file.split_at_checked(4 * m * k).ok_or("too few numbers")?;
+                    matrices = [huge_pages(a.len())?, huge_pages(b.len())?, huge_pages(4 * m * n)?];
+                    for (matrix, bytes) in matrices.iter_mut().zip([a, b]) {
+                        let numbers = bytes.as_chunks().0.iter().map(|&number| f32::from_le_bytes(number));
+                        bytemuck::cast_slice_mut(matrix)
+                            .iter_mut()
+                            .zip(numbers)
+                            .for_each(|(to, from)| *to = from);
+                    }
+                    matrices[2].fill(1);
                 }
                 let [a, b, c] = &mut matrices;
-                let seconds = time(runs.parse()?, || cpu::gemm_f32(a, b, c, m, n, k, Threads::All))?;
+                let (a, b, c): (&[f32], &[f32], _) =
+                    (bytemuck::cast_slice(a), bytemuck::cast_slice(b), bytemuck::cast_slice_mut(c));
+                let seconds = time(runs.parse()?, || cpu::gemm_f32(a, b, c, m, n, k, threads))?;
                 if *output != "-" {
                     std::fs::write(
                         output,
-                        c.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<_>>(),
+                        c.iter().flat_map(|number: &f32| number.to_le_bytes()).collect::<Vec<_>>(),
                     )?;
                 }
                 seconds
@@ -199,21 +225,24 @@ fn serve() -> Outcome<()> {
             ["gemm", kind, m, n, k, runs] => {
                 let (m, n, k, runs): (usize, usize, usize, usize) =
                     (m.parse()?, n.parse()?, k.parse()?, runs.parse()?);
-                time_gemm(kind, [m, n, k], runs)?
+                time_gemm(kind, [m, n, k], runs, threads)?
             }
             ["copy", len, runs] => {
                 let [mut src, mut dst] = [huge_pages(len.parse()?)?, huge_pages(len.parse()?)?];
                 src.copy_from_slice(&noise(len.parse()?));
                 dst.fill(1);
                 time(runs.parse()?, || {
-                    copy(&src, black_box(&mut dst));
+                    match threads {
+                        Threads::One => black_box(&mut dst).copy_from_slice(&src),
+                        Threads::All => copy(&src, black_box(&mut dst)),
+                    }
                     Ok(())
                 })?
             }
-            ["multiply_add", threads, runs] => {
-                let (arch, threads): (_, usize) = (Arch::new(), threads.parse()?);
+            ["multiply_add", count, runs] => {
+                let (arch, count): (_, usize) = (Arch::new(), count.parse()?);
                 time(runs.parse()?, || {
-                    (0..threads).into_par_iter().for_each(|_| {
+                    (0..count).into_par_iter().for_each(|_| {
                         black_box(arch.dispatch(MultiplyAdd { flop: 100_000_000 }));
                     });
                     Ok(())
@@ -228,7 +257,7 @@ fn serve() -> Outcome<()> {
 }
 
 /// Times products of generated operands.
-fn time_gemm(kind: &str, [m, n, k]: [usize; 3], runs: usize) -> Outcome<Vec<f64>> {
+fn time_gemm(kind: &str, [m, n, k]: [usize; 3], runs: usize, threads: Threads) -> Outcome<Vec<f64>> {
     let (a, b) = (floats(m * k), floats(k * n));
     let halves = |v: &[f32]| v.iter().map(|&v| f16::from_f32(v)).collect::<Vec<_>>();
     let bytes = |v: &[f32]| v.iter().map(|&v| (v * 127.0) as i8).collect::<Vec<_>>();
@@ -236,19 +265,19 @@ fn time_gemm(kind: &str, [m, n, k]: [usize; 3], runs: usize) -> Outcome<Vec<f64>
     let seconds = match kind {
         "f32" => {
             let mut c = vec![0.0; m * n];
-            time(runs, || cpu::gemm_f32(&a, &b, &mut c, m, n, k, Threads::All))
+            time(runs, || cpu::gemm_f32(&a, &b, &mut c, m, n, k, threads))
         }
         "f64" => {
             let (a, b, mut c) = (doubles(&a), doubles(&b), vec![0.0; m * n]);
-            time(runs, || cpu::gemm_f64(&a, &b, &mut c, m, n, k, Threads::All))
+            time(runs, || cpu::gemm_f64(&a, &b, &mut c, m, n, k, threads))
         }
         "f16" => {
             let (a, b, mut c) = (halves(&a), halves(&b), vec![f16::ZERO; m * n]);
-            time(runs, || cpu::gemm_f16(&a, &b, &mut c, m, n, k, Threads::All))
+            time(runs, || cpu::gemm_f16(&a, &b, &mut c, m, n, k, threads))
         }
         "i8" => {
             let (a, b, mut c) = (bytes(&a), bytes(&b), vec![0; m * n]);
-            time(runs, || cpu::gemm_i8(&a, &b, &mut c, m, n, k, Threads::All))
+            time(runs, || cpu::gemm_i8(&a, &b, &mut c, m, n, k, threads))
         }
         _ => return Err(format!("no such elements: {kind}").into()),
     };

@@ -11,10 +11,10 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::{CpuError, Threads};
+use super::{CpuError, Threads, vectors};
 
 /// Bytes of each buffer of the copy: several times the last-level cache of common CPUs.
 const COPY_BYTES: usize = 128 << 20;
@@ -72,7 +72,7 @@ fn best_seconds(mut work: impl FnMut()) -> f64 {
 pub fn multiply_add_rate(kind: MultiplyAdd, threads: Threads) -> Result<f64, CpuError> {
     let workers = if threads == Threads::One { 1 } else { rayon::current_num_threads() };
     let mut done = vec![Done::default(); workers];
-    let arch = Arch::new();
+    let arch = vectors::arch();
     let run = |done: &mut Done| {
         *done = match kind {
             MultiplyAdd::F32 => arch.dispatch(Floats),

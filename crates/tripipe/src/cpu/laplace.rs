@@ -7,11 +7,11 @@
 //! several output rows are computed together (`ROWS`), block by block, in 16 bits: all values are between -2295 and
 //! 2550.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::bands::for_each_band;
 use super::error::check_length;
-use super::{CpuError, Threads};
+use super::{CpuError, Threads, vectors};
 
 /// The number of output rows computed together, and the bytes of each at a time: with 512-bit vectors the fastest of 3
 /// to 8 rows and 32 to 128 bytes (7680 x 4320 RGB on one Zen 4 core: 3 rows 9.0 ms, 4 rows 7.9, 5 and 6 rows 7.4, 8
@@ -93,7 +93,7 @@ pub(super) fn laplace(
         dst.copy_from_slice(src);
         return;
     }
-    let arch = Arch::new();
+    let arch = vectors::arch();
     let row_len = width * channels;
     for_each_band(dst, row_len, ROWS, threads, |first, dst| match channels {
         1 => arch.dispatch(RowBand::<1> { src, dst, first, row_len, height }),

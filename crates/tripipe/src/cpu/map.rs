@@ -1,12 +1,12 @@
 //! Elementwise operations: sums, products, activations, conversions.
 
 use half::f16;
-use pulp::Arch;
 use tripipe_kernels::elementwise::{Grid, Map, Number, Step};
 use tripipe_launch::ScalarType;
 
 use super::Threads;
 use super::bands::for_each_band;
+use super::vectors;
 use super::wide::Wide;
 use crate::memory::{elements_of as cast, elements_of_mut as cast_mut};
 
@@ -372,7 +372,7 @@ fn run<W: WorkType>(
 ) {
     let range = range(map.from).map(W::of);
     let over = map.result.strides[0];
-    Arch::new().dispatch(Wide(
+    vectors::arch().dispatch(Wide(
         #[inline(always)]
         || {
             let (mut values, mut others) = ([W::default(); BLOCK], [W::default(); BLOCK]);

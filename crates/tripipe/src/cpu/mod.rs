@@ -6,7 +6,7 @@
 //!
 //! *SIMD.* There is no `unsafe` and no intrinsic here. The loops iterate over arrays of a fixed length, which the
 //! compiler turns into vector code, and `pulp` selects at run time the version compiled for AVX-512, for AVX2, or for
-//! the target's baseline (SSE2, NEON).
+//! the target's baseline (SSE2, NEON); [`vectors`] names it, and limits it for comparisons.
 //!
 //! *Threads.* [`Threads::All`] divides the output into bands, which the calling thread shares with the current `rayon`
 //! pool; small work stays on the calling thread. [`Threads::One`] uses only the calling thread. Both give bit-identical
@@ -34,6 +34,7 @@ mod rgb_planar;
 mod scaled_sum;
 mod transpose;
 mod vector;
+mod vectors;
 mod wide;
 
 pub use ceilings::{MultiplyAdd, copy_rate, multiply_add_rate};
@@ -49,6 +50,7 @@ pub(crate) use scaled_sum::scaled_sum;
 pub(crate) use transpose::transpose_bytes;
 pub use transpose::{transpose_f32, transpose_u8};
 pub use vector::{saxpy, vector_add};
+pub use vectors::vectors;
 
 /// The number of threads that an operation may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -1,10 +1,10 @@
 //! Conversion of packed RGB to three planes and back, 8 bits per channel.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::bands::{band_rows, for_each_band, share_out};
 use super::error::check_length;
-use super::{CpuError, Threads};
+use super::{CpuError, Threads, vectors};
 
 /// Splits packed pixels (R, G, B, R, ...) into one plane per channel. Zero pixels are allowed.
 ///
@@ -22,7 +22,7 @@ pub fn rgb_to_planes(
     check_length("rgb_to_planes", "green", &[pixels], green.len())?;
     check_length("rgb_to_planes", "blue", &[pixels], blue.len())?;
     check_length("rgb_to_planes", "rgb", &[pixels, 3], rgb.len())?;
-    let arch = Arch::new();
+    let arch = vectors::arch();
     match band_rows(pixels, 3, 64, threads) {
         None => arch.dispatch(Split { rgb, red, green, blue }),
         Some(band) => {
@@ -51,7 +51,7 @@ pub fn planes_to_rgb(
     check_length("planes_to_rgb", "green", &[pixels], green.len())?;
     check_length("planes_to_rgb", "blue", &[pixels], blue.len())?;
     check_length("planes_to_rgb", "rgb", &[pixels, 3], rgb.len())?;
-    let arch = Arch::new();
+    let arch = vectors::arch();
     for_each_band(rgb, 3, 64, threads, |first, rgb| {
         let pixels = first..first + rgb.len() / 3;
         arch.dispatch(Join {

@@ -7,11 +7,11 @@
 
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::bands::for_each_band;
 use super::error::check_length;
-use super::{CpuError, Threads};
+use super::{CpuError, Threads, vectors};
 use crate::memory::{elements_of, elements_of_mut};
 
 /// Rows and columns of a tile.
@@ -88,7 +88,7 @@ fn transpose<T: Copy + Default + Send + Sync, const BLOCK: usize>(
 ) -> Result<(), CpuError> {
     check_length(operation, "src", &[rows, cols], src.len())?;
     check_length(operation, "dst", &[rows, cols], dst.len())?;
-    let arch = Arch::new();
+    let arch = vectors::arch();
     for_each_band(dst, rows, BLOCK, threads, |first, dst| {
         arch.dispatch(ColumnBand::<T, BLOCK> { src, dst, first, rows, cols });
     });

@@ -1,10 +1,10 @@
 //! Element-wise operations on vectors.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::bands::for_each_band;
 use super::error::check_length;
-use super::{CpuError, Threads};
+use super::{CpuError, Threads, vectors};
 
 /// `c[i] = a[i] + b[i]`, wrapping around on overflow. Empty vectors are allowed.
 ///
@@ -13,7 +13,7 @@ use super::{CpuError, Threads};
 pub fn vector_add(a: &[i32], b: &[i32], c: &mut [i32], threads: Threads) -> Result<(), CpuError> {
     check_length("vector_add", "b", &[a.len()], b.len())?;
     check_length("vector_add", "c", &[a.len()], c.len())?;
-    let arch = Arch::new();
+    let arch = vectors::arch();
     for_each_band(c, 1, 64, threads, |first, c| {
         let (a, b) = (&a[first..][..c.len()], &b[first..][..c.len()]);
         arch.dispatch(VectorAdd { a, b, c });
@@ -28,7 +28,7 @@ pub fn vector_add(a: &[i32], b: &[i32], c: &mut [i32], threads: Threads) -> Resu
 pub fn saxpy(a: f32, x: &[f32], y: &[f32], z: &mut [f32], threads: Threads) -> Result<(), CpuError> {
     check_length("saxpy", "y", &[x.len()], y.len())?;
     check_length("saxpy", "z", &[x.len()], z.len())?;
-    let arch = Arch::new();
+    let arch = vectors::arch();
     for_each_band(z, 1, 64, threads, |first, z| {
         let (x, y) = (&x[first..][..z.len()], &y[first..][..z.len()]);
         arch.dispatch(Saxpy { a, x, y, z });

@@ -23,7 +23,7 @@ use half::f16;
 use pulp::Arch;
 use tripipe_kernels::filter::{Border, Chain, ChannelLayout, FilterError, Linear, PixelType, Raster, Stage};
 
-use super::{CpuError, Threads, laplace};
+use super::{CpuError, Threads, laplace, vectors};
 use linear::Weighed;
 use point::{Convert, Recolor, Shade};
 use rows::{Halved, Input, Pipe, PipeShape, Rows, Source};
@@ -123,7 +123,7 @@ fn run(
     let radius: usize = chain.stages.iter().map(|stage| stage.window()[1] / 2).sum();
     let step = (ROWS_PER_RADIUS * radius).max(1);
     target::write(to, result, step, threads, || {
-        pipe(chain, Source { raster: *from, bytes: source }, Arch::new())
+        pipe(chain, Source { raster: *from, bytes: source }, vectors::arch())
     })
 }
 

@@ -15,7 +15,7 @@ use super::number::Number;
 use super::rows::{LANES, Rows, Source};
 use super::{check_length, target};
 use crate::cpu::wide::Wide;
-use crate::cpu::{CpuError, Threads};
+use crate::cpu::{CpuError, Threads, vectors};
 
 /// Resizes an image to the extents of `to`, as defined by [`tripipe_kernels::filter::resize_reference`]: integers are
 /// bit-identical to it. Slices are as in [`super::filter`].
@@ -95,7 +95,7 @@ fn run_pixels<T: Number, S: Sum<T>, const C: usize>(
     result: &mut [u8],
     threads: Threads,
 ) -> Result<(), CpuError> {
-    let (arch, bits) = (Arch::new(), across.bits + down.bits);
+    let (arch, bits) = (vectors::arch(), across.bits + down.bits);
     let (across, down) = (&ColumnSums::<_, C>::new(across, from.width), &down);
     target::write(to, result, 1, threads, || {
         let input = Source { raster: *from, bytes: source };

@@ -7,11 +7,12 @@
 use std::cell::Cell;
 use std::thread::LocalKey;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::operand::StridedMatrix;
 use crate::cpu::Threads;
 use crate::cpu::bands::share_out;
+use crate::cpu::vectors;
 
 /// The number of steps along K that are summed in registers.
 const DEPTH: usize = 384;
@@ -137,7 +138,7 @@ pub(super) fn multiply<T: Real>(
     add: bool,
     threads: Threads,
 ) {
-    let arch = Arch::new();
+    let arch = vectors::arch();
     let TileShape { rows: tile_rows, columns: tile_columns } = arch.dispatch(ShapeOf::<T>::default());
     let (m, n, k) = (a.rows, b.columns, a.columns);
     let c = &mut c[..(m - 1) * stride + n];

@@ -5,12 +5,12 @@ use std::iter::Sum;
 use std::ops::{AddAssign, Mul};
 
 use half::f16;
-use pulp::Arch;
 
 use super::element::GemmArithmetic;
 use super::operand::StridedMatrix;
 use crate::cpu::Threads;
 use crate::cpu::bands::share_out;
+use crate::cpu::vectors;
 use crate::cpu::wide::Wide;
 
 /// The number of elements of the matrix that a thread takes at a time.
@@ -124,7 +124,7 @@ pub(super) fn product<T: Lines>(
     let mut vector = vec![T::Work::default(); k];
     T::widen(&elements, &mut vector);
     let mut sums = vec![T::Sum::from(0); m];
-    let arch = Arch::new();
+    let arch = vectors::arch();
     let band = |first: usize, sums: &mut [T::Sum]| {
         arch.dispatch(Wide(
             #[inline(always)]
