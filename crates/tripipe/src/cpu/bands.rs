@@ -13,6 +13,10 @@ const SMALL_BYTES: usize = 128 << 10;
 /// negligible.
 const BAND_BYTES: usize = 512 << 10;
 
+/// The minimum number of bands for each thread: while one wakes up, the others have work, and at the end none waits long
+/// for another.
+const BANDS_PER_WORKER: usize = 4;
+
 /// The number of rows of `row_bytes` output bytes in a band, a multiple of `step`; `None` when all `rows` are to be
 /// done on the calling thread.
 pub(super) fn band_rows(rows: usize, row_bytes: usize, step: usize, threads: Threads) -> Option<usize> {
@@ -21,7 +25,7 @@ pub(super) fn band_rows(rows: usize, row_bytes: usize, step: usize, threads: Thr
     if threads == Threads::One || small || workers == 1 {
         return None;
     }
-    let fair = rows.div_ceil(workers);
+    let fair = rows.div_ceil(BANDS_PER_WORKER * workers);
     Some((BAND_BYTES / row_bytes).clamp(1, fair).next_multiple_of(step))
 }
 
@@ -50,11 +54,23 @@ pub(super) fn for_each_band<T: Send>(
 /// The calling thread works as well because a pool that has gone to sleep wakes one worker, which wakes the next: for a
 /// large image on two cores that took a third of the time.
 pub(super) fn share_out<T>(items: impl Iterator<Item = T> + Send, work: impl Fn(T) + Sync) {
+    share_out_with(items, || (), |(), item| work(item));
+}
+
+/// As [`share_out`]; each thread that gets an item makes a state of its own first, and gets items in ascending order.
+pub(super) fn share_out_with<T, S>(
+    items: impl Iterator<Item = T> + Send,
+    state: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, T) + Sync,
+) {
     let items = Mutex::new(items);
     let next = || items.lock().ok()?.next();
     let work = || {
+        let Some(first) = next() else { return };
+        let mut state = state();
+        work(&mut state, first);
         while let Some(item) = next() {
-            work(item);
+            work(&mut state, item);
         }
     };
     rayon::in_place_scope(|scope| {

@@ -45,32 +45,133 @@ fn extremes<'a, T: Number>(
 pub(super) fn median<T: Number>(input: Input<'_, T>, size: usize, arch: Arch) -> Box<dyn Rows<T> + '_> {
     let step = input.shape.channels;
     if size == 3 {
-        input.windows([3; 2], Median::<T, 3>::new(arch, step))
+        input.windows([3; 2], Median3 { arch, step })
     } else {
-        input.windows([5; 2], Median::<T, 5>::new(arch, step))
+        input.windows([5; 2], Median5::new(arch, step))
     }
 }
 
-/// Columns are sorted first, once for all windows that share them.
-struct Median<T, const N: usize> {
+/// Medians of 3 x 3: the three pixels of a window in each row are sorted, once for all windows that share them.
+struct Median3 {
+    arch: Arch,
+    step: usize,
+}
+
+impl<T: Number> Kernel<T, T> for Median3 {
+    fn run(&mut self, rows: &[&[T]], out: &mut [T]) {
+        self.run_group(rows, &mut [out]);
+    }
+
+    fn run_group(&mut self, rows: &[&[T]], outs: &mut [&mut [T]]) {
+        let Self { arch, step } = *self;
+        if let (Some(rows), Some(outs)) = (rows.first_chunk::<6>(), outs.as_chunks_mut::<4>().0.first_mut()) {
+            return arch.dispatch(Middles3::<T, 4, 6> { rows, outs, step });
+        }
+        for (rows, out) in rows.windows(3).zip(outs) {
+            let Some(rows) = rows.first_chunk::<3>() else { return };
+            arch.dispatch(Middles3::<T, 1, 3> { rows, outs: std::array::from_mut(out), step });
+        }
+    }
+}
+
+/// The medians of `N` rows of windows, of `READ = N + 2` rows of pixels.
+struct Middles3<'a, 'o, T, const N: usize, const READ: usize> {
+    rows: &'a [&'a [T]; READ],
+    outs: &'a mut [&'o mut [T]; N],
+    step: usize,
+}
+
+impl<T: Number, const N: usize, const READ: usize> WithSimd for Middles3<'_, '_, T, N, READ> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { rows, outs, step } = self;
+        let len = outs[0].len();
+        let padded = len.next_multiple_of(LANES);
+        let mut lines: [[&[[T; LANES]]; 3]; READ] = [[&[]; 3]; READ];
+        for r in 0..READ {
+            for x in 0..3 {
+                lines[r][x] = rows[r][x * step..][..padded].as_chunks().0;
+            }
+        }
+        let none = [T::zeroed(); LANES];
+        for block in 0..padded / LANES {
+            let mut pixels = [[&none; 3]; READ];
+            for r in 0..READ {
+                for x in 0..3 {
+                    pixels[r][x] = &lines[r][x][block];
+                }
+            }
+            let mut medians = [[T::zeroed(); LANES]; N];
+            #[allow(clippy::needless_range_loop, reason = "an index for all rows at once")]
+            for i in 0..LANES {
+                let mut triples = [[T::zeroed(); 3]; READ];
+                for r in 0..READ {
+                    triples[r] = pixels[r].map(|pixels| pixels[i]);
+                    sort(&mut triples[r]);
+                }
+                let mut column = [T::zeroed(); N];
+                middles(&triples, &mut column);
+                for r in 0..N {
+                    medians[r][i] = column[r];
+                }
+            }
+            let at = block * LANES;
+            for r in 0..N {
+                if at + LANES <= len {
+                    outs[r][at..][..LANES].copy_from_slice(&medians[r]);
+                } else {
+                    outs[r][at..].copy_from_slice(&medians[r][..len - at]);
+                }
+            }
+        }
+    }
+}
+
+/// The medians of the windows that consist of three neighbouring sorted triples each. Two windows share the comparisons
+/// of their two common triples.
+#[inline(always)]
+fn middles<T: Number, const N: usize, const READ: usize>(triples: &[[T; 3]; READ], medians: &mut [T; N]) {
+    let mut r = 0;
+    while r < N {
+        let (a, b) = (triples[r + 1], triples[r + 2]);
+        let (low, high) = (a[0].most(b[0]), a[2].least(b[2]));
+        let (less, more) = (a[1].least(b[1]), a[1].most(b[1]));
+        let median = |other: [T; 3]| {
+            middle_of_three(low.most(other[0]), less.most(more.least(other[1])), high.least(other[2]))
+        };
+        medians[r] = median(triples[r]);
+        if r + 1 < N {
+            medians[r + 1] = median(triples[r + 3]);
+        }
+        r += 2;
+    }
+}
+
+/// The extent of the larger windows.
+const SIDE: usize = 5;
+
+/// Medians of 5 x 5. Columns are sorted first, once for all windows that share them.
+struct Median5<T> {
     arch: Arch,
     step: usize,
     /// The smallest pixel of each column, then the next ones, and so on.
-    sorted: [Vec<T>; N],
+    sorted: [Vec<T>; SIDE],
 }
 
-impl<T: Number, const N: usize> Median<T, N> {
+impl<T: Number> Median5<T> {
     fn new(arch: Arch, step: usize) -> Self {
-        let len = (CHUNK + (N - 1) * step).next_multiple_of(LANES);
+        let len = (CHUNK + (SIDE - 1) * step).next_multiple_of(LANES);
         Self { arch, step, sorted: std::array::from_fn(|_| vec![T::zeroed(); len]) }
     }
 }
 
-impl<T: Number, const N: usize> Kernel<T, T> for Median<T, N> {
+impl<T: Number> Kernel<T, T> for Median5<T> {
     fn run(&mut self, rows: &[&[T]], out: &mut [T]) {
         for (index, out) in out.chunks_mut(CHUNK).enumerate() {
-            let len = (out.len() + (N - 1) * self.step).next_multiple_of(LANES);
-            let Some(rows) = rows.first_chunk::<N>() else { return };
+            let len = (out.len() + (SIDE - 1) * self.step).next_multiple_of(LANES);
+            let Some(rows) = rows.first_chunk::<SIDE>() else { return };
             let rows = rows.map(|row| &row[index * CHUNK..][..len]);
             let sorted = self.sorted.each_mut().map(|row| &mut row[..len]);
             self.arch.dispatch(ColumnSort { rows, sorted });
@@ -81,34 +182,34 @@ impl<T: Number, const N: usize> Kernel<T, T> for Median<T, N> {
 }
 
 /// Sorts columns.
-struct ColumnSort<'a, T, const N: usize> {
-    rows: [&'a [T]; N],
-    sorted: [&'a mut [T]; N],
+struct ColumnSort<'a, T> {
+    rows: [&'a [T]; SIDE],
+    sorted: [&'a mut [T]; SIDE],
 }
 
-impl<T: Number, const N: usize> WithSimd for ColumnSort<'_, T, N> {
+impl<T: Number> WithSimd for ColumnSort<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self { rows, sorted } = self;
         for at in (0..rows[0].len()).step_by(LANES) {
-            let mut blocks = [[T::zeroed(); LANES]; N];
-            for r in 0..N {
+            let mut blocks = [[T::zeroed(); LANES]; SIDE];
+            for r in 0..SIDE {
                 blocks[r].copy_from_slice(&rows[r][at..][..LANES]);
             }
             #[allow(clippy::needless_range_loop, reason = "an index for all blocks at once")]
             for i in 0..LANES {
-                let mut column = [T::zeroed(); N];
-                for r in 0..N {
+                let mut column = [T::zeroed(); SIDE];
+                for r in 0..SIDE {
                     column[r] = blocks[r][i];
                 }
                 sort(&mut column);
-                for r in 0..N {
+                for r in 0..SIDE {
                     blocks[r][i] = column[r];
                 }
             }
-            for r in 0..N {
+            for r in 0..SIDE {
                 sorted[r][at..][..LANES].copy_from_slice(&blocks[r]);
             }
         }
@@ -138,13 +239,13 @@ fn middle_of_three<T: Number>(a: T, b: T, c: T) -> T {
 }
 
 /// The medians of windows whose columns are sorted.
-struct Middles<'a, T, const N: usize> {
-    sorted: [&'a [T]; N],
+struct Middles<'a, T> {
+    sorted: [&'a [T]; SIDE],
     step: usize,
     out: &'a mut [T],
 }
 
-impl<T: Number, const N: usize> WithSimd for Middles<'_, T, N> {
+impl<T: Number> WithSimd for Middles<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -152,9 +253,9 @@ impl<T: Number, const N: usize> WithSimd for Middles<'_, T, N> {
         let Self { sorted, step, out } = self;
         let len = out.len().next_multiple_of(LANES);
         let none = [T::zeroed(); LANES];
-        let mut lines: [[&[[T; LANES]]; N]; N] = [[&[]; N]; N];
-        for rank in 0..N {
-            for x in 0..N {
+        let mut lines: [[&[[T; LANES]]; SIDE]; SIDE] = [[&[]; SIDE]; SIDE];
+        for rank in 0..SIDE {
+            for x in 0..SIDE {
                 lines[rank][x] = sorted[rank][x * step..][..len].as_chunks().0;
             }
         }
@@ -162,16 +263,16 @@ impl<T: Number, const N: usize> WithSimd for Middles<'_, T, N> {
             out,
             #[inline(always)]
             |block, out| {
-                let mut ranks = [[&none; N]; N];
-                for rank in 0..N {
-                    for x in 0..N {
+                let mut ranks = [[&none; SIDE]; SIDE];
+                for rank in 0..SIDE {
+                    for x in 0..SIDE {
                         ranks[rank][x] = &lines[rank][x][block];
                     }
                 }
                 for i in 0..LANES {
-                    let mut window = [[T::zeroed(); N]; N];
-                    for rank in 0..N {
-                        for x in 0..N {
+                    let mut window = [[T::zeroed(); SIDE]; SIDE];
+                    for rank in 0..SIDE {
+                        for x in 0..SIDE {
                             window[rank][x] = ranks[rank][x][i];
                         }
                     }
@@ -188,28 +289,20 @@ const LEFT: usize = 13;
 /// The number of them that are compared together.
 const TOGETHER: usize = 8;
 
-/// The median of a window, given the smallest of each column, the next ones, and so on; N is 3 or 5.
+/// The median of a window, given the smallest of each column, the next ones, and so on.
 #[inline(always)]
-fn middle<T: Number, const N: usize>(mut window: [[T; N]; N]) -> T {
-    if N == 3 {
-        let [low, mid, high] = [window[0], window[1], window[2]];
-        return middle_of_three(
-            low[0].most(low[1]).most(low[2]),
-            middle_of_three(mid[0], mid[1], mid[2]),
-            high[0].least(high[1]).least(high[2]),
-        );
-    }
+fn middle<T: Number>(mut window: [[T; SIDE]; SIDE]) -> T {
     for rank in &mut window {
         sort(rank);
     }
-    // Now at least (i + 1) (j + 1) - 1 others are no larger than the pixel at (i, j), and at least (N - i) (N - j) - 1
+    // Now at least (i + 1) (j + 1) - 1 others are no larger than the pixel at (i, j), and at least (SIDE - i) (SIDE - j) - 1
     // are no smaller. If either number is more than 12, the pixel can be dropped; the median of all is the median of
     // those that remain.
     let mut left = [T::zeroed(); LEFT];
     let mut found = 0;
     for (i, rank) in window.iter().enumerate() {
         for (j, pixel) in rank.iter().enumerate() {
-            if (i + 1) * (j + 1) <= LEFT && (N - i) * (N - j) <= LEFT {
+            if (i + 1) * (j + 1) <= LEFT && (SIDE - i) * (SIDE - j) <= LEFT {
                 left[found] = *pixel;
                 found += 1;
             }

@@ -16,12 +16,33 @@ pub(super) const PART: usize = 48 * LANES;
 /// The number of elements that are computed together.
 pub(super) const LANES: usize = 64;
 
+/// The number of rows that pass through a stage together: what a row costs whatever its length is paid once for all of
+/// them.
+pub(super) const GROUP: usize = 4;
+
 /// A source of rows of packed pixels.
 pub(super) trait Rows<T> {
     /// Writes the elements of row `y` from `at` on to `out`, whole pixels. Rows are requested in ascending order, each
-    /// from left to right and without gaps; the first one may be any row. A row beyond the image's first and last row
-    /// is requested only if borders wrap around.
+    /// from left to right and without gaps; rows may be skipped. A row beyond the image's first and last row is
+    /// requested only if borders wrap around.
     fn part(&mut self, y: isize, at: usize, out: &mut [T]);
+
+    /// The number of rows to request together.
+    fn group(&self) -> usize {
+        1
+    }
+
+    /// As [`Self::part`], for the rows from `y` on, at most [`Self::group`]; those of a group have the same parts.
+    fn parts(&mut self, y: isize, at: usize, outs: &mut [&mut [T]]) {
+        for (y, out) in (y..).zip(outs) {
+            self.part(y, at, out);
+        }
+    }
+
+    /// Whether any part may be requested at any time.
+    fn is_in_memory(&self) -> bool {
+        false
+    }
 }
 
 /// Rows of any pixel type.
@@ -84,6 +105,10 @@ impl<T: Number> Rows<T> for Source<'_> {
                 pixel[channel] = *value;
             }
         }
+    }
+
+    fn is_in_memory(&self) -> bool {
+        true
     }
 }
 
@@ -154,6 +179,14 @@ pub(super) trait Kernel<T, U> {
     /// Writes a part of a row. Element i of `rows` belongs to the leftmost pixel of the window whose result is
     /// `out[i]`, and twice [`LANES`] more elements than that requires can be read.
     fn run(&mut self, rows: &[&[T]], out: &mut [U]);
+
+    /// The same for neighbouring rows: the windows of each begin one row below those of the one before.
+    fn run_group(&mut self, rows: &[&[T]], outs: &mut [&mut [U]]) {
+        let window = rows.len() + 1 - outs.len();
+        for (index, out) in outs.iter_mut().enumerate() {
+            self.run(&rows[index..][..window], out);
+        }
+    }
 }
 
 /// A stage with a window, and the rows in its window.
@@ -161,9 +194,11 @@ pub(super) struct Windows<'a, T, K> {
     input: Box<dyn Rows<T> + 'a>,
     ring: Ring<T>,
     kernel: K,
-    /// The row that is being requested.
-    current: Option<isize>,
-    /// The number of elements loaded of the last row in its windows.
+    /// The number of rows that are requested together.
+    group: usize,
+    /// The rows that are being requested.
+    current: Range<isize>,
+    /// The number of elements loaded of the last rows in their windows.
     loaded: usize,
 }
 
@@ -188,30 +223,35 @@ impl<'a, T: Number> Input<'a, T> {
         let Self { rows, shape, outside } = self;
         let radius = size.map(|extent| extent / 2);
         let len = (shape.width + 2 * radius[0]) * shape.channels + 2 * LANES;
-        let ring = Ring { slots: vec![outside; len * (size[1] + 1)], len, radius, shape };
-        Box::new(Windows { input: rows, ring, kernel, current: None, loaded: 0 })
+        let group = if rows.is_in_memory() { GROUP } else { 1 };
+        let count = 2 * radius[1] + group;
+        let ring = Ring { slots: vec![outside; len * (count + 1)], len, count, radius, shape };
+        Box::new(Windows { input: rows, ring, kernel, group, current: 0..0, loaded: 0 })
     }
 }
 
 impl<T: Number, K> Windows<'_, T, K> {
-    /// Loads the pixels in the windows of `len` elements from `at` on.
-    fn advance(&mut self, y: isize, at: usize, len: usize) {
+    /// Loads the pixels in the windows of `len` elements of `rows` from `at` on.
+    fn advance(&mut self, rows: Range<isize>, at: usize, len: usize) {
         let PipeShape { height, border, .. } = self.ring.shape;
         let (margin, down) = (self.ring.margin(), self.ring.radius[1] as isize);
         let row = self.ring.row_len();
         let inside = |y: isize| border == Border::Wrap || (0..height as isize).contains(&y);
-        if self.current.is_none() {
-            for y in (y - down..y + down).filter(|y| inside(*y)) {
-                self.ring.load(y, 0..row, &mut *self.input);
+        if self.current != rows {
+            // Those above the first are still there if the rows before were requested last.
+            if self.current.is_empty() || self.current.end != rows.start {
+                for y in (rows.start - down..rows.start + down).filter(|y| inside(*y)) {
+                    self.ring.load(y, 0..row, &mut *self.input);
+                }
             }
-        }
-        if self.current != Some(y) {
-            (self.current, self.loaded) = (Some(y), 0);
+            (self.current, self.loaded) = (rows, 0);
         }
         // The pixels to the left of the first may be the last ones.
         let end = if border == Border::Wrap { row } else { row.min(at + len + margin) };
-        if inside(y + down) && end > self.loaded {
-            self.ring.load(y + down, self.loaded..end, &mut *self.input);
+        if end > self.loaded {
+            for y in (self.current.start + down..self.current.end + down).filter(|y| inside(*y)) {
+                self.ring.load(y, self.loaded..end, &mut *self.input);
+            }
         }
         self.loaded = end;
     }
@@ -219,36 +259,49 @@ impl<T: Number, K> Windows<'_, T, K> {
 
 impl<T: Number, U: Number, K: Kernel<T, U>> Rows<U> for Windows<'_, T, K> {
     fn part(&mut self, y: isize, at: usize, out: &mut [U]) {
-        self.advance(y, at, out.len());
-        let Ring { radius: [_, down], shape, .. } = self.ring;
-        let PipeShape { height, border, keep_alpha, .. } = shape;
-        let (margin, row) = (self.ring.margin(), self.ring.row_len());
-        let edge = y < down as isize || y + down as isize >= height as isize;
-        let copied = if border != Border::None {
-            0
-        } else if edge {
-            row
-        } else {
-            margin.min(row)
-        };
-        if copied < row {
-            let mut rows: [&[T]; WINDOW] = [&[]; WINDOW];
-            for (row, y) in rows.iter_mut().zip(y - down as isize..=y + down as isize) {
-                *row = &self.ring.seen(y)[at..];
-            }
-            self.kernel.run(&rows[..=2 * down], out);
+        self.parts(y, at, &mut [out]);
+    }
+
+    fn group(&self) -> usize {
+        self.group
+    }
+
+    fn parts(&mut self, y: isize, at: usize, outs: &mut [&mut [U]]) {
+        let len = outs.first().map_or(0, |out| out.len());
+        let down = self.ring.radius[1] as isize;
+        let end = y + outs.len() as isize;
+        self.advance(y..end, at, len);
+        let PipeShape { height, border, keep_alpha, .. } = self.ring.shape;
+        let margin = self.ring.margin();
+        let mut rows: [&[T]; WINDOW + GROUP - 1] = [&[]; WINDOW + GROUP - 1];
+        let count = outs.len() + 2 * down as usize;
+        for (row, y) in rows.iter_mut().zip(y - down..end + down) {
+            *row = &self.ring.seen(y)[at..];
         }
-        let centre = &self.ring.seen(y)[margin + at..][..out.len()];
-        let left = copied.saturating_sub(at).min(out.len());
-        let right = (row - copied).saturating_sub(at).min(out.len());
-        for range in [0..left, right..out.len()] {
-            for (out, pixel) in out[range.clone()].iter_mut().zip(&centre[range]) {
-                *out = U::from_float(pixel.to_float());
-            }
+        self.kernel.run_group(&rows[..count], outs);
+        if border != Border::None && !keep_alpha {
+            return;
         }
-        if keep_alpha {
-            for (out, pixel) in out.chunks_exact_mut(4).zip(centre.chunks_exact(4)) {
-                out[3] = U::from_float(pixel[3].to_float());
+        for (y, out) in (y..).zip(outs) {
+            let edge = y < down || y + down >= height as isize;
+            let row = self.ring.row_len();
+            let copied = match border {
+                Border::None if edge => row,
+                Border::None => margin.min(row),
+                _ => 0,
+            };
+            let centre = &self.ring.seen(y)[margin + at..][..out.len()];
+            let left = copied.saturating_sub(at).min(out.len());
+            let right = (row - copied).saturating_sub(at).min(out.len());
+            for range in [0..left, right..out.len()] {
+                for (out, pixel) in out[range.clone()].iter_mut().zip(&centre[range]) {
+                    *out = U::from_float(pixel.to_float());
+                }
+            }
+            if keep_alpha {
+                for (out, pixel) in out.chunks_exact_mut(4).zip(centre.chunks_exact(4)) {
+                    out[3] = U::from_float(pixel[3].to_float());
+                }
             }
         }
     }
@@ -256,11 +309,12 @@ impl<T: Number, U: Number, K: Kernel<T, U>> Rows<U> for Windows<'_, T, K> {
 
 /// Rows with the border pixels to their left and right.
 struct Ring<T> {
-    /// Row y is in slot y modulo the number of rows of the window. One more slot has the pixels above and below if they
-    /// are constant.
+    /// Row y is in slot y modulo `count`. One more slot has the pixels above and below if they are constant.
     slots: Vec<T>,
     /// The number of elements of a slot.
     len: usize,
+    /// The number of rows in the windows of a group of rows.
+    count: usize,
     /// The number of columns and rows of the window on each side of its centre.
     radius: [usize; 2],
     shape: PipeShape,
@@ -278,7 +332,11 @@ impl<T: Number> Ring<T> {
     }
 
     fn slot(&self, y: isize) -> usize {
-        y.rem_euclid(2 * self.radius[1] as isize + 1) as usize * self.len
+        // In 32 bits, where a division is several times as fast on many CPUs.
+        match u32::try_from(y) {
+            Ok(y) => (y % self.count as u32) as usize * self.len,
+            Err(_) => y.rem_euclid(self.count as isize) as usize * self.len,
+        }
     }
 
     /// Loads a part of row `y`; at an end of the row, the border beside it as well.
@@ -307,7 +365,7 @@ impl<T: Number> Ring<T> {
         let PipeShape { height, border, .. } = self.shape;
         let inside = border == Border::Wrap || (0..height as isize).contains(&y);
         let row = if inside { Some(y) } else { border.source(y, height).map(|y| y as isize) };
-        let outside = (2 * self.radius[1] + 1) * self.len;
+        let outside = self.count * self.len;
         &self.slots[row.map_or(outside, |y| self.slot(y))..][..self.len]
     }
 }

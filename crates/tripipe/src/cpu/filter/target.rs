@@ -6,11 +6,11 @@ use std::sync::OnceLock;
 use tripipe_kernels::filter::{ChannelLayout, FilterError, PixelType, Raster};
 
 use super::number::Number;
-use super::rows::{PART, Pipe, Rows, store};
-use crate::cpu::bands::{band_rows, share_out};
+use super::rows::{GROUP, PART, Pipe, Rows, store};
+use crate::cpu::bands::{band_rows, share_out_with};
 use crate::cpu::{CpuError, Threads};
 
-/// Writes an image, band by band. Every band except the last has a multiple of `step` rows, which come from a separate
+/// Writes an image, band by band. Every band except the last has a multiple of `step` rows. Each thread has its own
 /// pipe.
 pub(super) fn write<'p>(
     to: &Raster,
@@ -23,25 +23,25 @@ pub(super) fn write<'p>(
     let shared = band_rows(to.height, row_bytes, step, threads);
     let rows = shared.unwrap_or(to.height);
     let failure = OnceLock::new();
-    let write_band = |(index, planes): (usize, Vec<&mut [u8]>)| {
+    let started = || pipe().map_err(|error| failure.get_or_init(|| error)).ok();
+    let write_band = |pipe: &mut Option<Pipe<'p>>, (index, planes): (usize, Vec<&mut [u8]>)| {
         let first = index * rows;
         let mut target = Target { raster: *to, planes, rows: first..to.height.min(first + rows) };
-        match pipe() {
-            Ok(Pipe::U8(rows)) => target.fill(rows),
-            Ok(Pipe::I16(rows)) => target.fill(rows),
-            Ok(Pipe::U16(rows)) => target.fill(rows),
-            Ok(Pipe::F32(rows)) => target.fill(rows),
-            Err(error) => {
-                failure.get_or_init(|| error);
-            }
+        match pipe {
+            Some(Pipe::U8(rows)) => target.fill(&mut **rows),
+            Some(Pipe::I16(rows)) => target.fill(&mut **rows),
+            Some(Pipe::U16(rows)) => target.fill(&mut **rows),
+            Some(Pipe::F32(rows)) => target.fill(&mut **rows),
+            None => {}
         }
     };
     let bands = bands(to, result, rows).into_iter().enumerate();
     // Small work never leaves the calling thread: the pool's threads may all be waiting for it.
     if shared.is_some() {
-        share_out(bands, write_band);
+        share_out_with(bands, started, write_band);
     } else {
-        bands.for_each(write_band);
+        let mut pipe = started();
+        bands.for_each(|band| write_band(&mut pipe, band));
     }
     failure.into_inner().map_or(Ok(()), |error| Err(error.into()))
 }
@@ -76,29 +76,50 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    fn fill<T: Number>(&mut self, mut rows: Box<dyn Rows<T> + '_>) {
+    fn fill<T: Number>(&mut self, rows: &mut dyn Rows<T>) {
         let Self { raster, planes, rows: range } = self;
         let Raster { width, channels, element, pitch, .. } = *raster;
+        let row = width * channels;
+        let mut left = range.clone();
+        if let [packed] = &mut planes[..]
+            && element != PixelType::F16
+            && let whole = packed.len() / size_of::<T>() * size_of::<T>()
+            && let Ok(packed) = bytemuck::try_cast_slice_mut::<u8, T>(&mut packed[..whole])
+        {
+            let group = rows.group().min(GROUP);
+            // A single row may have any pitch.
+            for lines in packed.chunks_mut(pitch.max(row).saturating_mul(group)) {
+                let count = group.min(left.len());
+                for at in (0..row).step_by(PART) {
+                    let mut outs: [&mut [T]; GROUP] = Default::default();
+                    for (out, line) in outs.iter_mut().zip(lines.chunks_mut(pitch.max(row))).take(count) {
+                        *out = &mut line[at..row.min(at + PART)];
+                    }
+                    rows.parts(left.start as isize, at, &mut outs[..count]);
+                }
+                left.start += count;
+                if left.is_empty() {
+                    break;
+                }
+            }
+            return;
+        }
         let mut scratch = [T::zeroed(); PART];
         let mut plane = [T::zeroed(); PART];
-        let parts = (0..width * channels).step_by(PART);
+        let parts = (0..row).step_by(PART);
         for (index, at) in (0..range.len()).flat_map(|index| parts.clone().map(move |at| (index, at))) {
             let y = (range.start + index) as isize;
-            let len = PART.min(width * channels - at);
-            let scratch = &mut scratch[..len];
+            let scratch = &mut scratch[..PART.min(row - at)];
+            rows.part(y, at, scratch);
             if let [packed] = &mut planes[..] {
-                let out = &mut packed[(index * pitch + at) * element.bytes()..][..len * element.bytes()];
-                match bytemuck::try_cast_slice_mut(out) {
-                    Ok(out) if element != PixelType::F16 => rows.part(y, at, out),
-                    _ => {
-                        rows.part(y, at, scratch);
-                        store(element, scratch, out);
-                    }
-                }
+                store(
+                    element,
+                    scratch,
+                    &mut packed[(index * pitch + at) * element.bytes()..][..scratch.len() * element.bytes()],
+                );
                 continue;
             }
-            rows.part(y, at, scratch);
-            let plane = &mut plane[..len / channels];
+            let plane = &mut plane[..scratch.len() / channels];
             for (channel, out) in planes.iter_mut().enumerate() {
                 for (value, pixel) in plane.iter_mut().zip(scratch.chunks_exact(channels)) {
                     *value = pixel[channel];
