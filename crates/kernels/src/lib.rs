@@ -13,6 +13,7 @@ mod space;
 pub mod elementwise;
 pub mod filter;
 pub mod gemm;
+pub mod quantised;
 
 pub use plan::{Output, Plan, PlanError, Slot, Staged};
 pub use role::Role;

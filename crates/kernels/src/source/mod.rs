@@ -78,6 +78,8 @@ programs! {
     GEMM_PACKING = "gemm/packing", "an operand of a matrix product, packed in panels",
         [[MACROS, part!("gemm/repeat.cl"), part!("gemm/packing.cl")]];
     GEMM_UNPACKING = "gemm/unpacking", "a plain matrix of a packed operand", [[part!("gemm/unpacking.cl")]];
+    QUANTISED = "quantised/product", "a product of a few vectors and weights in 16, 8 or 4 bits",
+        [[MACROS, part!("gemm/repeat.cl"), part!("quantised/weights.cl"), part!("quantised/product.cl")]];
     PAIRS = "filter/pairs", "weighted sums of bytes over a window, two to a register",
         [[MACROS, BORDER, WINDOW, part!("filter/pairs.cl"), part!("filter/pairs_kernel.cl")]];
     COLOR = "filter/color", "colour conversions and channel layouts",
