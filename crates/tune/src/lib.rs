@@ -1,15 +1,22 @@
 //! Finds the fastest parameters of a kernel on a device.
 //!
-//! A [`Problem`] is what is computed. A [`Bench`] measures one set of parameters for it and reports a [`Trial`].
+//! A [`Problem`] is what is computed. [`Candidates`] are the parameters that can be tried for it on a device. A
+//! [`Strategy`] proposes the next one, a [`Bench`] measures it and reports a [`Trial`], a [`TuningLog`] remembers it;
+//! [`search()`] does all of that. [`results`] are what logs say.
 
 pub mod bench;
 pub mod candidates;
+pub mod log;
 pub mod problem;
+pub mod results;
+pub mod search;
 pub mod strategy;
 pub mod trial;
 
 pub use bench::{Bench, BenchError, Effort};
 pub use candidates::{Candidate, Candidates, Predict};
+pub use log::{LogContents, LogError, TuningLog};
 pub use problem::{FilterProblem, GemmProblem, Problem, ProblemError};
+pub use search::{Budget, SearchError, SearchOptions, SearchProgress, SearchResult, Stopped, search};
 pub use strategy::{Strategy, StrategyKind};
 pub use trial::{Outcome, Times, Trial};

@@ -1,0 +1,474 @@
+//! A search: a strategy proposes, a bench measures, a log remembers.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+use crate::log::{LogError, Subject, TuningLog};
+use crate::{Bench, BenchError, Candidates, Effort, Outcome, Problem, Strategy, Trial};
+
+/// The share of a time limit after which the fastest are compared in turns.
+const SEARCHING: f64 = 0.8;
+/// The search ends after this many dangerous outcomes in a row: the device is to blame, not the candidates.
+const DANGERS: usize = 8;
+
+/// When a search ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Budget {
+    /// Time for all of it; `None` for no limit. A candidate that has started is completed.
+    pub time: Option<Duration>,
+    /// Number of candidates to try; `None` for no limit.
+    pub candidates: Option<usize>,
+}
+
+/// How a search proceeds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SearchOptions {
+    /// When it ends.
+    pub budget: Budget,
+    /// How each candidate is measured.
+    pub effort: Effort,
+    /// Number of candidates that are compared in turns at the end.
+    pub finalists: usize,
+    /// Whether times that the log already has are used again.
+    pub reuse: bool,
+}
+
+impl Default for SearchOptions {
+    /// No limit, 6 finalists; times of the log are used.
+    fn default() -> Self {
+        Self { budget: Budget::default(), effort: Effort::default(), finalists: 6, reuse: true }
+    }
+}
+
+/// What a search does next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SearchProgress<'s> {
+    /// Candidates tried so far.
+    pub done: usize,
+    /// Candidates to try, at most.
+    pub of: usize,
+    /// What is tried; `None` when the fastest are compared.
+    pub parameters: Option<&'s str>,
+    /// The fastest time so far.
+    pub fastest: Option<f64>,
+    /// The time left until the search ends, at most, by its limits and the time that candidates took so far.
+    pub left: Option<Duration>,
+    /// The improvement that the strategy expects, as a fraction.
+    pub expected_improvement: Option<f64>,
+}
+
+/// Why a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// Every candidate was tried.
+    Complete,
+    /// The strategy expects little improvement.
+    Converged,
+    /// The time is over.
+    Time,
+    /// The number of candidates was tried.
+    Count,
+    /// It was interrupted.
+    Interrupted,
+    /// Many candidates in a row crashed, hung or lost the device.
+    Dangerous,
+}
+
+/// The outcome of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchResult {
+    /// What was tried, or known from the log: the fastest first, those without a time last.
+    pub trials: Vec<Trial>,
+    /// How many of them are known from the log.
+    pub reused: usize,
+    /// Candidates that were left out: dangerous on this driver.
+    pub dangerous: usize,
+    /// Candidates that were not tried.
+    pub left: usize,
+    /// Why it ended.
+    pub stopped: Stopped,
+}
+
+impl SearchResult {
+    /// The fastest, and its time.
+    pub fn fastest(&self) -> Option<(&Trial, f64)> {
+        let first = self.trials.first()?;
+        Some((first, first.outcome.seconds()?))
+    }
+}
+
+/// Why a search could not go on. The log has everything up to then.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SearchError {
+    /// There is no candidate.
+    #[error("{problem}: no parameters for this device; {combinations} combinations were looked at")]
+    Empty {
+        /// The problem.
+        problem: String,
+        /// The size of the space before the check.
+        combinations: u64,
+    },
+    /// Nothing can be measured.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+    /// The log cannot be written.
+    #[error(transparent)]
+    Log(#[from] LogError),
+}
+
+/// Called before each step; a break ends the search with what it has.
+pub type SearchWatch<'w> = dyn FnMut(&SearchProgress<'_>) -> ControlFlow<()> + 'w;
+
+/// Searches for the fastest candidate of a problem. Candidates that are dangerous on this driver, by the log, are left
+/// out. The fastest are compared in turns at the end, unless times are predicted.
+///
+/// # Errors
+/// No candidates; nothing can be measured; the log cannot be written.
+pub fn search(
+    bench: &mut dyn Bench,
+    problem: &Problem,
+    candidates: &Candidates,
+    strategy: &mut dyn Strategy,
+    log: Option<&mut TuningLog>,
+    options: &SearchOptions,
+    watch: &mut SearchWatch<'_>,
+) -> Result<SearchResult, SearchError> {
+    if candidates.all.is_empty() {
+        let combinations = candidates.size.combinations;
+        return Err(SearchError::Empty { problem: problem.to_string(), combinations });
+    }
+    let subject = Subject::here(problem, bench.probe());
+    let mut search = Search {
+        bench,
+        problem,
+        candidates,
+        log,
+        subject,
+        options,
+        began: Instant::now(),
+        trials: HashMap::new(),
+        order: Vec::new(),
+        measured: 0,
+    };
+    let (reused, dangerous) = search.remember(strategy);
+    let mut stopped = search.run(strategy, watch)?;
+    if stopped == Stopped::Converged && search.trials.len() + dangerous == candidates.all.len() {
+        stopped = Stopped::Complete;
+    }
+    if !matches!(stopped, Stopped::Interrupted | Stopped::Dangerous) && search.finals(watch)?.is_break() {
+        stopped = Stopped::Interrupted;
+    }
+    let mut trials: Vec<Trial> =
+        search.order.iter().filter_map(|index| search.trials.get(index)).cloned().collect();
+    trials.sort_by(|a, b| {
+        let seconds = |trial: &Trial| trial.outcome.seconds().unwrap_or(f64::INFINITY);
+        seconds(a).total_cmp(&seconds(b))
+    });
+    let left = candidates.all.len() - trials.len() - dangerous;
+    Ok(SearchResult { trials, reused, dangerous, left, stopped })
+}
+
+struct Search<'s> {
+    bench: &'s mut dyn Bench,
+    problem: &'s Problem,
+    candidates: &'s Candidates,
+    log: Option<&'s mut TuningLog>,
+    subject: Subject,
+    options: &'s SearchOptions,
+    began: Instant,
+    /// By the candidate's index.
+    trials: HashMap<usize, Trial>,
+    /// Indices in the order of their trials.
+    order: Vec<usize>,
+    /// Trials of this search.
+    measured: usize,
+}
+
+impl Search<'_> {
+    /// Tells the strategy what the log knows. Returns how many times are used again, and how many candidates are left
+    /// out as dangerous.
+    fn remember(&mut self, strategy: &mut dyn Strategy) -> (usize, usize) {
+        let Some(log) = &self.log else { return (0, 0) };
+        let contents = log.contents();
+        let known = contents.outcomes(&self.subject);
+        let avoided = contents.dangerous(&self.subject);
+        let mut dangerous = 0;
+        for (index, candidate) in self.candidates.all.iter().enumerate() {
+            let parameters = candidate.parameters.as_str();
+            if avoided.contains(parameters) {
+                dangerous += 1;
+                strategy.observe(index, None);
+            } else if let Some(outcome) = known.get(parameters).filter(|_| self.options.reuse) {
+                strategy.observe(index, outcome.seconds());
+                let trial = Trial { parameters: parameters.to_owned(), outcome: (*outcome).clone() };
+                self.trials.insert(index, trial);
+                self.order.push(index);
+            }
+        }
+        (self.order.len(), dangerous)
+    }
+
+    fn fastest(&self) -> Option<f64> {
+        self.order.iter().filter_map(|index| self.trials.get(index)?.outcome.seconds()).reduce(f64::min)
+    }
+
+    /// The interval of the fastest relative to the reference kernel.
+    fn rival(&self) -> Option<[f64; 2]> {
+        let times = self.trials.values().filter_map(|trial| match &trial.outcome {
+            Outcome::Measured(times) => Some(times),
+            _ => None,
+        });
+        times.min_by(|a, b| a.median.total_cmp(&b.median))?.relative_interval
+    }
+
+    /// The time left, by the limits.
+    fn left(&self, share: f64) -> Option<Duration> {
+        self.options.budget.time.map(|time| time.mul_f64(share).saturating_sub(self.began.elapsed()))
+    }
+
+    /// As [`SearchProgress::left`].
+    fn expected_left(&self) -> Option<Duration> {
+        let count = self.options.budget.candidates.map(|most| most.saturating_sub(self.measured));
+        let rest = self.candidates.all.len().saturating_sub(self.order.len());
+        let count = count.map_or(rest, |count| count.min(rest));
+        let by_count =
+            (self.measured > 0).then(|| self.began.elapsed().mul_f64(count as f64 / self.measured as f64));
+        match (self.left(1.0), by_count) {
+            (Some(left), Some(other)) => Some(left.min(other)),
+            (left, other) => left.or(other),
+        }
+    }
+
+    fn progress<'p>(&self, parameters: Option<&'p str>, expected: Option<f64>) -> SearchProgress<'p> {
+        let of = self.candidates.all.len().min(self.options.budget.candidates.unwrap_or(usize::MAX));
+        SearchProgress {
+            done: self.measured,
+            of,
+            parameters,
+            fastest: self.fastest(),
+            left: self.expected_left(),
+            expected_improvement: expected,
+        }
+    }
+
+    fn run(
+        &mut self,
+        strategy: &mut dyn Strategy,
+        watch: &mut SearchWatch<'_>,
+    ) -> Result<Stopped, SearchError> {
+        let candidates = self.candidates;
+        let mut dangers = 0;
+        loop {
+            if self.options.budget.candidates.is_some_and(|most| self.measured >= most) {
+                return Ok(Stopped::Count);
+            }
+            // The first candidate is always tried.
+            if self.measured > 0 && self.left(SEARCHING) == Some(Duration::ZERO) {
+                return Ok(Stopped::Time);
+            }
+            let Some(index) = strategy.propose() else { return Ok(Stopped::Converged) };
+            let candidate = &candidates.all[index];
+            let progress = self.progress(Some(&candidate.parameters), strategy.expected_improvement());
+            if watch(&progress).is_break() {
+                return Ok(Stopped::Interrupted);
+            }
+            let effort = Effort { fastest: self.fastest(), rival: self.rival(), ..self.options.effort };
+            if let Some(log) = &mut self.log {
+                log.start(&self.subject, &candidate.parameters)?;
+            }
+            let trial = self.bench.measure(self.problem, &candidate.parameters, &effort)?;
+            if let Some(log) = &mut self.log {
+                log.end(&self.subject, &trial, candidate.predicted)?;
+            }
+            strategy.observe(index, trial.outcome.seconds());
+            dangers = if trial.outcome.is_dangerous() { dangers + 1 } else { 0 };
+            self.trials.insert(index, trial);
+            self.order.push(index);
+            self.measured += 1;
+            if dangers >= DANGERS {
+                return Ok(Stopped::Dangerous);
+            }
+        }
+    }
+
+    /// Compares the fastest in turns.
+    fn finals(&mut self, watch: &mut SearchWatch<'_>) -> Result<ControlFlow<()>, SearchError> {
+        let mut timed: Vec<(usize, f64)> = self
+            .order
+            .iter()
+            .filter_map(|index| match &self.trials.get(index)?.outcome {
+                Outcome::Measured(times) if !times.predicted => Some((*index, times.median)),
+                _ => None,
+            })
+            .collect();
+        timed.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+        timed.truncate(self.options.finalists);
+        if timed.len() < 2 || self.measured == 0 {
+            return Ok(ControlFlow::Continue(()));
+        }
+        if watch(&self.progress(None, None)).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        let finalists: Vec<String> =
+            timed.iter().map(|(index, _)| self.candidates.all[*index].parameters.clone()).collect();
+        let mut effort = Effort { fastest: None, rival: None, ..self.options.effort };
+        if let Some(left) = self.left(1.0) {
+            effort.seconds = effort.seconds.min(left.as_secs_f64() / finalists.len() as f64);
+        }
+        if let Some(log) = &mut self.log {
+            for parameters in &finalists {
+                log.start(&self.subject, parameters)?;
+            }
+        }
+        let trials = self.bench.compare(self.problem, &finalists, &effort)?;
+        for ((index, _), trial) in timed.into_iter().zip(trials) {
+            if let Some(log) = &mut self.log {
+                log.end(&self.subject, &trial, self.candidates.all[index].predicted)?;
+            }
+            self.trials.insert(index, trial);
+        }
+        // The others were measured alone, at other moments: one that was lucky does not beat the finalists.
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tripipe_device::Probe;
+
+    use super::*;
+    use crate::{StrategyKind, Times};
+
+    /// Times by the number after `tile `: `tile 7x1` takes 7 ms. Multiples of 10 crash, multiples of 7 are wrong.
+    struct Toy {
+        probe: Probe,
+        measured: Vec<String>,
+        predicted: bool,
+    }
+
+    impl Toy {
+        fn new() -> Self {
+            let probe = Probe { name: "Toy".to_owned(), driver: "1".to_owned(), ..Probe::default() };
+            Self { probe, measured: Vec::new(), predicted: false }
+        }
+    }
+
+    impl Bench for Toy {
+        fn probe(&self) -> &Probe {
+            &self.probe
+        }
+
+        fn measure(&mut self, _: &Problem, parameters: &str, _: &Effort) -> Result<Trial, BenchError> {
+            self.measured.push(parameters.to_owned());
+            let number: u32 = parameters[5..].split('x').next().unwrap().parse().unwrap();
+            let outcome = match number {
+                99 => return Err(BenchError::Device("unplugged".to_owned())),
+                _ if number.is_multiple_of(10) => Outcome::Crashed { reason: "signal 11".to_owned() },
+                _ if number.is_multiple_of(7) => Outcome::Wrong { reason: "C[0]".to_owned() },
+                _ => {
+                    let times = Times::predicted(f64::from(number) * 1e-3);
+                    Outcome::Measured(Times { predicted: self.predicted, ..times })
+                }
+            };
+            Ok(Trial { parameters: parameters.to_owned(), outcome })
+        }
+    }
+
+    fn candidates(numbers: &[u32]) -> Candidates {
+        Candidates::listed(&numbers.iter().map(|number| format!("tile {number}x1")).collect::<Vec<_>>(), None)
+    }
+
+    fn problem() -> Problem {
+        "gemm f32 8x8x8".parse().unwrap()
+    }
+
+    fn run(
+        toy: &mut Toy,
+        numbers: &[u32],
+        log: Option<&mut TuningLog>,
+        budget: Budget,
+        watch: &mut SearchWatch<'_>,
+    ) -> Result<SearchResult, SearchError> {
+        let candidates = candidates(numbers);
+        let mut strategy = StrategyKind::Exhaustive.make(&candidates, 1);
+        let options = SearchOptions { budget, finalists: 2, ..SearchOptions::default() };
+        search(toy, &problem(), &candidates, &mut *strategy, log, &options, watch)
+    }
+
+    fn on(_: &SearchProgress<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    #[test]
+    fn the_fastest_comes_first_and_finalists_are_compared_again() {
+        let mut toy = Toy::new();
+        let found = run(&mut toy, &[5, 10, 3, 7, 4], None, Budget::default(), &mut on).unwrap();
+        let order: Vec<&str> = found.trials.iter().map(|trial| trial.parameters.as_str()).collect();
+        assert_eq!(order[..3], ["tile 3x1", "tile 4x1", "tile 5x1"]);
+        assert_eq!((found.stopped, found.left), (Stopped::Complete, 0));
+        assert_eq!(found.fastest().map(|(_, seconds)| seconds), Some(3e-3));
+        assert_eq!(toy.measured[5..], ["tile 3x1", "tile 4x1"]);
+        // Predictions have no spread, so there is nothing to compare.
+        let mut toy = Toy { predicted: true, ..Toy::new() };
+        run(&mut toy, &[5, 3], None, Budget::default(), &mut on).unwrap();
+        assert_eq!(toy.measured.len(), 2);
+    }
+
+    #[test]
+    fn budgets_and_interruptions_end_it_with_what_it_has() {
+        let count = Budget { candidates: Some(2), ..Budget::default() };
+        let found = run(&mut Toy::new(), &[5, 4, 3], None, count, &mut on).unwrap();
+        assert_eq!((found.stopped, found.trials.len(), found.left), (Stopped::Count, 2, 1));
+        let none = Budget { time: Some(Duration::ZERO), ..Budget::default() };
+        let found = run(&mut Toy::new(), &[5, 4, 3], None, none, &mut on).unwrap();
+        assert_eq!((found.stopped, found.trials.len()), (Stopped::Time, 1));
+        let mut watch = |progress: &SearchProgress<'_>| {
+            assert_eq!(progress.of, 3);
+            if progress.done == 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let found = run(&mut Toy::new(), &[5, 4, 3], None, Budget::default(), &mut watch).unwrap();
+        assert_eq!((found.stopped, found.trials.len()), (Stopped::Interrupted, 1));
+    }
+
+    #[test]
+    fn a_search_continues_where_the_log_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log.jsonl");
+        let mut log = TuningLog::open(&path).unwrap();
+        let two = Budget { candidates: Some(3), ..Budget::default() };
+        run(&mut Toy::new(), &[5, 10, 3, 7, 4], Some(&mut log), two, &mut on).unwrap();
+        let mut toy = Toy::new();
+        let found = run(&mut toy, &[5, 10, 3, 7, 4], Some(&mut log), Budget::default(), &mut on).unwrap();
+        assert_eq!(toy.measured, ["tile 7x1", "tile 4x1", "tile 3x1", "tile 4x1"]);
+        assert_eq!((found.reused, found.dangerous, found.stopped), (2, 1, Stopped::Complete));
+        assert_eq!(found.fastest().map(|(_, seconds)| seconds), Some(3e-3));
+        // With another driver, nothing is known: neither times nor dangers.
+        let mut toy = Toy::new();
+        toy.probe.driver = "2".to_owned();
+        let found = run(&mut toy, &[5, 10], Some(&mut log), Budget::default(), &mut on).unwrap();
+        assert_eq!((found.reused, found.dangerous, toy.measured.len()), (0, 0, 2));
+    }
+
+    #[test]
+    fn errors_keep_the_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log.jsonl");
+        let mut log = TuningLog::open(&path).unwrap();
+        let error = run(&mut Toy::new(), &[5, 99, 3], Some(&mut log), Budget::default(), &mut on);
+        assert!(matches!(error, Err(SearchError::Bench(BenchError::Device(_)))), "{error:?}");
+        assert_eq!(log.contents().entries.len(), 3);
+        let error = run(&mut Toy::new(), &[], None, Budget::default(), &mut on);
+        assert!(matches!(error, Err(SearchError::Empty { .. })), "{error:?}");
+    }
+
+    #[test]
+    fn a_device_that_fails_all_candidates_ends_the_search() {
+        let all: Vec<u32> = (1..50).map(|number| 10 * number).collect();
+        let found = run(&mut Toy::new(), &all, None, Budget::default(), &mut on).unwrap();
+        assert_eq!((found.stopped, found.trials.len()), (Stopped::Dangerous, DANGERS));
+    }
+}
