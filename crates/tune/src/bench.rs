@@ -116,4 +116,7 @@ pub enum BenchError {
     /// The device cannot be used any more.
     #[error("the device cannot be used: {0}")]
     Device(String),
+    /// The measurement was cancelled from outside.
+    #[error("the measurement was cancelled")]
+    Cancelled,
 }

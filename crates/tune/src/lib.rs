@@ -12,6 +12,7 @@ pub mod results;
 pub mod search;
 pub mod strategy;
 pub mod trial;
+pub mod worker;
 
 pub use bench::{Bench, BenchError, Effort};
 pub use candidates::{Candidate, Candidates, Predict};

@@ -47,6 +47,9 @@ pub enum Outcome {
     Hung {
         /// Seconds after which it was stopped.
         after_s: f64,
+        /// What it was doing, e.g. `building the kernel`.
+        #[serde(default)]
+        during: String,
     },
     /// The device or the process ran out of memory.
     OutOfMemory {
@@ -133,7 +136,8 @@ impl Outcome {
             Self::Unsupported { reason } => format!("not supported: {reason}"),
             Self::BuildFailed { reason } => format!("does not build: {reason}"),
             Self::Crashed { reason } => format!("crashed: {reason}"),
-            Self::Hung { after_s } => format!("stopped after {after_s} s"),
+            Self::Hung { after_s, during } if during.is_empty() => format!("stopped after {after_s} s"),
+            Self::Hung { after_s, during } => format!("stopped after {after_s} s of {during}"),
             Self::OutOfMemory { reason } => format!("out of memory: {reason}"),
             Self::DeviceLost { reason } => format!("lost the device: {reason}"),
             Self::Failed { reason } => reason.clone(),
