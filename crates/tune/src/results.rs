@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::log::{LogContents, LogDevice, LogEntry};
+use crate::log::{Event, LogContents, LogDevice, LogEntry};
 use crate::{Outcome, Times};
 
 /// What a log knows about one problem on one device.
@@ -66,12 +66,16 @@ pub fn results(log: &LogContents) -> Vec<ProblemResults> {
                     tool: entry.tool.clone(),
                 }),
                 _ => {
-                    failed += 1;
-                    dangerous += usize::from(risky || entries.iter().all(|entry| entry.outcome.is_none()));
+                    let ended = entries.iter().filter(|entry| entry.event == Event::Ended).count();
+                    let took_the_machine_down = 2 * ended < entries.len();
+                    let has_outcome = entries.iter().any(|entry| entry.outcome.is_some());
+                    failed += usize::from(has_outcome || took_the_machine_down);
+                    dangerous += usize::from(risky || (!has_outcome && took_the_machine_down));
                 }
             }
         }
-        timed.sort_by(|a, b| a.times.median.total_cmp(&b.times.median));
+        let reference = timed.iter().find_map(|timed| timed.times.reference);
+        timed.sort_by(|a, b| a.times.at(reference).total_cmp(&b.times.at(reference)));
         ProblemResults { device: device.clone(), problem: problem.to_owned(), timed, failed, dangerous }
     };
     grouped.into_iter().map(of).collect()

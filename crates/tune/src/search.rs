@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use crate::log::{LogError, Subject, TuningLog};
-use crate::{Bench, BenchError, Candidates, Effort, Outcome, Problem, Strategy, Trial};
+use crate::{Bench, BenchError, Candidates, Effort, Outcome, Problem, Strategy, Times, Trial};
 
 /// The share of a time limit after which the fastest are compared in turns.
 const SEARCHING: f64 = 0.8;
@@ -153,6 +153,7 @@ pub fn search(
         trials: HashMap::new(),
         order: Vec::new(),
         measured: 0,
+        reference: None,
     };
     let (reused, dangerous) = search.remember(strategy);
     let mut stopped = search.run(strategy, watch)?;
@@ -165,7 +166,8 @@ pub fn search(
     let mut trials: Vec<Trial> =
         search.order.iter().filter_map(|index| search.trials.get(index)).cloned().collect();
     trials.sort_by(|a, b| {
-        let seconds = |trial: &Trial| trial.outcome.seconds().unwrap_or(f64::INFINITY);
+        let at = |times: &Times| times.at(search.reference);
+        let seconds = |trial: &Trial| trial.outcome.times().map_or(f64::INFINITY, at);
         seconds(a).total_cmp(&seconds(b))
     });
     let left = candidates.all.len() - trials.len() - dangerous;
@@ -186,6 +188,8 @@ struct Search<'s> {
     order: Vec<usize>,
     /// Trials of this search.
     measured: usize,
+    /// Seconds of the reference kernel, for which times are compared ([`Times::at`]).
+    reference: Option<f64>,
 }
 
 impl Search<'_> {
@@ -196,6 +200,7 @@ impl Search<'_> {
         let contents = log.contents();
         let known = contents.outcomes(&self.subject);
         let avoided = contents.dangerous(&self.subject);
+        self.reference = known.values().find_map(|outcome| outcome.times()?.reference);
         let mut dangerous = 0;
         for (index, candidate) in self.candidates.all.iter().enumerate() {
             let parameters = candidate.parameters.as_str();
@@ -203,7 +208,7 @@ impl Search<'_> {
                 dangerous += 1;
                 strategy.observe(index, None);
             } else if let Some(outcome) = known.get(parameters).filter(|_| self.options.reuse) {
-                strategy.observe(index, outcome.seconds());
+                strategy.observe(index, outcome.times().map(|times| times.at(self.reference)));
                 let trial = Trial { parameters: parameters.to_owned(), outcome: (*outcome).clone() };
                 self.trials.insert(index, trial);
                 self.order.push(index);
@@ -213,16 +218,15 @@ impl Search<'_> {
     }
 
     fn fastest(&self) -> Option<f64> {
-        self.order.iter().filter_map(|index| self.trials.get(index)?.outcome.seconds()).reduce(f64::min)
+        let times = self.trials.values().filter_map(|trial| trial.outcome.times());
+        times.map(|times| times.at(self.reference)).reduce(f64::min)
     }
 
     /// The interval of the fastest relative to the reference kernel.
     fn rival(&self) -> Option<[f64; 2]> {
-        let times = self.trials.values().filter_map(|trial| match &trial.outcome {
-            Outcome::Measured(times) => Some(times),
-            _ => None,
-        });
-        times.min_by(|a, b| a.median.total_cmp(&b.median))?.relative_interval
+        let times = self.trials.values().filter_map(|trial| trial.outcome.times());
+        let at = |times: &Times| times.at(self.reference);
+        times.min_by(|a, b| at(a).total_cmp(&at(b)))?.relative_interval
     }
 
     /// The time left, by the limits.
@@ -280,11 +284,17 @@ impl Search<'_> {
             if let Some(log) = &mut self.log {
                 log.start(&self.subject, &candidate.parameters)?;
             }
-            let trial = self.bench.measure(self.problem, &candidate.parameters, &effort)?;
+            let measured = self.bench.measure(self.problem, &candidate.parameters, &effort);
+            if let (Err(_), Some(log)) = (&measured, &mut self.log) {
+                log.abandon(&self.subject, &candidate.parameters)?;
+            }
+            let trial = measured?;
             if let Some(log) = &mut self.log {
                 log.end(&self.subject, &trial, candidate.predicted)?;
             }
-            strategy.observe(index, trial.outcome.seconds());
+            let times = trial.outcome.times();
+            self.reference = self.reference.or_else(|| times?.reference);
+            strategy.observe(index, times.map(|times| times.at(self.reference)));
             dangers = if trial.outcome.is_dangerous() { dangers + 1 } else { 0 };
             self.trials.insert(index, trial);
             self.order.push(index);
@@ -301,7 +311,7 @@ impl Search<'_> {
             .order
             .iter()
             .filter_map(|index| match &self.trials.get(index)?.outcome {
-                Outcome::Measured(times) if !times.predicted => Some((*index, times.median)),
+                Outcome::Measured(times) if !times.predicted => Some((*index, times.at(self.reference))),
                 _ => None,
             })
             .collect();
@@ -319,11 +329,7 @@ impl Search<'_> {
         if let Some(left) = self.left(1.0) {
             effort.seconds = effort.seconds.min(left.as_secs_f64() / finalists.len() as f64);
         }
-        if let Some(log) = &mut self.log {
-            for parameters in &finalists {
-                log.start(&self.subject, parameters)?;
-            }
-        }
+        // No line reports that they start: each has run before. If the machine stops now, none of them is to blame.
         let trials = self.bench.compare(self.problem, &finalists, &effort)?;
         for ((index, _), trial) in timed.into_iter().zip(trials) {
             if let Some(log) = &mut self.log {
@@ -460,7 +466,8 @@ mod tests {
         let mut log = TuningLog::open(&path).unwrap();
         let error = run(&mut Toy::new(), &[5, 99, 3], Some(&mut log), Budget::default(), &mut on);
         assert!(matches!(error, Err(SearchError::Bench(BenchError::Device(_)))), "{error:?}");
-        assert_eq!(log.contents().entries.len(), 3);
+        // Two lines of the first candidate, two of the one that was given up.
+        assert_eq!(log.contents().entries.len(), 4);
         let error = run(&mut Toy::new(), &[], None, Budget::default(), &mut on);
         assert!(matches!(error, Err(SearchError::Empty { .. })), "{error:?}");
     }

@@ -96,6 +96,12 @@ pub struct Times {
 }
 
 impl Times {
+    /// The time in seconds, free of drift: that relative to the reference kernel, for a reference kernel that takes
+    /// `reference` seconds. The median, if either is not known.
+    pub fn at(&self, reference: Option<f64>) -> f64 {
+        self.relative.zip(reference).map_or(self.median, |(relative, reference)| relative * reference)
+    }
+
     /// A predicted time: one run without spread.
     pub fn predicted(seconds: f64) -> Self {
         Self {
@@ -110,12 +116,17 @@ impl Times {
 }
 
 impl Outcome {
-    /// The median time in seconds; `None` unless the parameters were measured.
-    pub fn seconds(&self) -> Option<f64> {
+    /// The times; `None` unless the parameters were measured.
+    pub fn times(&self) -> Option<&Times> {
         match self {
-            Self::Measured(times) => Some(times.median),
+            Self::Measured(times) => Some(times),
             _ => None,
         }
+    }
+
+    /// The median time in seconds; `None` unless the parameters were measured.
+    pub fn seconds(&self) -> Option<f64> {
+        self.times().map(|times| times.median)
     }
 
     /// Whether the parameters endanger the device or the process that runs them, so that they are not tried again

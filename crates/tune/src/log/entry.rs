@@ -31,7 +31,7 @@ pub struct LogEntry {
     /// The time that was predicted before, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted: Option<f64>,
-    /// The outcome, if the trial has ended.
+    /// The outcome, if the trial has ended; `None` for a trial that was given up through no fault of the parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
 }
@@ -117,6 +117,11 @@ impl Subject {
     /// The line of a trial that starts.
     pub fn started(&self, parameters: &str) -> LogEntry {
         self.entry(Event::Started, parameters)
+    }
+
+    /// The line of a trial that was given up through no fault of the parameters.
+    pub fn abandoned(&self, parameters: &str) -> LogEntry {
+        self.entry(Event::Ended, parameters)
     }
 
     /// The line of a trial that has ended.

@@ -145,14 +145,12 @@ impl LogContents {
             .filter(|entry| entry.family() == family && entry.device.is_same(&subject.device));
         for entry in own {
             let open = started.entry((&entry.problem, &entry.parameters)).or_default();
-            match &entry.outcome {
-                None => *open += 1,
-                Some(outcome) => {
-                    *open = open.saturating_sub(1);
-                    if outcome.is_dangerous() {
-                        dangerous.insert(entry.parameters.as_str());
-                    }
-                }
+            match entry.event {
+                Event::Started => *open += 1,
+                Event::Ended => *open = open.saturating_sub(1),
+            }
+            if entry.outcome.as_ref().is_some_and(Outcome::is_dangerous) {
+                dangerous.insert(entry.parameters.as_str());
             }
         }
         let open = started.into_iter().filter(|(_, open)| *open > 0);
@@ -241,6 +239,15 @@ impl TuningLog {
     /// The file cannot be written.
     pub fn end(&mut self, subject: &Subject, trial: &Trial, predicted: Option<f64>) -> Result<(), LogError> {
         self.append(subject.ended(trial, predicted))
+    }
+
+    /// Reports that a trial was given up before the candidate had an outcome: nothing could be measured, or the
+    /// measurement was cancelled.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn abandon(&mut self, subject: &Subject, parameters: &str) -> Result<(), LogError> {
+        self.append(subject.abandoned(parameters))
     }
 
     fn append(&mut self, entry: LogEntry) -> Result<(), LogError> {

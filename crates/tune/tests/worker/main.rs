@@ -10,6 +10,8 @@
 #[cfg(unix)]
 mod faulty;
 #[cfg(unix)]
+mod power_cut;
+#[cfg(unix)]
 mod protocol;
 #[cfg(unix)]
 mod remote;
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
     let mut trials = protocol::trials();
     trials.extend(remote::trials());
     trials.extend(faulty::trials());
+    trials.extend(power_cut::trials());
     libtest_mimic::run(&libtest_mimic::Arguments::from_args(), trials).exit_code()
 }
 

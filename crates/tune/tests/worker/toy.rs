@@ -13,7 +13,7 @@ use tripipe_tune::worker::{Replies, Requests, Supervised, WorkerLimits, serve};
 use tripipe_tune::{Bench, BenchError, Effort, Outcome, Problem, Times, Trial};
 
 /// Parameters are what happens: `MILLISECONDS`, `PHASE crash`, `PHASE exit`, `PHASE hang`, `PHASE stop`, `PHASE eat`,
-/// `lost`, `unusable`, `prints MILLISECONDS`. The reference kernel of a problem with 13 rows crashes.
+/// `lost`, `unusable`, `prints MILLISECONDS`, `takes MILLISECONDS` (really). The reference kernel of a problem with 13 rows crashes.
 pub(crate) struct Toy {
     probe: Probe,
     replies: Replies,
@@ -61,6 +61,11 @@ impl Bench for Toy {
                 print!("a driver prints\nand again tripipe-worker:{{\"trials\":[");
                 io::stdout().flush().unwrap();
                 Outcome::Measured(times(number.parse::<f64>().unwrap() * 1e-3))
+            }
+            ["takes", number] => {
+                let milliseconds = number.parse().unwrap();
+                sleep(Duration::from_millis(milliseconds));
+                Outcome::Measured(times(milliseconds as f64 * 1e-3))
             }
             [number] => Outcome::Measured(times(number.parse::<f64>().unwrap() * 1e-3)),
             other => panic!("{other:?}"),
@@ -132,6 +137,7 @@ pub(crate) fn work(words: &[String]) -> ExitCode {
             let requests = Requests::read(io::stdin(), move || cancel.store(true, Ordering::SeqCst)).unwrap();
             serve(&mut inner, &requests, &replies).unwrap();
         }
+        "tuner" => return super::power_cut::tune(words[1].as_ref()),
         "silent" => sleep(Duration::from_secs(3600)),
         "newer" => println!("tripipe-worker:{{\"hello\":{{\"protocol\":2,\"version\":\"9.9\"}}}}"),
         "fails" => {
