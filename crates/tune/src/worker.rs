@@ -9,11 +9,13 @@
 //! such as `ssh board tripipe tune worker --guard`. A *guard* is a worker that supervises a worker of its own. It stops
 //! a kernel that hangs even if the connection is lost.
 
+mod isolate;
 mod process;
 pub mod protocol;
 mod serve;
 mod supervised;
 
+pub use isolate::{available_memory_bytes, isolate};
 pub use protocol::{Hello, Reply, Request};
 pub use serve::{Replies, Requests, serve};
 pub use supervised::{Supervised, WorkerError, WorkerLimits};

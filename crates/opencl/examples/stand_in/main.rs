@@ -20,6 +20,8 @@
 //! | `out-of-memory-late` | allocation succeeds, the first kernel finds no memory |
 //! | `kernel-fails` | one kernel fails when it runs, with `CL_OUT_OF_RESOURCES`; later ones run; `TRIPIPE_STAND_IN_FAILS` is its number, 1 for the first |
 //! | `build-failure` | no program compiles; the log is `TRIPIPE_STAND_IN_LOG` or a Mali-like line |
+//! | `build-aborts` | the compiler aborts the process for programs whose build options contain `TRIPIPE_STAND_IN_OPTIONS` |
+//! | `build-hangs` | the compiler never ends for such programs |
 //! | `refuse-argument` | the second argument of every kernel is of the wrong size |
 //! | `refuse-release` | as `device-lost`, and every release fails afterwards |
 //! | `refuse-callback` | no callback is accepted, for events or memory objects |

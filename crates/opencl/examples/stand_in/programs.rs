@@ -36,11 +36,25 @@ pub extern "C" fn clBuildProgram(
     _program: Handle,
     _count: Uint,
     _devices: *const Handle,
-    _options: *const c_char,
+    options: *const c_char,
     _notify: *const c_void,
     _data: *mut c_void,
 ) -> Int {
-    if is("build-failure") { BUILD_FAILURE } else { SUCCESS }
+    let options = if options.is_null() { c"" } else { unsafe { CStr::from_ptr(options) } };
+    let only = std::env::var("TRIPIPE_STAND_IN_OPTIONS").unwrap_or_default();
+    let is_meant = options.to_string_lossy().contains(&only);
+    match mode() {
+        "build-failure" => return BUILD_FAILURE,
+        "build-aborts" if is_meant => {
+            eprintln!("stand-in: cannot select");
+            std::process::abort()
+        }
+        "build-hangs" if is_meant => loop {
+            std::thread::sleep(std::time::Duration::from_secs(3600));
+        },
+        _ => {}
+    }
+    SUCCESS
 }
 
 #[unsafe(no_mangle)]

@@ -241,6 +241,17 @@ impl TuningLog {
         self.append(subject.ended(trial, predicted))
     }
 
+    /// A second handle on the same log, with the same lock, for a search of another device that runs at the same time.
+    /// Each handle knows what the log had when it was made, and what it has appended itself.
+    ///
+    /// # Errors
+    /// The system has no more file handles.
+    pub fn share(&self) -> Result<Self, LogError> {
+        let failed = |source| LogError::File { path: self.path.clone(), source };
+        let file = self.file.try_clone().map_err(failed)?;
+        Ok(Self { path: self.path.clone(), file, contents: self.contents.clone() })
+    }
+
     /// Reports that a trial was given up before the candidate had an outcome: nothing could be measured, or the
     /// measurement was cancelled.
     ///
@@ -374,8 +385,14 @@ mod tests {
         let second = TuningLog::open(&path);
         assert!(matches!(second, Err(LogError::Locked { .. })), "{second:?}");
         assert!(LogContents::read(&path).is_ok());
+        // A handle of the same tuner shares the lock, and appends to the same file.
+        let mut shared = first.share().unwrap();
         drop(first);
-        assert!(TuningLog::open(&path).is_ok());
+        assert!(matches!(TuningLog::open(&path), Err(LogError::Locked { .. })));
+        shared.start(&subject("1", "gemm f32 8x8x8"), "tile 4x4").unwrap();
+        assert_eq!(LogContents::read(&path).unwrap(), *shared.contents());
+        drop(shared);
+        assert_eq!(TuningLog::open(&path).unwrap().contents().entries.len(), 1);
     }
 
     #[test]
