@@ -69,6 +69,8 @@ VECTOR_SHAPES = [(1, 4096, 4096), (4096, 1, 4096), (1, 11008, 4096), (11008, 1, 
 HALF_SHAPES = [(512, 512, 512), (2048, 2048, 2048), (1, 4096, 4096), (4096, 1, 4096)]
 # A library's threads may go on spinning after its call; no turn begins before they sleep.
 PAUSE_SECONDS = 0.05
+# OpenBLAS spins longer.
+BLAS_PAUSE_SECONDS = 0.2
 
 
 def reexec_in_venv():
@@ -152,13 +154,13 @@ class Bench:
             self.tripipe.ask("threads", threads)
             self.set_opencv_threads(count)
             with self.blas.limit(limits=count):
-                samples = self.take_turns(contenders)
+                samples = self.take_turns(contenders, threads)
             self.samples[f"{name}, {threads}"] = samples
             for suffix, ours, theirs, bar in bars:
                 self.rows.append(row(name + suffix, threads, samples, ours, theirs, bar))
                 report(self.rows[-1])
 
-    def take_turns(self, contenders):
+    def take_turns(self, contenders, threads):
         """Rounds of some runs of every contender, each turn after a pause and one run that does not count."""
         samples = {name: [] for name in contenders}
         first = {name: run(2)[1] for name, run in contenders.items()}
@@ -166,7 +168,7 @@ class Bench:
         rounds = self.rounds if max(first.values()) < 0.3 else min(self.rounds, 3)
         for _ in range(rounds):
             for name, run in contenders.items():
-                time.sleep(PAUSE_SECONDS)
+                time.sleep(BLAS_PAUSE_SECONDS if "numpy" in contenders and threads == "all" else PAUSE_SECONDS)
                 samples[name] += run(runs[name] + 1)[1:]
         return samples
 

@@ -84,6 +84,23 @@ impl<'a> Source<'a> {
         bytemuck::try_cast_slice(row).ok()
     }
 
+    /// The elements of a row of packed pixels: in place, or, if that is impossible, copied to `row`, which has room for
+    /// them.
+    pub(super) fn whole_row<'r, T: Number>(&mut self, y: usize, row: &'r mut [T]) -> &'r [T]
+    where
+        'a: 'r,
+    {
+        let Raster { width, channels, element, layout, .. } = self.raster;
+        if (layout == ChannelLayout::Packed || channels == 1)
+            && element != PixelType::F16
+            && let Ok(row) = bytemuck::try_cast_slice(self.line(y, 0, 0, width * channels))
+        {
+            return row;
+        }
+        self.part(y as isize, 0, row);
+        row
+    }
+
     /// The bytes of `len` elements of a row from `at` on; for planar images, of one channel.
     fn line(&self, y: usize, channel: usize, at: usize, len: usize) -> &'a [u8] {
         let bytes = self.raster.element.bytes();

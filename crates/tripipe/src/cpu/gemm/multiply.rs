@@ -20,6 +20,8 @@ const DEPTH: usize = 384;
 const ROWS: usize = 192;
 /// The number of columns in a block of B.
 const COLUMNS: usize = 4096;
+/// The number of elements of a result up to which a long K is divided among the threads.
+const SMALL_RESULT: usize = 1 << 16;
 /// Packed memory is aligned to this many bytes, the width of the widest load.
 const ALIGNMENT: usize = 64;
 
@@ -31,6 +33,9 @@ type ThreadMemory<T> = &'static LocalKey<Cell<Vec<T>>>;
 pub trait Real: Copy + Default + Send + Sync + 'static {
     /// A vector of the machine's width.
     type Vector<S: Simd>: Copy;
+
+    /// `self + other`.
+    fn plus(self, other: Self) -> Self;
 
     /// One number in every lane.
     fn splat<S: Simd>(simd: S, value: Self) -> Self::Vector<S>;
@@ -66,6 +71,11 @@ macro_rules! real {
     ($type:ident: $vectors:ident $splat:ident $add:ident $mul_add:ident $as:ident $as_mut:ident $load:ident $store:ident) => {
         impl Real for $type {
             type Vector<S: Simd> = S::$vectors;
+
+            #[inline(always)]
+            fn plus(self, other: $type) -> $type {
+                self + other
+            }
 
             #[inline(always)]
             fn splat<S: Simd>(simd: S, value: $type) -> S::$vectors {
@@ -143,6 +153,9 @@ pub(super) fn multiply<T: Real>(
     let (m, n, k) = (a.rows, b.columns, a.columns);
     let c = &mut c[..(m - 1) * stride + n];
     let workers = if threads == Threads::All { rayon::current_num_threads() } else { 1 };
+    if workers > 1 && m * n <= SMALL_RESULT && k >= 8 * DEPTH {
+        return multiply_deep((c, stride), a, b, add, workers);
+    }
     // As many bands of rows as there are threads, or a multiple; when there are too few rows, columns are divided as
     // well.
     let row_bands = m.div_ceil(ROWS).next_multiple_of(workers).min(m.div_ceil(tile_rows));
@@ -204,6 +217,30 @@ pub(super) fn multiply<T: Real>(
             }
         }
     });
+}
+
+/// As [`multiply`], with K divided among the threads: a small result leaves each of them little to do between two
+/// meetings.
+fn multiply_deep<T: Real>(
+    (c, stride): (&mut [T], usize),
+    a: StridedMatrix<'_, T>,
+    b: StridedMatrix<'_, T>,
+    add: bool,
+    workers: usize,
+) {
+    let (m, n, k) = (a.rows, b.columns, a.columns);
+    let mut sums = vec![T::default(); workers * m * n];
+    let parts = parts(k, k.div_ceil(workers));
+    share_out(sums.chunks_mut(m * n).zip(parts), |(sums, (l, depth))| {
+        let (a, b) = (a.part([0, l], [m, depth]), b.part([l, 0], [depth, n]));
+        multiply((sums, n), a, b, false, Threads::One);
+    });
+    for (i, c) in c.chunks_mut(stride).enumerate() {
+        for (j, c) in c.iter_mut().take(n).enumerate() {
+            let terms = sums.iter().skip(i * n + j).step_by(m * n);
+            *c = terms.fold(if add { *c } else { T::default() }, |sum, term| sum.plus(*term));
+        }
+    }
 }
 
 /// Divides `0..size` into as few parts of about the same size as possible, each at most `most`: start and length of
@@ -361,11 +398,14 @@ impl<T: Real> WithSimd for RowBlock<'_, '_, T> {
             }
             let width = VECTORS * lanes::<S, T>();
             for (j, b) in (0..columns).step_by(width).zip(b.chunks_exact(width * depth)) {
+                let narrow = columns - j <= lanes::<S, T>();
                 for (a, rows) in memory.chunks_exact(ROWS * depth).zip(rows.chunks_mut(ROWS)) {
-                    if rows.len() > FEW {
-                        tile::<S, T, ROWS, VECTORS>(simd, a, b, rows, j, add);
-                    } else {
-                        tile::<S, T, FEW, VECTORS>(simd, &a[..FEW * depth], b, rows, j, add);
+                    match (rows.len() > FEW, narrow) {
+                        (true, false) => tile::<S, T, ROWS, VECTORS, VECTORS>(simd, a, b, rows, j, add),
+                        (true, true) => tile::<S, T, ROWS, VECTORS, 1>(simd, a, b, rows, j, add),
+                        (false, _) => {
+                            tile::<S, T, FEW, VECTORS, VECTORS>(simd, &a[..FEW * depth], b, rows, j, add);
+                        }
                     }
                 }
             }
@@ -374,9 +414,9 @@ impl<T: Real> WithSimd for RowBlock<'_, '_, T> {
     }
 }
 
-/// Multiplies a panel of A by a panel of B, for columns from `j` on.
+/// Multiplies a panel of A by the first `USED` vectors of a panel of B, for columns from `j` on.
 #[inline(always)]
-fn tile<S: Simd, T: Real, const ROWS: usize, const VECTORS: usize>(
+fn tile<S: Simd, T: Real, const ROWS: usize, const VECTORS: usize, const USED: usize>(
     simd: S,
     a: &[T],
     b: &[T],
@@ -384,7 +424,7 @@ fn tile<S: Simd, T: Real, const ROWS: usize, const VECTORS: usize>(
     j: usize,
     add: bool,
 ) {
-    let mut sums = [[T::splat(simd, T::default()); VECTORS]; ROWS];
+    let mut sums = [[T::splat(simd, T::default()); USED]; ROWS];
     let (a, b) = (a.as_chunks::<ROWS>().0, T::vectors::<S>(b).as_chunks::<VECTORS>().0);
     for (a, b) in a.iter().zip(b) {
         for (sums, a) in sums.iter_mut().zip(a) {
@@ -394,7 +434,7 @@ fn tile<S: Simd, T: Real, const ROWS: usize, const VECTORS: usize>(
             }
         }
     }
-    let width = VECTORS * lanes::<S, T>();
+    let width = USED * lanes::<S, T>();
     if rows.len() == ROWS && rows[0].len() - j >= width {
         #[allow(clippy::needless_range_loop, reason = "by constant indices the sums stay in registers")]
         for i in 0..ROWS {

@@ -1,7 +1,6 @@
 //! Products of a matrix and a vector: the matrix is read once in its stored layout, and no packed or widened copy is
 //! written.
 
-use std::iter::Sum;
 use std::ops::{AddAssign, Mul};
 
 use half::f16;
@@ -26,7 +25,25 @@ pub(super) trait Lines: GemmArithmetic {
 
     /// Adds `factor` times `line` to `sums`, which has the same length.
     fn add_scaled(sums: &mut [Self::Sum], factor: Self::Work, line: &[Self]);
+
+    /// The sums of several lines: one after the other, or together where that is faster.
+    #[inline(always)]
+    fn dots(lines: [&[Self]; TOGETHER], b: &[Self::Work]) -> [Self::Sum; TOGETHER] {
+        lines.map(|line| Self::dot(line, b))
+    }
+
+    /// Adds several lines: one after the other, or together where that is faster.
+    #[inline(always)]
+    fn add_all_scaled(sums: &mut [Self::Sum], factors: [Self::Work; TOGETHER], lines: [&[Self]; TOGETHER]) {
+        for (factor, line) in factors.into_iter().zip(lines) {
+            Self::add_scaled(sums, factor, line);
+        }
+    }
 }
+
+/// The number of lines that are read together: more of them are on their way from memory at a time, and the vector or
+/// the sums are loaded once for all.
+const TOGETHER: usize = 4;
 
 macro_rules! float {
     ($($type:ty)*) => { $(
@@ -40,6 +57,24 @@ macro_rules! float {
             fn add_scaled(sums: &mut [$type], factor: $type, line: &[$type]) {
                 for (sum, value) in sums.iter_mut().zip(line) {
                     *sum += factor * *value;
+                }
+            }
+
+            #[inline(always)]
+            fn dots(lines: [&[$type]; TOGETHER], b: &[$type]) -> [$type; TOGETHER] {
+                dots(lines, b)
+            }
+
+            #[inline(always)]
+            fn add_all_scaled(
+                sums: &mut [$type],
+                factors: [$type; TOGETHER],
+                lines: [&[$type]; TOGETHER],
+            ) {
+                let [a, b, c, d] = lines.map(|line| &line[..sums.len()]);
+                for i in 0..sums.len() {
+                    let added = (factors[0] * a[i] + factors[1] * b[i]) + (factors[2] * c[i] + factors[3] * d[i]);
+                    sums[i] += added;
                 }
             }
         }
@@ -94,10 +129,11 @@ impl Lines for i8 {
     }
 }
 
+/// The number of sums of a line: enough to hide the latency of an addition.
+const SUMS: usize = 64;
+
 #[inline(always)]
-fn dot<T: Copy + Default + AddAssign + Mul<Output = T> + Sum>(a: &[T], b: &[T]) -> T {
-    // Enough sums to hide the latency of an addition.
-    const SUMS: usize = 64;
+fn dot<T: Copy + Default + AddAssign + Mul<Output = T>>(a: &[T], b: &[T]) -> T {
     let mut sums = [T::default(); SUMS];
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<SUMS>(), b.as_chunks::<SUMS>());
     for (a, b) in a.iter().zip(b) {
@@ -108,7 +144,53 @@ fn dot<T: Copy + Default + AddAssign + Mul<Output = T> + Sum>(a: &[T], b: &[T]) 
     for (sum, (a, b)) in sums.iter_mut().zip(a_rest.iter().zip(b_rest)) {
         *sum += *a * *b;
     }
-    sums.into_iter().sum()
+    total(sums)
+}
+
+/// The dot products of several lines with a vector.
+#[inline(always)]
+fn dots<T: Copy + Default + AddAssign + Mul<Output = T>>(lines: [&[T]; TOGETHER], b: &[T]) -> [T; TOGETHER] {
+    let (b, b_rest) = b.as_chunks::<SUMS>();
+    let parts = lines.map(|line| line.as_chunks::<SUMS>());
+    let [first, second, third, fourth] = parts.map(|(whole, _)| &whole[..b.len()]);
+    // Separate arrays, which stay in registers.
+    let [mut w, mut x, mut y, mut z] = [[T::default(); SUMS]; TOGETHER];
+    for (index, b) in b.iter().enumerate() {
+        let (first, second, third, fourth) = (&first[index], &second[index], &third[index], &fourth[index]);
+        for i in 0..SUMS {
+            w[i] += first[i] * b[i];
+        }
+        for i in 0..SUMS {
+            x[i] += second[i] * b[i];
+        }
+        for i in 0..SUMS {
+            y[i] += third[i] * b[i];
+        }
+        for i in 0..SUMS {
+            z[i] += fourth[i] * b[i];
+        }
+    }
+    let mut sums = [w, x, y, z];
+    for (sums, (_, rest)) in sums.iter_mut().zip(parts) {
+        for (sum, (a, b)) in sums.iter_mut().zip(rest.iter().zip(b_rest)) {
+            *sum += *a * *b;
+        }
+    }
+    sums.map(total)
+}
+
+/// The sum of all: halves are added to each other, so that few additions wait for another.
+#[inline(always)]
+fn total<T: Copy + AddAssign, const N: usize>(mut sums: [T; N]) -> T {
+    let mut len = N;
+    while len > 1 {
+        len /= 2;
+        for i in 0..len {
+            let other = sums[len + i];
+            sums[i] += other;
+        }
+    }
+    sums[0]
 }
 
 /// `A b` for a matrix of m x k, neither of them 0, and a vector of length k; `None` when neither rows nor columns of A
@@ -130,12 +212,25 @@ pub(super) fn product<T: Lines>(
             #[inline(always)]
             || {
                 if down {
-                    for (l, factor) in vector.iter().enumerate() {
-                        T::add_scaled(sums, *factor, &data[l * stride + first..][..sums.len()]);
+                    let (fours, rest) = vector.as_chunks::<TOGETHER>();
+                    let len = sums.len();
+                    let line = |l: usize| &data[l * stride + first..][..len];
+                    let lines = |l: usize| std::array::from_fn(|i| line(l + i));
+                    for (index, factors) in fours.iter().enumerate() {
+                        T::add_all_scaled(sums, *factors, lines(index * TOGETHER));
+                    }
+                    for (index, factor) in rest.iter().enumerate() {
+                        T::add_scaled(sums, *factor, line(fours.len() * TOGETHER + index));
                     }
                 } else {
-                    for (i, sum) in sums.iter_mut().enumerate() {
-                        *sum = T::dot(&data[(first + i) * stride..][..k], &vector);
+                    let line = |i: usize| &data[(first + i) * stride..][..k];
+                    let (fours, rest) = sums.as_chunks_mut::<TOGETHER>();
+                    let done = fours.len() * TOGETHER;
+                    for (index, sums) in fours.iter_mut().enumerate() {
+                        *sums = T::dots(std::array::from_fn(|i| line(index * TOGETHER + i)), &vector);
+                    }
+                    for (index, sum) in rest.iter_mut().enumerate() {
+                        *sum = T::dot(line(done + index), &vector);
                     }
                 }
             },
