@@ -5,7 +5,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::kernel::blocks;
 use super::number::Number;
-use super::rows::LANES;
+use super::rows::{GROUP, LANES};
 
 /// The contribution of a pixel of a window to the result.
 pub(super) trait Term<T>: Copy {
@@ -15,6 +15,12 @@ pub(super) trait Term<T>: Copy {
     fn first(self, pixel: T) -> Self::Sum;
 
     fn next(self, sum: Self::Sum, pixel: T) -> Self::Sum;
+
+    /// The sum of all pixels of two sums, if it may be taken in any order and all terms are alike.
+    #[inline(always)]
+    fn joined(_: Self::Sum, _: Self::Sum) -> Option<Self::Sum> {
+        None
+    }
 }
 
 /// The pixel times this weight. Integers wrap around: only the final sum must fit.
@@ -71,6 +77,11 @@ impl<T: Into<u16>> Term<T> for One {
     fn next(self, sum: u16, pixel: T) -> u16 {
         sum.wrapping_add(pixel.into())
     }
+
+    #[inline(always)]
+    fn joined(first: u16, second: u16) -> Option<u16> {
+        Some(first.wrapping_add(second))
+    }
 }
 
 /// The smallest pixel.
@@ -93,6 +104,11 @@ impl<T: Number> Term<T> for Least {
     fn next(self, sum: T, pixel: T) -> T {
         sum.least(pixel)
     }
+
+    #[inline(always)]
+    fn joined(first: T, second: T) -> Option<T> {
+        (!T::REAL).then_some(first.least(second))
+    }
 }
 
 impl<T: Number> Term<T> for Most {
@@ -106,6 +122,11 @@ impl<T: Number> Term<T> for Most {
     #[inline(always)]
     fn next(self, sum: T, pixel: T) -> T {
         sum.most(pixel)
+    }
+
+    #[inline(always)]
+    fn joined(first: T, second: T) -> Option<T> {
+        (!T::REAL).then_some(first.most(second))
     }
 }
 
@@ -261,4 +282,63 @@ where
             },
         );
     }
+}
+
+/// Sums down columns for a group of rows of windows, each of `N` rows with a term each, of `READ` rows of pixels.
+pub(super) struct GroupPass<'a, T, W: Term<T>, const N: usize, const READ: usize> {
+    pub(super) terms: [W; N],
+    pub(super) rows: [&'a [T]; READ],
+    pub(super) outs: [&'a mut [W::Sum]; GROUP],
+}
+
+impl<T: Copy + Zeroable, W: Term<T>, const N: usize, const READ: usize> WithSimd
+    for GroupPass<'_, T, W, N, READ>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { terms, rows, outs } = self;
+        let blocks = outs[0].len() / LANES;
+        let lines = rows.map(|row| &row.as_chunks::<LANES>().0[..blocks]);
+        let outs = outs.map(|out| &mut out.as_chunks_mut::<LANES>().0[..blocks]);
+        for block in 0..blocks {
+            let pixels = lines.map(|line| &line[block]);
+            let mut sums = [[W::Sum::zeroed(); LANES]; GROUP];
+            #[allow(clippy::needless_range_loop, reason = "an index for all rows at once")]
+            for i in 0..LANES {
+                let column = pixels.map(|pixels| pixels[i]);
+                let column = column_sums::<T, W, N, READ>(terms, column);
+                for r in 0..GROUP {
+                    sums[r][i] = column[r];
+                }
+            }
+            for r in 0..GROUP {
+                outs[r][block] = sums[r];
+            }
+        }
+    }
+}
+
+/// The sums of the windows in a column. Two neighbours share what they have in common, if their terms are alike.
+#[inline(always)]
+fn column_sums<T: Copy, W: Term<T>, const N: usize, const READ: usize>(
+    terms: [W; N],
+    column: [T; READ],
+) -> [W::Sum; GROUP] {
+    let sum = |from: usize, count: usize| {
+        let mut sum = terms[0].first(column[from]);
+        for k in 1..count {
+            sum = terms[k].next(sum, column[from + k]);
+        }
+        sum
+    };
+    let mut sums = [W::Sum::zeroed(); GROUP];
+    for r in (0..GROUP).step_by(2) {
+        let common = sum(r + 1, N - 1);
+        let [above, below] = [r, r + N].map(|row| W::joined(common, terms[0].first(column[row])));
+        sums[r] = above.unwrap_or_else(|| sum(r, N));
+        sums[r + 1] = below.unwrap_or_else(|| sum(r + 1, N));
+    }
+    sums
 }

@@ -3,13 +3,17 @@
 use bytemuck::{Zeroable, zeroed_vec};
 use pulp::{Arch, Simd, WithSimd};
 
-use super::fold::{Tap, Term, fold, fold_few};
+use super::fold::{GroupPass, Tap, Term, fold, fold_few};
 use super::number::Number;
-use super::rows::{Kernel, LANES, PART};
+use super::rows::{GROUP, Kernel, LANES, PART};
 
 /// The number of elements that a kernel takes through all its steps before the next ones. Including the margins of the
 /// stages after it, a part of a row seldom has more.
 pub(super) const CHUNK: usize = 2 * PART;
+
+/// The number of elements of each row of a group that are taken through all steps together: they stay in the
+/// first-level cache.
+const GROUP_CHUNK: usize = 16 * LANES;
 
 /// Sums over windows.
 pub(super) trait Sums<T> {
@@ -28,6 +32,18 @@ pub(super) trait Sums<T> {
         len: usize,
         last: impl FnOnce(&[Tap<Self::Term>], &[&[Self::Pixel]], usize),
     );
+
+    /// As [`Self::sums`] for [`GROUP`] neighbouring rows; `last` gets the row's index first. Returns whether it did
+    /// anything: not if one row at a time is as fast.
+    fn group_sums(
+        &mut self,
+        _rows: &[&[T]],
+        _at: usize,
+        _len: usize,
+        _last: impl FnMut(usize, &[Tap<Self::Term>], &[&[Self::Pixel]], usize),
+    ) -> bool {
+        false
+    }
 }
 
 /// Each pixel has its own term.
@@ -65,6 +81,8 @@ pub(super) struct Separable<T, D: Term<T>, A> {
     down: Vec<Tap<D>>,
     across: Vec<Tap<A>>,
     middle: Vec<D::Sum>,
+    /// The same for a group of rows.
+    group: Vec<D::Sum>,
 }
 
 impl<T, D: Term<T>, A: Copy> Separable<T, D, A> {
@@ -82,7 +100,13 @@ impl<T, D: Term<T>, A: Copy> Separable<T, D, A> {
         let across: Vec<_> =
             across.filter_map(|(x, term)| Some(Tap { row: 0, shift: x * step, term: term? })).collect();
         let halo = across.last().map_or(0, |tap| tap.shift);
-        Self { arch, down, across, middle: zeroed_vec((CHUNK + halo).next_multiple_of(LANES)) }
+        Self {
+            arch,
+            down,
+            across,
+            middle: zeroed_vec((CHUNK + halo).next_multiple_of(LANES)),
+            group: Vec::new(),
+        }
     }
 }
 
@@ -106,6 +130,49 @@ where
         let middle = &mut self.middle[..(len.next_multiple_of(LANES) + halo).next_multiple_of(LANES)];
         fold(self.arch, &self.down, rows, at, middle);
         last(&self.across, &[middle], 0);
+    }
+
+    fn group_sums(
+        &mut self,
+        rows: &[&[T]],
+        at: usize,
+        len: usize,
+        mut last: impl FnMut(usize, &[Tap<A>], &[&[D::Sum]], usize),
+    ) -> bool {
+        let halo = self.across.last().map_or(0, |tap| tap.shift);
+        let len = (len.next_multiple_of(LANES) + halo).next_multiple_of(LANES);
+        self.group.resize(GROUP * len, D::Sum::zeroed());
+        let done = self.down_group::<3, { 3 + GROUP - 1 }>(rows, at, len)
+            || self.down_group::<5, { 5 + GROUP - 1 }>(rows, at, len);
+        if done {
+            for (row, middle) in self.group.chunks_exact(len).enumerate() {
+                last(row, &self.across, &[middle], 0);
+            }
+        }
+        done
+    }
+}
+
+impl<T: Copy + Zeroable, D: Term<T>, A> Separable<T, D, A> {
+    /// Sums down columns for a group of rows, if windows have `N` rows and all count.
+    fn down_group<const N: usize, const READ: usize>(
+        &mut self,
+        rows: &[&[T]],
+        at: usize,
+        len: usize,
+    ) -> bool {
+        let (Some(taps), Some(rows)) = (self.down.first_chunk::<N>(), rows.first_chunk::<READ>()) else {
+            return false;
+        };
+        if rows.len() != READ || self.down.len() != N || taps.iter().zip(0..).any(|(tap, row)| tap.row != row)
+        {
+            return false;
+        }
+        let mut outs = self.group.chunks_exact_mut(len);
+        let outs = std::array::from_fn(|_| outs.next().unwrap_or_default());
+        let (terms, rows) = (taps.map(|tap| tap.term), rows.map(|row| &row[at..][..len]));
+        self.arch.dispatch(GroupPass { terms, rows, outs });
+        true
     }
 }
 
@@ -217,6 +284,26 @@ where
             of.sums(rows, index * CHUNK, out.len(), |taps, rows, at| {
                 finish.finish(*arch, (taps, rows, at), sums, out);
             });
+        }
+    }
+
+    fn run_group(&mut self, rows: &[&[T]], outs: &mut [&mut [U]]) {
+        let Self { arch, of, sums, finish } = self;
+        let window = rows.len() + 1 - outs.len();
+        let len = outs.first().map_or(0, |out| out.len());
+        for at in (0..len).step_by(GROUP_CHUNK) {
+            let part = at..len.min(at + GROUP_CHUNK);
+            let sums = &mut sums[..part.len().next_multiple_of(LANES)];
+            let grouped = outs.len() == GROUP
+                && of.group_sums(rows, at, part.len(), |row, taps, middle, from| {
+                    finish.finish(*arch, (taps, middle, from), sums, &mut outs[row][part.clone()]);
+                });
+            if !grouped {
+                for (index, out) in outs.iter_mut().enumerate() {
+                    self.run(&rows[index..][..window], out);
+                }
+                return;
+            }
         }
     }
 }

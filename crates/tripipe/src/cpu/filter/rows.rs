@@ -242,7 +242,8 @@ impl<'a, T: Number> Input<'a, T> {
         let len = (shape.width + 2 * radius[0]) * shape.channels + 2 * LANES;
         let group = if rows.is_in_memory() { GROUP } else { 1 };
         let count = 2 * radius[1] + group;
-        let ring = Ring { slots: vec![outside; len * (count + 1)], len, count, radius, shape };
+        let beside = beside(shape, radius[0]);
+        let ring = Ring { slots: vec![outside; len * (count + 1)], len, count, radius, shape, beside };
         Box::new(Windows { input: rows, ring, kernel, group, current: 0..0, loaded: 0 })
     }
 }
@@ -335,6 +336,20 @@ struct Ring<T> {
     /// The number of columns and rows of the window on each side of its centre.
     radius: [usize; 2],
     shape: PipeShape,
+    /// The border's pixels to the left and right of a row, and the pixels of the row that they repeat, in elements of a
+    /// slot.
+    beside: [Vec<[usize; 2]>; 2],
+}
+
+/// As in [`Ring::beside`], for `columns` pixels on each side.
+fn beside(shape: PipeShape, columns: usize) -> [Vec<[usize; 2]>; 2] {
+    let PipeShape { width, channels, border, .. } = shape;
+    let (width, columns) = (width as isize, columns as isize);
+    [-columns..0, width..width + columns].map(|side| {
+        let pixel = |x: isize| (x + columns) as usize * channels;
+        let seen = |x: isize| Some([pixel(x), pixel(border.source(x, width as usize)? as isize)]);
+        side.filter_map(seen).collect()
+    })
 }
 
 impl<T: Number> Ring<T> {
@@ -358,21 +373,17 @@ impl<T: Number> Ring<T> {
 
     /// Loads a part of row `y`; at an end of the row, the border beside it as well.
     fn load(&mut self, y: isize, part: Range<usize>, input: &mut dyn Rows<T>) {
-        let PipeShape { width, channels, border, .. } = self.shape;
+        let PipeShape { width, channels, .. } = self.shape;
         let (at, margin) = (self.slot(y), self.margin());
         let slot = &mut self.slots[at..][..self.len];
         input.part(y, part.start, &mut slot[margin + part.start..margin + part.end]);
-        let (width, columns) = (width as isize, self.radius[0] as isize);
-        let pixel = |x: isize| (x + columns) as usize * channels;
-        let left = if part.start == 0 { -columns..0 } else { 0..0 };
-        let right = if part.end == width as usize * channels { width..width + columns } else { 0..0 };
-        for x in left.chain(right) {
-            if let Some(seen) = border.source(x, width as usize) {
-                let (seen, place) = (pixel(seen as isize), pixel(x));
-                // Not `copy_within`, whose call takes longer than copying a few elements.
-                for channel in 0..channels {
-                    slot[place + channel] = slot[seen + channel];
-                }
+        let [left, right] = &self.beside;
+        let left = if part.start == 0 { left.as_slice() } else { &[] };
+        let right = if part.end == width * channels { right.as_slice() } else { &[] };
+        for &[place, seen] in left.iter().chain(right) {
+            // Not `copy_within`, whose call takes longer than copying a few elements.
+            for channel in 0..channels {
+                slot[place + channel] = slot[seen + channel];
             }
         }
     }

@@ -10,6 +10,7 @@ mod element;
 mod multiply;
 mod operand;
 mod product;
+mod tile;
 mod vector;
 
 use half::f16;

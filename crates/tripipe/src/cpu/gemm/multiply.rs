@@ -10,6 +10,7 @@ use std::thread::LocalKey;
 use pulp::{Simd, WithSimd};
 
 use super::operand::StridedMatrix;
+use super::tile::{lanes, tile, tile_in_place};
 use crate::cpu::Threads;
 use crate::cpu::bands::share_out;
 use crate::cpu::vectors;
@@ -20,6 +21,9 @@ const DEPTH: usize = 384;
 const ROWS: usize = 192;
 /// The number of columns in a block of B.
 const COLUMNS: usize = 4096;
+/// The number of panels of B up to which rows of A are read where they lie: packing them would take as long as
+/// multiplying them by two panels or so.
+const FEW_PANELS: usize = 4;
 /// The number of elements of a result up to which a long K is divided among the threads.
 const SMALL_RESULT: usize = 1 << 16;
 /// Packed memory is aligned to this many bytes, the width of the widest load.
@@ -269,11 +273,6 @@ macro_rules! with_tile {
     };
 }
 
-#[inline(always)]
-const fn lanes<S: Simd, T: Real>() -> usize {
-    size_of::<T::Vector<S>>() / size_of::<T>()
-}
-
 /// The tile of the machine.
 #[derive(Default)]
 struct ShapeOf<T>(std::marker::PhantomData<T>);
@@ -386,9 +385,15 @@ impl<T: Real> WithSimd for RowBlock<'_, '_, T> {
             let RowBlock { from, memory, b, rows, add } = block;
             let depth = from.columns;
             let columns = rows.first().map_or(0, |row| row.len());
+            let width = VECTORS * lanes::<S, T>();
+            let [down, along] = from.strides();
+            let in_place = along == 1 && columns <= FEW_PANELS * width;
             for (index, to) in memory.chunks_exact_mut(ROWS * depth).enumerate() {
                 let first = index * ROWS;
                 let here = ROWS.min(from.rows - first);
+                if in_place && here == ROWS {
+                    continue;
+                }
                 let part = from.part([first, 0], [here, depth]);
                 if here > FEW {
                     pack(part, to, ROWS);
@@ -396,10 +401,20 @@ impl<T: Real> WithSimd for RowBlock<'_, '_, T> {
                     pack(part, &mut to[..FEW * depth], FEW);
                 }
             }
-            let width = VECTORS * lanes::<S, T>();
             for (j, b) in (0..columns).step_by(width).zip(b.chunks_exact(width * depth)) {
                 let narrow = columns - j <= lanes::<S, T>();
-                for (a, rows) in memory.chunks_exact(ROWS * depth).zip(rows.chunks_mut(ROWS)) {
+                let panels = memory.chunks_exact(ROWS * depth).zip(rows.chunks_mut(ROWS));
+                for (index, (a, rows)) in panels.enumerate() {
+                    if in_place && rows.len() == ROWS {
+                        let a = &from.data()[index * ROWS * down..];
+                        let lines: [&[T]; ROWS] = std::array::from_fn(|i| &a[i * down..][..depth]);
+                        if narrow {
+                            tile_in_place::<S, T, ROWS, VECTORS, 1>(simd, lines, b, rows, j, add);
+                        } else {
+                            tile_in_place::<S, T, ROWS, VECTORS, VECTORS>(simd, lines, b, rows, j, add);
+                        }
+                        continue;
+                    }
                     match (rows.len() > FEW, narrow) {
                         (true, false) => tile::<S, T, ROWS, VECTORS, VECTORS>(simd, a, b, rows, j, add),
                         (true, true) => tile::<S, T, ROWS, VECTORS, 1>(simd, a, b, rows, j, add),
@@ -411,47 +426,5 @@ impl<T: Real> WithSimd for RowBlock<'_, '_, T> {
             }
         }
         with_tile!(simd, run(self));
-    }
-}
-
-/// Multiplies a panel of A by the first `USED` vectors of a panel of B, for columns from `j` on.
-#[inline(always)]
-fn tile<S: Simd, T: Real, const ROWS: usize, const VECTORS: usize, const USED: usize>(
-    simd: S,
-    a: &[T],
-    b: &[T],
-    rows: &mut [&mut [T]],
-    j: usize,
-    add: bool,
-) {
-    let mut sums = [[T::splat(simd, T::default()); USED]; ROWS];
-    let (a, b) = (a.as_chunks::<ROWS>().0, T::vectors::<S>(b).as_chunks::<VECTORS>().0);
-    for (a, b) in a.iter().zip(b) {
-        for (sums, a) in sums.iter_mut().zip(a) {
-            let a = T::splat(simd, *a);
-            for (sum, b) in sums.iter_mut().zip(b) {
-                *sum = T::mul_add(simd, a, *b, *sum);
-            }
-        }
-    }
-    let width = USED * lanes::<S, T>();
-    if rows.len() == ROWS && rows[0].len() - j >= width {
-        #[allow(clippy::needless_range_loop, reason = "by constant indices the sums stay in registers")]
-        for i in 0..ROWS {
-            let (row, sums) = (&mut rows[i], &sums[i]);
-            let to = T::vectors_mut::<S>(&mut row[j..j + width]);
-            for (to, sum) in to.iter_mut().zip(sums) {
-                *to = if add { T::add(simd, *sum, *to) } else { *sum };
-            }
-        }
-        return;
-    }
-    // A copy, so that the sums themselves are never indexed by a variable and stay in registers.
-    let sums = std::hint::black_box(sums);
-    for (row, sums) in rows.iter_mut().zip(&sums) {
-        for (to, sum) in row[j..].chunks_mut(lanes::<S, T>()).zip(sums) {
-            let sum = if add { T::add(simd, *sum, T::load(simd, to)) } else { *sum };
-            T::store(simd, to, sum);
-        }
     }
 }
