@@ -49,8 +49,8 @@ enum Command {
     Peaks(commands::peaks::Peaks),
     RunKernel(commands::run_kernel::RunKernel),
     Simulate(commands::simulate::Simulate),
-    Sweep(commands::sweep::Sweep),
     Template(commands::template::Template),
+    Tune(commands::tune::Tune),
     View(commands::view::View),
 }
 
@@ -99,8 +99,8 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
         Command::Peaks(peaks) => peaks.trace.clone().record(|| peaks.run(out)),
         Command::RunKernel(run_kernel) => run_kernel.trace.clone().record(|| run_kernel.run(out)),
         Command::Simulate(simulate) => simulate.run(out),
-        Command::Sweep(sweep) => sweep.trace.clone().record(|| sweep.run(out)),
         Command::Template(template) => template.run(out),
+        Command::Tune(tune) => tune.trace.clone().record(|| tune.run(out)),
         Command::View(view) => view.run(out),
     }
 }

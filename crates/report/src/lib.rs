@@ -16,8 +16,8 @@ pub mod rules;
 pub mod run;
 pub mod simulation;
 mod style;
-pub mod sweep;
 mod table;
+pub mod tune;
 
 pub use number::{bytes, giga, time};
 pub use style::{Canvas, ascii};

@@ -1,6 +1,6 @@
 //! All candidates of a problem on a device, with the numbers that a strategy knows about them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Display;
 use std::hash::Hash;
 use std::str::FromStr;
@@ -33,6 +33,8 @@ pub struct Candidates {
     pub size: SpaceSize,
     /// The names of the features.
     pub features: Vec<String>,
+    /// Why there is no candidate, if there is none and the reason is known.
+    pub why_none: Option<String>,
 }
 
 /// Predicts the time of parameters, given as text. `None` if it cannot.
@@ -42,6 +44,20 @@ impl Candidates {
     /// The space of the problem's family, with the library's own choice first. Without `predict`, filters are predicted
     /// by the bytes and operations that the library counts, products by nothing.
     pub fn of(problem: &Problem, probe: &Probe, predict: Option<&Predict<'_>>) -> Self {
+        Self::collect(problem, probe, predict, None)
+    }
+
+    /// As [`Self::of`], but only these of the space, e.g. those of a recording.
+    pub fn among(texts: &[String], problem: &Problem, probe: &Probe, predict: Option<&Predict<'_>>) -> Self {
+        Self::collect(problem, probe, predict, Some(texts))
+    }
+
+    fn collect(
+        problem: &Problem,
+        probe: &Probe,
+        predict: Option<&Predict<'_>>,
+        only: Option<&[String]>,
+    ) -> Self {
         match problem {
             Problem::Gemm(product) => {
                 let gemm = product.gemm();
@@ -49,18 +65,18 @@ impl Candidates {
                 let mut guesses = vec![choice.parameters];
                 guesses.extend(choice.runners_up.into_iter().map(|(other, _)| other));
                 guesses.retain(|guess| guess.check(&gemm, probe).is_ok());
-                let (all, size) = collect(guesses.clone(), &gemm::space(&gemm, probe));
+                let points = points(guesses, || gemm::space(&gemm, probe), only);
                 let derived = |parameters: &Parameters| tiles(parameters, product.size);
-                Self::new(&all, guesses.len(), size, predict, derived)
+                let simple = Parameters::Tile(gemm::Tile::new(1, 4));
+                let why_none = simple.check(&gemm, probe).err().map(|unfit| unfit.to_string());
+                Self { why_none, ..Self::new(points, predict, derived) }
             }
             Problem::Filter(problem) => {
                 let (chain, from, to) = (problem.chain(), problem.from(), problem.to());
                 let (default, _) = filter::default_parameters(chain, from, probe);
-                let guesses: Vec<_> = Some(default)
-                    .filter(|one| one.check(chain, from, to, probe).is_ok())
-                    .into_iter()
-                    .collect();
-                let (all, size) = collect(guesses.clone(), &filter::space(chain, from, to, probe));
+                let guesses = Some(default).filter(|one| one.check(chain, from, to, probe).is_ok());
+                let points =
+                    points(guesses.into_iter().collect(), || filter::space(chain, from, to, probe), only);
                 let work = |text: &str| {
                     let parameters = text.parse().ok()?;
                     filter::work(chain, from, to, &parameters, probe)
@@ -70,16 +86,35 @@ impl Candidates {
                         * (to.height as f64 / one.rows as f64).ceil();
                     vec![("items", items.max(1.0).log2())]
                 };
-                Self::new(&all, guesses.len(), size, Some(predict.unwrap_or(&work)), derived)
+                Self::new(points, Some(predict.unwrap_or(&work)), derived)
             }
         }
     }
 
-    /// Candidates given by their texts, all of them guesses. `derived` are numbers in addition to those of the text.
+    /// Puts more candidates at the start, to be tried first. Features that the others do not have are not added.
+    pub fn add_guesses(&mut self, texts: &[String]) {
+        for text in texts.iter().rev() {
+            let known = self.all.iter().position(|one| one.parameters == *text);
+            if known.is_none_or(|index| index >= self.guesses) {
+                self.guesses += 1;
+            }
+            let candidate = known.map(|index| self.all.remove(index)).unwrap_or_else(|| {
+                let numbers = numbers(text);
+                let features = self.features.iter().map(|name| numbers.get(name).copied().unwrap_or(0.0));
+                Candidate { parameters: text.clone(), features: features.collect(), predicted: None }
+            });
+            self.all.insert(0, candidate);
+        }
+    }
+
+    /// The predictions, by parameters.
+    pub fn estimates(&self) -> HashMap<&str, f64> {
+        self.all.iter().filter_map(|one| Some((one.parameters.as_str(), one.predicted?))).collect()
+    }
+
+    /// `derived` are numbers in addition to those of the text.
     fn new<P: Display>(
-        all: &[P],
-        guesses: usize,
-        size: SpaceSize,
+        (all, guesses, size): (Vec<P>, usize, SpaceSize),
         predict: Option<&Predict<'_>>,
         derived: impl Fn(&P) -> Vec<(&'static str, f64)>,
     ) -> Self {
@@ -107,31 +142,41 @@ impl Candidates {
                 parameters,
             })
             .collect();
-        Self { all, guesses, size, features }
+        Self { all, guesses, size, features, why_none: None }
     }
 
     /// Candidates given as text, all of equal rank: for recorded spaces, and for candidates that a user lists.
     pub fn listed(texts: &[String], predict: Option<&Predict<'_>>) -> Self {
         let points = texts.len();
         let size = SpaceSize { combinations: points as u64, points, checks: 0 };
-        Self::new(texts, 0, size, predict, |_| Vec::new())
+        Self::new((texts.iter().collect(), 0, size), predict, |_| Vec::new())
     }
 }
 
-/// The guesses, then the points of the space, each once.
-fn collect<P: Copy + Eq + Hash + FromStr>(guesses: Vec<P>, space: &Space<'_, P>) -> (Vec<P>, SpaceSize) {
-    let mut points = space.points();
+/// The guesses, their number, and the points of the space, each once; only those in `only`, if it is given.
+fn points<'s, P: Copy + Eq + Hash + FromStr>(
+    mut guesses: Vec<P>,
+    space: impl FnOnce() -> Space<'s, P>,
+    only: Option<&[String]>,
+) -> (Vec<P>, usize, SpaceSize) {
+    let (found, size): (Vec<P>, _) = if let Some(texts) = only {
+        let found: Vec<P> = texts.iter().filter_map(|text| text.parse().ok()).collect();
+        guesses.retain(|guess| found.contains(guess));
+        let (combinations, points) = (texts.len() as u64, found.len());
+        (found, SpaceSize { combinations, points, checks: 0 })
+    } else {
+        let space = space();
+        let mut points = space.points();
+        let found: Vec<P> = points.by_ref().collect();
+        let size =
+            SpaceSize { combinations: space.combinations(), points: found.len(), checks: points.checks() };
+        (found, size)
+    };
+    let count = guesses.len();
     let mut all = guesses;
     let mut seen: HashSet<P> = all.iter().copied().collect();
-    let mut count = 0;
-    for point in points.by_ref() {
-        count += 1;
-        if seen.insert(point) {
-            all.push(point);
-        }
-    }
-    let size = SpaceSize { combinations: space.combinations(), points: count, checks: points.checks() };
-    (all, size)
+    all.extend(found.into_iter().filter(|point| seen.insert(*point)));
+    (all, count, size)
 }
 
 /// The numbers in a text of parameters: logarithms of numbers, 1 for words.
@@ -202,6 +247,24 @@ mod tests {
             ("unroll", 1.0),
         ];
         assert_eq!(found, want.map(|(name, value)| (name.to_owned(), value)).into());
+    }
+
+    #[test]
+    fn guesses_of_the_user_come_first() {
+        let texts: Vec<String> = (0..4).map(|index| format!("tile {index}x1")).collect();
+        let mut candidates = Candidates { guesses: 1, ..Candidates::listed(&texts, None) };
+        candidates.add_guesses(&["tile 2x1", "tile 9x9", "tile 0x1"].map(str::to_owned));
+        let order: Vec<&str> = candidates.all.iter().map(|one| one.parameters.as_str()).collect();
+        assert_eq!(order, ["tile 2x1", "tile 9x9", "tile 0x1", "tile 1x1", "tile 3x1"]);
+        assert_eq!(candidates.guesses, 3);
+    }
+
+    #[test]
+    fn an_empty_space_has_a_reason() {
+        let problem: Problem = "gemm f16 64x64x64".parse().unwrap();
+        let candidates = Candidates::of(&problem, &Probe::default(), None);
+        assert!(candidates.all.is_empty());
+        assert!(candidates.why_none.is_some_and(|why| why.contains("cl_khr_fp16")));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 pub mod bench;
 pub mod candidates;
+pub mod export;
 pub mod log;
 pub mod problem;
 pub mod results;

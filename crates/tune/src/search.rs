@@ -105,10 +105,12 @@ impl SearchResult {
 #[non_exhaustive]
 pub enum SearchError {
     /// There is no candidate.
-    #[error("{problem}: no parameters for this device; {combinations} combinations were looked at")]
+    #[error("{problem}: the device supports none of {combinations} combinations of parameters: {reason}")]
     Empty {
         /// The problem.
         problem: String,
+        /// Why the simplest ones are not supported.
+        reason: String,
         /// The size of the space before the check.
         combinations: u64,
     },
@@ -139,7 +141,8 @@ pub fn search(
 ) -> Result<SearchResult, SearchError> {
     if candidates.all.is_empty() {
         let combinations = candidates.size.combinations;
-        return Err(SearchError::Empty { problem: problem.to_string(), combinations });
+        let reason = candidates.why_none.clone().unwrap_or_else(|| "nothing to try".to_owned());
+        return Err(SearchError::Empty { problem: problem.to_string(), reason, combinations });
     }
     let subject = Subject::here(problem, bench.probe());
     let mut search = Search {

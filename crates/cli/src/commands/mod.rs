@@ -17,8 +17,8 @@ pub(crate) mod peaks;
 mod preview;
 pub(crate) mod run_kernel;
 pub(crate) mod simulate;
-pub(crate) mod sweep;
 pub(crate) mod template;
+pub(crate) mod tune;
 pub(crate) mod view;
 
 use std::io::{self, Write};

@@ -167,7 +167,7 @@ fn names_of_any_kind() {
 #[test]
 fn invalid_options_are_rejected() {
     let bench = Bench::new();
-    let cases: [(&[&str], &[&str]); 25] = [
+    let cases: [(&[&str], &[&str]); 31] = [
         (&["ladder", "lapalce"], &["lapalce", "did you mean laplace"]),
         (&["ladder", "zzz"], &["zzz", "vector-add"]),
         (&["ladder", "laplace", "--sizes", "0x5"], &["0x5"]),
@@ -189,9 +189,15 @@ fn invalid_options_are_rejected() {
         (&["gemm", "a.npy", "b.npy"], &["--output"]),
         (&["gemm", "a.npy", "b.npy", "-o", "c.npy", "--beta", "2"], &["--c"]),
         (&["gemm", "-", "-", "-o", "c.npy"], &["more than one array"]),
-        (&["sweep", "gemm", "--limit", "0"], &["--limit", "none"]),
-        (&["sweep", "filter", "lapalce"], &["did you mean laplace"]),
-        (&["sweep", "gemm", "--device", "cpu"], &["--device opencl"]),
+        (&["tune", "gemm", "--limit", "0"], &["--limit", "none"]),
+        (&["tune", "gemm", "--candidates", "0"], &["--candidates", "0"]),
+        (&["tune", "gemm", "--strategy", "blind"], &["want exhaustive, random, predicted or learned"]),
+        (&["tune", "gemm", "--constant", "c"], &["only a and b"]),
+        (&["tune", "conv"], &["conv"]),
+        (&["tune", "filter", "lapalce"], &["did you mean laplace"]),
+        (&["tune", "filter", "laplace", "-o", "t.toml"], &["filters have no tables"]),
+        (&["tune", "gemm", "--device", "cpu"], &["--device opencl"]),
+        (&["tune", "show", "none.jsonl"], &["none.jsonl"]),
         (&["polish"], &["polish"]),
     ];
     for (arguments, words) in cases {

@@ -59,7 +59,7 @@ fn every_command_explains_itself() {
         &["filter", "laplace", "--help"],
         &["gemm", "--help"],
         &["histogram", "--help"],
-        &["sweep", "gemm", "--help"],
+        &["tune", "gemm", "--help"],
         &["ladder", "--help"],
         &["peaks", "--help"],
     ] {

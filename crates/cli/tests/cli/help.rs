@@ -16,8 +16,8 @@ const COMMANDS: [&str; 16] = [
     "peaks",
     "run-kernel",
     "simulate",
-    "sweep",
     "template",
+    "tune",
     "view",
 ];
 

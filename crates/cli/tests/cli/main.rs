@@ -30,9 +30,9 @@ mod sarif_shape;
 mod simulate;
 #[path = "../../../opencl/tests/support/stand_in.rs"]
 mod stand_in;
-mod sweep;
 mod template;
 mod trace;
+mod tune;
 mod view;
 mod virtual_gpus;
 
@@ -61,6 +61,7 @@ impl Bench {
         command.args(arguments).current_dir(self.path()).env("TRIPIPE_OPENCL", "none");
         // This machine's program cache and terminal must not have an influence.
         command.env("XDG_CACHE_HOME", self.path().join("cache-of-its-own")).env_remove("COLORTERM");
+        command.env("XDG_DATA_HOME", self.path().join("cache-of-its-own"));
         command.env("LC_ALL", "C.UTF-8");
         command
     }

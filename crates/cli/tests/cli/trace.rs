@@ -123,8 +123,8 @@ fn commands_record_what_they_run() {
         (&["filter", "gaussian:5", "in.pgm", "out.pgm", "--device", "opencl"], &["a filter", "build "]),
         (
             &[
-                "sweep", "filter", "box:3", "--size", "64x48", "--rounds", "1", "--limit", "1", "--device",
-                "opencl",
+                "tune", "filter", "box:3", "--size", "64x48", "--runs", "1", "--limit", "1", "--log", "none",
+                "--device", "opencl",
             ],
             &[],
         ),

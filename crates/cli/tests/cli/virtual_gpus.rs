@@ -123,14 +123,14 @@ fn launch_files_run_with_the_limits_of_the_gpu() {
 }
 
 #[test]
-fn sweeps_rank_predicted_times() {
+fn tuning_ranks_predicted_times() {
     if !compiles() {
         return;
     }
     let only = ["--only", "--also", "tile 4x4", "--also", "tile 1x4"];
-    let sweep = ["sweep", "gemm", "--sizes", "64", "--device", "virtual:mali-g77"];
+    let tune = ["tune", "gemm", "--sizes", "64", "--device", "virtual:mali-g77"];
     for verify in [&[][..], &["--verify"]] {
-        let said = Bench::new().succeed(&[&sweep[..], &only[..], verify].concat());
+        let said = Bench::new().succeed(&[&tune[..], &only[..], verify].concat());
         let rows: Vec<&str> = said.lines().filter(|line| line.contains("GFLOP/s")).collect();
         let rates: Vec<f64> =
             rows.iter().map(|row| row.split_whitespace().next().unwrap().parse().unwrap()).collect();

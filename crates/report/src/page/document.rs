@@ -10,7 +10,7 @@ use super::ladder::Ladder;
 use super::other::Other;
 use super::peaks::Peaks;
 use super::simulation::SimulatedLaunch;
-use super::sweep::Sweep;
+use super::tune::Tuning;
 
 /// A result of a command, as its JSON describes it.
 pub struct Document {
@@ -26,7 +26,7 @@ pub(super) enum Content {
     Analysis(Box<Analysis>),
     Peaks(Box<Peaks>),
     Check(Box<Check>),
-    Sweep(Box<Sweep>),
+    Tuning(Box<Tuning>),
     Other(Box<Other>),
 }
 
@@ -37,7 +37,7 @@ const COMMANDS: [(&str, &[&str]); 13] = [
     ("analyze", &["gpu", "kernel", "longest_path"]),
     ("peaks", &["device", "peaks"]),
     ("check", &["launches", "checks", "findings"]),
-    ("sweep", &["family", "subject", "candidates"]),
+    ("tune", &["family", "subject", "candidates"]),
     ("devices", &["devices", "no_opencl"]),
     ("devices", &["models"]),
     ("histogram", &["picture", "channels", "bin_width"]),
@@ -78,7 +78,7 @@ fn document(file: &str, line: usize, value: Value) -> Result<Document, PageError
         "analyze" => typed(value).map(Content::Analysis),
         "peaks" => typed(value).map(Content::Peaks),
         "check" => typed(value).map(Content::Check),
-        "sweep" => typed(value).map(Content::Sweep),
+        "tune" => typed(value).map(Content::Tuning),
         _ => Ok(Content::Other(Box::new(Other { command, value }))),
     };
     let content = content.map_err(|error| PageError::Incomplete {

@@ -19,9 +19,9 @@ mod markup;
 mod other;
 mod peaks;
 mod simulation;
-mod sweep;
 mod switch;
 mod table;
+mod tune;
 
 pub use document::{Document, read};
 pub use error::PageError;
@@ -39,7 +39,7 @@ pub fn page(documents: &[Document]) -> String {
     let mut analyses: Vec<Named<'_, analysis::Analysis>> = Vec::new();
     let mut peaks: Vec<Named<'_, peaks::Peaks>> = Vec::new();
     let mut checks: Vec<Named<'_, check::Check>> = Vec::new();
-    let mut sweeps: Vec<Named<'_, sweep::Sweep>> = Vec::new();
+    let mut tunings: Vec<Named<'_, tune::Tuning>> = Vec::new();
     let mut others: Vec<Named<'_, other::Other>> = Vec::new();
     for document in documents {
         let file = document.file.as_str();
@@ -49,7 +49,7 @@ pub fn page(documents: &[Document]) -> String {
             Content::Analysis(content) => analyses.push(Named { file, content }),
             Content::Peaks(content) => peaks.push(Named { file, content }),
             Content::Check(content) => checks.push(Named { file, content }),
-            Content::Sweep(content) => sweeps.push(Named { file, content }),
+            Content::Tuning(content) => tunings.push(Named { file, content }),
             Content::Other(content) => others.push(Named { file, content }),
         }
     }
@@ -69,8 +69,8 @@ pub fn page(documents: &[Document]) -> String {
     if !checks.is_empty() {
         sections.push(check::section(&checks, &ids));
     }
-    for group in by(&sweeps, sweep::Sweep::subject) {
-        sections.push(sweep::section(&group, &ids));
+    for group in by(&tunings, tune::Tuning::subject) {
+        sections.push(tune::section(&group, &ids));
     }
     for group in by(&others, |other| other.command) {
         sections.push(other::section(&group, &ids));

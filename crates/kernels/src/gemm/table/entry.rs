@@ -63,9 +63,11 @@ impl ElementKind {
 pub enum Basis {
     /// A judgement without measurement.
     Guessed,
+    /// The fastest by predicted times, on a virtual GPU.
+    Predicted,
     /// Another library's tuning, taken from its sources.
     Published,
-    /// A sweep of this library.
+    /// Tuned by this library.
     Measured,
 }
 
@@ -73,6 +75,7 @@ impl fmt::Display for Basis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Guessed => "guessed",
+            Self::Predicted => "predicted",
             Self::Published => "published",
             Self::Measured => "measured",
         })

@@ -1,4 +1,4 @@
-//! Sweeps.
+//! Tuning.
 
 use serde::Deserialize;
 
@@ -9,9 +9,9 @@ use super::table::{Head, Table, TableCell};
 use super::{Named, labels};
 use crate::number::{significant, time};
 
-/// The result of `tripipe sweep` for one computation on one device.
+/// The result of `tripipe tune` for one problem on one device.
 #[derive(Debug, Deserialize)]
-pub(super) struct Sweep {
+pub(super) struct Tuning {
     family: String,
     subject: String,
     device: String,
@@ -19,7 +19,8 @@ pub(super) struct Sweep {
     predicted: bool,
     not_tried: u64,
     complete: bool,
-    copy_seconds: Option<f64>,
+    #[serde(default)]
+    points: u64,
     candidates: Vec<Candidate>,
 }
 
@@ -36,7 +37,7 @@ struct Candidate {
 /// Values of a parameter that a map of two of them shows.
 const VALUES: std::ops::RangeInclusive<usize> = 2..=12;
 
-impl Sweep {
+impl Tuning {
     pub(super) fn subject(&self) -> (&str, &str) {
         (&self.family, &self.subject)
     }
@@ -51,8 +52,8 @@ impl Sweep {
             .map_or(String::new(), |rate| format!(" ({} GFLOP/s)", significant(rate * 1e-9)));
         let predicted = if self.predicted { ", predicted" } else { "" };
         let partial = match (self.complete, self.not_tried) {
-            (true, _) => String::new(),
-            (false, 0) => " The final rounds were cut short.".to_owned(),
+            (_, 0) => String::new(),
+            (true, left) => format!(" {left} more were not tried: little improvement was expected."),
             (false, left) => format!(" Partial: {left} more candidates were not tried."),
         };
         format!(
@@ -80,9 +81,9 @@ impl Candidate {
     }
 }
 
-/// Sweeps of one computation, on one or several devices.
-pub(super) fn section(all: &[Named<'_, Sweep>], ids: &Ids) -> Section {
-    let names = labels(all, |sweep| sweep.device.clone());
+/// Searches for one problem, on one or several devices.
+pub(super) fn section(all: &[Named<'_, Tuning>], ids: &Ids) -> Section {
+    let names = labels(all, |tuning| tuning.device.clone());
     let verdicts: Markup =
         all.iter().map(|named| markup! { p(class = "verdict") : named.content.verdict(); }).collect();
     let each: Vec<(String, Markup)> =
@@ -90,22 +91,22 @@ pub(super) fn section(all: &[Named<'_, Sweep>], ids: &Ids) -> Section {
     let devices = panels("Device", &each, ids);
     let (family, subject) = all[0].content.subject();
     Section {
-        id: ids.next("sweep"),
-        title: format!("Sweep of {family}: {subject}"),
+        id: ids.next("tune"),
+        title: format!("Tuning of {family}: {subject}"),
         body: markup! { : &verdicts; : &devices; },
     }
 }
 
-fn device(sweep: &Sweep, ids: &Ids) -> Markup {
-    let fastest = sweep.candidates.first().and_then(|best| best.seconds);
-    let has_rate = sweep.candidates.iter().any(|candidate| candidate.operations_per_second.is_some());
+fn device(tuning: &Tuning, ids: &Ids) -> Markup {
+    let fastest = tuning.candidates.first().and_then(|best| best.seconds);
+    let has_rate = tuning.candidates.iter().any(|candidate| candidate.operations_per_second.is_some());
     let mut heads = vec![Head::text("parameters"), Head::number("time"), Head::number("of the fastest")];
     if has_rate {
         heads.push(Head::number("GFLOP/s"));
     }
     heads.extend([Head::number("fastest run"), Head::number("runs"), Head::text("why no time")]);
     let mut table = Table::new("All candidates", heads);
-    for candidate in &sweep.candidates {
+    for candidate in &tuning.candidates {
         let share = fastest.zip(candidate.seconds).map(|(fastest, seconds)| fastest / seconds);
         let mut cells = vec![
             TableCell::text(&candidate.parameters),
@@ -122,22 +123,22 @@ fn device(sweep: &Sweep, ids: &Ids) -> Markup {
         ]);
         table.push(cells);
     }
-    let copy = sweep
-        .copy_seconds
-        .map(|seconds| format!("A copy of the same number of bytes takes {}.", time(seconds)));
-    let (map, table) = (map(sweep, ids), table.draw(ids));
+    let space = (tuning.points > 0).then(|| {
+        format!("The space has {} valid sets of parameters.", crate::number::grouped(tuning.points))
+    });
+    let (map, table) = (map(tuning, ids), table.draw(ids));
     markup! {
-        h3 : &sweep.device;
-        @ if let Some(copy) = &copy { p(class = "about") : copy; }
+        h3 : &tuning.device;
+        @ if let Some(space) = &space { p(class = "about") : space; }
         : &map; : &table;
     }
 }
 
 /// The best time for each pair of values of the two parameters that the candidates vary most.
-fn map(sweep: &Sweep, ids: &Ids) -> Markup {
+fn map(tuning: &Tuning, ids: &Ids) -> Markup {
     let mut varied: Vec<(&str, Vec<&str>)> = Vec::new();
     for (name, value) in
-        sweep.candidates.iter().filter(|each| each.seconds.is_some()).flat_map(Candidate::named)
+        tuning.candidates.iter().filter(|each| each.seconds.is_some()).flat_map(Candidate::named)
     {
         match varied.iter_mut().find(|(own, _)| *own == name) {
             Some((_, values)) if values.contains(&value) => {}
@@ -150,9 +151,9 @@ fn map(sweep: &Sweep, ids: &Ids) -> Markup {
     let [(rows, row_values), (columns, column_values), ..] = &varied[..] else { return Markup::default() };
     let best = |row: &str, column: &str| {
         let fits = |each: &&Candidate| each.value(rows) == Some(row) && each.value(columns) == Some(column);
-        sweep.candidates.iter().filter(fits).filter_map(|each| each.seconds).reduce(f64::min)
+        tuning.candidates.iter().filter(fits).filter_map(|each| each.seconds).reduce(f64::min)
     };
-    let fastest = sweep.candidates.first().and_then(|best| best.seconds).unwrap_or(0.0);
+    let fastest = tuning.candidates.first().and_then(|best| best.seconds).unwrap_or(0.0);
     let mut heads = vec![Head::text(*rows)];
     heads.extend(column_values.iter().map(|value| Head::number(format!("{columns} {value}"))));
     let mut table =

@@ -1,0 +1,126 @@
+//! What is done with logs.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::{Args, Subcommand};
+use tripipe_kernels::gemm::entries_to_toml;
+use tripipe_report::tune as report;
+use tripipe_tune::{LogContents, export, results};
+
+use crate::files::output::Output;
+use crate::finish::Finish;
+use crate::terminal::shown;
+
+/// Work with logs.
+#[derive(Subcommand)]
+pub(super) enum Logs {
+    Show(Show),
+    Export(Export),
+    Merge(Merge),
+    Diff(Diff),
+    Report(Quality),
+}
+
+/// The fastest parameters of every problem in logs.
+///
+/// Example: tripipe tune show tune.jsonl --top 3
+#[derive(Args)]
+pub(super) struct Show {
+    /// Logs.
+    #[arg(required = true)]
+    logs: Vec<PathBuf>,
+    /// Number of candidates to print for each problem.
+    #[arg(long, default_value_t = 5)]
+    top: usize,
+}
+
+/// A table of the fastest parameters in logs, which the library reads without a build.
+///
+/// Example: tripipe tune export tune.jsonl -o ~/.config/tripipe/gemm/mine.toml
+#[derive(Args)]
+pub(super) struct Export {
+    /// Logs.
+    #[arg(required = true)]
+    logs: Vec<PathBuf>,
+    /// Output file for the table; - for standard output.
+    #[arg(short, long, value_name = "TABLE")]
+    output: PathBuf,
+}
+
+/// One log of several, in the order of the dates, equal lines once.
+///
+/// Example: tripipe tune merge phone.jsonl board.jsonl -o all.jsonl
+#[derive(Args)]
+pub(super) struct Merge {
+    /// Logs.
+    #[arg(required = true)]
+    logs: Vec<PathBuf>,
+    /// Output file for the log; - for standard output. It may be one of the logs.
+    #[arg(short, long, value_name = "LOG")]
+    output: PathBuf,
+}
+
+/// The fastest parameters in two logs, e.g. before and after an update of the driver.
+///
+/// Example: tripipe tune diff before.jsonl after.jsonl
+#[derive(Args)]
+pub(super) struct Diff {
+    /// A log.
+    before: PathBuf,
+    /// Another one.
+    after: PathBuf,
+}
+
+/// How well estimates rank the candidates that were measured: Spearman's rank correlation, by device and problem.
+///
+/// Example: tripipe tune report tune.jsonl
+#[derive(Args)]
+pub(super) struct Quality {
+    /// Logs.
+    #[arg(required = true)]
+    logs: Vec<PathBuf>,
+}
+
+impl Logs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        match self {
+            Self::Show(Show { logs, top }) => {
+                let found = results::results(&read(&logs)?);
+                if found.is_empty() {
+                    writeln!(out, "no trials")?;
+                }
+                write!(out, "{}", shown(report::results(&found, top)))?;
+            }
+            Self::Export(Export { logs, output }) => {
+                let entries = export::entries(&results::results(&read(&logs)?));
+                if entries.is_empty() {
+                    bail!("no table is written: the logs have no product with a time");
+                }
+                let table = entries_to_toml(&entries)?;
+                let output = Output::open_or_standard(&output)?;
+                output.write(|sink| Ok(sink.write_all(table.as_bytes())?))?;
+            }
+            Self::Merge(Merge { logs, output }) => {
+                let text = read(&logs)?.to_text()?;
+                let output = Output::open_or_standard(&output)?;
+                output.write(|sink| Ok(sink.write_all(text.as_bytes())?))?;
+            }
+            Self::Diff(Diff { before, after }) => {
+                let [before, after] = [read(&[before])?, read(&[after])?];
+                write!(out, "{}", shown(report::differences(&results::differences([&before, &after]))))?;
+            }
+            Self::Report(Quality { logs }) => {
+                let found = results::results(&read(&logs)?);
+                write!(out, "{}", shown(report::quality(&results::prediction_quality(&found))))?;
+            }
+        }
+        Ok(Finish::Clean)
+    }
+}
+
+fn read(logs: &[PathBuf]) -> Result<LogContents> {
+    let all = logs.iter().map(|path| LogContents::read(path)).collect::<Result<Vec<_>, _>>()?;
+    Ok(LogContents::merge(all))
+}

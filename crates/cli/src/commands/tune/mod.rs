@@ -1,0 +1,120 @@
+//! `tripipe tune`: finds the fastest parameters on a device, and works with the logs of that.
+
+mod limit;
+mod logs;
+mod problems;
+mod session;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use tripipe_report::page;
+use tripipe_tune::StrategyKind;
+
+use super::{DeviceChoices, Format};
+use crate::finish::Finish;
+use crate::trace::TraceArgument;
+use limit::Limit;
+use logs::Logs;
+use problems::{Filters, Products};
+
+/// Find the fastest kernel for a computation on a device.
+///
+/// The search space of a family has thousands of sets of parameters (docs/tune.md). A strategy chooses which to try;
+/// every result is verified before its time counts, except on virtual GPUs, which predict times (--verify). At a limit
+/// (--limit, --candidates), or after Ctrl-C, the search ends with the results so far. A log keeps every outcome, so that
+/// another search continues where this one ends, and a kernel that crashed is not tried again on that driver.
+///
+/// The library reads tables of parameters (-o, `tune export`) from the folder `tripipe/gemm` in your configuration folder,
+/// or from the folder in `TRIPIPE_TABLES`, before the built-in ones.
+#[derive(Args)]
+pub(crate) struct Tune {
+    #[command(subcommand)]
+    what: What,
+    /// Output format of a search; JSON is one object for each problem and device, HTML is a page with charts
+    /// (docs/reports.md).
+    #[arg(long, value_enum, default_value_t = Format::Text, global = true)]
+    format: Format,
+    #[command(flatten)]
+    pub(crate) trace: TraceArgument,
+}
+
+#[derive(Subcommand)]
+enum What {
+    Gemm(Products),
+    Filter(Filters),
+    #[command(flatten)]
+    Logs(Logs),
+}
+
+/// How to search.
+#[derive(Args)]
+struct SearchArguments {
+    /// Devices, separated by commas: auto (the best OpenCL device), opencl (the first one), opencl:N with the number that
+    /// `tripipe devices` shows, virtual:GPU, a GPU that is not there, whose times are predicted, or virtual:all.
+    #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', default_value = "auto")]
+    device: Vec<DeviceChoices>,
+    /// Which candidates are tried: exhaustive (all), random, predicted (the fastest by estimate first), or learned (by a
+    /// model that is learned from the times so far; ends when little improvement is expected).
+    #[arg(long, default_value_t = StrategyKind::Learned)]
+    strategy: StrategyKind,
+    /// Time limit for the whole search in seconds, after which it ends with the results so far; none for no limit. A
+    /// candidate that has started is completed.
+    #[arg(long, value_name = "SECONDS", default_value = "120")]
+    limit: Limit,
+    /// Number of candidates to try for each problem.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    candidates: Option<u32>,
+    /// Timed runs of a candidate, at most.
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    runs: u32,
+    /// Seed of random choices.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Log of all outcomes, to which this search appends; none for no log [default: tripipe/tune.jsonl in your data
+    /// folder for devices that are there, none for virtual GPUs].
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// Measures again what the log already knows.
+    #[arg(long)]
+    again: bool,
+    /// On a virtual GPU: also computes and verifies the result of every candidate, which takes much longer. On other
+    /// devices every result is verified.
+    #[arg(long)]
+    verify: bool,
+    /// Number of candidates to print for each problem.
+    #[arg(long, default_value_t = 8)]
+    top: usize,
+    /// Reports how well estimates rank the candidates that were measured.
+    #[arg(long)]
+    report: bool,
+    /// Output file for a table of the fastest parameters of products; an existing file is replaced once the new one is
+    /// complete, and remains if no candidate was correct.
+    #[arg(short, long, value_name = "TABLE")]
+    output: Option<PathBuf>,
+}
+
+impl Tune {
+    pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        let mut documents = Vec::new();
+        let mut sink = io::sink();
+        let is_text = self.format == Format::Text;
+        let said = if is_text { &mut *out } else { &mut sink };
+        let finish = match self.what {
+            What::Gemm(products) => products.run(said, &mut documents),
+            What::Filter(filters) => filters.run(said, &mut documents),
+            What::Logs(logs) => return logs.run(out),
+        }?;
+        let documents = documents.join("\n");
+        match self.format {
+            Format::Json if !documents.is_empty() => writeln!(out, "{documents}")?,
+            Format::Html if !documents.is_empty() => {
+                out.write_all(page::page(&page::read("the result", &documents)?).as_bytes())?;
+            }
+            _ => {}
+        }
+        Ok(finish)
+    }
+}
