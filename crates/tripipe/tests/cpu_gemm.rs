@@ -218,6 +218,13 @@ fn larger() {
         ([300, 200, 100], [Columns, Columns, Rows]),
         ([1, 500, 700], [Rows, Rows, Rows]),
         ([500, 1, 700], [Columns, Rows, Rows]),
+        ([1030, 1, 67], [Rows, Rows, Rows]),
+        // One to four panels of B, whose last one is narrow; rows of A in place, and some left over.
+        ([39, 16, 400], [Rows, Rows, Rows]),
+        ([29, 100, 50], [Rows, Columns, Rows]),
+        // K divided among the threads.
+        ([33, 34, 3100], [Rows, Rows, Rows]),
+        ([24, 40, 3200], [Columns, Rows, Columns]),
     ] {
         Case::new(extents, 1, [1, 2], orders, 1).check_all();
         Case::new(extents, 1, [1, 0], orders, 0).check_all();

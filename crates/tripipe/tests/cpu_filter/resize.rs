@@ -54,6 +54,47 @@ fn other_extents() {
     cpu::resize(Interpolation::Area, &none, &[], &none, &mut [], Threads::One).unwrap();
 }
 
+/// Halves, copies and sums of two bytes have loops of their own, for blocks of pixels, and for rows in place or not.
+#[test]
+fn bytes_around_the_block_sizes() {
+    let halves = [1, 2, 15, 31, 32, 33, 64, 97].map(|width| ([2 * width, 6], [width, 3]));
+    let others = [
+        ([15, 4], [22, 6]),
+        ([16, 4], [24, 6]),
+        ([17, 3], [40, 3]),
+        ([66, 8], [44, 5]),
+        ([67, 5], [33, 2]),
+        ([70, 4], [9, 3]),
+        ([2, 2], [300, 4]),
+        ([131, 6], [65, 3]),
+        ([65, 4], [130, 8]),
+    ];
+    for (from_size, to_size) in halves.into_iter().chain(others) {
+        for channels in 1..=4 {
+            let packed = |size| Raster::packed(size, channels, PixelType::U8);
+            let planar = |size| Raster::planar(size, channels, PixelType::U8);
+            let apart =
+                |size: [usize; 2]| Raster { pitch: size[0] * channels + 7, offset: 5, ..packed(size) };
+            let rasters = [
+                (packed(from_size), packed(to_size)),
+                (apart(from_size), apart(to_size)),
+                (planar(from_size), packed(to_size)),
+                (packed(from_size), planar(to_size)),
+            ];
+            for (from, to) in rasters {
+                let source = noise(PixelType::U8, from.elements().unwrap(), 4);
+                for interpolation in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area] {
+                    let mut want = vec![9; to.elements().unwrap()];
+                    let mut found = want.clone();
+                    resize_reference(interpolation, &from, &source, &to, &mut want).unwrap();
+                    cpu::resize(interpolation, &from, &source, &to, &mut found, Threads::One).unwrap();
+                    assert_eq!(found, want, "{interpolation:?} {from:?} {to:?}");
+                }
+            }
+        }
+    }
+}
+
 fn close<T: Copy + Into<f64>>(found: &[T], want: &[T], bound: f64, place: &str) {
     for (found, want) in found.iter().zip(want) {
         let [found, want]: [f64; 2] = [(*found).into(), (*want).into()];

@@ -142,14 +142,14 @@ where
         let halo = self.across.last().map_or(0, |tap| tap.shift);
         let len = (len.next_multiple_of(LANES) + halo).next_multiple_of(LANES);
         self.group.resize(GROUP * len, D::Sum::zeroed());
-        let done = self.down_group::<3, { 3 + GROUP - 1 }>(rows, at, len)
-            || self.down_group::<5, { 5 + GROUP - 1 }>(rows, at, len);
-        if done {
-            for (row, middle) in self.group.chunks_exact(len).enumerate() {
-                last(row, &self.across, &[middle], 0);
-            }
+        // Sums of three rows are as fast one row at a time, on AVX2 twice as fast.
+        if !self.down_group::<5, { 5 + GROUP - 1 }>(rows, at, len) {
+            return false;
         }
-        done
+        for (row, middle) in self.group.chunks_exact(len).enumerate() {
+            last(row, &self.across, &[middle], 0);
+        }
+        true
     }
 }
 
