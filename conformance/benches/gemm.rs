@@ -15,9 +15,9 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use tripipe_kernels::gemm::{Elements, Gemm, Given, Parameters, Reference, default_parameters, plan};
-use tripipe_ladders::sweep::sample;
 use tripipe_launch::{Access, Executor, MemoryKind, ScalarType};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
+use tripipe_tune::bench::sample;
 
 const SIZES: [usize; 4] = [256, 512, 1024, 2048];
 const TURNS: usize = 5;

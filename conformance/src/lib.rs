@@ -4,7 +4,6 @@
 //! and on every OpenCL device found; the reference is the family's serial one. The same cases run again under Oclgrind,
 //! which checks every memory access. See `tests/ladders.rs`.
 
-pub mod clock;
 pub mod phone;
 pub mod programs;
 pub mod sizes;

@@ -2,7 +2,7 @@
 
 use half::f16;
 use tripipe_kernels::gemm::{Accumulate, Elements, EpilogueStage, Gemm, Given, Layout, Reference};
-use tripipe_ladders::sweep::sample;
+use tripipe_tune::bench::sample;
 
 use super::elements::HALVES;
 use super::layouts::VECTORS;

@@ -12,18 +12,18 @@
     reason = "tests report what they leave out, and panic"
 )]
 
+mod candidates;
 mod elements;
 mod factors;
 mod layouts;
 mod packed;
-mod sweeps;
 
 use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{Gemm, Given, Parameters, Reference, plan};
-use tripipe_ladders::sweep::sample;
 use tripipe_launch::{Access, Executor, MemoryId, MemoryKind};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 use tripipe_simulate::{Options, Simulator};
+use tripipe_tune::bench::sample;
 
 fn opencl() -> Option<OpenClExecutor> {
     let found = devices().unwrap_or_default();

@@ -5,8 +5,8 @@ use tripipe_kernels::gemm::{
     Accumulate, Batch, Elements, Gemm, Given, Layout, Reference, Side, Unfit, plan, plan_packing,
     plan_unpacking,
 };
-use tripipe_ladders::sweep::sample;
 use tripipe_launch::{Access, Executor};
+use tripipe_tune::bench::sample;
 
 use super::{buffer, everywhere, opencl, parameters, simulator};
 

@@ -17,6 +17,11 @@ pub(crate) struct TraceArgument {
 }
 
 impl TraceArgument {
+    /// Whether a trace is wanted, by the argument or by the environment (`TRIPIPE_TRACE`).
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.trace.is_some() || std::env::var_os("TRIPIPE_TRACE").is_some_and(|file| !file.is_empty())
+    }
+
     /// Runs a command, and writes its trace when it has ended; nothing if it failed.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The workbench's kernels: optimisation ladders, measured ceilings, parameter sweeps, published figures.
+//! The workbench's kernels: optimisation ladders, measured ceilings, published figures.
 //!
 //! A *family* is one folder: its `.cl` files (which compile separately with their defaults), the Rust code that
 //! launches them ([`tripipe_kernels::Plan`]), the constraints, and a serial reference on the CPU. A [`ladder::Ladder`]
@@ -12,7 +12,6 @@ pub mod photo;
 pub mod problem;
 pub mod published;
 pub mod spirv;
-pub mod sweep;
 
 pub mod gemm;
 pub mod laplace;

@@ -33,6 +33,7 @@ mod stand_in;
 mod template;
 mod trace;
 mod tune;
+mod tune_machines;
 mod view;
 mod virtual_gpus;
 

@@ -150,7 +150,12 @@ impl Subject {
             (Problem::Gemm(_), _) => return Err(unsupported(&"the problem is not a product")),
         };
         let bound = plan.bind(executor, &self.memory).map_err(|error| failure(&error))?;
-        if let Err(error) = executor.run(&bound.preparation) {
+        // Built now, so that a compiler that takes long is not mistaken for a kernel that hangs.
+        let prepared = bound.preparation.iter().chain(&bound.launches);
+        let built = prepared
+            .into_iter()
+            .try_for_each(|launch| executor.prepare(&launch.program, &launch.entry).map(|_| ()));
+        if let Err(error) = built.and_then(|()| executor.run(&bound.preparation).map(|_| ())) {
             bound.release(executor);
             return Err(failure(&error));
         }

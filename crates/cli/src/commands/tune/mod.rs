@@ -2,8 +2,10 @@
 
 mod limit;
 mod logs;
+mod machine;
 mod problems;
 mod session;
+mod worker;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -18,7 +20,9 @@ use crate::finish::Finish;
 use crate::trace::TraceArgument;
 use limit::Limit;
 use logs::Logs;
+use machine::MachineArguments;
 use problems::{Filters, Products};
+use worker::Worker;
 
 /// Find the fastest kernel for a computation on a device.
 ///
@@ -47,6 +51,8 @@ enum What {
     Filter(Filters),
     #[command(flatten)]
     Logs(Logs),
+    #[command(hide = true)]
+    Worker(Worker),
 }
 
 /// How to search.
@@ -56,6 +62,8 @@ struct SearchArguments {
     /// `tripipe devices` shows, virtual:GPU, a GPU that is not there, whose times are predicted, or virtual:all.
     #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', default_value = "auto")]
     device: Vec<DeviceChoices>,
+    #[command(flatten)]
+    machine: MachineArguments,
     /// Which candidates are tried: exhaustive (all), random, predicted (the fastest by estimate first), or learned (by a
     /// model that is learned from the times so far; ends when little improvement is expected).
     #[arg(long, default_value_t = StrategyKind::Learned)]
@@ -97,7 +105,15 @@ struct SearchArguments {
 }
 
 impl Tune {
-    pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+    pub(crate) fn run(mut self, out: &mut dyn Write) -> Result<Finish> {
+        if self.trace.is_wanted() {
+            // A trace has what this process runs.
+            match &mut self.what {
+                What::Gemm(products) => products.search.machine.stay_in_process(),
+                What::Filter(filters) => filters.search.machine.stay_in_process(),
+                What::Logs(_) | What::Worker(_) => {}
+            }
+        }
         let mut documents = Vec::new();
         let mut sink = io::sink();
         let is_text = self.format == Format::Text;
@@ -106,6 +122,7 @@ impl Tune {
             What::Gemm(products) => products.run(said, &mut documents),
             What::Filter(filters) => filters.run(said, &mut documents),
             What::Logs(logs) => return logs.run(out),
+            What::Worker(worker) => return worker.run().map(|()| Finish::Clean),
         }?;
         let documents = documents.join("\n");
         match self.format {

@@ -43,7 +43,7 @@ pub(super) struct Products {
     #[arg(long, requires = "also")]
     only: bool,
     #[command(flatten)]
-    search: SearchArguments,
+    pub(super) search: SearchArguments,
 }
 
 /// A chain of filters.
@@ -69,7 +69,7 @@ pub(super) struct Filters {
     #[arg(long, requires = "also")]
     only: bool,
     #[command(flatten)]
-    search: SearchArguments,
+    pub(super) search: SearchArguments,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

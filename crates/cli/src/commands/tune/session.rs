@@ -3,25 +3,24 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
-use tripipe::{Choice, Device};
+use anyhow::{Context, Result};
+use tripipe::Choice;
 use tripipe_kernels::gemm::entries_to_toml;
-use tripipe_opencl::ExecutorOptions;
 use tripipe_report::time;
 use tripipe_report::tune::{self as report, TuneReport};
-use tripipe_tune::bench::InProcess;
-use tripipe_tune::log::{LogContents, Subject};
-use tripipe_tune::search::{SearchOptions, SearchProgress, SearchResult};
-use tripipe_tune::{Budget, Candidates, Effort, Problem, TuningLog, export, results, search};
+use tripipe_tune::log::{LogContents, LogEntry, Subject};
+use tripipe_tune::search::{SearchOptions, SearchProgress};
+use tripipe_tune::{Bench, Budget, Candidates, Effort, Problem, TuningLog, export, results, search};
 
-use super::super::resolve;
 use super::SearchArguments;
 use super::limit::Clock;
+use super::machine::{Machine, OpenMachine};
 use crate::files::output::Output;
 use crate::finish::Finish;
-use crate::open_device::OpenDevice;
 use crate::progress::Progress;
 use crate::terminal::shown;
 
@@ -47,16 +46,16 @@ impl Session {
         Self { arguments, also, clock, found: LogContents::default() }
     }
 
-    /// Searches for each problem on each device.
+    /// Searches for each problem on each device; on several machines at the same time.
     pub(super) fn run(
         mut self,
         problems: &[Problem],
         out: &mut dyn Write,
         documents: &mut Vec<String>,
     ) -> Result<Finish> {
-        let devices = self.devices()?;
+        let machines = self.arguments.machine.machines(&self.choices())?;
         let output = self.arguments.output.as_deref().map(Output::open).transpose()?;
-        let mut log = self.log(&devices)?;
+        let log = self.log(&machines)?;
         if let Some(log) = &log {
             writeln!(out, "log: {}", log.path().display())?;
             match log.contents().torn {
@@ -68,22 +67,38 @@ impl Session {
                 )?,
             }
         }
-        let count = problems.len() * devices.len();
+        let count = problems.len() * machines.len();
         let plural = if count == 1 { "" } else { "es" };
-        writeln!(out, "{count} search{plural} on {}: {}", names(&devices), self.arguments.limit)?;
+        writeln!(out, "{count} search{plural} on {}: {}", names(&machines), self.arguments.limit)?;
         out.flush()?;
-        let (mut not_tuned, mut empty) = (Vec::new(), 0);
-        for (at, device) in devices.iter().enumerate() {
-            for (index, problem) in problems.iter().enumerate() {
-                if self.clock.is_interrupted() {
-                    not_tuned.push(format!("{problem} on {}", device.name()));
-                    continue;
+        let mut not_tuned = Vec::new();
+        let (mut empty, mut unreachable) = (0, 0);
+        let mut found = LogContents::default();
+        let progress = Progress::spinner(names(&machines));
+        let mut hear = |said: Said| -> Result<()> {
+            match said {
+                Said::Doing(text) => progress.say(&text),
+                Said::NotTuned(text) => not_tuned.push(text),
+                Said::Failed(text) => {
+                    unreachable += 1;
+                    progress.aside(|| writeln!(out, "{}", shown(text)))?;
                 }
-                let left = count - at * problems.len() - index;
-                let result = self.search(problem, device, log.as_mut(), left, out, documents)?;
-                empty += usize::from(result.fastest().is_none());
+                Said::Found(one) => {
+                    let Searched { is_empty, text, document, entries } = *one;
+                    empty += usize::from(is_empty);
+                    progress.aside(|| write!(out, "{}", shown(text)).and_then(|()| out.flush()))?;
+                    documents.push(document);
+                    found.entries.extend(entries);
+                }
             }
+            Ok(())
+        };
+        match by_command(&machines).as_slice() {
+            [all] => self.work(all, problems, log, &mut hear)?,
+            groups => self.work_in_turns(groups, problems, log, &mut hear)?,
         }
+        drop(progress);
+        self.found = found;
         if !not_tuned.is_empty() {
             writeln!(out, "PARTIAL: interrupted, not tuned: {}", not_tuned.join(", "))?;
         }
@@ -101,37 +116,89 @@ impl Session {
         } else if self.arguments.output.is_some() {
             writeln!(out, "no table is written: no candidate gave a correct result")?;
         }
-        Ok(match (self.clock.is_interrupted(), empty) {
+        Ok(match (self.clock.is_interrupted(), empty + unreachable) {
             (true, _) => Finish::Interrupted,
             (false, 0) => Finish::Clean,
             (false, _) => Finish::Bad,
         })
     }
 
-    fn devices(&self) -> Result<Vec<Device>> {
+    /// Searches for each problem on each of these machines.
+    fn work(
+        &self,
+        machines: &[Machine],
+        problems: &[Problem],
+        mut log: Option<TuningLog>,
+        say: &mut dyn FnMut(Said) -> Result<()>,
+    ) -> Result<()> {
+        let mut left = machines.len() * problems.len();
+        for machine in machines {
+            let mut opened = None;
+            for problem in problems {
+                if self.clock.is_interrupted() {
+                    say(Said::NotTuned(format!("{problem} on {}", machine.name())))?;
+                    continue;
+                }
+                // In this process, a new executor for each problem frees the programs of the previous one. A worker
+                // is replaced when it has built many.
+                let ready = match opened.take() {
+                    Some(OpenMachine::Worker(worker)) => OpenMachine::Worker(worker),
+                    _ => self.arguments.machine.open(machine, self.arguments.verify)?,
+                };
+                let ready = opened.insert(ready);
+                let one = ready
+                    .with_bench(|bench| self.search(problem, machine, bench, log.as_mut(), left, say))?;
+                say(Said::Found(Box::new(one)))?;
+                left -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Self::work`], with the groups at the same time. A group that fails does not end the others.
+    fn work_in_turns(
+        &self,
+        groups: &[Vec<Machine>],
+        problems: &[Problem],
+        log: Option<TuningLog>,
+        hear: &mut dyn FnMut(Said) -> Result<()>,
+    ) -> Result<()> {
+        let logs = groups.iter().map(|_| log.as_ref().map(TuningLog::share).transpose());
+        let logs = logs.collect::<Result<Vec<_>, _>>()?;
+        let (sender, said) = mpsc::channel();
+        thread::scope(|scope| {
+            for (group, log) in groups.iter().zip(logs) {
+                let sender = sender.clone();
+                scope.spawn(move || {
+                    // The receiver is dropped if the output cannot be written.
+                    let mut say = |said| sender.send(said).context("the output is closed");
+                    if let Err(error) = self.work(group, problems, log, &mut say) {
+                        let _ = sender.send(Said::Failed(format!("FAILED: {}", crate::chain(&error))));
+                    }
+                });
+            }
+            drop(sender);
+            said.into_iter().try_for_each(hear)
+        })
+    }
+
+    /// The devices that were named, each once.
+    fn choices(&self) -> Vec<Choice> {
         let mut choices: Vec<Choice> = Vec::new();
         for choice in self.arguments.device.iter().flat_map(|choices| &choices.0) {
             if !choices.contains(choice) {
                 choices.push(*choice);
             }
         }
-        let device = |choice| match (choice, resolve(choice)?) {
-            // The CPU path has nothing to tune.
-            (Choice::Auto, Device::Cpu) => resolve(Choice::OpenCl(None)),
-            (_, Device::Cpu) => {
-                bail!("the CPU path has one candidate per operation; --device opencl tunes an OpenCL device")
-            }
-            (_, device) => Ok(device),
-        };
-        choices.into_iter().map(device).collect()
+        choices
     }
 
     /// The log; by default one for all devices that are there.
-    fn log(&self, devices: &[Device]) -> Result<Option<TuningLog>> {
+    fn log(&self, machines: &[Machine]) -> Result<Option<TuningLog>> {
         let path = match &self.arguments.log {
             Some(path) if path == Path::new("none") => return Ok(None),
             Some(path) => path.clone(),
-            None if devices.iter().all(|device| matches!(device, Device::Virtual(_))) => return Ok(None),
+            None if machines.iter().all(Machine::is_predicted) => return Ok(None),
             None => {
                 let Some(folder) = data_folder() else { return Ok(None) };
                 std::fs::create_dir_all(&folder).with_context(|| {
@@ -144,21 +211,17 @@ impl Session {
     }
 
     fn search(
-        &mut self,
+        &self,
         problem: &Problem,
-        device: &Device,
+        machine: &Machine,
+        bench: &mut dyn Bench,
         log: Option<&mut TuningLog>,
         searches_left: usize,
-        out: &mut dyn Write,
-        documents: &mut Vec<String>,
-    ) -> Result<SearchResult> {
+        say: &mut dyn FnMut(Said) -> Result<()>,
+    ) -> Result<Searched> {
         let arguments = &self.arguments;
-        // A new executor for each problem, so that the programs of the previous one are freed.
-        let mut opened = OpenDevice::new(device, &ExecutorOptions::default(), !arguments.verify)?
-            .context("the CPU path runs no kernels")?;
-        let executor = opened.executor();
-        let (name, predicted) = (device.name(), executor.time_source().is_predicted());
-        let probe = executor.probe().clone();
+        let (name, predicted) = (machine.name(), machine.is_predicted());
+        let probe = bench.probe().clone();
         let mut candidates = if self.also.only {
             Candidates::listed(&self.also.texts, None)
         } else {
@@ -177,14 +240,15 @@ impl Session {
             ..SearchOptions::default()
         };
         let mut strategy = arguments.strategy.make(&candidates, arguments.seed);
-        let progress = Progress::spinner(format!("{problem} on {name}"));
-        let mut bench = InProcess::new(executor);
-        let result = search(&mut bench, problem, &candidates, &mut *strategy, log, &options, &mut |step| {
-            progress.say(&doing(problem, step));
-            if self.clock.is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let result = search(bench, problem, &candidates, &mut *strategy, log, &options, &mut |step| {
+            let is_heard = say(Said::Doing(doing(problem, step))).is_ok();
+            if self.clock.is_interrupted() || !is_heard {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         })
         .with_context(|| format!("{problem} could not be tuned on {name}"))?;
-        drop(progress);
         drop(strategy);
         let text = problem.to_string();
         let (family, subject) = text.split_once(' ').unwrap_or((&text, ""));
@@ -202,18 +266,54 @@ impl Session {
             result: &result,
             operations,
         };
-        write!(out, "{}", shown(report::found(&found, arguments.top)))?;
-        out.flush()?;
-        documents.push(report::json(&found));
         let about = Subject::here(problem, &probe);
         let estimates = candidates.estimates();
         let entries = result
             .trials
             .iter()
             .map(|trial| about.ended(trial, estimates.get(trial.parameters.as_str()).copied()));
-        self.found.entries.extend(entries);
-        Ok(result)
+        Ok(Searched {
+            is_empty: result.fastest().is_none(),
+            text: report::found(&found, arguments.top),
+            document: report::json(&found),
+            entries: entries.collect(),
+        })
     }
+}
+
+/// What a search reports.
+enum Said {
+    /// The current step.
+    Doing(String),
+    /// A search that has ended.
+    Found(Box<Searched>),
+    /// A search that was not begun, because of an interruption.
+    NotTuned(String),
+    /// One of several machines could not be used.
+    Failed(String),
+}
+
+/// A search that has ended.
+struct Searched {
+    /// Whether no candidate has a time.
+    is_empty: bool,
+    text: String,
+    document: String,
+    entries: Vec<LogEntry>,
+}
+
+/// The machines by the command that reaches them, in their order.
+fn by_command(machines: &[Machine]) -> Vec<Vec<Machine>> {
+    let mut groups: Vec<Vec<Machine>> = Vec::new();
+    for machine in machines {
+        let same =
+            groups.iter_mut().find(|group| group.iter().all(|other| other.remote() == machine.remote()));
+        match same {
+            Some(group) => group.push(machine.clone()),
+            None => groups.push(vec![machine.clone()]),
+        }
+    }
+    groups
 }
 
 /// The current step, for the progress line.
@@ -243,10 +343,10 @@ fn rounded(duration: Duration) -> String {
     }
 }
 
-fn names(devices: &[Device]) -> String {
-    match devices {
-        [device] => device.name(),
-        _ => format!("{} devices", devices.len()),
+fn names(machines: &[Machine]) -> String {
+    match machines {
+        [machine] => machine.name(),
+        _ => format!("{} devices", machines.len()),
     }
 }
 
