@@ -250,7 +250,7 @@ pub(crate) fn texts_of_filters(probe: &tripipe_device::Probe) -> Vec<String> {
 
 #[cfg(test)]
 impl SpacePart {
-    /// Every value in the place of every name, one dimension after the other.
+    /// Every value instead of every name, one dimension after the other.
     fn texts(&self) -> Vec<String> {
         self.dimensions.iter().fold(vec![self.text.clone()], |texts, Dimension { name, values }| {
             let name = format!("{{{name}}}");

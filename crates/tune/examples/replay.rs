@@ -37,14 +37,14 @@ fn read(path: &str) -> Result<Recording, Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut seeds, mut most) = (10, 200);
+    let (mut seeds, mut most) = (10_u64, 200_usize);
     let mut files = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
-        let mut number = || arguments.next().and_then(|text| text.parse().ok()).ok_or("want a number");
+        let mut number = || arguments.next().and_then(|text| text.parse::<u32>().ok()).ok_or("want a number");
         match argument.as_str() {
-            "--seeds" => seeds = number()?,
-            "--most" => most = number()?,
+            "--seeds" => seeds = number()?.into(),
+            "--most" => most = number()? as usize,
             _ => files.push(argument),
         }
     }

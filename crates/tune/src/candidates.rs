@@ -98,11 +98,13 @@ impl Candidates {
             if known.is_none_or(|index| index >= self.guesses) {
                 self.guesses += 1;
             }
-            let candidate = known.map(|index| self.all.remove(index)).unwrap_or_else(|| {
+            let candidate = if let Some(index) = known {
+                self.all.remove(index)
+            } else {
                 let numbers = numbers(text);
                 let features = self.features.iter().map(|name| numbers.get(name).copied().unwrap_or(0.0));
                 Candidate { parameters: text.clone(), features: features.collect(), predicted: None }
-            });
+            };
             self.all.insert(0, candidate);
         }
     }

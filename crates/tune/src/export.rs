@@ -48,7 +48,7 @@ mod tests {
     use tripipe_kernels::gemm::{Table, entries_to_toml};
 
     use super::*;
-    use crate::log::{LogContents, Subject};
+    use crate::log::{LogContents, TrialSubject};
     use crate::results::results;
     use crate::{Outcome, Times, Trial};
 
@@ -57,7 +57,7 @@ mod tests {
     fn exported_tables_are_used_without_a_build() {
         let problem: Problem = "gemm f32 196x512x4608".parse().unwrap();
         let probe = Probe { name: "Some GPU".to_owned(), driver: "7".to_owned(), ..Probe::default() };
-        let subject = Subject::here(&problem, &probe);
+        let subject = TrialSubject::here(&problem, &probe);
         let trial = |parameters: &str, seconds| {
             let times = Times { predicted: false, ..Times::predicted(seconds) };
             let trial = Trial { parameters: parameters.to_owned(), outcome: Outcome::Measured(times) };
@@ -82,7 +82,7 @@ mod tests {
         let ended = |problem: &str, parameters: &str| {
             let outcome = Outcome::Measured(Times::predicted(1e-3));
             let trial = Trial { parameters: parameters.to_owned(), outcome };
-            Subject::here(&problem.parse().unwrap(), &probe).ended(&trial, None)
+            TrialSubject::here(&problem.parse().unwrap(), &probe).ended(&trial, None)
         };
         let log = LogContents {
             entries: vec![

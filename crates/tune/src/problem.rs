@@ -248,7 +248,7 @@ fn elements(word: &str) -> Option<Elements> {
     })
 }
 
-fn parse_gemm<'w>(words: &mut dyn Iterator<Item = &'w str>) -> Result<GemmProblem, ProblemError> {
+fn parse_gemm(words: &mut dyn Iterator<Item = &str>) -> Result<GemmProblem, ProblemError> {
     let word = words.next().unwrap_or_default();
     let elements = elements(word).ok_or_else(|| wrong(word, "f32, f16, f16-f32, f16-chunked:BLOCK or i8"))?;
     let word = words.next().unwrap_or_default();
@@ -283,7 +283,7 @@ fn parse_gemm<'w>(words: &mut dyn Iterator<Item = &'w str>) -> Result<GemmProble
     Ok(problem)
 }
 
-fn parse_filter<'w>(words: &mut dyn Iterator<Item = &'w str>) -> Result<(Chain, Raster), ProblemError> {
+fn parse_filter(words: &mut dyn Iterator<Item = &str>) -> Result<(Chain, Raster), ProblemError> {
     let stages = words.next().unwrap_or_default();
     let mut chain = Chain::parse(stages, Border::default())?;
     let word = words.next().unwrap_or_default();

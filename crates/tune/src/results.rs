@@ -39,7 +39,7 @@ pub struct TimedParameters {
 pub fn results(log: &LogContents) -> Vec<ProblemResults> {
     type Own<'l> = BTreeMap<&'l str, Vec<&'l LogEntry>>;
     let mut grouped: BTreeMap<(&LogDevice, &str), Own<'_>> = BTreeMap::new();
-    for entry in log.entries.iter() {
+    for entry in &log.entries {
         let own = grouped.entry((&entry.device, &entry.problem)).or_default();
         own.entry(&entry.parameters).or_default().push(entry);
     }
@@ -123,7 +123,7 @@ pub fn prediction_quality(results: &[ProblemResults]) -> Vec<PredictionQuality> 
 pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
     let [a, b] = [pairs.iter().map(|(a, _)| *a).collect(), pairs.iter().map(|(_, b)| *b).collect()]
         .map(|values: Vec<f64>| ranks(&values));
-    let mean = (pairs.len() as f64 + 1.0) / 2.0;
+    let mean = f64::midpoint(pairs.len() as f64, 1.0);
     let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>();
     let spread = (product(&a, &a) * product(&b, &b)).sqrt();
     (spread > 0.0).then(|| product(&a, &b) / spread)
@@ -136,7 +136,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     for equal in order.chunk_by(|a, b| values[*a] == values[*b]) {
         let before = order.iter().take_while(|index| values[**index] < values[equal[0]]).count();
         for index in equal {
-            ranks[*index] = before as f64 + (equal.len() as f64 + 1.0) / 2.0;
+            ranks[*index] = before as f64 + f64::midpoint(equal.len() as f64, 1.0);
         }
     }
     ranks
@@ -179,11 +179,11 @@ pub fn differences(logs: [&LogContents; 2]) -> Vec<ResultDifference> {
 mod tests {
     use super::*;
     use crate::Trial;
-    use crate::log::Subject;
+    use crate::log::TrialSubject;
 
-    fn subject(problem: &str) -> Subject {
+    fn subject(problem: &str) -> TrialSubject {
         let device = LogDevice { name: "GPU".to_owned(), ..LogDevice::default() };
-        Subject { device, host: "h".to_owned(), problem: problem.to_owned() }
+        TrialSubject { device, host: "h".to_owned(), problem: problem.to_owned() }
     }
 
     fn timed(parameters: &str, seconds: f64, runs: usize, predicted: f64) -> LogEntry {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use crate::log::{LogError, Subject, TuningLog};
+use crate::log::{LogError, TrialSubject, TuningLog};
 use crate::{Bench, BenchError, Candidates, Effort, Outcome, Problem, Strategy, Times, Trial};
 
 /// The share of a time limit after which the fastest are compared in turns.
@@ -144,7 +144,7 @@ pub fn search(
         let reason = candidates.why_none.clone().unwrap_or_else(|| "nothing to try".to_owned());
         return Err(SearchError::Empty { problem: problem.to_string(), reason, combinations });
     }
-    let subject = Subject::here(problem, bench.probe());
+    let subject = TrialSubject::here(problem, bench.probe());
     let mut search = Search {
         bench,
         problem,
@@ -182,7 +182,7 @@ struct Search<'s> {
     problem: &'s Problem,
     candidates: &'s Candidates,
     log: Option<&'s mut TuningLog>,
-    subject: Subject,
+    subject: TrialSubject,
     options: &'s SearchOptions,
     began: Instant,
     /// By the candidate's index.

@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 
 use tripipe_device::Probe;
-use tripipe_tune::log::Subject;
+use tripipe_tune::log::TrialSubject;
 use tripipe_tune::search::SearchOptions;
 use tripipe_tune::{
     Bench, BenchError, Candidates, Effort, LogContents, Outcome, Problem, StrategyKind, Times, Trial,
@@ -75,7 +75,7 @@ fn a_trial_that_was_given_up_is_tried_again() {
     let path = folder.path().join("log.jsonl");
     let candidates = Candidates::listed(&["3", "2", "1"].map(str::to_owned), None);
     let mut bench = hot();
-    let subject = Subject::here(&problem(), &bench.probe);
+    let subject = TrialSubject::here(&problem(), &bench.probe);
     let tune = |bench: &mut Hot| {
         let mut log = TuningLog::open(&path).unwrap();
         let mut strategy = StrategyKind::Exhaustive.make(&candidates, 1);

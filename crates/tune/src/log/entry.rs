@@ -84,7 +84,7 @@ impl LogDevice {
 
 /// What trials are about: a problem on a device of a machine.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Subject {
+pub struct TrialSubject {
     /// The device.
     pub device: LogDevice,
     /// [`LogEntry::host`].
@@ -93,7 +93,7 @@ pub struct Subject {
     pub problem: String,
 }
 
-impl Subject {
+impl TrialSubject {
     /// A problem on a device of this machine.
     pub fn here(problem: &Problem, probe: &Probe) -> Self {
         Self { device: LogDevice::of(probe), host: host_key(), problem: problem.to_string() }
@@ -136,7 +136,7 @@ impl Subject {
 
 impl LogEntry {
     /// Whether it is about the same problem on the same device with the same driver.
-    pub fn is_about(&self, subject: &Subject) -> bool {
+    pub fn is_about(&self, subject: &TrialSubject) -> bool {
         self.problem == subject.problem && self.device.is_same(&subject.device)
     }
 
@@ -149,6 +149,7 @@ impl LogEntry {
 /// A key of this machine: a few digits of a hash of its identity, or of its name where it has none.
 fn host_key() -> String {
     let identity = ["/etc/machine-id", "/etc/hostname"].iter().find_map(|path| std::fs::read(path).ok());
-    let hash = Sha256::digest(identity.unwrap_or_default());
-    hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    let hash: [u8; 32] = Sha256::digest(identity.unwrap_or_default()).into();
+    let [a, b, c, d, ..] = hash;
+    format!("{:08x}", u32::from_be_bytes([a, b, c, d]))
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use crate::{Outcome, Trial};
-pub use entry::{Event, FORMAT, LogDevice, LogEntry, Subject};
+pub use entry::{Event, FORMAT, LogDevice, LogEntry, TrialSubject};
 
 /// A log that is open for appending, locked against other tuners.
 #[derive(Debug)]
@@ -128,14 +128,14 @@ impl LogContents {
     }
 
     /// Outcomes for a problem on a device with its driver: for each set of parameters the last one.
-    pub fn outcomes(&self, subject: &Subject) -> HashMap<&str, &Outcome> {
+    pub fn outcomes(&self, subject: &TrialSubject) -> HashMap<&str, &Outcome> {
         let own = self.entries.iter().filter(|entry| entry.is_about(subject));
         own.filter_map(|entry| Some((entry.parameters.as_str(), entry.outcome.as_ref()?))).collect()
     }
 
     /// Parameters that are not tried again on a device with its driver, for any problem of the family: they crashed,
     /// hung, ran out of memory or lost the device, or started and never ended.
-    pub fn dangerous(&self, subject: &Subject) -> HashSet<&str> {
+    pub fn dangerous(&self, subject: &TrialSubject) -> HashSet<&str> {
         let family = subject.problem.split_whitespace().next().unwrap_or_default();
         let mut started: HashMap<(&str, &str), usize> = HashMap::new();
         let mut dangerous = HashSet::new();
@@ -228,7 +228,7 @@ impl TuningLog {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn start(&mut self, subject: &Subject, parameters: &str) -> Result<(), LogError> {
+    pub fn start(&mut self, subject: &TrialSubject, parameters: &str) -> Result<(), LogError> {
         self.append(subject.started(parameters))?;
         self.file.sync_data().map_err(|source| LogError::File { path: self.path.clone(), source })
     }
@@ -237,7 +237,12 @@ impl TuningLog {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn end(&mut self, subject: &Subject, trial: &Trial, predicted: Option<f64>) -> Result<(), LogError> {
+    pub fn end(
+        &mut self,
+        subject: &TrialSubject,
+        trial: &Trial,
+        predicted: Option<f64>,
+    ) -> Result<(), LogError> {
         self.append(subject.ended(trial, predicted))
     }
 
@@ -257,7 +262,7 @@ impl TuningLog {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn abandon(&mut self, subject: &Subject, parameters: &str) -> Result<(), LogError> {
+    pub fn abandon(&mut self, subject: &TrialSubject, parameters: &str) -> Result<(), LogError> {
         self.append(subject.abandoned(parameters))
     }
 
@@ -276,9 +281,9 @@ mod tests {
     use super::*;
     use crate::Times;
 
-    fn subject(driver: &str, problem: &str) -> Subject {
+    fn subject(driver: &str, problem: &str) -> TrialSubject {
         let device = LogDevice { name: "GPU".to_owned(), driver: driver.to_owned(), ..LogDevice::default() };
-        Subject { device, host: "h".to_owned(), problem: problem.to_owned() }
+        TrialSubject { device, host: "h".to_owned(), problem: problem.to_owned() }
     }
 
     fn trial(parameters: &str, outcome: Outcome) -> Trial {

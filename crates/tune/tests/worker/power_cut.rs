@@ -8,7 +8,7 @@ use std::process::{ExitCode, Stdio};
 use std::time::Duration;
 
 use libtest_mimic::Trial as Test;
-use tripipe_tune::log::Subject;
+use tripipe_tune::log::TrialSubject;
 use tripipe_tune::search::SearchOptions;
 use tripipe_tune::worker::Supervised;
 use tripipe_tune::{Candidates, Effort, LogContents, Outcome, StrategyKind, TuningLog, search};
@@ -57,7 +57,7 @@ pub(crate) fn tune(log: &Path) -> ExitCode {
 fn a_power_cut_loses_at_most_one_candidate() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tune.jsonl");
-    let subject = Subject::here(&problem(), &probe());
+    let subject = TrialSubject::here(&problem(), &probe());
     let mut random = fastrand::Rng::with_seed(5);
     let mut known: HashSet<String> = HashSet::new();
     let mut lost = 0;

@@ -12,7 +12,7 @@ use tripipe::Choice;
 use tripipe_kernels::gemm::entries_to_toml;
 use tripipe_report::time;
 use tripipe_report::tune::{self as report, TuneReport};
-use tripipe_tune::log::{LogContents, LogEntry, Subject};
+use tripipe_tune::log::{LogContents, LogEntry, TrialSubject};
 use tripipe_tune::search::{SearchOptions, SearchProgress};
 use tripipe_tune::{Bench, Budget, Candidates, Effort, Problem, TuningLog, export, results, search};
 
@@ -266,7 +266,7 @@ impl Session {
             result: &result,
             operations,
         };
-        let about = Subject::here(problem, &probe);
+        let about = TrialSubject::here(problem, &probe);
         let estimates = candidates.estimates();
         let entries = result
             .trials
