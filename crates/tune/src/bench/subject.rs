@@ -2,7 +2,7 @@
 
 use tripipe_kernels::Role;
 use tripipe_kernels::filter::{self, reference};
-use tripipe_kernels::gemm::{self, Gemm, Given, Reference};
+use tripipe_kernels::gemm::{self, Gemm, Reference};
 use tripipe_kernels::plan::Bound;
 use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind};
 
@@ -26,7 +26,7 @@ pub(super) struct Subject {
 /// How results are checked.
 enum Check {
     /// Against sums in double precision and their error bounds.
-    Product { gemm: Gemm, given: [Given; 2], reference: Reference },
+    Product { gemm: Box<Gemm>, reference: Box<Reference> },
     /// Byte by byte.
     Exact { want: Vec<u8> },
     /// Against the reference of filters and its error bounds, for pixels of floating-point types.
@@ -44,7 +44,7 @@ impl Subject {
         let executes = executor.time_source().executes();
         let (contents, output, before, check) = match problem {
             Problem::Gemm(product) => {
-                let (gemm, given) = (product.gemm(), product.given());
+                let gemm = product.gemm();
                 let operands = sample(&gemm, SEED);
                 let mut slices: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
                 let roles: Vec<Role> = gemm.operands().iter().map(|operand| operand.role).collect();
@@ -63,7 +63,12 @@ impl Subject {
                 };
                 let contents: Vec<(Role, Vec<u8>)> =
                     roles.iter().zip(&slices).map(|(role, slice)| (*role, slice.to_vec())).collect();
-                (contents, Role::C, before, Check::Product { gemm, given, reference })
+                (
+                    contents,
+                    Role::C,
+                    before,
+                    Check::Product { gemm: Box::new(gemm), reference: Box::new(reference) },
+                )
             }
             Problem::Filter(problem) => {
                 let source = sample_image(problem.from(), SEED).map_err(|error| fail(&error))?;
@@ -133,11 +138,11 @@ impl Subject {
         let unsupported =
             |reason: &dyn std::fmt::Display| Outcome::Unsupported { reason: reason.to_string() };
         let plan = match (&self.problem, &self.check) {
-            (Problem::Gemm(_), Check::Product { gemm, given, .. }) => {
+            (Problem::Gemm(product), Check::Product { gemm, .. }) => {
                 let parameters = parameters
                     .parse::<gemm::Parameters>()
                     .map_err(|error| unsupported(&format!("parameters {parameters}: {error}")))?;
-                gemm::plan(gemm, &parameters, executor.probe(), *given)
+                gemm::plan(gemm, &parameters, executor.probe(), product.given())
                     .map_err(|error| unsupported(&error))?
             }
             (Problem::Filter(problem), _) => {

@@ -37,7 +37,7 @@ pub(super) struct Process {
 }
 
 /// What a wait for a worker ended with.
-pub(super) enum Event {
+pub(super) enum Heard {
     /// A message.
     Reply(Reply),
     /// A worker of another version.
@@ -103,29 +103,28 @@ impl Process {
         limit: Duration,
         memory_bytes: Option<u64>,
         is_cancelled: &dyn Fn() -> bool,
-    ) -> Event {
+    ) -> Heard {
         let start = Instant::now();
         loop {
             let left = limit.saturating_sub(start.elapsed());
             match self.replies.recv_timeout(left.min(LOOK_EVERY)) {
-                Ok(Line::Message(reply)) => return Event::Reply(reply),
+                Ok(Line::Message(reply)) => return Heard::Reply(reply),
                 Ok(Line::OtherProtocol { protocol, version }) => {
-                    return Event::OtherProtocol { protocol, version };
+                    return Heard::OtherProtocol { protocol, version };
                 }
-                Ok(Line::Noise(_)) => {}
-                Err(RecvTimeoutError::Disconnected) => return Event::Ended(self.end()),
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Heard::Ended(self.end()),
+                Ok(Line::Noise(_)) | Err(RecvTimeoutError::Timeout) => {}
             }
             if is_cancelled() {
-                return Event::Cancelled;
+                return Heard::Cancelled;
             }
             if let (Some(limit), Some(used)) = (memory_bytes, resident_bytes(self.child.id()))
                 && used > limit
             {
-                return Event::TooMuchMemory(used);
+                return Heard::TooMuchMemory(used);
             }
             if start.elapsed() >= limit {
-                return Event::Overdue;
+                return Heard::Overdue;
             }
         }
     }
@@ -144,12 +143,11 @@ impl Process {
 
     /// How the process, whose output has ended, ended itself.
     fn end(&mut self) -> String {
-        let ended = match self.wait_for_end() {
-            Some(status) => status_in_words(status),
-            None => {
-                self.stop();
-                "its output ended, and it was stopped".to_owned()
-            }
+        let ended = if let Some(status) = self.wait_for_end() {
+            status_in_words(status)
+        } else {
+            self.stop();
+            "its output ended, and it was stopped".to_owned()
         };
         // A process of its group may keep standard error open.
         let _ = self.heard.recv_timeout(LAST_MOMENTS);

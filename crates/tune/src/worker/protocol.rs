@@ -45,7 +45,7 @@ pub enum Request {
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
     /// The worker is ready.
-    Hello(Hello),
+    Hello(Box<Hello>),
     /// A phase of the measurement begins. If the worker ends before its next line, this phase is to blame.
     Phase(Phase),
     /// The trials of the request, in the order of its parameters.
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn hellos_carry_all_that_is_known_of_the_device() {
         for gpu in tripipe_device::catalog() {
-            let hello = Reply::Hello(Hello::new(&gpu.expected_probe()));
+            let hello = Reply::Hello(Box::new(Hello::new(&gpu.expected_probe())));
             let mut bytes = Vec::new();
             write(&mut bytes, &hello).unwrap();
             let mut found = Vec::new();

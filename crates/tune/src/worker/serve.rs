@@ -71,7 +71,7 @@ impl Replies {
 /// # Errors
 /// The replies cannot be written.
 pub fn serve(bench: &mut dyn Bench, requests: &Requests, replies: &Replies) -> io::Result<()> {
-    replies.send(&Reply::Hello(Hello::new(bench.probe())))?;
+    replies.send(&Reply::Hello(Box::new(Hello::new(bench.probe()))))?;
     while let Ok(request) = requests.lines.recv() {
         let reply = match request {
             Ok(Request::Bye) => return Ok(()),

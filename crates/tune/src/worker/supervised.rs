@@ -10,7 +10,7 @@ use std::time::Duration;
 use thiserror::Error;
 use tripipe_device::Probe;
 
-use super::process::{Event, Process};
+use super::process::{Heard, Process};
 use super::protocol::{Hello, PROTOCOL, Reply, Request};
 use crate::bench::Phase;
 use crate::{Bench, BenchError, Effort, Outcome, Problem, Trial};
@@ -263,26 +263,27 @@ impl Supervised {
         let is_cancelled = move || cancelled.load(Ordering::SeqCst);
         loop {
             match process.wait(self.limits.start, self.limits.memory_bytes, &is_cancelled) {
-                Event::Reply(Reply::Hello(hello)) if hello.protocol == PROTOCOL => {
-                    return Ok((process, hello));
+                Heard::Reply(Reply::Hello(hello)) if hello.protocol == PROTOCOL => {
+                    return Ok((process, *hello));
                 }
-                Event::Reply(Reply::Hello(Hello { protocol, version, .. })) => {
+                Heard::Reply(Reply::Hello(hello)) => {
+                    let Hello { protocol, version, .. } = *hello;
                     return Err(WorkerError::Protocol { command, version, protocol: protocol.into() });
                 }
-                Event::OtherProtocol { protocol, version } => {
+                Heard::OtherProtocol { protocol, version } => {
                     return Err(WorkerError::Protocol { command, version, protocol });
                 }
-                Event::Reply(_) => {}
-                Event::Ended(reason) => return Err(WorkerError::Ended { command, reason }),
-                Event::Overdue => {
+                Heard::Reply(_) => {}
+                Heard::Ended(reason) => return Err(WorkerError::Ended { command, reason }),
+                Heard::Overdue => {
                     let (after, said) = (self.limits.start, process.last_words());
                     return Err(WorkerError::Silent { command, after, said });
                 }
-                Event::TooMuchMemory(bytes) => {
+                Heard::TooMuchMemory(bytes) => {
                     let reason = format!("it used {} MiB of memory and was stopped", bytes >> 20);
                     return Err(WorkerError::Ended { command, reason });
                 }
-                Event::Cancelled => return Err(WorkerError::Cancelled { command }),
+                Heard::Cancelled => return Err(WorkerError::Cancelled { command }),
             }
         }
     }
@@ -360,18 +361,18 @@ impl Supervised {
             // Nothing was heard of the request yet: the worker is about to read it.
             let limit = phase.map_or(limits.build, |phase| limits.of(phase, &effort, parameters.len()));
             match worker.wait(limit, limits.memory_bytes, &is_cancelled) {
-                Event::Reply(Reply::Phase(next)) => {
+                Heard::Reply(Reply::Phase(next)) => {
                     phase = Some(next);
                     (self.on_phase)(next);
                 }
-                Event::Reply(Reply::Trials(trials)) if trials.len() == parameters.len() => {
+                Heard::Reply(Reply::Trials(trials)) if trials.len() == parameters.len() => {
                     if trials.iter().any(|trial| matches!(trial.outcome, Outcome::DeviceLost { .. })) {
                         // The driver is not trusted any more.
                         self.worker = None;
                     }
                     return Ok(Ok(trials));
                 }
-                Event::Reply(Reply::Refused { reason, device }) => {
+                Heard::Reply(Reply::Refused { reason, device }) => {
                     let problem = problem.to_string();
                     break Fault::Refused(if device {
                         BenchError::Device(reason)
@@ -379,11 +380,11 @@ impl Supervised {
                         BenchError::Problem { problem, reason }
                     });
                 }
-                Event::Reply(_) | Event::OtherProtocol { .. } => {}
-                Event::Ended(reason) => break Fault::Ended(phase, reason),
-                Event::Overdue => break Fault::Hung(phase, limit),
-                Event::TooMuchMemory(bytes) => break Fault::TooMuchMemory(phase, bytes),
-                Event::Cancelled => {
+                Heard::Reply(_) | Heard::OtherProtocol { .. } => {}
+                Heard::Ended(reason) => break Fault::Ended(phase, reason),
+                Heard::Overdue => break Fault::Hung(phase, limit),
+                Heard::TooMuchMemory(bytes) => break Fault::TooMuchMemory(phase, bytes),
+                Heard::Cancelled => {
                     self.worker = None;
                     return Err(BenchError::Cancelled);
                 }

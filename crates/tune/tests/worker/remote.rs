@@ -58,7 +58,7 @@ fn a_connection_that_is_cut_once() {
     // The first connection ends within the answer to the first request.
     let hello = hello_bytes();
     let text = format!(
-        r#"if [ -e "$1/cut" ]; then exec "$W" worker guard-toy; fi; touch "$1/cut"; "$W" worker guard-toy | dd bs=1 count={} 2>/dev/null"#,
+        r#"if [ -e "$1/cut" ]; then exec "$W" worker guard-toy; fi; touch "$1/cut"; "$W" worker guard-toy | {{ dd bs=1 count={} 2>/dev/null; kill -KILL $$; }}"#,
         hello + 30
     );
     let mut far = connect(&text, folder.path());
