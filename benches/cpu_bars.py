@@ -164,8 +164,8 @@ class Bench:
         """Rounds of some runs of every contender, each turn after a pause and one run that does not count."""
         samples = {name: [] for name in contenders}
         first = {name: run(2)[1] for name, run in contenders.items()}
-        runs = {name: min(200, max(2, round(self.turn_seconds / seconds))) for name, seconds in first.items()}
-        rounds = self.rounds if max(first.values()) < 0.3 else min(self.rounds, 3)
+        runs = {name: min(200, max(1, round(self.turn_seconds / seconds))) for name, seconds in first.items()}
+        rounds = self.rounds if max(first.values()) < 0.3 else min(self.rounds, 2)
         for _ in range(rounds):
             for name, run in contenders.items():
                 time.sleep(BLAS_PAUSE_SECONDS if "numpy" in contenders and threads == "all" else PAUSE_SECONDS)
