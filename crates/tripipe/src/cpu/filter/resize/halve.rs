@@ -18,21 +18,21 @@ fn means<const C: usize>(arch: Arch, rows: [&[u8]; 2], out: &mut [u8]) {
 }
 
 /// The rows of a result of half the width and height whose pixels are means of four.
-pub(super) struct Means<'a, const C: usize> {
+pub(super) struct HalvedRows<'a, const C: usize> {
     input: Source<'a>,
     /// Two rows of the source that cannot be read in place.
     rows: [Vec<u8>; 2],
     arch: Arch,
 }
 
-impl<'a, const C: usize> Means<'a, C> {
+impl<'a, const C: usize> HalvedRows<'a, C> {
     pub(super) fn new(input: Source<'a>, arch: Arch) -> Self {
         let row = vec![0; input.raster.width * C];
         Self { input, rows: [row.clone(), row], arch }
     }
 }
 
-impl<const C: usize> Rows<u8> for Means<'_, C> {
+impl<const C: usize> Rows<u8> for HalvedRows<'_, C> {
     fn part(&mut self, y: isize, at: usize, out: &mut [u8]) {
         let Self { input, rows: [first, second], arch } = self;
         let y = 2 * y as usize;

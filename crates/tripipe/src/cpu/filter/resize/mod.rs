@@ -20,7 +20,7 @@ use super::rows::{LANES, Pipe, Rows, Source};
 use super::{check_length, target};
 use crate::cpu::wide::Wide;
 use crate::cpu::{CpuError, Threads, vectors};
-use halve::Means;
+use halve::HalvedRows;
 use nearest::Copies;
 use pairs::{PairRows, Pairs};
 use sums::{Axis, ColumnSums, Sum};
@@ -127,10 +127,10 @@ fn means(
     target::write(to, result, 1, threads, || {
         let input = Source { raster: *from, bytes: source };
         Ok(Pipe::U8(match from.channels {
-            1 => Box::new(Means::<1>::new(input, arch)),
-            2 => Box::new(Means::<2>::new(input, arch)),
-            3 => Box::new(Means::<3>::new(input, arch)),
-            _ => Box::new(Means::<4>::new(input, arch)),
+            1 => Box::new(HalvedRows::<1>::new(input, arch)),
+            2 => Box::new(HalvedRows::<2>::new(input, arch)),
+            3 => Box::new(HalvedRows::<3>::new(input, arch)),
+            _ => Box::new(HalvedRows::<4>::new(input, arch)),
         }))
     })
 }

@@ -3,7 +3,12 @@
 //! A shuffle picks the pixels of eight elements out of 16 bytes at once. Picking them one by one takes as long as
 //! everything else together.
 
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use pulp::core_arch::x86::Avx2 as Shuffles;
 use pulp::{Arch, Simd, WithSimd};
+// No such instructions are used on other machines.
+#[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+use std::convert::Infallible as Shuffles;
 
 use super::super::rows::{LANES, Rows, Source};
 use super::sums::Axis;
@@ -14,13 +19,6 @@ const TOGETHER: usize = 8;
 
 /// The number of bytes that they are picked from.
 const WINDOW: usize = 16;
-
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-type Shuffles = pulp::core_arch::x86::Avx2;
-
-/// No such instructions are used on other machines.
-#[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
-type Shuffles = std::convert::Infallible;
 
 fn shuffles(arch: Arch) -> Option<Shuffles> {
     match arch {
