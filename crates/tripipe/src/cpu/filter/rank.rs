@@ -96,6 +96,7 @@ impl<T: Number, const N: usize, const READ: usize> WithSimd for Middles3<'_, '_,
             }
         }
         let none = [T::zeroed(); LANES];
+        #[allow(clippy::needless_range_loop, reason = "an index for all rows at once")]
         for block in 0..padded / LANES {
             let mut pixels = [[&none; 3]; READ];
             for r in 0..READ {
@@ -104,7 +105,6 @@ impl<T: Number, const N: usize, const READ: usize> WithSimd for Middles3<'_, '_,
                 }
             }
             let mut medians = [[T::zeroed(); LANES]; N];
-            #[allow(clippy::needless_range_loop, reason = "an index for all rows at once")]
             for i in 0..LANES {
                 let mut triples = [[T::zeroed(); 3]; READ];
                 for r in 0..READ {
