@@ -145,7 +145,7 @@ def main():
     parser.add_argument("--most", type=int, default=80)
     parser.add_argument("--kernel-tuner", default="genetic_algorithm,diff_evo,simulated_annealing,greedy_ils,bayes_opt")
     parser.add_argument("--replay", help="the replay example, if it is built already")
-    parser.add_argument("--chart", help="an SVG or PNG file (needs matplotlib)")
+    parser.add_argument("--chart", nargs="*", default=[], help="SVG or PNG files (needs matplotlib)")
     arguments = parser.parse_args()
     if arguments.record:
         return record(*arguments.record)
@@ -202,7 +202,8 @@ def main():
         axes.set(xlabel="trials", ylabel="best time so far over the optimum (geometric mean)", ylim=(1, 2), xlim=(1, arguments.most))
         axes.legend(fontsize=8)
         figure.tight_layout()
-        figure.savefig(arguments.chart)
+        for chart in arguments.chart:
+            figure.savefig(chart)
     return None
 
 
