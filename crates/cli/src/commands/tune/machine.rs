@@ -84,7 +84,7 @@ pub(super) fn tuned_device(choice: Choice) -> Result<Device> {
 
 /// A device, here or on another machine.
 #[derive(Clone)]
-pub(super) enum Machine {
+pub(super) enum TunedMachine {
     /// A device of this machine.
     Here { choice: Choice, device: Device },
     /// A device of another machine, and the command that reaches it.
@@ -104,11 +104,11 @@ impl MachineArguments {
     }
 
     /// The machines with these devices.
-    pub(super) fn machines(&self, choices: &[Choice]) -> Result<Vec<Machine>> {
+    pub(super) fn machines(&self, choices: &[Choice]) -> Result<Vec<TunedMachine>> {
         if self.remote.is_empty() {
             return choices
                 .iter()
-                .map(|choice| Ok(Machine::Here { choice: *choice, device: tuned_device(*choice)? }))
+                .map(|choice| Ok(TunedMachine::Here { choice: *choice, device: tuned_device(*choice)? }))
                 .collect();
         }
         let mut machines = Vec::new();
@@ -117,21 +117,21 @@ impl MachineArguments {
                 bail!("--remote: want a command that runs a command on another machine, e.g. \"ssh board\"")
             }
             for choice in choices {
-                machines.push(Machine::There { choice: *choice, remote: remote.trim().to_owned() });
+                machines.push(TunedMachine::There { choice: *choice, remote: remote.trim().to_owned() });
             }
         }
         Ok(machines)
     }
 
     /// Opens a machine's device. A virtual GPU has no driver that could crash, so it needs no process of its own.
-    pub(super) fn open(&self, machine: &Machine, verify: bool) -> Result<OpenMachine> {
+    pub(super) fn open(&self, machine: &TunedMachine, verify: bool) -> Result<OpenMachine> {
         let limits = self.safety.limits();
         match machine {
-            Machine::Here { device, .. } if self.in_process || matches!(device, Device::Virtual(_)) => {
+            TunedMachine::Here { device, .. } if self.in_process || matches!(device, Device::Virtual(_)) => {
                 let opened = OpenDevice::new(device, &ExecutorOptions::default(), !verify)?;
                 Ok(OpenMachine::InProcess(opened.context("the CPU path runs no kernels")?))
             }
-            Machine::Here { choice, .. } => {
+            TunedMachine::Here { choice, .. } => {
                 let arguments = worker_arguments(*choice, verify, &self.safety);
                 let program = std::env::current_exe().context("the path of this program")?;
                 let command = move || {
@@ -141,7 +141,7 @@ impl MachineArguments {
                 };
                 Ok(OpenMachine::Worker(Box::new(Supervised::start(command, limits)?)))
             }
-            Machine::There { choice, remote } => {
+            TunedMachine::There { choice, remote } => {
                 let arguments = worker_arguments(*choice, verify, &self.safety).join(" ");
                 let line = format!("{remote} {} {arguments} --guard", self.remote_program);
                 let command = move || shell(&line);
@@ -158,7 +158,7 @@ fn shell(line: &str) -> Command {
     command
 }
 
-impl Machine {
+impl TunedMachine {
     /// What is measured, in words.
     pub(super) fn name(&self) -> String {
         match self {

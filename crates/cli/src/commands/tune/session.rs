@@ -18,7 +18,7 @@ use tripipe_tune::{Bench, Budget, Candidates, Effort, Problem, TuningLog, export
 
 use super::SearchArguments;
 use super::limit::Clock;
-use super::machine::{Machine, OpenMachine};
+use super::machine::{OpenMachine, TunedMachine};
 use crate::files::output::Output;
 use crate::finish::Finish;
 use crate::progress::Progress;
@@ -126,7 +126,7 @@ impl Session {
     /// Searches for each problem on each of these machines.
     fn work(
         &self,
-        machines: &[Machine],
+        machines: &[TunedMachine],
         problems: &[Problem],
         mut log: Option<TuningLog>,
         say: &mut dyn FnMut(Said) -> Result<()>,
@@ -158,7 +158,7 @@ impl Session {
     /// As [`Self::work`], with the groups at the same time. A group that fails does not end the others.
     fn work_in_turns(
         &self,
-        groups: &[Vec<Machine>],
+        groups: &[Vec<TunedMachine>],
         problems: &[Problem],
         log: Option<TuningLog>,
         hear: &mut dyn FnMut(Said) -> Result<()>,
@@ -194,11 +194,11 @@ impl Session {
     }
 
     /// The log; by default one for all devices that are there.
-    fn log(&self, machines: &[Machine]) -> Result<Option<TuningLog>> {
+    fn log(&self, machines: &[TunedMachine]) -> Result<Option<TuningLog>> {
         let path = match &self.arguments.log {
             Some(path) if path == Path::new("none") => return Ok(None),
             Some(path) => path.clone(),
-            None if machines.iter().all(Machine::is_predicted) => return Ok(None),
+            None if machines.iter().all(TunedMachine::is_predicted) => return Ok(None),
             None => {
                 let Some(folder) = data_folder() else { return Ok(None) };
                 std::fs::create_dir_all(&folder).with_context(|| {
@@ -213,7 +213,7 @@ impl Session {
     fn search(
         &self,
         problem: &Problem,
-        machine: &Machine,
+        machine: &TunedMachine,
         bench: &mut dyn Bench,
         log: Option<&mut TuningLog>,
         searches_left: usize,
@@ -303,8 +303,8 @@ struct Searched {
 }
 
 /// The machines by the command that reaches them, in their order.
-fn by_command(machines: &[Machine]) -> Vec<Vec<Machine>> {
-    let mut groups: Vec<Vec<Machine>> = Vec::new();
+fn by_command(machines: &[TunedMachine]) -> Vec<Vec<TunedMachine>> {
+    let mut groups: Vec<Vec<TunedMachine>> = Vec::new();
     for machine in machines {
         let same =
             groups.iter_mut().find(|group| group.iter().all(|other| other.remote() == machine.remote()));
@@ -343,7 +343,7 @@ fn rounded(duration: Duration) -> String {
     }
 }
 
-fn names(machines: &[Machine]) -> String {
+fn names(machines: &[TunedMachine]) -> String {
     match machines {
         [machine] => machine.name(),
         _ => format!("{} devices", machines.len()),
