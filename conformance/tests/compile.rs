@@ -21,6 +21,7 @@ use tripipe_kernels::Plan;
 use tripipe_kernels::elementwise::{self, Grid, Map, Reduction, Step};
 use tripipe_kernels::filter::{self, Border, Chain, Interpolation, Raster};
 use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, Given};
+use tripipe_kernels::quantised::{self, Activation, PackedLayout, QuantisedProduct, WeightFormat};
 use tripipe_kernels::source::{all, live};
 use tripipe_launch::{ScalarType, Source};
 
@@ -199,6 +200,14 @@ fn library_plans() -> Vec<Plan<'static>> {
                 product.b = gemm::Layout::column_major(size[2]);
                 let parameters = gemm::default_parameters(&product, &probe).parameters;
                 plans.extend(gemm::plan(&product, &parameters, &probe, [Given::Changing; 2]));
+            }
+        }
+        for format in WeightFormat::ALL {
+            for (activation, m) in [(Activation::F32, 1), (Activation::F16, 3)] {
+                let product = QuantisedProduct::new(format, activation, [m, 100, 72]);
+                let parameters = quantised::choose(&product, None, &probe).parameters;
+                let layout = PackedLayout::of(format, [100, 72], parameters.memory, &probe).unwrap();
+                plans.push(quantised::plan(&product, &parameters, &layout, &probe).unwrap());
             }
         }
         for chain in

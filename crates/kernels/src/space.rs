@@ -185,6 +185,7 @@ struct Spaces {
     parts: PartLimits,
     gemm: Vec<(Devices, Vec<Shape>, SpacePart)>,
     filter: Vec<(Devices, SpacePart)>,
+    quantised: Vec<(Devices, SpacePart)>,
 }
 
 /// When K is divided into parts.
@@ -236,6 +237,11 @@ pub(crate) fn of_filters(includes: impl Fn(Devices) -> bool) -> Vec<&'static Spa
     SPACES.filter.iter().filter(|(on, _)| includes(*on)).map(|(_, part)| part).collect()
 }
 
+/// The parts for products with quantised weights.
+pub(crate) fn of_quantised(includes: impl Fn(Devices) -> bool) -> Vec<&'static SpacePart> {
+    SPACES.quantised.iter().filter(|(on, _)| includes(*on)).map(|(_, part)| part).collect()
+}
+
 /// The texts of all combinations for products of a class of shapes, for tests.
 #[cfg(test)]
 pub(crate) fn texts_of(shape: Shape, probe: &tripipe_device::Probe) -> Vec<String> {
@@ -265,6 +271,7 @@ struct SpaceFile {
     parts: PartLimits,
     gemm: Vec<SpaceEntry>,
     filter: Vec<SpaceEntry>,
+    quantised: Vec<SpaceEntry>,
 }
 
 #[derive(Deserialize)]
@@ -298,10 +305,12 @@ fn read(text: &str) -> Result<Spaces, SpaceError> {
     let file: SpaceFile = toml::from_str(text)?;
     let gemm = file.gemm.into_iter().map(|entry| Ok((entry.on, entry.shapes.clone(), part(entry)?)));
     let filter = file.filter.into_iter().map(|entry| Ok((entry.on, part(entry)?)));
+    let quantised = file.quantised.into_iter().map(|entry| Ok((entry.on, part(entry)?)));
     Ok(Spaces {
         parts: file.parts,
         gemm: gemm.collect::<Result<_, SpaceError>>()?,
         filter: filter.collect::<Result<_, SpaceError>>()?,
+        quantised: quantised.collect::<Result<_, SpaceError>>()?,
     })
 }
 

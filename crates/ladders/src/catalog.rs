@@ -14,6 +14,8 @@ pub fn ladders() -> &'static [Ladder] {
         crate::laplace_gray::LADDER,
         crate::gemm::LADDER,
         crate::gemm::LADDER_F16,
+        crate::gemv::LADDER,
+        crate::gemv_q4::LADDER,
     ]
 }
 

@@ -14,6 +14,8 @@ pub mod published;
 pub mod spirv;
 
 pub mod gemm;
+pub mod gemv;
+pub mod gemv_q4;
 pub mod laplace;
 pub mod laplace_gray;
 pub mod rgb_planar;

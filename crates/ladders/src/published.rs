@@ -18,6 +18,8 @@ pub struct Published {
     pub gemm_fp16_1024: GemmFp16,
     /// Single-precision matrix products on a Mali-T604.
     pub gemm_fp32_t604: GemmFp32T604,
+    /// Half-precision products of a vector and a matrix on an Adreno 620.
+    pub gemv_fp16_a620: GemvFp16,
 }
 
 /// The RGB Laplace ladder on a Mali-T604 (Leadcore's slides after Arm's case study).
@@ -98,6 +100,39 @@ pub struct GemmFp32T604 {
 #[error("data/published.toml: {0}")]
 pub struct PublishedError(#[from] toml::de::Error);
 
+/// Half-precision products of a row vector and a matrix.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct GemvFp16 {
+    /// The GPU.
+    pub gpu: String,
+    /// The sizes, as `MxNxK`.
+    pub sizes: Vec<String>,
+    /// The steps.
+    pub step: Vec<GemvStep>,
+}
+
+/// The published times of one step.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct GemvStep {
+    /// Its name, the same as ours.
+    pub name: String,
+    /// Seconds, for each size.
+    pub seconds: Vec<f64>,
+}
+
+impl GemvFp16 {
+    /// The sizes.
+    pub fn sizes(&self) -> Vec<Size> {
+        self.sizes.iter().filter_map(|size| SizeKind::Matrix.parse(size).ok()).collect()
+    }
+
+    /// The published seconds of a step at a size; `None` when none were published.
+    pub fn seconds(&self, step: &str, size: Size) -> Option<f64> {
+        let column = self.sizes().iter().position(|published| *published == size)?;
+        self.step.iter().find(|published| published.name == step)?.seconds.get(column).copied()
+    }
+}
+
 impl Published {
     /// The figures that ship with the crate.
     ///
@@ -156,6 +191,19 @@ mod tests {
         assert_eq!(laplace.seconds("eight-pixels", largest), Some(0.680 / 9.1));
         assert_eq!([laplace.host_seconds("scalar"), laplace.host_seconds("vectorise")], laplace.host_seconds);
         assert_eq!(laplace.speedup("eight-pixels", Size::Image { width: 5, height: 5 }), None);
+    }
+
+    #[test]
+    fn times_of_vectors_name_steps_of_the_ladder() {
+        let gemv = Published::load().unwrap().gemv_fp16_a620;
+        assert_eq!(gemv.sizes().len(), gemv.sizes.len());
+        for step in &gemv.step {
+            assert!(crate::gemv::LADDER.step(&step.name).is_some(), "{}", step.name);
+            assert_eq!(step.seconds.len(), gemv.sizes.len(), "{}", step.name);
+        }
+        let size = Size::Matrix { m: 1, n: 4608, k: 1024 };
+        assert_eq!(gemv.seconds("group-image", size), Some(1153e-6));
+        assert_eq!(gemv.seconds("naive", size), None);
     }
 
     #[test]

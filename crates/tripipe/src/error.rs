@@ -8,6 +8,7 @@ use thiserror::Error;
 use tripipe_kernels::PlanError;
 use tripipe_kernels::filter::{FilterError, PixelType, Raster};
 use tripipe_kernels::gemm::{DescriptionError, TableError, Unfit};
+use tripipe_kernels::quantised::WeightsError;
 use tripipe_launch::ExecuteError;
 
 #[cfg(feature = "cpu")]
@@ -84,9 +85,12 @@ impl Error {
             Fault::Table(_) => ErrorKind::Table,
             #[cfg(feature = "trace")]
             Fault::Trace(_) => ErrorKind::Trace,
-            Fault::Filter(_) | Fault::Gemm(_) | Fault::Description(_) | Fault::NoMember => {
-                ErrorKind::Description
-            }
+            Fault::Weights(WeightsError::Length { .. }) => ErrorKind::Shape,
+            Fault::Filter(_)
+            | Fault::Gemm(_)
+            | Fault::Description(_)
+            | Fault::Weights(_)
+            | Fault::NoMember => ErrorKind::Description,
             #[cfg(feature = "cpu")]
             Fault::Cpu(CpuError::Filter(_)) => ErrorKind::Description,
             #[cfg(feature = "cpu")]
@@ -139,7 +143,7 @@ macro_rules! from {
 from!(CpuError);
 #[cfg(feature = "trace")]
 from!(tripipe_trace::TraceError);
-from!(DevicesError, PlanError, ExecuteError, FilterError, Unfit, DescriptionError, TableError);
+from!(DevicesError, PlanError, ExecuteError, FilterError, Unfit, DescriptionError, TableError, WeightsError);
 
 /// The errors with their details.
 #[derive(Debug, Error)]
@@ -348,6 +352,9 @@ pub(crate) enum Fault {
     /// An invalid description of a product.
     #[error(transparent)]
     Description(#[from] DescriptionError),
+    /// Weights that cannot be stored in their format.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
     /// Extents of A and B that do not match.
     #[error("A is {}x{} and B is {}x{}: a product needs as many columns in A as rows in B", a[0], a[1], b[0], b[1])]
     Inner {

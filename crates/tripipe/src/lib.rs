@@ -26,7 +26,7 @@
 //! - [`Vector`], [`Matrix`] and [`Image`] live in a context. Operations on them are queued and return at once, with an
 //!   [`Event`], or a [`Pending`] value, to wait for or to `.await`.
 //! - A [`Team`] shares one operation among several contexts.
-//! - [`filter`] and [`gemm`]: the operations. Each picks its kernel for the device and reports in an [`Explanation`]
+//! - [`filter`], [`gemm`] and [`quantised`]: the operations. Each picks its kernel for the device and reports in an [`Explanation`]
 //!   which one, and why.
 //! - `cpu`: the CPU path itself. It needs no OpenCL, no compiler and no system package.
 //!
@@ -71,6 +71,7 @@ mod operation;
 mod pending;
 #[cfg(feature = "cpu")]
 mod pool;
+pub mod quantised;
 mod task;
 mod team;
 #[cfg(feature = "trace")]

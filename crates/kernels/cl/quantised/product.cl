@@ -108,9 +108,13 @@ void quantised_product(global const NUMBER *x, const uint2 x_at, WEIGHTS_TYPE we
     EACH_VECTOR(BEGIN)
 
     for (uint block = part; block * 32 < k; block += PARTS) {
+#if MASKS
 #define BEGIN_BLOCK(v) \
     lanes_t sum_##v = 0; \
     float x_sum_##v = 0;
+#else
+#define BEGIN_BLOCK(v) lanes_t sum_##v = 0;
+#endif
         EACH_VECTOR(BEGIN_BLOCK)
         for (uint chunk = 4 * block; chunk < 4 * block + 4; ++chunk) {
             LOAD_WEIGHTS

@@ -32,7 +32,7 @@ pub use layout::{PackedLayout, PackedWords};
 pub use parameters::{Parameters, ParametersError, Unpack, WeightMemory};
 pub use plan::plan;
 pub use reference::{QuantisedReference, WrongResult};
-pub use space::{SearchSpace, search_space};
+pub use space::space;
 pub use weights::{StoredWeights, WeightsError};
 
 #[cfg(test)]

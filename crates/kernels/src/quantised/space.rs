@@ -1,45 +1,20 @@
-//! The search space of the parameters.
+//! The space of parameters.
 
 use tripipe_device::Probe;
 
 use super::description::QuantisedProduct;
-use super::parameters::{Parameters, Unpack, WeightMemory};
+use super::format::BLOCK;
+use super::parameters::Parameters;
+use crate::space::{self, Space};
 
-/// The parameters worth trying for a product on a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SearchSpace {
-    /// The size of the whole space: every combination of the declared values.
-    pub size: usize,
-    /// The combinations that pass [`Parameters::check`] and do not waste more than they compute, in a fixed order.
-    pub valid: Vec<Parameters>,
-}
-
-const OUTPUTS: [usize; 5] = [1, 2, 4, 8, 16];
-const VECTORS: [usize; 4] = [1, 2, 4, 8];
-const GROUPS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
-const PARTS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
-const MEMORIES: [WeightMemory; 2] = [WeightMemory::Buffer, WeightMemory::Image];
-const UNPACKS: [Unpack; 2] = [Unpack::Shifts, Unpack::Masks];
-
-/// The search space of a product on a device: invalid combinations are left out, and so are those that compute more than
-/// twice the vectors there are, or that have more parts than blocks.
-pub fn search_space(product: &QuantisedProduct, probe: &Probe) -> SearchSpace {
-    let blocks = product.k.div_ceil(super::BLOCK).max(1);
-    let mut valid = Vec::new();
-    for memory in MEMORIES {
-        for unpack in UNPACKS {
-            for outputs in OUTPUTS {
-                for vectors in VECTORS.into_iter().filter(|vectors| *vectors < 2 * product.m.max(1)) {
-                    for group in GROUPS {
-                        for parts in PARTS.into_iter().filter(|parts| *parts < 2 * blocks) {
-                            valid.push(Parameters { outputs, vectors, group, parts, memory, unpack });
-                        }
-                    }
-                }
-            }
-        }
-    }
-    valid.retain(|parameters| parameters.check(product, probe).is_ok());
-    let sizes = [OUTPUTS.len(), VECTORS.len(), GROUPS.len(), PARTS.len(), MEMORIES.len(), UNPACKS.len()];
-    SearchSpace { size: sizes.into_iter().product(), valid }
+/// All parameters that can be tuned for a product on a device: `data/space.toml`, without those that [`Parameters::check`]
+/// refuses, those that compute twice as many vectors as there are, and those with twice as many parts as blocks.
+pub fn space<'s>(product: &'s QuantisedProduct, probe: &'s Probe) -> Space<'s, Parameters> {
+    let parts = space::of_quantised(|devices| devices.includes(probe));
+    let blocks = product.k.div_ceil(BLOCK).max(1);
+    Space::new(parts, move |parameters: &Parameters| {
+        parameters.vectors < 2 * product.m.max(1)
+            && parameters.parts < 2 * blocks
+            && parameters.check(product, probe).is_ok()
+    })
 }

@@ -196,16 +196,17 @@ fn every_constraint_is_checked() {
 #[test]
 fn the_search_space_has_only_valid_parameters() {
     let product = QuantisedProduct::new(WeightFormat::Q8_0, Activation::F32, [2, 100, 64]);
-    let space = search_space(&product, &probe());
-    assert!(space.valid.len() < space.size / 4 && space.valid.len() > 100, "{}", space.valid.len());
-    for parameters in &space.valid {
-        parameters.check(&product, &probe()).unwrap();
+    let of_device = probe();
+    let found = space(&product, &of_device);
+    let points: Vec<Parameters> = found.points().collect();
+    assert!(points.len() > 100 && (points.len() as u64) < found.combinations() / 4, "{}", found.size());
+    for parameters in &points {
+        parameters.check(&product, &of_device).unwrap();
         assert!(parameters.vectors <= 2 && parameters.parts <= 2, "{parameters}");
     }
-    let image = |parameters: &&Parameters| parameters.memory == WeightMemory::Image;
-    assert!(space.valid.iter().any(|parameters| image(&parameters)));
-    let bare = search_space(&product, &Probe { images: None, ..probe() });
-    assert_eq!(bare.valid.iter().find(image), None);
+    assert!(points.iter().any(|parameters| parameters.memory == WeightMemory::Image));
+    let bare = Probe { images: None, ..probe() };
+    assert!(space(&product, &bare).points().all(|parameters| parameters.memory == WeightMemory::Buffer));
 }
 
 #[test]

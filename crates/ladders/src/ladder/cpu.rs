@@ -5,6 +5,7 @@ use std::time::Instant;
 use tripipe::Device;
 use tripipe::cpu::{self, CpuError, Threads};
 use tripipe_kernels::PlanError;
+use tripipe_kernels::quantised::{Activation, QuantisedProduct, WeightFormat};
 
 use super::{Attempt, AttemptError, Climber, Ladder, StepName, Visit};
 use crate::problem::{Data, Problem, Size};
@@ -111,6 +112,23 @@ fn solve(ladder: &str, problem: &Problem, output: &mut Data, threads: Threads) -
         }
         ("gemm-f16", [Data::F16(a), Data::F16(b)], Size::Matrix { m, n, k }, Data::F16(c)) => {
             cpu::gemm_f16(a, b, c, m, n, k, threads)
+        }
+        ("gemv", [Data::F16(x), Data::F16(w)], Size::Matrix { m, n, k }, Data::F16(y)) => {
+            cpu::gemm_f16(x, w, y, m, n, k, threads)
+        }
+        (
+            "gemv-q4",
+            [Data::F32(x), _, Data::I32(words), Data::I32(scales)],
+            Size::Matrix { m, n, .. },
+            Data::F32(y),
+        ) => {
+            let Some(layout) = crate::gemv_q4::layout(problem.size) else {
+                return Err(PlanError::OverLimit { what: "W".to_owned(), limit: u64::from(u32::MAX) }.into());
+            };
+            let [_, k] = layout.extents();
+            let product = QuantisedProduct::new(WeightFormat::Q4_0, Activation::F32, [m, n, k]);
+            let packed = [words, scales].map(|words| bytemuck::cast_slice(words));
+            cpu::quantised(&product, &layout, x, packed, y, threads)
         }
         ("transpose", [Data::F32(source)], Size::Image { width, height }, Data::F32(result)) => {
             cpu::transpose_f32(source, result, height, width, threads)

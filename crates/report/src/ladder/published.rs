@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tripipe_ladders::ladder::Climb;
 use tripipe_ladders::problem::Size;
-use tripipe_ladders::published::{GemmRatio, LaplaceT604, Published};
+use tripipe_ladders::published::{GemmRatio, GemvFp16, LaplaceT604, Published};
 
 use crate::number::{significant, time};
 use crate::style::{Canvas, Tone, paragraph};
@@ -17,6 +17,7 @@ pub(super) fn text(climb: &Climb, published: &Published, canvas: Canvas) -> Stri
     match climb.ladder.as_str() {
         "laplace" => laplace(climb, &published.laplace_t604, canvas),
         "gemm" | "gemm-f16" => gemm(climb, published, canvas),
+        "gemv" => gemv(climb, &published.gemv_fp16_a620, canvas),
         name => format!("  Nothing was published for the ladder {name}.\n"),
     }
 }
@@ -46,6 +47,12 @@ pub(super) fn json(climb: &Climb, published: &Published) -> Value {
                         "ours": ours(climb, ratio) })
             });
             json!({ "size": "1024x1024x1024", "type": "half", "ratios": ratios.collect::<Vec<_>>() })
+        }
+        "gemv" => {
+            let published = &published.gemv_fp16_a620;
+            let times =
+                published.step.iter().map(|step| json!({ "name": step.name, "seconds": step.seconds }));
+            json!({ "gpu": published.gpu, "sizes": published.sizes, "times": times.collect::<Vec<_>>() })
         }
         _ => Value::Null,
     }
@@ -235,5 +242,65 @@ fn gemm(climb: &Climb, published: &Published, canvas: Canvas) -> String {
         significant(t604.plateau_speedup_over_serial_a15)
     );
     out.push_str(&paragraph(canvas, "  ", 2, &more));
+    out
+}
+
+/// Our times beside the published ones, and the gain of images over buffers.
+fn gemv(climb: &Climb, published: &GemvFp16, canvas: Canvas) -> String {
+    let ours = |step: &str, column: usize| {
+        let step = climb.steps.iter().find(|own| own.name == step)?;
+        Some(step.outcomes.get(column)?.measured()?.seconds.median())
+    };
+    let mut names: Vec<Cell> =
+        published.step.iter().map(|step| Cell::new(format!("{}, us", step.name))).collect();
+    names.push(Cell::new("buffer over image"));
+    let cells = |ours: Option<f64>, theirs: Option<f64>, unit: f64| {
+        let cell = |value: Option<f64>| match value {
+            Some(value) => Cell::new(significant(value * unit)),
+            None => Cell::toned("–", Tone::Faint),
+        };
+        let difference = match ours.zip(theirs) {
+            Some((ours, theirs)) => Cell::new(format!("{:+.0}%", 100.0 * (ours / theirs - 1.0))),
+            None => Cell::toned("–", Tone::Faint),
+        };
+        Row::Cells(vec![cell(ours), cell(theirs), difference])
+    };
+    let known = |size: &Size| published.sizes().contains(size);
+    let groups: Vec<Group> = climb
+        .sizes
+        .iter()
+        .enumerate()
+        .filter(|(_, size)| known(size))
+        .map(|(column, size)| {
+            let pair = |step: &str| (ours(step, column), published.seconds(step, *size));
+            let mut rows: Vec<Row> = published
+                .step
+                .iter()
+                .map(|step| {
+                    let (ours, theirs) = pair(&step.name);
+                    cells(ours, theirs, 1e6)
+                })
+                .collect();
+            let ratio = |buffer: Option<f64>, image: Option<f64>| Some(buffer? / image?);
+            let (buffer, image) = (pair("group-buffer"), pair("group-image"));
+            rows.push(cells(ratio(buffer.0, image.0), ratio(buffer.1, image.1), 1.0));
+            let columns = ["ours", "publ.", "error"].map(ToOwned::to_owned).to_vec();
+            Group { title: size.to_string(), columns, rows }
+        })
+        .collect();
+    let sizes = published.sizes.join(",");
+    if groups.is_empty() {
+        return format!("  None of these sizes was published. Published: --sizes {sizes}\n");
+    }
+    let intro = format!(
+        "Compared with the published times of {}, with weights from a buffer and from an image. The errors are those of a \
+         prediction only if the device is that GPU.",
+        published.gpu
+    );
+    let mut out = paragraph(canvas, "  ", 2, &intro);
+    out.push_str(&draw(canvas, "step", &names, &groups, 0));
+    if !published.sizes().iter().all(|size| climb.sizes.contains(size)) {
+        out.push_str(&paragraph(canvas, "  ", 2, &format!("Published sizes: --sizes {sizes}")));
+    }
     out
 }

@@ -29,6 +29,7 @@ mod gemm;
 mod histogram;
 mod laplace;
 mod map;
+mod quantised;
 mod reduce;
 mod rgb_planar;
 mod scaled_sum;
@@ -44,6 +45,7 @@ pub use gemm::{Gemm, GemmElement, Position, StridedLayout, gemm, gemm_f16, gemm_
 pub(crate) use histogram::histogram;
 pub use laplace::{laplace_gray, laplace_rgb, laplace_rgba};
 pub(crate) use map::map;
+pub use quantised::{QuantisedNumber, quantised};
 pub(crate) use reduce::reduce;
 pub use rgb_planar::{planes_to_rgb, rgb_to_planes};
 pub(crate) use scaled_sum::scaled_sum;

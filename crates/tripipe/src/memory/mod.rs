@@ -117,6 +117,14 @@ impl Memory {
         Self::allocated::<u8>(context, kind, bytes, Initial::Undefined)
     }
 
+    /// Memory of this kind with a copy of `contents`, which fill it.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn of_kind_with(context: &Context, kind: &MemoryKind, contents: &[u8]) -> Result<Self, Error> {
+        Self::allocated::<u8>(context, kind, contents.len(), Initial::Copy(contents))
+    }
+
     fn allocated<T: bytemuck::Pod + Send + Sync>(
         context: &Context,
         kind: &MemoryKind,

@@ -17,6 +17,7 @@ mod moved;
 mod pending;
 mod product_edges;
 mod products;
+mod quantised;
 #[path = "../../../opencl/tests/support/raw.rs"]
 mod raw;
 mod shapes;

@@ -1,0 +1,176 @@
+//! Weights in a context's memory.
+
+use tripipe_kernels::Role;
+use tripipe_kernels::quantised::{
+    Activation, PackedLayout, QuantisedProduct, StoredWeights, WeightFormat, choose,
+};
+
+use super::operation::{ActivationElement, rows_of};
+use crate::error::Fault;
+use crate::matrix::ViewLayout;
+use crate::memory::Memory;
+use crate::operation::{Later, Placed};
+use crate::{Context, Error, Event, Explanation, Matrix, MatrixView, MatrixViewMut, Order, Pending, Vector};
+
+/// The weights of a layer, packed once in the layout that the device's kernels read.
+#[derive(Debug)]
+pub struct PackedWeights {
+    weights: Memory,
+    scales: Option<Memory>,
+    layout: PackedLayout,
+}
+
+impl PackedWeights {
+    /// Packs weights as they are stored in a file, or quantised before.
+    ///
+    /// # Errors
+    /// More than the device allows in one allocation; no memory left.
+    pub fn new(context: &Context, stored: &StoredWeights) -> Result<Self, Error> {
+        let (format, [n, k]) = (stored.format(), stored.extents());
+        let layout = match context.probe() {
+            None => PackedLayout::in_buffer(format, [n, k])?,
+            Some(probe) => {
+                // The memory that is best for one vector: batches read the same weights.
+                let one = QuantisedProduct::new(format, Activation::F32, [1, n, k]);
+                let choice = choose(&one, None, probe);
+                PackedLayout::of(format, [n, k], choice.parameters.memory, probe)?
+            }
+        };
+        let words = layout.pack(stored)?;
+        let weights = if layout.is_buffer() {
+            Memory::owning(context, words.weights)?
+        } else {
+            Memory::of_kind_with(context, &layout.weights_memory(), bytemuck::cast_slice(&words.weights))?
+        };
+        let scales =
+            if words.scales.is_empty() { None } else { Some(Memory::owning(context, words.scales)?) };
+        Ok(Self { weights, scales, layout })
+    }
+
+    /// Quantises `weights` and packs them: `outputs` times `inputs` numbers, output by output.
+    ///
+    /// # Errors
+    /// As [`StoredWeights::quantise`] and [`Self::new`].
+    pub fn quantise(
+        context: &Context,
+        format: WeightFormat,
+        weights: &[f32],
+        [outputs, inputs]: [usize; 2],
+    ) -> Result<Self, Error> {
+        Self::new(context, &StoredWeights::quantise(format, weights, [outputs, inputs])?)
+    }
+
+    /// The format.
+    pub fn format(&self) -> WeightFormat {
+        self.layout.format()
+    }
+
+    /// The number of outputs.
+    pub fn outputs(&self) -> usize {
+        self.layout.extents()[0]
+    }
+
+    /// The number of inputs.
+    pub fn inputs(&self) -> usize {
+        self.layout.extents()[1]
+    }
+
+    /// The context it lives in.
+    pub fn context(&self) -> &Context {
+        self.weights.context()
+    }
+
+    /// The size in bytes of weights and scales.
+    pub fn bytes(&self) -> usize {
+        self.weights.bytes() + self.scales.as_ref().map_or(0, Memory::bytes)
+    }
+
+    /// Queues x W for a vector x of as many elements as there are inputs; the result has one for each output.
+    ///
+    /// # Errors
+    /// As [`Self::store`]; no memory left.
+    pub fn times_vector<T: ActivationElement>(&self, x: &Vector<T>) -> Result<Vector<T>, Error> {
+        let of_x = row(x.len());
+        let y = Vector::<T>::unwritten(self.context(), self.outputs())?;
+        let into = MatrixViewMut::<T>::over(y.memory(), row(self.outputs()));
+        self.store(MatrixView::<T>::over(x.memory(), of_x), into)?.with(y).queued_value()
+    }
+
+    /// Queues x W for the rows of x; the result is a new row-major matrix.
+    ///
+    /// # Errors
+    /// As [`Self::store`]; no memory left.
+    pub fn to_matrix<'m, T: ActivationElement>(
+        &self,
+        x: impl Into<MatrixView<'m, T>>,
+    ) -> Result<Matrix<T>, Error> {
+        self.to_matrix_async(x)?.queued_value()
+    }
+
+    /// As [`Self::to_matrix`]; the [`Pending`] gives the matrix when it is computed.
+    ///
+    /// # Errors
+    /// As [`Self::to_matrix`].
+    pub fn to_matrix_async<'m, T: ActivationElement>(
+        &self,
+        x: impl Into<MatrixView<'m, T>>,
+    ) -> Result<Pending<Matrix<T>>, Error> {
+        let x = x.into();
+        let mut y = Matrix::unwritten(self.context(), [x.rows(), self.outputs()])?;
+        Ok(self.store(x, &mut y)?.with(y))
+    }
+
+    /// Queues x W for the rows of x, with the result in y.
+    ///
+    /// # Errors
+    /// Extents that do not match; x or y whose rows are not contiguous; operands in different contexts, or x and y that
+    /// share memory; the device is gone.
+    pub fn store<'m, 'y, T: ActivationElement>(
+        &self,
+        x: impl Into<MatrixView<'m, T>>,
+        y: impl Into<MatrixViewMut<'y, T>>,
+    ) -> Result<Event, Error> {
+        let (x, y) = (x.into(), y.into());
+        let (m, [n, k]) = (x.rows(), self.layout.extents());
+        for (operand, want, found) in
+            [("x", [m, k], [m, x.columns()]), ("y", [m, n], [y.rows(), y.columns()])]
+        {
+            if want != found {
+                return Err(Error::from(Fault::Extents { operand, want, found }));
+            }
+        }
+        let ([x_offset, x_stride], [y_offset, y_stride]) =
+            (rows_of("x", &x.shape())?, rows_of("y", &y.shape())?);
+        let dense = QuantisedProduct::new(self.format(), T::ACTIVATION, [m, n, k]);
+        let product = QuantisedProduct { x_offset, x_stride, y_offset, y_stride, ..dense };
+        // Products at other offsets are the same operation.
+        let mut near = product;
+        let later = [
+            (Role::A, Later::off(&mut near.x_offset, size_of::<T>())),
+            (Role::C, Later::off(&mut near.y_offset, size_of::<T>())),
+        ];
+        let (operation, later) = match self.context().quantised(&near, &self.layout)? {
+            operation if operation.can_move(&later) => (operation, later.to_vec()),
+            _ => (self.context().quantised(&product, &self.layout)?, Vec::new()),
+        };
+        let mut inputs =
+            vec![Placed::later(Role::A, x.memory(), &later), Placed::new(Role::B, &self.weights)];
+        inputs.extend(self.scales.as_ref().map(|scales| Placed::new(Role::Scales, scales)));
+        operation.run_over(&inputs, &Placed::later(Role::C, y.memory(), &later))
+    }
+
+    /// What a product with `vectors` vectors of a type would do, why, and how long it takes; nothing is run.
+    ///
+    /// # Errors
+    /// A kernel does not build; the device is gone.
+    pub fn explain<T: ActivationElement>(&self, vectors: usize) -> Result<Explanation, Error> {
+        let [n, k] = self.layout.extents();
+        let product = QuantisedProduct::new(self.format(), T::ACTIVATION, [vectors, n, k]);
+        Ok(self.context().quantised(&product, &self.layout)?.explanation())
+    }
+}
+
+/// A vector as a matrix of one row.
+fn row(length: usize) -> ViewLayout {
+    ViewLayout { rows: 1, columns: length, order: Order::RowMajor, offset: 0, stride: length }
+}
