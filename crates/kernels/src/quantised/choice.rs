@@ -38,7 +38,7 @@ struct RulesFile {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rule {
-    on: Devices,
+    on: RuleDevices,
     memory: MemoryWord,
     outputs: usize,
     group: usize,
@@ -47,13 +47,13 @@ struct Rule {
     parts_max: usize,
     masks: bool,
     why: String,
-    basis: Basis,
+    basis: RuleBasis,
     source: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Devices {
+enum RuleDevices {
     Cpu,
     Midgard,
     Mali,
@@ -70,14 +70,14 @@ enum MemoryWord {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Basis {
+enum RuleBasis {
     Measured,
     Published,
     Predicted,
     Guessed,
 }
 
-impl Basis {
+impl RuleBasis {
     fn word(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -88,7 +88,7 @@ impl Basis {
     }
 }
 
-impl Devices {
+impl RuleDevices {
     fn of(probe: &Probe) -> Self {
         if probe.kind == DeviceKind::Cpu {
             return Self::Cpu;
@@ -109,7 +109,7 @@ impl Devices {
 /// Where a rule does not fit the device, the next one is taken, and finally a work-item for each output, which every
 /// device can run.
 pub fn choose(product: &QuantisedProduct, memory: Option<WeightMemory>, probe: &Probe) -> ParameterChoice {
-    let on = Devices::of(probe);
+    let on = RuleDevices::of(probe);
     let fits = |rule: &&Rule| rule.on == on;
     for rule in RULES.iter().filter(fits) {
         let parameters = rule.parameters(product, probe);
@@ -161,7 +161,9 @@ mod tests {
     #[test]
     fn the_rules_read_and_every_kind_of_device_has_one() {
         let file: RulesFile = toml::from_str(FILE).unwrap();
-        for on in [Devices::Cpu, Devices::Midgard, Devices::Mali, Devices::Adreno, Devices::Gpu] {
+        for on in
+            [RuleDevices::Cpu, RuleDevices::Midgard, RuleDevices::Mali, RuleDevices::Adreno, RuleDevices::Gpu]
+        {
             assert!(file.rule.iter().any(|rule| rule.on == on), "{on:?}");
         }
         assert!(file.rule.iter().all(|rule| !rule.source.is_empty() && !rule.why.is_empty()));

@@ -81,7 +81,7 @@ impl QuantisedReference {
         let unit = f64::from(f32::EPSILON) / 2.0;
         for i in 0..m {
             for column in &columns {
-                let Sums { sum, magnitude, flushed } = column[i];
+                let OutputSums { sum, magnitude, flushed } = column[i];
                 let mut error = 2.0 * (k as f64 + 4.0) * unit * magnitude + flushed;
                 if activation == Activation::F16 {
                     error += (sum.abs() + error) * 2f64.powi(-11) + 2f64.powi(-25);
@@ -140,19 +140,19 @@ impl QuantisedReference {
 
 /// An element of y, the sum of the magnitudes of its terms, and what flushed subnormal numbers may cost.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct OutputSums {
     sum: f64,
     magnitude: f64,
     flushed: f64,
 }
 
 /// An output for each vector.
-fn outputs(weights: &StoredWeights, output: usize, x: &[f64], k: usize, m: usize) -> Vec<Sums> {
+fn outputs(weights: &StoredWeights, output: usize, x: &[f64], k: usize, m: usize) -> Vec<OutputSums> {
     let row = weights.row(output);
     let half = |at: usize| f16::from_ne_bytes([row[at], row[at + 1]]).to_f64();
     let byte = |at: usize| f64::from(row[at] as i8);
     let tiny = f64::from(f32::MIN_POSITIVE);
-    let mut sums = vec![Sums::default(); m];
+    let mut sums = vec![OutputSums::default(); m];
     // Scale, weight without scale, magnitude without scale.
     let term = |l: usize| -> (f64, f64, f64) {
         let (block, within) = (l / BLOCK, l % BLOCK);
