@@ -44,6 +44,24 @@ fn small_extents_and_those_off_the_tile() {
     }
 }
 
+/// Deep products: many parts, whose sums work-items of a GPU share, and slices.
+#[test]
+fn deep_products() {
+    everywhere(|executor, _| {
+        for extents in [[5, 9, 130], [1, 7, 97], [16, 16, 256], [12, 20, 192]] {
+            for text in [
+                "tile 2x4 group=4x4 parts=40",
+                "local 4x4 depth=4 group=4x4 parts=17",
+                "tile 1x4 unroll=4 group=4x1 slices=16 parts=3",
+            ] {
+                for gemm in layouts(Elements::F32, extents).iter().step_by(13) {
+                    check(executor, &Gemm { beta: 0.5, ..gemm.clone() }, text);
+                }
+            }
+        }
+    });
+}
+
 /// Every layout of A, B and C, with gaps and offsets.
 fn layouts(elements: Elements, extents: [usize; 3]) -> Vec<Gemm> {
     let [m, n, k] = extents;

@@ -110,6 +110,7 @@ const KERNELS: &[&str] = &[
     "tile 8x32 vector=16 unroll=4 a=packed/1 b=packed/1 rows-first rolled group=1x1",
     "tile 8x8 vector=8 a=image b=image unroll=2 group=16x2",
     "tile 2x4 vector=2 parts=3",
+    "tile 2x8 unroll=2 group=2x2 slices=4",
     "local 4x4 depth=16 group=4x4",
     "local 8x4 depth=4 group=8x4 buffers=2 b=packed",
     "local 4x8 depth=8 group=4x4 a=packed b=packed parts=2",
@@ -119,5 +120,6 @@ const KERNELS: &[&str] = &[
 const FEW: &[&str] = &[
     "tile 3x8 unroll=2 vector=8 b=packed/2 rolled group=1x1",
     "tile 4x4 unroll=4 parts=2 rolled group=1x1",
+    "tile 2x4 unroll=2 group=2x1 slices=4 rolled",
     "local 4x4 depth=8 group=4x4 buffers=2",
 ];

@@ -19,7 +19,10 @@
 // A_FROM, B_FROM:   ACROSS the block or ALONG K, whichever is contiguous. A packed operand is ACROSS.
 // A_ALIGNED, ...:   1 when vectors of four elements are aligned to their size.
 // A_LOADS, B_LOADS: vectors of four that a work-item copies for each block.
-// A_WHOLE, ...:     1 when no block reaches over an edge, of the operand or of a part of K.
+// A_WHOLE, ...:     1 when no block reaches over an edge, of the operand or of a part of K; 2 when they only
+//                   reach over the edge of the operand, by whole vectors: the last vector inside is loaded instead,
+//                   which needs no branch. What is computed from it lies outside C and is not stored. 3 when they
+//                   also reach over the end of K, by whole vectors: those are replaced by zeros.
 // A_OFFSETS, ...:   0 when a packed operand needs no offsets of its products.
 
 #define ACROSS 2
@@ -94,6 +97,12 @@ static inline four_t fetch_across(const uint index, global const ELEMENT *from, 
                                   const int whole)
 {
     const uint at = index % (width / 4) * 4, step = first + index / (width / 4);
+    if (whole == 2)
+        return load_four(from + min(at, extent - 4) + step * view.z, 4, aligned);
+    if (whole == 3) {
+        const four_t values = load_four(from + min(at, extent - 4) + min(step, last - 1) * view.z, 4, aligned);
+        return step < last ? values : (four_t)(0);
+    }
     return load_four(from + at + step * view.z, whole ? 4 : step < last && at < extent ? extent - at : 0, aligned);
 }
 
@@ -107,6 +116,12 @@ static inline four_t fetch_along(const uint index, global const ELEMENT *from, c
                                  const uint first, const uint last, const int aligned, const int whole)
 {
     const uint at = index / (DEPTH / 4), step = first + index % (DEPTH / 4) * 4;
+    if (whole == 2)
+        return load_four(from + min(at, extent - 1) * view.y + step, 4, aligned);
+    if (whole == 3) {
+        const four_t values = load_four(from + min(at, extent - 1) * view.y + min(step, last - 4), 4, aligned);
+        return step < last ? values : (four_t)(0);
+    }
     return load_four(from + at * view.y + step, whole ? 4 : step < last && at < extent ? last - step : 0, aligned);
 }
 

@@ -178,16 +178,17 @@ impl Parameters {
 }
 
 /// Checks that the device supports this work-group.
-fn check_group([x, y]: [usize; 2], probe: &Probe) -> Result<(), Unfit> {
-    if x == 0 || y == 0 {
-        let found = format!("{x}x{y}");
-        return Err(Unfit::Parameter { what: "the work-group", found, want: "no extent of 0" });
+fn check_group(group: [usize; 3], probe: &Probe) -> Result<(), Unfit> {
+    let [x, y, z] = group;
+    let name = || if z == 1 { format!("{x}x{y}") } else { format!("{x}x{y}x{z}") };
+    if group.contains(&0) {
+        return Err(Unfit::Parameter { what: "the work-group", found: name(), want: "no extent of 0" });
     }
-    let [max_x, max_y, _] = probe.max_work_item_sizes;
-    let limits = [(x.saturating_mul(y), probe.max_work_group_size), (x, max_x), (y, max_y)];
+    let items = x.saturating_mul(y).saturating_mul(z);
+    let limits = group.into_iter().zip(probe.max_work_item_sizes).chain([(items, probe.max_work_group_size)]);
     match limits.into_iter().find(|(size, limit)| *limit != 0 && size > limit) {
         Some((_, limit)) => {
-            Err(Unfit::OverLimit { what: format!("a work-group of {x}x{y}"), limit: limit as u64 })
+            Err(Unfit::OverLimit { what: format!("a work-group of {}", name()), limit: limit as u64 })
         }
         None => Ok(()),
     }
@@ -237,9 +238,7 @@ impl Tile {
         one_of("unroll", self.unroll, "1, 2, 4 or 8", &[1, 2, 4, 8])?;
         check_parts(self.parts)?;
         check_fma(self.fma, gemm)?;
-        if let Some(group) = self.group {
-            check_group(group, probe)?;
-        }
+        self.check_groups(gemm, probe)?;
         if self.a_vector {
             if !matches!(self.a, Source::Packed { .. }) || self.dot.is_some() {
                 let found = "set".to_owned();
@@ -261,6 +260,29 @@ impl Tile {
             return Err(Unfit::Parameter { what: "short-products", found, want });
         }
         self.check_dot(gemm, probe)
+    }
+
+    fn check_groups(&self, gemm: &Gemm, probe: &Probe) -> Result<(), Unfit> {
+        if !self.slices.is_power_of_two() {
+            let found = self.slices.to_string();
+            return Err(Unfit::Parameter { what: "slices", found, want: "a power of two" });
+        }
+        let Some([x, y]) = self.group else {
+            if self.slices > 1 {
+                let found = self.slices.to_string();
+                return Err(Unfit::Parameter { what: "slices", found, want: "1 without a work-group" });
+            }
+            return Ok(());
+        };
+        check_group([x, y, self.slices], probe)?;
+        let number = if gemm.elements == Elements::F16(Accumulate::F16) { 2 } else { 4 };
+        let bytes = [self.slices / 2, x, y, self.vector, number].iter().fold(1usize, |a, b| a.saturating_mul(*b));
+        match probe.local_memory_bytes {
+            limit if limit != 0 && bytes as u64 > limit => {
+                Err(Unfit::OverLimit { what: format!("local memory of {bytes} bytes"), limit })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_dot(&self, gemm: &Gemm, probe: &Probe) -> Result<(), Unfit> {
@@ -327,8 +349,8 @@ impl Local {
         one_of("depth", self.depth, "4, 8, 16 or 32", &[4, 8, 16, 32])?;
         one_of("buffers", self.buffers, "1 or 2", &[1, 2])?;
         check_parts(self.parts)?;
-        check_group(self.group, probe)?;
         let [x, y] = self.group;
+        check_group([x, y, 1], probe)?;
         for (what, extent) in [("rows", self.rows * y), ("columns", self.columns * x)] {
             let all = extent * self.depth / 4;
             if !all.is_multiple_of(x * y) || !(1..=8).contains(&(all / (x * y))) {
@@ -357,7 +379,7 @@ impl Vector {
     fn check(&self, gemm: &Gemm, probe: &Probe) -> Result<(), Unfit> {
         one_of("outputs", self.outputs, "2, 4 or 8", &[2, 4, 8])?;
         one_of("width", self.width, "2, 4, 8 or 16", &[2, 4, 8, 16])?;
-        check_group([self.group, 1], probe)?;
+        check_group([self.group, 1, 1], probe)?;
         if !self.group.is_power_of_two() {
             let found = self.group.to_string();
             return Err(Unfit::Parameter { what: "the work-group", found, want: "a power of two" });

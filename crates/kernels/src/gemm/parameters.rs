@@ -67,6 +67,9 @@ pub struct Tile {
     pub rolled: bool,
     /// `group=`: work-group size in the first and second dimension; without it the driver chooses.
     pub group: Option<[usize; 2]>,
+    /// `slices=`: work-items of a work-group, its third dimension, that share a tile, each with a slice of K: a power
+    /// of two; needs a work-group.
+    pub slices: usize,
     /// `parts=`: number of parts that K is divided into; a second pass sums them in order.
     pub parts: usize,
 }
@@ -149,6 +152,7 @@ impl Tile {
             rows_first: false,
             rolled: false,
             group: None,
+            slices: 1,
             parts: 1,
         }
     }
@@ -231,6 +235,7 @@ impl fmt::Display for Parameters {
                 if let Some([x, y]) = tile.group {
                     write!(f, " group={x}x{y}")?;
                 }
+                number(f, "slices", tile.slices, 1)?;
                 number(f, "parts", tile.parts, 1)
             }
             Self::Local(local) => {
@@ -345,6 +350,7 @@ impl Parameters {
                 "rows-first" => tile.rows_first = flag(value)?,
                 "rolled" => tile.rolled = flag(value)?,
                 "group" => tile.group = Some(extent(value)?),
+                "slices" => tile.slices = number(value)?,
                 "parts" => tile.parts = number(value)?,
                 _ => return Err("not a parameter of a tile"),
             },

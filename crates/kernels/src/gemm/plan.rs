@@ -4,7 +4,7 @@ mod kernels;
 
 use std::sync::Arc;
 
-use tripipe_device::Probe;
+use tripipe_device::{DeviceKind, Probe};
 use tripipe_launch::{Argument, NdRange, Program, ScalarType};
 
 use super::check::Unfit;
@@ -153,10 +153,20 @@ struct Read {
     packed: Option<Packed>,
 }
 
+/// From this number of parts on, work-items share the sum of an element of C.
+const SHARED_FROM_PARTS: usize = 16;
+/// They share it up to this number of vectors of C: more of them fill a device on their own.
+const SHARED_UP_TO_VECTORS: usize = 1 << 15;
+
+/// The side of a square work-group: 8, or 1 on a device without work-groups of 64.
+fn group_side(probe: &Probe) -> usize {
+    if (1..64).contains(&probe.max_work_group_size) { 1 } else { 8 }
+}
+
 /// Work-groups of 8x8, if the device supports them. Without an explicit size, a driver may choose, and compile for, a
 /// different one for every size.
 pub(super) fn in_groups([x, y]: [usize; 2], z: usize, probe: &Probe) -> NdRange {
-    let side = if (1..64).contains(&probe.max_work_group_size) { 1 } else { 8 };
+    let side = group_side(probe);
     NdRange::d3(x.next_multiple_of(side), y.next_multiple_of(side), z).local(side, side, 1)
 }
 
@@ -347,12 +357,13 @@ impl Planner<'_> {
             unit,
             items: [x, y],
             group,
+            slices,
         } = pass;
         let RowMajorProduct { m, n, k, count, .. } = self.product;
         let per_part = steps.div_ceil(self.parts).next_multiple_of(unit).max(1);
         let parts = steps.div_ceil(per_part).max(1);
-        let range = NdRange::d3(x, y, parts * count);
-        let range = group.map_or(range, |[x, y]| range.local(x, y, 1));
+        let range = NdRange::d3(x, y, parts * count * slices);
+        let range = group.map_or(range, |[x, y]| range.local(x, y, slices));
         arguments.extend([k, per_part, count].map(|word| (word as u32).into()));
         arguments.extend(zeros.map(Argument::from));
         if parts == 1 {
@@ -368,12 +379,26 @@ impl Planner<'_> {
         self.plan.launch(&Arc::new(program.define("PARTIAL", 1)), entry, arguments, range);
         self.views_begin(operands);
         let width = 4;
-        let program = self.with_epilogue(self.program(&GEMM_SUM).define("VECTOR", width));
+        let vectors = n.div_ceil(width);
+        let side = group_side(self.probe);
+        let shared = if parts >= SHARED_FROM_PARTS
+            && vectors * m * count <= SHARED_UP_TO_VECTORS
+            && self.probe.kind != DeviceKind::Cpu
+        {
+            side
+        } else {
+            1
+        };
+        let program = self
+            .with_epilogue(self.program(&GEMM_SUM).define("VECTOR", width))
+            .define("SHARED", shared)
+            .define("GROUP_X", side)
+            .define("GROUP_Y", side);
         let mut arguments: Vec<Argument<Slot>> =
             vec![sums.into(), (parts as u32).into(), (count as u32).into()];
         let before = arguments.len();
         arguments.extend(self.result());
-        let range = in_groups([n.div_ceil(width), m], count, self.probe);
+        let range = in_groups([vectors, m * shared], count, self.probe);
         self.plan.launch(&Arc::new(program), "gemm_sum", arguments, range);
         self.result_begins_at(before);
     }
@@ -401,4 +426,6 @@ struct DivisibleLaunch {
     /// Work-items in the first two dimensions.
     items: [usize; 2],
     group: Option<[usize; 2]>,
+    /// Work-items that share a tile: the third dimension of a work-group.
+    slices: usize,
 }

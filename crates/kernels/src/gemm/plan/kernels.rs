@@ -51,7 +51,7 @@ impl Planner<'_> {
             tiles.reverse();
         }
         if let Some([x, y]) = tile.group {
-            program = program.define("GROUP_X", x).define("GROUP_Y", y);
+            program = program.define("GROUP_X", x).define("GROUP_Y", y).define("SLICES", tile.slices);
             tiles = [tiles[0].next_multiple_of(x), tiles[1].next_multiple_of(y)];
         }
         let arguments = vec![a.slot.into(), a.view.into(), b.slot.into(), b.view.into()];
@@ -65,6 +65,7 @@ impl Planner<'_> {
             unit: tile.unroll,
             items: tiles,
             group: tile.group,
+            slices: tile.slices,
         });
     }
 
@@ -86,6 +87,16 @@ impl Planner<'_> {
         };
         let whole_steps = k > 0 && k.is_multiple_of(local.depth);
         let extent = |read: &Read, extent: usize| read.packed.map_or(extent, |packed| packed.step);
+        // Blocks may reach over an edge by whole vectors: across the operand, or along K, where a vector is of one row.
+        let whole = |extent: usize, block: usize, view: View| {
+            let along = view.column == 1;
+            match (extent.is_multiple_of(block), along || extent.is_multiple_of(4)) {
+                (true, _) if whole_steps => 1,
+                (false, true) if whole_steps => 2,
+                (_, true) if k > 0 && (!along || k.is_multiple_of(4)) => 3,
+                _ => 0,
+            }
+        };
         let program = self
             .program(&GEMM_LOCAL)
             .define("ROWS", local.rows)
@@ -97,8 +108,8 @@ impl Planner<'_> {
             .define("B_FROM", if b_view.column == 1 { "ALONG" } else { "ACROSS" })
             .define("A_ALIGNED", aligned(a, a_view))
             .define("B_ALIGNED", aligned(b, b_view))
-            .define("A_WHOLE", u8::from(whole_steps && extent(a, m).is_multiple_of(rows)))
-            .define("B_WHOLE", u8::from(whole_steps && extent(b, n).is_multiple_of(columns)))
+            .define("A_WHOLE", whole(extent(a, m), rows, a_view))
+            .define("B_WHOLE", whole(extent(b, n), columns, b_view))
             .define("A_LOADS", local.loads(rows))
             .define("B_LOADS", local.loads(columns))
             .define("BUFFERS", local.buffers)
@@ -122,6 +133,7 @@ impl Planner<'_> {
             unit: local.depth,
             items: [n.div_ceil(columns) * x, m.div_ceil(rows) * y],
             group: Some(local.group),
+            slices: 1,
         });
     }
 
