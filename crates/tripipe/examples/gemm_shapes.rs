@@ -22,7 +22,8 @@ fn main() -> Outcome<()> {
         let (extents, transposed) = shape.strip_suffix('t').map_or((shape.as_str(), false), |s| (s, true));
         let extents = extents.split('x').map(str::parse).collect::<Result<Vec<usize>, _>>()?;
         let [m, n, k] = <[usize; 3]>::try_from(extents).map_err(|_| format!("{shape} is not MxNxK"))?;
-        let values = |count: usize| -> Vec<f32> { (0..count).map(|i| (i * 7919 % 13) as f32 - 6.0).collect() };
+        let values =
+            |count: usize| -> Vec<f32> { (0..count).map(|i| (i * 7919 % 13) as f32 - 6.0).collect() };
         let a = Matrix::from_slice(&context, [m, k], &values(m * k))?;
         let b = if transposed {
             Matrix::from_slice(&context, [n, k], &values(n * k))?
@@ -40,7 +41,9 @@ fn main() -> Outcome<()> {
                 seconds.push(time);
             }
         }
-        let chosen = context.explain().pop().ok_or("no explanation")?;
+        let name = format!("f32 product {m}x{n}x{k}");
+        let chosen = context.explain().into_iter().find(|chosen| chosen.operation == name);
+        let chosen = chosen.ok_or("no explanation")?;
         println!(
             "{}",
             json!({ "shape": shape, "device": context.name(), "kernel": chosen.to_string(), "seconds": seconds })

@@ -8,6 +8,10 @@
 // A_FROM, B_FROM: PACKED in panels (packing.cl); IMAGE: the same in an image; or in the stored layout: ACROSS is
 //                 contiguous across the tile, along the rows of C for A and along its columns for B; ALONG is
 //                 contiguous along K.
+// A_ALIGNED, B_ALIGNED: 1 when vectors of a direct operand, of UNROLL steps of A and of VECTOR columns of B, are aligned to
+//            their size. Loads that may be unaligned are split into elements by some compilers.
+// B_WHOLE:   1 when no vector of columns reaches over the edge. A vector outside is the last one again: without a
+//            branch at each load, the loads of several steps are in flight at once.
 // A_VECTOR:  1 loads the rows of a packed A as a vector of 2, 4, 8 or 16; 0 loads them one by one, which a CPU does
 //            with loads that broadcast.
 
@@ -23,6 +27,15 @@
 #endif
 #ifndef A_VECTOR
 #define A_VECTOR 0
+#endif
+#ifndef A_ALIGNED
+#define A_ALIGNED 0
+#endif
+#ifndef B_ALIGNED
+#define B_ALIGNED 0
+#endif
+#ifndef B_WHOLE
+#define B_WHOLE 0
 #endif
 #if ELEMENTS == HALVES || ELEMENTS == HALVES_CHUNKED
 #define READ_IMAGE read_imageh
@@ -98,7 +111,11 @@
 #define A_BLOCK(i)
 #define A_STEP(i, s) A_LAST(i)
 #else
+#if A_ALIGNED
+#define A_BLOCK_ROW(r) const JOIN(NUMBER, UNROLL) a_block_##r = LOAD_ALIGNED(UNROLL, a_row_##r + block);
+#else
 #define A_BLOCK_ROW(r) const JOIN(NUMBER, UNROLL) a_block_##r = LOAD(UNROLL, a_row_##r + block);
+#endif
 #define A_BLOCK(i) \
     const uint block = i; \
     EACH_ROW(A_BLOCK_ROW)
@@ -126,7 +143,7 @@
 #if DOT
 #define B_VECTOR(_, j) const char16 b_##j = vload16(j, b_step);
 #else
-#define B_VECTOR(_, j) const numbers_t b_##j = LOAD(VECTOR, b_step + (j) * VECTOR);
+#define B_VECTOR(_, j) const numbers_t b_##j = LOAD_ALIGNED(VECTOR, b_step + (j) * VECTOR);
 #endif
 #define B_STEP(i, s) \
     global const ELEMENT *b_step = b + (i + s) * b_at.z; \
@@ -137,6 +154,20 @@
     const numbers_t b_##j = PASTE(TEXELS_, VECTOR)(b, (tile_n * VECTORS + (j)) * (VECTOR / 4), b_step);
 #define B_STEP(i, s) \
     const uint b_step = b_first + i + s; \
+    EACH_VECTOR(B_VECTOR, )
+#elif B_FROM == ACROSS && B_WHOLE
+#if B_ALIGNED
+#define LOAD_COLUMNS LOAD_ALIGNED
+#else
+#define LOAD_COLUMNS LOAD
+#endif
+#define B_POINTER(_, j) global const ELEMENT *const b_column_##j = b + min(column + (j) * VECTOR, n - VECTOR);
+#define B_BEGIN \
+    b += b_at.x + OFFSET(batch, OPERAND_B) + (size_t)batch * b_at.w; \
+    EACH_VECTOR(B_POINTER, )
+#define B_VECTOR(_, j) const numbers_t b_##j = LOAD_COLUMNS(VECTOR, b_column_##j + b_step);
+#define B_STEP(i, s) \
+    const uint b_step = (i + s) * b_at.y; \
     EACH_VECTOR(B_VECTOR, )
 #elif B_FROM == ACROSS
 // A vector that may reach over the edge; zeros there.

@@ -276,7 +276,8 @@ impl Tile {
         };
         check_group([x, y, self.slices], probe)?;
         let number = if gemm.elements == Elements::F16(Accumulate::F16) { 2 } else { 4 };
-        let bytes = [self.slices / 2, x, y, self.vector, number].iter().fold(1usize, |a, b| a.saturating_mul(*b));
+        let bytes =
+            [self.slices / 2, x, y, self.vector, number].iter().fold(1usize, |a, b| a.saturating_mul(*b));
         match probe.local_memory_bytes {
             limit if limit != 0 && bytes as u64 > limit => {
                 Err(Unfit::OverLimit { what: format!("local memory of {bytes} bytes"), limit })

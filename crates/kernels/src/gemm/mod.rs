@@ -24,6 +24,7 @@
 
 mod candidates;
 mod check;
+pub mod cost;
 mod description;
 mod packed;
 mod packing;
@@ -50,8 +51,8 @@ pub use reference::{Difference, Reference, ReferenceError};
 pub use shape::Shape;
 pub use space::space;
 pub use table::{
-    Basis, Choice, ElementKind, Entry, Measurement, Table, TableError, Target, default_parameters,
-    entries_to_toml,
+    Basis, Choice, ElementKind, Entry, Measurement, Series, Table, TableError, Target, Timed, TimedError,
+    TimedShape, default_parameters, entries_to_toml, series_to_toml,
 };
 
 #[cfg(test)]

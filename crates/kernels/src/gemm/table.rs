@@ -1,7 +1,9 @@
 //! Known good parameters, by GPU and shape: `data/gemm/*.toml`, and the user's own files.
 
 mod entry;
+mod estimate;
 mod relation;
+mod series;
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -11,14 +13,18 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tripipe_device::Probe;
 
+use super::cost::Figures;
 use super::description::Gemm;
 use super::parameters::{Parameters, Tile};
 use super::shape::Shape;
 pub use entry::{Basis, ElementKind, Entry, Measurement, Target};
-use relation::{Device, Relation};
+pub(super) use relation::Device;
+use relation::Relation;
+pub use series::{Series, Timed, TimedError, TimedShape};
 
 /// The shipped tables, by file.
-const SHIPPED: [(&str, &str); 4] = [
+const SHIPPED: [(&str, &str); 5] = [
+    ("data/gemm/nvidia-h200.toml", include_str!("../../data/gemm/nvidia-h200.toml")),
     ("data/gemm/mali.toml", include_str!("../../data/gemm/mali.toml")),
     ("data/gemm/adreno.toml", include_str!("../../data/gemm/adreno.toml")),
     ("data/gemm/desktop.toml", include_str!("../../data/gemm/desktop.toml")),
@@ -29,9 +35,10 @@ const SHIPPED: [(&str, &str); 4] = [
 static TABLE: LazyLock<Table> =
     LazyLock::new(|| Table::load(None).unwrap_or_else(|error| panic!("the shipped table: {error}")));
 
-/// Entries, the user's before the shipped ones.
+/// Raw times and entries, the user's before the shipped ones.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
+    series: Vec<Series>,
     entries: Vec<Entry>,
 }
 
@@ -48,6 +55,8 @@ pub struct Choice {
     pub basis: Basis,
     /// The measurement of these parameters, if there is one: possibly of another size or on a related GPU.
     pub measured: Option<Measurement>,
+    /// Seconds by estimate, from the cost of the shape and the times of shapes near it; `None` without such times.
+    pub estimated_seconds: Option<f64>,
     /// Other parameters that the device supports, best first, each with the reason for its rank: at most three.
     pub runners_up: Vec<(Parameters, String)>,
 }
@@ -77,7 +86,9 @@ pub enum TableError {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    series: Vec<Series>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     entry: Vec<Entry>,
 }
 
@@ -108,6 +119,7 @@ impl Table {
     fn add(&mut self, file: &str, text: &str) -> Result<(), TableError> {
         let parsed: File = toml::from_str(text)
             .map_err(|source| TableError::Parse { file: file.to_owned(), source: Box::new(source) })?;
+        self.series.extend(parsed.series);
         self.entries.extend(parsed.entry);
         Ok(())
     }
@@ -117,11 +129,115 @@ impl Table {
         &self.entries
     }
 
-    /// Parameters for a product on a device. Only entries whose parameters pass the check are considered. They are
-    /// ranked by the nearest elements, then by the nearest GPU (itself, its generation, its family, its vendor, its
-    /// kind), then by the nearest class of shapes, then by the strongest basis, then by order. Without an entry, the
-    /// choice is a tile that every device supports.
+    /// The raw times, the user's first.
+    pub fn series(&self) -> &[Series] {
+        &self.series
+    }
+
+    /// Parameters for a product on a device, with the [`Figures`] of its model or kind: [`Self::choose_with`].
     pub fn choose(&self, gemm: &Gemm, probe: &Probe) -> Choice {
+        self.choose_with(gemm, probe, &Figures::of(probe))
+    }
+
+    /// Parameters for a product on a device with these figures.
+    ///
+    /// Where the table has times of the device, or of one related to it, the choice is by estimate: the cost of this
+    /// shape with each kernel of those times ([`super::cost`]), corrected by how far the times of that kernel at shapes near
+    /// this one are from their estimates. K is divided into as many parts as the estimate wants. Times of a nearer
+    /// relation than the nearest entry are needed, or of the same.
+    ///
+    /// Otherwise an entry is chosen, by class of shapes.
+    pub fn choose_with(&self, gemm: &Gemm, probe: &Probe, figures: &Figures) -> Choice {
+        let by_entry = self.by_entry(gemm, probe);
+        let by_times = self.by_times(gemm, probe, figures);
+        match (by_times, by_entry) {
+            (Some((times, choice)), Some((entry, _))) if times <= entry => choice,
+            (Some((_, choice)), None) | (_, Some((_, choice))) => choice,
+            (None, None) => Choice {
+                parameters: Parameters::Tile(Tile::new(4, 4)),
+                why: "no data for such a device: a tile that every device supports".to_owned(),
+                source: "none".to_owned(),
+                basis: Basis::Guessed,
+                measured: None,
+                estimated_seconds: None,
+                runners_up: Vec::new(),
+            },
+        }
+    }
+
+    /// The choice by estimate, and how near the device and elements are to those of the times.
+    fn by_times(&self, gemm: &Gemm, probe: &Probe, figures: &Figures) -> Option<((u8, Relation), Choice)> {
+        let device = Device::of(probe);
+        let kind = ElementKind::of(gemm.elements);
+        let near = |series: &Series| {
+            let relation = device.relation_of_times(&series.on, probe)?;
+            Some((kind.distance(series.elements), relation))
+        };
+        let nearest = self.series.iter().filter_map(near).min()?;
+        let series: Vec<&Series> =
+            self.series.iter().filter(|series| near(series) == Some(nearest)).collect();
+        let mut ranked = estimate::ranked(gemm, &series, probe, figures);
+        if ranked.is_empty() {
+            return None;
+        }
+        let best = ranked.remove(0);
+        let from = series.iter().find(|series| series.times.contains(&best.nearest))?;
+        let (distance, relation) = nearest;
+        let of = of(&from.on, relation);
+        let other = if distance == 0 { "" } else { ", of other elements" };
+        let time = |seconds: f64| format!("{:.1} us", seconds * 1e6);
+        let shape = TimedShape::of(gemm);
+        let at = if best.nearest.shape == shape && best.nearest.parameters == best.parameters {
+            format!("{} at this shape", time(best.nearest.seconds))
+        } else {
+            format!(
+                "{} at {} with `{}`",
+                time(best.nearest.seconds),
+                best.nearest.shape,
+                best.nearest.parameters
+            )
+        };
+        let why = format!(
+            "the shortest estimate, {}: {} work-groups, the busiest core with {:.2} times the mean; {} {of}{other}: {at}",
+            time(best.seconds),
+            best.cost.groups,
+            best.cost.imbalance,
+            from.basis,
+        );
+        let mut runners_up: Vec<(Parameters, String)> = Vec::new();
+        for other in &ranked {
+            let known = |parameters: &Parameters| parameters.with_parts(1) == other.parameters.with_parts(1);
+            if runners_up.len() < 3
+                && !known(&best.parameters)
+                && !runners_up.iter().any(|(known_, _)| known(known_))
+            {
+                runners_up.push((other.parameters, format!("an estimated {}", time(other.seconds))));
+            }
+        }
+        let measured = (from.basis == Basis::Measured).then(|| Measurement {
+            gflops: best.nearest.shape.operations() / best.nearest.seconds * 1e-9,
+            size: best.nearest.shape.extents,
+            device: from.device.clone(),
+            driver: from.driver.clone(),
+            version: from.version.clone(),
+            date: from.date.clone(),
+        });
+        let choice = Choice {
+            parameters: best.parameters,
+            why,
+            source: from.source.clone(),
+            basis: from.basis,
+            measured,
+            estimated_seconds: Some(best.seconds),
+            runners_up,
+        };
+        Some((nearest, choice))
+    }
+
+    /// The choice of an entry, and how near its device and elements are. Only entries whose parameters pass the check are considered. They are
+    /// ranked by the nearest elements, then by the nearest GPU (itself, its generation, its family, its vendor, its
+    /// kind), then by the nearest class of shapes, then by the strongest basis, then by order.
+    fn by_entry(&self, gemm: &Gemm, probe: &Probe) -> Option<((u8, Relation), Choice)> {
         let device = Device::of(probe);
         let (kind, shape) = (ElementKind::of(gemm.elements), Shape::of(gemm));
         let mut near: Vec<_> = self
@@ -137,24 +253,9 @@ impl Table {
             .collect();
         near.sort_by_key(|(key, _)| *key);
         let mut fit = near.into_iter().filter(|(_, entry)| entry.parameters.check(gemm, probe).is_ok());
-        let Some((((elements, _, relation), shapes, _), entry)) = fit.next() else {
-            return Choice {
-                parameters: Parameters::Tile(Tile::new(4, 4)),
-                why: "no data for such a device: a tile that every device supports".to_owned(),
-                source: "none".to_owned(),
-                basis: Basis::Guessed,
-                measured: None,
-                runners_up: Vec::new(),
-            };
-        };
+        let (((elements, _, relation), shapes, _), entry) = fit.next()?;
         let why = |entry: &Entry, elements: u8, relation: Relation, shapes: usize| {
-            let of = match relation {
-                Relation::Itself => format!("of {} itself", entry.on),
-                Relation::Generation => format!("of {}, of the same generation", entry.on),
-                Relation::Family => format!("of {}, of the same family", entry.on),
-                Relation::Vendor => format!("of {}, by the same vendor", entry.on),
-                Relation::Kind => format!("of {}", entry.on),
-            };
+            let of = of(&entry.on, relation);
             let none =
                 if shapes == 0 { String::new() } else { format!(", as there is none for {shape} ones") };
             let other = if elements == 0 { "" } else { ", of other elements" };
@@ -171,14 +272,27 @@ impl Table {
                 runners_up.push((other.parameters, why));
             }
         }
-        Choice {
+        let choice = Choice {
             parameters: entry.parameters,
             why: why(entry, elements, relation, shapes),
             source: entry.source.clone(),
             basis: entry.basis,
             measured: entry.measured.clone(),
+            estimated_seconds: None,
             runners_up,
-        }
+        };
+        Some(((elements, relation), choice))
+    }
+}
+
+/// The relation of a device to the one that data are of.
+fn of(on: &Target, relation: Relation) -> String {
+    match relation {
+        Relation::Itself => format!("of {on} itself"),
+        Relation::Generation => format!("of {on}, of the same generation"),
+        Relation::Family => format!("of {on}, of the same family"),
+        Relation::Vendor => format!("of {on}, by the same vendor"),
+        Relation::Kind => format!("of {on}"),
     }
 }
 
@@ -187,7 +301,15 @@ impl Table {
 /// # Errors
 /// None in practice: TOML can represent every entry.
 pub fn entries_to_toml(entries: &[Entry]) -> Result<String, toml::ser::Error> {
-    toml::to_string_pretty(&File { entry: entries.to_vec() })
+    toml::to_string_pretty(&File { series: Vec::new(), entry: entries.to_vec() })
+}
+
+/// The text of a file of raw times, in the format that [`Table::load`] reads.
+///
+/// # Errors
+/// None in practice: TOML can represent every series.
+pub fn series_to_toml(series: &[Series]) -> Result<String, toml::ser::Error> {
+    toml::to_string_pretty(&File { series: series.to_vec(), entry: Vec::new() })
 }
 
 /// The shipped table's parameters for a product on a device: [`Table::choose`].
@@ -213,131 +335,4 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, TableError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::relation::named;
-    use super::*;
-    use crate::gemm::description::{Accumulate, Elements};
-
-    fn gemm(side: usize) -> Gemm {
-        Gemm::new(Elements::F32, [side; 3])
-    }
-
-    #[test]
-    fn shipped_files_are_tables() {
-        let table = Table::load(None).unwrap();
-        assert!(table.entries().len() > 40);
-        for entry in table.entries() {
-            if let Target::Gpu(name) = &entry.on {
-                assert!(Device::of(&named(name)).identity.vendor.is_some(), "{name} is not a product");
-                assert_eq!(Device::of(&named(name)).product.as_deref(), Some(name.as_str()));
-            }
-            if let Target::Kind(kind) = &entry.on {
-                assert!(["cpu", "gpu"].contains(&kind.as_str()), "{kind}");
-            }
-            assert_eq!(entry.measured.is_some(), entry.basis == Basis::Measured, "{entry:?}");
-            assert!(!entry.source.is_empty());
-            let ample = Probe {
-                extensions: [
-                    "cl_khr_fp16",
-                    "cl_khr_integer_dot_product",
-                    "cl_arm_integer_dot_product_accumulate_int8",
-                ]
-                .map(str::to_owned)
-                .to_vec(),
-                opencl_c: (3, 0),
-                images: Some(tripipe_device::ImageLimits {
-                    max_2d: [65536; 2],
-                    from_buffer: true,
-                    ..Default::default()
-                }),
-                ..Probe::default()
-            };
-            let elements = match entry.elements {
-                ElementKind::F32 => Elements::F32,
-                ElementKind::F64 => Elements::F64,
-                ElementKind::F16 => Elements::F16(Accumulate::F16),
-                ElementKind::F16InF32 => Elements::F16(Accumulate::F32),
-                ElementKind::F16Chunked => Elements::F16(Accumulate::Chunked { block: 32 }),
-                ElementKind::I8 => Elements::I8ToI32,
-            };
-            let extents = if entry.shape == Shape::Vector { [1, 256, 256] } else { [256; 3] };
-            let mut gemm = Gemm::new(elements, extents);
-            if matches!(entry.parameters, Parameters::Vector(_)) {
-                gemm.b = super::super::Layout::column_major(256);
-            }
-            entry.parameters.check(&gemm, &ample).unwrap_or_else(|unfit| panic!("{entry:?}: {unfit}"));
-        }
-    }
-
-    #[test]
-    fn the_nearest_entry_is_taken() {
-        let entry = |on, shape, text: &str| Entry {
-            on,
-            elements: ElementKind::F32,
-            shape,
-            parameters: text.parse().unwrap(),
-            basis: Basis::Published,
-            source: "a test".to_owned(),
-            measured: None,
-        };
-        let gpu = |name: &str| Target::Gpu(name.to_owned());
-        let table = Table {
-            entries: vec![
-                entry(Target::Kind("gpu".to_owned()), Shape::Large, "tile 1x4"),
-                entry(gpu("Mali-G76"), Shape::Large, "tile 2x4"),
-                entry(gpu("Mali-G78"), Shape::Small, "tile 3x4"),
-                entry(gpu("Mali-G78"), Shape::Large, "tile 4x4"),
-                entry(gpu("Mali-G610"), Shape::Large, "tile 5x4 b=image"),
-                entry(gpu("Mali-G610"), Shape::Large, "tile 6x4"),
-                entry(Target::Name("H200".to_owned()), Shape::Large, "tile 7x4"),
-            ],
-        };
-        let choose = |name: &str, side| {
-            let choice = table.choose(&gemm(side), &named(name));
-            (choice.parameters.to_string(), choice.why)
-        };
-        // No images: the first of the two entries is skipped.
-        assert_eq!(choose("Mali-G610 MC4 r0p0", 1024).0, "tile 6x4");
-        assert_eq!(choose("Mali-G78 r1p1", 1024).0, "tile 4x4");
-        assert_eq!(choose("Mali-G78 r1p1", 64).0, "tile 3x4");
-        // Valhall without entries for this GPU; Midgard; a vendor without entries.
-        assert!(choose("Mali-G57", 1024).1.contains("Mali-G78"), "{}", choose("Mali-G57", 1024).1);
-        assert!(choose("Mali-T860", 1024).1.contains("by the same vendor"));
-        assert_eq!(choose("NVIDIA H200", 1024).0, "tile 7x4");
-        let other = choose("NVIDIA L4", 1024);
-        assert_eq!(other.0, "tile 1x4");
-        assert!(other.1.contains("any GPU"), "{}", other.1);
-    }
-
-    #[test]
-    fn the_users_entries_come_first() {
-        let folder = std::env::temp_dir().join(format!("tripipe-gemm-table-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let entry = Entry {
-            on: Target::Gpu("Mali-G610".to_owned()),
-            elements: ElementKind::F32,
-            shape: Shape::Large,
-            parameters: "tile 3x4".parse().unwrap(),
-            basis: Basis::Measured,
-            source: "a sweep".to_owned(),
-            measured: Some(Measurement {
-                gflops: 100.0,
-                size: [1024, 1024, 1024, 1],
-                device: "Mali-G610".to_owned(),
-                driver: "1".to_owned(),
-                version: "0".to_owned(),
-                date: "2026-01-01".to_owned(),
-            }),
-        };
-        let text = entries_to_toml(std::slice::from_ref(&entry)).unwrap();
-        std::fs::write(folder.join("mine.toml"), &text).unwrap();
-        let table = Table::load(Some(&folder)).unwrap();
-        assert_eq!(table.entries()[0], entry);
-        let choice = table.choose(&gemm(1024), &named("Mali-G610 r0p0"));
-        assert_eq!(choice.parameters, entry.parameters);
-        std::fs::write(folder.join("mine.toml"), text.replace("gflops", "colour")).unwrap();
-        assert!(matches!(Table::load(Some(&folder)), Err(TableError::Parse { .. })));
-        std::fs::remove_dir_all(&folder).unwrap();
-        assert!(Table::load(Some(&folder)).is_ok());
-    }
-}
+mod tests;

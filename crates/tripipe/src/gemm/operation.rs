@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use tripipe_device::Probe;
 use tripipe_kernels::Role;
+use tripipe_kernels::gemm::cost::Figures;
 use tripipe_kernels::gemm::{
     self as kernels, Accumulate, Batch, Choice, Elements, Gemm, Given, Packed, Parameters, RequiredOperand,
     Unfit,
@@ -82,7 +84,30 @@ impl Context {
     /// The description is invalid; this is the CPU path.
     pub(super) fn choose_gemm(&self, gemm: &Gemm) -> Result<Choice, Error> {
         let probe = self.probe().ok_or(Error::from(Fault::NoKernels))?;
-        Ok(self.table()?.choose(gemm, probe))
+        Ok(self.table()?.choose_with(gemm, probe, &self.figures(gemm, probe)))
+    }
+
+    /// What is known about the device's speed: with the ceilings, if they were measured here.
+    fn figures(&self, gemm: &Gemm, probe: &Probe) -> Figures {
+        let figures = Figures::of(probe);
+        match self.ceilings(arithmetic(gemm)) {
+            Some(ceilings) => figures.with_ceilings(
+                ceilings.operations_per_second,
+                ceilings.bytes_per_second,
+                ceilings.launch_seconds,
+            ),
+            None => figures,
+        }
+    }
+}
+
+/// The type of a product's multiply-adds.
+fn arithmetic(gemm: &Gemm) -> Arithmetic {
+    match gemm.elements {
+        Elements::F32 | Elements::F16(Accumulate::F32) => Arithmetic::F32,
+        Elements::F64 => Arithmetic::F64,
+        Elements::F16(_) => Arithmetic::F16,
+        Elements::I8ToI32 | Elements::I8ToI8(_) => Arithmetic::I8,
     }
 }
 
@@ -100,8 +125,8 @@ impl GemmOperation {
         let packed = given.iter().any(Option::is_some);
         let run_on = if packed { RunOn::Device } else { run_on };
         let mut choice = None;
-        let plan = |probe: &_| {
-            let mut chosen = table.choose(gemm, probe);
+        let plan = |probe: &Probe| {
+            let mut chosen = table.choose_with(gemm, probe, &context.figures(gemm, probe));
             if let Some(parameters) = parameters {
                 chosen.parameters = parameters;
             }
@@ -257,13 +282,24 @@ impl GemmOperation {
                         why_not: why_not.clone(),
                     })
                     .collect();
-                explanation.predicted = choice.measured.as_ref().map(|measured| {
+                let by_rate = || {
+                    let measured = choice.measured.as_ref()?;
                     let [m, n, k, _] = measured.size;
-                    Prediction {
+                    Some(Prediction {
                         seconds: self.gemm.operations() / (measured.gflops * 1e9),
                         from: format!("{:.0} GFLOP/s, as measured for {m}x{n}x{k}", measured.gflops),
+                    })
+                };
+                explanation.predicted = match choice.estimated_seconds {
+                    Some(seconds) => {
+                        let from = format!(
+                            "the cost of this shape, corrected by times {} at shapes near it",
+                            choice.basis
+                        );
+                        Some(Prediction { seconds, from })
                     }
-                });
+                    None => by_rate(),
+                };
             }
             _ => {
                 KERNEL.clone_into(&mut explanation.kernel);
@@ -274,12 +310,7 @@ impl GemmOperation {
             let tried = self.operation.runner_up(&choice.parameters.to_string());
             explanation.runners_up.extend(tried);
         }
-        let arithmetic = match self.gemm.elements {
-            Elements::F32 | Elements::F16(Accumulate::F32) => Arithmetic::F32,
-            Elements::F64 => Arithmetic::F64,
-            Elements::F16(_) => Arithmetic::F16,
-            Elements::I8ToI32 | Elements::I8ToI8(_) => Arithmetic::I8,
-        };
+        let arithmetic = arithmetic(&self.gemm);
         self.operation.add_bound(&mut explanation, arithmetic, self.operation.bytes() as f64);
         explanation
     }

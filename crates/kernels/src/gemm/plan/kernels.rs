@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use tripipe_device::DeviceKind;
 use tripipe_launch::{Argument, NdRange};
 
 use super::{DivisibleLaunch, Planner, Read};
+use crate::gemm::description::{Accumulate, Elements};
 use crate::gemm::parameters::{Dot, Local, Source, Tile, Vector};
 use crate::gemm::product::{RowMajorProduct, View};
 use crate::plan::Slot;
@@ -20,6 +22,16 @@ impl Planner<'_> {
             Source::Direct if along => "ALONG",
             Source::Direct => "ACROSS",
         };
+        // A chunk of halves may begin in the middle of a vector of A.
+        let whole_chunks = match self.gemm.elements {
+            Elements::F16(Accumulate::Chunked { block }) => block.is_multiple_of(tile.unroll),
+            _ => true,
+        };
+        // A CPU loads vectors at any address; the host's memory that it reads may begin at any.
+        let may_align = self.probe.kind != DeviceKind::Cpu && !self.gemm.has_offsets();
+        let aligned = |read: &Read, width: usize| {
+            u8::from(may_align && read.packed.is_none() && read.described.is_aligned(width))
+        };
         let mut program = self
             .program(&GEMM_TILE)
             .define("ROWS", tile.rows)
@@ -28,6 +40,9 @@ impl Planner<'_> {
             .define("UNROLL", tile.unroll)
             .define("A_FROM", from(tile.a, a.described.column == 1))
             .define("B_FROM", from(tile.b, b.described.column != 1))
+            .define("A_ALIGNED", if whole_chunks { aligned(a, tile.unroll) } else { 0 })
+            .define("B_ALIGNED", aligned(b, tile.vector))
+            .define("B_WHOLE", u8::from(n.is_multiple_of(tile.vector)))
             .define("A_VECTOR", u8::from(tile.a_vector))
             .define("FMA", u8::from(tile.fma))
             .define("SHORT_PRODUCTS", u8::from(tile.short_products))

@@ -106,7 +106,7 @@ pub struct Measurement {
 pub enum Target {
     /// A product, by its vendor's name, e.g. `Mali-G610`, `Adreno 740`.
     Gpu(String),
-    /// Devices without a model whose name contains this text, ignoring case, e.g. `H200`, `pthread`.
+    /// Devices without a model whose name contains this text, ignoring case, e.g. `NVIDIA H200`, `pthread`.
     Name(String),
     /// All devices of a kind: `cpu` or `gpu`.
     Kind(String),
@@ -116,7 +116,7 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Gpu(name) => f.write_str(name),
-            Self::Name(part) => write!(f, "devices named {part}"),
+            Self::Name(part) => f.write_str(part),
             Self::Kind(kind) => write!(f, "any {}", kind.to_uppercase()),
         }
     }

@@ -6,7 +6,7 @@ use super::Target;
 
 /// The relation of an entry's GPU to a device, nearest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Relation {
+pub(in crate::gemm) enum Relation {
     Itself,
     Generation,
     Family,
@@ -15,14 +15,14 @@ pub(super) enum Relation {
 }
 
 /// A device with its product, generation and identification.
-pub(super) struct Device {
+pub(in crate::gemm) struct Device {
     pub(super) product: Option<String>,
     pub(super) generation: Option<&'static str>,
     pub(super) identity: Identification,
 }
 
 impl Device {
-    pub(super) fn of(probe: &Probe) -> Self {
+    pub(in crate::gemm) fn of(probe: &Probe) -> Self {
         let identity = identify(probe);
         let generation = identity
             .model
@@ -31,7 +31,7 @@ impl Device {
         Self { product: identity.product.as_ref().map(ToString::to_string), generation, identity }
     }
 
-    pub(super) fn relation(&self, target: &Target, probe: &Probe) -> Option<Relation> {
+    pub(in crate::gemm) fn relation(&self, target: &Target, probe: &Probe) -> Option<Relation> {
         match target {
             Target::Name(part) => {
                 let found = probe.name.to_lowercase().contains(&part.to_lowercase());
@@ -54,6 +54,17 @@ impl Device {
                     (self.identity.vendor == other.identity.vendor).then_some(Relation::Vendor)
                 }
             }
+        }
+    }
+}
+
+impl Device {
+    /// The relation of the GPU of a series. Of GPUs without a model, those of other names are of the same kind.
+    pub(super) fn relation_of_times(&self, target: &Target, probe: &Probe) -> Option<Relation> {
+        let is_unknown_gpu = self.identity.vendor.is_none() && probe.kind != DeviceKind::Cpu;
+        match target {
+            Target::Name(_) if is_unknown_gpu => self.relation(target, probe).or(Some(Relation::Kind)),
+            _ => self.relation(target, probe),
         }
     }
 }
