@@ -22,6 +22,9 @@ pub(super) use relation::Device;
 use relation::Relation;
 pub use series::{Series, Timed, TimedError, TimedShape};
 
+/// The squared distance of shapes up to which times are preferred to entries.
+const NEAR: f64 = 18.0;
+
 /// The shipped tables, by file.
 const SHIPPED: [(&str, &str); 5] = [
     ("data/gemm/nvidia-h200.toml", include_str!("../../data/gemm/nvidia-h200.toml")),
@@ -144,15 +147,18 @@ impl Table {
     /// Where the table has times of the device, or of one related to it, the choice is by estimate: the cost of this
     /// shape with each kernel of those times ([`super::cost`]), corrected by how far the times of that kernel at shapes near
     /// this one are from their estimates. K is divided into as many parts as the estimate wants. Times of a nearer
-    /// relation than the nearest entry are needed, or of the same.
+    /// relation than the nearest entry are needed, or of the same, and a shape within a factor of eight in two of its
+    /// extents.
     ///
     /// Otherwise an entry is chosen, by class of shapes.
     pub fn choose_with(&self, gemm: &Gemm, probe: &Probe, figures: &Figures) -> Choice {
         let by_entry = self.by_entry(gemm, probe);
         let by_times = self.by_times(gemm, probe, figures);
         match (by_times, by_entry) {
-            (Some((times, choice)), Some((entry, _))) if times <= entry => choice,
-            (Some((_, choice)), None) | (_, Some((_, choice))) => choice,
+            (Some((times, choice, distance)), Some((entry, _))) if times <= entry && distance <= NEAR => {
+                choice
+            }
+            (Some((_, choice, _)), None) | (_, Some((_, choice))) => choice,
             (None, None) => Choice {
                 parameters: Parameters::Tile(Tile::new(4, 4)),
                 why: "no data for such a device: a tile that every device supports".to_owned(),
@@ -165,8 +171,13 @@ impl Table {
         }
     }
 
-    /// The choice by estimate, and how near the device and elements are to those of the times.
-    fn by_times(&self, gemm: &Gemm, probe: &Probe, figures: &Figures) -> Option<((u8, Relation), Choice)> {
+    /// The choice by estimate, how near the device and elements are to those of the times, and how far the shape is.
+    fn by_times(
+        &self,
+        gemm: &Gemm,
+        probe: &Probe,
+        figures: &Figures,
+    ) -> Option<((u8, Relation), Choice, f64)> {
         let device = Device::of(probe);
         let kind = ElementKind::of(gemm.elements);
         let near = |series: &Series| {
@@ -231,7 +242,7 @@ impl Table {
             estimated_seconds: Some(best.seconds),
             runners_up,
         };
-        Some((nearest, choice))
+        Some((nearest, choice, best.distance))
     }
 
     /// The choice of an entry, and how near its device and elements are. Only entries whose parameters pass the check are considered. They are

@@ -19,6 +19,10 @@ pub(super) struct Estimated {
     pub(super) cost: Cost,
     /// The measured time that weighs most in the correction: of the same kernel at the nearest shape.
     pub(super) nearest: Timed,
+    /// The squared distance to it.
+    pub(super) distance: f64,
+    /// Seconds with the doubt about them, by which estimates are ranked.
+    doubted: f64,
 }
 
 /// How far a measured time weighs: the squared distance at which its weight falls to e^-1/2.
@@ -41,7 +45,7 @@ struct Residual<'s> {
 }
 
 /// All parameters of `series` that the device supports, each with several numbers of parts of K, by their estimated
-/// time for `gemm`, the shortest first.
+/// time for `gemm` and the doubt about it, the shortest first.
 pub(super) fn ranked(gemm: &Gemm, series: &[&Series], probe: &Probe, figures: &Figures) -> Vec<Estimated> {
     let shape = TimedShape::of(gemm);
     let mut kernels: BTreeMap<String, (Parameters, Vec<Residual<'_>>)> = BTreeMap::new();
@@ -64,7 +68,13 @@ pub(super) fn ranked(gemm: &Gemm, series: &[&Series], probe: &Probe, figures: &F
     let mut found = Vec::new();
     for (kernel, residuals) in kernels.values() {
         let was_divided = residuals.iter().any(|residual| residual.timed.parameters.parts() > 1);
-        for parts in parts(gemm, kernel, figures) {
+        let mut numbers = parts(gemm, kernel, figures);
+        // Those measured at this shape too.
+        let here = |residual: &&Residual<'_>| shape.distance_squared(&residual.timed.shape) < 1e-3;
+        numbers.extend(residuals.iter().filter(here).map(|residual| residual.timed.parameters.parts()));
+        numbers.sort_unstable();
+        numbers.dedup();
+        for parts in numbers {
             let parameters = kernel.with_parts(parts);
             if (parts > 1 && !was_divided) || parameters.check(gemm, probe).is_err() {
                 continue;
@@ -84,10 +94,17 @@ pub(super) fn ranked(gemm: &Gemm, series: &[&Series], probe: &Probe, figures: &F
             let Some((distance, nearest)) = nearest else { continue };
             let cost = unchecked(gemm, &parameters, figures);
             let doubt = 1.0 + DOUBT * distance.min(DOUBT_UP_TO);
-            let seconds = cost.seconds * (sum / weights).exp() * doubt;
-            found.push(Estimated { parameters, seconds, cost, nearest: nearest.clone() });
+            let seconds = cost.seconds * (sum / weights).exp();
+            found.push(Estimated {
+                parameters,
+                seconds,
+                cost,
+                nearest: nearest.clone(),
+                distance,
+                doubted: seconds * doubt,
+            });
         }
     }
-    found.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    found.sort_by(|a, b| a.doubted.total_cmp(&b.doubted));
     found
 }

@@ -224,6 +224,20 @@ fn times_near_a_shape_decide() {
     // A deep product with a small C is divided.
     let deep = table.choose(&Gemm::new(Elements::F32, [64, 64, 100_000]), &probe);
     assert!(deep.parameters.parts() >= 64, "{}", deep.parameters);
+    // Far from every time, an entry is better.
+    table.entries.push(Entry {
+        on: Target::Name("NVIDIA H200".to_owned()),
+        elements: ElementKind::F32,
+        shape: Shape::Vector,
+        parameters: "tile 1x8".parse().unwrap(),
+        basis: Basis::Published,
+        source: "a test".to_owned(),
+        measured: None,
+    });
+    let far = table.choose(&Gemm::new(Elements::F32, [1, 64, 64]), &probe);
+    assert_eq!(far.parameters.to_string(), "tile 1x8");
+    let near = table.choose(&Gemm::new(Elements::F32, [24, 2000, 1000]), &probe);
+    assert_eq!(near.parameters.with_parts(1), kernels[0]);
     // Another GPU without a model uses the times too, a phone's GPU does not.
     let other = Probe { name: "Some other".to_owned(), ..probe.clone() };
     assert!(table.choose(&deep_gemm(), &other).estimated_seconds.is_some());
