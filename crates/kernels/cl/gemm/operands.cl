@@ -8,8 +8,8 @@
 // A_FROM, B_FROM: PACKED in panels (packing.cl); IMAGE: the same in an image; or in the stored layout: ACROSS is
 //                 contiguous across the tile, along the rows of C for A and along its columns for B; ALONG is
 //                 contiguous along K.
-// A_ALIGNED, B_ALIGNED: 1 when vectors of a direct operand, of UNROLL steps of A and of VECTOR columns of B, are aligned to
-//            their size. Loads that may be unaligned are split into elements by some compilers.
+// A_ALIGNED, B_ALIGNED: 1 when vectors of a direct operand, of UNROLL steps of A and of VECTOR columns of B, are
+//            aligned to their size. Loads that may be unaligned are split into elements by some compilers.
 // B_WHOLE:   1 when no vector of columns reaches over the edge. A vector outside is the last one again: without a
 //            branch at each load, the loads of several steps are in flight at once.
 // A_VECTOR:  1 loads the rows of a packed A as a vector of 2, 4, 8 or 16; 0 loads them one by one, which a CPU does
