@@ -6,6 +6,7 @@ use std::hash::Hash;
 use std::str::FromStr;
 
 use tripipe_device::Probe;
+use tripipe_kernels::gemm::cost::DeviceFigures;
 use tripipe_kernels::gemm::{self, Parameters};
 use tripipe_kernels::{Space, SpaceSize, filter};
 
@@ -42,7 +43,7 @@ pub type Predict<'p> = dyn Fn(&str) -> Option<f64> + 'p;
 
 impl Candidates {
     /// The space of the problem's family, with the library's own choice first. Without `predict`, filters are predicted
-    /// by the bytes and operations that the library counts, products by nothing.
+    /// by the bytes and operations that the library counts, products by the cost of their shape.
     pub fn of(problem: &Problem, probe: &Probe, predict: Option<&Predict<'_>>) -> Self {
         Self::collect(problem, probe, predict, None)
     }
@@ -67,9 +68,14 @@ impl Candidates {
                 guesses.retain(|guess| guess.check(&gemm, probe).is_ok());
                 let points = points(guesses, || gemm::space(&gemm, probe), only);
                 let derived = |parameters: &Parameters| tiles(parameters, product.size);
+                let figures = DeviceFigures::of(probe);
+                let work = |text: &str| {
+                    let parameters = text.parse().ok()?;
+                    Some(gemm::cost::cost(&gemm, &parameters, probe, &figures).ok()?.seconds)
+                };
                 let simple = Parameters::Tile(gemm::Tile::new(1, 4));
                 let why_none = simple.check(&gemm, probe).err().map(|unfit| unfit.to_string());
-                Self { why_none, ..Self::new(points, predict, derived) }
+                Self { why_none, ..Self::new(points, Some(predict.unwrap_or(&work)), derived) }
             }
             Problem::Filter(problem) => {
                 let (chain, from, to) = (problem.chain(), problem.from(), problem.to());

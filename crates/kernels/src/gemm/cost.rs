@@ -22,7 +22,7 @@ static FIGURES: LazyLock<FiguresFile> =
 
 /// What the estimate needs to know about a device. Every figure is positive.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figures {
+pub struct DeviceFigures {
     /// Shader cores, or cores of a CPU.
     pub cores: f64,
     /// Operations per second of all cores; a multiply-add counts as 2.
@@ -62,7 +62,7 @@ pub enum CostLimit {
 
 /// The estimated time of a product.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cost {
+pub struct CostEstimate {
     /// Seconds, packing of operands that change included.
     pub seconds: f64,
     /// Work-groups of the product's launch.
@@ -100,7 +100,7 @@ struct FiguresEntry {
     _source: String,
 }
 
-impl Figures {
+impl DeviceFigures {
     /// The figures of a device: of the GPU's model if it has one, otherwise of `data/gemm/figures.toml`.
     pub fn of(probe: &Probe) -> Self {
         let found = identify(probe);
@@ -133,7 +133,7 @@ impl Figures {
     }
 }
 
-impl Figures {
+impl DeviceFigures {
     /// With ceilings that were measured on the device: operations and bytes per second, and seconds of an empty
     /// launch. What is not positive is ignored.
     #[must_use]
@@ -156,7 +156,7 @@ impl Figures {
 }
 
 /// The grid of a product's launch.
-struct Grid {
+struct GroupGrid {
     /// Rows and columns of C that a work-group computes.
     block: [usize; 2],
     /// Work-items of a work-group.
@@ -179,7 +179,7 @@ const SLOW_EDGES: f64 = 1.5;
 /// Loads of elements of one step that are far apart, over loads of vectors.
 const GATHER: f64 = 8.0;
 
-impl Grid {
+impl GroupGrid {
     fn of(parameters: &Parameters, product: &RowMajorProduct) -> Self {
         let RowMajorProduct { m, n, count, .. } = *product;
         let (block, items) = match parameters {
@@ -228,16 +228,21 @@ fn has_slow_edges(local: &Local, product: &RowMajorProduct) -> bool {
 ///
 /// # Errors
 /// As [`Parameters::check`].
-pub fn cost(gemm: &Gemm, parameters: &Parameters, probe: &Probe, figures: &Figures) -> Result<Cost, Unfit> {
+pub fn cost(
+    gemm: &Gemm,
+    parameters: &Parameters,
+    probe: &Probe,
+    figures: &DeviceFigures,
+) -> Result<CostEstimate, Unfit> {
     parameters.check(gemm, probe)?;
     Ok(unchecked(gemm, parameters, figures))
 }
 
 /// As [`cost`], without a check.
-pub(super) fn unchecked(gemm: &Gemm, parameters: &Parameters, figures: &Figures) -> Cost {
+pub(super) fn unchecked(gemm: &Gemm, parameters: &Parameters, figures: &DeviceFigures) -> CostEstimate {
     let product = RowMajorProduct::of(gemm);
     let RowMajorProduct { m, n, k, count, .. } = product;
-    let grid = Grid::of(parameters, &product);
+    let grid = GroupGrid::of(parameters, &product);
     let bytes = gemm.elements.types().0.bytes() as f64;
     let parts = parameters.parts().clamp(1, k.max(1));
     // A work-group begins with a block of steps before it multiplies.
@@ -282,15 +287,15 @@ pub(super) fn unchecked(gemm: &Gemm, parameters: &Parameters, figures: &Figures)
     let overlapped =
         [arithmetic.max(loads), caches, memory].map(|seconds| seconds.powi(3)).iter().sum::<f64>().cbrt();
     let seconds = overlapped + launches + packed / figures.bytes_per_second;
-    Cost { seconds, groups, imbalance: most * figures.cores / (groups.max(1) as f64), limit }
+    CostEstimate { seconds, groups, imbalance: most * figures.cores / (groups.max(1) as f64), limit }
 }
 
 /// The numbers of parts of K worth considering: those with which the work-groups fill the cores once, twice and so on,
 /// and one. Ascending, without duplicates; each part has at least two blocks of steps. Empty where K is too short for
 /// the slices of a tile.
-pub(super) fn parts(gemm: &Gemm, parameters: &Parameters, figures: &Figures) -> Vec<usize> {
+pub(super) fn parts(gemm: &Gemm, parameters: &Parameters, figures: &DeviceFigures) -> Vec<usize> {
     let product = RowMajorProduct::of(gemm);
-    let grid = Grid::of(parameters, &product);
+    let grid = GroupGrid::of(parameters, &product);
     if matches!(parameters, Parameters::Vector(_)) {
         return vec![1];
     }

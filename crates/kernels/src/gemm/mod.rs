@@ -52,7 +52,7 @@ pub use shape::Shape;
 pub use space::space;
 pub use table::{
     Basis, Choice, ElementKind, Entry, Measurement, Series, Table, TableError, Target, Timed, TimedError,
-    TimedShape, default_parameters, entries_to_toml, series_to_toml,
+    TimedShape, default_parameters, table_to_toml,
 };
 
 #[cfg(test)]

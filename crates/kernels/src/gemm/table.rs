@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tripipe_device::Probe;
 
-use super::cost::Figures;
+use super::cost::DeviceFigures;
 use super::description::Gemm;
 use super::parameters::{Parameters, Tile};
 use super::shape::Shape;
@@ -137,9 +137,9 @@ impl Table {
         &self.series
     }
 
-    /// Parameters for a product on a device, with the [`Figures`] of its model or kind: [`Self::choose_with`].
+    /// Parameters for a product on a device, with the [`DeviceFigures`] of its model or kind: [`Self::choose_with`].
     pub fn choose(&self, gemm: &Gemm, probe: &Probe) -> Choice {
-        self.choose_with(gemm, probe, &Figures::of(probe))
+        self.choose_with(gemm, probe, &DeviceFigures::of(probe))
     }
 
     /// Parameters for a product on a device with these figures.
@@ -151,7 +151,7 @@ impl Table {
     /// extents.
     ///
     /// Otherwise an entry is chosen, by class of shapes.
-    pub fn choose_with(&self, gemm: &Gemm, probe: &Probe, figures: &Figures) -> Choice {
+    pub fn choose_with(&self, gemm: &Gemm, probe: &Probe, figures: &DeviceFigures) -> Choice {
         let by_entry = self.by_entry(gemm, probe);
         let by_times = self.by_times(gemm, probe, figures);
         match (by_times, by_entry) {
@@ -176,7 +176,7 @@ impl Table {
         &self,
         gemm: &Gemm,
         probe: &Probe,
-        figures: &Figures,
+        figures: &DeviceFigures,
     ) -> Option<((u8, Relation), Choice, f64)> {
         let device = Device::of(probe);
         let kind = ElementKind::of(gemm.elements);
@@ -307,20 +307,12 @@ fn of(on: &Target, relation: Relation) -> String {
     }
 }
 
-/// The text of a file of entries, in the format that [`Table::load`] reads.
+/// The text of a file of raw times and entries, in the format that [`Table::load`] reads.
 ///
 /// # Errors
-/// None in practice: TOML can represent every entry.
-pub fn entries_to_toml(entries: &[Entry]) -> Result<String, toml::ser::Error> {
-    toml::to_string_pretty(&File { series: Vec::new(), entry: entries.to_vec() })
-}
-
-/// The text of a file of raw times, in the format that [`Table::load`] reads.
-///
-/// # Errors
-/// None in practice: TOML can represent every series.
-pub fn series_to_toml(series: &[Series]) -> Result<String, toml::ser::Error> {
-    toml::to_string_pretty(&File { series: series.to_vec(), entry: Vec::new() })
+/// None in practice: TOML can represent every series and entry.
+pub fn table_to_toml(series: &[Series], entries: &[Entry]) -> Result<String, toml::ser::Error> {
+    toml::to_string_pretty(&File { series: series.to_vec(), entry: entries.to_vec() })
 }
 
 /// The shipped table's parameters for a product on a device: [`Table::choose`].

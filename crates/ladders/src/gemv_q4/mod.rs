@@ -1,4 +1,4 @@
-//! y = x W with weights in 4 bits (Q4_0): unpacking against memory.
+//! y = x W with weights in 4 bits (`Q4_0`): unpacking against memory.
 //!
 //! Contract: x is m x k, y is m x n, both `float`, W has n outputs of k weights, m, n, k >= 1 and otherwise arbitrary. The
 //! format is in `naive.cl`; k that is not a multiple of 32 is filled up with zeros, in x too. y must not alias the operands.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tripipe_device::Probe;
 use tripipe_kernels::Role;
-use tripipe_kernels::gemm::cost::Figures;
+use tripipe_kernels::gemm::cost::DeviceFigures;
 use tripipe_kernels::gemm::{
     self as kernels, Accumulate, Batch, Choice, Elements, Gemm, Given, Packed, Parameters, RequiredOperand,
     Unfit,
@@ -88,8 +88,8 @@ impl Context {
     }
 
     /// What is known about the device's speed: with the ceilings, if they were measured here.
-    fn figures(&self, gemm: &Gemm, probe: &Probe) -> Figures {
-        let figures = Figures::of(probe);
+    fn figures(&self, gemm: &Gemm, probe: &Probe) -> DeviceFigures {
+        let figures = DeviceFigures::of(probe);
         match self.ceilings(arithmetic(gemm)) {
             Some(ceilings) => figures.with_ceilings(
                 ceilings.operations_per_second,

@@ -17,7 +17,7 @@ fn verify(stored: &StoredWeights, activation: Activation, x: &[f32], y: &[f64]) 
     let product = QuantisedProduct::new(stored.format(), activation, [x.len() / k.max(1), n, k]);
     let exact: Vec<f64> = x.iter().map(|x| f64::from(*x)).collect();
     let reference = QuantisedReference::new(&product, stored, &exact).unwrap();
-    reference.verify(y).unwrap_or_else(|wrong| panic!("{product}: {wrong}"));
+    assert_eq!(reference.verify(y).map_err(|wrong| wrong.to_string()), Ok(()), "{product}");
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use tripipe_kernels::gemm::entries_to_toml;
 use tripipe_report::tune as report;
-use tripipe_tune::{LogContents, export, results};
+use tripipe_tune::export::ExportedTable;
+use tripipe_tune::{LogContents, results};
 
 use crate::files::output::Output;
 use crate::finish::Finish;
@@ -94,11 +94,11 @@ impl Logs {
                 write!(out, "{}", shown(report::results(&found, top)))?;
             }
             Self::Export(Export { logs, output }) => {
-                let entries = export::entries(&results::results(&read(&logs)?));
-                if entries.is_empty() {
+                let exported = ExportedTable::of(&results::results(&read(&logs)?));
+                if exported.is_empty() {
                     bail!("no table is written: the logs have no product with a time");
                 }
-                let table = entries_to_toml(&entries)?;
+                let table = exported.to_toml()?;
                 let output = Output::open_or_standard(&output)?;
                 output.write(|sink| Ok(sink.write_all(table.as_bytes())?))?;
             }

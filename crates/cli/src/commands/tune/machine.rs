@@ -34,6 +34,7 @@ pub(super) struct MachineArguments {
 
 /// The limits of kernels.
 #[derive(Args, Clone)]
+#[allow(clippy::struct_field_names, reason = "the names of the options")]
 pub(super) struct SafetyArguments {
     /// Seconds that a run of a kernel may take, with the comparison of its result, before its process is stopped.
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = positive)]

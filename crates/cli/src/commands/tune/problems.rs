@@ -29,13 +29,13 @@ pub(super) struct Products {
     elements: Kind,
     /// Operands that are stored column by column: a, b, c, separated by commas.
     #[arg(long, value_enum, value_delimiter = ',')]
-    columns: Vec<Matrix>,
+    columns: Vec<MatrixName>,
     /// Number of products of a batch, one after the other.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     batch: u32,
     /// Operands that are constant, so that the time to pack them does not count: a, b, separated by commas.
     #[arg(long, value_enum, value_delimiter = ',')]
-    constant: Vec<Matrix>,
+    constant: Vec<MatrixName>,
     /// Another candidate, e.g. `local 8x8 depth=16 group=16x16`; may be repeated.
     #[arg(long, value_name = "PARAMETERS")]
     also: Vec<Parameters>,
@@ -73,7 +73,7 @@ pub(super) struct Filters {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Matrix {
+enum MatrixName {
     A,
     B,
     C,
@@ -107,7 +107,7 @@ impl From<Kind> for Elements {
 
 impl Products {
     pub(super) fn run(self, out: &mut dyn Write, documents: &mut Vec<String>) -> Result<Finish> {
-        if self.constant.contains(&Matrix::C) {
+        if self.constant.contains(&MatrixName::C) {
             bail!("--constant c: C is the result; only a and b can be constant");
         }
         let order = |matrix| {
@@ -126,9 +126,9 @@ impl Products {
             let what = format!("tuning of {m}x{n}x{k}");
             memory::check(&what, bytes.map(|bytes| bytes as u64), "choose a smaller one with --sizes")?;
             let problem = GemmProblem {
-                orders: [Matrix::A, Matrix::B, Matrix::C].map(order),
+                orders: [MatrixName::A, MatrixName::B, MatrixName::C].map(order),
                 batch: self.batch as usize,
-                constant: [Matrix::A, Matrix::B].map(|matrix| self.constant.contains(&matrix)),
+                constant: [MatrixName::A, MatrixName::B].map(|matrix| self.constant.contains(&matrix)),
                 ..GemmProblem::new(self.elements.into(), [m, n, k])
             };
             problem.gemm().check()?;

@@ -1,5 +1,6 @@
 //! Searches for several problems on several devices.
 
+use std::fmt::Write as _;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -9,12 +10,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tripipe::Choice;
-use tripipe_kernels::gemm::entries_to_toml;
 use tripipe_report::time;
 use tripipe_report::tune::{self as report, TuneReport};
+use tripipe_tune::export::ExportedTable;
 use tripipe_tune::log::{LogContents, LogEntry, TrialSubject};
 use tripipe_tune::search::{SearchOptions, SearchProgress};
-use tripipe_tune::{Bench, Budget, Candidates, Effort, Problem, TuningLog, export, results, search};
+use tripipe_tune::{Bench, Budget, Candidates, Effort, Problem, TuningLog, results, search};
 
 use super::SearchArguments;
 use super::limit::Clock;
@@ -95,7 +96,7 @@ impl Session {
         };
         match by_command(&machines).as_slice() {
             [all] => self.work(all, problems, log, &mut hear)?,
-            groups => self.work_in_turns(groups, problems, log, &mut hear)?,
+            groups => self.work_in_turns(groups, problems, log.as_ref(), &mut hear)?,
         }
         drop(progress);
         self.found = found;
@@ -106,9 +107,9 @@ impl Session {
         if self.arguments.report {
             write!(out, "{}", shown(report::quality(&results::prediction_quality(&found))))?;
         }
-        let entries = export::entries(&found);
-        if let Some(output) = output.filter(|_| !entries.is_empty()) {
-            let mut table = entries_to_toml(&entries)?;
+        let exported = ExportedTable::of(&found);
+        if let Some(output) = output.filter(|_| !exported.is_empty()) {
+            let mut table = exported.to_toml()?;
             if !not_tuned.is_empty() {
                 table = format!("# Partial: without {}.\n{table}", not_tuned.join(", "));
             }
@@ -160,10 +161,10 @@ impl Session {
         &self,
         groups: &[Vec<TunedMachine>],
         problems: &[Problem],
-        log: Option<TuningLog>,
+        log: Option<&TuningLog>,
         hear: &mut dyn FnMut(Said) -> Result<()>,
     ) -> Result<()> {
-        let logs = groups.iter().map(|_| log.as_ref().map(TuningLog::share).transpose());
+        let logs = groups.iter().map(|_| log.map(TuningLog::share).transpose());
         let logs = logs.collect::<Result<Vec<_>, _>>()?;
         let (sender, said) = mpsc::channel();
         thread::scope(|scope| {
@@ -323,13 +324,13 @@ fn doing(problem: &Problem, step: &SearchProgress<'_>) -> String {
         None => format!("{problem}: the fastest in turns"),
     };
     if let Some(fastest) = step.fastest {
-        text += &format!("; best {}", time(fastest));
+        let _ = write!(text, "; best {}", time(fastest));
     }
     if let Some(improvement) = step.expected_improvement {
-        text += &format!("; expected improvement {:.1} %", improvement * 100.0);
+        let _ = write!(text, "; expected improvement {:.1} %", improvement * 100.0);
     }
     if let Some(left) = step.left {
-        text += &format!("; {} left at most", rounded(left));
+        let _ = write!(text, "; {} left at most", rounded(left));
     }
     text
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tripipe_device::Probe;
 
 use super::series::{Series, Timed, TimedShape};
-use crate::gemm::cost::{Cost, Figures, parts, unchecked};
+use crate::gemm::cost::{CostEstimate, DeviceFigures, parts, unchecked};
 use crate::gemm::description::Gemm;
 use crate::gemm::parameters::Parameters;
 
@@ -16,7 +16,7 @@ pub(super) struct Estimated {
     /// Seconds, corrected.
     pub(super) seconds: f64,
     /// The estimate before the correction.
-    pub(super) cost: Cost,
+    pub(super) cost: CostEstimate,
     /// The measured time that weighs most in the correction: of the same kernel at the nearest shape.
     pub(super) nearest: Timed,
     /// The squared distance to it.
@@ -46,7 +46,12 @@ struct Residual<'s> {
 
 /// All parameters of `series` that the device supports, each with several numbers of parts of K, by their estimated
 /// time for `gemm` and the doubt about it, the shortest first.
-pub(super) fn ranked(gemm: &Gemm, series: &[&Series], probe: &Probe, figures: &Figures) -> Vec<Estimated> {
+pub(super) fn ranked(
+    gemm: &Gemm,
+    series: &[&Series],
+    probe: &Probe,
+    figures: &DeviceFigures,
+) -> Vec<Estimated> {
     let shape = TimedShape::of(gemm);
     let mut kernels: BTreeMap<String, (Parameters, Vec<Residual<'_>>)> = BTreeMap::new();
     let (mut sum, mut number) = (0.0, 0.0);

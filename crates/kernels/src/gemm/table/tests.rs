@@ -118,7 +118,7 @@ fn the_users_entries_come_first() {
             date: "2026-01-01".to_owned(),
         }),
     };
-    let text = entries_to_toml(std::slice::from_ref(&entry)).unwrap();
+    let text = table_to_toml(&[], std::slice::from_ref(&entry)).unwrap();
     std::fs::write(folder.join("mine.toml"), &text).unwrap();
     let table = Table::load(Some(&folder)).unwrap();
     assert_eq!(table.entries()[0], entry);
@@ -166,7 +166,7 @@ fn times_near_a_shape_decide() {
         compute_units: 132,
         ..Probe::default()
     };
-    let figures = Figures::of(&probe);
+    let figures = DeviceFigures::of(&probe);
     let kernels: [Parameters; 2] =
         ["tile 4x4 unroll=4 group=8x8".parse().unwrap(), "local 8x8 depth=8 group=16x16".parse().unwrap()];
     let seconds = |extents: [usize; 3], kernel: usize, parts: usize| {
@@ -178,7 +178,7 @@ fn times_near_a_shape_decide() {
     let mut times = Vec::new();
     for extents in [[16, 1024, 1024], [32, 4096, 1024], [512, 512, 512], [2048, 2048, 2048], [64, 64, 32768]]
     {
-        for kernel in 0..2 {
+        for (kernel, parameters) in kernels.iter().enumerate() {
             for parts in [1, 4, 32] {
                 times.push(Timed {
                     shape: TimedShape {
@@ -186,7 +186,7 @@ fn times_near_a_shape_decide() {
                         transposed: [false; 2],
                     },
                     seconds: seconds(extents, kernel, parts),
-                    parameters: kernels[kernel].with_parts(parts),
+                    parameters: parameters.with_parts(parts),
                 });
             }
         }
@@ -202,7 +202,7 @@ fn times_near_a_shape_decide() {
         date: "2026-01-01".to_owned(),
         times,
     };
-    let text = series_to_toml(std::slice::from_ref(&series)).unwrap();
+    let text = table_to_toml(std::slice::from_ref(&series), &[]).unwrap();
     let mut table = Table::default();
     table.add("a test", &text).unwrap();
     assert_eq!(table.series().len(), 1);
