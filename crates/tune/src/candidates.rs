@@ -285,8 +285,7 @@ mod tests {
             let distinct: HashSet<&str> = candidates.all.iter().map(|one| one.parameters.as_str()).collect();
             assert_eq!(distinct.len(), candidates.all.len());
             assert!(candidates.all.iter().all(|one| one.features.len() == candidates.features.len()));
-            let predicted = candidates.all.iter().all(|one| one.predicted.is_some());
-            assert_eq!(predicted, text.starts_with("filter"));
+            assert!(candidates.all.iter().all(|one| one.predicted.is_some()));
         }
     }
 }
