@@ -220,7 +220,7 @@ impl Table {
             let known = |parameters: &Parameters| parameters.with_parts(1) == other.parameters.with_parts(1);
             if runners_up.len() < 3
                 && !known(&best.parameters)
-                && !runners_up.iter().any(|(known_, _)| known(known_))
+                && !runners_up.iter().any(|(listed, _)| known(listed))
             {
                 runners_up.push((other.parameters, format!("an estimated {}", time(other.seconds))));
             }
