@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 )?,
                 executor.allocate(&result, Access::ReadWrite, None)?,
             ];
-            let (default, _) = default_parameters(&chain, &from, executor.probe());
+            let default = default_parameters(&chain, &from, executor.probe()).parameters;
             let tried = if all { candidates(&chain, &from, &to, executor.probe()) } else { vec![default] };
             for parameters in tried {
                 let bound = plan(&chain, &from, &to, &parameters, executor.probe())?

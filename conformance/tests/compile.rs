@@ -221,7 +221,7 @@ fn library_plans() -> Vec<Plan<'static>> {
                 let chain = Chain::parse(chain, border).unwrap();
                 let from = Raster::packed([640, 480], 3, element);
                 let Ok(to) = chain.apply_to(&from) else { continue };
-                let (parameters, _) = filter::default_parameters(&chain, &from, &probe);
+                let parameters = filter::default_parameters(&chain, &from, &probe).parameters;
                 plans.push(filter::plan(&chain, &from, &to, &parameters, &probe).unwrap());
             }
         }

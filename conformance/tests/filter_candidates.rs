@@ -12,7 +12,7 @@ fn the_default_is_tried_first() -> Result<(), filter::FilterError> {
     for name in ["Mali-G610", "Adreno(TM) 640", "Some other"] {
         let probe = Probe { name: name.to_owned(), ..Simulator::new(Options::default()).probe().clone() };
         let all: Vec<Parameters> = candidates(&chain, &raster, &raster, &probe);
-        assert_eq!(all[0], filter::default_parameters(&chain, &raster, &probe).0, "{name}");
+        assert_eq!(all[0], filter::default_parameters(&chain, &raster, &probe).parameters, "{name}");
     }
     Ok(())
 }

@@ -170,9 +170,10 @@ fn constants(file: &File) -> Result<String, Box<dyn std::error::Error>> {
             "    // {}: {}\n    Preset {{ family: Family::{family}, chains: Chains::{chains}, \
              lanes_of_vector: {lanes_of_vector}, parameters: Parameters {{ lanes: {lanes}, rows: {rows}, \
              loads: Loads::{loads}, sums: Sums::{sums}, work_group: Some({work_group:?}), fuse: Fuse::{fuse} }}, \
-             why: {why:?} }},",
+             why: {why:?}, source: {:?} }},",
             preset.basis.word(),
             preset.source.escape_debug(),
+            format!("{}: {}", preset.basis.word(), preset.source),
         )?;
     }
     text.push_str("];\n");

@@ -9,7 +9,7 @@ use cargo_metadata::camino::Utf8Path;
 use serde_json::Value;
 
 /// The pages: a name, and the command whose JSON they are made of.
-const PAGES: [(&str, &[&str]); 5] = [
+const PAGES: [(&str, &[&str]); 6] = [
     ("ladder-laplace", &["ladder", "laplace", "--device", "virtual:mali-t604", "--published", "--time-only"]),
     (
         "ladder-gemm",
@@ -23,6 +23,7 @@ const PAGES: [(&str, &[&str]); 5] = [
             "256",
         ],
     ),
+    ("ladder-gemv", &["ladder", "gemv", "--device", "virtual:adreno-620", "--published", "--time-only"]),
     (
         "analyze",
         &[

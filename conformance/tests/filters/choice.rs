@@ -3,8 +3,8 @@
 use fastrand::Rng;
 use tripipe_device::{DeviceKind, ImageLimits, Probe};
 use tripipe_kernels::filter::{
-    Border, Chain, Color, Fuse, Gradient, Linear, Loads, Parameters, PixelType, Raster, Stage, Sums,
-    candidates, default_parameters, plan,
+    Border, Chain, ChainChoice, Color, Fuse, Gradient, Linear, Loads, Parameters, PixelType, Raster, Stage,
+    Sums, candidates, default_parameters, plan,
 };
 use tripipe_launch::{Executor, Program};
 use tripipe_simulate::{Options, Simulator};
@@ -94,8 +94,8 @@ fn defaults_and_candidates_are_right() {
         for (element, channels) in [(PixelType::U8, 3), (PixelType::F16, 1)] {
             let chain = Chain::one(Stage::Linear(Linear::sharpen()), Border::Reflect101);
             let from = Raster::packed([64, 9], channels, element);
-            let (parameters, why) = default_parameters(&chain, &from, &probe);
-            assert!(!why.is_empty());
+            let ChainChoice { parameters, why, source, .. } = default_parameters(&chain, &from, &probe);
+            assert!(!why.is_empty() && !source.is_empty());
             parameters.check(&chain, &from, &from, &probe).unwrap();
             let tried = candidates(&chain, &from, &from, &probe);
             assert_eq!(tried.first(), Some(&parameters), "{name}");

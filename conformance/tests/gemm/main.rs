@@ -12,11 +12,11 @@
     reason = "tests report what they leave out, and panic"
 )]
 
-mod candidates;
 mod elements;
 mod factors;
 mod layouts;
 mod packed;
+mod space;
 
 use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{Gemm, Given, Parameters, Reference, plan};

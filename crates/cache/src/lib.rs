@@ -12,7 +12,7 @@ mod entry;
 mod key;
 
 use std::ffi::OsStr;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -24,6 +24,9 @@ pub const SWITCH: &str = "TRIPIPE_CACHE";
 pub const FOLDER: &str = "TRIPIPE_CACHE_DIR";
 /// Default limit for the total size of all entries: 64 MiB.
 pub const DEFAULT_LIMIT_BYTES: u64 = 64 << 20;
+
+/// The size from which on no line is [appended](Cache::append) to those of a key: 4 MiB.
+pub const LINES_LIMIT_BYTES: u64 = 4 << 20;
 
 /// A cache folder and its size limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,6 +146,42 @@ impl Cache {
         if let Err(error) = self.evict() {
             tracing::debug!(folder = %self.folder.display(), %error, "cache not tidied");
         }
+    }
+
+    /// The lines that were [appended](Self::append) under a key, oldest first; empty without any. A line that a process left
+    /// unfinished is a line too: readers ignore what they cannot parse.
+    pub fn lines(&self, key: &Key) -> Vec<String> {
+        let path = self.path(key);
+        let Ok(bytes) = std::fs::read(&path) else { return Vec::new() };
+        // As in `load`: the time of last use.
+        if let Ok(file) = std::fs::File::options().append(true).open(&path) {
+            let _ = file.set_modified(SystemTime::now());
+        }
+        // An empty line comes from a writer that saw a part of another one's line.
+        String::from_utf8_lossy(&bytes).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// Appends a line to those of a key, which are a text file and evicted like an entry. Any number of processes may
+    /// append to the same. The line is in the file when this returns, so it survives a crash of the process.
+    ///
+    /// # Errors
+    /// The folder cannot be written, or the lines have reached [`LINES_LIMIT_BYTES`].
+    pub fn append(&self, key: &Key, line: &str) -> io::Result<()> {
+        std::fs::create_dir_all(&self.folder)?;
+        let mut file = std::fs::File::options().read(true).append(true).create(true).open(self.path(key))?;
+        let length = file.metadata()?.len();
+        if length > LINES_LIMIT_BYTES.min(self.limit_bytes) {
+            return Err(io::Error::other("too many lines"));
+        }
+        // One write, so that lines of several processes do not mix. A line break before it ends what a process that was
+        // killed while writing may have left.
+        let mut last = [b'\n'];
+        if length > 0 {
+            file.seek(io::SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+        }
+        let before = if last == *b"\n" { "" } else { "\n" };
+        file.write_all(format!("{before}{}\n", line.replace(['\n', '\r'], " ")).as_bytes())
     }
 
     fn write(&self, key: &Key, bytes: &[u8]) -> io::Result<()> {
@@ -341,6 +380,53 @@ mod tests {
         let cache = Cache::at(file.join("below"));
         cache.store(&key(1), &contents(10));
         assert!(cache.load(&key(1)).is_none());
+    }
+
+    #[test]
+    fn lines_of_several_writers_are_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().join("new"));
+        assert_eq!(cache.lines(&key(1)), [""; 0]);
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let cache = &cache;
+                scope.spawn(move || {
+                    for line in 0..50 {
+                        cache.append(&key(1), &format!("{writer} {line} {}", "x".repeat(100))).unwrap();
+                    }
+                });
+            }
+        });
+        let lines = cache.lines(&key(1));
+        assert_eq!(lines.len(), 200);
+        for writer in 0..4 {
+            let own: Vec<usize> = lines
+                .iter()
+                .filter_map(|line| line.strip_prefix(&format!("{writer} ")))
+                .map(|rest| rest.split(' ').next().unwrap().parse().unwrap())
+                .collect();
+            assert_eq!(own, (0..50).collect::<Vec<_>>());
+        }
+        assert!(cache.lines(&key(2)).is_empty());
+    }
+
+    #[test]
+    fn what_a_killed_process_left_costs_no_other_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path());
+        cache.append(&key(1), "one").unwrap();
+        let path = cache.path(&key(1));
+        let mut torn = std::fs::File::options().append(true).open(&path).unwrap();
+        torn.write_all(b"tw\xff").unwrap();
+        cache.append(&key(1), "three\nlines").unwrap();
+        assert_eq!(cache.lines(&key(1)), ["one", "tw\u{fffd}", "three lines"]);
+        torn.set_len(LINES_LIMIT_BYTES + 1).unwrap();
+        assert!(cache.append(&key(1), "four").is_err());
+        cache.clear().unwrap();
+        assert!(cache.lines(&key(1)).is_empty());
+        let file = folder.path().join("file");
+        std::fs::write(&file, "not a folder").unwrap();
+        assert!(Cache::at(file.join("below")).append(&key(1), "one").is_err());
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod finish;
 mod interruption;
 mod launch_input;
 mod open_device;
+mod own_process;
 mod progress;
 mod terminal;
 mod trace;
@@ -43,6 +44,7 @@ enum Command {
     Filter(commands::filter::Filter),
     Gemm(commands::gemm::Gemm),
     Histogram(commands::histogram::Histogram),
+    Import(commands::import::Import),
     Kernel(commands::kernel::Kernel),
     Ladder(commands::ladder::Ladder),
     Man(commands::man::Manual),
@@ -51,13 +53,16 @@ enum Command {
     Simulate(commands::simulate::Simulate),
     Template(commands::template::Template),
     Tune(commands::tune::Tune),
+    Verdict(commands::verdict::Verdict),
     View(commands::view::View),
+    Why(commands::why::Why),
 }
 
 const FOUND: u8 = 1;
 const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
+    own_process::keep_environment();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return explain_usage(&error),
@@ -93,6 +98,7 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
         Command::Filter(filter) => filter.trace.clone().record(|| filter.run(out)),
         Command::Gemm(gemm) => gemm.trace.clone().record(|| gemm.run(out)),
         Command::Histogram(histogram) => histogram.run(out),
+        Command::Import(import) => import.run(out),
         Command::Kernel(kernel) => kernel.run(out),
         Command::Ladder(ladder) => ladder.trace.clone().record(|| ladder.run(out)),
         Command::Man(manual) => manual.run(Arguments::command(), out),
@@ -101,7 +107,9 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
         Command::Simulate(simulate) => simulate.run(out),
         Command::Template(template) => template.run(out),
         Command::Tune(tune) => tune.trace.clone().record(|| tune.run(out)),
+        Command::Verdict(verdict) => verdict.run(out),
         Command::View(view) => view.run(out),
+        Command::Why(why) => why.run(out),
     }
 }
 

@@ -321,6 +321,16 @@ impl Kernel {
         self.values[value].ty
     }
 
+    /// The first instruction with an operand or a result of `double`, if there is one.
+    pub fn first_double(&self) -> Option<Inst> {
+        let is_double = |value: &Value| self.ty(*value).scalar() == Some(crate::Scalar::F64);
+        let mut insts = self.blocks.values().flat_map(|data| data.insts.iter().copied());
+        insts.find(|inst| {
+            let inst = &self.insts[*inst];
+            inst.result.iter().chain(&inst.operands).any(is_double)
+        })
+    }
+
     /// Bits of each lane, if the value is a constant.
     pub fn constant(&self, value: Value) -> Option<&[u64]> {
         match &self.values[value].def {

@@ -11,10 +11,13 @@
 mod support;
 
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use tripipe_ir::Module;
-use tripipe_ir::front::clang::{Build, Built, Cache, Optimization, build_file, build_text};
+use tripipe_ir::front::clang::{
+    Build, BuildError, Built, Cache, Clang, Offered, Optimization, build_file, build_text,
+};
 use tripipe_ir::front::spirv::{Options, load};
 
 const STORE: &str = "kernel void k(global int *a) { a[1] = N; }";
@@ -168,7 +171,7 @@ fn includes_are_found_as_the_compiler_finds_them() {
 fn programs_run(folder: &Path) -> (String, String) {
     let log = folder.join("log");
     let _ = std::fs::remove_file(&log);
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
+    let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "in_a_process_of_its_own", "--nocapture"])
         .env("TRIPIPE_CLANG", folder.join("clang"))
         .env("TRIPIPE_LLVM_SPIRV", folder.join("translator"))
@@ -247,4 +250,71 @@ fn cached_builds_do_not_run_clang() {
     write(&root.join("first/n.h"), "#define N (sizeof(__TIMESTAMP__) / sizeof(__TIMESTAMP__))\n");
     programs_run(root);
     assert!(programs_run(root).0.starts_with('p'));
+}
+
+/// A build for a device that offers these extensions and features.
+fn for_device(names: &[&str], version: u32, options: &str) -> Build {
+    let names = names.iter().map(ToString::to_string).collect();
+    Build { offered: Some(Offered { names, version }), ..Build::with_options(options) }
+}
+
+#[test]
+fn a_text_sees_what_its_device_offers() {
+    let text = "#if !defined(cl_khr_fp16) || !defined(cl_vendor_thing) || __OPENCL_VERSION__ != 120
+        #error not defined
+        #endif
+        #if defined(cl_khr_fp64) || defined(cl_qcom_dot_product8) || __OPENCL_C_VERSION__ != 120
+        #error defined
+        #endif
+        kernel void k(global float *a) { *a *= 1.1; }";
+    let build = for_device(&["cl_khr_fp16", "cl_vendor_thing"], 120, "");
+    let Some(single) = support::built(build_text("k.cl", text, None, &build)) else { return };
+    // What is not offered is an error, and not a reason to try another version.
+    for wrong in [
+        "kernel void k(global double *a) { *a = 1; }",
+        "kernel void k(global int *a) { *a = sub_group_reduce_add(1); }",
+    ] {
+        assert!(
+            matches!(build_text("k.cl", wrong, None, &build), Err(BuildError::Compile { .. })),
+            "{wrong}"
+        );
+    }
+    // OpenCL C, floating-point constants: they are `double` where that exists.
+    let text = text.replace("defined(cl_khr_fp64) ||", "");
+    let build = for_device(&["cl_khr_fp16", "cl_vendor_thing", "cl_khr_fp64"], 120, "");
+    assert_ne!(build_text("k.cl", &text, None, &build).unwrap().spirv, single.spirv);
+    assert!(build_text("k.cl", "kernel void k(global double *a) { *a = 1; }", None, &build).is_ok());
+}
+
+/// The macros are those that clang itself defines.
+#[test]
+fn a_text_sees_no_macro_of_what_its_device_does_not_offer() {
+    let Some(_) = support::built(build_text("k.cl", STORE, None, &Build::with_options("-DN=1"))) else {
+        return;
+    };
+    let tools = Clang::find().unwrap();
+    for version in ["CL1.2", "CL3.0"] {
+        let header =
+            ["-Xclang", "-finclude-default-header", "-Xclang", "-cl-ext=+all", "-dM", "-E", "/dev/null"];
+        let macros = Command::new(&tools.program)
+            .args(["-x", "cl", "--target=spir64-unknown-unknown", &format!("-cl-std={version}")])
+            .args(header)
+            .output()
+            .unwrap();
+        let macros = String::from_utf8(macros.stdout).unwrap();
+        let names = macros.lines().filter_map(|line| line.split_whitespace().nth(1));
+        let mut text = "kernel void k() {}\n".to_owned();
+        let mut count = 0;
+        // Phones have the first two; the third is the header's own.
+        let known = ["cl_khr_fp16", "__opencl_c_images", "__opencl_c_named_address_space_builtins"];
+        for name in names.filter(|name| name.starts_with("cl_") || name.starts_with("__opencl_c_")) {
+            if !known.contains(&name) {
+                text.extend(["#ifdef ", name, "\n#error ", name, "\n#endif\n"]);
+                count += 1;
+            }
+        }
+        assert!(count > 20, "{count}");
+        let build = for_device(&known[..2], 300, &format!("-cl-std={version}"));
+        build_text("k.cl", &text, None, &build).unwrap();
+    }
 }

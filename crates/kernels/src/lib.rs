@@ -9,6 +9,7 @@ pub mod plan;
 mod role;
 pub mod source;
 mod space;
+mod table;
 
 pub mod elementwise;
 pub mod filter;
@@ -17,4 +18,5 @@ pub mod quantised;
 
 pub use plan::{Output, Plan, PlanError, Slot, Staged};
 pub use role::Role;
-pub use space::{Dimension, Points, Space, SpaceSize};
+pub use space::{Dimension, Points, Space, SpaceSize, spread};
+pub use table::{Basis, TableError, TableFile, Target, TimeOf, TimeSeries, TimedSubject};

@@ -1,7 +1,7 @@
 //! Spaces of parameters: `data/space.toml`. Points are made one after the other, and branches without valid points are
 //! left early.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::hash::Hash;
 use std::str::FromStr;
@@ -10,7 +10,8 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::gemm::{Basis, Shape};
+use crate::gemm::Shape;
+use crate::table::Basis;
 use devices::Devices;
 
 pub(crate) mod devices;
@@ -178,6 +179,29 @@ impl SpacePart {
         }
         text.parse().ok()
     }
+}
+
+/// What an estimate is multiplied by for each faster point of the same kind, minus 1.
+const CROWD: f64 = 0.3;
+
+/// Points in the order in which they are worth a try, given those points with the kind and the estimated time of each. Points of
+/// one kind have nearly the same estimate, and so the same error: each of them counts as slower than the one before it.
+/// Points with equal estimates keep their order.
+pub fn spread<T, K: Eq + Hash>(points: impl IntoIterator<Item = (T, K, f64)>) -> Vec<T> {
+    let mut points: Vec<(T, K, f64)> = points.into_iter().collect();
+    points.sort_by(|(.., a), (.., b)| a.total_cmp(b));
+    let mut seen: HashMap<K, f64> = HashMap::new();
+    let mut ranked: Vec<(T, f64)> = points
+        .into_iter()
+        .map(|(point, kind, estimate)| {
+            let before = seen.entry(kind).or_insert(0.0);
+            let rank = estimate * (1.0 + CROWD * *before);
+            *before += 1.0;
+            (point, rank)
+        })
+        .collect();
+    ranked.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+    ranked.into_iter().map(|(point, _)| point).collect()
 }
 
 /// A family's sets of parameters.

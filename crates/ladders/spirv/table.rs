@@ -10,24 +10,24 @@ Table {
         ("01dc53b19444d67975cf6f64b212bd84da460e888695cd34cfe01681bdd0a881", include_bytes!("01dc53b19444d67975cf6f64b212bd84da460e888695cd34cfe01681bdd0a881.spv")),
         // gemm/tile.cl -D HALF=0 -D TILE_M=2 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
         ("07e3605a29bf3f616744fd83a6c112044cab328a05126db2f0e039b5241c8f5c", include_bytes!("07e3605a29bf3f616744fd83a6c112044cab328a05126db2f0e039b5241c8f5c.spv")),
-        // gemv_q4/masks.cl -D IMAGE=1 -D PARTS=8
-        ("087ecc1f5cda1445bdff4c19cd55bd4cfc4c15a49800fe7ea65ca0fda8b4d5e7", include_bytes!("087ecc1f5cda1445bdff4c19cd55bd4cfc4c15a49800fe7ea65ca0fda8b4d5e7.spv")),
         // test.cl
         ("09d8972b9d926126e97b54ae8bb4f25611ddf5ce1d3f036afd5d31e46183ea78", include_bytes!("09d8972b9d926126e97b54ae8bb4f25611ddf5ce1d3f036afd5d31e46183ea78.spv")),
+        // gemv_q4/masks.cl -D IMAGE=1 -D COLUMNS=16 -D PARTS=16
+        ("0a4765e3005b72a5dc8d6ad1d6e3a422b19f4de7ad20d77945bb7bfb0ac5489a", include_bytes!("0a4765e3005b72a5dc8d6ad1d6e3a422b19f4de7ad20d77945bb7bfb0ac5489a.spv")),
         // gemm/pack.cl -D HALF=1 -D WIDTH=8 -D TO_IMAGE=0
         ("0c0185a0193c652820543c1989f0b85e83a577d52583f70f586e90c47a563e16", include_bytes!("0c0185a0193c652820543c1989f0b85e83a577d52583f70f586e90c47a563e16.spv")),
         // gemv/naive.cl
         ("0c4f350a5c9fa472b7adb09728dc72585b8746d9a2ea1bff59b48ba3ab5f98c8", include_bytes!("0c4f350a5c9fa472b7adb09728dc72585b8746d9a2ea1bff59b48ba3ab5f98c8.spv")),
         // gemv/parts.cl -D PARTS=8 -D IMAGE=1
         ("1153c0f95cec98efd7d566b50339dd8dbb8de468e1d59c8b450677c0488c9599", include_bytes!("1153c0f95cec98efd7d566b50339dd8dbb8de468e1d59c8b450677c0488c9599.spv")),
-        // gemv_q4/masks.cl -D IMAGE=0 -D PARTS=16
-        ("122cff3ea451083723fb53f05189698ccd7632c8aa7fd1cae610214e9d6af258", include_bytes!("122cff3ea451083723fb53f05189698ccd7632c8aa7fd1cae610214e9d6af258.spv")),
         // gemv/parts.cl -D PARTS=16 -D IMAGE=1
         ("1303f565f90f78d4bcb883f758dbd28d1946328ab3d3eee4c64304833f354e8b", include_bytes!("1303f565f90f78d4bcb883f758dbd28d1946328ab3d3eee4c64304833f354e8b.spv")),
         // test.cl -cl-arm-non-uniform-work-group-size
         ("14d2f3f13b8e28d11034ed576d6a10e8ec658f35dc20ce62b2ccf62a1bf7790b", include_bytes!("14d2f3f13b8e28d11034ed576d6a10e8ec658f35dc20ce62b2ccf62a1bf7790b.spv")),
         // border_kernel.cl
         ("1ad876c2b0dcdaa9c72b7770d2712075faf83da7719cbb66282902661445e5df", include_bytes!("1ad876c2b0dcdaa9c72b7770d2712075faf83da7719cbb66282902661445e5df.spv")),
+        // gemv_q4/masks.cl -D IMAGE=0 -D COLUMNS=64 -D PARTS=1
+        ("1fc7a27e302cf1695b6a6c28e322f91469fb28d55981fa8625aa76cd3149ee14", include_bytes!("1fc7a27e302cf1695b6a6c28e322f91469fb28d55981fa8625aa76cd3149ee14.spv")),
         // gemv/parts.cl -D PARTS=8 -D IMAGE=0
         ("2228035593a7e599108db112fa8322e4e8ededc6203af70beca8ea2eaf2cee14", include_bytes!("2228035593a7e599108db112fa8322e4e8ededc6203af70beca8ea2eaf2cee14.spv")),
         // gemv_q4/columns.cl -D WIDTH=4
@@ -42,12 +42,14 @@ Table {
         ("33c2b77dba018f6f401b91630d44b9d27b128ca2f0b408f0697b248f66ea0017", include_bytes!("33c2b77dba018f6f401b91630d44b9d27b128ca2f0b408f0697b248f66ea0017.spv")),
         // gemm/local_tile.cl -D HALF=1 -D SIDE=4 -D GROUP=16 -D DEPTH=16
         ("35308eabe54d0a51bfa742942959d6876b01d8503355e30ad2c7eca19af62842", include_bytes!("35308eabe54d0a51bfa742942959d6876b01d8503355e30ad2c7eca19af62842.spv")),
-        // gemv_q4/masks.cl -D IMAGE=1 -D PARTS=16
-        ("3689b9ba99a2b1f7e690c6bd1d41c720110d1b18d6f605fe9186cf2f18c2ee4b", include_bytes!("3689b9ba99a2b1f7e690c6bd1d41c720110d1b18d6f605fe9186cf2f18c2ee4b.spv")),
+        // gemv_q4/masks.cl -D IMAGE=0 -D COLUMNS=32 -D PARTS=8
+        ("37ce143ae3e6d70c5a076e9919fd668e4376066bbeedc027be55fb1f996e5b16", include_bytes!("37ce143ae3e6d70c5a076e9919fd668e4376066bbeedc027be55fb1f996e5b16.spv")),
         // gemm/tile.cl -D HALF=0 -D TILE_M=8 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
         ("3a26f7de863e79881728f3bdf72b5a3d1e7bfffa61702c5c6d298f04c814200c", include_bytes!("3a26f7de863e79881728f3bdf72b5a3d1e7bfffa61702c5c6d298f04c814200c.spv")),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
         ("3ddb515831ebd510bf9d29fc5d093e30339cd4373fe8ae869bf0febe46cb0231", include_bytes!("3ddb515831ebd510bf9d29fc5d093e30339cd4373fe8ae869bf0febe46cb0231.spv")),
+        // gemv_q4/masks.cl -D IMAGE=0 -D COLUMNS=32 -D PARTS=4
+        ("3e7e4802e4eb827a02acc47b2b13a24cb014873fd520dfb3047885754410232c", include_bytes!("3e7e4802e4eb827a02acc47b2b13a24cb014873fd520dfb3047885754410232c.spv")),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
         ("4449d54895611b55e7e807311e45e2ecc437956a6ce84d355604547bc3059f95", include_bytes!("4449d54895611b55e7e807311e45e2ecc437956a6ce84d355604547bc3059f95.spv")),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=0 -D FMA=1 -D UNROLL_K=2
@@ -58,16 +60,14 @@ Table {
         ("5102d1f38a92ae24f2c353d9fdafe5d57792d9cb4660c822dcfe01d94f9c58cc", include_bytes!("5102d1f38a92ae24f2c353d9fdafe5d57792d9cb4660c822dcfe01d94f9c58cc.spv")),
         // gemm/pack.cl -D HALF=1 -D WIDTH=2 -D TO_IMAGE=0
         ("534f8cc44ff023c34263786df0db5682f9a73ca796123232a75d0df80b653da1", include_bytes!("534f8cc44ff023c34263786df0db5682f9a73ca796123232a75d0df80b653da1.spv")),
-        // gemv_q4/masks.cl -D IMAGE=0 -D PARTS=4
-        ("590accdb9a9f699002bbd511e3ddf73d8a7e4faf34e8dbd75cc2f118eb0f3da8", include_bytes!("590accdb9a9f699002bbd511e3ddf73d8a7e4faf34e8dbd75cc2f118eb0f3da8.spv")),
         // gemm/local_tile.cl -D HALF=0 -D SIDE=8 -D GROUP=16 -D DEPTH=8
         ("5a593d64fe81aa6ae38b3f9f00f42daeaeca681f5c38e6602b7981662b791dda", include_bytes!("5a593d64fe81aa6ae38b3f9f00f42daeaeca681f5c38e6602b7981662b791dda.spv")),
+        // gemv_q4/masks.cl -D IMAGE=1 -D COLUMNS=32 -D PARTS=8
+        ("60257bd1226cd88796b9afc250c4d32c07d40653b539a9f0e19c230f4523804f", include_bytes!("60257bd1226cd88796b9afc250c4d32c07d40653b539a9f0e19c230f4523804f.spv")),
         // gemv/parts.cl -D PARTS=4 -D IMAGE=1
         ("60efe05819ccc99a85e5ce1296aa509043fec5deca68602611f2c4fe6b53c3ff", include_bytes!("60efe05819ccc99a85e5ce1296aa509043fec5deca68602611f2c4fe6b53c3ff.spv")),
         // gemm/tile.cl -D HALF=1 -D TILE_M=8 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
         ("6738c7a141c7135400f9d4c3c12ccec43b57818dff80f6db3b1c18a80c0fd42d", include_bytes!("6738c7a141c7135400f9d4c3c12ccec43b57818dff80f6db3b1c18a80c0fd42d.spv")),
-        // gemv_q4/masks.cl -D IMAGE=1 -D PARTS=4
-        ("681d764744ddd914467e86e0e1a20688b32da19286cf71d9c8455e9ab9ef679d", include_bytes!("681d764744ddd914467e86e0e1a20688b32da19286cf71d9c8455e9ab9ef679d.spv")),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=1
         ("6899f6ff1ea7ae4dc61d700ac5d5b91109aa72e6a2c70d6fcfd62a38878801ea", include_bytes!("6899f6ff1ea7ae4dc61d700ac5d5b91109aa72e6a2c70d6fcfd62a38878801ea.spv")),
         // gemm/local_tile.cl -D HALF=1 -D SIDE=8 -D GROUP=16 -D DEPTH=8
@@ -80,8 +80,6 @@ Table {
         ("70c06619b5e63219c113ff56cff5a2ece53f4622bac23f64204ad4b7876becb9", include_bytes!("70c06619b5e63219c113ff56cff5a2ece53f4622bac23f64204ad4b7876becb9.spv")),
         // test.cl -cl-std=CL3.0
         ("70e143de87bf0f4232fa0207d3cd2d13442fb85fb9fd57e4a05bdb96e31e61c3", include_bytes!("70e143de87bf0f4232fa0207d3cd2d13442fb85fb9fd57e4a05bdb96e31e61c3.spv")),
-        // gemv_q4/masks.cl -D IMAGE=0 -D PARTS=8
-        ("719fad72bc60e345c000418070ca101ded1e5bebd8a83dd8f92da0e98c22d5cb", include_bytes!("719fad72bc60e345c000418070ca101ded1e5bebd8a83dd8f92da0e98c22d5cb.spv")),
         // gemm/pack.cl -D HALF=0 -D WIDTH=4 -D TO_IMAGE=0
         ("723b7ab6ca243085d6d732d52d649c0c8328f6ae9969589ce436241961e6ebff", include_bytes!("723b7ab6ca243085d6d732d52d649c0c8328f6ae9969589ce436241961e6ebff.spv")),
         // transpose/blocks.cl
@@ -96,8 +94,6 @@ Table {
         ("7ab87daa575efe59b4798665f6c04f41ef1fd345d49ad2c163cb10bb2452a434", include_bytes!("7ab87daa575efe59b4798665f6c04f41ef1fd345d49ad2c163cb10bb2452a434.spv")),
         // gemv/vector.cl -D IMAGE=0
         ("7b05bd3eaa398dfc7526fededb75d998bb37cf8e822e34de00f07d8341703479", include_bytes!("7b05bd3eaa398dfc7526fededb75d998bb37cf8e822e34de00f07d8341703479.spv")),
-        // gemv_q4/masks.cl -D IMAGE=0 -D PARTS=1
-        ("7eced28e8662c3146a722ac4c8b88ed995f66a3a1c44cc9ca871afa9e2de4067", include_bytes!("7eced28e8662c3146a722ac4c8b88ed995f66a3a1c44cc9ca871afa9e2de4067.spv")),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=1
         ("7f4eda3021e1b019e5ee3b72e67456f5008deb92bc9d86e9a5728282f848be2c", include_bytes!("7f4eda3021e1b019e5ee3b72e67456f5008deb92bc9d86e9a5728282f848be2c.spv")),
         // gemm/naive.cl -D HALF=0
@@ -108,12 +104,16 @@ Table {
         ("8cf72a030d0e31f501267765466b06adfbb4b56177acd4ee783329cb4028b12c", include_bytes!("8cf72a030d0e31f501267765466b06adfbb4b56177acd4ee783329cb4028b12c.spv")),
         // gemv/vector.cl -D IMAGE=1
         ("8d2cdbd19fd02a3b6558b4c8bae8e04cf604ec6e8f08441b05074a432dab3db1", include_bytes!("8d2cdbd19fd02a3b6558b4c8bae8e04cf604ec6e8f08441b05074a432dab3db1.spv")),
+        // gemv_q4/masks.cl -D IMAGE=1 -D COLUMNS=64 -D PARTS=1
+        ("90bcd774572a46f1f6498374147c8b8af44835301acf489fd2601a86eb842ba2", include_bytes!("90bcd774572a46f1f6498374147c8b8af44835301acf489fd2601a86eb842ba2.spv")),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=1
         ("91608f798e27a56dfe241e0ac780112b626f2b730c133bed0e98458d614a3d55", include_bytes!("91608f798e27a56dfe241e0ac780112b626f2b730c133bed0e98458d614a3d55.spv")),
         // vector_add.cl
         ("a48f9851e09158d84b609e6925f3b23137beb0eb97ecfb9c4079de7b10f2981c", include_bytes!("a48f9851e09158d84b609e6925f3b23137beb0eb97ecfb9c4079de7b10f2981c.spv")),
         // gemv/group.cl -D ROWS=1 -D IMAGE=0
         ("aa9e5e85638f90cd878a70050428f7422d78a2f4225234e726a353b42bce7cbc", include_bytes!("aa9e5e85638f90cd878a70050428f7422d78a2f4225234e726a353b42bce7cbc.spv")),
+        // gemv_q4/masks.cl -D IMAGE=1 -D COLUMNS=32 -D PARTS=4
+        ("aae20fa217b8274a8030ea08267a49227ffdc8501f7b9ea862d382003a45b46a", include_bytes!("aae20fa217b8274a8030ea08267a49227ffdc8501f7b9ea862d382003a45b46a.spv")),
         // gemv_q4/columns.cl -D WIDTH=1
         ("af80274dd1917bb698d278445efac24bc910f7c6a7015a44eeb720595a421780", include_bytes!("af80274dd1917bb698d278445efac24bc910f7c6a7015a44eeb720595a421780.spv")),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
@@ -122,8 +122,6 @@ Table {
         ("ba09974944a45056fb38878292ed878f676d86f76d519b0da834c0afa3b7d640", include_bytes!("ba09974944a45056fb38878292ed878f676d86f76d519b0da834c0afa3b7d640.spv")),
         // gemm/local_tile.cl -D HALF=0 -D SIDE=4 -D GROUP=16 -D DEPTH=16
         ("ba1548ddbd2e379cc8d64870e3d4d3183aefdf16a309e9680c08afce19b23a9f", include_bytes!("ba1548ddbd2e379cc8d64870e3d4d3183aefdf16a309e9680c08afce19b23a9f.spv")),
-        // gemv_q4/masks.cl -D IMAGE=1 -D PARTS=1
-        ("ba6af01fdd1eba897c9854010cf4932499294d448742ce49baf401dc2e83b8d4", include_bytes!("ba6af01fdd1eba897c9854010cf4932499294d448742ce49baf401dc2e83b8d4.spv")),
         // gemv_q4/naive.cl
         ("bcbcf857cd5798b3c2cd07331ccb12450e9a6bc6886081ea2c86b2b58c1483fa", include_bytes!("bcbcf857cd5798b3c2cd07331ccb12450e9a6bc6886081ea2c86b2b58c1483fa.spv")),
         // gemm/tile.cl -D HALF=0 -D TILE_M=8 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
@@ -152,6 +150,8 @@ Table {
         ("e5c3b58d2da5d05c9c67084d708c18f3390a58183dccd275352f9cfd230942c2", include_bytes!("e5c3b58d2da5d05c9c67084d708c18f3390a58183dccd275352f9cfd230942c2.spv")),
         // gemm/pack.cl -D HALF=1 -D WIDTH=4 -D TO_IMAGE=0
         ("e89fbad0e98429c4da50a6203a5305019325c092717a34a022e0229545037b60", include_bytes!("e89fbad0e98429c4da50a6203a5305019325c092717a34a022e0229545037b60.spv")),
+        // gemv_q4/masks.cl -D IMAGE=0 -D COLUMNS=16 -D PARTS=16
+        ("ebcaf6015e155529626436d8d48a5043a63708dba20361f54addf4eddcec54e4", include_bytes!("ebcaf6015e155529626436d8d48a5043a63708dba20361f54addf4eddcec54e4.spv")),
         // transpose/naive.cl
         ("ed880cdb4a0bce36874970020fb326d6b09c8d2a0b71b43fa3330b7ec17471cc", include_bytes!("ed880cdb4a0bce36874970020fb326d6b09c8d2a0b71b43fa3330b7ec17471cc.spv")),
         // gemm/tile.cl -D HALF=1 -D TILE_M=2 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2

@@ -18,6 +18,8 @@ pub mod simulation;
 mod style;
 mod table;
 pub mod tune;
+pub mod verdict;
+pub mod why;
 
 pub use number::{bytes, giga, time};
 pub use style::{Canvas, ascii};

@@ -1,8 +1,9 @@
 //! Runs OpenCL kernels without a GPU.
 //!
 //! [`math`] is the OpenCL C library on single numbers, [`image`] implements reads and writes of images by the
-//! specification, and [`watch`] finds errors.
+//! specification, [`watch`] finds errors, and [`bounds`] tells which results the language allows.
 
+pub mod bounds;
 pub mod image;
 pub mod math;
 pub mod trace;

@@ -11,7 +11,8 @@ use tripipe_launch::{
     Access, Argument, ExecuteError, Executor, ImageExtent, ImageShape, KernelFacts, Launch, MemoryId,
     MemoryKind, NdRange, Program, TimeSource, Timing,
 };
-use tripipe_simulate::{Options as SimulatorOptions, Prebuilt, Simulator};
+use tripipe_simulate::watch::Checks;
+use tripipe_simulate::{Checked, Options as SimulatorOptions, Prebuilt, Simulator};
 
 use crate::compiled::Compiled;
 use crate::figures::Figures;
@@ -120,6 +121,17 @@ impl VirtualGpu {
         &self.predictions
     }
 
+    /// Releases what was built of a program: [`Simulator::release_program`].
+    pub fn release_program(&mut self, program: &Program) {
+        self.simulator.release_program(program);
+        self.kernels.retain(|(known, _), _| **known != *program);
+    }
+
+    /// The number of programs that were built and not released.
+    pub fn programs(&self) -> usize {
+        self.simulator.programs()
+    }
+
     /// The output that kernels have printed since the last call.
     pub fn take_printed(&mut self) -> Vec<u8> {
         self.simulator.take_printed()
@@ -205,6 +217,79 @@ impl VirtualGpu {
             )));
         }
         Ok(range)
+    }
+
+    /// Makes a memory object without bytes: [`Simulator::adopt`].
+    ///
+    /// # Errors
+    /// As [`Executor::allocate`].
+    pub fn adopt(&mut self, kind: &MemoryKind, access: Access) -> Result<MemoryId, ExecuteError> {
+        if let MemoryKind::Image(shape) = kind {
+            self.check(shape)?;
+        }
+        Ok(self.simulator.adopt(kind, access))
+    }
+
+    /// Exchanges the bytes of a memory object: [`Simulator::swap_bytes`].
+    ///
+    /// # Errors
+    /// Not this executor's object.
+    pub fn swap_bytes(&mut self, memory: MemoryId, bytes: &mut Vec<u8>) -> Result<(), ExecuteError> {
+        self.simulator.swap_bytes(memory, bytes)
+    }
+
+    /// A part of a buffer: [`Simulator::sub_buffer`].
+    ///
+    /// # Errors
+    /// Not this executor's object.
+    pub fn sub_buffer(
+        &mut self,
+        buffer: MemoryId,
+        offset: usize,
+        bytes: usize,
+        access: Access,
+    ) -> Result<MemoryId, ExecuteError> {
+        self.simulator.sub_buffer(buffer, offset, bytes, access)
+    }
+
+    /// Runs a launch without predicting its time, which takes longer than the launch itself if it is small. It is not
+    /// recorded either.
+    ///
+    /// # Errors
+    /// As [`Executor::run`].
+    pub fn run_untimed(&mut self, launch: &Launch) -> Result<(), ExecuteError> {
+        let range = self.with_local(&launch.program, &launch.entry, launch.range)?;
+        if !self.options.time_only {
+            self.simulator.run(&[Launch { range, ..launch.clone() }])?;
+        }
+        Ok(())
+    }
+
+    /// Computes the results of the work-groups that the prediction of a launch runs; the GPU is one that only predicts
+    /// times. Returns whether the kernel may have left undefined bytes in the memory of each argument: those of the other
+    /// work-groups.
+    ///
+    /// # Errors
+    /// As [`Executor::run`].
+    pub fn run_sample(&mut self, launch: &Launch) -> Result<Vec<bool>, ExecuteError> {
+        self.run(std::slice::from_ref(launch))?;
+        let range = self.with_local(&launch.program, &launch.entry, launch.range)?;
+        let launch = Launch { range, ..launch.clone() };
+        let (ran, groups) =
+            self.predictions.first().map_or((Arc::default(), 0), |all| (Arc::clone(&all.ran), all.groups));
+        self.simulator.run_groups(&launch, &ran)?;
+        let written = self.simulator.written_arguments(&launch.program, &launch.entry)?;
+        let complete = ran.len() as u64 == groups;
+        Ok(written.into_iter().map(|written| written && !complete).collect())
+    }
+
+    /// Runs a launch with checks: [`Simulator::check`]. It is not timed.
+    ///
+    /// # Errors
+    /// As [`Executor::run`]; findings are not errors.
+    pub fn run_checked(&mut self, launch: &Launch, checks: &Checks) -> Result<Checked, ExecuteError> {
+        let range = self.with_local(&launch.program, &launch.entry, launch.range)?;
+        self.simulator.check(&Launch { range, ..launch.clone() }, checks)
     }
 
     /// Whether the GPU supports images of this extent.

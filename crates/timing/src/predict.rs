@@ -133,6 +133,9 @@ pub struct Prediction {
     pub groups: u64,
     /// Work-groups that were played.
     pub played: u64,
+    /// The numbers of the work-groups that were run for the prediction, in order, dimension 0 fastest: those played, and
+    /// those whose work was estimated.
+    pub ran: Arc<[u64]>,
     /// What the played work-groups transferred.
     pub traffic: Traffic,
     /// What happened, and when, if [`Options::activity`] asks for it.
@@ -228,6 +231,7 @@ pub fn predict(
             shares,
             groups,
             played,
+            ran: tracer.ran().collect(),
             traffic,
             activity,
         })

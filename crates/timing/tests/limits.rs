@@ -107,3 +107,27 @@ fn a_changed_gpu_is_predicted() {
     // Arithmetic alone: twice the clock is half the time.
     assert!((before / after - 2.0).abs() < 0.05, "{before} {after}");
 }
+
+#[test]
+fn a_launch_without_a_time_has_results_and_is_refused_like_one_with_a_time() {
+    let mut device = VirtualGpu::new(find("t604").unwrap(), VirtualOptions::default());
+    let program = Arc::new(Program::from_source("k.cl", COPY.to_owned()));
+    if let Err(error) = device.prepare(&program, "k") {
+        assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "{error}");
+        eprintln!("left out: {error}");
+        return;
+    }
+    let memory =
+        device.allocate(&MemoryKind::Buffer { bytes: 16 }, Access::ReadWrite, Some(&[0; 16])).unwrap();
+    let arguments = vec![Argument::Memory(memory)];
+    let launch = Launch { program, entry: "k".into(), arguments, range: NdRange::d1(4) };
+    device.run_untimed(&launch).unwrap();
+    assert!(device.predictions().is_empty());
+    let mut bytes = [0; 16];
+    device.read(memory, 0, &mut bytes).unwrap();
+    assert_eq!(bytes, [1.0f32; 4].map(f32::to_le_bytes).concat()[..]);
+    // OpenCL 1.2 has no work-groups of different sizes.
+    let uneven = Launch { range: NdRange::d1(3).local(2, 1, 1), ..launch };
+    let untimed = device.run_untimed(&uneven).unwrap_err().to_string();
+    assert_eq!(untimed, device.run(&[uneven]).unwrap_err().to_string());
+}

@@ -2,9 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
+use tripipe_cache::CacheChoice;
 use tripipe_device::Probe;
+use tripipe_kernels::filter::ChainTable;
 use tripipe_kernels::gemm::Table;
+use tripipe_kernels::quantised::QuantisedTable;
 use tripipe_launch::Executor;
 #[cfg(feature = "opencl")]
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
@@ -13,6 +17,7 @@ use crate::engine::Core;
 #[cfg(feature = "cpu")]
 use crate::engine::host::HostPath;
 use crate::engine::kernels::{Kernels, Plain, Runner};
+use crate::error::Fault;
 use crate::explanation::{Arithmetic, Ceilings, Explanation};
 use crate::kept::Kept;
 use crate::{Device, Error};
@@ -38,6 +43,8 @@ pub struct Context {
     core: Arc<Core>,
     kept: Arc<Kept>,
     table: Arc<OnceLock<Table>>,
+    chain_table: Arc<OnceLock<ChainTable>>,
+    quantised_table: Arc<OnceLock<QuantisedTable>>,
 }
 
 impl Context {
@@ -93,7 +100,13 @@ impl Context {
         // Reported by `new`, or by `trace::save`: here the executor exists already.
         #[cfg(feature = "trace")]
         let _ = crate::trace::start_from_environment();
-        Self { core: Arc::new(core), kept: Arc::default(), table: Arc::default() }
+        Self {
+            core: Arc::new(core),
+            kept: Arc::default(),
+            table: Arc::default(),
+            chain_table: Arc::default(),
+            quantised_table: Arc::default(),
+        }
     }
 
     /// The device's name for display.
@@ -114,19 +127,59 @@ impl Context {
         self.core.finish()
     }
 
-    /// The ceilings of the device for a type: as [measured](Self::measure_ceilings), otherwise those of the GPU's
+    /// The ceilings of the device for a type: as [measured](Self::measure_ceilings), now or before, otherwise those of the GPU's
     /// model. `None` for a device without a model that was not measured.
     pub fn ceilings(&self, arithmetic: Arithmetic) -> Option<Ceilings> {
         self.core.ceilings(arithmetic)
     }
 
-    /// Measures the ceilings that explanations of operations in this type are compared with; takes about a second. On
-    /// a virtual GPU nothing is measured: the ceilings are those of its model.
+    /// Measures the ceilings that explanations of operations in this type are compared with; takes about a second. They
+    /// are kept in the cache folder: what was measured before on the same device and driver, by this version of the
+    /// library, is not measured again. On a virtual GPU nothing is measured: the ceilings are those of its model.
     ///
     /// # Errors
     /// The device does not offer the type, failed, or computed something wrong.
     pub fn measure_ceilings(&self, arithmetic: Arithmetic) -> Result<Ceilings, Error> {
         self.core.measure_ceilings(arithmetic)
+    }
+
+    /// Tunes products on their first use: the first time a product of a shape and type is made, kernels are measured on the
+    /// device for about `budget`, those that the cost estimate expects to be fastest first, and the fastest is used. It is
+    /// remembered in the cache folder for this device, its driver and this version of the library, so the next process
+    /// that calls this uses it at once. [`Explanation::why`] says so. Products that were made before are not tuned.
+    ///
+    /// Each kernel runs on memory of its own, and elements of its result are compared with a reference before its time
+    /// counts. At most 512 MiB and an eighth of the device's memory are used; larger products are not tuned. A kernel
+    /// whose measurement has begun is completed, its build by the driver included, so a shape can take longer than
+    /// `budget`. The call that makes a product waits for it.
+    ///
+    /// Kernels are measured in the process of the application: one that crashes or hangs the driver ends it. What is
+    /// measured is noted in the cache folder before it starts, so it is not tried again with that driver; if the folder
+    /// cannot be written, nothing is remembered. `tripipe tune` measures in processes of their own, and tries more.
+    ///
+    /// # Errors
+    /// A budget of zero; the CPU path, whose products have no parameters; a virtual GPU, whose times are predicted.
+    pub fn tune_on_first_use(&self, budget: Duration) -> Result<(), Error> {
+        let reason = if self.probe().is_none() {
+            Some("the CPU path has no kernels to choose among")
+        } else if self.core.engine().time_source().is_predicted() {
+            Some("times of a virtual GPU are predicted, and `tripipe tune` makes tables of them")
+        } else if budget.is_zero() {
+            Some("the budget is zero: give the time that the first product of a shape may take, such as 2 s")
+        } else {
+            None
+        };
+        if let Some(reason) = reason {
+            return Err(Error::from(Fault::NothingToTune { device: self.name().to_owned(), reason }));
+        }
+        self.core.set_tuning_budget(Some(budget));
+        Ok(())
+    }
+
+    /// Sets where this context keeps what it measures: times of [tuning](Self::tune_on_first_use) and ceilings. The default
+    /// is the cache that the environment selects. Programs are cached as the executor's options say.
+    pub fn set_cache(&self, cache: CacheChoice) {
+        self.core.set_cache(cache);
     }
 
     /// Whether both are the same context.
@@ -161,10 +214,32 @@ impl Context {
         if let Some(table) = self.table.get() {
             return Ok(table);
         }
-        let folder = std::env::var_os("TRIPIPE_TABLES").map(PathBuf::from);
-        let folder = folder.or_else(|| Some(dirs::config_dir()?.join("tripipe").join("gemm")));
-        let table = Table::load(folder.as_deref())?;
+        let table = Table::load(folder_of_tables().as_deref())?;
         Ok(self.table.get_or_init(|| table))
+    }
+
+    /// Times of filters, from the same files as [`Self::table`].
+    ///
+    /// # Errors
+    /// As [`Self::table`].
+    pub(crate) fn chain_table(&self) -> Result<&ChainTable, Error> {
+        if let Some(table) = self.chain_table.get() {
+            return Ok(table);
+        }
+        let table = ChainTable::load(folder_of_tables().as_deref())?;
+        Ok(self.chain_table.get_or_init(|| table))
+    }
+
+    /// Times of products with quantised weights, from the same files as [`Self::table`].
+    ///
+    /// # Errors
+    /// As [`Self::table`].
+    pub(crate) fn quantised_table(&self) -> Result<&QuantisedTable, Error> {
+        if let Some(table) = self.quantised_table.get() {
+            return Ok(table);
+        }
+        let table = QuantisedTable::load(folder_of_tables().as_deref())?;
+        Ok(self.quantised_table.get_or_init(|| table))
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {
@@ -174,6 +249,12 @@ impl Context {
     pub(crate) fn kept(&self) -> &Kept {
         &self.kept
     }
+}
+
+/// The folder of the user's tables.
+fn folder_of_tables() -> Option<PathBuf> {
+    let folder = std::env::var_os("TRIPIPE_TABLES").map(PathBuf::from);
+    folder.or_else(|| Some(dirs::config_dir()?.join("tripipe").join("gemm")))
 }
 
 impl std::fmt::Debug for Context {

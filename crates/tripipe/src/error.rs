@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::driver::DevicesError;
 use thiserror::Error;
-use tripipe_kernels::PlanError;
 use tripipe_kernels::filter::{FilterError, PixelType, Raster};
-use tripipe_kernels::gemm::{DescriptionError, TableError, Unfit};
+use tripipe_kernels::gemm::{DescriptionError, Unfit};
 use tripipe_kernels::quantised::WeightsError;
+use tripipe_kernels::{PlanError, TableError};
 use tripipe_launch::ExecuteError;
 
 #[cfg(feature = "cpu")]
@@ -63,9 +63,11 @@ impl Error {
             Fault::UnknownDevice { .. } => ErrorKind::DeviceName,
             Fault::NoOpenCl(_) => ErrorKind::NoOpenCl,
             Fault::NoSuchDevice { .. } | Fault::UnknownGpu(_) => ErrorKind::NoSuchDevice,
-            Fault::NotOffered { .. } | Fault::NoView { .. } | Fault::NoKernels | Fault::Plan(_) => {
-                ErrorKind::Unsupported
-            }
+            Fault::NotOffered { .. }
+            | Fault::NoView { .. }
+            | Fault::NoKernels
+            | Fault::NothingToTune { .. }
+            | Fault::Plan(_) => ErrorKind::Unsupported,
             #[cfg(not(feature = "virtual"))]
             Fault::NoVirtualGpus => ErrorKind::Unsupported,
             #[cfg(feature = "image")]
@@ -406,6 +408,14 @@ pub(crate) enum Fault {
     /// A feature that only a device with kernels has.
     #[error("the CPU path does not run kernels")]
     NoKernels,
+    /// Tuning where it has no use.
+    #[error("{device} cannot be tuned: {reason}")]
+    NothingToTune {
+        /// The device.
+        device: String,
+        /// Why not.
+        reason: &'static str,
+    },
     /// The user's parameters of products cannot be read.
     #[error(transparent)]
     Table(#[from] TableError),

@@ -25,7 +25,7 @@
 use std::sync::Arc;
 
 use tripipe_kernels::Role;
-use tripipe_kernels::filter::{Axis, Fuse, Loads, Parameters, Sums, default_parameters, plan, runners_up};
+use tripipe_kernels::filter::{Axis, ChainChoice, Fuse, Loads, Parameters, Sums, plan, runners_up};
 pub use tripipe_kernels::filter::{
     Bilateral, Border, Chain, ChannelLayout, Color, FilterError, Fixed, Gradient, Interpolation, Linear,
     Morphology, Neighbourhood, PixelType, Raster, Semiplanar, Stage, Taps,
@@ -34,7 +34,7 @@ pub use tripipe_kernels::filter::{
 #[cfg(feature = "cpu")]
 use crate::cpu;
 use crate::error::Fault;
-use crate::explanation::{Arithmetic, Chosen, RunnerUp};
+use crate::explanation::{Arithmetic, Chosen, Prediction, RunnerUp};
 use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
 #[cfg(feature = "cpu")]
@@ -64,7 +64,7 @@ pub(crate) struct Chained {
     chain: Chain,
     from: Raster,
     to: Raster,
-    parameters: Option<(Parameters, &'static str)>,
+    choice: Option<ChainChoice>,
     operation: Operation,
 }
 
@@ -121,10 +121,11 @@ impl Chained {
     ) -> Result<Self, Error> {
         chain.check(from, to)?;
         let (from, to) = (*from, *to);
-        let parameters = context.probe().map(|probe| default_parameters(chain, &from, probe));
-        let plan = |probe: &_| match &parameters {
-            Some((parameters, _)) => Ok(plan(chain, &from, &to, parameters, probe)?),
-            None => Ok(plan(chain, &from, &to, &default_parameters(chain, &from, probe).0, probe)?),
+        let table = context.chain_table()?;
+        let choice = context.probe().map(|probe| table.choose(chain, &from, probe));
+        let plan = |probe: &_| match &choice {
+            Some(choice) => Ok(plan(chain, &from, &to, &choice.parameters, probe)?),
+            None => Ok(plan(chain, &from, &to, &table.choose(chain, &from, probe).parameters, probe)?),
         };
         let bytes = |raster: &Raster| Ok::<_, Error>(raster.elements()? * raster.element.bytes());
         let (inputs, result) = (vec![(Role::Source, bytes(&from)?)], bytes(&to)?);
@@ -144,7 +145,7 @@ impl Chained {
             size,
         };
         let operation = Operation::new(context, plan, host, run_on)?;
-        Ok(Self { chain: chain.clone(), from, to, parameters, operation })
+        Ok(Self { chain: chain.clone(), from, to, choice, operation })
     }
 }
 
@@ -158,15 +159,22 @@ impl Described for Chained {
         let Raster { width, height, channels, element, .. } = self.from;
         let operation = format!("{} of {width}x{height}, {channels} x {element}", self.chain);
         let mut explanation = self.operation.explanation(operation);
-        match &self.parameters {
-            Some((parameters, why)) if self.operation.runs_kernels() => {
+        match &self.choice {
+            Some(choice) if self.operation.runs_kernels() => {
                 "window".clone_into(&mut explanation.kernel);
-                explanation.choices = choices(parameters);
-                (*why).clone_into(&mut explanation.why);
-                "a rule for this kind of device: measured on CPUs and on an H200, guessed from vendors' guides for phones"
-                    .clone_into(&mut explanation.rests_on);
+                explanation.choices = choices(&choice.parameters);
+                explanation.why.clone_from(&choice.why);
+                explanation.rests_on.clone_from(&choice.source);
+                explanation.predicted = choice.estimated_seconds.map(|seconds| Prediction {
+                    seconds,
+                    from: "times of the same stages over an image near this size".to_owned(),
+                });
                 if let Some(probe) = core.probe() {
-                    let others = runners_up(&self.chain, &self.from, &self.to, parameters, probe);
+                    let others = if choice.runners_up.is_empty() {
+                        runners_up(&self.chain, &self.from, &self.to, &choice.parameters, probe)
+                    } else {
+                        choice.runners_up.clone()
+                    };
                     let others = others
                         .into_iter()
                         .map(|(other, why_not)| RunnerUp { kernel: format!("window {other}"), why_not });
@@ -179,7 +187,7 @@ impl Described for Chained {
                     .clone_into(&mut explanation.why);
             }
         }
-        if let Some((parameters, _)) = &self.parameters {
+        if let Some(ChainChoice { parameters, .. }) = &self.choice {
             explanation.runners_up.extend(self.operation.runner_up(&format!("window {parameters}")));
         }
         let bytes = [&self.from, &self.to]

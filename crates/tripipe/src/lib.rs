@@ -105,6 +105,7 @@ pub use tripipe_launch as launch;
 
 // Types of other crates in signatures.
 pub use half::f16;
+pub use tripipe_cache::{Cache, CacheChoice};
 pub use tripipe_device::{Identification, Probe};
 pub use tripipe_kernels::gemm::Order;
 

@@ -1,6 +1,6 @@
 //! All candidates of a problem on a device, with the numbers that a strategy knows about them.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Display;
 use std::hash::Hash;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 use tripipe_device::Probe;
 use tripipe_kernels::gemm::cost::DeviceFigures;
 use tripipe_kernels::gemm::{self, Parameters};
-use tripipe_kernels::{Space, SpaceSize, filter};
+use tripipe_kernels::{Space, SpaceSize, filter, quantised};
 
 use crate::Problem;
 
@@ -42,8 +42,8 @@ pub struct Candidates {
 pub type Predict<'p> = dyn Fn(&str) -> Option<f64> + 'p;
 
 impl Candidates {
-    /// The space of the problem's family, with the library's own choice first. Without `predict`, filters are predicted
-    /// by the bytes and operations that the library counts, products by the cost of their shape.
+    /// The space of the problem's family, with the library's own choice first. Without `predict`, products are predicted
+    /// by the cost of their shape, others by the bytes and operations that the library counts.
     pub fn of(problem: &Problem, probe: &Probe, predict: Option<&Predict<'_>>) -> Self {
         Self::collect(problem, probe, predict, None)
     }
@@ -79,10 +79,11 @@ impl Candidates {
             }
             Problem::Filter(problem) => {
                 let (chain, from, to) = (problem.chain(), problem.from(), problem.to());
-                let (default, _) = filter::default_parameters(chain, from, probe);
-                let guesses = Some(default).filter(|one| one.check(chain, from, to, probe).is_ok());
-                let points =
-                    points(guesses.into_iter().collect(), || filter::space(chain, from, to, probe), only);
+                let choice = filter::default_parameters(chain, from, probe);
+                let mut guesses = vec![choice.parameters];
+                guesses.extend(choice.runners_up.into_iter().map(|(other, _)| other));
+                guesses.retain(|guess| guess.check(chain, from, to, probe).is_ok());
+                let points = points(guesses, || filter::space(chain, from, to, probe), only);
                 let work = |text: &str| {
                     let parameters = text.parse().ok()?;
                     filter::work(chain, from, to, &parameters, probe)
@@ -91,6 +92,17 @@ impl Candidates {
                     let items = (to.row_elements() as f64 / one.lanes as f64).ceil()
                         * (to.height as f64 / one.rows as f64).ceil();
                     vec![("items", items.max(1.0).log2())]
+                };
+                Self::new(points, Some(predict.unwrap_or(&work)), derived)
+            }
+            Problem::Quantised(product) => {
+                let guess = quantised::choose(product, None, probe).parameters;
+                let guesses = Some(guess).filter(|guess| guess.check(product, probe).is_ok());
+                let points = points(guesses.into_iter().collect(), || quantised::space(product, probe), only);
+                let work = |text: &str| quantised::work(product, &text.parse().ok()?, probe);
+                let derived = |one: &quantised::Parameters| {
+                    let items = product.n.div_ceil(one.outputs) * product.m.div_ceil(one.vectors) * one.parts;
+                    vec![("items", (items.max(1) as f64).log2())]
                 };
                 Self::new(points, Some(predict.unwrap_or(&work)), derived)
             }
@@ -115,6 +127,21 @@ impl Candidates {
         }
     }
 
+    /// Puts these behind the first guess, to be tried next, e.g. the fastest of a similar problem. They push the last guesses
+    /// back to the other candidates. Texts that are not among the candidates are ignored.
+    pub fn prefer(&mut self, texts: &[String]) {
+        let mut next = self.guesses.min(1);
+        for text in texts {
+            let known = self.all.iter().position(|one| one.parameters == *text);
+            if let Some(index) = known.filter(|index| *index >= next) {
+                let candidate = self.all.remove(index);
+                self.all.insert(next, candidate);
+                next += 1;
+            }
+        }
+        self.guesses = self.guesses.max(next);
+    }
+
     /// The predictions, by parameters.
     pub fn estimates(&self) -> HashMap<&str, f64> {
         self.all.iter().filter_map(|one| Some((one.parameters.as_str(), one.predicted?))).collect()
@@ -135,13 +162,8 @@ impl Candidates {
                 (text, numbers)
             })
             .collect();
-        let mut features: Vec<String> = named
-            .iter()
-            .flat_map(|(_, numbers)| numbers.keys().cloned())
-            .collect::<HashSet<_>>()
-            .into_iter()
-            .collect();
-        features.sort_unstable();
+        let names: BTreeSet<&String> = named.iter().flat_map(|(_, numbers)| numbers.keys()).collect();
+        let features: Vec<String> = names.into_iter().cloned().collect();
         let all = named
             .into_iter()
             .map(|(parameters, numbers)| Candidate {
@@ -265,6 +287,19 @@ mod tests {
         let order: Vec<&str> = candidates.all.iter().map(|one| one.parameters.as_str()).collect();
         assert_eq!(order, ["tile 2x1", "tile 9x9", "tile 0x1", "tile 1x1", "tile 3x1"]);
         assert_eq!(candidates.guesses, 3);
+    }
+
+    #[test]
+    fn the_fastest_of_another_problem_follow_the_first_guess() {
+        let texts: Vec<String> = (0..4).map(|index| format!("tile {index}x1")).collect();
+        let mut candidates = Candidates { guesses: 2, ..Candidates::listed(&texts, None) };
+        candidates.prefer(&["tile 3x1", "tile 9x9", "tile 0x1", "tile 2x1"].map(str::to_owned));
+        let order: Vec<&str> = candidates.all.iter().map(|one| one.parameters.as_str()).collect();
+        assert_eq!(order, ["tile 0x1", "tile 3x1", "tile 2x1", "tile 1x1"]);
+        assert_eq!(candidates.guesses, 3);
+        let mut none = Candidates::listed(&texts, None);
+        none.prefer(&["tile 2x1".to_owned()]);
+        assert_eq!((none.all[0].parameters.as_str(), none.guesses), ("tile 2x1", 1));
     }
 
     #[test]

@@ -1,94 +1,125 @@
 //! Results as tables that the library reads.
 
-use tripipe_kernels::gemm::{
-    Basis, ElementKind, Entry, Gemm, Measurement, Series, Shape, Target, Timed, TimedShape, table_to_toml,
-};
+use tripipe_kernels::gemm::{ElementKind, Entry, Gemm, Measurement, Series, Shape, Timed, TimedShape};
+use tripipe_kernels::{Basis, TableFile, Target, TimeOf, TimeSeries, TimedSubject};
 
 use crate::results::{ProblemResults, TimedParameters};
 use crate::{GemmProblem, Problem};
 
-/// What a table gets from a log: raw times of products, and entries. Filters have no tables: their results are left
-/// out.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ExportedTable {
-    /// All times of products whose operands change, by device and elements: the library estimates from them.
-    pub series: Vec<Series>,
-    /// The fastest parameters of products with constant operands, whose times are without packing.
-    pub entries: Vec<Entry>,
+/// The table of these results, as a file that the library reads: all times of products whose operands change, of filters
+/// and of products with quantised weights, by device, from which the library estimates; and the fastest parameters of products with constant operands, whose times
+/// are without packing. They are for the GPU, or, when it has no model, for devices of its name. Predicted times are
+/// marked as predicted.
+pub fn exported(results: &[ProblemResults]) -> TableFile {
+    let mut table = TableFile::default();
+    for one in results {
+        let (Some(best), Ok(problem)) = (one.timed.first(), one.problem.parse()) else { continue };
+        match problem {
+            Problem::Gemm(problem) if problem.constant != [false; 2] => {
+                table.entry.extend(entry(one, &problem, best));
+            }
+            Problem::Gemm(problem) => add_product(&mut table.series, one, &problem.gemm()),
+            Problem::Filter(problem) => add_times(&mut table.filter, one, &problem.timed()),
+            Problem::Quantised(product) => add_times(&mut table.quantised, one, &product),
+        }
+    }
+    table
 }
 
-impl ExportedTable {
-    /// The times and entries of these results. They are for the GPU, or, when it has no model, for devices of its
-    /// name. Predicted times are marked as predicted.
-    pub fn of(results: &[ProblemResults]) -> Self {
-        let mut table = Self::default();
-        for one in results {
-            let (Some(best), Ok(Problem::Gemm(problem))) = (one.timed.first(), one.problem.parse()) else {
-                continue;
-            };
-            if problem.constant != [false; 2] {
-                table.entries.extend(entry(one, &problem, best));
-                continue;
-            }
-            let gemm = problem.gemm();
-            for predicted in [false, true] {
-                let timed: Vec<&TimedParameters> =
-                    one.timed.iter().filter(|timed| timed.times.predicted == predicted).collect();
-                let times = timed.iter().filter_map(|timed| {
-                    let parameters = timed.parameters.parse().ok()?;
-                    Some(Timed { shape: TimedShape::of(&gemm), seconds: timed.times.median, parameters })
-                });
-                let times: Vec<Timed> = times.collect();
-                if let Some(last) = timed.iter().max_by_key(|timed| &timed.day)
-                    && !times.is_empty()
-                {
-                    table.add(one, &gemm, last, times);
-                }
-            }
-        }
-        table
-    }
+/// Trials of a problem whose times are all predicted, or all measured.
+struct OfOneBasis<'r> {
+    timed: Vec<&'r TimedParameters>,
+    last: &'r TimedParameters,
+    /// The reference kernel's time in the middle of the search, to which times that drifted are scaled.
+    reference: Option<f64>,
+}
 
-    /// Whether there is nothing in it.
-    pub fn is_empty(&self) -> bool {
-        self.series.is_empty() && self.entries.is_empty()
+impl<'r> OfOneBasis<'r> {
+    fn all(results: &'r ProblemResults) -> Vec<Self> {
+        let with = |predicted| {
+            let timed: Vec<&TimedParameters> =
+                results.timed.iter().filter(|timed| timed.times.predicted == predicted).collect();
+            let last = *timed.iter().max_by_key(|timed| &timed.day)?;
+            let mut references: Vec<f64> = timed.iter().filter_map(|timed| timed.times.reference).collect();
+            references.sort_by(f64::total_cmp);
+            let reference = references.get(references.len() / 2).copied();
+            Some(Self { timed, last, reference })
+        };
+        [false, true].into_iter().filter_map(with).collect()
     }
+}
 
-    /// Its text, for a file that the library reads.
-    ///
-    /// # Errors
-    /// None in practice: TOML can represent every table.
-    pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
-        table_to_toml(&self.series, &self.entries)
-    }
-
-    fn add(&mut self, results: &ProblemResults, gemm: &Gemm, last: &TimedParameters, times: Vec<Timed>) {
-        let (on, device) = (target(results), &results.device);
-        let elements = ElementKind::of(gemm.elements);
+fn add_product(all: &mut Vec<Series>, results: &ProblemResults, gemm: &Gemm) {
+    let (on, device) = (target(results), &results.device);
+    let elements = ElementKind::of(gemm.elements);
+    for OfOneBasis { timed, last, reference } in OfOneBasis::all(results) {
+        let times = timed.iter().filter_map(|timed| {
+            let parameters = timed.parameters.parse().ok()?;
+            Some(Timed { shape: TimedShape::of(gemm), seconds: timed.times.at(reference), parameters })
+        });
+        let times: Vec<Timed> = times.collect();
         let (basis, source) = basis(last);
-        let known = self.series.iter_mut().find(|series| {
+        let known = all.iter_mut().find(|series| {
             series.on == on
                 && series.elements == elements
                 && series.basis == basis
                 && series.device == device.name
                 && series.driver == device.driver
         });
-        if let Some(series) = known {
-            series.times.extend(times);
-            series.date = series.date.clone().max(last.day.clone());
-            return;
+        match known {
+            _ if times.is_empty() => {}
+            Some(series) => {
+                series.times.extend(times);
+                series.date = series.date.clone().max(last.day.clone());
+            }
+            None => all.push(Series {
+                on: on.clone(),
+                elements,
+                basis,
+                source: source.to_owned(),
+                device: device.name.clone(),
+                driver: device.driver.clone(),
+                version: last.tool.clone(),
+                date: last.day.clone(),
+                times,
+            }),
         }
-        self.series.push(Series {
-            on,
-            elements,
-            basis,
-            source: source.to_owned(),
-            device: device.name.clone(),
-            driver: device.driver.clone(),
-            version: last.tool.clone(),
-            date: last.day.clone(),
-            times,
+    }
+}
+
+/// Adds the times of a family whose series have no element types.
+fn add_times<S: TimedSubject>(all: &mut Vec<TimeSeries<S>>, results: &ProblemResults, of: &S) {
+    let (on, device) = (target(results), &results.device);
+    for OfOneBasis { timed, last, reference } in OfOneBasis::all(results) {
+        let times = timed.iter().filter_map(|timed| {
+            let parameters = timed.parameters.parse().ok()?;
+            Some(TimeOf { of: of.clone(), seconds: timed.times.at(reference), parameters })
         });
+        let times: Vec<TimeOf<S>> = times.collect();
+        let (basis, source) = basis(last);
+        let known = all.iter_mut().find(|series| {
+            series.on == on
+                && series.basis == basis
+                && series.device == device.name
+                && series.driver == device.driver
+        });
+        match known {
+            _ if times.is_empty() => {}
+            Some(series) => {
+                series.times.extend(times);
+                series.date = series.date.clone().max(last.day.clone());
+            }
+            None => all.push(TimeSeries {
+                on: on.clone(),
+                basis,
+                source: source.to_owned(),
+                device: device.name.clone(),
+                driver: device.driver.clone(),
+                version: last.tool.clone(),
+                date: last.day.clone(),
+                times,
+            }),
+        }
     }
 }
 
@@ -129,8 +160,10 @@ fn entry(results: &ProblemResults, problem: &GemmProblem, best: &TimedParameters
 
 #[cfg(test)]
 mod tests {
-    use tripipe_device::Probe;
+    use tripipe_device::{DeviceKind, Probe};
+    use tripipe_kernels::filter::ChainTable;
     use tripipe_kernels::gemm::Table;
+    use tripipe_kernels::quantised::QuantisedTable;
 
     use super::*;
     use crate::log::{LogContents, TrialSubject};
@@ -150,7 +183,7 @@ mod tests {
         };
         let log =
             LogContents { entries: vec![trial("tile 2x4", 2e-3), trial("tile 8x4 parts=4", 1e-3)], torn: 0 };
-        let exported = ExportedTable::of(&results(&log));
+        let exported = exported(&results(&log));
         assert_eq!((exported.series.len(), exported.series[0].times.len()), (1, 2));
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("mine.toml"), exported.to_toml().unwrap()).unwrap();
@@ -162,8 +195,56 @@ mod tests {
         assert_ne!(table.choose(&problem.gemm(), &other).parameters.to_string(), "tile 8x4 parts=4");
     }
 
+    /// The same for filters.
     #[test]
-    fn predicted_times_are_marked_and_filters_are_left_out() {
+    fn exported_times_of_filters_are_used_without_a_build() {
+        let problem: Problem = "filter laplace 64x64x1 u8".parse().unwrap();
+        let probe = Probe { name: "Some CPU".to_owned(), kind: DeviceKind::Cpu, ..Probe::default() };
+        let subject = TrialSubject::here(&problem, &probe);
+        let trial = |parameters: &str, seconds| {
+            let times = Times { predicted: false, ..Times::predicted(seconds) };
+            let trial = Trial { parameters: parameters.to_owned(), outcome: Outcome::Measured(times) };
+            subject.ended(&trial, None)
+        };
+        let fast = "4x1 loads=direct sums=wide fuse=pixels group=8x8";
+        let slow = "8x1 loads=direct sums=wide fuse=pixels group=8x8";
+        let exported =
+            exported(&results(&LogContents { entries: vec![trial(slow, 2e-3), trial(fast, 1e-3)], torn: 0 }));
+        assert_eq!((exported.filter.len(), exported.filter[0].times.len()), (1, 2));
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("mine.toml"), exported.to_toml().unwrap()).unwrap();
+        let table = ChainTable::load(Some(folder.path())).unwrap();
+        let Problem::Filter(problem) = problem else { panic!("a filter") };
+        let chosen = |probe| table.choose(problem.chain(), problem.from(), probe).parameters.to_string();
+        assert_eq!(chosen(&probe), fast);
+        assert_ne!(chosen(&Probe { name: "Another".to_owned(), ..probe.clone() }), fast);
+    }
+
+    /// The same for products with quantised weights.
+    #[test]
+    fn exported_times_of_quantised_products_are_used_without_a_build() {
+        let problem: Problem = "quantised q4_0 f32 1x4096x4096".parse().unwrap();
+        let probe = Probe { name: "Some GPU".to_owned(), ..Probe::default() };
+        let subject = TrialSubject::here(&problem, &probe);
+        let trial = |parameters: &str, seconds| {
+            let times = Times { predicted: false, ..Times::predicted(seconds) };
+            let trial = Trial { parameters: parameters.to_owned(), outcome: Outcome::Measured(times) };
+            subject.ended(&trial, None)
+        };
+        let (fast, slow) = ("2x1 group=8x16 masks", "4x1 group=8x16");
+        let exported =
+            exported(&results(&LogContents { entries: vec![trial(slow, 2e-3), trial(fast, 1e-3)], torn: 0 }));
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("mine.toml"), exported.to_toml().unwrap()).unwrap();
+        let table = QuantisedTable::load(Some(folder.path())).unwrap();
+        let Problem::Quantised(product) = problem else { panic!("a product with quantised weights") };
+        let chosen = |probe| table.choose(&product, None, probe).parameters.to_string();
+        assert_eq!(chosen(&probe), fast);
+        assert_ne!(chosen(&Probe { name: "Another".to_owned(), ..probe.clone() }), fast);
+    }
+
+    #[test]
+    fn predicted_times_are_marked() {
         let probe = Probe { name: "Mali-G77".to_owned(), ..Probe::default() };
         let ended = |problem: &str, parameters: &str| {
             let outcome = Outcome::Measured(Times::predicted(1e-3));
@@ -177,10 +258,13 @@ mod tests {
             ],
             torn: 0,
         };
-        let exported = ExportedTable::of(&results(&log));
-        let [series] = exported.series.as_slice() else { panic!("{exported:?}") };
-        assert_eq!((series.basis, series.times.len()), (Basis::Predicted, 1));
-        assert_eq!(series.on, Target::Gpu("Mali-G77".to_owned()));
-        assert_eq!(exported.entries, []);
+        let exported = exported(&results(&log));
+        let ([product], [filter]) = (exported.series.as_slice(), exported.filter.as_slice()) else {
+            panic!("{exported:?}")
+        };
+        assert_eq!((product.basis, product.times.len()), (Basis::Predicted, 1));
+        assert_eq!((filter.basis, filter.times.len()), (Basis::Predicted, 1));
+        assert_eq!((&product.on, &filter.on), (&Target::Gpu("Mali-G77".to_owned()), &product.on));
+        assert_eq!(exported.entry, []);
     }
 }

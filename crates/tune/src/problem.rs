@@ -4,8 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
-use tripipe_kernels::filter::{Border, Chain, ChannelLayout, FilterError, PixelType, Raster};
+use tripipe_kernels::filter::{Chain, FilterError, Raster, TimedChain, TimedChainError};
 use tripipe_kernels::gemm::{Accumulate, Batch, DescriptionError, Elements, Gemm, Given, Layout, Order};
+use tripipe_kernels::quantised::{QuantisedProduct, QuantisedProductError};
 
 /// What is tuned.
 ///
@@ -23,6 +24,8 @@ pub enum Problem {
     Gemm(GemmProblem),
     /// A chain of filters: `filter CHAIN WIDTHxHEIGHTxCHANNELS TYPE`, likewise.
     Filter(FilterProblem),
+    /// A product with quantised weights, of x and y without gaps: `quantised FORMAT TYPE MxNxK`.
+    Quantised(QuantisedProduct),
 }
 
 /// A product without epilogue of operands without gaps.
@@ -53,7 +56,7 @@ pub struct FilterProblem {
 #[non_exhaustive]
 pub enum ProblemError {
     /// An unknown family.
-    #[error("`{family}` is not a family that can be tuned: want gemm or filter")]
+    #[error("`{family}` is not a family that can be tuned: want gemm, quantised or filter")]
     Family {
         /// What was given.
         family: String,
@@ -66,9 +69,15 @@ pub enum ProblemError {
         /// What is expected.
         want: &'static str,
     },
+    /// A filter that cannot be parsed.
+    #[error(transparent)]
+    Chain(#[from] TimedChainError),
     /// A product that is not valid.
     #[error(transparent)]
     Description(#[from] DescriptionError),
+    /// A product with quantised weights that cannot be parsed or is not valid.
+    #[error(transparent)]
+    Quantised(#[from] QuantisedProductError),
     /// A filter that is not valid.
     #[error(transparent)]
     Filter(#[from] FilterError),
@@ -81,11 +90,12 @@ pub enum ProblemError {
 }
 
 impl Problem {
-    /// `gemm` or `filter`.
+    /// `gemm`, `filter` or `quantised`.
     pub fn family(&self) -> &'static str {
         match self {
             Self::Gemm(_) => "gemm",
             Self::Filter(_) => "filter",
+            Self::Quantised(_) => "quantised",
         }
     }
 }
@@ -132,12 +142,16 @@ impl FilterProblem {
         from.elements()?;
         to.elements()?;
         let problem = Self { chain, from, to };
-        let text = Problem::Filter(problem.clone()).to_string();
-        let parsed = parse_filter(&mut text.split_whitespace().skip(1));
-        match parsed {
-            Ok((chain, from)) if chain == problem.chain && from == problem.from => Ok(problem),
-            _ => Err(ProblemError::NoText { text }),
+        let timed = problem.timed();
+        match timed.to_string().parse::<TimedChain>() {
+            Ok(parsed) if parsed == timed => Ok(problem),
+            _ => Err(ProblemError::NoText { text: problem.to_string() }),
         }
+    }
+
+    /// The chain and the image, as tables of times name them.
+    pub fn timed(&self) -> TimedChain {
+        TimedChain { chain: self.chain.clone(), from: self.from }
     }
 
     /// The chain.
@@ -161,6 +175,7 @@ impl fmt::Display for Problem {
         match self {
             Self::Gemm(problem) => problem.fmt(f),
             Self::Filter(problem) => problem.fmt(f),
+            Self::Quantised(product) => write!(f, "quantised {product}"),
         }
     }
 }
@@ -168,16 +183,7 @@ impl fmt::Display for Problem {
 impl fmt::Display for GemmProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [m, n, k] = self.size;
-        match self.elements {
-            Elements::F32 => write!(f, "gemm f32 {m}x{n}x{k}")?,
-            Elements::F64 => write!(f, "gemm f64 {m}x{n}x{k}")?,
-            Elements::F16(Accumulate::F16) => write!(f, "gemm f16 {m}x{n}x{k}")?,
-            Elements::F16(Accumulate::F32) => write!(f, "gemm f16-f32 {m}x{n}x{k}")?,
-            Elements::F16(Accumulate::Chunked { block }) => {
-                write!(f, "gemm f16-chunked:{block} {m}x{n}x{k}")?;
-            }
-            Elements::I8ToI32 | Elements::I8ToI8(_) => write!(f, "gemm i8 {m}x{n}x{k}")?,
-        }
+        write!(f, "gemm {} {m}x{n}x{k}", self.elements)?;
         for (name, order) in ["a", "b", "c"].into_iter().zip(self.orders) {
             if order == Order::ColumnMajor {
                 write!(f, " {name}=column")?;
@@ -197,15 +203,7 @@ impl fmt::Display for GemmProblem {
 
 impl fmt::Display for FilterProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Raster { width, height, channels, element, layout, .. } = self.from;
-        write!(f, "filter {} {width}x{height}x{channels} {element}", self.chain)?;
-        if self.chain.border != Border::default() {
-            write!(f, " border={}", self.chain.border)?;
-        }
-        if self.chain.keep_alpha {
-            f.write_str(" keep-alpha")?;
-        }
-        if layout == ChannelLayout::Planar { f.write_str(" planar") } else { Ok(()) }
+        write!(f, "filter {}", self.timed())
     }
 }
 
@@ -217,8 +215,13 @@ impl FromStr for Problem {
         match words.next().unwrap_or_default() {
             "gemm" => parse_gemm(&mut words).map(Self::Gemm),
             "filter" => {
-                let (chain, from) = parse_filter(&mut words)?;
+                let rest: Vec<&str> = words.collect();
+                let TimedChain { chain, from } = rest.join(" ").parse()?;
                 FilterProblem::new(chain, from).map(Self::Filter)
+            }
+            "quantised" => {
+                let rest: Vec<&str> = words.collect();
+                Ok(Self::Quantised(rest.join(" ").parse()?))
             }
             family => Err(ProblemError::Family { family: family.to_owned() }),
         }
@@ -283,31 +286,9 @@ fn parse_gemm(words: &mut dyn Iterator<Item = &str>) -> Result<GemmProblem, Prob
     Ok(problem)
 }
 
-fn parse_filter(words: &mut dyn Iterator<Item = &str>) -> Result<(Chain, Raster), ProblemError> {
-    let stages = words.next().unwrap_or_default();
-    let mut chain = Chain::parse(stages, Border::default())?;
-    let word = words.next().unwrap_or_default();
-    let [width, height, channels] =
-        extents(word).ok_or_else(|| wrong(word, "an image as in 1920x1080x3 (width, height, channels)"))?;
-    let word = words.next().unwrap_or_default();
-    let element = PixelType::ALL.into_iter().find(|element| element.to_string() == word);
-    let element = element.ok_or_else(|| wrong(word, "u8, i16, u16, f16 or f32"))?;
-    let mut planar = false;
-    for word in words {
-        match word.split_once('=') {
-            Some(("border", value)) => chain.border = value.parse()?,
-            None if word == "keep-alpha" => chain.keep_alpha = true,
-            None if word == "planar" => planar = true,
-            _ => return Err(wrong(word, "border=, keep-alpha or planar")),
-        }
-    }
-    let raster = if planar { Raster::planar } else { Raster::packed };
-    Ok((chain, raster([width, height], channels, element)))
-}
-
 #[cfg(test)]
 mod tests {
-    use tripipe_kernels::filter::{Linear, Stage};
+    use tripipe_kernels::filter::{Border, Linear, PixelType, Stage};
 
     use super::*;
 
@@ -319,6 +300,7 @@ mod tests {
             "gemm i8 64x64x100000 constant=a",
             "filter laplace 1x1x4 u8 border=constant:7 keep-alpha planar",
             "filter gray,gaussian:5 1920x1080x3 f16",
+            "quantised q4_0 f32 1x4096x11008",
         ] {
             let problem = text.parse::<Problem>().map(|problem| problem.to_string());
             assert_eq!(problem.as_deref(), Ok(text));
@@ -345,6 +327,8 @@ mod tests {
             ("gemm f32 1x1x1 batch=0", "batch=0"),
             ("gemm f32 1x1x1 red", "`red`: want"),
             ("gemm f32 5000000000x1x1", "m"),
+            ("quantised q4_1 f32 1x1x1", "`q4_1` is not a format"),
+            ("quantised q4_0 f32", "``: want a size"),
             ("filter", "stage"),
             ("filter laplace 1x1 u8", "`1x1`: want an image"),
             ("filter laplace 1x1x3 u9", "`u9`: want u8"),

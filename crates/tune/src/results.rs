@@ -25,7 +25,7 @@ pub struct ProblemResults {
 pub struct TimedParameters {
     /// The parameters.
     pub parameters: String,
-    /// The times: those of the trial with the most runs, of several the last.
+    /// The times: those of the last trial, as a search that continues the log uses them.
     pub times: Times,
     /// The time that was predicted.
     pub predicted: Option<f64>,
@@ -47,7 +47,7 @@ pub fn results(log: &LogContents) -> Vec<ProblemResults> {
         let mut timed: Vec<TimedParameters> = Vec::new();
         let (mut failed, mut dangerous) = (0, 0);
         for (parameters, entries) in own {
-            let measured = entries.iter().filter_map(|entry| match &entry.outcome {
+            let measured = entries.iter().rev().find_map(|entry| match &entry.outcome {
                 Some(Outcome::Measured(times)) => Some((entry, times)),
                 _ => None,
             });
@@ -57,7 +57,7 @@ pub fn results(log: &LogContents) -> Vec<ProblemResults> {
                 entries.iter().rev().find_map(|entry| entry.outcome.as_ref()).is_some_and(|outcome| {
                     outcome.seconds().is_some() || matches!(outcome, Outcome::Dropped { .. })
                 });
-            match measured.max_by_key(|(_, times)| times.seconds.len()) {
+            match measured {
                 Some((entry, times)) if !risky && last_is_good => timed.push(TimedParameters {
                     parameters: parameters.to_owned(),
                     times: times.clone(),
@@ -116,6 +116,41 @@ pub fn prediction_quality(results: &[ProblemResults]) -> Vec<PredictionQuality> 
         })
     };
     results.iter().filter_map(of).collect()
+}
+
+/// Predicted times of a family held against measured ones, over all of its problems and devices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FamilyQuality {
+    /// `gemm`, `filter`.
+    pub family: String,
+    /// Problems with a quality of their own.
+    pub problems: usize,
+    /// Pairs of times of all of them.
+    pub count: usize,
+    /// The mean of the rank correlations; `None` if no problem has one.
+    pub rank_correlation: Option<f64>,
+    /// The geometric mean of [`PredictionQuality::first`].
+    pub first: f64,
+}
+
+/// How well predictions rank, by family, in the order of their names.
+pub fn family_quality(all: &[PredictionQuality]) -> Vec<FamilyQuality> {
+    let mut families: BTreeMap<&str, Vec<&PredictionQuality>> = BTreeMap::new();
+    for one in all {
+        families.entry(one.problem.split(' ').next().unwrap_or_default()).or_default().push(one);
+    }
+    let of = |(family, own): (&str, Vec<&PredictionQuality>)| {
+        let ranks: Vec<f64> = own.iter().filter_map(|one| one.rank_correlation).collect();
+        let logarithms: f64 = own.iter().map(|one| one.first.ln()).sum();
+        FamilyQuality {
+            family: family.to_owned(),
+            problems: own.len(),
+            count: own.iter().map(|one| one.count).sum(),
+            rank_correlation: (!ranks.is_empty()).then(|| ranks.iter().sum::<f64>() / ranks.len() as f64),
+            first: (logarithms / own.len().max(1) as f64).exp(),
+        }
+    };
+    families.into_iter().map(of).collect()
 }
 
 /// Spearman's rank correlation: that of the ranks, where equal values share the mean of their ranks. `None` when all
@@ -208,12 +243,12 @@ mod tests {
     }
 
     #[test]
-    fn the_trial_with_the_most_runs_counts_and_failures_do_not() {
+    fn the_last_trial_counts_and_failures_do_not() {
         let crashed =
             Trial { parameters: "b".to_owned(), outcome: Outcome::Crashed { reason: "signal 6".to_owned() } };
         let all = log(vec![
-            timed("a", 1.0, 3, 1.0),
-            timed("a", 2.0, 9, 1.0),
+            timed("a", 1.0, 9, 1.0),
+            timed("a", 2.0, 3, 1.0),
             timed("b", 0.1, 9, 2.0),
             subject("gemm f32 8x8x8").ended(&crashed, None),
             timed("c", 1.5, 3, 3.0),
@@ -235,6 +270,28 @@ mod tests {
         assert_eq!((quality.count, quality.first), (3, 2.0));
         assert!((quality.rank_correlation.unwrap() + 0.5).abs() < 1e-12);
         assert!(prediction_quality(&results(&log(vec![timed("a", 1.0, 1, 1.0)]))).is_empty());
+    }
+
+    #[test]
+    fn families_have_the_means_of_their_problems() {
+        let quality = |problem: &str, count, rank_correlation, first| PredictionQuality {
+            device: LogDevice::default(),
+            problem: problem.to_owned(),
+            count,
+            rank_correlation,
+            first,
+        };
+        let found = family_quality(&[
+            quality("gemm f32 8x8x8", 10, Some(0.9), 1.0),
+            quality("filter laplace 8x8x1 u8", 4, None, 3.0),
+            quality("gemm f32 9x9x9", 20, Some(0.5), 4.0),
+            quality("gemm f16 9x9x9", 30, None, 2.0),
+        ]);
+        let [filter, gemm] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((filter.family.as_str(), filter.problems, filter.rank_correlation), ("filter", 1, None));
+        assert_eq!((gemm.family.as_str(), gemm.problems, gemm.count), ("gemm", 3, 60));
+        assert!((gemm.rank_correlation.unwrap() - 0.7).abs() < 1e-12 && (gemm.first - 2.0).abs() < 1e-12);
+        assert!(family_quality(&[]).is_empty());
     }
 
     #[test]

@@ -191,8 +191,9 @@ fn filters_of_all_types_are_verified() {
         let text = format!("filter gaussian:3 20x10x1 {element}");
         let probe = Simulator::new(Options::default()).probe().clone();
         let Problem::Filter(filter) = problem(&text) else { panic!() };
-        let chosen =
-            tripipe_kernels::filter::default_parameters(filter.chain(), filter.from(), &probe).0.to_string();
+        let chosen = tripipe_kernels::filter::default_parameters(filter.chain(), filter.from(), &probe)
+            .parameters
+            .to_string();
         measured(outcome(&mut device(None), &text, &chosen, &Effort::default()));
         let wrong = outcome(&mut device(Some(Fault::Wrong { from: 0 })), &text, &chosen, &Effort::default());
         assert!(matches!(wrong, Outcome::Wrong { .. }), "{text}: {wrong:?}");

@@ -339,19 +339,7 @@ impl Analyze {
 
     /// What is known about the launch, from the launch file; the command line takes precedence.
     fn setup(&self, kernel: &Kernel, file: &LaunchFile) -> Result<Setup> {
-        let mut setup = Setup::default();
-        if !file.arguments.is_empty() {
-            setup.global = Some(sizes(file.range.global_size()));
-            setup.local = file.range.local_size().map(sizes);
-            for (position, entry) in file.arguments.iter().enumerate() {
-                if let Given::Value { numbers, .. } = &entry.given
-                    && let [Number::Integer(value)] = numbers[..]
-                    && let Ok(value) = i64::try_from(value)
-                {
-                    setup.arguments.insert(position, value);
-                }
-            }
-        }
+        let mut setup = launch_setup(file);
         let three = |given: &[u64], what: &str| -> Result<Option<[u64; 3]>> {
             if given.len() > 3 {
                 bail!("--{what}: a launch has 1 to 3 dimensions, not {}", given.len());
@@ -441,4 +429,23 @@ fn earlier(path: &Path) -> Result<Vec<Value>> {
 
 fn sizes(given: [usize; 3]) -> [u64; 3] {
     given.map(|size| size as u64)
+}
+
+/// What a launch file says about the launch.
+pub(crate) fn launch_setup(file: &LaunchFile) -> Setup {
+    let mut setup = Setup::default();
+    if file.arguments.is_empty() {
+        return setup;
+    }
+    setup.global = Some(sizes(file.range.global_size()));
+    setup.local = file.range.local_size().map(sizes);
+    for (position, entry) in file.arguments.iter().enumerate() {
+        if let Given::Value { numbers, .. } = &entry.given
+            && let [Number::Integer(value)] = numbers[..]
+            && let Ok(value) = i64::try_from(value)
+        {
+            setup.arguments.insert(position, value);
+        }
+    }
+    setup
 }

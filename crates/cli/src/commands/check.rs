@@ -88,7 +88,7 @@ impl FailOn {
     }
 }
 
-fn gpu(name: &str) -> Result<&'static Gpu, String> {
+pub(crate) fn gpu(name: &str) -> Result<&'static Gpu, String> {
     tripipe_device::find(name).map_err(|error| error.to_string())
 }
 

@@ -52,7 +52,7 @@ enum ExplainFormat {
 impl Explain {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
         let canvas = terminal::canvas();
-        let all = TABLES.concat();
+        let mut all = TABLES.concat();
         let Some(code) = self.code else {
             match self.format {
                 ExplainFormat::Text => {
@@ -64,6 +64,8 @@ impl Explain {
             }
             return Ok(Finish::Clean);
         };
+        // Verdicts are explained too; they are no checks, so the list does not have them.
+        all.extend(tripipe_capture::verdict::rules::ALL);
         let rule = find(&all, &code)?;
         match self.format {
             ExplainFormat::Text => out.write_all(rules::text(rule, canvas).as_bytes())?,

@@ -240,9 +240,11 @@ impl Kernel {
         let raster = if self.planar { Raster::planar } else { Raster::packed };
         let from = raster(self.size, channels, element);
         let to = chain.apply_to(&from)?;
-        let (parameters, why) = match &self.parameters {
-            Some(text) => (text.parse::<filter::Parameters>()?, "as requested"),
-            None => filter::default_parameters(&chain, &from, probe),
+        let (parameters, why) = if let Some(text) = &self.parameters {
+            (text.parse::<filter::Parameters>()?, "as requested".to_owned())
+        } else {
+            let choice = filter::default_parameters(&chain, &from, probe);
+            (choice.parameters, choice.why)
         };
         let plan = filter::plan(&chain, &from, &to, &parameters, probe)?;
         let [width, height] = self.size;

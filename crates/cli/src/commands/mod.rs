@@ -10,6 +10,7 @@ pub(crate) mod explain;
 pub(crate) mod filter;
 pub(crate) mod gemm;
 pub(crate) mod histogram;
+pub(crate) mod import;
 pub(crate) mod kernel;
 pub(crate) mod ladder;
 pub(crate) mod man;
@@ -19,7 +20,9 @@ pub(crate) mod run_kernel;
 pub(crate) mod simulate;
 pub(crate) mod template;
 pub(crate) mod tune;
+pub(crate) mod verdict;
 pub(crate) mod view;
+pub(crate) mod why;
 
 use std::io::{self, Write};
 use std::path::PathBuf;

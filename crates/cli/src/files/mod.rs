@@ -1,5 +1,6 @@
 //! Files in and out: pictures, arrays, and outputs that are written completely or not at all.
 
+pub(crate) mod folder;
 pub(crate) mod frame;
 pub(crate) mod input;
 pub(crate) mod memory;

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
 use anyhow::{Context, Result, bail};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 use tripipe_launch::locks::lock;
 
 use super::input::{is_standard, shown};
 use crate::terminal::StandardOutput;
 
-/// Temporary files that an interruption must remove.
+/// Temporary files and folders that an interruption must remove.
 static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn pending() -> MutexGuard<'static, Vec<PathBuf>> {
@@ -167,12 +167,24 @@ impl Output {
     }
 }
 
+/// Makes a temporary folder that an interruption removes.
+///
+/// # Errors
+/// Those of `make`.
+pub(super) fn keep_until_moved(make: impl FnOnce() -> io::Result<TempDir>) -> io::Result<TempDir> {
+    // Under the lock, so that an interruption finds either no folder or its name.
+    let mut pending = pending();
+    let folder = make()?;
+    pending.push(folder.path().to_owned());
+    Ok(folder)
+}
+
 /// Removes the files of unfinished outputs. Opening and finishing outputs blocks while the guard exists.
 pub(crate) fn abandon() -> impl Sized {
     let mut pending = pending();
     for path in pending.drain(..) {
-        // A file that no longer exists needs no removal.
-        let _ = fs::remove_file(path);
+        // What no longer exists needs no removal.
+        let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     }
     pending
 }

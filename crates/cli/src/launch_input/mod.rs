@@ -18,7 +18,7 @@ use tripipe_launch_file::{self as file, BuildOptions, LaunchFile, Limits, LineCo
 
 pub(crate) use dump::Dumps;
 pub(crate) use gpus::GpuArgument;
-pub(crate) use program::{Built, DriverBuild};
+pub(crate) use program::{Built, DriverBuild, signature};
 pub(crate) use template::LaunchTemplate;
 pub(crate) use workload::{Adjusted, Timed, Trial, Workload, check_arguments};
 
@@ -75,6 +75,13 @@ pub(crate) struct LaunchArgument {
     path: PathBuf,
     #[command(flatten)]
     build: BuildArgument,
+    #[command(flatten)]
+    limits: LaunchLimits,
+}
+
+/// Limits for runs in the simulator.
+#[derive(Args)]
+pub(crate) struct LaunchLimits {
     /// Threads of the simulator [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
@@ -111,6 +118,18 @@ impl LaunchArgument {
 
     /// The memory that the launch may use.
     pub(crate) fn limits(&self) -> Limits {
+        self.limits.memory()
+    }
+
+    /// The simulator's options.
+    pub(crate) fn simulation(&self) -> tripipe_simulate::Options {
+        self.limits.simulation()
+    }
+}
+
+impl LaunchLimits {
+    /// The memory that a launch may use.
+    pub(crate) fn memory(&self) -> Limits {
         Limits { bytes: self.limit_memory }
     }
 
@@ -163,6 +182,14 @@ impl Description {
         let is_spirv = program.starts_with(&MAGIC) || program.starts_with(&backwards);
         let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
         Self { given: Some(program), ..Self::of_program(source, None) }
+    }
+
+    /// A program that was read already; `path` is where from.
+    pub(crate) fn of_read(path: String, program: Vec<u8>, is_spirv: bool, options: BuildOptions) -> Self {
+        let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
+        let mut description = Self { given: Some(program), ..Self::of_program(source, None) };
+        description.file.options = options;
+        description
     }
 
     /// The program's name for messages.

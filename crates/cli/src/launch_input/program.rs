@@ -95,6 +95,25 @@ impl Description {
         }
     }
 
+    /// The program as it was written, and its text; the text of a module is empty.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn as_written(&self) -> Result<(Program, String)> {
+        let (name, source) = self.source()?;
+        let text = match &source {
+            Source::OpenClC(text) => text.to_string(),
+            _ => String::new(),
+        };
+        let includes = text.contains("#include");
+        let mut program = self.program(name.clone(), source);
+        if includes {
+            let folder = clang::folder_of(Path::new(&name));
+            program.options.extend(["-I".to_owned(), folder.display().to_string()]);
+        }
+        Ok((program, text))
+    }
+
     fn program(&self, name: String, source: Source) -> Program {
         let mut program = self.file.program(name, source, |folder| self.path(folder).display().to_string());
         // Options of the command line come last; their folders are relative to the working folder.
@@ -132,7 +151,7 @@ impl Description {
             let defines = program.defines.iter().map(|(name, value)| format!("-D{name}={value}"));
             let options = defines.chain(program.options.iter().cloned()).collect();
             let cache = CacheChoice::default().cache();
-            let build = clang::Build { options, optimization, cache };
+            let build = clang::Build { options, optimization, cache, offered: None };
             let folder = clang::folder_of(Path::new(name));
             let built = match clang::build_text(name, text, Some(folder), &build) {
                 Ok(built) => built,
@@ -256,7 +275,7 @@ fn explained(error: BuildError) -> anyhow::Error {
 }
 
 /// The parameters of a loaded kernel.
-fn signature(kernel: &Kernel) -> Signature {
+pub(crate) fn signature(kernel: &Kernel) -> Signature {
     let kind = |parameter: &tripipe_ir::Parameter| match parameter.kind {
         tripipe_ir::ParameterKind::Pointer { space: Space::Local, .. } => ParameterKind::Local,
         tripipe_ir::ParameterKind::Pointer { .. } => {

@@ -167,7 +167,7 @@ fn names_of_any_kind() {
 #[test]
 fn invalid_options_are_rejected() {
     let bench = Bench::new();
-    let cases: [(&[&str], &[&str]); 31] = [
+    let cases: [(&[&str], &[&str]); 35] = [
         (&["ladder", "lapalce"], &["lapalce", "did you mean laplace"]),
         (&["ladder", "zzz"], &["zzz", "vector-add"]),
         (&["ladder", "laplace", "--sizes", "0x5"], &["0x5"]),
@@ -195,7 +195,11 @@ fn invalid_options_are_rejected() {
         (&["tune", "gemm", "--constant", "c"], &["only a and b"]),
         (&["tune", "conv"], &["conv"]),
         (&["tune", "filter", "lapalce"], &["did you mean laplace"]),
-        (&["tune", "filter", "laplace", "-o", "t.toml"], &["filters have no tables"]),
+        (&["tune", "filter", "laplace", "--element", "u9"], &["u9", "want u8, i16"]),
+        (&["tune", "quantised", "--formats", "q5_1"], &["q5_1", "want f16, i8, q8_0 or q4_0"]),
+        (&["tune", "quantised", "--vectors", "i8"], &["i8", "want f16 or f32"]),
+        (&["tune", "quantised", "--sizes", "1x2"], &["1x2"]),
+        (&["tune", "quantised", "--sizes", "1x1000000x1000000"], &["1x1000000x1000000", "one operand"]),
         (&["tune", "gemm", "--device", "cpu"], &["--device opencl"]),
         (&["tune", "show", "none.jsonl"], &["none.jsonl"]),
         (&["polish"], &["polish"]),

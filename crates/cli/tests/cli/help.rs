@@ -2,7 +2,7 @@
 
 use crate::{Bench, done};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 19] = [
     "analyze",
     "check",
     "compare",
@@ -11,6 +11,7 @@ const COMMANDS: [&str; 16] = [
     "filter",
     "gemm",
     "histogram",
+    "import",
     "kernel",
     "ladder",
     "peaks",
@@ -18,7 +19,9 @@ const COMMANDS: [&str; 16] = [
     "simulate",
     "template",
     "tune",
+    "verdict",
     "view",
+    "why",
 ];
 
 /// Characters per line if there is no terminal.

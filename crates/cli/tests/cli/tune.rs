@@ -60,6 +60,33 @@ fn a_search_fills_a_table_and_a_log() {
 }
 
 #[test]
+fn quantised_products_are_tuned_and_the_library_reads_their_times() {
+    let bench = Bench::new();
+    if !device_of_this_machine(&bench) {
+        return;
+    }
+    let two = ["--only", "--also", "2x1 group=4x2", "--also", "4x1 group=4x1 masks"];
+    let sizes = ["tune", "quantised", "--sizes", "1x48x80", "--formats", "q4_0", "--runs", "3"];
+    let files = ["--log", "log.jsonl", "-o", "q.toml"];
+    let said = done(&opencl(&bench, &[&sizes[..], &two, &files].concat()).output().unwrap());
+    assert!(said.contains("q4_0 f32 1x48x80") && said.contains(": 2 candidates"), "{said}");
+    let table = String::from_utf8(bench.read("q.toml")).unwrap();
+    assert!(table.contains("[[quantised]]") && table.contains("q4_0 f32 1x48x80 "), "{table}");
+    let shown = bench.succeed(&["tune", "show", "log.jsonl"]);
+    assert!(
+        shown.starts_with("quantised q4_0 f32 1x48x80 on ") && shown.contains("2 with a time"),
+        "{shown}"
+    );
+    // In half precision, all of them right.
+    let halves = ["--vectors", "f16", "--formats", "i8,q4_0", "--candidates", "3", "--strategy", "random"];
+    let some =
+        ["tune", "quantised", "--sizes", "3x33x65", "--runs", "1", "--log", "none", "--format", "json"];
+    let said = done(&opencl(&bench, &[&some[..], &halves].concat()).output().unwrap());
+    let reasons = [said.matches("\"reason\":null").count(), said.matches("\"reason\"").count()];
+    assert_eq!(reasons, [6, 6], "{said}");
+}
+
+#[test]
 fn at_a_limit_partial_results_are_printed() {
     let bench = Bench::new();
     if !device_of_this_machine(&bench) {
@@ -174,6 +201,38 @@ fn virtual_gpus_fill_tables_of_predicted_entries() {
     assert_eq!(said.matches("2 known from the log").count(), 2, "{said}");
 }
 
+/// One search for each type and size; what is fastest for one size is tried for the next one of the same type.
+#[test]
+fn several_types_are_tuned_in_one_run() {
+    let bench = Bench::new();
+    if !compiles(&bench) {
+        return;
+    }
+    let arguments = ["tune", "gemm", "--sizes", "16,32", "--elements", "f32,f16", "--strategy", "predicted"];
+    let more = ["--candidates", "3", "--log", "t.jsonl", "-o", "t.toml"];
+    let said = bench.succeed(&[&arguments[..], &more, &ON_MALI].concat());
+    assert!(said.starts_with("log: t.jsonl\n4 searches on Mali-G77"), "{said}");
+    let table = String::from_utf8(bench.read("t.toml")).unwrap();
+    assert_eq!(table.matches("[[series]]").count(), 2, "{table}");
+    let log = String::from_utf8(bench.read("t.jsonl")).unwrap();
+    for elements in ["f32", "f16"] {
+        let ended = |size: &str| {
+            let problem = format!("gemm {elements} {size}");
+            let of = |line: &str| line.contains("\"ended\"") && line.contains(&problem);
+            let parameters = |line: &str| {
+                let (_, rest) = line.split_once("\"parameters\":\"").unwrap();
+                let (_, after) = line.split_once("\"median\":").unwrap();
+                let seconds: f64 = after.split([',', '}']).next().unwrap().parse().unwrap();
+                (rest.split('"').next().unwrap().to_owned(), seconds)
+            };
+            log.lines().filter(|line| of(line)).map(parameters).collect::<Vec<_>>()
+        };
+        let before = ended("16x16x16");
+        let (fastest, _) = before.iter().min_by(|(_, a), (_, b)| a.total_cmp(b)).unwrap();
+        assert!(ended("32x32x32").iter().any(|(parameters, _)| parameters == fastest), "{fastest}: {log}");
+    }
+}
+
 #[test]
 fn logs_are_merged_compared_and_judged() {
     let bench = Bench::new();
@@ -210,7 +269,10 @@ fn logs_are_merged_compared_and_judged() {
         "filter.jsonl",
         line("filter laplace 8x8x1 u8", "4x1 loads=direct sums=wide fuse=pixels", 1.0, 1.0),
     );
-    bench.refuse(&["tune", "export", "filter.jsonl", "-o", "d.toml"], &["no product with a time"]);
+    let table = bench.succeed(&["tune", "export", "filter.jsonl", "-o", "-"]);
+    assert!(table.contains("[[filter]]") && table.contains("laplace 8x8x1 u8"), "{table}");
+    bench.write("empty.jsonl", "");
+    bench.refuse(&["tune", "export", "empty.jsonl", "-o", "d.toml"], &["the logs have no times"]);
 }
 
 #[test]

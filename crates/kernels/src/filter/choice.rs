@@ -6,18 +6,27 @@ use super::family::{CANDIDATE_LANES, CANDIDATE_ROWS, CANDIDATE_WORK_GROUPS, FUSE
 use super::pairs::Pairs;
 use super::passes::Pass;
 use super::raster::is_aligned;
+use super::table::default_parameters;
 use super::{Chain, Fuse, Loads, Parameters, PixelType, Raster, Stage, Sums};
 use crate::nearest::nearest_first;
 
-/// Parameters for a chain on a device, and the reason. They pass [`Parameters::check`] whenever any parameters do.
-/// Whether two windows share a pass is estimated, from the bytes saved and the work that adjacent work-items repeat.
-pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Parameters, &'static str) {
+/// What the rules of `data/filter.toml` say.
+pub(super) struct Ruled {
+    pub(super) parameters: Parameters,
+    pub(super) why: &'static str,
+    pub(super) source: &'static str,
+}
+
+/// Parameters for a chain on a device by the rules of `data/filter.toml`, and the reason. They pass
+/// [`Parameters::check`] whenever any parameters do. Whether two windows share a pass is estimated, from the bytes saved
+/// and the work that adjacent work-items repeat.
+pub(super) fn preset(chain: &Chain, from: &Raster, probe: &Probe) -> Ruled {
     let wide = 16 / widest(chain, from);
     let paired = Pairs::any_of(chain, from);
     let median = chain.stages.iter().any(|stage| matches!(stage, Stage::Median { .. }));
     let family = Family::of(probe);
     let preset = family.preset(paired, median);
-    let (mut parameters, why) = (preset.parameters, preset.why);
+    let mut parameters = preset.parameters;
     if preset.lanes_of_vector {
         parameters.lanes = parameters.lanes.min(wide);
     }
@@ -37,8 +46,8 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
     let image = Parameters { loads: Loads::Image, ..parameters };
     let fits = chain.apply_to(from).is_ok_and(|to| image.check(chain, from, &to, probe).is_ok());
     match family.figures().images {
-        Some(why) if fits => (image, why),
-        _ => (parameters, why),
+        Some(why) if fits => Ruled { parameters: image, why, source: preset.source },
+        _ => Ruled { parameters, why: preset.why, source: preset.source },
     }
 }
 
@@ -114,7 +123,7 @@ fn widest(chain: &Chain, from: &Raster) -> usize {
 /// Parameters worth trying for a chain on a device: all vector sizes, rows, load methods and work-groups that pass
 /// [`Parameters::check`]. The default is first, then the rest in order of similarity to it.
 pub fn candidates(chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> Vec<Parameters> {
-    let (default, _) = default_parameters(chain, from, probe);
+    let default = default_parameters(chain, from, probe).parameters;
     let family = Family::of(probe);
     let wide = 16 / widest(chain, from);
     let passes = |fuse: Fuse, lanes: usize| {
@@ -167,7 +176,7 @@ mod tests {
         let chosen = |stages: &[Stage], name: &str, kind: DeviceKind| {
             let probe = Probe { name: name.to_owned(), kind, ..Probe::default() };
             let chain = Chain { stages: stages.to_vec(), ..chain.clone() };
-            let (Parameters { rows, fuse, .. }, _) = default_parameters(&chain, &from, &probe);
+            let Parameters { rows, fuse, .. } = preset(&chain, &from, &probe).parameters;
             (rows, fuse)
         };
         for (name, kind, want) in [

@@ -39,6 +39,7 @@ pub(super) struct Preset {
     pub(super) lanes_of_vector: bool,
     pub(super) parameters: Parameters,
     pub(super) why: &'static str,
+    pub(super) source: &'static str,
 }
 
 /// The chains that a preset is for.

@@ -38,13 +38,14 @@ mod resize;
 mod semiplanar;
 mod space;
 mod stage;
+mod table;
 mod texels;
 mod text;
 mod window;
 
 pub use border::Border;
 pub use chain::Chain;
-pub use choice::{candidates, default_parameters, runners_up};
+pub use choice::{candidates, runners_up};
 pub use error::FilterError;
 pub use linear::{Axis, Fixed, Linear, Taps};
 pub use parameters::{Fuse, Loads, Parameters, Sums};
@@ -54,4 +55,7 @@ pub use resize::{Interpolation, ResizeTaps, resize, resize_reference};
 pub use semiplanar::{Semiplanar, rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
 pub use space::{space, work};
 pub use stage::{Bilateral, Chroma, Color, Gradient, Morphology, Neighbourhood, Stage};
+pub use table::{
+    ChainChoice, ChainSeries, ChainTable, ChainTime, TimedChain, TimedChainError, default_parameters,
+};
 pub use text::ParametersError;

@@ -12,7 +12,7 @@ use super::check::Unfit;
 use super::description::Gemm;
 use super::parameters::{Local, Parameters, Source};
 use super::product::{RowMajorProduct, View};
-use super::table::{Basis, Device, Target};
+use crate::table::{Basis, Device, Target};
 
 const FILE: &str = include_str!("../../data/gemm/figures.toml");
 

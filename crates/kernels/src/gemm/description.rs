@@ -3,6 +3,8 @@
 mod error;
 mod layout;
 
+use std::fmt;
+
 use half::f16;
 use tripipe_launch::ScalarType;
 
@@ -345,6 +347,20 @@ impl Gemm {
                 number("the least value of C", f64::from(least), "want at most its upper bound")
             }
             _ => Ok(()),
+        }
+    }
+}
+
+/// The kind, as in files: `f32`, `f64`, `f16`, `f16-f32`, `f16-chunked:BLOCK`, or `i8` whatever the result is.
+impl fmt::Display for Elements {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::F32 => f.write_str("f32"),
+            Self::F64 => f.write_str("f64"),
+            Self::F16(Accumulate::F16) => f.write_str("f16"),
+            Self::F16(Accumulate::F32) => f.write_str("f16-f32"),
+            Self::F16(Accumulate::Chunked { block }) => write!(f, "f16-chunked:{block}"),
+            Self::I8ToI32 | Self::I8ToI8(_) => f.write_str("i8"),
         }
     }
 }

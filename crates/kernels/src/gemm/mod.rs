@@ -22,10 +22,10 @@
 //!
 //! The workbench has ladders that lead to these kernels in single steps, with separate kernels.
 
-mod candidates;
 mod check;
 pub mod cost;
 mod description;
+mod likely;
 mod packed;
 mod packing;
 mod parameters;
@@ -37,12 +37,12 @@ mod space;
 pub mod sums;
 mod table;
 
-pub use candidates::{best_guess_first, candidates};
 pub use check::Unfit;
 pub use description::{
     Accumulate, Batch, DescriptionError, Elements, EpilogueStage, Gemm, Layout, Order, Requantise,
     RequiredOperand, Scale,
 };
+pub use likely::likely;
 pub use packed::Packed;
 pub use packing::{plan_packing, plan_unpacking};
 pub use parameters::{Dot, Local, Parameters, ParametersError, Source, Tile, Vector};
@@ -51,8 +51,7 @@ pub use reference::{Difference, Reference, ReferenceError};
 pub use shape::Shape;
 pub use space::space;
 pub use table::{
-    Basis, Choice, ElementKind, Entry, Measurement, Series, Table, TableError, Target, Timed, TimedError,
-    TimedShape, default_parameters, table_to_toml,
+    Choice, ElementKind, Entry, Measurement, Series, Table, Timed, TimedError, TimedShape, default_parameters,
 };
 
 #[cfg(test)]

@@ -2,28 +2,30 @@
 
 mod entry;
 mod estimate;
-mod relation;
+mod predicted;
 mod series;
 
 use std::cmp::Reverse;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
 use tripipe_device::Probe;
 
 use super::cost::DeviceFigures;
 use super::description::Gemm;
 use super::parameters::{Parameters, Tile};
 use super::shape::Shape;
-pub use entry::{Basis, ElementKind, Entry, Measurement, Target};
-pub(super) use relation::Device;
-use relation::Relation;
+use crate::table::{Basis, Device, Relation, TableError, TableFile, described};
+pub use entry::{ElementKind, Entry, Measurement};
 pub use series::{Series, Timed, TimedError, TimedShape};
 
 /// The squared distance of shapes up to which times are preferred to entries.
 const NEAR: f64 = 18.0;
+
+/// Likewise for predicted times, of which there are few for a GPU: at 15 products on five virtual GPUs, choices from times
+/// that are farther away, and for products with a vector, were up to 1.28 times as slow as those of entries.
+const NEAR_PREDICTED: f64 = 6.0;
+const NEAR_PREDICTED_VECTOR: f64 = 1.0;
 
 /// The shipped tables, by file.
 const SHIPPED: [(&str, &str); 5] = [
@@ -43,6 +45,8 @@ static TABLE: LazyLock<Table> =
 pub struct Table {
     series: Vec<Series>,
     entries: Vec<Entry>,
+    /// Whether the shipped predicted times are used.
+    has_predictions: bool,
 }
 
 /// The table's choice for a product.
@@ -64,37 +68,6 @@ pub struct Choice {
     pub runners_up: Vec<(Parameters, String)>,
 }
 
-/// Why a table could not be loaded.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum TableError {
-    /// A file or folder that cannot be read.
-    #[error("{}: {source}", path.display())]
-    Read {
-        /// The path.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// A file that is not a valid table.
-    #[error("{file}: {source}")]
-    Parse {
-        /// The file.
-        file: String,
-        /// The location and cause.
-        source: Box<toml::de::Error>,
-    },
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    series: Vec<Series>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    entry: Vec<Entry>,
-}
-
 impl Table {
     /// All `.toml` files of the user's `folder`, in the order of their names, then the shipped tables. A missing
     /// folder counts as empty.
@@ -102,14 +75,12 @@ impl Table {
     /// # Errors
     /// A file that cannot be read or is not a valid table.
     pub fn load(folder: Option<&Path>) -> Result<Self, TableError> {
-        let mut table = Self::default();
-        for path in folder.map(files).transpose()?.unwrap_or_default() {
-            let text = std::fs::read_to_string(&path)
-                .map_err(|source| TableError::Read { path: path.clone(), source })?;
-            table.add(&path.display().to_string(), &text)?;
+        let mut table = Self { has_predictions: true, ..Self::default() };
+        for file in folder.map(TableFile::read_all).transpose()?.unwrap_or_default() {
+            table.add(file);
         }
-        for (file, text) in SHIPPED {
-            table.add(file, text)?;
+        for (name, text) in SHIPPED {
+            table.add(TableFile::parse(name, text)?);
         }
         Ok(table)
     }
@@ -119,12 +90,9 @@ impl Table {
         &TABLE
     }
 
-    fn add(&mut self, file: &str, text: &str) -> Result<(), TableError> {
-        let parsed: File = toml::from_str(text)
-            .map_err(|source| TableError::Parse { file: file.to_owned(), source: Box::new(source) })?;
-        self.series.extend(parsed.series);
-        self.entries.extend(parsed.entry);
-        Ok(())
+    fn add(&mut self, file: TableFile) {
+        self.series.extend(file.series);
+        self.entries.extend(file.entry);
     }
 
     /// The entries, the user's first.
@@ -132,7 +100,7 @@ impl Table {
         &self.entries
     }
 
-    /// The raw times, the user's first.
+    /// The raw times, the user's first, without the shipped predicted ones.
     pub fn series(&self) -> &[Series] {
         &self.series
     }
@@ -150,16 +118,42 @@ impl Table {
     /// relation than the nearest entry are needed, or of the same, and a shape within a factor of eight in two of its
     /// extents.
     ///
+    /// Measured times are preferred to predicted ones of a device as near, and so are entries of the device itself for the
+    /// shape's class, unless they are guessed.
+    ///
     /// Otherwise an entry is chosen, by class of shapes.
     pub fn choose_with(&self, gemm: &Gemm, probe: &Probe, figures: &DeviceFigures) -> Choice {
+        let device = Device::of(probe);
+        let is_predicted = |series: &&Series| series.basis == Basis::Predicted;
+        let shipped = if self.has_predictions { predicted::near(&device, probe) } else { &[] };
+        let predicted: Vec<&Series> = self.series.iter().filter(is_predicted).chain(shipped).collect();
+        let measured: Vec<&Series> = self.series.iter().filter(|series| !is_predicted(series)).collect();
         let by_entry = self.by_entry(gemm, probe);
-        let by_times = self.by_times(gemm, probe, figures);
-        match (by_times, by_entry) {
-            (Some((times, choice, distance)), Some((entry, _))) if times <= entry && distance <= NEAR => {
-                choice
-            }
-            (Some((_, choice, _)), None) | (_, Some((_, choice))) => choice,
-            (None, None) => Choice {
+        let near = by_entry.as_ref().map(|(near, choice)| {
+            // An entry of another device or class, and a guess, say less than the model of the device itself.
+            let is_own = near.distance == (0, Relation::Itself) && near.is_of_class;
+            (near.distance, is_own && choice.basis > Basis::Predicted)
+        });
+        let by_measured = by_times(&measured, gemm, probe, figures).filter(|times| match near {
+            Some((entry, _)) => times.near <= entry && times.distance <= NEAR,
+            None => true,
+        });
+        let is_vector = Shape::of(gemm) == Shape::Vector;
+        let limit = if is_vector { NEAR_PREDICTED_VECTOR } else { NEAR_PREDICTED };
+        let by_predicted = by_times(&predicted, gemm, probe, figures).filter(|times| match near {
+            Some((entry, is_preferred)) => times.near <= entry && times.distance <= limit && !is_preferred,
+            None => true,
+        });
+        let by_times = match (by_measured, by_predicted) {
+            (Some(measured), Some(predicted)) if predicted.near < measured.near => Some(predicted),
+            (Some(measured), _) => Some(measured),
+            (None, predicted) => predicted,
+        };
+        if let Some(times) = by_times {
+            return times.choice;
+        }
+        by_entry.map_or_else(
+            || Choice {
                 parameters: Parameters::Tile(Tile::new(4, 4)),
                 why: "no data for such a device: a tile that every device supports".to_owned(),
                 source: "none".to_owned(),
@@ -168,87 +162,14 @@ impl Table {
                 estimated_seconds: None,
                 runners_up: Vec::new(),
             },
-        }
-    }
-
-    /// The choice by estimate, how near the device and elements are to those of the times, and how far the shape is.
-    fn by_times(
-        &self,
-        gemm: &Gemm,
-        probe: &Probe,
-        figures: &DeviceFigures,
-    ) -> Option<((u8, Relation), Choice, f64)> {
-        let device = Device::of(probe);
-        let kind = ElementKind::of(gemm.elements);
-        let near = |series: &Series| {
-            let relation = device.relation_of_times(&series.on, probe)?;
-            Some((kind.distance(series.elements), relation))
-        };
-        let nearest = self.series.iter().filter_map(near).min()?;
-        let series: Vec<&Series> =
-            self.series.iter().filter(|series| near(series) == Some(nearest)).collect();
-        let mut ranked = estimate::ranked(gemm, &series, probe, figures);
-        if ranked.is_empty() {
-            return None;
-        }
-        let best = ranked.remove(0);
-        let from = series.iter().find(|series| series.times.contains(&best.nearest))?;
-        let (distance, relation) = nearest;
-        let of = of(&from.on, relation);
-        let other = if distance == 0 { "" } else { ", of other elements" };
-        let time = |seconds: f64| format!("{:.1} us", seconds * 1e6);
-        let shape = TimedShape::of(gemm);
-        let at = if best.nearest.shape == shape && best.nearest.parameters == best.parameters {
-            format!("{} at this shape", time(best.nearest.seconds))
-        } else {
-            format!(
-                "{} at {} with `{}`",
-                time(best.nearest.seconds),
-                best.nearest.shape,
-                best.nearest.parameters
-            )
-        };
-        let why = format!(
-            "the shortest estimate, {}: {} work-groups, the busiest core with {:.2} times the mean; {} {of}{other}: {at}",
-            time(best.seconds),
-            best.cost.groups,
-            best.cost.imbalance,
-            from.basis,
-        );
-        let mut runners_up: Vec<(Parameters, String)> = Vec::new();
-        for other in &ranked {
-            let known = |parameters: &Parameters| parameters.with_parts(1) == other.parameters.with_parts(1);
-            if runners_up.len() < 3
-                && !known(&best.parameters)
-                && !runners_up.iter().any(|(listed, _)| known(listed))
-            {
-                runners_up.push((other.parameters, format!("an estimated {}", time(other.seconds))));
-            }
-        }
-        let measured = (from.basis == Basis::Measured).then(|| Measurement {
-            gflops: best.nearest.shape.operations() / best.nearest.seconds * 1e-9,
-            size: best.nearest.shape.extents,
-            device: from.device.clone(),
-            driver: from.driver.clone(),
-            version: from.version.clone(),
-            date: from.date.clone(),
-        });
-        let choice = Choice {
-            parameters: best.parameters,
-            why,
-            source: from.source.clone(),
-            basis: from.basis,
-            measured,
-            estimated_seconds: Some(best.seconds),
-            runners_up,
-        };
-        Some((nearest, choice, best.distance))
+            |(_, choice)| choice,
+        )
     }
 
     /// The choice of an entry, and how near its device and elements are. Only entries whose parameters pass the check are considered. They are
     /// ranked by the nearest elements, then by the nearest GPU (itself, its generation, its family, its vendor, its
     /// kind), then by the nearest class of shapes, then by the strongest basis, then by order.
-    fn by_entry(&self, gemm: &Gemm, probe: &Probe) -> Option<((u8, Relation), Choice)> {
+    fn by_entry(&self, gemm: &Gemm, probe: &Probe) -> Option<(NearEntry, Choice)> {
         let device = Device::of(probe);
         let (kind, shape) = (ElementKind::of(gemm.elements), Shape::of(gemm));
         let mut near: Vec<_> = self
@@ -266,7 +187,7 @@ impl Table {
         let mut fit = near.into_iter().filter(|(_, entry)| entry.parameters.check(gemm, probe).is_ok());
         let (((elements, _, relation), shapes, _), entry) = fit.next()?;
         let why = |entry: &Entry, elements: u8, relation: Relation, shapes: usize| {
-            let of = of(&entry.on, relation);
+            let of = described(&entry.on, relation);
             let none =
                 if shapes == 0 { String::new() } else { format!(", as there is none for {shape} ones") };
             let other = if elements == 0 { "" } else { ", of other elements" };
@@ -292,49 +213,93 @@ impl Table {
             estimated_seconds: None,
             runners_up,
         };
-        Some(((elements, relation), choice))
+        Some((NearEntry { distance: (elements, relation), is_of_class: shapes == 0 }, choice))
     }
 }
 
-/// The relation of a device to the one that data are of.
-fn of(on: &Target, relation: Relation) -> String {
-    match relation {
-        Relation::Itself => format!("of {on} itself"),
-        Relation::Generation => format!("of {on}, of the same generation"),
-        Relation::Family => format!("of {on}, of the same family"),
-        Relation::Vendor => format!("of {on}, by the same vendor"),
-        Relation::Kind => format!("of {on}"),
-    }
+/// A choice by estimate.
+struct ChoiceByTimes {
+    /// How near the elements and the device are to those of the times.
+    near: (u8, Relation),
+    choice: Choice,
+    /// How far the shape is: squared.
+    distance: f64,
 }
 
-/// The text of a file of raw times and entries, in the format that [`Table::load`] reads.
-///
-/// # Errors
-/// None in practice: TOML can represent every series and entry.
-pub fn table_to_toml(series: &[Series], entries: &[Entry]) -> Result<String, toml::ser::Error> {
-    toml::to_string_pretty(&File { series: series.to_vec(), entry: entries.to_vec() })
+/// The choice by estimate from the nearest of these times.
+fn by_times(all: &[&Series], gemm: &Gemm, probe: &Probe, figures: &DeviceFigures) -> Option<ChoiceByTimes> {
+    let device = Device::of(probe);
+    let kind = ElementKind::of(gemm.elements);
+    let near = |series: &Series| {
+        let relation = device.relation_of_times(&series.on, probe)?;
+        Some((kind.distance(series.elements), relation))
+    };
+    let nearest = all.iter().copied().filter_map(near).min()?;
+    let series: Vec<&Series> = all.iter().copied().filter(|series| near(series) == Some(nearest)).collect();
+    let mut ranked = estimate::ranked(gemm, &series, probe, figures);
+    if ranked.is_empty() {
+        return None;
+    }
+    let best = ranked.remove(0);
+    let from = series.iter().find(|series| series.times.contains(&best.nearest))?;
+    let (distance, relation) = nearest;
+    let of = described(&from.on, relation);
+    let other = if distance == 0 { "" } else { ", of other elements" };
+    let time = |seconds: f64| format!("{:.1} us", seconds * 1e6);
+    let shape = TimedShape::of(gemm);
+    let at = if best.nearest.shape == shape && best.nearest.parameters == best.parameters {
+        format!("{} at this shape", time(best.nearest.seconds))
+    } else {
+        format!("{} at {} with `{}`", time(best.nearest.seconds), best.nearest.shape, best.nearest.parameters)
+    };
+    let why = format!(
+        "the shortest estimate, {}: {} work-groups, the busiest core with {:.2} times the mean; {} {of}{other}: {at}",
+        time(best.seconds),
+        best.cost.groups,
+        best.cost.imbalance,
+        from.basis,
+    );
+    let mut runners_up: Vec<(Parameters, String)> = Vec::new();
+    for other in &ranked {
+        let known = |parameters: &Parameters| parameters.with_parts(1) == other.parameters.with_parts(1);
+        if runners_up.len() < 3
+            && !known(&best.parameters)
+            && !runners_up.iter().any(|(listed, _)| known(listed))
+        {
+            runners_up.push((other.parameters, format!("an estimated {}", time(other.seconds))));
+        }
+    }
+    let measured = (from.basis == Basis::Measured).then(|| Measurement {
+        gflops: best.nearest.shape.operations() / best.nearest.seconds * 1e-9,
+        size: best.nearest.shape.extents,
+        device: from.device.clone(),
+        driver: from.driver.clone(),
+        version: from.version.clone(),
+        date: from.date.clone(),
+    });
+    let choice = Choice {
+        parameters: best.parameters,
+        why,
+        source: from.source.clone(),
+        basis: from.basis,
+        measured,
+        estimated_seconds: Some(best.seconds),
+        runners_up,
+    };
+    Some(ChoiceByTimes { near: nearest, choice, distance: best.distance })
+}
+
+/// How near an entry is.
+struct NearEntry {
+    /// Of the elements and the device.
+    distance: (u8, Relation),
+    /// Whether it is for the shape's class.
+    is_of_class: bool,
 }
 
 /// The shipped table's parameters for a product on a device: [`Table::choose`].
 pub fn default_parameters(gemm: &Gemm, probe: &Probe) -> Choice {
     Table::shipped().choose(gemm, probe)
-}
-
-fn files(folder: &Path) -> Result<Vec<PathBuf>, TableError> {
-    let failed = |source| TableError::Read { path: folder.to_owned(), source };
-    let mut found = Vec::new();
-    let entries = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(found),
-        entries => entries.map_err(failed)?,
-    };
-    for entry in entries {
-        let path = entry.map_err(failed)?.path();
-        if path.extension().is_some_and(|extension| extension == "toml") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Which parameters a product gets: `data/quantised.toml`.
+//! Which parameters a product gets without times: `data/quantised.toml`.
 
 use std::sync::LazyLock;
 
@@ -103,7 +103,8 @@ impl RuleDevices {
     }
 }
 
-/// The parameters for a product on a device; those for weights in `memory`, if they are packed already.
+/// The parameters for a product on a device by rule, without times ([`super::QuantisedTable::choose`] uses both); those for
+/// weights in `memory`, if they are packed already.
 ///
 /// A rule fixes what a work-item computes. The steps along K are divided among as many work-items as fill the device.
 /// Where a rule does not fit the device, the next one is taken, and finally a work-item for each output, which every

@@ -1,7 +1,9 @@
 //! What is computed.
 
 use std::fmt;
+use std::str::FromStr;
 
+use thiserror::Error;
 use tripipe_launch::ScalarType;
 
 use super::format::WeightFormat;
@@ -97,14 +99,96 @@ impl QuantisedProduct {
     }
 }
 
-/// `f32 product 1x4096x11008, weights q4_0`.
+/// `f16` or `f32`.
+impl fmt::Display for Activation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::F16 => "f16",
+            Self::F32 => "f32",
+        })
+    }
+}
+
+impl FromStr for Activation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "f16" => Ok(Self::F16),
+            "f32" => Ok(Self::F32),
+            _ => Err(format!("`{text}` is not a type of x and y: want f16 or f32")),
+        }
+    }
+}
+
+/// The format of the weights, the type of x and y, and the extents m, n, k: `q4_0 f32 1x4096x11008`. A product of x and y
+/// without gaps parses back.
 impl fmt::Display for QuantisedProduct {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { format, activation, m, n, k, .. } = self;
-        let activation = match activation {
-            Activation::F16 => "f16",
-            Activation::F32 => "f32",
+        write!(f, "{format} {activation} {m}x{n}x{k}")
+    }
+}
+
+/// Text that is not a product with quantised weights.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum QuantisedProductError {
+    /// A word that cannot be parsed.
+    #[error("{0}")]
+    Word(String),
+    /// Extents that the kernels cannot count.
+    #[error(transparent)]
+    Extents(#[from] PlanError),
+}
+
+impl FromStr for QuantisedProduct {
+    type Err = QuantisedProductError;
+
+    /// # Errors
+    /// A word that is missing, unknown or malformed; more than 2^32 elements.
+    fn from_str(text: &str) -> Result<Self, QuantisedProductError> {
+        let mut words = text.split_whitespace();
+        let mut next = || words.next().unwrap_or_default();
+        let format = next().parse().map_err(QuantisedProductError::Word)?;
+        let activation = next().parse().map_err(QuantisedProductError::Word)?;
+        let word = next();
+        let extents = word.split('x').map(str::parse).collect::<Result<Vec<usize>, _>>();
+        let Ok(&[m, n, k]) = extents.as_deref() else {
+            let wrong = format!("`{word}`: want a size as in 1x4096x11008 (m, n, k)");
+            return Err(QuantisedProductError::Word(wrong));
         };
-        write!(f, "{activation} product {m}x{n}x{k}, weights {format}")
+        if let Some(word) = words.next() {
+            return Err(QuantisedProductError::Word(format!("`{word}`: nothing follows the size")));
+        }
+        let product = Self::new(format, activation, [m, n, k]);
+        product.check()?;
+        Ok(product)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_read_back_and_errors_name_the_word() {
+        for format in WeightFormat::ALL {
+            for activation in [Activation::F16, Activation::F32] {
+                let product = QuantisedProduct::new(format, activation, [3, 70, 33]);
+                assert_eq!(product.to_string().parse::<QuantisedProduct>(), Ok(product));
+            }
+        }
+        for (text, part) in [
+            ("", "`` is not a format"),
+            ("q5_0 f32 1x1x1", "q5_0"),
+            ("q4_0 f64 1x1x1", "`f64` is not a type"),
+            ("q4_0 f32 1x1", "`1x1`: want a size"),
+            ("q4_0 f32 1x1x1 more", "`more`"),
+            ("q4_0 f32 1x5000000000x1", "elements"),
+        ] {
+            let error = text.parse::<QuantisedProduct>().unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
     }
 }

@@ -23,16 +23,18 @@ mod parameters;
 mod plan;
 mod reference;
 mod space;
+mod table;
 mod weights;
 
 pub use choice::{ParameterChoice, choose};
-pub use description::{Activation, QuantisedProduct};
+pub use description::{Activation, QuantisedProduct, QuantisedProductError};
 pub use format::{BLOCK, WeightFormat};
 pub use layout::{PackedLayout, PackedWords};
 pub use parameters::{Parameters, ParametersError, Unpack, WeightMemory};
 pub use plan::plan;
 pub use reference::{QuantisedReference, WrongResult};
-pub use space::space;
+pub use space::{space, work};
+pub use table::{QuantisedSeries, QuantisedTable, QuantisedTime};
 pub use weights::{StoredWeights, WeightsError};
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tripipe_device::Probe;
+use tripipe_device::{Probe, Vendor, identify};
 use tripipe_launch::{ChannelOrder, ChannelType, ImageShape, NdRange, Program};
 
 use crate::problem::Float;
@@ -272,7 +272,7 @@ pub fn candidates(probe: &Probe) -> Vec<(String, GemmKernel)> {
         .map(GemmKernel::Tile)
         .map(|kernel| (kernel.to_string(), kernel))
         .collect();
-    let emulated = probe.name.contains("Mali") && !probe.local_memory_dedicated;
+    let emulated = identify(probe).vendor == Some(Vendor::Arm) && !probe.local_memory_dedicated;
     // Both variants need a little more than 8 KiB.
     if !emulated && fits([LocalTile::GROUP; 2]) && probe.local_memory_bytes >= 10 << 10 {
         let tiles = [LocalTile::Side4, LocalTile::Side8].map(GemmKernel::LocalTile);

@@ -227,7 +227,7 @@ fn parts<'p>(problem: &'p Problem, probe: &Probe) -> Variants<'p> {
             let (mut plan, arguments) = match by_columns(problem, probe, image) {
                 Ok(planned) => planned,
                 // The buffer is left.
-                Err(_) if image => continue,
+                Err(PlanError::NotOffered { .. } | PlanError::OverLimit { .. }) if image => continue,
                 Err(error) => return Err(error),
             };
             let program = Program::from_source("gemv/parts.cl", include_str!("parts.cl"));

@@ -13,6 +13,7 @@
 // Lesson: count the instructions of each weight, not those of each load.
 //
 // IMAGE: 1 reads the words from an image. PARTS: work-items of a group that share K; 1 without local memory.
+// COLUMNS: work-items of a group side by side.
 
 #ifndef IMAGE
 #define IMAGE 0
@@ -20,7 +21,9 @@
 #ifndef PARTS
 #define PARTS 1
 #endif
+#ifndef COLUMNS
 #define COLUMNS 16
+#endif
 #if IMAGE
 #define WORDS read_only image2d_t
 #define WORDS_AT(line) read_imageui(words, (int2)(column, line))
@@ -30,7 +33,7 @@
 #endif
 #define MASKED(i) convert_float4(word & (15u << (4 * i)))
 
-// Global size: n / 4, rounded up to a multiple of 16, x PARTS x vectors. Lines have `columns` vectors of four.
+// Global size: n / 4, rounded up to a multiple of COLUMNS, x PARTS x vectors. Lines have `columns` vectors of four.
 kernel __attribute__((reqd_work_group_size(COLUMNS, PARTS, 1)))
 void gemv_q4_masks(global const float *x, WORDS words, global const half *scales, global float *y, const uint n,
                    const uint columns, const uint blocks)

@@ -46,12 +46,12 @@ pub const LADDER: Ladder = Ladder {
         Step {
             name: "masks",
             about: "numbers are masked where they are, not shifted, and made signed once a block",
-            plan: |problem, probe| Ok(Variant::only(masks(problem, probe, 1, false)?)),
+            plan: |problem, probe| Ok(Variant::only(masks(problem, probe, ALONE, false)?)),
         },
         Step {
             name: "image",
             about: "the same with the words in an image: texels of four through the texture unit",
-            plan: |problem, probe| Ok(Variant::only(masks(problem, probe, 1, true)?)),
+            plan: |problem, probe| Ok(Variant::only(masks(problem, probe, ALONE, true)?)),
         },
         Step {
             name: "parts",
@@ -64,8 +64,10 @@ pub const LADDER: Ladder = Ladder {
     published: None,
 };
 
-/// Work-items of a group of `masks` along the outputs.
-const COLUMNS: usize = 16;
+/// Work-groups of `masks`: work-items along the outputs, and those that share K. Groups of fewer work-items than a wave has leave
+/// the rest of it idle (64 or 128 on Adreno), so a group without parts has 64.
+const ALONE: [usize; 2] = [64, 1];
+const SHARED: [[usize; 2]; 3] = [[32, 4], [32, 8], [16, 16]];
 
 /// The operands of a problem, in order.
 const X: usize = 0;
@@ -204,16 +206,22 @@ fn columns<'p>(problem: &'p Problem, probe: &Probe, width: usize) -> Variants<'p
     Ok(Variant::only(plan))
 }
 
-fn masks<'p>(problem: &'p Problem, probe: &Probe, parts: usize, image: bool) -> Result<Plan<'p>, PlanError> {
-    if (1..COLUMNS * parts).contains(&probe.max_work_group_size) {
-        return Err(PlanError::NotOffered { what: format!("work-groups of {} work-items", COLUMNS * parts) });
+fn masks<'p>(
+    problem: &'p Problem,
+    probe: &Probe,
+    [columns, parts]: [usize; 2],
+    image: bool,
+) -> Result<Plan<'p>, PlanError> {
+    if (1..columns * parts).contains(&probe.max_work_group_size) {
+        return Err(PlanError::NotOffered { what: format!("work-groups of {} work-items", columns * parts) });
     }
     let [m, n, _] = dimensions(problem.size);
     let (mut plan, arguments) = packed(problem, 4, image.then_some(probe))?;
     let program = Program::from_source("gemv_q4/masks.cl", include_str!("masks.cl"));
-    let program = Arc::new(program.define("IMAGE", u8::from(image)).define("PARTS", parts));
-    let quads = n.div_ceil(4).next_multiple_of(COLUMNS);
-    let range = NdRange::d3(quads, parts, m).local(COLUMNS, parts, 1);
+    let program =
+        Arc::new(program.define("IMAGE", u8::from(image)).define("COLUMNS", columns).define("PARTS", parts));
+    let quads = n.div_ceil(4).next_multiple_of(columns);
+    let range = NdRange::d3(quads, parts, m).local(columns, parts, 1);
     plan.launch(&program, "gemv_q4_masks", arguments, range);
     Ok(plan)
 }
@@ -221,19 +229,20 @@ fn masks<'p>(problem: &'p Problem, probe: &Probe, parts: usize, image: bool) -> 
 fn parts<'p>(problem: &'p Problem, probe: &Probe) -> Variants<'p> {
     let mut variants = Vec::new();
     for image in [false, true] {
-        for parts in [4, 8, 16] {
-            let plan = match masks(problem, probe, parts, image) {
+        for group in SHARED {
+            let plan = match masks(problem, probe, group, image) {
                 Ok(plan) => plan,
                 // What fits is left.
                 Err(PlanError::NotOffered { .. } | PlanError::OverLimit { .. }) => continue,
                 Err(error) => return Err(error),
             };
             let memory = if image { "image" } else { "buffer" };
-            variants.push(Variant { label: format!("{memory} {parts} parts"), plan });
+            variants.push(Variant { label: format!("{memory} {} parts", group[1]), plan });
         }
     }
     if variants.is_empty() {
-        return Err(PlanError::NotOffered { what: format!("work-groups of {} work-items", 4 * COLUMNS) });
+        let least = SHARED.map(|[columns, parts]| columns * parts).into_iter().min().unwrap_or(0);
+        return Err(PlanError::NotOffered { what: format!("work-groups of {least} work-items") });
     }
     Ok(variants)
 }

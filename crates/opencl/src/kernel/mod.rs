@@ -104,6 +104,10 @@ struct Inner {
     rules: GroupRules,
 }
 
+/// The platform whose driver (NVIDIA 580) reports groups of up to 256 for kernels that were compiled for, and run in,
+/// groups of 512.
+const UNDERSTATES_GROUPS: &str = "NVIDIA CUDA";
+
 impl Kernel {
     pub(crate) fn new(program: &Program, entry: &str) -> Result<Self, LaunchError> {
         let handle = create(program, entry)?;
@@ -126,13 +130,15 @@ impl Kernel {
             private_bytes: number(cl::CL_KERNEL_PRIVATE_MEM_SIZE),
         };
         let required = ask(cl::CL_KERNEL_COMPILE_WORK_GROUP_SIZE).map(|bytes| info::sizes(&bytes));
+        let required = match required.as_deref() {
+            // All zero if the kernel has no reqd_work_group_size.
+            Some(&[x, y, z]) if x > 0 => Some([x, y, z]),
+            _ => None,
+        };
+        let is_understated = required.is_some() && device.probe().platform == UNDERSTATES_GROUPS;
         let rules = GroupRules {
-            max_group: facts.max_work_group_size,
-            required: match required.as_deref() {
-                // All zero if the kernel has no reqd_work_group_size.
-                Some(&[x, y, z]) if x > 0 => Some([x, y, z]),
-                _ => None,
-            },
+            max_group: if is_understated { 0 } else { facts.max_work_group_size },
+            required,
             non_uniform: range::allows_non_uniform(program.options(), device.probe()),
         };
         let declared = match &arguments {

@@ -31,7 +31,7 @@ pub(super) enum Content {
 }
 
 /// The commands whose results a page shows, and keys that tell a result without the key `command`.
-const COMMANDS: [(&str, &[&str]); 13] = [
+const COMMANDS: [(&str, &[&str]); 15] = [
     ("ladder", &["ladder", "steps", "sizes"]),
     ("simulate", &["gpu", "kernel", "global", "limiter"]),
     ("analyze", &["gpu", "kernel", "longest_path"]),
@@ -45,6 +45,8 @@ const COMMANDS: [(&str, &[&str]); 13] = [
     ("run-kernel", &["argument", "element", "extents"]),
     ("explain", &["rules"]),
     ("compare", &["command"]),
+    ("verdict", &["verdict", "memory", "findings"]),
+    ("why", &["gpu", "seconds", "launches", "notes"]),
 ];
 
 /// Reads the output of a command with `--format json`, or several one after the other.

@@ -10,7 +10,7 @@ pub use text::{differences, found, quality, results};
 
 /// A search for the fastest parameters of one problem on one device.
 pub struct TuneReport<'r> {
-    /// The family of kernels: `gemm` or `filter`.
+    /// The family of kernels: `gemm`, `quantised` or `filter`.
     pub family: &'r str,
     /// What was computed, e.g. `f32 512x512x512` or `laplace 1920x1080x3 u8`.
     pub subject: &'r str,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tripipe_tune::results::{PredictionQuality, ProblemResults, ResultDifference};
+use tripipe_tune::results::{FamilyQuality, PredictionQuality, ProblemResults, ResultDifference};
 use tripipe_tune::{Outcome, Stopped, Times};
 
 use super::TuneReport;
@@ -44,6 +44,13 @@ pub fn found(report: &TuneReport<'_>, top: usize) -> String {
             writeln!(text, "; PARTIAL: many candidates in a row crashed, hung or lost the device{left}")
         }
     };
+    let in_turns =
+        |outcome: &Outcome| outcome.times().is_some_and(|times| times.relative.is_some() && !times.predicted);
+    if top > 0 && result.trials.first().is_some_and(|trial| in_turns(&trial.outcome)) {
+        text.push_str(
+            "  in the order of their times relative to the reference kernel, which ran in turns with them:\n",
+        );
+    }
     for trial in result.trials.iter().take(top) {
         let _ = match &trial.outcome {
             Outcome::Measured(times) => {
@@ -121,8 +128,8 @@ pub fn differences(all: &[ResultDifference]) -> String {
     text
 }
 
-/// How well predictions rank candidates, by device and problem.
-pub fn quality(all: &[PredictionQuality]) -> String {
+/// How well predictions rank candidates, by device and problem, then by family.
+pub fn quality(all: &[PredictionQuality], families: &[FamilyQuality]) -> String {
     let mut text = String::new();
     for PredictionQuality { device, problem, count, rank_correlation, first } in all {
         let rank = rank_correlation.map_or("undefined".to_owned(), |rank| format!("{rank:.2}"));
@@ -131,6 +138,16 @@ pub fn quality(all: &[PredictionQuality]) -> String {
             "{problem} on {}: rank correlation {rank} over {count} candidates; the best by prediction takes {}x the \
              fastest time",
             device.name,
+            significant(*first)
+        );
+    }
+    for FamilyQuality { family, problems, count, rank_correlation, first } in families {
+        let rank = rank_correlation.map_or("undefined".to_owned(), |rank| format!("{rank:.2}"));
+        let plural = if *problems == 1 { "" } else { "s" };
+        let _ = writeln!(
+            text,
+            "{family}, {problems} problem{plural}: mean rank correlation {rank} over {count} candidates; the best by \
+             prediction take {}x the fastest time (geometric mean)",
             significant(*first)
         );
     }

@@ -27,6 +27,8 @@ pub(crate) struct Job<'a> {
     pub(crate) images: &'a [BoundImage],
     /// The range, with a placeholder group; id and size are set for each group.
     pub(crate) range: Group,
+    /// The work-groups to run, by number with dimension 0 fastest; `None` for all of them.
+    pub(crate) only: Option<&'a [u64]>,
     pub(crate) schedule: Schedule,
     pub(crate) threads: usize,
     /// Maximum number of instructions per thread.
@@ -52,7 +54,8 @@ impl Job<'_> {
         globals: &'l mut [Vec<u8>],
         observer: Option<&'l mut (dyn Observer + 'l)>,
     ) -> Outcome {
-        let groups: u64 = self.range.groups.iter().product();
+        let all: u64 = self.range.groups.iter().product();
+        let groups = self.only.map_or(all, |only| only.len() as u64);
         let alone = self.code.global_atomics || observer.is_some();
         let threads = if alone { 1 } else { self.threads.min(groups as usize).max(1) };
         if threads == 1 {
@@ -133,7 +136,11 @@ impl Job<'_> {
         let mut outcome = Outcome::default();
         let total = self.range.groups.iter().product();
         for position in groups {
-            self.place(&mut state, self.schedule.group(position, total));
+            let group = match self.only {
+                Some(only) => only[position as usize],
+                None => self.schedule.group(position, total),
+            };
+            self.place(&mut state, group);
             state.run_group(&mut warps);
             state.observe(|observer, s| observer.end_group(s));
             if let Some(stop) = state.stop.take() {

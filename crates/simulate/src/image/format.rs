@@ -57,6 +57,11 @@ impl Format {
         }
     }
 
+    /// The component written to each channel; one entry if all channels share a number.
+    pub(super) fn written(&self) -> &[u8] {
+        &self.write[..if self.channel.is_packed() { 1 } else { self.channels }]
+    }
+
     pub(super) fn kind(&self) -> TexelKind {
         match self.channel {
             ChannelType::I8 | ChannelType::I16 | ChannelType::I32 => TexelKind::Signed,

@@ -226,6 +226,11 @@ impl Image {
         self.format.encode(texel)
     }
 
+    /// The component written to each channel; one entry if all channels share a number.
+    pub(crate) fn stored_channels(&self) -> &[u8] {
+        self.format.written()
+    }
+
     /// The offset of a texel in bytes; `None` outside the image.
     #[inline]
     pub fn offset(&self, coordinates: [i32; 3]) -> Option<usize> {

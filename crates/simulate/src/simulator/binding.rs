@@ -17,6 +17,8 @@ pub(super) struct Bound<'a> {
     pub(super) values: Vec<Vec<u64>>,
     /// The images, with the indices of their arguments.
     pub(super) images: Vec<(usize, Image)>,
+    /// Where the bytes of each argument begin in its memory.
+    pub(super) offsets: Vec<u64>,
 }
 
 /// Binds the arguments of a launch to the parameters of its kernel.
@@ -32,7 +34,7 @@ pub(super) fn bind<'a>(
             found: launch.arguments.len(),
         });
     }
-    let mut bound = Bound { passed: Vec::new(), values: Vec::new(), images: Vec::new() };
+    let mut bound = Bound { passed: Vec::new(), values: Vec::new(), images: Vec::new(), offsets: Vec::new() };
     for (index, (parameter, argument)) in kernel.parameters.iter().zip(&launch.arguments).enumerate() {
         let wrong = |want: String, found: String| ExecuteError::Argument {
             entry: launch.entry.clone(),
@@ -41,6 +43,7 @@ pub(super) fn bind<'a>(
             want,
             found,
         };
+        let mut offset = 0;
         let (passed, value) = match (&parameter.kind, argument) {
             (ParameterKind::Pointer { space: Space::Local, .. }, Argument::Local { bytes }) => {
                 (Passed::Local(*bytes), Vec::new())
@@ -53,6 +56,7 @@ pub(super) fn bind<'a>(
                 if matches!(object.kind, MemoryKind::Image(_)) {
                     return Err(wrong("a buffer".into(), "an image".into()));
                 }
+                offset = object.offset as u64;
                 let (storage, bytes) = objects.bytes_of(*memory)?;
                 (Passed::Buffer(storage, bytes), Vec::new())
             }
@@ -109,6 +113,7 @@ pub(super) fn bind<'a>(
         };
         bound.passed.push(passed);
         bound.values.push(value);
+        bound.offsets.push(offset);
     }
     Ok(bound)
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use cranelift_entity::SecondaryMap;
 use tripipe_ir::diagnostic::Finding;
 use tripipe_ir::{Block, Kernel, Module, ObjectData, ParameterKind, Space};
-use tripipe_launch::{ExecuteError, Launch};
+use tripipe_launch::{ExecuteError, Launch, Program};
 
 use super::Simulator;
 use super::binding::{Bound, bind};
@@ -15,7 +15,9 @@ use super::options::Options;
 use super::outcome::{Checked, Report, RunError};
 use super::program::{Loaded, Purpose};
 use super::range::range;
+use crate::bounds::{Bounded, Evaluation, Freedom, Places};
 use crate::execute::code::Code;
+use crate::execute::effects::written;
 use crate::execute::launch::Job;
 use crate::execute::memory::{Home, MAX_OBJECTS, pointer};
 use crate::execute::memory_map::MemoryMap;
@@ -49,6 +51,18 @@ pub(super) struct SetUp {
 pub(super) struct Found {
     findings: Vec<Finding>,
     left_out: Vec<String>,
+    bounded: Bounded,
+}
+
+/// What comes with a launch.
+#[derive(Clone, Copy)]
+pub(super) enum With<'a> {
+    Nothing,
+    /// Only these work-groups.
+    Groups(&'a [u64]),
+    Checks(&'a Checks),
+    /// The bounds of the numbers in these places.
+    Bounds(&'a Places, Freedom),
 }
 
 impl Simulator {
@@ -57,8 +71,51 @@ impl Simulator {
     /// # Errors
     /// As [`tripipe_launch::Executor::run`]; findings are not errors.
     pub fn check(&mut self, launch: &Launch, checks: &Checks) -> Result<Checked, ExecuteError> {
-        let (report, Found { findings, left_out }) = self.launch(launch, Some(checks))?;
+        let (report, Found { findings, left_out, .. }) = self.launch(launch, With::Checks(checks))?;
         Ok(Checked { findings, left_out, report })
+    }
+
+    /// Runs a launch, and determines what the language allows for the numbers that it leaves in some places. The
+    /// places are the first bytes of numbers; `freedom` is what the build options add to what is allowed.
+    ///
+    /// # Errors
+    /// As [`tripipe_launch::Executor::run`].
+    pub fn bound(
+        &mut self,
+        launch: &Launch,
+        places: &Places,
+        freedom: Freedom,
+    ) -> Result<Bounded, ExecuteError> {
+        Ok(self.launch(launch, With::Bounds(places, freedom))?.1.bounded)
+    }
+
+    /// Runs some work-groups of a launch: `groups` are their numbers, dimension 0 fastest.
+    ///
+    /// # Errors
+    /// As [`tripipe_launch::Executor::run`]; [`ExecuteError::Range`]: there is no work-group of such a number.
+    pub fn run_groups(&mut self, launch: &Launch, groups: &[u64]) -> Result<(), ExecuteError> {
+        let count: u64 = self.set_up(launch, Purpose::Run)?.range.groups.iter().product();
+        if let Some(group) = groups.iter().find(|group| **group >= count) {
+            return Err(ExecuteError::Range {
+                entry: launch.entry.clone(),
+                range: format!("{:?}", launch.range),
+                reason: format!("there are {count} work-groups, and none of number {group}"),
+            });
+        }
+        self.launch(launch, With::Groups(groups)).map(drop)
+    }
+
+    /// Whether a kernel may write through each of its arguments.
+    ///
+    /// # Errors
+    /// As [`tripipe_launch::Executor::prepare`].
+    pub fn written_arguments(
+        &mut self,
+        program: &Arc<Program>,
+        entry: &str,
+    ) -> Result<Vec<bool>, ExecuteError> {
+        let kernel = self.kernel(program, entry)?;
+        Ok(written(kernel).unwrap_or_else(|| vec![true; kernel.parameters.len()]))
     }
 
     /// Binds a launch to the memory of its arguments, and checks the limits.
@@ -93,8 +150,8 @@ impl Simulator {
         let at_once = if purpose == Purpose::Run { threads } else { 1 };
         let need = Need { code: &code, memory_map: &memory_map, range: &range, schedule, at_once };
         need.check(module, purpose == Purpose::Check, self.options.memory_bytes)?;
-        let Bound { values, images, .. } = bound;
-        let values = with_pointers(values, kernel, &memory_map);
+        let Bound { values, images, offsets, .. } = bound;
+        let values = with_pointers(values, &offsets, kernel, &memory_map);
         let images: Vec<BoundImage> = images
             .into_iter()
             .map(|(index, image)| BoundImage { image, object: memory_map.arguments[index] })
@@ -105,9 +162,13 @@ impl Simulator {
     pub(super) fn launch(
         &mut self,
         launch: &Launch,
-        checks: Option<&Checks>,
+        with: With<'_>,
     ) -> Result<(Report, Found), ExecuteError> {
-        let purpose = if checks.is_some() { Purpose::Check } else { Purpose::Run };
+        let purpose = match with {
+            With::Nothing | With::Groups(_) => Purpose::Run,
+            With::Checks(_) => Purpose::Check,
+            With::Bounds(..) => Purpose::Bound,
+        };
         let SetUp { code, memory_map, range, schedule, threads, values, images } =
             self.set_up(launch, purpose)?;
         let missing =
@@ -127,10 +188,12 @@ impl Simulator {
             arguments,
             images,
             range,
+            only: if let With::Groups(groups) = with { Some(groups) } else { None },
             schedule,
             threads,
             steps,
         };
+        let checks = if let With::Checks(checks) = with { Some(checks) } else { None };
         let mut watch = checks.map(|checks| {
             let before = memory_map.buffers.iter().map(|memory| Before {
                 access: self.objects.access(*memory),
@@ -141,7 +204,18 @@ impl Simulator {
             whole::check(&mut watch, kernel, &memory_map);
             watch
         });
-        let outcome = job.run(&mut globals, watch.as_mut().map(|watch| watch as &mut dyn Observer));
+        let mut evaluation = match &with {
+            With::Bounds(places, freedom) => {
+                Some(Evaluation::new(module, kernel, &memory_map, places, *freedom))
+            }
+            _ => None,
+        };
+        let observer = match (&mut watch, &mut evaluation) {
+            (Some(watch), _) => Some(watch as &mut dyn Observer),
+            (None, Some(evaluation)) => Some(evaluation as &mut dyn Observer),
+            (None, None) => None,
+        };
+        let outcome = job.run(&mut globals, observer);
         let elapsed = start.elapsed();
         let buffers = globals.split_off(module.objects.len());
         for (memory, bytes) in memory_map.buffers.iter().zip(buffers) {
@@ -153,6 +227,9 @@ impl Simulator {
         self.printed.extend(outcome.printed);
         let mut stop = outcome.stop;
         let mut found = Found::default();
+        if let Some(evaluation) = evaluation {
+            found.bounded = evaluation.finish();
+        }
         if let Some(mut watch) = watch {
             keep_written(&mut watch, module, &memory_map, &mut self.objects);
             // An endless loop is a finding.
@@ -232,10 +309,15 @@ impl Need<'_> {
 }
 
 /// The arguments' values, with the addresses of objects.
-fn with_pointers(mut values: Vec<Vec<u64>>, kernel: &Kernel, memory_map: &MemoryMap) -> Vec<Vec<u64>> {
-    for (value, object) in values.iter_mut().zip(&memory_map.arguments) {
+fn with_pointers(
+    mut values: Vec<Vec<u64>>,
+    offsets: &[u64],
+    kernel: &Kernel,
+    memory_map: &MemoryMap,
+) -> Vec<Vec<u64>> {
+    for ((value, object), offset) in values.iter_mut().zip(&memory_map.arguments).zip(offsets) {
         if *object != 0 && value.is_empty() {
-            *value = vec![pointer(*object, 0)];
+            *value = vec![pointer(*object, *offset)];
         }
     }
     for (index, parameter) in kernel.parameters.iter().enumerate() {

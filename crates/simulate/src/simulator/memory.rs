@@ -13,6 +13,8 @@ pub(super) struct Object {
     pub(super) access: Access,
     /// The storage that holds the bytes: its own, or that of the underlying buffer.
     storage: MemoryId,
+    /// Where its bytes begin in the storage.
+    pub(super) offset: usize,
     pub(super) row_pitch_bytes: usize,
 }
 
@@ -117,7 +119,7 @@ impl Objects {
         let id = self.new_id();
         let written = initial.is_none().then(|| Bits::new(bytes));
         self.storage.insert(id, Storage { bytes: contents, written, owners: 1 });
-        self.all.insert(id, Object { kind: kind.clone(), access, storage: id, row_pitch_bytes });
+        self.all.insert(id, Object { kind: kind.clone(), access, storage: id, offset: 0, row_pitch_bytes });
         Ok(id)
     }
 
@@ -142,7 +144,49 @@ impl Objects {
         if let Some(storage) = self.storage.get_mut(&storage) {
             storage.owners += 1;
         }
-        self.all.insert(id, Object { kind: MemoryKind::Image(*shape), access, storage, row_pitch_bytes });
+        let kind = MemoryKind::Image(*shape);
+        self.all.insert(id, Object { kind, access, storage, offset: 0, row_pitch_bytes });
+        Ok(id)
+    }
+
+    /// An object whose bytes [`Self::swap_bytes`] brings for as long as they are needed.
+    pub(super) fn adopt(&mut self, kind: &MemoryKind, access: Access) -> MemoryId {
+        let row_pitch_bytes = match kind {
+            MemoryKind::Image(shape) => shape.row_bytes(),
+            _ => 0,
+        };
+        let id = self.new_id();
+        self.storage.insert(id, Storage { bytes: Vec::new(), written: None, owners: 1 });
+        self.all.insert(id, Object { kind: kind.clone(), access, storage: id, offset: 0, row_pitch_bytes });
+        id
+    }
+
+    /// Exchanges the bytes of an object's storage; all of them count as written.
+    pub(super) fn swap_bytes(&mut self, memory: MemoryId, bytes: &mut Vec<u8>) -> Result<(), ExecuteError> {
+        let storage = self.object(memory)?.storage;
+        if let Some(storage) = self.storage.get_mut(&storage) {
+            std::mem::swap(&mut storage.bytes, bytes);
+            storage.written = None;
+        }
+        Ok(())
+    }
+
+    /// A part of a buffer as an object of its own, which keeps the buffer's storage alive.
+    pub(super) fn sub_buffer(
+        &mut self,
+        buffer: MemoryId,
+        offset: usize,
+        bytes: usize,
+        access: Access,
+    ) -> Result<MemoryId, ExecuteError> {
+        let object = self.object(buffer)?;
+        let (storage, offset) = (object.storage, object.offset + offset);
+        let id = self.new_id();
+        if let Some(storage) = self.storage.get_mut(&storage) {
+            storage.owners += 1;
+        }
+        let kind = MemoryKind::Buffer { bytes };
+        self.all.insert(id, Object { kind, access, storage, offset, row_pitch_bytes: 0 });
         Ok(id)
     }
 

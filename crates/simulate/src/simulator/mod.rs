@@ -22,6 +22,7 @@ use tripipe_launch::{
 };
 
 use crate::execute::rows::WIDTH;
+use launch::With;
 use memory::Objects;
 use program::{Loaded, Purpose};
 
@@ -78,6 +79,45 @@ impl Simulator {
         loaded.code(program, entry, Purpose::Run)?;
         let kernel = loaded.module.kernel(entry);
         kernel.ok_or_else(|| ExecuteError::NotOffered { what: format!("the kernel `{entry}`"), device })
+    }
+
+    /// Makes a memory object without bytes. Before a launch that uses it, [`Self::swap_bytes`] brings them, all of
+    /// them; after it, the same call takes them back. Nothing is copied.
+    pub fn adopt(&mut self, kind: &MemoryKind, access: Access) -> MemoryId {
+        self.objects.adopt(kind, access)
+    }
+
+    /// Exchanges the bytes of a memory object of [`Self::adopt`], or of the one that it is a part of.
+    ///
+    /// # Errors
+    /// Not this simulator's object.
+    pub fn swap_bytes(&mut self, memory: MemoryId, bytes: &mut Vec<u8>) -> Result<(), ExecuteError> {
+        self.objects.swap_bytes(memory, bytes)
+    }
+
+    /// A part of a buffer, from `offset` on, as a memory object of its own. It keeps the buffer alive. Accesses outside
+    /// of the part but inside of the buffer are not detected as errors.
+    ///
+    /// # Errors
+    /// Not this simulator's object.
+    pub fn sub_buffer(
+        &mut self,
+        buffer: MemoryId,
+        offset: usize,
+        bytes: usize,
+        access: Access,
+    ) -> Result<MemoryId, ExecuteError> {
+        self.objects.sub_buffer(buffer, offset, bytes, access)
+    }
+
+    /// Releases what was built of a program, and its program-scope variables. A later launch builds it again.
+    pub fn release_program(&mut self, program: &Program) {
+        self.programs.remove(program);
+    }
+
+    /// The number of programs that were built and not released.
+    pub fn programs(&self) -> usize {
+        self.programs.len()
     }
 
     /// A program, built at the first call.
@@ -150,7 +190,7 @@ impl Executor for Simulator {
         let mut timings = Vec::with_capacity(launches.len());
         for launch in launches {
             let queued = self.epoch.elapsed().as_nanos() as u64;
-            let (report, _) = self.launch(launch, None)?;
+            let (report, _) = self.launch(launch, With::Nothing)?;
             let end = self.epoch.elapsed().as_nanos() as u64;
             let start = end.saturating_sub(report.elapsed.as_nanos() as u64).max(queued);
             self.reports.push(report);

@@ -25,12 +25,16 @@ pub(super) enum Purpose {
     Check,
     /// Recording.
     Trace,
+    /// Running with the bounds of each number.
+    Bound,
 }
 
 /// A program that was built.
 pub(super) struct Loaded {
     pub(super) module: Module,
     refused: Vec<spirv::Refused>,
+    /// The name of the GPU, if it is one without `double`.
+    without_double: Option<&'static str>,
     /// By kernel and purpose.
     codes: HashMap<(String, Purpose), Arc<Code>>,
     /// Program-scope objects keep their contents between launches. Kernels number objects differently, so constants
@@ -49,6 +53,8 @@ impl Loaded {
             summary: summary.lines().next().unwrap_or_default().to_owned(),
             log: summary,
         };
+        let without_double =
+            options.gpu.filter(|gpu| !gpu.supports.fp64.value).map(tripipe_device::Gpu::name);
         let built;
         // Prebuilt programs were built from the unchanged source, without further options.
         let as_usual =
@@ -91,7 +97,7 @@ impl Loaded {
                     .map(|location| location.line);
                 failed(error.to_string(), line)
             })?;
-        Ok(Self { module, refused, codes: HashMap::new(), objects: None })
+        Ok(Self { module, refused, without_double, codes: HashMap::new(), objects: None })
     }
 
     /// The code of a kernel of the program, decoded at the first call.
@@ -129,6 +135,19 @@ impl Loaded {
             });
         };
         let module = &self.module;
+        if let (Some(gpu), Some(inst)) = (self.without_double, kernel.first_double()) {
+            let location = location_of(module, kernel, inst);
+            let summary = format!(
+                "kernel `{entry}` uses `double`, which {gpu} does not have (cl_khr_fp64): use `float`"
+            );
+            return Err(ExecuteError::Build {
+                part: location.as_ref().map(|location| location.file.clone()).filter(|file| *file != name),
+                program: name,
+                line: location.as_ref().map(|location| location.line),
+                log: summary.clone(),
+                summary,
+            });
+        }
         let describe = |inst: Inst| {
             let data = &kernel.insts[inst];
             (data.op.to_string(), location_of(module, kernel, inst))
@@ -140,6 +159,7 @@ impl Loaded {
             Purpose::Run => None,
             Purpose::Check => Some(&checked),
             Purpose::Trace => Some(&traced),
+            Purpose::Bound => Some(&|_| true),
         };
         let slice = (purpose == Purpose::Trace).then(|| Slice::new(kernel));
         let code = decode::decode(kernel, describe, observes, slice.as_ref()).map_err(|error| {

@@ -64,6 +64,7 @@ impl Simulator {
             arguments: &values,
             images: &images,
             range,
+            only: None,
             schedule,
             threads: 1,
             steps: self.options.steps,

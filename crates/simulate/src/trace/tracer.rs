@@ -1,6 +1,7 @@
 //! Runs the work-groups that a model of time asks for.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tripipe_ir::{Kernel, Module, Space};
@@ -50,6 +51,7 @@ pub struct Tracer<'l> {
     bases: &'l [u64],
     state: State<'l>,
     warps: Vec<Warp>,
+    ran: BTreeSet<u64>,
     done: &'l Cell<Option<GroupTrace>>,
     fail: &'l dyn Fn(&Group, Stop) -> ExecuteError,
 }
@@ -62,7 +64,7 @@ impl<'l> Tracer<'l> {
         done: &'l Cell<Option<GroupTrace>>,
         fail: &'l dyn Fn(&Group, Stop) -> ExecuteError,
     ) -> Self {
-        Self { job, bases, state, warps: Vec::new(), done, fail }
+        Self { job, bases, state, warps: Vec::new(), ran: BTreeSet::new(), done, fail }
     }
 
     /// The kernel.
@@ -129,12 +131,18 @@ impl<'l> Tracer<'l> {
             .collect()
     }
 
+    /// The work-groups that were run, in order.
+    pub fn ran(&self) -> impl Iterator<Item = u64> {
+        self.ran.iter().copied()
+    }
+
     /// Runs a work-group, and returns its record. `linear` counts work-groups with dimension 0 fastest.
     ///
     /// # Errors
     /// The work-group executes an operation without a defined result, or too many instructions.
     pub fn group(&mut self, linear: u64) -> Result<GroupTrace, ExecuteError> {
         self.state.steps = self.job.steps;
+        self.ran.insert(linear);
         self.job.place(&mut self.state, linear);
         self.state.run_group(&mut self.warps);
         self.state.observe(|observer, s| observer.end_group(s));

@@ -2,12 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use tripipe_cache::{Cache, CacheChoice};
 use tripipe_device::Probe;
 use tripipe_launch::locks::lock;
 
-use super::Engine;
 use super::kernels::Builds;
+use super::{Engine, stored};
 use crate::Error;
 use crate::explanation::{Arithmetic, Ceilings};
 use crate::line::Line;
@@ -18,11 +20,15 @@ pub(crate) struct Core {
     name: String,
     engine: Box<dyn Engine>,
     line: Arc<Line>,
-    measured: Mutex<Vec<(Arithmetic, Ceilings)>>,
+    /// As measured, here or before; `None` where there are none in the cache.
+    measured: Mutex<Vec<(Arithmetic, Option<Ceilings>)>>,
     in_background: AtomicBool,
     falls_back_when_slower: AtomicBool,
     predicts: AtomicBool,
     builds: Builds,
+    cache: Mutex<CacheChoice>,
+    /// The time that tuning of a new shape may take; `None` without tuning.
+    tuning_budget: Mutex<Option<Duration>>,
 }
 
 impl Core {
@@ -37,6 +43,8 @@ impl Core {
             falls_back_when_slower: AtomicBool::new(true),
             predicts: AtomicBool::new(true),
             builds: Builds::default(),
+            cache: Mutex::default(),
+            tuning_budget: Mutex::default(),
         }
     }
 
@@ -79,15 +87,48 @@ impl Core {
         self.predicts.store(predict, Ordering::Relaxed);
     }
 
-    /// The ceilings for a type: as measured, otherwise those of the GPU's model.
-    pub(crate) fn ceilings(&self, arithmetic: Arithmetic) -> Option<Ceilings> {
-        let measured = lock(&self.measured);
-        let known = measured.iter().find(|(known, _)| *known == arithmetic);
-        let of_model = || Ceilings::of_model(self.probe()?, arithmetic);
-        known.map(|(_, ceilings)| ceilings.clone()).or_else(of_model)
+    /// Where what is measured is kept; `None` if nothing is.
+    pub(crate) fn cache(&self) -> Option<Cache> {
+        lock(&self.cache).cache()
     }
 
-    /// Measures the ceilings for a type, after all queued operations.
+    pub(crate) fn set_cache(&self, cache: CacheChoice) {
+        *lock(&self.cache) = cache;
+        lock(&self.measured).clear();
+    }
+
+    /// The time that tuning of a new shape may take; `None` without tuning.
+    pub(crate) fn tuning_budget(&self) -> Option<Duration> {
+        *lock(&self.tuning_budget)
+    }
+
+    pub(crate) fn set_tuning_budget(&self, budget: Option<Duration>) {
+        *lock(&self.tuning_budget) = budget;
+    }
+
+    /// The ceilings for a type: as measured, otherwise those of the GPU's model.
+    pub(crate) fn ceilings(&self, arithmetic: Arithmetic) -> Option<Ceilings> {
+        self.measured_ceilings(arithmetic).or_else(|| Ceilings::of_model(self.probe()?, arithmetic))
+    }
+
+    /// The ceilings for a type as measured, in this context or in one before on the same device and driver.
+    fn measured_ceilings(&self, arithmetic: Arithmetic) -> Option<Ceilings> {
+        let mut measured = lock(&self.measured);
+        if let Some((_, ceilings)) = measured.iter().find(|(known, _)| *known == arithmetic) {
+            return ceilings.clone();
+        }
+        if self.engine.time_source().is_predicted() {
+            return None;
+        }
+        let stored =
+            self.cache().and_then(|cache| stored::load(&cache, &stored::key(self.probe()?, arithmetic)));
+        // What is not stored is not looked for again.
+        measured.push((arithmetic, stored.clone()));
+        stored
+    }
+
+    /// Measures the ceilings for a type, after all queued operations, unless they were measured before on the same device
+    /// and driver.
     ///
     /// # Errors
     /// As [`Engine::measure`].
@@ -98,6 +139,9 @@ impl Core {
         {
             return Ok(ceilings);
         }
+        if let Some(known) = self.measured_ceilings(arithmetic) {
+            return Ok(known);
+        }
         let rates = self.engine.measure(arithmetic)?;
         let ceilings = Ceilings {
             operations_per_second: rates.operations_per_second,
@@ -105,9 +149,12 @@ impl Core {
             launch_seconds: rates.launch_seconds,
             from: "measured here".to_owned(),
         };
+        if let (Some(cache), Some(probe)) = (self.cache(), self.probe()) {
+            stored::store(&cache, &stored::key(probe, arithmetic), &ceilings);
+        }
         let mut measured = lock(&self.measured);
         measured.retain(|(known, _)| *known != arithmetic);
-        measured.push((arithmetic, ceilings.clone()));
+        measured.push((arithmetic, Some(ceilings.clone())));
         Ok(ceilings)
     }
 

@@ -9,6 +9,7 @@ mod ended;
 #[cfg(feature = "cpu")]
 pub(crate) mod host;
 pub(crate) mod kernels;
+mod stored;
 
 #[cfg(feature = "cpu")]
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use crate::driver::memory::External;
 use tripipe_device::Probe;
 use tripipe_kernels::{Plan, Role};
-use tripipe_launch::{Block, MemoryKind, TimeSource};
+use tripipe_launch::{Block, Executor, MemoryKind, TimeSource};
 
 pub(crate) use self::core::Core;
 pub(crate) use self::ended::Ended;
@@ -46,6 +47,9 @@ pub(crate) trait Engine: Send + Sync {
     /// # Errors
     /// It does not offer the type, failed, or computed something wrong.
     fn measure(&self, arithmetic: Arithmetic) -> Result<Rates, Error>;
+
+    /// Calls `work` with what runs kernels; not at all on the CPU path.
+    fn with_executor(&self, _work: &mut dyn FnMut(&mut dyn Executor)) {}
 
     /// Sets whether the device's own times are taken. The CPU path always takes its times, which cost nothing.
     fn take_times(&self, _take: bool) {}

@@ -19,6 +19,7 @@
 //! ```
 
 mod factor;
+mod first_use;
 #[cfg(feature = "cpu")]
 mod host;
 mod operation;

@@ -11,6 +11,7 @@ use tripipe_kernels::gemm::{
 };
 use tripipe_launch::ExecuteError;
 
+use super::first_use;
 #[cfg(feature = "cpu")]
 use super::host;
 use crate::error::Fault;
@@ -33,6 +34,8 @@ pub(crate) struct GemmOperation {
     gemm: Gemm,
     given: [Option<Packed>; 2],
     choice: Option<Choice>,
+    /// Seconds that were measured on first use.
+    first_use_seconds: Option<f64>,
     operation: Operation,
 }
 
@@ -125,10 +128,15 @@ impl GemmOperation {
         let packed = given.iter().any(Option::is_some);
         let run_on = if packed { RunOn::Device } else { run_on };
         let mut choice = None;
+        let mut first_use_seconds = None;
         let plan = |probe: &Probe| {
-            let mut chosen = table.choose_with(gemm, probe, &context.figures(gemm, probe));
+            let figures = context.figures(gemm, probe);
+            let mut chosen = table.choose_with(gemm, probe, &figures);
             if let Some(parameters) = parameters {
                 chosen.parameters = parameters;
+            } else if !packed && let Some(measured) = first_use::choose(context, gemm, &chosen, &figures) {
+                first_use_seconds = Some(measured.seconds);
+                chosen = measured.choice;
             }
             let given = given.map(|packed| packed.map_or(Given::Changing, Given::Packed));
             let plan = match kernels::plan(gemm, &chosen.parameters, probe, given) {
@@ -158,7 +166,7 @@ impl GemmOperation {
             size,
         };
         let operation = Operation::new(context, plan, host, run_on)?;
-        Ok(Self { gemm: gemm.clone(), given: *given, choice, operation })
+        Ok(Self { gemm: gemm.clone(), given: *given, choice, first_use_seconds, operation })
     }
 
     fn was_chosen(&self, parameters: Option<Parameters>) -> bool {
@@ -290,15 +298,18 @@ impl GemmOperation {
                         from: format!("{:.0} GFLOP/s, as measured for {m}x{n}x{k}", measured.gflops),
                     })
                 };
-                explanation.predicted = match choice.estimated_seconds {
-                    Some(seconds) => {
+                explanation.predicted = match (self.first_use_seconds, choice.estimated_seconds) {
+                    (Some(seconds), _) => {
+                        Some(Prediction { seconds, from: "as measured on first use".to_owned() })
+                    }
+                    (None, Some(seconds)) => {
                         let from = format!(
                             "the cost of this shape, corrected by times {} at shapes near it",
                             choice.basis
                         );
                         Some(Prediction { seconds, from })
                     }
-                    None => by_rate(),
+                    (None, None) => by_rate(),
                 };
             }
             _ => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use half::f16;
 use tripipe_kernels::Role;
-use tripipe_kernels::quantised::{Activation, PackedLayout, ParameterChoice, QuantisedProduct, choose, plan};
+use tripipe_kernels::quantised::{Activation, PackedLayout, ParameterChoice, QuantisedProduct, plan};
 
 #[cfg(feature = "cpu")]
 use super::host;
@@ -97,8 +97,9 @@ impl QuantisedOperation {
         let only_device = !layout.is_buffer();
         let run_on = if only_device { RunOn::Device } else { run_on };
         let mut choice = None;
+        let table = context.quantised_table()?;
         let plan = |probe: &_| {
-            let chosen = choose(product, Some(layout.memory()), probe);
+            let chosen = table.choose(product, Some(layout.memory()), probe);
             let plan = match plan(product, &chosen.parameters, layout, probe) {
                 Err(error) if only_device => return Err(Refused::Wrong(error.into())),
                 plan => plan?,
@@ -141,7 +142,9 @@ impl QuantisedOperation {
 
     /// What it does, why, and how long it takes.
     pub(super) fn explanation(&self) -> Explanation {
-        let mut explanation = self.operation.explanation(self.product.to_string());
+        let QuantisedProduct { format, activation, m, n, k, .. } = self.product;
+        let mut explanation =
+            self.operation.explanation(format!("{activation} product {m}x{n}x{k}, weights {format}"));
         match &self.choice {
             Some(ParameterChoice { parameters, why, rests_on }) if self.operation.runs_kernels() => {
                 explanation.kernel = format!("quantised {parameters}");

@@ -1,9 +1,7 @@
 //! Weights in a context's memory.
 
 use tripipe_kernels::Role;
-use tripipe_kernels::quantised::{
-    Activation, PackedLayout, QuantisedProduct, StoredWeights, WeightFormat, choose,
-};
+use tripipe_kernels::quantised::{Activation, PackedLayout, QuantisedProduct, StoredWeights, WeightFormat};
 
 use super::operation::{ActivationElement, rows_of};
 use crate::error::Fault;
@@ -32,7 +30,7 @@ impl PackedWeights {
             Some(probe) => {
                 // The memory that is best for one vector: batches read the same weights.
                 let one = QuantisedProduct::new(format, Activation::F32, [1, n, k]);
-                let choice = choose(&one, None, probe);
+                let choice = context.quantised_table()?.choose(&one, None, probe);
                 PackedLayout::of(format, [n, k], choice.parameters.memory, probe)?
             }
         };

@@ -162,7 +162,7 @@ proptest! {
             base_address_alignment: 4,
         };
         let probe = Probe { name: "Adreno".to_owned(), images: Some(images), ..Probe::default() };
-        let (parameters, _) = default_parameters(&chain, &from, &probe);
+        let parameters = default_parameters(&chain, &from, &probe).parameters;
         let Ok(to) = chain.apply_to(&from) else { return Ok(()) };
         let _ = chain.check(&from, &to);
         let _ = plan(&chain, &from, &to, &parameters, &probe);

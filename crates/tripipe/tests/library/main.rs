@@ -9,6 +9,7 @@ mod errors;
 mod extremes;
 mod faulty;
 mod filters;
+mod first_use;
 mod import;
 mod kept;
 mod maps;

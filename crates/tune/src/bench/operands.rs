@@ -1,9 +1,14 @@
 //! Operands to try kernels with.
 
 use half::f16;
+use tripipe_device::Probe;
+use tripipe_kernels::PlanError;
 use tripipe_kernels::Role;
 use tripipe_kernels::filter::{FilterError, PixelType, Raster};
 use tripipe_kernels::gemm::{Batch, Gemm, RequiredOperand};
+use tripipe_kernels::quantised::{
+    Activation, PackedLayout, QuantisedProduct, QuantisedReference, StoredWeights, WeightMemory, WeightsError,
+};
 use tripipe_launch::ScalarType;
 
 /// The bytes of operands for a product, in the order of [`Gemm::operands`], reproducible from the seed. Elements are
@@ -66,4 +71,66 @@ pub fn sample_image(raster: &Raster, seed: u64) -> Result<Vec<u8>, FilterError> 
             (0..elements * raster.element.bytes()).map(|_| random.u8(..)).collect()
         }
     })
+}
+
+/// Operands of a product with quantised weights.
+pub(super) struct QuantisedOperands {
+    /// The bytes of x.
+    pub(super) x: Vec<u8>,
+    weights: StoredWeights,
+}
+
+/// Weights in a layout, with their scales, as bytes.
+pub(super) struct PackedOperand {
+    pub(super) layout: PackedLayout,
+    pub(super) weights: Vec<u8>,
+    /// Empty for a format without scales.
+    pub(super) scales: Vec<u8>,
+}
+
+impl QuantisedOperands {
+    /// Numbers uniform in -1 to 1, reproducible from the seed.
+    pub(super) fn sample(product: &QuantisedProduct, seed: u64) -> Result<Self, WeightsError> {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let weights: Vec<f32> = (0..product.n * product.k).map(|_| 2.0 * random.f32() - 1.0).collect();
+        let weights = StoredWeights::quantise(product.format, &weights, [product.n, product.k])?;
+        let x =
+            (0..product.spans()[0]).flat_map(|_| value(product.activation.scalar(), &mut random)).collect();
+        Ok(Self { x, weights })
+    }
+
+    /// The weights and their scales, packed in each layout that the device offers.
+    pub(super) fn packed(
+        &self,
+        product: &QuantisedProduct,
+        probe: &Probe,
+    ) -> Result<Vec<PackedOperand>, PlanError> {
+        let layouts = [WeightMemory::Buffer, WeightMemory::Image].into_iter().filter_map(|memory| {
+            PackedLayout::of(product.format, [product.n, product.k], memory, probe).ok()
+        });
+        layouts
+            .map(|layout| {
+                let words = layout.pack(&self.weights)?;
+                let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+                Ok(PackedOperand { layout, weights: bytes(&words.weights), scales: bytes(&words.scales) })
+            })
+            .collect()
+    }
+
+    /// The exact result.
+    pub(super) fn reference(&self, product: &QuantisedProduct) -> Result<QuantisedReference, PlanError> {
+        QuantisedReference::new(product, &self.weights, &numbers(product.activation, &self.x))
+    }
+}
+
+/// The numbers of a row of bytes.
+pub(super) fn numbers(activation: Activation, bytes: &[u8]) -> Vec<f64> {
+    match activation {
+        Activation::F16 => {
+            bytes.as_chunks().0.iter().map(|bytes| f16::from_ne_bytes(*bytes).to_f64()).collect()
+        }
+        Activation::F32 => {
+            bytes.as_chunks().0.iter().map(|bytes| f64::from(f32::from_ne_bytes(*bytes))).collect()
+        }
+    }
 }

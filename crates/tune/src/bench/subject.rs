@@ -4,9 +4,10 @@ use tripipe_kernels::Role;
 use tripipe_kernels::filter::{self, reference};
 use tripipe_kernels::gemm::{self, Gemm, Reference};
 use tripipe_kernels::plan::Bound;
+use tripipe_kernels::quantised::{self, PackedLayout, QuantisedReference, WeightMemory};
 use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind};
 
-use super::operands::{sample, sample_image};
+use super::operands::{PackedOperand, QuantisedOperands, numbers, sample, sample_image};
 use crate::{BenchError, FilterProblem, Outcome, Problem};
 
 /// Seed of the operands.
@@ -16,6 +17,8 @@ const SEED: u64 = 1;
 pub(super) struct Subject {
     problem: Problem,
     memory: Vec<(Role, MemoryId)>,
+    /// The packed weights, in each layout that the device offers.
+    weights: Vec<(PackedLayout, Vec<(Role, MemoryId)>)>,
     result: MemoryId,
     /// Contents of the result before a run whose result is checked: for products, bytes that are NaN in every
     /// floating-point type; for filters, bytes that are all wrong.
@@ -31,6 +34,8 @@ enum Check {
     Exact { want: Vec<u8> },
     /// Against the reference of filters and its error bounds, for pixels of floating-point types.
     Bounds { source: Vec<u8> },
+    /// Against sums in double precision and their error bounds. A device that does not execute has no reference.
+    Quantised { reference: Option<Box<QuantisedReference>> },
 }
 
 impl Subject {
@@ -42,6 +47,7 @@ impl Subject {
         };
         // A device that does not execute launches needs no expected result.
         let executes = executor.time_source().executes();
+        let mut packed = Vec::new();
         let (contents, output, before, check) = match problem {
             Problem::Gemm(product) => {
                 let gemm = product.gemm();
@@ -81,30 +87,56 @@ impl Subject {
                 let contents = vec![(Role::Source, source), (Role::Result, before.clone())];
                 (contents, Role::Result, before, check)
             }
+            Problem::Quantised(product) => {
+                let operands = QuantisedOperands::sample(product, SEED).map_err(|error| fail(&error))?;
+                packed = operands.packed(product, executor.probe()).map_err(|error| fail(&error))?;
+                let reference = executes
+                    .then(|| operands.reference(product))
+                    .transpose()
+                    .map_err(|error| fail(&error))?;
+                let before = vec![0xFF; product.spans()[1] * product.activation.scalar().bytes()];
+                let contents = vec![(Role::A, operands.x), (Role::C, before.clone())];
+                (contents, Role::C, before, Check::Quantised { reference: reference.map(Box::new) })
+            }
         };
-        let mut subject =
-            Self { problem: problem.clone(), memory: Vec::new(), result: MemoryId(0), before, check };
-        for (role, bytes) in contents {
-            // An operand without elements needs a buffer too; it is never read.
-            let bytes = if bytes.is_empty() { vec![0; 4] } else { bytes };
-            let kind = MemoryKind::Buffer { bytes: bytes.len() };
-            match executor.allocate(&kind, Access::ReadWrite, Some(&bytes)) {
-                Ok(id) => subject.memory.push((role, id)),
-                Err(error) => {
-                    subject.release(executor);
-                    return Err(match error {
-                        ExecuteError::DeviceLost { .. } => BenchError::Device(error.to_string()),
-                        _ => fail(&error),
-                    });
-                }
-            }
-            if role == output
-                && let Some((_, id)) = subject.memory.last()
-            {
-                subject.result = *id;
-            }
+        let (problem, memory, weights) = (problem.clone(), Vec::new(), Vec::new());
+        let mut subject = Self { problem, memory, weights, result: MemoryId(0), before, check };
+        if let Err(error) = subject.allocate(executor, contents, packed, output) {
+            subject.release(executor);
+            return Err(match error {
+                ExecuteError::DeviceLost { .. } => BenchError::Device(error.to_string()),
+                _ => fail(&error),
+            });
         }
         Ok(subject)
+    }
+
+    fn allocate(
+        &mut self,
+        executor: &mut dyn Executor,
+        contents: Vec<(Role, Vec<u8>)>,
+        packed: Vec<PackedOperand>,
+        output: Role,
+    ) -> Result<(), ExecuteError> {
+        for (role, bytes) in contents {
+            let id = buffer(executor, bytes)?;
+            self.memory.push((role, id));
+            if role == output {
+                self.result = id;
+            }
+        }
+        for PackedOperand { layout, weights, scales } in packed {
+            let kind = layout.weights_memory();
+            let id = executor.allocate(&kind, Access::Read, Some(&weights))?;
+            self.weights.push((layout, vec![(Role::B, id)]));
+            if !scales.is_empty() {
+                let id = buffer(executor, scales)?;
+                if let Some((_, memory)) = self.weights.last_mut() {
+                    memory.push((Role::Scales, id));
+                }
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn problem(&self) -> &Problem {
@@ -113,7 +145,7 @@ impl Subject {
 
     /// Frees the operands. Ignores errors: a lost device has already released everything.
     pub(super) fn release(&self, executor: &mut dyn Executor) {
-        for (_, id) in &self.memory {
+        for (_, id) in self.memory.iter().chain(self.weights.iter().flat_map(|(_, memory)| memory)) {
             let _ = executor.release(*id);
         }
     }
@@ -125,7 +157,11 @@ impl Subject {
                 gemm::default_parameters(&product.gemm(), executor.probe()).parameters.to_string()
             }
             Problem::Filter(problem) => {
-                filter::default_parameters(problem.chain(), problem.from(), executor.probe()).0.to_string()
+                let (chain, from) = (problem.chain(), problem.from());
+                filter::default_parameters(chain, from, executor.probe()).parameters.to_string()
+            }
+            Problem::Quantised(product) => {
+                quantised::choose(product, None, executor.probe()).parameters.to_string()
             }
         }
     }
@@ -137,6 +173,7 @@ impl Subject {
     pub(super) fn bind(&self, executor: &mut dyn Executor, parameters: &str) -> Result<Bound, Outcome> {
         let unsupported =
             |reason: &dyn std::fmt::Display| Outcome::Unsupported { reason: reason.to_string() };
+        let mut memory = self.memory.clone();
         let plan = match (&self.problem, &self.check) {
             (Problem::Gemm(product), Check::Product { gemm, .. }) => {
                 let parameters = parameters
@@ -152,9 +189,20 @@ impl Subject {
                 filter::plan(problem.chain(), problem.from(), problem.to(), &parameters, executor.probe())
                     .map_err(|error| unsupported(&error))?
             }
+            (Problem::Quantised(product), _) => {
+                let parameters = parameters
+                    .parse::<quantised::Parameters>()
+                    .map_err(|error| unsupported(&format!("parameters {parameters}: {error}")))?;
+                let (layout, weights) = self.weights_in(parameters.memory).ok_or_else(|| {
+                    unsupported(&"the device offers no images of the size of these weights")
+                })?;
+                memory.extend(weights);
+                quantised::plan(product, &parameters, layout, executor.probe())
+                    .map_err(|error| unsupported(&error))?
+            }
             (Problem::Gemm(_), _) => return Err(unsupported(&"the problem is not a product")),
         };
-        let bound = plan.bind(executor, &self.memory).map_err(|error| failure(&error))?;
+        let bound = plan.bind(executor, &memory).map_err(|error| failure(&error))?;
         // Built now, so that a compiler that takes long is not mistaken for a kernel that hangs.
         let prepared = bound.preparation.iter().chain(&bound.launches);
         let built = prepared
@@ -165,6 +213,11 @@ impl Subject {
             return Err(failure(&error));
         }
         Ok(bound)
+    }
+
+    fn weights_in(&self, memory: WeightMemory) -> Option<(&PackedLayout, &[(Role, MemoryId)])> {
+        let found = self.weights.iter().find(|(layout, _)| layout.memory() == memory);
+        found.map(|(layout, memory)| (layout, memory.as_slice()))
     }
 
     /// Overwrites the result, so that the output of earlier launches is not mistaken for that of the next ones.
@@ -200,9 +253,19 @@ impl Subject {
                     }
                 }
             }
-            (Check::Bounds { .. }, Problem::Gemm(_)) => Err(wrong(&"the problem is not a filter")),
+            (Check::Quantised { reference: Some(reference) }, Problem::Quantised(product)) => {
+                reference.verify(&numbers(product.activation, &found)).map_err(|error| wrong(&error))
+            }
+            (Check::Bounds { .. }, _) => Err(wrong(&"the problem is not a filter")),
+            (Check::Quantised { .. }, _) => Err(wrong(&"there is no reference for this problem")),
         }
     }
+}
+
+/// A buffer with these contents. An operand without elements needs a buffer too; it is never read.
+fn buffer(executor: &mut dyn Executor, bytes: Vec<u8>) -> Result<MemoryId, ExecuteError> {
+    let bytes = if bytes.is_empty() { vec![0; 4] } else { bytes };
+    executor.allocate(&MemoryKind::Buffer { bytes: bytes.len() }, Access::ReadWrite, Some(&bytes))
 }
 
 /// The contents of a filter's result before it runs, and how the result is checked.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use tripipe_report::tune as report;
-use tripipe_tune::export::ExportedTable;
+use tripipe_tune::export::exported;
 use tripipe_tune::{LogContents, results};
 
 use crate::files::output::Output;
@@ -36,7 +36,7 @@ pub(super) struct Show {
     top: usize,
 }
 
-/// A table of the fastest parameters in logs, which the library reads without a build.
+/// A table of the times in logs, from which the library chooses parameters, without a build.
 ///
 /// Example: tripipe tune export tune.jsonl -o ~/.config/tripipe/gemm/mine.toml
 #[derive(Args)]
@@ -94,9 +94,9 @@ impl Logs {
                 write!(out, "{}", shown(report::results(&found, top)))?;
             }
             Self::Export(Export { logs, output }) => {
-                let exported = ExportedTable::of(&results::results(&read(&logs)?));
+                let exported = exported(&results::results(&read(&logs)?));
                 if exported.is_empty() {
-                    bail!("no table is written: the logs have no product with a time");
+                    bail!("no table is written: the logs have no times");
                 }
                 let table = exported.to_toml()?;
                 let output = Output::open_or_standard(&output)?;
@@ -113,7 +113,8 @@ impl Logs {
             }
             Self::Report(Quality { logs }) => {
                 let found = results::results(&read(&logs)?);
-                write!(out, "{}", shown(report::quality(&results::prediction_quality(&found))))?;
+                let quality = results::prediction_quality(&found);
+                write!(out, "{}", shown(report::quality(&quality, &results::family_quality(&quality))))?;
             }
         }
         Ok(Finish::Clean)

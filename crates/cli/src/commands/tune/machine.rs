@@ -14,6 +14,7 @@ use tripipe_tune::worker::{Supervised, WorkerLimits, available_memory_bytes};
 use super::super::resolve;
 use super::worker::worker_arguments;
 use crate::open_device::OpenDevice;
+use crate::own_process;
 
 /// Where, and how safely, kernels are measured.
 #[derive(Args, Clone)]
@@ -134,12 +135,7 @@ impl MachineArguments {
             }
             TunedMachine::Here { choice, .. } => {
                 let arguments = worker_arguments(*choice, verify, &self.safety);
-                let program = std::env::current_exe().context("the path of this program")?;
-                let command = move || {
-                    let mut command = Command::new(&program);
-                    command.args(&arguments);
-                    command
-                };
+                let command = own_process::commands(arguments)?;
                 Ok(OpenMachine::Worker(Box::new(Supervised::start(command, limits)?)))
             }
             TunedMachine::There { choice, remote } => {

@@ -21,7 +21,7 @@ use crate::trace::TraceArgument;
 use limit::Limit;
 use logs::Logs;
 use machine::MachineArguments;
-use problems::{Filters, Products};
+use problems::{Filters, Products, QuantisedProducts};
 use worker::Worker;
 
 /// Find the fastest kernel for a computation on a device.
@@ -31,7 +31,7 @@ use worker::Worker;
 /// (--limit, --candidates), or after Ctrl-C, the search ends with the results so far. A log keeps every outcome, so that
 /// another search continues where this one ends, and a kernel that crashed is not tried again on that driver.
 ///
-/// The library reads tables of parameters (-o, `tune export`) from the folder `tripipe/gemm` in your configuration folder,
+/// The library reads tables (-o, `tune export`) from the folder `tripipe/gemm` in your configuration folder,
 /// or from the folder in `TRIPIPE_TABLES`, before the built-in ones.
 #[derive(Args)]
 pub(crate) struct Tune {
@@ -49,6 +49,7 @@ pub(crate) struct Tune {
 enum What {
     Gemm(Products),
     Filter(Filters),
+    Quantised(QuantisedProducts),
     #[command(flatten)]
     Logs(Logs),
     #[command(hide = true)]
@@ -98,7 +99,7 @@ struct SearchArguments {
     /// Reports how well estimates rank the candidates that were measured.
     #[arg(long)]
     report: bool,
-    /// Output file for a table of the fastest parameters of products; an existing file is replaced once the new one is
+    /// Output file for a table of the times; an existing file is replaced once the new one is
     /// complete, and remains if no candidate was correct.
     #[arg(short, long, value_name = "TABLE")]
     output: Option<PathBuf>,
@@ -111,6 +112,7 @@ impl Tune {
             match &mut self.what {
                 What::Gemm(products) => products.search.machine.stay_in_process(),
                 What::Filter(filters) => filters.search.machine.stay_in_process(),
+                What::Quantised(products) => products.search.machine.stay_in_process(),
                 What::Logs(_) | What::Worker(_) => {}
             }
         }
@@ -121,6 +123,7 @@ impl Tune {
         let finish = match self.what {
             What::Gemm(products) => products.run(said, &mut documents),
             What::Filter(filters) => filters.run(said, &mut documents),
+            What::Quantised(products) => products.run(said, &mut documents),
             What::Logs(logs) => return logs.run(out),
             What::Worker(worker) => return worker.run().map(|()| Finish::Clean),
         }?;

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use tripipe::filter::{Border, PixelType, Raster};
 use tripipe_kernels::filter;
 use tripipe_kernels::gemm::{Accumulate, Elements, Order, Parameters};
+use tripipe_kernels::quantised::{self, Activation, QuantisedProduct, WeightFormat};
 use tripipe_ladders::{Size, SizeKind};
 use tripipe_tune::{FilterProblem, GemmProblem, Problem};
 
@@ -24,9 +25,9 @@ pub(super) struct Products {
     /// Sizes, `MxNxK` or `N`, separated by commas.
     #[arg(long, value_delimiter = ',', default_value = "1x2048x2048,2048x1x2048,16x1024x1024,128,512,1024")]
     sizes: Vec<String>,
-    /// Types of operands and accumulation.
-    #[arg(long, value_enum, default_value_t = Kind::F32)]
-    elements: Kind,
+    /// Types of operands and accumulation, separated by commas.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "f32")]
+    elements: Vec<Kind>,
     /// Operands that are stored column by column: a, b, c, separated by commas.
     #[arg(long, value_enum, value_delimiter = ',')]
     columns: Vec<MatrixName>,
@@ -46,6 +47,30 @@ pub(super) struct Products {
     pub(super) search: SearchArguments,
 }
 
+/// Products of a few vectors and weights in 16, 8 or 4 bits, as language models have them.
+///
+/// Example: `tripipe tune quantised --sizes 1x4096x11008,8x4096x4096 --formats q4_0,q8_0 --device opencl`
+#[derive(Args)]
+pub(super) struct QuantisedProducts {
+    /// Sizes, `MxNxK`, separated by commas: vectors, outputs, inputs.
+    #[arg(long, value_delimiter = ',', default_value = "1x4096x4096,1x11008x4096,1x4096x11008,8x4096x4096")]
+    sizes: Vec<String>,
+    /// Formats of the weights, separated by commas: `f16`, `i8`, `q8_0` or `q4_0`.
+    #[arg(long, value_name = "FORMAT,...", value_delimiter = ',', default_value = "q4_0,q8_0")]
+    formats: Vec<WeightFormat>,
+    /// Type of the vectors: f32 or f16.
+    #[arg(long, value_name = "TYPE", default_value_t = Activation::F32)]
+    vectors: Activation,
+    /// Another candidate, e.g. `4x1 group=16x4 image masks`; may be repeated.
+    #[arg(long, value_name = "PARAMETERS")]
+    also: Vec<quantised::Parameters>,
+    /// Tries only the candidates of --also.
+    #[arg(long, requires = "also")]
+    only: bool,
+    #[command(flatten)]
+    pub(super) search: SearchArguments,
+}
+
 /// A chain of filters.
 ///
 /// Example: tripipe tune filter laplace --size 7680x4320 --channels 3 --device opencl
@@ -56,9 +81,12 @@ pub(super) struct Filters {
     /// Width and height in pixels.
     #[arg(long, default_value = "1920x1080")]
     size: String,
-    /// Channels of 8 bits.
+    /// Channels.
     #[arg(long, default_value_t = 3)]
     channels: usize,
+    /// Type of a channel: u8, i16, u16, f16 or f32.
+    #[arg(long, value_name = "TYPE", value_parser = element, default_value = "u8")]
+    element: PixelType,
     /// Pixels outside the picture.
     #[arg(long, default_value_t = Border::Reflect101)]
     border: Border,
@@ -105,6 +133,12 @@ impl From<Kind> for Elements {
     }
 }
 
+/// The type of a channel by its name.
+fn element(text: &str) -> Result<PixelType, String> {
+    let found = PixelType::ALL.into_iter().find(|element| element.to_string() == text);
+    found.ok_or_else(|| "want u8, i16, u16, f16 or f32".to_owned())
+}
+
 impl Products {
     pub(super) fn run(self, out: &mut dyn Write, documents: &mut Vec<String>) -> Result<Finish> {
         if self.constant.contains(&MatrixName::C) {
@@ -125,14 +159,40 @@ impl Products {
             });
             let what = format!("tuning of {m}x{n}x{k}");
             memory::check(&what, bytes.map(|bytes| bytes as u64), "choose a smaller one with --sizes")?;
-            let problem = GemmProblem {
-                orders: [MatrixName::A, MatrixName::B, MatrixName::C].map(order),
-                batch: self.batch as usize,
-                constant: [MatrixName::A, MatrixName::B].map(|matrix| self.constant.contains(&matrix)),
-                ..GemmProblem::new(self.elements.into(), [m, n, k])
+            for elements in &self.elements {
+                let problem = GemmProblem {
+                    orders: [MatrixName::A, MatrixName::B, MatrixName::C].map(order),
+                    batch: self.batch as usize,
+                    constant: [MatrixName::A, MatrixName::B].map(|matrix| self.constant.contains(&matrix)),
+                    ..GemmProblem::new((*elements).into(), [m, n, k])
+                };
+                problem.gemm().check()?;
+                problems.push(Problem::Gemm(problem));
+            }
+        }
+        let texts = self.also.iter().map(ToString::to_string).collect();
+        Session::new(self.search, Also { texts, only: self.only }).run(&problems, out, documents)
+    }
+}
+
+impl QuantisedProducts {
+    pub(super) fn run(self, out: &mut dyn Write, documents: &mut Vec<String>) -> Result<Finish> {
+        let mut problems = Vec::new();
+        for text in &self.sizes {
+            let Size::Matrix { m, n, k } = SizeKind::Matrix.parse(text)? else {
+                bail!("size {text}: want MxNxK or N")
             };
-            problem.gemm().check()?;
-            problems.push(Problem::Gemm(problem));
+            // Weights in single precision, as stored, packed twice, and as the reference reads them.
+            let weights = n.checked_mul(k).and_then(|weights| weights.checked_mul(24));
+            let rows = n.checked_add(k).and_then(|row| row.checked_mul(m)?.checked_mul(24));
+            let bytes = weights.zip(rows).and_then(|(weights, rows)| weights.checked_add(rows));
+            let what = format!("tuning of {m}x{n}x{k}");
+            memory::check(&what, bytes.map(|bytes| bytes as u64), "choose a smaller one with --sizes")?;
+            for format in &self.formats {
+                let product = QuantisedProduct::new(*format, self.vectors, [m, n, k]);
+                product.check()?;
+                problems.push(Problem::Quantised(product));
+            }
         }
         let texts = self.also.iter().map(ToString::to_string).collect();
         Session::new(self.search, Also { texts, only: self.only }).run(&problems, out, documents)
@@ -145,7 +205,7 @@ impl Filters {
         let Size::Image { width, height } = SizeKind::Image.parse(&self.size)? else {
             bail!("size {}: want WIDTHxHEIGHT", self.size)
         };
-        let from = Raster::packed([width, height], self.channels, PixelType::U8);
+        let from = Raster::packed([width, height], self.channels, self.element);
         let to = chain.apply_to(&from)?;
         // Without an image of four channels, there is no alpha to keep.
         let mut image = from;
@@ -159,11 +219,6 @@ impl Filters {
         // Image, result and comparison, on the host and on the device.
         let bytes = elements.and_then(|bytes| bytes.checked_mul(4)).map(|bytes| bytes as u64);
         memory::check(&format!("tuning over {width}x{height} pixels"), bytes, "choose a smaller --size")?;
-        if self.search.output.is_some() {
-            bail!(
-                "-o writes a table of products; filters have no tables, so give --log to keep their results"
-            );
-        }
         let problem = Problem::Filter(FilterProblem::new(chain, from)?);
         let texts = self.also.iter().map(ToString::to_string).collect();
         Session::new(self.search, Also { texts, only: self.only }).run(&[problem], out, documents)

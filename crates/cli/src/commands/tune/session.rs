@@ -1,5 +1,6 @@
 //! Searches for several problems on several devices.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -12,10 +13,10 @@ use anyhow::{Context, Result};
 use tripipe::Choice;
 use tripipe_report::time;
 use tripipe_report::tune::{self as report, TuneReport};
-use tripipe_tune::export::ExportedTable;
+use tripipe_tune::export::exported;
 use tripipe_tune::log::{LogContents, LogEntry, TrialSubject};
 use tripipe_tune::search::{SearchOptions, SearchProgress};
-use tripipe_tune::{Bench, Budget, Candidates, Effort, Problem, TuningLog, results, search};
+use tripipe_tune::{Bench, Budget, Candidates, Effort, Problem, SearchResult, TuningLog, results, search};
 
 use super::SearchArguments;
 use super::limit::Clock;
@@ -39,6 +40,14 @@ pub(super) struct Session {
     clock: Clock,
     /// Trials of this run, for the table and the report.
     found: LogContents,
+}
+
+/// One search of a session.
+struct Search<'a> {
+    problem: &'a Problem,
+    machine: &'a TunedMachine,
+    /// The number of searches that share the remaining time, with this one.
+    left: usize,
 }
 
 impl Session {
@@ -105,9 +114,10 @@ impl Session {
         }
         let found = results::results(&self.found);
         if self.arguments.report {
-            write!(out, "{}", shown(report::quality(&results::prediction_quality(&found))))?;
+            let quality = results::prediction_quality(&found);
+            write!(out, "{}", shown(report::quality(&quality, &results::family_quality(&quality))))?;
         }
-        let exported = ExportedTable::of(&found);
+        let exported = exported(&found);
         if let Some(output) = output.filter(|_| !exported.is_empty()) {
             let mut table = exported.to_toml()?;
             if !not_tuned.is_empty() {
@@ -135,6 +145,7 @@ impl Session {
         let mut left = machines.len() * problems.len();
         for machine in machines {
             let mut opened = None;
+            let mut fastest = FastestBefore::default();
             for problem in problems {
                 if self.clock.is_interrupted() {
                     say(Said::NotTuned(format!("{problem} on {}", machine.name())))?;
@@ -147,8 +158,9 @@ impl Session {
                     _ => self.arguments.machine.open(machine, self.arguments.verify)?,
                 };
                 let ready = opened.insert(ready);
-                let one = ready
-                    .with_bench(|bench| self.search(problem, machine, bench, log.as_mut(), left, say))?;
+                let one = ready.with_bench(|bench| {
+                    self.search(&Search { problem, machine, left }, bench, &mut fastest, log.as_mut(), say)
+                })?;
                 say(Said::Found(Box::new(one)))?;
                 left -= 1;
             }
@@ -213,11 +225,10 @@ impl Session {
 
     fn search(
         &self,
-        problem: &Problem,
-        machine: &TunedMachine,
+        &Search { problem, machine, left }: &Search<'_>,
         bench: &mut dyn Bench,
+        before: &mut FastestBefore,
         log: Option<&mut TuningLog>,
-        searches_left: usize,
         say: &mut dyn FnMut(Said) -> Result<()>,
     ) -> Result<Searched> {
         let arguments = &self.arguments;
@@ -229,11 +240,12 @@ impl Session {
             Candidates::of(problem, &probe, None)
         };
         if !self.also.only {
+            candidates.prefer(before.of(problem));
             candidates.add_guesses(&self.also.texts);
         }
         let options = SearchOptions {
             budget: Budget {
-                time: self.clock.share(searches_left),
+                time: self.clock.share(left),
                 candidates: arguments.candidates.map(|count| count as usize),
             },
             effort: Effort { runs: arguments.runs as usize, ..Effort::default() },
@@ -251,10 +263,12 @@ impl Session {
         })
         .with_context(|| format!("{problem} could not be tuned on {name}"))?;
         drop(strategy);
+        before.add(problem, &result);
         let text = problem.to_string();
         let (family, subject) = text.split_once(' ').unwrap_or((&text, ""));
         let operations = match problem {
             Problem::Gemm(problem) => Some(problem.gemm().operations()),
+            Problem::Quantised(product) => Some(product.operations()),
             Problem::Filter(_) => None,
         };
         let found = TuneReport {
@@ -279,6 +293,37 @@ impl Session {
             document: report::json(&found),
             entries: entries.collect(),
         })
+    }
+}
+
+/// The fastest parameters of the problems that were tuned before on a device, by family and elements, the latest first.
+#[derive(Default)]
+struct FastestBefore(HashMap<String, Vec<String>>);
+
+impl FastestBefore {
+    /// How many of them are tried for the next problem.
+    const MOST: usize = 2;
+
+    /// The family, and for products the elements or the format of the weights.
+    fn key(problem: &Problem) -> String {
+        match problem {
+            Problem::Gemm(_) | Problem::Quantised(_) => {
+                problem.to_string().split(' ').take(2).collect::<Vec<_>>().join(" ")
+            }
+            Problem::Filter(_) => problem.family().to_owned(),
+        }
+    }
+
+    fn of(&self, problem: &Problem) -> &[String] {
+        self.0.get(&Self::key(problem)).map_or(&[], Vec::as_slice)
+    }
+
+    fn add(&mut self, problem: &Problem, result: &SearchResult) {
+        let Some((trial, _)) = result.fastest() else { return };
+        let known = self.0.entry(Self::key(problem)).or_default();
+        known.retain(|one| *one != trial.parameters);
+        known.insert(0, trial.parameters.clone());
+        known.truncate(Self::MOST);
     }
 }
 

@@ -1,7 +1,6 @@
 //! `tripipe tune worker`: measures for a tuner in another process.
 
 use std::io;
-use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use tripipe_tune::worker::{Replies, Requests, Supervised, isolate, serve};
 
 use super::machine::{SafetyArguments, tuned_device};
 use crate::open_device::OpenDevice;
+use crate::own_process;
 
 /// How long a worker whose tuner is gone may take to end by itself.
 const LAST_MOMENTS: Duration = Duration::from_secs(2);
@@ -61,12 +61,7 @@ impl Worker {
 
     fn supervise(&self, replies: &Replies) -> Result<()> {
         let (device, verify, safety) = (self.device, self.verify, self.safety.clone());
-        let program = std::env::current_exe().context("the path of this program")?;
-        let command = move || {
-            let mut command = Command::new(&program);
-            command.args(worker_arguments(device, verify, &safety));
-            command
-        };
+        let command = own_process::commands(worker_arguments(device, verify, &safety))?;
         let phases = replies.clone();
         let mut bench =
             Supervised::start(command, self.safety.limits())?.on_phase(move |phase| phases.phase(phase));

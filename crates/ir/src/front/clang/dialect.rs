@@ -1,5 +1,7 @@
 //! The OpenCL C version and features to assume for a text whose options do not say.
 
+use super::offered::Offered;
+
 /// The assumptions about a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dialect {
@@ -14,14 +16,21 @@ pub(super) struct Dialect {
 
 impl Dialect {
     /// The dialects to try, the most likely first. Phones have no `double`, and without `-cl-std` drivers use the
-    /// newest 1.x.
-    pub(super) fn to_try(options: &[String]) -> impl Iterator<Item = Self> {
+    /// newest 1.x. A given device has one dialect.
+    pub(super) fn to_try(options: &[String], offered: Option<&Offered>) -> Vec<Self> {
         let said = options.iter().any(|option| option.contains("-std="));
+        if let Some(offered) = offered {
+            let standard = if said { None } else { Some("-cl-std=CL1.2") };
+            let double = offered.has("cl_khr_fp64");
+            return [false, true].map(|header| Self { standard, double, header }).to_vec();
+        }
         let standards: &[_] = if said { &[None] } else { &[Some("-cl-std=CL1.2"), Some("-cl-std=CL3.0")] };
         let plain = standards.iter().flat_map(|standard| {
             [false, true].map(|double| Self { standard: *standard, double, header: false })
         });
-        plain.chain([Self { standard: *standards.last().unwrap_or(&None), double: true, header: true }])
+        plain
+            .chain([Self { standard: *standards.last().unwrap_or(&None), double: true, header: true }])
+            .collect()
     }
 
     /// The options for this dialect. Every extension that clang supports is declared; `extensions.h` handles the
@@ -43,8 +52,8 @@ mod tests {
 
     fn tried(options: &[&str]) -> Vec<(Option<&'static str>, bool, bool)> {
         let options: Vec<String> = options.iter().map(ToString::to_string).collect();
-        let tried = Dialect::to_try(&options);
-        tried.map(|dialect| (dialect.standard, dialect.double, dialect.header)).collect()
+        let tried = Dialect::to_try(&options, None);
+        tried.into_iter().map(|dialect| (dialect.standard, dialect.double, dialect.header)).collect()
     }
 
     #[test]

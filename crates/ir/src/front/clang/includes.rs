@@ -5,6 +5,7 @@
 //! location without a file where a search could have ended. This is complete only for texts that query nothing else.
 //! Nothing is recorded for texts that query the time or the existence of files, or are built with an option that is
 //! unknown here. (The names of these queries are searched for in the text; a name composed with `##` is not detected.)
+//! A text without includes and such queries is its own record: the preprocessor does not run for it.
 //! Nothing is recorded either if a file is so new that it may have changed after it was read.
 
 use std::fs;
@@ -50,6 +51,23 @@ pub(super) struct Preprocessed<'r> {
 }
 
 impl Includes {
+    /// What a text includes that names no include and asks nothing: no file. `None` if it may do either, or its options
+    /// may.
+    ///
+    /// The preprocessor need not run for such a text, which then stands for its own output.
+    pub(super) fn none(text: &str, options: &[String]) -> Option<Self> {
+        include_folders(options)?;
+        let unsettled = |text: &str| QUESTIONS.iter().any(|question| text.contains(question));
+        // A name may continue after a line break, and trigraphs may replace its backslash.
+        let broken = text.contains("\\\n") || text.contains("\\\r") || text.contains("??/");
+        let names = ["include", "import"].iter().any(|word| text.contains(word));
+        if broken || names || unsettled(text) || options.iter().any(|option| unsettled(option)) {
+            return None;
+        }
+        let preprocessed = digest(format!("not preprocessed\n{text}").as_bytes());
+        Some(Self { preprocessed, files: Vec::new(), vacant: Vec::new() })
+    }
+
     /// What a run included; `None` if that cannot be determined completely.
     pub(super) fn of(run: &Preprocessed<'_>) -> Option<Self> {
         let mut folders: Vec<PathBuf> = run.folder.map(Path::to_path_buf).into_iter().collect();
@@ -175,6 +193,20 @@ fn prerequisites(rule: &str) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_without_includes() {
+        let none = |text: &str, option: &str| Includes::none(text, &[option.to_owned()]).is_some();
+        assert!(none("kernel void k(global int *a) { *a = N; }", "-DN=4"));
+        let include = "#include \"n.h\"";
+        for text in
+            [include, "#  include <n.h>", "#inc\\\nlude <n.h>", "#inc??/\nlude <n.h>", "#import <n.h>"]
+        {
+            assert!(!none(text, "-w"), "{text}");
+        }
+        assert!(!none("int a = __TIME__;", "-w") && !none("", "-include=x.h") && !none("", "-DN=__DATE__"));
+        assert_ne!(Includes::none("a", &[]), Includes::none("b", &[]));
+    }
 
     #[test]
     fn rules_as_compilers_write_them() {

@@ -19,7 +19,8 @@
 //! `f` are `float`. Its extensions are enabled without pragmas, `half` and sub-groups among them, with their macros
 //! and the functions of Arm and Qualcomm (`extensions.h`). A text that does not compile this way is tried with
 //! `double`, then as OpenCL C 3.0 with every feature, then as that with `double`, and finally with clang's header of
-//! the library, which allows a text to add overloads of its functions. `-cl-std=CLC++` is clang's C++ for OpenCL.
+//! the library, which allows a text to add overloads of its functions. With [`Build::offered`], a text is built as the
+//! driver of that device has to: in one version, with its extensions alone. `-cl-std=CLC++` is clang's C++ for OpenCL.
 //!
 //! # The host system
 //! Nothing of the host matters: clang searches for includes beside the file, in the folders of `-I` and among its own,
@@ -37,6 +38,7 @@ mod dialect;
 mod entry;
 mod freeze;
 mod includes;
+mod offered;
 mod optimize;
 mod records;
 mod tools;
@@ -49,6 +51,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
+pub use offered::Offered;
 pub use optimize::optimize;
 pub use tools::{Clang, Translator};
 use translate::translate;
@@ -81,6 +84,9 @@ pub struct Build {
     pub options: Vec<String>,
     /// How much clang optimises.
     pub optimization: Optimization,
+    /// What the device offers for which the text is built; `None` offers everything, and tries several versions of the
+    /// language.
+    pub offered: Option<Offered>,
     /// The cache for built kernels; `None` builds every time. [`Cache::from_environment`] is the user's.
     pub cache: Option<Cache>,
 }
@@ -176,16 +182,18 @@ pub fn folder_of(path: &Path) -> &Path {
 /// the fewest.
 pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) -> Result<Built, BuildError> {
     let tools = Clang::find_kept(build.cache.as_ref())?;
-    let ways: Vec<(Dialect, Vec<OsString>, Option<Kept<'_>>)> = Dialect::to_try(&build.options)
-        .map(|dialect| {
-            let mut arguments = arguments(&tools, build, folder, dialect);
-            if text.contains(components::EXTENSION) {
-                arguments.push("-DTRIPIPE_EXTRA_VECTOR_TYPES".into());
-            }
-            let kept = build.cache.as_ref().map(|cache| Kept::new(cache, &tools, &arguments, name));
-            (dialect, arguments, kept)
-        })
-        .collect();
+    let ways: Vec<(Dialect, Vec<OsString>, Option<Kept<'_>>)> =
+        Dialect::to_try(&build.options, build.offered.as_ref())
+            .into_iter()
+            .map(|dialect| {
+                let mut arguments = arguments(&tools, build, folder, dialect);
+                if text.contains(components::EXTENSION) {
+                    arguments.push("-DTRIPIPE_EXTRA_VECTOR_TYPES".into());
+                }
+                let kept = build.cache.as_ref().map(|cache| Kept::new(cache, &tools, &arguments, name));
+                (dialect, arguments, kept)
+            })
+            .collect();
     let mut kept = ways.iter().filter_map(|way| way.2.as_ref());
     if let Some(built) = kept.find_map(|kept| kept.module_of_source(text)) {
         return Ok(built);
@@ -198,7 +206,7 @@ pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) 
     // `#line` gives the text its name. The source is passed in a file, because clang can read standard input only
     // once.
     write(SOURCE, &format!("#line 1 \"{}\"\n{}", quoted(name), components::renamed(text)))?;
-    write("extensions.h", EXTENSIONS)?;
+    write("extensions.h", &format!("{EXTENSIONS}{}", offered::text(build.offered.as_ref())))?;
     let source = Source { name, text, folder, work: work.path() };
     let mut fewest: Option<(usize, BuildError)> = None;
     for (dialect, arguments, kept) in ways {
@@ -264,6 +272,17 @@ impl Source<'_> {
         let compile = |arguments| self.compile(tools, build, dialect, arguments);
         let Some(kept) = kept else { return compile(arguments) };
 
+        if let Some(includes) = Includes::none(self.text, &build.options) {
+            let built = match kept.module(&includes.preprocessed) {
+                Some(built) => built,
+                None => compile(arguments)?,
+            };
+            if !built.cached {
+                kept.keep_module(&includes.preprocessed, &built);
+                kept.keep_includes(self.text, &includes);
+            }
+            return Ok(built);
+        }
         let began = SystemTime::now();
         let rule = self.work.join("includes");
         let preprocess: [OsString; 7] = [
@@ -404,6 +423,7 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Diale
     ];
     arguments.extend(level(build.optimization).iter().chain(&always).map(OsString::from));
     arguments.extend(dialect.arguments().map(OsString::from));
+    arguments.extend(build.offered.iter().flat_map(Offered::arguments));
     if tools.keeps_three_lanes() {
         // A vector of three lanes is loaded as three lanes, not four.
         arguments.extend(["-Xclang", "-fpreserve-vec3-type"].map(OsString::from));

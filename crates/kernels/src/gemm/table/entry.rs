@@ -1,12 +1,11 @@
 //! Entries of a table.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::gemm::description::{Accumulate, Elements};
 use crate::gemm::parameters::Parameters;
 use crate::gemm::shape::Shape;
+use crate::table::{Basis, Target};
 
 /// The element types of an entry. Kinds that are summed in different types need different tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -57,31 +56,6 @@ impl ElementKind {
     }
 }
 
-/// The basis of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Basis {
-    /// A judgement without measurement.
-    Guessed,
-    /// The fastest by predicted times, on a virtual GPU.
-    Predicted,
-    /// Another library's tuning, taken from its sources.
-    Published,
-    /// Tuned by this library.
-    Measured,
-}
-
-impl fmt::Display for Basis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Guessed => "guessed",
-            Self::Predicted => "predicted",
-            Self::Published => "published",
-            Self::Measured => "measured",
-        })
-    }
-}
-
 /// The result of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -98,28 +72,6 @@ pub struct Measurement {
     pub version: String,
     /// Day, as `2026-11-21`.
     pub date: String,
-}
-
-/// The devices that an entry applies to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Target {
-    /// A product, by its vendor's name, e.g. `Mali-G610`, `Adreno 740`.
-    Gpu(String),
-    /// Devices without a model whose name contains this text, ignoring case, e.g. `NVIDIA H200`, `pthread`.
-    Name(String),
-    /// All devices of a kind: `cpu` or `gpu`.
-    Kind(String),
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Gpu(name) => f.write_str(name),
-            Self::Name(part) => f.write_str(part),
-            Self::Kind(kind) => write!(f, "any {}", kind.to_uppercase()),
-        }
-    }
 }
 
 /// Parameters for one GPU, kind of elements and class of shapes.

@@ -6,9 +6,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Basis, ElementKind, Target};
+use super::ElementKind;
 use crate::gemm::description::{Batch, Elements, Gemm, Layout};
 use crate::gemm::parameters::Parameters;
+use crate::table::{Basis, Target, microseconds, parse_microseconds};
 
 /// Times on one device, as measured or predicted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -172,21 +173,12 @@ impl fmt::Display for TimedShape {
     }
 }
 
-/// Microseconds in four digits: times repeat to a percent at best.
-fn microseconds(seconds: f64) -> String {
-    let microseconds = seconds * 1e6;
-    let digits = (3 - microseconds.max(1e-3).log10().floor() as i32).clamp(0, 6) as usize;
-    format!("{microseconds:.digits$} us")
-}
-
 /// Seconds of a text such as `41.30 us` in `line`.
 fn seconds(line: &str, text: &str) -> Result<f64, TimedError> {
-    let wrong = |reason: String| TimedError { text: line.to_owned(), reason };
-    let number = text.strip_suffix(" us").and_then(|number| number.parse::<f64>().ok());
-    match number {
-        Some(microseconds) if microseconds > 0.0 && microseconds.is_finite() => Ok(microseconds * 1e-6),
-        _ => Err(wrong(format!("`{text}` is not a time in microseconds such as `41.3 us`"))),
-    }
+    parse_microseconds(text).ok_or_else(|| TimedError {
+        text: line.to_owned(),
+        reason: format!("`{text}` is not a time in microseconds such as `41.3 us`"),
+    })
 }
 
 impl TimedShape {

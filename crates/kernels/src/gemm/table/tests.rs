@@ -2,9 +2,9 @@
 
 use tripipe_device::DeviceKind;
 
-use super::relation::named;
 use super::*;
 use crate::gemm::description::{Accumulate, Elements};
+use crate::table::{Target, named};
 
 fn gemm(side: usize) -> Gemm {
     Gemm::new(Elements::F32, [side; 3])
@@ -70,7 +70,6 @@ fn the_nearest_entry_is_taken() {
     };
     let gpu = |name: &str| Target::Gpu(name.to_owned());
     let table = Table {
-        series: Vec::new(),
         entries: vec![
             entry(Target::Kind("gpu".to_owned()), Shape::Large, "tile 1x4"),
             entry(gpu("Mali-G76"), Shape::Large, "tile 2x4"),
@@ -80,6 +79,7 @@ fn the_nearest_entry_is_taken() {
             entry(gpu("Mali-G610"), Shape::Large, "tile 6x4"),
             entry(Target::Name("NVIDIA H200".to_owned()), Shape::Large, "tile 7x4"),
         ],
+        ..Table::default()
     };
     let choose = |name: &str, side| {
         let choice = table.choose(&gemm(side), &named(name));
@@ -118,7 +118,7 @@ fn the_users_entries_come_first() {
             date: "2026-01-01".to_owned(),
         }),
     };
-    let text = table_to_toml(&[], std::slice::from_ref(&entry)).unwrap();
+    let text = TableFile { entry: vec![entry.clone()], ..TableFile::default() }.to_toml().unwrap();
     std::fs::write(folder.join("mine.toml"), &text).unwrap();
     let table = Table::load(Some(&folder)).unwrap();
     assert_eq!(table.entries()[0], entry);
@@ -202,9 +202,9 @@ fn times_near_a_shape_decide() {
         date: "2026-01-01".to_owned(),
         times,
     };
-    let text = table_to_toml(std::slice::from_ref(&series), &[]).unwrap();
+    let text = TableFile { series: vec![series.clone()], ..TableFile::default() }.to_toml().unwrap();
     let mut table = Table::default();
-    table.add("a test", &text).unwrap();
+    table.add(TableFile::parse("a test", &text).unwrap());
     assert_eq!(table.series().len(), 1);
     for (extents, kernel) in
         [([24, 2000, 1000], 0), ([700, 900, 600], 1), ([3000, 1500, 2000], 1), ([64, 80, 50_000], 1)]

@@ -132,6 +132,10 @@ impl Lines for i8 {
 /// The number of sums of a line: enough to hide the latency of an addition.
 const SUMS: usize = 64;
 
+/// The number of sums of each of several lines, which hide the latency of each other's additions. Few, because a short
+/// line ends with their addition.
+const SUMS_EACH: usize = 16;
+
 #[inline(always)]
 fn dot<T: Copy + Default + AddAssign + Mul<Output = T>>(a: &[T], b: &[T]) -> T {
     let mut sums = [T::default(); SUMS];
@@ -150,23 +154,23 @@ fn dot<T: Copy + Default + AddAssign + Mul<Output = T>>(a: &[T], b: &[T]) -> T {
 /// The dot products of several lines with a vector.
 #[inline(always)]
 fn dots<T: Copy + Default + AddAssign + Mul<Output = T>>(lines: [&[T]; TOGETHER], b: &[T]) -> [T; TOGETHER] {
-    let (b, b_rest) = b.as_chunks::<SUMS>();
-    let parts = lines.map(|line| line.as_chunks::<SUMS>());
+    let (b, b_rest) = b.as_chunks::<SUMS_EACH>();
+    let parts = lines.map(|line| line.as_chunks::<SUMS_EACH>());
     let [first, second, third, fourth] = parts.map(|(whole, _)| &whole[..b.len()]);
     // Separate arrays, which stay in registers.
-    let [mut w, mut x, mut y, mut z] = [[T::default(); SUMS]; TOGETHER];
+    let [mut w, mut x, mut y, mut z] = [[T::default(); SUMS_EACH]; TOGETHER];
     for (index, b) in b.iter().enumerate() {
         let (first, second, third, fourth) = (&first[index], &second[index], &third[index], &fourth[index]);
-        for i in 0..SUMS {
+        for i in 0..SUMS_EACH {
             w[i] += first[i] * b[i];
         }
-        for i in 0..SUMS {
+        for i in 0..SUMS_EACH {
             x[i] += second[i] * b[i];
         }
-        for i in 0..SUMS {
+        for i in 0..SUMS_EACH {
             y[i] += third[i] * b[i];
         }
-        for i in 0..SUMS {
+        for i in 0..SUMS_EACH {
             z[i] += fourth[i] * b[i];
         }
     }

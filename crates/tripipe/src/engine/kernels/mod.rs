@@ -198,6 +198,10 @@ impl Engine for Arc<Kernels> {
         })
     }
 
+    fn with_executor(&self, work: &mut dyn FnMut(&mut dyn Executor)) {
+        work(self.runner().executor());
+    }
+
     fn take_times(&self, take: bool) {
         self.runner().executor().take_times(take);
     }

@@ -1,0 +1,201 @@
+//! `tripipe why`: where an application's time goes, launch by launch.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use tripipe_analyze::analyze_all;
+use tripipe_capture::trace::{self, KernelTimes};
+use tripipe_device::Gpu;
+use tripipe_report::simulation::{head, limiter};
+use tripipe_report::why::{Measured, PredictedLaunch, RankedLaunch, Why as Ranking};
+use tripipe_timing::{Options, Resource};
+
+use super::analyze::launch_setup;
+use super::verdict::launches;
+use super::{Format, OutputArgument};
+use crate::chain;
+use crate::files::output::plain;
+use crate::finish::Finish;
+use crate::launch_input::{Adjusted, Description, Trial, Workload};
+use crate::progress::Progress;
+
+/// Examples for the help text.
+const EXAMPLES: &str = "Examples:
+  tripipe why launches -g mali-g77
+  tripipe why launches clintercept_trace.json -g \"Adreno 640\"
+  tripipe why launches -g mali-g610 --format html -o why.html";
+
+/// Rank the launches of an application by time against their ceilings: where its time goes on a GPU, and why.
+///
+/// Launch files, such as those that `tripipe import` makes, are analysed and timed by the model of a GPU (docs/model.md).
+/// A trace gives the times and the numbers of launches that were measured: Chrome JSON of the OpenCL intercept layer,
+/// or of --trace FILE.json. With both, kernels are matched by name. docs/capture.md describes the columns.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Why {
+    /// Launch files, folders with folders of launch files, and traces in Chrome JSON (.json).
+    #[arg(value_name = "DIR|TRACE", required = true)]
+    paths: Vec<PathBuf>,
+    /// GPU whose times are predicted, e.g. "Mali-G77", "Adreno 740".
+    #[arg(short, long, value_name = "NAME", default_value = "Mali-G77", value_parser = super::check::gpu)]
+    gpu: &'static Gpu,
+    /// Maximum number of instructions that a work-group may run, counted once for all work-items that run them together.
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    limit_steps: u64,
+    /// Output format; JSON is one object, HTML a page with a table (docs/reports.md).
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    #[command(flatten)]
+    output: OutputArgument,
+}
+
+impl Why {
+    pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        self.output.write(out, self.format == Format::Html, |out| self.report(out))
+    }
+
+    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
+        let is_trace = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "json");
+        let (traces, folders): (Vec<&PathBuf>, Vec<&PathBuf>) = self.paths.iter().partition(is_trace);
+        let mut measured: BTreeMap<String, KernelTimes> = BTreeMap::new();
+        for path in traces {
+            let file = path.display().to_string();
+            let text = fs::read_to_string(path)
+                .map_err(|error| anyhow!("{file} cannot be read: {}; check the path", plain(&error)))?;
+            for (kernel, times) in trace::kernels(&file, &text)? {
+                let all = measured.entry(kernel).or_default();
+                all.launches += times.launches;
+                all.seconds += times.seconds;
+            }
+        }
+        let folders: Vec<PathBuf> = folders.into_iter().cloned().collect();
+        let progress = Progress::compiler("compiling the kernels");
+        let mut ranking = Ranking { gpu: self.gpu, rows: Vec::new(), notes: Vec::new() };
+        for path in launches(&folders)? {
+            progress.say(&format!("predicting {}", path.display()));
+            let row = self.row(&path, &mut ranking.notes)?;
+            let same = |known: &&mut RankedLaunch| known.kernel == row.kernel && known.global == row.global;
+            match ranking.rows.iter_mut().find(same) {
+                Some(known) => {
+                    // The mean of launches of the same sizes.
+                    if let (Some(known_time), Some(time)) = (&mut known.predicted, &row.predicted) {
+                        let count = known.launches as f64;
+                        known_time.seconds = (known_time.seconds * count + time.seconds) / (count + 1.0);
+                    }
+                    known.launches += 1;
+                }
+                None => ranking.rows.push(row),
+            }
+        }
+        drop(progress);
+        join(&mut ranking, measured);
+        ranking.rank();
+        match self.format {
+            Format::Text => {
+                out.write_all(tripipe_report::why::text(&ranking, self.output.canvas()).as_bytes())?;
+            }
+            Format::Json | Format::Html => writeln!(out, "{}", tripipe_report::why::json(&ranking))?,
+        }
+        Ok(Finish::Clean)
+    }
+
+    /// A launch: its analysis and its predicted time. A launch that the GPU cannot run has a note instead.
+    fn row(&self, path: &Path, notes: &mut Vec<String>) -> Result<RankedLaunch> {
+        let file = path.display().to_string();
+        let description = Description::read(path)?;
+        let build = description.as_driver().with_context(|| file.clone())?;
+        let name = description.shown();
+        let kernels = build.kernels(&name, description.file.kernel.as_deref())?;
+        let [kernel] = kernels[..] else {
+            bail!("{file}: {name} has several kernels; name one with `kernel`");
+        };
+        let adjusted = Adjusted {
+            global: Vec::new(),
+            local: Vec::new(),
+            arguments: Vec::new(),
+            limit_steps: self.limit_steps,
+        };
+        let workload = Workload::new(&description, &build, kernel, &adjusted)?;
+        let mut row = RankedLaunch {
+            kernel: kernel.name.clone(),
+            file: Some(file.clone()),
+            global: Some(workload.global()),
+            launches: 1,
+            ..RankedLaunch::default()
+        };
+        match workload.predict(self.gpu, &Trial::default(), &Options::default()) {
+            Ok(timed) => {
+                let prediction = timed.prediction;
+                let (busiest, share) = Resource::ALL
+                    .into_iter()
+                    .zip(prediction.shares)
+                    .max_by(|a, b| a.1.total_cmp(&b.1))
+                    .unwrap_or((Resource::Arithmetic, 0.0));
+                row.predicted = Some(PredictedLaunch {
+                    seconds: prediction.seconds,
+                    band: prediction.error_band,
+                    launch_seconds: prediction.launch_seconds,
+                    limiter: limiter(prediction.limiter(), self.gpu).to_owned(),
+                    ceiling: (head(busiest, self.gpu).to_owned(), share.clamp(0.0, 1.0)),
+                });
+            }
+            Err(error) => notes.push(format!("{file}: {}", chain(&error))),
+        }
+        let setup = launch_setup(&description.file);
+        let analyses = analyze_all(kernel, &[self.gpu], &setup);
+        let advice = analyses.first().and_then(|analysis| analysis.advice.first());
+        row.advice = advice.map(|advice| {
+            (format!("{}: {} {}", advice.rule.code, sentence(&advice.message), advice.fix), advice.share())
+        });
+        Ok(row)
+    }
+}
+
+/// A message that ends like a sentence.
+fn sentence(message: &str) -> String {
+    let message = message.trim_end();
+    if message.ends_with('.') { message.to_owned() } else { format!("{message}.") }
+}
+
+/// Adds the times of traces. If a kernel has launches of several sizes, they share its time as predicted.
+fn join(ranking: &mut Ranking, measured: BTreeMap<String, KernelTimes>) {
+    for (kernel, KernelTimes { launches, seconds }) in measured {
+        let rows: Vec<usize> =
+            (0..ranking.rows.len()).filter(|row| ranking.rows[*row].kernel == kernel).collect();
+        if rows.is_empty() {
+            let measured = Some(Measured { launches, seconds });
+            ranking.rows.push(RankedLaunch { kernel, launches, measured, ..RankedLaunch::default() });
+            continue;
+        }
+        let weight = |row: &RankedLaunch| {
+            let each = row.predicted.as_ref().map_or(1.0, |predicted| predicted.seconds);
+            (row.launches as f64, row.launches as f64 * each)
+        };
+        let all = rows
+            .iter()
+            .map(|row| weight(&ranking.rows[*row]))
+            .fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+        let mut left = launches;
+        for (position, row) in rows.iter().enumerate() {
+            let (count, time) = weight(&ranking.rows[*row]);
+            let own = if position + 1 == rows.len() {
+                left
+            } else {
+                ((launches as f64 * count / all.0).round() as usize).min(left)
+            };
+            left -= own;
+            let seconds = if all.1 > 0.0 { seconds * time / all.1 } else { 0.0 };
+            ranking.rows[*row].measured = Some(Measured { launches: own, seconds });
+        }
+        if rows.len() > 1 {
+            ranking.notes.push(format!(
+                "`{kernel}` has launches of {} sizes; they share the measured time as predicted",
+                rows.len()
+            ));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The environment variables of the driver.
+
+use std::sync::LazyLock;
+
+use tripipe_device::{Gpu, UnknownGpu, find};
+
+/// The variable that names the devices.
+pub const DEVICES: &str = "TRIPIPE_DEVICES";
+
+/// The device without [`DEVICES`].
+const DEFAULT_DEVICE: &str = "mali-g77";
+
+/// How launches are executed (`TRIPIPE_EXECUTE`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Execute {
+    /// All results are computed.
+    #[default]
+    All,
+    /// The work-groups that the timing model runs; the bytes of others are undefined.
+    Sample,
+    /// Nothing is computed: only times.
+    None,
+}
+
+/// What the environment asks for.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The devices, in order.
+    pub gpus: Vec<&'static Gpu>,
+    /// How launches are executed.
+    pub execute: Execute,
+    /// Whether launches run with all checks (`TRIPIPE_CHECK`).
+    pub check: bool,
+    /// Whether failures are logged on the standard error stream (`TRIPIPE_LOG`).
+    pub log: bool,
+    /// What is wrong with the variables.
+    pub problems: Vec<String>,
+}
+
+impl Settings {
+    /// Reads settings from variables. An unknown device is left out, and a wrong value has no effect; both are
+    /// problems.
+    pub fn new(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let mut problems = Vec::new();
+        let named = variable(DEVICES).filter(|names| !names.trim().is_empty());
+        let mut gpus = Vec::new();
+        for name in named.as_deref().unwrap_or(DEFAULT_DEVICE).split(',').map(str::trim) {
+            match find(name) {
+                Ok(gpu) => gpus.push(gpu),
+                Err(error @ UnknownGpu { .. }) => problems.push(format!("{DEVICES}: {error}")),
+            }
+        }
+        let execute = match variable("TRIPIPE_EXECUTE").as_deref() {
+            None | Some("" | "all") => Execute::All,
+            Some("sample") => Execute::Sample,
+            Some("none") => Execute::None,
+            Some(other) => {
+                problems.push(format!("TRIPIPE_EXECUTE: \"{other}\" is none of all, sample, none"));
+                Execute::All
+            }
+        };
+        let is_on = |name| variable(name).is_some_and(|value| !value.is_empty() && value != "0");
+        let (check, log) = (is_on("TRIPIPE_CHECK"), is_on("TRIPIPE_LOG"));
+        Self { gpus, execute, check, log, problems }
+    }
+
+    /// Those of this process, read at the first call.
+    pub fn current() -> &'static Self {
+        static SETTINGS: LazyLock<Settings> = LazyLock::new(|| {
+            let settings = Settings::new(|name| std::env::var(name).ok());
+            for problem in &settings.problems {
+                settings.print(problem);
+            }
+            settings
+        });
+        &SETTINGS
+    }
+
+    /// Logs a message, if the user asked for messages.
+    #[allow(
+        clippy::print_stderr,
+        reason = "only on request: a driver has no other channel before there is a context"
+    )]
+    pub fn print(&self, message: &str) {
+        if self.log {
+            eprintln!("tripipe: {message}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(variables: &[(&str, &str)]) -> Settings {
+        Settings::new(|name| {
+            variables.iter().find(|variable| variable.0 == name).map(|variable| variable.1.to_owned())
+        })
+    }
+
+    #[test]
+    fn devices_are_those_named_in_order() {
+        let names = |variables: &[(&str, &str)]| -> Vec<&str> {
+            settings(variables).gpus.iter().map(|gpu| gpu.name()).collect()
+        };
+        assert_eq!(names(&[]), ["Mali-G77"]);
+        assert_eq!(
+            names(&[(DEVICES, " mali-t604,adreno-650, g77")]),
+            ["Mali-T604", "Adreno 650", "Mali-G77"]
+        );
+        let wrong = settings(&[(DEVICES, "mali-t604,mali-x"), ("TRIPIPE_EXECUTE", "some")]);
+        assert_eq!((wrong.gpus.len(), wrong.execute, wrong.problems.len()), (1, Execute::All, 2));
+        assert!(wrong.problems[0].contains("mali-x"));
+        assert_eq!(settings(&[("TRIPIPE_EXECUTE", "none")]).execute, Execute::None);
+        assert!(settings(&[("TRIPIPE_CHECK", "1")]).check && !settings(&[("TRIPIPE_CHECK", "0")]).check);
+    }
+}

@@ -1,0 +1,293 @@
+//! Commands on buffers.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use opencl_sys as cl;
+use opencl_sys::{cl_bool, cl_command_queue, cl_event, cl_mem, cl_mem_migration_flags, cl_uint};
+
+use super::boundary::{list, reported, submitted, three, wait_list};
+use crate::driver::failure::{Outcome, require};
+use crate::driver::handle::find;
+use crate::driver::memory::Memory;
+use crate::driver::queue::{Queue, Waits};
+use crate::driver::rect::{Pitched, Region};
+use crate::driver::timeline::Span;
+use crate::driver::transfer::{self, Side, check_object};
+use crate::host::HostRange;
+
+/// A buffer.
+pub(super) fn buffer(handle: cl_mem) -> Outcome<Arc<Memory>> {
+    let memory = find::<Memory>(handle)?;
+    require(memory.is_buffer(), cl::CL_INVALID_MEM_OBJECT, "the memory object is not a buffer")?;
+    Ok(memory)
+}
+
+/// Host memory of a command.
+pub(super) unsafe fn host(pointer: *const c_void, bytes: Option<usize>) -> Outcome<HostRange> {
+    require(!pointer.is_null(), cl::CL_INVALID_VALUE, "the host pointer is NULL")?;
+    // SAFETY: the application passes memory of that size, valid until the command has ended.
+    Ok(unsafe { HostRange::new(pointer, bytes.unwrap_or(0)) })
+}
+
+/// The pitches of `clEnqueue...BufferRect`.
+#[derive(Clone, Copy)]
+struct Pitches {
+    row: usize,
+    slice: usize,
+}
+
+/// Both sides of a rectangular command.
+unsafe fn rects(
+    origins: [*const usize; 2],
+    region: *const usize,
+    pitches: [Pitches; 2],
+) -> Outcome<([Pitched; 2], Region)> {
+    // SAFETY: the application passes three numbers.
+    let [bytes, rows, slices] = unsafe { three(region)? };
+    let region = Region { bytes, rows, slices };
+    let rect = |index: usize| {
+        // SAFETY: as above.
+        let origin = unsafe { three(origins[index])? };
+        Pitched::of_rect(origin, region, pitches[index].row, pitches[index].slice)
+    };
+    Ok(([rect(0)?, rect(1)?], region))
+}
+
+function! {
+    fn clEnqueueReadBuffer(
+        queue: cl_command_queue,
+        memory: cl_mem,
+        blocking: cl_bool,
+        offset: usize,
+        size: usize,
+        pointer: *mut c_void,
+        count: cl_uint,
+        events: *const cl_event,
+        event: *mut cl_event,
+    ) {
+        let (queue, memory) = (find::<Queue>(queue)?, buffer(memory)?);
+        let wait = wait_list(count, events)?;
+        memory.check_host(true, false)?;
+        require(size > 0, cl::CL_INVALID_VALUE, "the size is 0")?;
+        let to = Side::Host(host(pointer, Some(size))?, Pitched::at(0));
+        let from = Side::Object(memory, Pitched::at(offset));
+        let done = transfer::copy(&queue, cl::CL_COMMAND_READ_BUFFER, from, to, Region::row(size), wait);
+        submitted(&reported(&queue, done)?, blocking != 0, event)
+    }
+
+    fn clEnqueueWriteBuffer(
+        queue: cl_command_queue,
+        memory: cl_mem,
+        blocking: cl_bool,
+        offset: usize,
+        size: usize,
+        pointer: *const c_void,
+        count: cl_uint,
+        events: *const cl_event,
+        event: *mut cl_event,
+    ) {
+        let (queue, memory) = (find::<Queue>(queue)?, buffer(memory)?);
+        let wait = wait_list(count, events)?;
+        memory.check_host(false, true)?;
+        require(size > 0, cl::CL_INVALID_VALUE, "the size is 0")?;
+        let from = Side::Host(host(pointer, Some(size))?, Pitched::at(0));
+        let to = Side::Object(memory, Pitched::at(offset));
+        let done = transfer::copy(&queue, cl::CL_COMMAND_WRITE_BUFFER, from, to, Region::row(size), wait);
+        submitted(&reported(&queue, done)?, blocking != 0, event)
+    }
+
+    fn clEnqueueReadBufferRect(
+        queue: cl_command_queue,
+        memory: cl_mem,
+        blocking: cl_bool,
+        origin: *const usize,
+        host_origin: *const usize,
+        region: *const usize,
+        row_pitch: usize,
+        slice_pitch: usize,
+        host_row_pitch: usize,
+        host_slice_pitch: usize,
+        pointer: *mut c_void,
+        count: cl_uint,
+        events: *const cl_event,
+        event: *mut cl_event,
+    ) {
+        let (queue, memory) = (find::<Queue>(queue)?, buffer(memory)?);
+        let wait = wait_list(count, events)?;
+        memory.check_host(true, false)?;
+        let pitches = [
+            Pitches { row: row_pitch, slice: slice_pitch },
+            Pitches { row: host_row_pitch, slice: host_slice_pitch },
+        ];
+        let ([inside, outside], region) = rects([origin, host_origin], region, pitches)?;
+        let to = Side::Host(host(pointer, outside.end(region))?, outside);
+        let from = Side::Object(memory, inside);
+        let done = transfer::copy(&queue, cl::CL_COMMAND_READ_BUFFER_RECT, from, to, region, wait);
+        submitted(&reported(&queue, done)?, blocking != 0, event)
+    }
+
+    fn clEnqueueWriteBufferRect(
+        queue: cl_command_queue,
+        memory: cl_mem,
+        blocking: cl_bool,
+        origin: *const usize,
+        host_origin: *const usize,
+        region: *const usize,
+        row_pitch: usize,
+        slice_pitch: usize,
+        host_row_pitch: usize,
+        host_slice_pitch: usize,
+        pointer: *const c_void,
+        count: cl_uint,
+        events: *const cl_event,
+        event: *mut cl_event,
+    ) {
+        let (queue, memory) = (find::<Queue>(queue)?, buffer(memory)?);
+        let wait = wait_list(count, events)?;
+        memory.check_host(false, true)?;
+        let pitches = [
+            Pitches { row: row_pitch, slice: slice_pitch },
+            Pitches { row: host_row_pitch, slice: host_slice_pitch },
+        ];
+        let ([inside, outside], region) = rects([origin, host_origin], region, pitches)?;
+        let from = Side::Host(host(pointer, outside.end(region))?, outside);
+        let to = Side::Object(memory, inside);
+        let done = transfer::copy(&queue, cl::CL_COMMAND_WRITE_BUFFER_RECT, from, to, region, wait);
+        submitted(&reported(&queue, done)?, blocking != 0, event)
+    }
+
+    fn clEnqueueCopyBuffer(
+        queue: cl_command_queue,
+        from: cl_mem,
+        to: cl_mem,
+        from_offset: usize,
+        to_offset: usize,
+        size: usize,
+        count: cl_uint,
+        events: *const cl_event,
+        event: *mut cl_event,
+    ) {
+        let (queue, from, to) = (find::<Queue>(queue)?, buffer(from)?, buffer(to)?);
+        let wait = wait_list(count, events)?;
+        require(size > 0, cl::CL_INVALID_VALUE, "the size is 0")?;
+        check_overlap(&from, Pitched::at(from_offset), &to, Pitched::at(to_offset), Region::row(size))?;
+        let from = Side::Object(from, Pitched::at(from_offset));
+        let to = Side::Object(to, Pitched::at(to_offset));
+        let done = transfer::copy(&queue, cl::CL_COMMAND_COPY_BUFFER, from, to, Region::row(size), wait);
+        submitted(&reported(&queue, done)?, false, event)
+    }
+
+    fn clEnqueueCopyBufferRect(
+        queue: cl_command_queue,
+        from: cl_mem,
+        to: cl_mem,
+        from_origin: *const usize,
+        to_origin: *const usize,
+        region: *const usize,
+        from_row_pitch: usize,
+        from_slice_pitch: usize,
+        to_row_pitch: usize,
+        to_slice_pitch: usize,
+        count: cl_uint,
+        events: *const cl_event,
+        event: *mut cl_event,
+    ) {
+        let (queue, from, to) = (find::<Queue>(queue)?, buffer(from)?, buffer(to)?);
+        let wait = wait_list(count, events)?;
+        let pitches = [
+            Pitches { row: from_row_pitch, slice: from_slice_pitch },
+            Pitches { row: to_row_pitch, slice: to_slice_pitch },
+        ];
+        let ([source, target], region) = rects([from_origin, to_origin], region, pitches)?;
+        if Arc::ptr_eq(&from, &to) {
+            let same = source.row_pitch == target.row_pitch && source.slice_pitch == target.slice_pitch;
+            require(same, cl::CL_INVALID_VALUE, "within one buffer, both sides have the same pitches")?;
+        }
+        check_overlap(&from, source, &to, target, region)?;
+        let (from, to) = (Side::Object(from, source), Side::Object(to, target));
+        let done = transfer::copy(&queue, cl::CL_COMMAND_COPY_BUFFER_RECT, from, to, region, wait);
+        submitted(&reported(&queue, done)?, false, event)
+    }
+
+    fn clEnqueueFillBuffer(
+        queue: cl_command_queue,
+        memory: cl_mem,
+        pattern: *const c_void,
+        pattern_size: usize,
+        offset: usize,
+        size: usize,
+        count: cl_uint,
+        events: *const cl_event,
+        event: *mut cl_event,
+    ) {
+        let (queue, memory) = (find::<Queue>(queue)?, buffer(memory)?);
+        let wait = wait_list(count, events)?;
+        let pattern = fill_pattern(pattern, pattern_size, size)?;
+        let whole = offset.is_multiple_of(pattern.len());
+        require(whole, cl::CL_INVALID_VALUE, "the offset is not a multiple of the pattern's size")?;
+        require(size > 0, cl::CL_INVALID_VALUE, "the size is 0")?;
+        let to = Side::Object(memory, Pitched::at(offset));
+        let done = transfer::fill(&queue, cl::CL_COMMAND_FILL_BUFFER, &pattern, to, Region::row(size), wait);
+        submitted(&reported(&queue, done)?, false, event)
+    }
+
+    fn clEnqueueMigrateMemObjects(
+        queue: cl_command_queue,
+        num_objects: cl_uint,
+        objects: *const cl_mem,
+        flags: cl_mem_migration_flags,
+        count: cl_uint,
+        events: *const cl_event,
+        event: *mut cl_event,
+    ) {
+        let (queue, wait) = (find::<Queue>(queue)?, wait_list(count, events)?);
+        let some = num_objects > 0 && !objects.is_null();
+        require(some, cl::CL_INVALID_VALUE, "there is no memory object to migrate")?;
+        let known = cl::CL_MIGRATE_MEM_OBJECT_HOST | cl::CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
+        require(flags & !known == 0, cl::CL_INVALID_VALUE, "the flags have unknown bits")?;
+        for handle in list(objects, num_objects as usize, cl::CL_INVALID_VALUE)? {
+            check_object(&*find::<Memory>(handle)?, &queue)?;
+        }
+        // All devices and the host share their memory.
+        let action = Box::new(|| Ok(Span::default()));
+        let done = queue.submit(cl::CL_COMMAND_MIGRATE_MEM_OBJECTS, wait, Waits::Queue, action);
+        submitted(&reported(&queue, done)?, false, event)
+    }
+}
+
+/// The pattern of a fill.
+///
+/// # Errors
+/// Its size is not a power of two up to 128, or does not divide `size`.
+///
+/// # Safety
+/// `pattern` is NULL or has `pattern_size` bytes.
+pub(super) unsafe fn fill_pattern(
+    pattern: *const c_void,
+    pattern_size: usize,
+    size: usize,
+) -> Outcome<Vec<u8>> {
+    let sized = pattern_size.is_power_of_two() && pattern_size <= 128;
+    require(sized, cl::CL_INVALID_VALUE, "the size of the pattern is not a power of two up to 128")?;
+    require(
+        size.is_multiple_of(pattern_size),
+        cl::CL_INVALID_VALUE,
+        "the size is not a multiple of the pattern's",
+    )?;
+    require(!pattern.is_null(), cl::CL_INVALID_VALUE, "the pattern is NULL")?;
+    // SAFETY: as the caller promises.
+    unsafe { list(pattern.cast::<u8>(), pattern_size, cl::CL_INVALID_VALUE) }
+}
+
+fn check_overlap(
+    from: &Memory,
+    source: Pitched,
+    to: &Memory,
+    target: Pitched,
+    region: Region,
+) -> Outcome<()> {
+    let same = Arc::ptr_eq(&from.storage, &to.storage);
+    let overlap = same && source.shifted(from.offset).overlaps(target.shifted(to.offset), region);
+    require(!overlap, cl::CL_MEM_COPY_OVERLAP, "the regions overlap")
+}

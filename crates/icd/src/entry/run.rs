@@ -1,0 +1,91 @@
+//! Launches.
+
+use std::ffi::c_void;
+
+use opencl_sys as cl;
+use opencl_sys::{cl_command_queue, cl_event, cl_kernel, cl_mem, cl_uint};
+
+use super::boundary::{list, reported, submitted, wait_list};
+use crate::driver::failure::{Failure, Outcome, require};
+use crate::driver::handle::find;
+use crate::driver::kernel::Kernel;
+use crate::driver::launch::{self, WorkSizes};
+use crate::driver::queue::Queue;
+
+/// Sizes of as many dimensions; the others are `rest`. `None` for NULL.
+unsafe fn sizes(pointer: *const usize, dimensions: usize, rest: usize) -> Outcome<Option<[usize; 3]>> {
+    if pointer.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the application passes NULL or so many numbers.
+    let given = unsafe { list(pointer, dimensions, cl::CL_INVALID_VALUE)? };
+    let mut all = [rest; 3];
+    all[..dimensions].copy_from_slice(&given);
+    Ok(Some(all))
+}
+
+function! {
+    fn clEnqueueNDRangeKernel(
+        queue: cl_command_queue,
+        kernel: cl_kernel,
+        dimensions: cl_uint,
+        offset: *const usize,
+        global: *const usize,
+        local: *const usize,
+        count: cl_uint,
+        events: *const cl_event,
+        event: *mut cl_event,
+    ) {
+        let (queue, kernel) = (find::<Queue>(queue)?, find::<Kernel>(kernel)?);
+        let wait = wait_list(count, events)?;
+        let known = (1..=3).contains(&dimensions);
+        require(known, cl::CL_INVALID_WORK_DIMENSION, "a range has 1, 2 or 3 dimensions")?;
+        let dimensions = dimensions as usize;
+        let new = queue.device().is_opencl_3();
+        let global = sizes(global, dimensions, 1)?;
+        if global.is_none() && !new {
+            return Err(Failure::new(cl::CL_INVALID_GLOBAL_WORK_SIZE, "the global size is NULL"));
+        }
+        let global = global.unwrap_or([0; 3]);
+        if global.contains(&0) && !new {
+            return Err(Failure::new(cl::CL_INVALID_GLOBAL_WORK_SIZE, "the global size is 0"));
+        }
+        let offset = sizes(offset, dimensions, 0)?.unwrap_or_default();
+        let overflows = offset.iter().zip(global).any(|(offset, size)| offset.checked_add(size).is_none());
+        require(!overflows, cl::CL_INVALID_GLOBAL_OFFSET, "the offset is too large")?;
+        let local = sizes(local, dimensions, 1)?;
+        let sizes = WorkSizes { dimensions, offset, global, local };
+        let done = launch::enqueue(&queue, cl::CL_COMMAND_NDRANGE_KERNEL, &kernel, sizes, wait);
+        submitted(&reported(&queue, done)?, false, event)
+    }
+
+    fn clEnqueueTask(
+        queue: cl_command_queue,
+        kernel: cl_kernel,
+        count: cl_uint,
+        events: *const cl_event,
+        event: *mut cl_event,
+    ) {
+        let (queue, kernel) = (find::<Queue>(queue)?, find::<Kernel>(kernel)?);
+        let wait = wait_list(count, events)?;
+        let sizes = WorkSizes { dimensions: 1, offset: [0; 3], global: [1; 3], local: Some([1; 3]) };
+        let done = launch::enqueue(&queue, cl::CL_COMMAND_TASK, &kernel, sizes, wait);
+        submitted(&reported(&queue, done)?, false, event)
+    }
+
+    fn clEnqueueNativeKernel(
+        queue: cl_command_queue,
+        _function: Option<unsafe extern "C" fn(*mut c_void)>,
+        _arguments: *mut c_void,
+        _bytes: usize,
+        _num_objects: cl_uint,
+        _objects: *const cl_mem,
+        _places: *mut *const c_void,
+        _count: cl_uint,
+        _events: *const cl_event,
+        _event: *mut cl_event,
+    ) {
+        find::<Queue>(queue)?;
+        Err(Failure::new(cl::CL_INVALID_OPERATION, "native kernels are not offered"))
+    }
+}

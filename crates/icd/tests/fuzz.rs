@@ -1,0 +1,332 @@
+//! The boundary, fuzzed: random functions with random handles, of all types, released, forged or NULL, on four threads.
+//!
+//! It runs for a moment; `TRIPIPE_FUZZ_SECONDS=3600 valgrind target/debug/deps/fuzz-...` runs longer.
+#![allow(unsafe_code, unused_unsafe, reason = "calls of a C API")]
+#![allow(clippy::unwrap_used, clippy::macro_metavars_in_unsafe, reason = "tests of a C API")]
+
+mod support;
+
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+use opencl_sys as cl;
+use support::{platform, table};
+
+/// Bytes of the application that commands read and write; nothing depends on what they are.
+const ARENA: usize = 1 << 20;
+
+struct Fuzzer<'a> {
+    rng: Rng,
+    /// Handles of all threads, also of objects that are gone.
+    handles: &'a Mutex<Vec<usize>>,
+    arena: usize,
+    /// The codes that calls returned, to see that some succeed.
+    succeeded: usize,
+}
+
+impl Fuzzer<'_> {
+    fn handle(&mut self) -> *mut c_void {
+        let handles = self.handles.lock().unwrap();
+        let handle = match self.rng.u32(..20) {
+            0 => 0,
+            1 => self.rng.usize(..),
+            // Inside of a handle.
+            2 => handles[self.rng.usize(..handles.len())].wrapping_add(self.rng.usize(..64)),
+            _ => {
+                let recent = handles.len().min(40);
+                handles[handles.len() - 1 - self.rng.usize(..recent)]
+            }
+        };
+        handle as *mut c_void
+    }
+
+    fn keep(&mut self, handle: *mut c_void) {
+        if !handle.is_null() {
+            self.succeeded += 1;
+            self.handles.lock().unwrap().push(handle as usize);
+        }
+    }
+
+    fn size(&mut self) -> usize {
+        match self.rng.u32(..8) {
+            0 => 0,
+            1 => usize::MAX,
+            2 => self.rng.usize(..),
+            _ => self.rng.usize(..256) * 4,
+        }
+    }
+
+    /// A size that the arena has.
+    fn small(&mut self) -> usize {
+        self.rng.usize(..512)
+    }
+
+    fn bits(&mut self) -> u64 {
+        if self.rng.bool() { 1 << self.rng.u32(..13) } else { 0 }
+    }
+
+    fn three(&mut self) -> [usize; 3] {
+        std::array::from_fn(|_| self.rng.usize(..9))
+    }
+
+    fn data(&self) -> *mut c_void {
+        self.arena as *mut c_void
+    }
+
+    /// One call.
+    fn step(&mut self, kernels: &str) {
+        let (h, g) = (self.handle(), self.handle());
+        let (mut event, none) = (null_mut(), null());
+        let waits = self.handle();
+        let (count, list) = if self.rng.u8(..4) == 0 { (1, &raw const waits) } else { (0, none) };
+        let place = if self.rng.bool() { &raw mut event } else { null_mut() };
+        let (a, b, c) = (self.three(), self.three(), self.three());
+        let (small, other, size, bits) = (self.small(), self.small(), self.size(), self.bits());
+        let query = self.rng.u32(0x1000..0x1300);
+        let (room, mut got) = (self.rng.usize(..300), 0);
+        let data = self.data();
+        let code = match self.rng.u32(..48) {
+            0 => {
+                let made = cl!(clCreateContext(null(), 1, &raw const g, None, null_mut(), null_mut()));
+                self.keep(made);
+                0
+            }
+            1 => {
+                let made = cl!(clCreateCommandQueue(h, g, bits & 3, null_mut()));
+                self.keep(made);
+                0
+            }
+            2 | 3 => {
+                let host = if bits & (cl::CL_MEM_USE_HOST_PTR | cl::CL_MEM_COPY_HOST_PTR) != 0 {
+                    data
+                } else {
+                    null_mut()
+                };
+                let size = if host.is_null() { size } else { small };
+                let made = cl!(clCreateBuffer(h, bits, size, host, null_mut()));
+                self.keep(made);
+                0
+            }
+            4 => {
+                let region = cl::cl_buffer_region { origin: small & !127, size: other };
+                let made = cl!(clCreateSubBuffer(h, bits, 0x1220, (&raw const region).cast(), null_mut()));
+                self.keep(made);
+                0
+            }
+            5 => {
+                let format = cl::cl_image_format {
+                    image_channel_order: self.rng.u32(0x10AF..0x10C5),
+                    image_channel_data_type: self.rng.u32(0x10CF..0x10E2),
+                };
+                let desc = cl::cl_image_desc {
+                    image_type: self.rng.u32(0x10EF..0x10F9),
+                    image_width: a[0],
+                    image_height: a[1],
+                    image_depth: a[2],
+                    image_array_size: b[0],
+                    image_row_pitch: if self.rng.bool() { 0 } else { small },
+                    image_slice_pitch: 0,
+                    num_mip_levels: 0,
+                    num_samples: 0,
+                    buffer: if self.rng.u8(..3) == 0 { g } else { null_mut() },
+                };
+                let host = if self.rng.u8(..4) == 0 { data } else { null_mut() };
+                let made = cl!(clCreateImage(h, bits, &raw const format, &raw const desc, host, null_mut()));
+                self.keep(made);
+                0
+            }
+            6 => {
+                let made = cl!(clCreateSampler(h, a[0] as u32, query, 0x1140 + b[0] as u32, null_mut()));
+                self.keep(made);
+                0
+            }
+            7 => {
+                let made = cl!(clCreateUserEvent(h, null_mut()));
+                self.keep(made);
+                0
+            }
+            8 => {
+                let (mut text, length) = (kernels.as_ptr().cast(), kernels.len());
+                let made = cl!(clCreateProgramWithSource(h, 1, &raw mut text, &raw const length, null_mut()));
+                self.keep(made);
+                0
+            }
+            9 => cl!(clBuildProgram(h, 0, null(), null(), None, null_mut())),
+            10 => {
+                let made = cl!(clCreateKernel(h, c"k".as_ptr(), null_mut()));
+                self.keep(made);
+                0
+            }
+            11 => cl!(clSetKernelArg(h, a[0] as u32, 8, (&raw const g).cast())),
+            12 => cl!(clSetKernelArg(h, 0, size_of_val(&g), (&raw const g).cast())),
+            13 => cl!(clSetKernelArg(h, a[0] as u32, size, if self.rng.bool() { data } else { null_mut() })),
+            14 | 15 => {
+                let local = if self.rng.bool() { b.as_ptr() } else { null() };
+                cl!(clEnqueueNDRangeKernel(
+                    h,
+                    g,
+                    c[0] as u32 & 3,
+                    null(),
+                    a.as_ptr(),
+                    local,
+                    count,
+                    list,
+                    place
+                ))
+            }
+            16 => cl!(clEnqueueReadBuffer(h, g, 0, other, small, data, count, list, place)),
+            17 => cl!(clEnqueueWriteBuffer(h, g, 0, other, small, data, count, list, place)),
+            18 => cl!(clEnqueueReadBufferRect(
+                h,
+                g,
+                0,
+                a.as_ptr(),
+                b.as_ptr(),
+                c.as_ptr(),
+                small,
+                0,
+                other,
+                0,
+                data,
+                count,
+                list,
+                place
+            )),
+            19 => cl!(clEnqueueCopyBuffer(h, g, waits, small, other, size, count, list, place)),
+            20 => cl!(clEnqueueCopyBufferRect(
+                h,
+                g,
+                waits,
+                a.as_ptr(),
+                b.as_ptr(),
+                c.as_ptr(),
+                small,
+                size,
+                other,
+                0,
+                count,
+                list,
+                place
+            )),
+            21 => cl!(clEnqueueFillBuffer(h, g, data, a[0], other, size, count, list, place)),
+            22 => {
+                cl!(clEnqueueReadImage(h, g, 0, a.as_ptr(), b.as_ptr(), small, 0, data, count, list, place))
+            }
+            23 => {
+                cl!(clEnqueueWriteImage(h, g, 0, a.as_ptr(), b.as_ptr(), small, 0, data, count, list, place))
+            }
+            24 => {
+                cl!(clEnqueueCopyImage(h, g, waits, a.as_ptr(), b.as_ptr(), c.as_ptr(), count, list, place))
+            }
+            25 => cl!(clEnqueueCopyImageToBuffer(
+                h,
+                g,
+                waits,
+                a.as_ptr(),
+                b.as_ptr(),
+                small,
+                count,
+                list,
+                place
+            )),
+            26 => cl!(clEnqueueCopyBufferToImage(
+                h,
+                g,
+                waits,
+                small,
+                a.as_ptr(),
+                b.as_ptr(),
+                count,
+                list,
+                place
+            )),
+            27 => cl!(clEnqueueFillImage(h, g, data, a.as_ptr(), b.as_ptr(), count, list, place)),
+            28 => {
+                let mut code = 0;
+                let mapped =
+                    cl!(clEnqueueMapBuffer(h, g, 0, bits, other, small, count, list, place, &raw mut code));
+                self.keep(mapped);
+                code
+            }
+            29 => cl!(clEnqueueUnmapMemObject(h, g, waits, count, list, place)),
+            30 => cl!(clEnqueueMarkerWithWaitList(h, count, list, place)),
+            31 => cl!(clEnqueueBarrierWithWaitList(h, count, list, place)),
+            32 => cl!(clSetUserEventStatus(h, -(a[0] as i32))),
+            33 => cl!(clGetContextInfo(h, query, room, data, &raw mut got)),
+            34 => cl!(clGetCommandQueueInfo(h, query, room, data, &raw mut got)),
+            35 => cl!(clGetMemObjectInfo(h, query, room, data, &raw mut got)),
+            36 => cl!(clGetImageInfo(h, query, room, data, &raw mut got)),
+            37 => cl!(clGetEventInfo(h, query, room, data, &raw mut got)),
+            38 => cl!(clGetKernelInfo(h, query, room, data, &raw mut got)),
+            39 => cl!(clGetDeviceInfo(h, query, room, data, &raw mut got)),
+            40 => cl!(clGetKernelWorkGroupInfo(h, g, query, room, data, &raw mut got)),
+            41 => cl!(clRetainMemObject(h)),
+            42 => cl!(clRetainEvent(h)),
+            43 => cl!(clReleaseContext(h)).min(cl!(clReleaseCommandQueue(h))),
+            44 => cl!(clReleaseMemObject(h)).min(cl!(clReleaseSampler(h))),
+            45 => cl!(clReleaseProgram(h)).min(cl!(clReleaseKernel(h))),
+            46 => cl!(clReleaseEvent(h)),
+            _ => cl!(clFlush(h)),
+        };
+        assert!(code <= 0, "{code}");
+        if code == 0 {
+            self.succeeded += 1;
+        }
+        self.keep(event);
+    }
+}
+
+#[test]
+fn random_calls_on_four_threads_return_codes() {
+    let seconds = std::env::var("TRIPIPE_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    let steps = if seconds.is_some() { u64::MAX } else { 20_000 };
+    let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(3600));
+    let mut device = null_mut();
+    cl!(clGetDeviceIDs(platform(), cl::CL_DEVICE_TYPE_ALL, 1, &raw mut device, null_mut()));
+    let handles = Mutex::new(vec![platform() as usize, device as usize]);
+    let device = device as usize;
+    let succeeded: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|seed| {
+                let handles = &handles;
+                scope.spawn(move || {
+                    let device = device as *mut c_void;
+                    // Commands may use it until the process ends.
+                    let arena = Box::leak(vec![0u64; ARENA / 8].into_boxed_slice()).as_mut_ptr() as usize;
+                    let mut fuzzer = Fuzzer { rng: Rng::with_seed(seed), handles, arena, succeeded: 0 };
+                    let mut step = 0;
+                    while step < steps && (step % 64 != 0 || Instant::now() < until) {
+                        if step % 200 == 0 {
+                            // There is always something to work with.
+                            let context = cl!(clCreateContext(
+                                null(),
+                                1,
+                                &raw const device,
+                                None,
+                                null_mut(),
+                                null_mut()
+                            ));
+                            fuzzer.keep(context);
+                            let queue =
+                                cl!(clCreateCommandQueue(context, device, step / 200 % 4, null_mut()));
+                            fuzzer.keep(queue);
+                            for _ in 0..3 {
+                                let buffer = cl!(clCreateBuffer(context, 0, 1024, null_mut(), null_mut()));
+                                fuzzer.keep(buffer);
+                            }
+                        }
+                        fuzzer.step("kernel void k(global int *p) { p[get_global_id(0)] += 1; }");
+                        step += 1;
+                    }
+                    fuzzer.succeeded
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert!(succeeded > 1000, "{succeeded}");
+    assert!(table().clFinish.is_some());
+}

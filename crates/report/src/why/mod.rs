@@ -1,0 +1,94 @@
+//! All launches of an application, by time against their ceilings, as text and JSON.
+
+mod json;
+mod text;
+
+use tripipe_device::Gpu;
+
+pub use json::json;
+pub use text::text;
+
+/// The launches of an application.
+#[derive(Clone, Debug)]
+pub struct Why {
+    /// The GPU whose times are predicted.
+    pub gpu: &'static Gpu,
+    /// The launches; those of one kernel with the same sizes together. The longest first.
+    pub rows: Vec<RankedLaunch>,
+    /// What was left out, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Launches of a kernel with the same sizes, or of a kernel of a trace.
+#[derive(Clone, Debug, Default)]
+pub struct RankedLaunch {
+    /// The kernel.
+    pub kernel: String,
+    /// The launch file of the first one; `None` if only a trace has it.
+    pub file: Option<String>,
+    /// Work-items in each dimension, if known.
+    pub global: Option<[u64; 3]>,
+    /// Number of launches.
+    pub launches: usize,
+    /// What a trace says.
+    pub measured: Option<Measured>,
+    /// What the model says.
+    pub predicted: Option<PredictedLaunch>,
+    /// The advice with the largest gain, and the fraction of the time that it saves, if that is known.
+    pub advice: Option<(String, Option<f64>)>,
+}
+
+/// Times of a trace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// Number of launches of the kernel in the trace.
+    pub launches: usize,
+    /// Seconds of all of them on the device.
+    pub seconds: f64,
+}
+
+/// The predicted time of one launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PredictedLaunch {
+    /// Seconds, without the launch.
+    pub seconds: f64,
+    /// The lowest and the highest number of seconds that is expected.
+    pub band: [f64; 2],
+    /// Seconds that the host needs for the launch.
+    pub launch_seconds: f64,
+    /// What limits it: a resource, `latency` or `launch`.
+    pub limiter: String,
+    /// The busiest resource, and its share of the time: what the launch reaches of its ceiling.
+    pub ceiling: (String, f64),
+}
+
+impl RankedLaunch {
+    /// Seconds of all its launches: as measured, else as predicted, with what the host needs.
+    pub fn seconds(&self) -> Option<f64> {
+        if let Some(measured) = &self.measured {
+            return Some(measured.seconds);
+        }
+        let predicted = self.predicted.as_ref()?;
+        Some(self.launches as f64 * predicted.seconds.max(predicted.launch_seconds))
+    }
+
+    /// Seconds that all its launches would need at the ceiling.
+    pub fn at_ceiling(&self) -> Option<f64> {
+        let predicted = self.predicted.as_ref()?;
+        let launches = self.measured.map_or(self.launches, |measured| measured.launches);
+        Some(launches as f64 * predicted.seconds * predicted.ceiling.1)
+    }
+}
+
+impl Why {
+    /// Sorts the rows: the longest first, those without a time last.
+    pub fn rank(&mut self) {
+        let seconds = |row: &RankedLaunch| row.seconds().unwrap_or(-1.0);
+        self.rows.sort_by(|a, b| seconds(b).total_cmp(&seconds(a)));
+    }
+
+    /// Seconds of all rows.
+    fn seconds(&self) -> f64 {
+        self.rows.iter().filter_map(RankedLaunch::seconds).sum()
+    }
+}

@@ -1,0 +1,71 @@
+//! The ranking as text.
+
+use std::fmt::Write as _;
+
+use super::{RankedLaunch, Why};
+use crate::number::{percent, time};
+use crate::style::{Canvas, paragraph};
+
+/// A line for each row, with its advice below.
+pub fn text(why: &Why, canvas: Canvas) -> String {
+    let all = why.seconds();
+    let launches: usize = why.rows.iter().map(|row| row.launches).sum();
+    let mut out = format!("{launches} launches, {}; predictions for {}\n\n", time(all), why.gpu.name());
+    let heads = ["time", "share", "launches", "each", "limited by", "of ceiling", "at ceiling", "kernel"];
+    let mut rows: Vec<[String; 8]> = vec![heads.map(str::to_owned)];
+    rows.extend(why.rows.iter().map(|row| cells(row, all)));
+    let widths: Vec<usize> = (0..heads.len())
+        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
+        .collect();
+    for (index, row) in rows.iter().enumerate() {
+        let line: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(column, (cell, width))| {
+                if column == 4 || column == 7 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+            })
+            .collect();
+        let _ = writeln!(out, "{}", line.join("  ").trim_end());
+        let advice = index.checked_sub(1).and_then(|row| why.rows[row].advice.as_ref());
+        if let Some((advice, saves)) = advice {
+            let saves = saves.map_or(String::new(), |saves| format!(" (saves {})", percent(saves)));
+            let text = format!("{advice}{saves}");
+            out.push_str(&paragraph(canvas, "    ", 4, &text));
+        }
+    }
+    if !why.notes.is_empty() {
+        out.push('\n');
+    }
+    for note in &why.notes {
+        let _ = writeln!(out, "note: {note}");
+    }
+    canvas.shown(out)
+}
+
+fn cells(row: &RankedLaunch, all: f64) -> [String; 8] {
+    let dash = || "-".to_owned();
+    let size = row.global.map_or(String::new(), |global| {
+        let used = 3 - global.iter().rev().take_while(|extent| **extent == 1).count().min(2);
+        let shown: Vec<String> = global[..used].iter().map(ToString::to_string).collect();
+        format!(" {}", shown.join("x"))
+    });
+    let predicted = row.predicted.as_ref();
+    let each = match (&row.measured, predicted) {
+        (Some(measured), _) => time(measured.seconds / measured.launches.max(1) as f64),
+        (None, Some(predicted)) => time(predicted.seconds),
+        (None, None) => dash(),
+    };
+    [
+        row.seconds().map_or_else(dash, time),
+        row.seconds().filter(|_| all > 0.0).map_or_else(dash, |seconds| percent(seconds / all)),
+        row.measured.map_or(row.launches, |measured| measured.launches).to_string(),
+        each,
+        predicted.map_or_else(dash, |predicted| predicted.limiter.clone()),
+        predicted.map_or_else(dash, |predicted| {
+            format!("{} of {}", percent(predicted.ceiling.1), predicted.ceiling.0)
+        }),
+        row.at_ceiling().map_or_else(dash, time),
+        format!("{}{size}", row.kernel),
+    ]
+}

@@ -1,0 +1,460 @@
+//! The observer of a launch that carries intervals beside its values.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use tripipe_ir as ir;
+use tripipe_ir::op::AtomicOp;
+use tripipe_ir::{Inst as IrInst, Kernel, Module, Op, Scalar};
+use tripipe_launch::MemoryId;
+
+use super::arithmetic::Freedom;
+use super::interval::{BOUNDED, Interval};
+use super::memory::Uncertain;
+use super::registers::Intervals;
+use super::step::{self, Operands, active, cause_number, number};
+use super::{Allowed, Bounded, Cause, Places, Reason, WrittenNumber, cause};
+use crate::execute::code::{Edge, Inst, NONE, component_bytes};
+use crate::execute::effects::meets;
+use crate::execute::memory::{Home, pointer};
+use crate::execute::memory_map::MemoryMap;
+use crate::execute::observer::{Observed, Observer};
+use crate::execute::rows::lanes;
+use crate::execute::state::{Present, State};
+use crate::source::location_of;
+use crate::watch::touch::address_of;
+
+/// The evaluation of a launch in intervals.
+pub(crate) struct Evaluation<'l> {
+    module: &'l Module,
+    kernel: &'l Kernel,
+    freedom: Freedom,
+    /// The wanted places, by address, and their names for the caller.
+    places: HashMap<u64, (MemoryId, usize)>,
+    warps: Vec<Intervals>,
+    /// Of buffers and of the program's variables.
+    pub(super) global: Uncertain,
+    /// Of the current work-group.
+    local: Uncertain,
+    /// Of the work-items of each warp, by lane.
+    private: Vec<HashMap<usize, Uncertain>>,
+    bounded: Bounded,
+}
+
+impl<'l> Evaluation<'l> {
+    pub(crate) fn new(
+        module: &'l Module,
+        kernel: &'l Kernel,
+        memory_map: &MemoryMap,
+        places: &Places,
+        freedom: Freedom,
+    ) -> Self {
+        let object_of = |memory: MemoryId| {
+            let buffer = memory_map.buffers.iter().position(|buffer| *buffer == memory)?;
+            let home = Home::Global((module.objects.len() + buffer) as u32);
+            memory_map.objects.iter().position(|info| info.home == home)
+        };
+        let places = places
+            .iter()
+            .filter_map(|place| Some((pointer(object_of(place.0)? as u32, place.1 as u64), *place)))
+            .collect();
+        Self {
+            module,
+            kernel,
+            freedom,
+            places,
+            warps: Vec::new(),
+            global: Uncertain::default(),
+            local: Uncertain::default(),
+            private: Vec::new(),
+            bounded: Bounded::default(),
+        }
+    }
+
+    pub(crate) fn finish(self) -> Bounded {
+        self.bounded
+    }
+
+    fn cause(&self, number: u32) -> Cause {
+        let reason = match number & 7 {
+            0 => Reason::Branch,
+            1 => Reason::Address,
+            2 => Reason::Function,
+            3 => Reason::Operation,
+            4 => Reason::Order,
+            _ => Reason::Filter,
+        };
+        cause(self.module, self.kernel, reason, Some(IrInst::from_u32(number >> 3)))
+    }
+
+    /// The cells of an address, as seen by a lane.
+    fn cells(&mut self, s: &State<'_>, address: u64, lane: usize) -> &mut Uncertain {
+        let object = crate::execute::memory::parts(address).0;
+        match s.memory.object(object).map(|object| object.home) {
+            Some(Home::Local(_)) => &mut self.local,
+            Some(Home::Private(_)) => {
+                let number = s.warp.number as usize;
+                if self.private.len() <= number {
+                    self.private.resize_with(number + 1, HashMap::new);
+                }
+                self.private[number].entry(lane).or_default()
+            }
+            _ => &mut self.global,
+        }
+    }
+
+    pub(super) fn registers(&self, s: &State<'_>) -> &Intervals {
+        &self.warps[s.warp.number as usize]
+    }
+
+    pub(super) fn registers_mut(&mut self, s: &State<'_>) -> &mut Intervals {
+        &mut self.warps[s.warp.number as usize]
+    }
+
+    /// The addresses of the active lanes, and their intervals if they are not certain.
+    fn addresses(&self, s: &State<'_>, i: &Inst) -> Vec<Pointer> {
+        let shape = s.code.slots[i.args[0] as usize];
+        active(s, i)
+            .into_iter()
+            .map(|lane| Pointer {
+                lane,
+                address: address_of(s, i.args[0], lane),
+                stray: self.registers(s).kept(shape, i.args[0], lane),
+            })
+            .collect()
+    }
+
+    fn load(&mut self, s: &State<'_>, i: &Inst, pointers: &[Pointer]) {
+        let Some(result) = s.kernel.insts[i.origin].result else { return };
+        let ty = s.kernel.ty(result);
+        let element = u64::from(component_bytes(ty));
+        for Pointer { lane, address, stray } in pointers.iter().copied() {
+            for component in 0..usize::from(ty.lanes()) {
+                let bits = self.registers(s).bits(s, i.out, ty, component, lane);
+                let computed = ty.scalar().map_or(0.0, |scalar| number(scalar, bits));
+                let at = address.wrapping_add(component as u64 * element);
+                let found = match stray {
+                    Some(stray) if stray.is_open() => Some(Interval::open(computed, stray.open)),
+                    Some(_) => Some(Interval::open(computed, cause_number(i.origin, Reason::Address))),
+                    None => self.cells(s, at, lane).read(at, element, computed),
+                };
+                let found = found.unwrap_or(Interval::point(computed));
+                self.registers_mut(s).write(s, i.out, ty, component, lane, found);
+            }
+        }
+    }
+
+    fn store(&mut self, s: &State<'_>, i: &Inst) {
+        let Some(value) = s.kernel.insts[i.origin].operands.get(1).copied() else { return };
+        let ty = s.kernel.ty(value);
+        let element = u64::from(component_bytes(ty));
+        let shape = s.code.slots[i.args[0] as usize];
+        for lane in lanes(s.mask) {
+            let address = address_of(s, i.args[0], lane);
+            let stray = self.registers(s).kept(shape, i.args[0], lane);
+            if stray.is_some() && self.bounded.stray.is_none() {
+                self.bounded.stray = Some(cause(self.module, self.kernel, Reason::Address, Some(i.origin)));
+            }
+            for component in 0..usize::from(ty.lanes()) {
+                let (mut interval, mut plain) = self.registers(s).read(s, i.args[1], ty, component, lane);
+                let registers = self.registers(s);
+                if registers.forked >> lane & 1 == 1 {
+                    (interval, plain) = (Interval::open(interval.exact, registers.fork), false);
+                }
+                if stray.is_some() {
+                    let cause = cause_number(i.origin, Reason::Address);
+                    (interval, plain) = (Interval::open(interval.exact, cause), false);
+                }
+                let at = address.wrapping_add(component as u64 * element);
+                let kept = Some(interval).filter(|_| !plain);
+                self.cells(s, at, lane).write(at, element, kept);
+                self.note(s, i, lane, at, element, ty.scalar(), interval, plain);
+            }
+        }
+    }
+
+    /// Records a number that was written, if its place is wanted.
+    #[allow(clippy::too_many_arguments, reason = "a number, its place and its writer")]
+    pub(super) fn note(
+        &mut self,
+        s: &State<'_>,
+        i: &Inst,
+        lane: usize,
+        address: u64,
+        bytes: u64,
+        scalar: Option<Scalar>,
+        interval: Interval,
+        plain: bool,
+    ) {
+        for skew in 0..bytes {
+            let Some(place) = self.places.get(&(address + skew)).copied() else { continue };
+            let allowed = if plain {
+                Allowed::One
+            } else if interval.open == BOUNDED {
+                Allowed::Between(interval.low, interval.high, interval.nan)
+            } else {
+                Allowed::Any(self.cause(interval.open))
+            };
+            let written = WrittenNumber {
+                work_item: s.group.global_id(u64::from(s.warp.first_item) + lane as u64),
+                location: location_of(self.module, self.kernel, i.origin),
+                skew: skew as usize,
+                bytes: bytes as usize,
+                float: scalar.is_some_and(Scalar::is_float),
+                exact: interval.exact,
+                allowed,
+            };
+            self.bounded.written.insert(place, written);
+        }
+    }
+
+    /// An atomic operation: what it returns depends on the order of the work-items; what it leaves does not if the
+    /// order of its operands does not matter.
+    fn atomic(&mut self, s: &State<'_>, i: &Inst, op: AtomicOp, operands: &[(Pointer, bool)]) {
+        let data = &s.kernel.insts[i.origin];
+        let commutes = !matches!(
+            op,
+            AtomicOp::Load
+                | AtomicOp::Store
+                | AtomicOp::Exchange
+                | AtomicOp::CompareExchange
+                | AtomicOp::FlagTestAndSet
+                | AtomicOp::FlagClear
+        );
+        let value = data.operands.get(1).map(|value| s.kernel.ty(*value));
+        let scalar = value.and_then(ir::Type::scalar).or_else(|| s.kernel.ty(data.result?).scalar());
+        let bytes = scalar.map_or(4, |scalar| u64::from(scalar.bytes()));
+        for (Pointer { lane, address, .. }, uncertain) in operands.iter().copied() {
+            let forked = self.registers(s).forked >> lane & 1 == 1;
+            let float = scalar.is_some_and(Scalar::is_float);
+            let stays = op == AtomicOp::Load;
+            if !stays && (!commutes || float || uncertain || forked) && op != AtomicOp::Store {
+                self.cells(s, address, lane).open(address, bytes, cause_number(i.origin, Reason::Order));
+            }
+            let now = self.cells(s, address, lane).read(address, bytes, 0.0);
+            if !stays {
+                let interval = now.unwrap_or(Interval::point(0.0));
+                self.note(s, i, lane, address, bytes, scalar, interval, now.is_none());
+            }
+            if i.out != NONE
+                && let Some(result) = data.result
+            {
+                let ty = s.kernel.ty(result);
+                let bits = self.registers(s).bits(s, i.out, ty, 0, lane);
+                let computed = ty.scalar().map_or(0.0, |scalar| number(scalar, bits));
+                let found = Interval::open(computed, cause_number(i.origin, Reason::Order));
+                self.registers_mut(s).write(s, i.out, ty, 0, lane, found);
+            }
+        }
+    }
+
+    fn copy(&mut self, s: &State<'_>, i: &Inst) {
+        for lane in lanes(s.mask).collect::<Vec<_>>() {
+            let [to, from, count] = std::array::from_fn(|index| s.warp.rows.words(i.args[index])[lane]);
+            self.copied(s, i, lane, to, from, count);
+        }
+    }
+
+    fn copied(&mut self, s: &State<'_>, i: &Inst, lane: usize, to: u64, from: u64, count: u64) {
+        if count == 0 {
+            return;
+        }
+        // Word by word if both are aligned alike; else parts of numbers are open.
+        let mut at = 0;
+        while at < count {
+            let bytes = (4 - from.wrapping_add(at) % 4).min(count - at);
+            let moved = self.cells(s, from, lane).read(from.wrapping_add(at), bytes, 0.0);
+            self.cells(s, to, lane).write(to.wrapping_add(at), bytes, moved);
+            let interval = moved.unwrap_or(Interval::point(0.0));
+            self.note(s, i, lane, to.wrapping_add(at), bytes, None, interval, moved.is_none());
+            at += bytes;
+        }
+    }
+}
+
+/// The address of a lane, and its interval if it is not certain.
+#[derive(Clone, Copy)]
+struct Pointer {
+    lane: usize,
+    address: u64,
+    stray: Option<Interval>,
+}
+
+impl Observer for Evaluation<'_> {
+    fn start_group(&mut self, _: &State<'_>) {
+        self.local.clear();
+    }
+
+    fn start_warp(&mut self, s: &State<'_>) {
+        let number = s.warp.number as usize;
+        while self.warps.len() <= number {
+            self.warps.push(Intervals::new(&s.code.slots));
+        }
+        self.warps[number].clear();
+        if let Some(private) = self.private.get_mut(number) {
+            private.clear();
+        }
+    }
+
+    fn instruction(&mut self, s: &mut State<'_>, i: &Inst) -> Observed {
+        let op = s.kernel.insts[i.origin].op;
+        // What work-items do together runs later, when all have arrived.
+        if meets(op) || matches!(op, Op::Group(_) | Op::AsyncCopy { .. } | Op::WaitEvents { .. }) {
+            if let Op::Group(_) = op
+                && i.out != NONE
+                && let Some(result) = s.kernel.insts[i.origin].result
+            {
+                self.collective(s, i, s.kernel.ty(result));
+            }
+            return Observed::Passed;
+        }
+        // Operands are read first: the result may take the register of one.
+        let goes_on = match op {
+            Op::Store(_) => {
+                self.store(s, i);
+                (i.plain)(s, i)
+            }
+            Op::Copy(_) => {
+                self.copy(s, i);
+                (i.plain)(s, i)
+            }
+            Op::ImageWrite { .. } => {
+                self.image_write(s, i);
+                (i.plain)(s, i)
+            }
+            Op::Load(_) => {
+                let pointers = self.addresses(s, i);
+                let goes_on = (i.plain)(s, i);
+                self.load(s, i, &pointers);
+                goes_on
+            }
+            Op::Atomic(atomic) => {
+                let value = s.kernel.insts[i.origin].operands.get(1).map(|value| s.kernel.ty(*value));
+                let operands: Vec<(Pointer, bool)> = self
+                    .addresses(s, i)
+                    .into_iter()
+                    .map(|pointer| {
+                        let of = |ty| !self.registers(s).read(s, i.args[1], ty, 0, pointer.lane).1;
+                        (pointer, value.is_some_and(of))
+                    })
+                    .collect();
+                let goes_on = (i.plain)(s, i);
+                self.atomic(s, i, atomic.op, &operands);
+                goes_on
+            }
+            Op::ImageRead { .. } | Op::ImageSample(_) => {
+                let reads = self.image_reads(s, i, matches!(op, Op::ImageSample(_)));
+                let goes_on = (i.plain)(s, i);
+                self.image_read(s, i, &reads);
+                goes_on
+            }
+            _ => {
+                let operands = Operands::of(self.registers(s), s, i);
+                let goes_on = (i.plain)(s, i);
+                let freedom = self.freedom;
+                step::results(self.registers_mut(s), s, i, &operands, freedom);
+                goes_on
+            }
+        };
+        Observed::Ran(goes_on)
+    }
+
+    fn splat(&mut self, s: &mut State<'_>, i: &Inst) {
+        let number = s.warp.number as usize;
+        self.warps[number].splat(s, i.args[0], i.out);
+    }
+
+    fn branch(&mut self, s: &State<'_>, register: u32, _: u32, last: Option<IrInst>) {
+        let shape = s.code.slots[register as usize];
+        let mut forked = 0u64;
+        let mut why = None;
+        for lane in lanes(s.mask) {
+            let Some(interval) = self.registers(s).kept(shape, register, lane) else { continue };
+            if !interval.is_certain() {
+                forked |= 1 << lane;
+                why = why.or(Some(interval.open).filter(|open| *open != BOUNDED));
+            }
+        }
+        if forked == 0 {
+            return;
+        }
+        let at = last.unwrap_or(IrInst::from_u32(0));
+        let number = why.unwrap_or(cause_number(at, Reason::Branch));
+        if self.bounded.branch.is_none() {
+            self.bounded.branch = Some(self.cause(number));
+        }
+        let registers = self.registers_mut(s);
+        if registers.forked == 0 {
+            registers.fork = number;
+        }
+        registers.forked |= forked;
+    }
+
+    fn edge(&mut self, s: &State<'_>, edge: &Edge, mask: Option<u64>) {
+        let number = s.warp.number as usize;
+        self.warps[number].follow(&s.code.slots, edge, mask);
+    }
+
+    fn meet(&mut self, _: &State<'_>, _: &Inst, _: &[Present<'_>]) {}
+
+    fn meet_elsewhere(&mut self, _: &State<'_>, _: &Inst, _: u32, _: IrInst) {}
+
+    fn start_copy(&mut self, s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>], _: u64) -> Range<u64> {
+        // Operands: destination, source, number of elements, stride.
+        if let Some(first) = present.first() {
+            let lane = first.mask.trailing_zeros() as usize;
+            let word = |index: usize| {
+                let row = first.warp.rows.words(i.arg(index));
+                row.get(lane).or(row.first()).copied().unwrap_or(0)
+            };
+            let (to, from) = (word(0), word(1));
+            let whole = |address: u64| {
+                let object = crate::execute::memory::parts(address).0;
+                (pointer(object, 0), s.memory.object(object).map_or(0, |object| object.bytes))
+            };
+            let ((source, source_bytes), (target, target_bytes)) = (whole(from), whole(to));
+            if self.cells(s, from, 0).any(source, source_bytes) {
+                self.cells(s, to, 0).open(target, target_bytes, cause_number(i.origin, Reason::Operation));
+            }
+        }
+        0..u64::MAX
+    }
+
+    fn wait_for_copies(&mut self, _: &mut State<'_>, _: &Inst, _: &mut [Present<'_>]) {}
+
+    fn outside_image(&mut self, _: &State<'_>, _: &Inst, _: u64, _: bool) {}
+
+    fn end_group(&mut self, _: &State<'_>) {}
+}
+
+impl Evaluation<'_> {
+    /// A collective function: its result is certain if all operands are.
+    fn collective(&mut self, s: &State<'_>, i: &Inst, ty: ir::Type) {
+        let data = &s.kernel.insts[i.origin];
+        let certain = data.operands.iter().enumerate().all(|(operand, value)| {
+            let of = s.kernel.ty(*value);
+            lanes(s.mask).all(|lane| {
+                (0..usize::from(of.lanes()))
+                    .all(|component| self.registers(s).read(s, i.arg(operand), of, component, lane).1)
+            })
+        });
+        // The order in which floats are summed is open, and what the others pass is not looked at.
+        let open = !certain || ty.is_float() || s.warp.number > 0;
+        let width = active(s, i);
+        for lane in width {
+            for component in 0..usize::from(ty.lanes()) {
+                let interval = if open {
+                    Interval::open(0.0, cause_number(i.origin, Reason::Order))
+                } else {
+                    Interval::point(0.0)
+                };
+                if open {
+                    self.registers_mut(s).write(s, i.out, ty, component, lane, interval);
+                }
+            }
+            if !open {
+                self.registers_mut(s).forget(s, i.out, ty, std::iter::once(lane));
+            }
+        }
+    }
+}
