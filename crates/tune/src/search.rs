@@ -34,12 +34,20 @@ pub struct SearchOptions {
     pub finalists: usize,
     /// Whether times that the log already has are used again.
     pub reuse: bool,
+    /// Whether a candidate is dropped if its first run takes much longer than the fastest so far ([`Outcome::Dropped`]).
+    pub drop_slow: bool,
 }
 
 impl Default for SearchOptions {
-    /// No limit, 6 finalists; times of the log are used.
+    /// No limit, 6 finalists; times of the log are used; slow candidates are dropped.
     fn default() -> Self {
-        Self { budget: Budget::default(), effort: Effort::default(), finalists: 6, reuse: true }
+        Self {
+            budget: Budget::default(),
+            effort: Effort::default(),
+            finalists: 6,
+            reuse: true,
+            drop_slow: true,
+        }
     }
 }
 
@@ -283,7 +291,8 @@ impl Search<'_> {
             if watch(&progress).is_break() {
                 return Ok(Stopped::Interrupted);
             }
-            let effort = Effort { fastest: self.fastest(), rival: self.rival(), ..self.options.effort };
+            let fastest = self.fastest().filter(|_| self.options.drop_slow);
+            let effort = Effort { fastest, rival: self.rival(), ..self.options.effort };
             if let Some(log) = &mut self.log {
                 log.start(&self.subject, &candidate.parameters)?;
             }
@@ -356,13 +365,14 @@ mod tests {
     struct Toy {
         probe: Probe,
         measured: Vec<String>,
+        fastest: Vec<Option<f64>>,
         predicted: bool,
     }
 
     impl Toy {
         fn new() -> Self {
             let probe = Probe { name: "Toy".to_owned(), driver: "1".to_owned(), ..Probe::default() };
-            Self { probe, measured: Vec::new(), predicted: false }
+            Self { probe, measured: Vec::new(), fastest: Vec::new(), predicted: false }
         }
     }
 
@@ -371,8 +381,9 @@ mod tests {
             &self.probe
         }
 
-        fn measure(&mut self, _: &Problem, parameters: &str, _: &Effort) -> Result<Trial, BenchError> {
+        fn measure(&mut self, _: &Problem, parameters: &str, effort: &Effort) -> Result<Trial, BenchError> {
             self.measured.push(parameters.to_owned());
+            self.fastest.push(effort.fastest);
             let number: u32 = parameters[5..].split('x').next().unwrap().parse().unwrap();
             let outcome = match number {
                 99 => return Err(BenchError::Device("unplugged".to_owned())),
@@ -425,6 +436,18 @@ mod tests {
         let mut toy = Toy { predicted: true, ..Toy::new() };
         run(&mut toy, &[5, 3], None, Budget::default(), &mut on).unwrap();
         assert_eq!(toy.measured.len(), 2);
+    }
+
+    #[test]
+    fn slow_candidates_are_dropped_unless_they_are_wanted() {
+        for (drop_slow, fastest) in [(true, [None, Some(5e-3), Some(4e-3)]), (false, [None; 3])] {
+            let mut toy = Toy { predicted: true, ..Toy::new() };
+            let candidates = candidates(&[5, 4, 3]);
+            let mut strategy = StrategyKind::Exhaustive.make(&candidates, 1);
+            let options = SearchOptions { drop_slow, ..SearchOptions::default() };
+            search(&mut toy, &problem(), &candidates, &mut *strategy, None, &options, &mut on).unwrap();
+            assert_eq!(toy.fastest, fastest);
+        }
     }
 
     #[test]

@@ -89,6 +89,10 @@ struct SearchArguments {
     /// Measures again what the log already knows.
     #[arg(long)]
     again: bool,
+    /// Times slow candidates too; without it, a candidate is dropped if its first run takes eight times as long as the
+    /// fastest so far.
+    #[arg(long)]
+    keep_slow: bool,
     /// On a virtual GPU: also computes and verifies the result of every candidate, which takes much longer. On other
     /// devices every result is verified.
     #[arg(long)]

@@ -250,6 +250,7 @@ impl Session {
             },
             effort: Effort { runs: arguments.runs as usize, ..Effort::default() },
             reuse: !arguments.again,
+            drop_slow: !arguments.keep_slow,
             ..SearchOptions::default()
         };
         let mut strategy = arguments.strategy.make(&candidates, arguments.seed);
