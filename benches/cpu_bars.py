@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Compares the CPU path with OpenCV and numpy on this machine, side by side in one run.
 
-    python3 benches/cpu_bars.py [--quick] [--threads one|all|both] [--only TEXT] [--vectors avx2] [--out data/runs/NAME]
+    python3 benches/cpu_bars.py [--quick] [--threads one|all|both] [--device NAME] [--only TEXT] [--vectors avx2] [--out data/runs/NAME]
 
 Needs Python 3.9 or newer with venv, and cargo. Makes a virtual environment in target/cpu-bars, installs the versions
 named below from PyPI, and builds crates/tripipe/benches/cpu.rs. The contenders then take turns, round by round, with
 one thread each and with all cores each, on the same operands, into memory that both have written before. What each
 computed is compared before anything is reported. With --out, every sample goes to results.json in that folder, with
-the machine and the versions. --vectors limits the vector instructions of the CPU path (not those of the others).
+the machine and the versions. With --device, products also run in a context on
+that device (e.g. opencl:0), between matrices that stay there. --vectors limits the vector instructions of the CPU path (not those of the others).
 
 Exit code: 0 when all bars are met, 1 when one is not, 2 when a result differs or something fails.
 """
@@ -137,7 +138,7 @@ class Bench:
         self.tripipe, self.folder, self.only = tripipe, folder, options.only
         self.rounds = options.rounds or (3 if options.quick else 8)
         self.turn_seconds = 0.012 if options.quick else 0.04
-        self.quick = options.quick
+        self.quick, self.device = options.quick, options.device
         self.threads = {"both": ["one", "all"]}.get(options.threads, [options.threads])
         self.blas = threadpoolctl.ThreadpoolController().select(user_api="blas")
         self.set_opencv_threads = cv2.setNumThreads
@@ -339,7 +340,6 @@ def product(bench, shape, beside_copy=False):
     source, result = bench.folder / "operands", bench.folder / "product"
     np.concatenate([a.ravel(), b.ravel()]).astype("<f4").tofile(source)
     tripipe.seconds("gemm_f32", m, n, k, source, result, 1)
-    source.unlink()
     ours = np.fromfile(result, dtype="<f4").reshape(m, n)
     np.matmul(a, b, out=c)
     # Some rows of both against f64, with the textbook's bound for sums of k products; the others by their products with
@@ -358,6 +358,13 @@ def product(bench, shape, beside_copy=False):
         "numpy": lambda runs: timed(runs, lambda: np.matmul(a, b, out=c)),
     }
     bars = [("", "tripipe", "numpy", GEMM_BAR)]
+    if bench.device:
+        tripipe.seconds("context_gemm", bench.device, m, n, k, source, result, 1)
+        if not (np.abs(np.fromfile(result, dtype="<f4").reshape(m, n)[rows] - exact) <= step * size).all():
+            raise SystemExit(f"{name}: the product of {bench.device} is wrong")
+        contenders["context"] = lambda runs: tripipe.seconds("context_gemm", bench.device, m, n, k, "-", "-", runs)
+        bars.append((f", {bench.device}", "context", "numpy", GEMM_BAR))
+    source.unlink()
     if beside_copy:
         # Half as many bytes are read and as many written: the matrix's bytes are moved in total.
         contenders["copy"] = lambda runs: tripipe.seconds("copy", 2 * max(m, n) * k, runs)
@@ -435,7 +442,10 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, help="folder for results.json")
     parser.add_argument("--threads", choices=["one", "all", "both"], default="both", help="threads of every contender")
     parser.add_argument("--vectors", choices=["avx512", "avx2", "baseline"], help="the widest vectors of the CPU path")
+    parser.add_argument("--device", help="an OpenCL device for products, as `tripipe devices` names it")
     options = parser.parse_args()
+    if options.device and options.threads != "all":
+        parser.error("--device needs --threads all: a device uses all of its cores")
     reexec_in_venv()
 
     tripipe = Tripipe(options.vectors)

@@ -1,11 +1,15 @@
 //! Tables of times and parameters, for all families: their files, the devices that they apply to, and raw measurements.
 
 mod file;
+mod predicted;
 mod relation;
 mod series;
 mod target;
 
 pub use file::{TableError, TableFile};
+pub(crate) use predicted::predicted_near;
+#[cfg(test)]
+pub(crate) use predicted::predicted_tables;
 #[cfg(test)]
 pub(crate) use relation::named;
 pub(crate) use relation::{Device, Relation, described};

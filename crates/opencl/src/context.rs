@@ -15,7 +15,7 @@ use crate::devices::{Device, DevicesError};
 use crate::handle::{ContextHandle, QueueHandle};
 use crate::info;
 
-/// Why an existing context cannot be used.
+/// Why an existing context or queue cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ContextError {
@@ -35,6 +35,9 @@ pub enum ContextError {
         /// The device's name.
         device: String,
     },
+    /// The queue is out of order.
+    #[error("the command queue is out of order; make one without CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE")]
+    OutOfOrder,
     /// The driver failed.
     #[error(transparent)]
     Call(#[from] CallError),

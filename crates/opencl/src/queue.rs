@@ -1,15 +1,17 @@
 //! In-order command queues.
 
+use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
 
 use opencl_sys as cl;
 use opencl_sys::cl_command_queue;
 
-use crate::api::objects;
+use crate::api::{commands, objects, queries};
 use crate::code::CallError;
-use crate::context::Context;
+use crate::context::{Context, ContextError};
 use crate::handle::QueueHandle;
+use crate::info;
 use crate::tape::{Call, Tape};
 
 /// An in-order queue: commands run one after the other. Cheap to clone; clones are the same queue, and any number of
@@ -37,6 +39,45 @@ impl Queue {
     /// As [`Self::new`].
     pub fn with_profiling(context: &Context) -> Result<Self, CallError> {
         Self::create(context, true)
+    }
+
+    /// Wraps an existing queue, with its context, so that commands are enqueued there, in order with those of its
+    /// creator. The queue is retained here; the caller keeps its own reference.
+    ///
+    /// # Safety
+    /// `queue` is a live `cl_command_queue` of the OpenCL library that [`crate::library::load`] finds.
+    ///
+    /// # Errors
+    /// The queue is out of order; as [`Context::over`].
+    pub unsafe fn over(queue: *mut c_void) -> Result<Self, ContextError> {
+        // SAFETY: the caller guarantees a live object.
+        let ask = |question| unsafe { queries::command_queue_info(queue, question) };
+        let ask = |question| ask(question).map_err(CallError::at("clGetCommandQueueInfo"));
+        let pointer = |question| Ok::<_, CallError>(info::number(&ask(question)?).unwrap_or(0) as usize);
+        let properties = info::number(&ask(cl::CL_QUEUE_PROPERTIES)?).unwrap_or(0);
+        if properties & cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0 {
+            return Err(ContextError::OutOfOrder);
+        }
+        let (context, device) = (pointer(cl::CL_QUEUE_CONTEXT)?, pointer(cl::CL_QUEUE_DEVICE)?);
+        // SAFETY: the driver says that the live queue has this context and this device, so both are live.
+        let context = unsafe { Context::over(context as *mut c_void, device as *mut c_void) }?;
+        // SAFETY: the caller guarantees a live object.
+        unsafe { objects::retain_command_queue(queue) }.map_err(CallError::at("clRetainCommandQueue"))?;
+        // SAFETY: the reference just taken is given to the owner.
+        let handle = Arc::new(unsafe { QueueHandle::own(queue) });
+        context.add_queue(&handle);
+        let profiling = properties & cl::CL_QUEUE_PROFILING_ENABLE != 0;
+        Ok(Self { handle, context, profiling, tape: None })
+    }
+
+    /// Enqueues a marker: its event (`cl_event`) completes once all commands before it have ended. The caller owns the event and
+    /// releases it with `clReleaseEvent`.
+    ///
+    /// # Errors
+    /// The driver fails, or the device is lost.
+    pub fn marker(&self) -> Result<*mut c_void, CallError> {
+        // SAFETY: live as long as its handle.
+        unsafe { commands::enqueue_marker(self.raw()) }.map_err(CallError::at("clEnqueueMarkerWithWaitList"))
     }
 
     fn create(context: &Context, profiling: bool) -> Result<Self, CallError> {

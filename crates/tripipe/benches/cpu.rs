@@ -11,6 +11,8 @@
 //! - `filter NAME WIDTH HEIGHT CHANNELS IN OUT RUNS` does the same with a filter of bytes, and `resize NAME WIDTH
 //!   HEIGHT TO_WIDTH TO_HEIGHT CHANNELS IN OUT RUNS` resizes an image of bytes;
 //! - `gemm_f32 M N K IN OUT RUNS` multiplies; IN contains A and then B, little-endian;
+//! - `context_gemm DEVICE M N K IN OUT RUNS` multiplies in a context on a device, e.g. `opencl:0`, between matrices that stay
+//!   there;
 //! - `gemm ELEMENT M N K RUNS` multiplies generated matrices of `f16`, `f32`, `f64` or `i8`;
 //! - `copy BYTES RUNS` copies, the limit set by memory;
 //! - `multiply_add THREADS RUNS` does 10^8 independent f32 operations in registers on each thread, the limit set by the
@@ -32,6 +34,8 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use serde_json::json;
 use tripipe::cpu::{self, CpuError, Threads};
+use tripipe::gemm::Product;
+use tripipe::{Context, Device, Matrix};
 use tripipe_kernels::filter::{
     Bilateral, Border, Chain, Gradient, Interpolation, Linear, Morphology, Neighbourhood, PixelType, Raster,
     Stage,
@@ -111,6 +115,7 @@ fn serve() -> Outcome<()> {
     let mut bytes = [huge_pages(1)?, huge_pages(1)?];
     let mut matrices = [huge_pages(1)?, huge_pages(1)?, huge_pages(1)?];
     let mut threads = Threads::All;
+    let mut resident = None;
     let stdin = std::io::stdin().lock();
     let mut stdout = std::io::stdout().lock();
     for line in stdin.lines() {
@@ -167,6 +172,28 @@ fn serve() -> Outcome<()> {
                 let seconds = time(runs.parse()?, || cpu::filter(&chain, &from, src, &to, dst, threads))?;
                 if *output != "-" {
                     std::fs::write(output, dst)?;
+                }
+                seconds
+            }
+            ["context_gemm", device, m, n, k, input, output, runs] => {
+                if *input != "-" {
+                    let [m, n, k] = [m.parse()?, n.parse()?, k.parse()?];
+                    let context = Context::new(&Device::named(device)?)?;
+                    let operands: Vec<f32> = bytemuck::pod_collect_to_vec(&std::fs::read(input)?);
+                    let (a, b) = operands.split_at(m * k);
+                    let a = Matrix::from_slice(&context, [m, k], a)?;
+                    let b = Matrix::from_slice(&context, [k, n], b)?;
+                    resident = Some((a, b, Matrix::<f32>::zeros(&context, [m, n])?));
+                }
+                let Some((a, b, c)) = &mut resident else { return Err("no operands".into()) };
+                let mut multiply = || -> Outcome<f64> {
+                    let start = Instant::now();
+                    Product::new(&*a, &*b)?.store(&mut *c)?.wait()?;
+                    Ok(start.elapsed().as_secs_f64())
+                };
+                let seconds = (0..runs.parse()?).map(|_| multiply()).collect::<Outcome<Vec<f64>>>()?;
+                if *output != "-" {
+                    std::fs::write(output, bytemuck::cast_slice(&c.to_vec()?))?;
                 }
                 seconds
             }

@@ -292,7 +292,7 @@ impl ContextBuilder {
 
     /// Sets whether the CPU path does operations that it does in clearly less time than the OpenCL device; the default
     /// is yes: a launch alone costs more than a small product. Operations that take milliseconds on both (at most 268 M
-    /// operations and 32 MiB of operands) are tried on both when they are made, after everything queued so far, and the
+    /// operations and 32 MiB of operands; on an OpenCL device that is the CPU, at most 2^38 and 1 GiB) are tried on both when they are made, after everything queued so far, and the
     /// choice is then fixed; [`crate::Explanation::fallback`] says so. Sums of floating-point numbers may differ
     /// between the two in their last bits: pass `false` where every run of a program must give the same result.
     /// Operations whose kernels are [built in the background](Self::background_builds), products of packed operands and

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::driver::DevicesError;
+use crate::matrix::ViewLayout;
 use thiserror::Error;
 use tripipe_kernels::filter::{FilterError, PixelType, Raster};
 use tripipe_kernels::gemm::{DescriptionError, Unfit};
@@ -103,6 +104,7 @@ impl Error {
             | Fault::TooLarge { .. }
             | Fault::Outside { .. }
             | Fault::Block { .. }
+            | Fault::Within { .. }
             | Fault::RasterElement { .. }
             | Fault::Resize { .. }
             | Fault::Shape { .. }
@@ -213,6 +215,18 @@ pub(crate) enum Fault {
         want: usize,
         /// The actual number of elements.
         found: usize,
+    },
+    /// A matrix that is not within a vector.
+    #[error(
+        "a {}x{} matrix at element {} with a stride of {} is not within {length} elements; a stride is at least the length of a row \
+         (of a column, in column-major order)",
+        layout.rows, layout.columns, layout.offset, layout.stride
+    )]
+    Within {
+        /// The layout.
+        layout: ViewLayout,
+        /// The length of the vector.
+        length: usize,
     },
     /// The CPU path was requested in a program without it.
     #[cfg(not(feature = "cpu"))]

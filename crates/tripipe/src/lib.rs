@@ -115,5 +115,5 @@ pub mod opencl {
     pub use crate::driver::memory::External;
     pub use crate::driver::{Device, DevicesError};
     #[cfg(feature = "opencl")]
-    pub use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor};
+    pub use tripipe_opencl::{CacheChoice, ContextError, ExecutorOptions, OpenClExecutor, Queue};
 }

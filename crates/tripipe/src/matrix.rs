@@ -69,6 +69,22 @@ impl ViewLayout {
         Ok(Self { rows: rows.len(), columns: columns.len(), offset: self.offset + first, ..self })
     }
 
+    /// A layout within `length` elements.
+    fn within(self, length: usize) -> Result<Self, Error> {
+        let [run, count] = self.runs();
+        let end = match (run, count) {
+            (0, _) | (_, 0) => Some(self.offset),
+            _ => (count - 1)
+                .checked_mul(self.stride)
+                .and_then(|last| last.checked_add(run)?.checked_add(self.offset))
+                .filter(|_| self.stride >= run),
+        };
+        match end {
+            Some(end) if end <= length => Ok(self),
+            _ => Err(Error::from(Fault::Within { layout: self, length })),
+        }
+    }
+
     /// The length of the contiguous runs of elements, and their number.
     fn runs(&self) -> [usize; 2] {
         match self.order {
@@ -275,6 +291,22 @@ fn count(rows: usize, columns: usize) -> Result<usize, Error> {
 }
 
 impl<'m, T: Element> MatrixView<'m, T> {
+    /// A view of a matrix within a vector. Element (i, j) is the one with the number `offset + i * stride + j` in row-major
+    /// order, `offset + i + j * stride` in column-major order.
+    ///
+    /// # Errors
+    /// The stride is less than the length of a row (or column); the matrix exceeds the vector.
+    pub fn within(
+        vector: &'m Vector<T>,
+        offset: usize,
+        [rows, columns]: [usize; 2],
+        order: Order,
+        stride: usize,
+    ) -> Result<Self, Error> {
+        let shape = ViewLayout { rows, columns, order, offset, stride }.within(vector.len())?;
+        Ok(Self::over(vector.memory(), shape))
+    }
+
     /// A view of memory with this shape.
     pub(crate) fn over(memory: &'m Memory, shape: ViewLayout) -> Self {
         Self { memory, shape, element: PhantomData }
@@ -334,6 +366,21 @@ impl<'m, T: Element> MatrixView<'m, T> {
 }
 
 impl<'m, T: Element> MatrixViewMut<'m, T> {
+    /// As [`MatrixView::within`].
+    ///
+    /// # Errors
+    /// As [`MatrixView::within`].
+    pub fn within(
+        vector: &'m mut Vector<T>,
+        offset: usize,
+        [rows, columns]: [usize; 2],
+        order: Order,
+        stride: usize,
+    ) -> Result<Self, Error> {
+        let shape = ViewLayout { rows, columns, order, offset, stride }.within(vector.len())?;
+        Ok(Self::over(vector.memory(), shape))
+    }
+
     /// A mutable view of memory with this shape.
     pub(crate) fn over(memory: &'m Memory, shape: ViewLayout) -> Self {
         Self { memory, shape, element: PhantomData }

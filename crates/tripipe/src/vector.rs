@@ -90,6 +90,13 @@ impl<T: Element> Vector<T> {
         Ok(Self { memory, length, element: PhantomData })
     }
 
+    /// Another vector over the same memory: what is written to one is read from the other. Operations check that what they
+    /// read and what they write have no elements in common ([`ErrorKind::Aliased`](crate::ErrorKind::Aliased)).
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Self { memory: self.memory.clone(), length: self.length, element: PhantomData }
+    }
+
     /// The number of elements.
     pub fn len(&self) -> usize {
         self.length

@@ -2,7 +2,6 @@
 
 mod entry;
 mod estimate;
-mod predicted;
 mod series;
 
 use std::cmp::Reverse;
@@ -15,7 +14,7 @@ use super::cost::DeviceFigures;
 use super::description::Gemm;
 use super::parameters::{Parameters, Tile};
 use super::shape::Shape;
-use crate::table::{Basis, Device, Relation, TableError, TableFile, described};
+use crate::table::{Basis, Device, Relation, TableError, TableFile, described, predicted_near};
 pub use entry::{ElementKind, Entry, Measurement};
 pub use series::{Series, Timed, TimedError, TimedShape};
 
@@ -125,7 +124,9 @@ impl Table {
     pub fn choose_with(&self, gemm: &Gemm, probe: &Probe, figures: &DeviceFigures) -> Choice {
         let device = Device::of(probe);
         let is_predicted = |series: &&Series| series.basis == Basis::Predicted;
-        let shipped = if self.has_predictions { predicted::near(&device, probe) } else { &[] };
+        let has_times = |file: &TableFile| !file.series.is_empty();
+        let shipped = if self.has_predictions { predicted_near(&device, probe, has_times) } else { None };
+        let shipped = shipped.map_or(&[][..], |file| &file.series);
         let predicted: Vec<&Series> = self.series.iter().filter(is_predicted).chain(shipped).collect();
         let measured: Vec<&Series> = self.series.iter().filter(|series| !is_predicted(series)).collect();
         let by_entry = self.by_entry(gemm, probe);

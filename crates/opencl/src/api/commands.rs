@@ -33,6 +33,18 @@ pub(crate) unsafe fn enqueue_kernel(
     done(unsafe { function(queue, kernel, dimensions, offset, global, local, 0, null(), event) })
 }
 
+/// Enqueues a command that ends when all commands before it have ended.
+///
+/// # Safety
+/// The queue is live.
+pub(crate) unsafe fn enqueue_marker(queue: cl::cl_command_queue) -> Result<cl_event, cl_int> {
+    let function = function!(clEnqueueMarkerWithWaitList);
+    let mut event = null_mut();
+    // SAFETY: guaranteed by the caller.
+    let code = unsafe { function(queue, 0, null(), &raw mut event) };
+    queued(code, event)
+}
+
 /// # Safety
 /// Queue and buffers are live and of one context; both regions are inside and do not overlap.
 pub(crate) unsafe fn enqueue_copy_buffer(

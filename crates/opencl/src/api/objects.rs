@@ -27,6 +27,8 @@ of_one_object! {
     retain_context(cl::cl_context) is clRetainContext;
     /// Releases a reference.
     release_context(cl::cl_context) is clReleaseContext;
+    /// Adds a reference.
+    retain_command_queue(cl::cl_command_queue) is clRetainCommandQueue;
     /// Releases a reference.
     release_command_queue(cl::cl_command_queue) is clReleaseCommandQueue;
     /// Adds a reference.

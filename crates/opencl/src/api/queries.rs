@@ -83,6 +83,17 @@ pub(crate) unsafe fn context_info(context: cl::cl_context, question: u32) -> Res
 }
 
 /// # Safety
+/// The queue is live.
+pub(crate) unsafe fn command_queue_info(
+    queue: cl::cl_command_queue,
+    question: u32,
+) -> Result<Vec<u8>, cl_int> {
+    let function = function!(clGetCommandQueueInfo);
+    // SAFETY: as in `context_info`.
+    answer(|size, into, given| unsafe { function(queue, question, size, into, given) })
+}
+
+/// # Safety
 /// The object is live.
 pub(crate) unsafe fn mem_object_info(object: cl::cl_mem, question: u32) -> Result<Vec<u8>, cl_int> {
     let function = function!(clGetMemObjectInfo);

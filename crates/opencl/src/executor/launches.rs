@@ -119,7 +119,7 @@ impl OpenClExecutor {
 
     /// Switches to the queue with or without profiling, after all work of the current queue has ended.
     fn use_queue(&mut self, timed: bool) -> Result<(), ExecuteError> {
-        if self.queue.profiles() == timed {
+        if self.queue.profiles() == timed || self.is_given {
             return Ok(());
         }
         self.queue.finish().map_err(|error| self.fail(error))?;

@@ -57,6 +57,8 @@ pub struct OpenClExecutor {
     /// work.
     uploads: Option<Queue>,
     takes_times: bool,
+    /// Whether the queue is the application's, so that there is no other.
+    is_given: bool,
     /// Pending zero fills that no submission waits for yet.
     fills: Vec<Event>,
     strategy: Strategy,
@@ -78,6 +80,12 @@ impl OpenClExecutor {
         Self::over(&context, options)
     }
 
+    /// An executor on an existing queue, such as one made by [`Queue::over`]: launches are enqueued there, in order with the
+    /// commands of its other users. There are times if the queue profiles.
+    pub fn on(queue: &Queue, options: &ExecutorOptions) -> Self {
+        Self::with(queue.clone(), true, options)
+    }
+
     /// An executor with its own queue on a shared context, such as one made by [`Context::over`].
     ///
     /// # Errors
@@ -85,13 +93,19 @@ impl OpenClExecutor {
     pub fn over(context: &Context, options: &ExecutorOptions) -> Result<Self, ExecuteError> {
         let device = context.device();
         let queue = Queue::with_profiling(context).map_err(|error| call_error(device, 0, error))?;
-        Ok(Self {
+        Ok(Self::with(queue, false, options))
+    }
+
+    fn with(queue: Queue, is_given: bool, options: &ExecutorOptions) -> Self {
+        let context = queue.context().clone();
+        let device = context.device();
+        Self {
             device: device.clone(),
-            context: context.clone(),
+            is_given,
+            takes_times: queue.profiles(),
             queue,
             other_queue: None,
             uploads: None,
-            takes_times: true,
             fills: Vec::new(),
             strategy: options.strategy.unwrap_or_else(|| Strategy::for_device(device.probe())),
             objects: HashMap::new(),
@@ -103,7 +117,8 @@ impl OpenClExecutor {
                 .cache
                 .cache()
                 .filter(|_| options.cache != CacheChoice::Environment || !keeps_builds(device.probe())),
-        })
+            context,
+        }
     }
 
     /// The device it runs on.
@@ -397,7 +412,7 @@ impl Executor for OpenClExecutor {
     }
 
     fn take_times(&mut self, take: bool) {
-        self.takes_times = take;
+        self.takes_times = take && (!self.is_given || self.queue.profiles());
     }
 
     fn prepare_launches(&mut self, launches: &[Launch]) -> Result<Prepared, ExecuteError> {

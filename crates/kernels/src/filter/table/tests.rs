@@ -1,7 +1,7 @@
 use tripipe_device::DeviceKind;
 
 use super::*;
-use crate::table::Target;
+use crate::table::{Target, predicted_tables};
 
 const FAST: &str = "8x8 loads=direct sums=narrow fuse=pixels group=256x1";
 const SLOW: &str = "16x4 loads=shared sums=narrow fuse=pixels group=64x1";
@@ -35,6 +35,23 @@ fn chosen(table: &ChainTable, of: &str, probe: &Probe) -> ChainChoice {
 
 fn named(name: &str) -> Target {
     Target::Name(name.to_owned())
+}
+
+/// A phone's GPU that is known by its name alone.
+fn phone(name: &str) -> Probe {
+    Probe { name: name.to_owned(), kind: DeviceKind::Gpu, max_work_group_size: 256, ..Probe::default() }
+}
+
+#[test]
+fn predicted_times_decide_on_gpus_that_nobody_measured() {
+    let shipped = |gpu| chosen(ChainTable::shipped(), "laplace 1280x720x3 u8", &phone(gpu));
+    let itself = shipped("Mali-G77");
+    assert!(itself.why.contains("predicted of Mali-G77 itself"), "{}", itself.why);
+    assert!(itself.source.contains("timing model"), "{}", itself.source);
+    // Other devices have none.
+    assert!(!shipped("NVIDIA L4").why.contains("predicted"));
+    let alone = chosen(&ChainTable::default(), "laplace 1280x720x3 u8", &phone("Mali-G77"));
+    assert!(!alone.why.contains("predicted"), "{}", alone.why);
 }
 
 /// What a test writes into the table is what the choice must find again.
@@ -193,10 +210,14 @@ fn loss(choice: &ChainChoice, of: &TimedChain, times: &[ChainTime]) -> Option<f6
 /// what was measured. `--no-capture` prints the figures.
 #[test]
 fn times_of_other_chains_choose_better_than_rules() {
-    for series in ChainTable::shipped().series() {
+    let predicted = predicted_tables().flat_map(|table| &table.filter);
+    let mut all_predicted = [Vec::new(), Vec::new()];
+    for series in ChainTable::shipped().series().iter().chain(predicted) {
         let name = series.on.to_string();
         let kind = if name.starts_with("pthread") { DeviceKind::Cpu } else { DeviceKind::Gpu };
-        let probe = Probe { name: series.device.clone(), kind, ..Probe::default() };
+        let is_predicted = series.basis == Basis::Predicted;
+        let device = if is_predicted { name.clone() } else { series.device.clone() };
+        let probe = Probe { name: device, kind, max_work_group_size: 256, ..Probe::default() };
         let mut chains: Vec<&TimedChain> = Vec::new();
         for time in &series.times {
             if !chains.contains(&&time.of) {
@@ -227,6 +248,16 @@ fn times_of_other_chains_choose_better_than_rules() {
             worst(&by_times),
             worst(&by_rule),
         );
-        assert!(by_times.len() >= 10 && mean(&by_times) < mean(&by_rule), "{name}");
+        if is_predicted {
+            all_predicted[0].extend(by_times);
+            all_predicted[1].extend(by_rule);
+        } else {
+            assert!(by_times.len() >= 10 && mean(&by_times) < mean(&by_rule), "{name}");
+        }
     }
+    // Predicted times are few for each GPU.
+    let [by_times, by_rule] =
+        all_predicted.map(|losses| (losses.iter().sum::<f64>() / losses.len() as f64).exp());
+    println!("predicted: geometric mean {by_times:.3} by times, {by_rule:.3} by the rule");
+    assert!(by_times < by_rule, "{by_times} {by_rule}");
 }

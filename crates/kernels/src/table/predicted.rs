@@ -1,26 +1,25 @@
-//! Predicted times of products on the GPUs that have a model: `data/gemm/predicted`, made by `scripts/predicted-tables`.
+//! Predicted times on the GPUs that have a model: `data/predicted`, made by `scripts/predicted-tables`.
 
 use std::sync::OnceLock;
 
 use tripipe_device::Probe;
 
-use super::Series;
-use crate::table::{Device, Relation, TableFile, Target};
+use super::{Device, Relation, TableFile, Target};
 
 /// The times of a GPU; parsed when they are first needed.
 struct PredictedFile {
     /// The GPU, named as its model's file.
     gpu: &'static str,
     text: &'static str,
-    series: OnceLock<Vec<Series>>,
+    table: OnceLock<TableFile>,
 }
 
 macro_rules! files {
     ($($gpu:literal)*) => {
         [$(PredictedFile {
             gpu: $gpu,
-            text: include_str!(concat!("../../../data/gemm/predicted/", $gpu, ".toml")),
-            series: OnceLock::new(),
+            text: include_str!(concat!("../../data/predicted/", $gpu, ".toml")),
+            table: OnceLock::new(),
         }),*]
     };
 }
@@ -74,37 +73,46 @@ static FILES: [PredictedFile; 44] = files![
 
 impl PredictedFile {
     #[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
-    fn series(&self) -> &[Series] {
-        self.series.get_or_init(|| {
+    fn table(&self) -> &TableFile {
+        self.table.get_or_init(|| {
             let read = TableFile::parse(self.gpu, self.text);
-            read.unwrap_or_else(|error| panic!("data/gemm/predicted/{}.toml: {error}", self.gpu)).series
+            read.unwrap_or_else(|error| panic!("data/predicted/{}.toml: {error}", self.gpu))
         })
     }
 }
 
-/// The times of the GPU nearest to a device: itself, one of the same generation, or one of the same family; of several,
-/// the first. Empty for other devices.
-pub(super) fn near(device: &Device, probe: &Probe) -> &'static [Series] {
+/// The table of the GPU nearest to a device, of those with such times: itself, one of the same generation, or one of the same
+/// family; of several, the first. `None` for other devices.
+pub(crate) fn predicted_near(
+    device: &Device,
+    probe: &Probe,
+    has_times: impl Fn(&TableFile) -> bool,
+) -> Option<&'static TableFile> {
     let relation = |file: &PredictedFile| {
         let gpu = tripipe_device::find(file.gpu).ok()?;
         device.relation(&Target::Gpu(gpu.name().to_owned()), probe)
     };
-    let near = FILES.iter().filter_map(|file| Some((relation(file)?, file)));
-    let nearest =
-        near.filter(|(relation, _)| *relation <= Relation::Family).min_by_key(|(relation, _)| *relation);
-    nearest.map_or(&[], |(_, file)| file.series())
+    let mut near: Vec<_> = FILES.iter().filter_map(|file| Some((relation(file)?, file))).collect();
+    near.retain(|(relation, _)| *relation <= Relation::Family);
+    near.sort_by_key(|(relation, _)| *relation);
+    near.into_iter().map(|(_, file)| file.table()).find(|table| has_times(table))
+}
+
+/// All tables.
+#[cfg(test)]
+pub(crate) fn predicted_tables() -> impl Iterator<Item = &'static TableFile> {
+    FILES.iter().map(PredictedFile::table)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Basis, ElementKind, Table};
+    use super::super::{Basis, named};
     use super::*;
-    use crate::gemm::{Elements, Gemm};
-    use crate::table::named;
+    use crate::gemm::{ElementKind, Elements, Gemm, Table};
 
     #[test]
     fn files_are_predicted_times_of_the_gpu_that_names_them() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/data/gemm/predicted");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/data/predicted");
         let mut bytes = 0;
         let mut names: Vec<String> = Vec::new();
         for file in std::fs::read_dir(folder).unwrap() {
@@ -117,12 +125,18 @@ mod tests {
         assert!(bytes < 1 << 20, "{bytes} bytes");
         for file in &FILES {
             let gpu = tripipe_device::find(file.gpu).unwrap();
-            for series in file.series() {
+            let TableFile { series, filter, .. } = file.table();
+            for series in series {
                 assert_eq!(series.on, Target::Gpu(gpu.name().to_owned()));
                 assert_eq!(series.basis, Basis::Predicted, "{}", file.gpu);
                 assert!(!series.times.is_empty() && !series.version.is_empty());
             }
-            assert!(file.series().iter().any(|series| series.elements == ElementKind::F32), "{}", file.gpu);
+            assert!(series.iter().any(|series| series.elements == ElementKind::F32), "{}", file.gpu);
+            for series in filter {
+                assert_eq!(series.on, Target::Gpu(gpu.name().to_owned()));
+                assert_eq!(series.basis, Basis::Predicted, "{}", file.gpu);
+                assert!(!series.times.is_empty() && !series.version.is_empty());
+            }
         }
     }
 
