@@ -41,11 +41,8 @@ struct Operand {
 struct Gemm {
     layout: tripipe_layout,
     transposed: [tripipe_transpose; 2],
-    m: usize,
-    n: usize,
-    k: usize,
-    alpha: f64,
-    beta: f64,
+    extents: [usize; 3],
+    factors: [f64; 2],
     a: Operand,
     b: Operand,
     c: Operand,
@@ -129,7 +126,8 @@ impl Gemm {
     /// # Safety
     /// As [`tripipe_sgemm`].
     unsafe fn run<T: Factor>(&self) -> Result<(), Failure> {
-        let Self { layout, transposed, m, n, k, alpha, beta, a, b, c, queue, event } = self;
+        let Self { layout, transposed, extents: [m, n, k], factors: [alpha, beta], a, b, c, queue, event } =
+            self;
         // SAFETY: as the caller guarantees.
         let handle = *unsafe { queue.as_ref() }.ok_or_else(|| Failure::null("queue"))?;
         // SAFETY: as the caller guarantees.
@@ -172,70 +170,135 @@ impl Gemm {
     }
 }
 
-macro_rules! gemm {
-    ($($(#[$doc:meta])* $name:ident($factor:ident as $scalar:ident, $real:expr);)*) => {$(
-        $(#[$doc])*
-        ///
-        /// The arguments are those of CLBlast's function: offsets and leading dimensions in elements; `queue` points to the
-        /// in-order queue (`cl_command_queue`) on which the product is enqueued, after the commands enqueued before. If
-        /// `event` is not null, it gets an event (`cl_event`) that completes with the product, and that the application
-        /// releases. Returns at once, but for the first call of a shape, which chooses and builds the kernel. Each thread keeps
-        /// its last four queues retained.
-        ///
-        /// # Safety
-        /// `queue` points to a live queue of the system's OpenCL library, and the buffers are live, of its context, and as large
-        /// as the call needs; `event` is null or valid for a write.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(
-            layout: tripipe_layout,
-            a_transpose: tripipe_transpose,
-            b_transpose: tripipe_transpose,
-            m: usize,
-            n: usize,
-            k: usize,
-            alpha: $scalar,
-            a_buffer: *mut c_void,
-            a_offset: usize,
-            a_ld: usize,
-            b_buffer: *mut c_void,
-            b_offset: usize,
-            b_ld: usize,
-            beta: $scalar,
-            c_buffer: *mut c_void,
-            c_offset: usize,
-            c_ld: usize,
-            queue: *mut *mut c_void,
-            event: *mut *mut c_void,
-        ) -> tripipe_status {
-            let operand =
-                |name, buffer, offset, stride| Operand { name, buffer, offset, stride };
-            let real: fn($scalar) -> f64 = $real;
-            let gemm = Gemm {
-                layout,
-                transposed: [a_transpose, b_transpose],
-                m,
-                n,
-                k,
-                alpha: real(alpha),
-                beta: real(beta),
-                a: operand("a", a_buffer, a_offset, a_ld),
-                b: operand("b", b_buffer, b_offset, b_ld),
-                c: operand("c", c_buffer, c_offset, c_ld),
-                queue,
-                event,
-            };
-            // SAFETY: as the caller guarantees.
-            call(|| unsafe { gemm.run::<$factor>() })
-        }
-    )*};
+/// Queues `C = alpha * A * B + beta * C` of `float` (`CLBlastSgemm`).
+///
+/// The arguments are those of CLBlast's function: offsets and leading dimensions in elements; `queue` points to the in-order
+/// queue (`cl_command_queue`) on which the product is enqueued, after the commands enqueued before. If `event` is not null, it
+/// gets an event (`cl_event`) that completes with the product, and that the application releases. Returns at once, but for the
+/// first call of a shape, which chooses and builds the kernel. Each thread keeps its last four queues retained.
+///
+/// # Safety
+/// `queue` points to a live queue of the system's OpenCL library, and the buffers are live, of its context, and as large as
+/// the call needs; `event` is null or valid for a write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tripipe_sgemm(
+    layout: tripipe_layout,
+    a_transpose: tripipe_transpose,
+    b_transpose: tripipe_transpose,
+    m: usize,
+    n: usize,
+    k: usize,
+    alpha: f32,
+    a_buffer: *mut c_void,
+    a_offset: usize,
+    a_ld: usize,
+    b_buffer: *mut c_void,
+    b_offset: usize,
+    b_ld: usize,
+    beta: f32,
+    c_buffer: *mut c_void,
+    c_offset: usize,
+    c_ld: usize,
+    queue: *mut *mut c_void,
+    event: *mut *mut c_void,
+) -> tripipe_status {
+    let gemm = Gemm {
+        layout,
+        transposed: [a_transpose, b_transpose],
+        extents: [m, n, k],
+        factors: [f64::from(alpha), f64::from(beta)],
+        a: Operand { name: "a", buffer: a_buffer, offset: a_offset, stride: a_ld },
+        b: Operand { name: "b", buffer: b_buffer, offset: b_offset, stride: b_ld },
+        c: Operand { name: "c", buffer: c_buffer, offset: c_offset, stride: c_ld },
+        queue,
+        event,
+    };
+    // SAFETY: as the caller guarantees.
+    call(|| unsafe { gemm.run::<f32>() })
 }
 
-gemm! {
-    /// Queues `C = alpha * A * B + beta * C` of `float` (`CLBlastSgemm`).
-    tripipe_sgemm(f32 as f32, f64::from);
-    /// Queues `C = alpha * A * B + beta * C` of `half`, summed in `float` (`CLBlastHgemm`). The factors are halves, as their 16 bits
-    /// (`cl_half`).
-    tripipe_hgemm(f16 as u16, |bits| f16::from_bits(bits).to_f64());
-    /// Queues `C = alpha * A * B + beta * C`, where A and B have elements of type `int8_t`, C and the factors of type `int32_t`.
-    tripipe_igemm(i8 as i32, f64::from);
+/// Queues `C = alpha * A * B + beta * C` of `half`, summed in `float` (`CLBlastHgemm`), as `tripipe_sgemm` does. The factors are
+/// halves, as their 16 bits (`cl_half`).
+///
+/// # Safety
+/// `queue` points to a live queue of the system's OpenCL library, and the buffers are live, of its context, and as large as
+/// the call needs; `event` is null or valid for a write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tripipe_hgemm(
+    layout: tripipe_layout,
+    a_transpose: tripipe_transpose,
+    b_transpose: tripipe_transpose,
+    m: usize,
+    n: usize,
+    k: usize,
+    alpha: u16,
+    a_buffer: *mut c_void,
+    a_offset: usize,
+    a_ld: usize,
+    b_buffer: *mut c_void,
+    b_offset: usize,
+    b_ld: usize,
+    beta: u16,
+    c_buffer: *mut c_void,
+    c_offset: usize,
+    c_ld: usize,
+    queue: *mut *mut c_void,
+    event: *mut *mut c_void,
+) -> tripipe_status {
+    let gemm = Gemm {
+        layout,
+        transposed: [a_transpose, b_transpose],
+        extents: [m, n, k],
+        factors: [f16::from_bits(alpha).to_f64(), f16::from_bits(beta).to_f64()],
+        a: Operand { name: "a", buffer: a_buffer, offset: a_offset, stride: a_ld },
+        b: Operand { name: "b", buffer: b_buffer, offset: b_offset, stride: b_ld },
+        c: Operand { name: "c", buffer: c_buffer, offset: c_offset, stride: c_ld },
+        queue,
+        event,
+    };
+    // SAFETY: as the caller guarantees.
+    call(|| unsafe { gemm.run::<f16>() })
+}
+
+/// Queues `C = alpha * A * B + beta * C`, where A and B have elements of type `int8_t`, C and the factors of type `int32_t`, as
+/// `tripipe_sgemm` does.
+///
+/// # Safety
+/// `queue` points to a live queue of the system's OpenCL library, and the buffers are live, of its context, and as large as
+/// the call needs; `event` is null or valid for a write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tripipe_igemm(
+    layout: tripipe_layout,
+    a_transpose: tripipe_transpose,
+    b_transpose: tripipe_transpose,
+    m: usize,
+    n: usize,
+    k: usize,
+    alpha: i32,
+    a_buffer: *mut c_void,
+    a_offset: usize,
+    a_ld: usize,
+    b_buffer: *mut c_void,
+    b_offset: usize,
+    b_ld: usize,
+    beta: i32,
+    c_buffer: *mut c_void,
+    c_offset: usize,
+    c_ld: usize,
+    queue: *mut *mut c_void,
+    event: *mut *mut c_void,
+) -> tripipe_status {
+    let gemm = Gemm {
+        layout,
+        transposed: [a_transpose, b_transpose],
+        extents: [m, n, k],
+        factors: [f64::from(alpha), f64::from(beta)],
+        a: Operand { name: "a", buffer: a_buffer, offset: a_offset, stride: a_ld },
+        b: Operand { name: "b", buffer: b_buffer, offset: b_offset, stride: b_ld },
+        c: Operand { name: "c", buffer: c_buffer, offset: c_offset, stride: c_ld },
+        queue,
+        event,
+    };
+    // SAFETY: as the caller guarantees.
+    call(|| unsafe { gemm.run::<i8>() })
 }

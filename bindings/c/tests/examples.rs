@@ -80,10 +80,11 @@ fn the_c_example_is_right_under_valgrind() {
     let program = compiled("gcc", &["-std=c11"], "edges.c", prefix.path());
     let mut command = with_library("valgrind", prefix.path());
     command.args(["--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite", "-q"]);
-    let output = run(command.arg(&program).arg("cpu"));
+    // With the detection of AVX-512 in the way, valgrind 3.19 calls a pointer uninitialised that is used and right.
+    let output = run(command.arg(&program).arg("cpu").env("TRIPIPE_CPU_VECTORS", "avx2"));
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("pixels are on an edge") && said.contains("the product is right"), "{said}");
-    assert!(said.contains("why ") && said.contains("on the CPU path") || said.contains("CPU"), "{said}");
+    assert!(said.contains("  why  ") && said.contains(" on CPU path "), "{said}");
 
     // A picture of the user, and errors.
     let picture = prefix.path().join("in.ppm");
