@@ -157,10 +157,7 @@ pub fn enqueue(
         // Here no launch has the bytes.
         for (argument, _) in arguments.iter().zip(undefined).filter(|(_, undefined)| *undefined) {
             match argument {
-                Set::Object(memory) if memory.is_buffer() => {
-                    memory.storage.undefine(memory.offset, memory.size);
-                }
-                Set::Object(memory) => memory.storage.undefine(0, memory.storage.size()),
+                Set::Object(memory) => memory.storage.undefine(memory.offset, memory.size),
                 Set::Shared(storage, offset) => storage.undefine(*offset, storage.size() - offset),
                 _ => {}
             }
