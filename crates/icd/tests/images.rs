@@ -9,7 +9,7 @@ use std::ptr::{null, null_mut};
 use opencl_sys as cl;
 use support::{Application, application};
 
-const FORMAT: cl::cl_image_format =
+static FORMAT: cl::cl_image_format =
     cl::cl_image_format { image_channel_order: cl::CL_RGBA, image_channel_data_type: cl::CL_SIGNED_INT32 };
 
 /// A type of images, of this many texels along each coordinate of OpenCL's regions.

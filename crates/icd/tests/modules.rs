@@ -53,6 +53,7 @@ const TEXT: &str = r#"
 "#;
 
 /// The module, made by Khronos' assembler; `None` without it.
+#[allow(clippy::print_stderr, reason = "a test says what it skips")]
 fn module() -> Option<Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
     let (text, binary) = (folder.path().join("k.spvasm"), folder.path().join("k.spv"));

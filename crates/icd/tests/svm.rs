@@ -28,8 +28,8 @@ const SOURCE: &str = "typedef struct Node { int value; global struct Node *next;
         }
         sums[get_global_id(0)] = sum;
     }
-    // Links `count` nodes in reverse order.
-    kernel void link(global Node *nodes, int count) {
+    // Links nodes in reverse order.
+    kernel void link(global Node *nodes) {
         int i = get_global_id(0);
         nodes[i].value = 10 * i;
         nodes[i].next = i > 0 ? &nodes[i - 1] : 0;
@@ -41,7 +41,7 @@ const SOURCE: &str = "typedef struct Node { int value; global struct Node *next;
         each[i].to[i & 1] = (int)(v.x + v.y + v.z + v.w);
     }
     kernel void distance(global const int *a, global const int *b, global long *to) { *to = b - a; }
-    kernel void count(global int *global *where) { atomic_add(*where, 1); }";
+    kernel void count(global const Both *each) { atomic_add(each->to, 1); }";
 
 fn shared<T>(app: &Application, count: usize) -> *mut T {
     let flags = cl::CL_MEM_READ_WRITE;
@@ -96,7 +96,6 @@ fn follow_and_link() {
     // A list that a kernel links, and the host follows.
     let link = made!(clCreateKernel(program, c"link".as_ptr()));
     set(link, 0, nodes[0]);
-    app.set(link, 1, &40i32);
     app.run(link, 40);
     let (mut node, mut values) = (nodes[0].wrapping_add(39), Vec::new());
     while !node.is_null() {
