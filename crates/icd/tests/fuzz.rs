@@ -23,6 +23,8 @@ struct Fuzzer<'a> {
     /// Handles of all threads, also of objects that are gone.
     handles: &'a Mutex<Vec<usize>>,
     arena: usize,
+    /// Shared virtual memory of this thread.
+    shared: Vec<usize>,
     /// The codes that calls returned, to see that some succeed.
     succeeded: usize,
 }
@@ -88,6 +90,9 @@ impl Fuzzer<'_> {
         let query = self.rng.u32(0x1000..0x1300);
         let (room, mut got) = (self.rng.usize(..300), 0);
         let data = self.data();
+        if self.rng.u8(..4) == 0 {
+            return self.other_step();
+        }
         let code = match self.rng.u32(..48) {
             0 => {
                 let made = cl!(clCreateContext(null(), 1, &raw const g, None, null_mut(), null_mut()));
@@ -277,6 +282,142 @@ impl Fuzzer<'_> {
         }
         self.keep(event);
     }
+
+    /// Bytes that begin as a module or a binary does, or as neither.
+    fn module(&mut self) -> Vec<u8> {
+        let mut bytes: Vec<u8> = (0..self.rng.usize(1..200)).map(|_| self.rng.u8(..)).collect();
+        let start: &[u8] = match self.rng.u8(..3) {
+            0 => &[3, 2, 0x23, 7, 0, 0, 1, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 17, 0, 2, 0],
+            1 => b"tripipe",
+            _ => &[],
+        };
+        bytes.splice(0..0, start.iter().copied());
+        bytes
+    }
+
+    /// One call: shared virtual memory, modules, kernels and queries.
+    fn other_step(&mut self) {
+        unsafe extern "C" fn nothing(_event: *mut c_void, _status: i32, _data: *mut c_void) {}
+        let (h, g) = (self.handle(), self.handle());
+        let (mut event, none) = (null_mut(), null());
+        let (a, b) = (self.three(), self.three());
+        let (small, other, bits) = (self.small(), self.small(), self.bits());
+        let query = self.rng.u32(0x1000..0x1300);
+        let (room, mut got) = (self.rng.usize(..300), 0);
+        let data = self.data();
+        // Shared memory stays: commands may use it until the process ends.
+        let shared = self.shared.get(self.rng.usize(..8)).map_or(data, |address| *address as *mut c_void);
+        let near = if self.rng.bool() { shared.wrapping_byte_add(small) } else { g };
+        let place = &raw mut event;
+        let code = match self.rng.u32(..26) {
+            0 if self.shared.len() < 8 => {
+                let memory = cl!(clSVMAlloc(h, bits, 2048, self.rng.u32(..129)));
+                if !memory.is_null() {
+                    self.succeeded += 1;
+                    self.shared.push(memory as usize);
+                }
+                0
+            }
+            0 => cl!(clSetKernelExecInfo(h, 0x11B6, 8 * a[0].min(1), (&raw const near).cast())),
+            1 => cl!(clSetKernelArgSVMPointer(h, a[0] as u32 & 1, near)),
+            2 => cl!(clEnqueueSVMMemcpy(h, 0, shared, data, small, 0, none, place)),
+            3 => cl!(clEnqueueSVMMemFill(h, shared, data, b[0], small, 0, none, place)),
+            4 => cl!(clEnqueueSVMMap(h, 0, bits, near, other, 0, none, place)),
+            5 => cl!(clEnqueueSVMUnmap(h, near, 0, none, place)),
+            6 => cl!(clEnqueueSVMMigrateMem(
+                h,
+                1,
+                &raw const near as *mut _,
+                &raw const other,
+                0,
+                0,
+                none,
+                place
+            )),
+            7 => {
+                let bytes = self.module();
+                let made = cl!(clCreateProgramWithIL(h, bytes.as_ptr().cast(), bytes.len(), null_mut()));
+                self.keep(made);
+                0
+            }
+            8 => {
+                let bytes = self.module();
+                let (length, mut start) = (bytes.len(), bytes.as_ptr());
+                let made = cl!(clCreateProgramWithBinary(
+                    h,
+                    1,
+                    &raw const g,
+                    &raw const length,
+                    &raw mut start,
+                    null_mut(),
+                    null_mut()
+                ));
+                self.keep(made);
+                0
+            }
+            9 => cl!(clSetProgramSpecializationConstant(h, small as u32, a[0], data)),
+            10 => {
+                let made = cl!(clCloneKernel(h, null_mut()));
+                self.keep(made);
+                0
+            }
+            11 => {
+                let programs = [h, g];
+                let made = cl!(clLinkProgram(
+                    self.handle(),
+                    0,
+                    null(),
+                    null(),
+                    a[0] as u32 & 1,
+                    programs.as_ptr(),
+                    None,
+                    null_mut(),
+                    null_mut()
+                ));
+                self.keep(made);
+                0
+            }
+            12 => cl!(clGetProgramBuildInfo(h, g, query, room, data, &raw mut got)),
+            13 if query != cl::CL_PROGRAM_BINARIES => {
+                cl!(clGetProgramInfo(h, query, room, data, &raw mut got))
+            }
+            14 => cl!(clGetKernelArgInfo(h, a[0] as u32, query, room, data, &raw mut got)),
+            15 => cl!(clGetKernelSubGroupInfo(h, g, query, 8 * a[1], data, room, data, &raw mut got)),
+            16 => cl!(clGetEventProfilingInfo(h, query, room, data, &raw mut got)),
+            17 => cl!(clGetSamplerInfo(h, query, room, data, &raw mut got)),
+            18 => cl!(clSetEventCallback(h, a[0] as i32 - 1, Some(nothing), null_mut())),
+            19 => {
+                let (mut pitch, mut slice, mut code) = (0, 0, 0);
+                let mapped = cl!(clEnqueueMapImage(
+                    h,
+                    g,
+                    0,
+                    bits,
+                    a.as_ptr(),
+                    b.as_ptr(),
+                    &raw mut pitch,
+                    &raw mut slice,
+                    0,
+                    none,
+                    place,
+                    &raw mut code
+                ));
+                self.keep(mapped);
+                code
+            }
+            20 => cl!(clEnqueueMigrateMemObjects(h, 1, &raw const g, bits, 0, none, place)),
+            21 => cl!(clRetainContext(h)).min(cl!(clRetainCommandQueue(h))),
+            22 => cl!(clRetainProgram(h)).min(cl!(clRetainKernel(h))),
+            23 => cl!(clRetainSampler(h)).min(cl!(clRetainDevice(h))),
+            24 => cl!(clCompileProgram(h, 0, null(), null(), 0, null(), null_mut(), None, null_mut())),
+            _ => cl!(clReleaseDevice(h)),
+        };
+        assert!(code <= 0, "{code}");
+        if code == 0 {
+            self.succeeded += 1;
+        }
+        self.keep(event);
+    }
 }
 
 #[test]
@@ -296,7 +437,8 @@ fn random_calls_on_four_threads_return_codes() {
                     let device = device as *mut c_void;
                     // Commands may use it until the process ends.
                     let arena = Box::leak(vec![0u64; ARENA / 8].into_boxed_slice()).as_mut_ptr() as usize;
-                    let mut fuzzer = Fuzzer { rng: Rng::with_seed(seed), handles, arena, succeeded: 0 };
+                    let rng = Rng::with_seed(seed);
+                    let mut fuzzer = Fuzzer { rng, handles, arena, shared: Vec::new(), succeeded: 0 };
                     let mut step = 0;
                     while step < steps && (step % 64 != 0 || Instant::now() < until) {
                         if step % 200 == 0 {

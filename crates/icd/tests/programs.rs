@@ -219,3 +219,28 @@ fn the_type_qualifier_has_64_bits() {
     assert_eq!(of(0), u64::from(cl::CL_KERNEL_ARG_TYPE_CONST | cl::CL_KERNEL_ARG_TYPE_RESTRICT));
     assert_eq!(of(1), u64::from(cl::CL_KERNEL_ARG_TYPE_NONE));
 }
+
+/// OpenCL 3.0, `CL_KERNEL_ATTRIBUTES`: the attributes as in the source.
+#[test]
+fn attributes_of_kernels_are_those_of_the_source() {
+    let app = application(0);
+    let given = ["reqd_work_group_size(8,4,2)", "work_group_size_hint(16,1,1)"];
+    for hint in ["float4", "uchar16", "ushort3", "uint2", "ulong8", "half2", "float"] {
+        let hint = format!("vec_type_hint({hint})");
+        let all = [given[0], given[1], &hint];
+        let source =
+            format!("kernel __attribute__(({})) void k(global int *p) {{ p[0] = 1; }}", all.join(", "));
+        let kernel = app.kernel(&source, "k");
+        let told = support::text(|size, value, got| {
+            cl!(clGetKernelInfo(kernel, cl::CL_KERNEL_ATTRIBUTES, size, value, got))
+        });
+        for attribute in all {
+            assert!(told.contains(attribute), "{attribute}: {told}");
+        }
+    }
+    let none = app.kernel("kernel void k(global int *p) { p[0] = 1; }", "k");
+    let told = support::text(|size, value, got| {
+        cl!(clGetKernelInfo(none, cl::CL_KERNEL_ATTRIBUTES, size, value, got))
+    });
+    assert_eq!(told, "");
+}

@@ -41,6 +41,8 @@ pub struct Kernel {
     pub required_local_size: Option<[u32; 3]>,
     /// `work_group_size_hint`.
     pub local_size_hint: Option<[u32; 3]>,
+    /// `vec_type_hint`. Modules do not say whether integers are signed.
+    pub vector_hint: Option<Type>,
     /// `intel_reqd_sub_group_size` and similar attributes.
     pub required_sub_group_size: Option<u32>,
     /// `qcom_reqd_sub_group_size`: one of a GPU's two sizes, where it has two.

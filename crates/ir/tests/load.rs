@@ -143,7 +143,7 @@ fn undefined_behaviour_is_preserved() {
 #[test]
 fn required_sizes_and_arguments() {
     let source = "typedef struct { int a; float b; } S;\n\
-        kernel __attribute__((reqd_work_group_size(8, 4, 1))) void k(global const float *restrict in, local short4 *l,\n\
+        kernel __attribute__((reqd_work_group_size(8, 4, 1), vec_type_hint(uchar4))) void k(global const float *restrict in, local short4 *l,\n\
         constant int *c, S s, read_only image2d_t i, sampler_t m, uchar16 v) { l[0] = c[0] + s.a + in[0]; }";
     let build = tripipe_ir::front::clang::Build::default();
     let Some(built) = support::built(tripipe_ir::front::clang::build_text("k.cl", source, None, &build))
@@ -153,6 +153,7 @@ fn required_sizes_and_arguments() {
     let module = load(&built.spirv, &Options::default()).unwrap();
     let kernel = &module.kernels[0];
     assert_eq!(kernel.required_local_size, Some([8, 4, 1]));
+    assert_eq!(kernel.vector_hint, Some(tripipe_ir::Type::Vector(tripipe_ir::Scalar::I8, 4)));
     let names: Vec<&str> = kernel.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
     assert_eq!(names, ["in", "l", "c", "s", "i", "m", "v"]);
     let types: Vec<&str> = kernel.parameters.iter().map(|parameter| parameter.type_name.as_str()).collect();

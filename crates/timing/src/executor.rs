@@ -238,6 +238,14 @@ impl VirtualGpu {
         self.simulator.swap_bytes(memory, bytes)
     }
 
+    /// Sets the application's address of a buffer: [`Simulator::set_address`].
+    ///
+    /// # Errors
+    /// Not this executor's object.
+    pub fn set_address(&mut self, memory: MemoryId, address: u64) -> Result<(), ExecuteError> {
+        self.simulator.set_address(memory, address)
+    }
+
     /// A part of a buffer: [`Simulator::sub_buffer`].
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! The findings of launches with checks (`TRIPIPE_CHECK`), printed when the process ends.
 
+use std::collections::BTreeSet;
 use std::ffi::c_int;
 use std::fmt::Write as _;
 use std::panic::catch_unwind;
@@ -7,11 +8,20 @@ use std::sync::{Mutex, Once};
 
 use tripipe_ir::diagnostic::Finding;
 use tripipe_launch::locks::lock;
+use tripipe_simulate::Checked;
 
-static FINDINGS: Mutex<Vec<Finding>> = Mutex::new(Vec::new());
+/// What the launches of the process had.
+#[derive(Debug, Default)]
+struct Found {
+    findings: Vec<Finding>,
+    /// Checks that were not possible, one sentence each.
+    left_out: BTreeSet<String>,
+}
+
+static FOUND: Mutex<Found> = Mutex::new(Found { findings: Vec::new(), left_out: BTreeSet::new() });
 
 /// Adds the findings of a launch. One that an earlier launch had too counts there.
-pub fn record(findings: Vec<Finding>) {
+pub fn record(checked: Checked) {
     static AT_EXIT: Once = Once::new();
     AT_EXIT.call_once(|| {
         unsafe extern "C" {
@@ -20,7 +30,9 @@ pub fn record(findings: Vec<Finding>) {
         // SAFETY: a function of the C library with this signature; the library stays loaded (`build.rs`).
         let _ = unsafe { atexit(print) };
     });
-    merge(&mut lock(&FINDINGS), findings);
+    let mut found = lock(&FOUND);
+    merge(&mut found.findings, checked.findings);
+    found.left_out.extend(checked.left_out);
 }
 
 fn merge(all: &mut Vec<Finding>, findings: Vec<Finding>) {
@@ -38,7 +50,7 @@ fn merge(all: &mut Vec<Finding>, findings: Vec<Finding>) {
 extern "C" fn print() {
     // No panic may leave a function that C calls.
     let _ = catch_unwind(|| {
-        let text = text(&lock(&FINDINGS));
+        let text = text(&lock(&FOUND));
         show(&text);
     });
 }
@@ -48,8 +60,8 @@ fn show(text: &str) {
     eprint!("{text}");
 }
 
-/// The findings, most severe first.
-fn text(findings: &[Finding]) -> String {
+/// The findings, most severe first, and what was not checked.
+fn text(Found { findings, left_out }: &Found) -> String {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
     sorted.sort_by_key(|finding| std::cmp::Reverse(finding.rule.severity));
     let mut text = String::new();
@@ -68,6 +80,27 @@ fn text(findings: &[Finding]) -> String {
             let _ = writeln!(text, "  fix: {}", finding.fix);
         }
     }
+    for reason in left_out {
+        let _ = writeln!(text, "tripipe: not checked: {reason}");
+    }
     let _ = writeln!(text, "tripipe: {} findings; `tripipe explain CODE` explains each", findings.len());
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_checked_is_printed_once() {
+        let mut found = Found::default();
+        for _ in 0..2 {
+            found.left_out.insert("there were too many groups".to_owned());
+        }
+        let text = text(&found);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        assert_eq!(lines[0], "tripipe: not checked: there were too many groups");
+        assert!(lines[1].starts_with("tripipe: 0 findings"), "{text}");
+    }
 }

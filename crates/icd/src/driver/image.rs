@@ -193,15 +193,20 @@ fn over_buffer(
     require(buffer.is_buffer(), cl::CL_INVALID_IMAGE_DESCRIPTOR, "the memory below an image is a buffer")?;
     let pointer = cl::CL_MEM_USE_HOST_PTR | cl::CL_MEM_COPY_HOST_PTR | cl::CL_MEM_ALLOC_HOST_PTR;
     require(flags & pointer == 0, cl::CL_INVALID_VALUE, "an image over a buffer has no host pointer")?;
-    require(buffer.offset == 0, cl::CL_INVALID_OPERATION, "images over sub-buffers are not offered")?;
     let (row_pitch, slice_pitch) = pitches(desc, &shape, true)?;
     if matches!(shape.extent, ImageExtent::D2 { .. }) {
         let aligned = |device: &Arc<Device>| {
-            let pitch = device.probe.images.map_or(0, |limits| limits.pitch_alignment) as usize;
-            pitch > 0 && row_pitch % (pitch * shape.texel_bytes()) == 0
+            let (pitch, base) = device
+                .probe
+                .images
+                .map_or((0, 0), |limits| (limits.pitch_alignment, limits.base_address_alignment));
+            let fits =
+                |bytes: usize, texels: u32| bytes.is_multiple_of(texels as usize * shape.texel_bytes());
+            pitch > 0 && fits(row_pitch, pitch) && (buffer.offset == 0 || fits(buffer.offset, base))
         };
         let aligned = context.devices().iter().any(aligned);
-        let what = "the row pitch is not a multiple of CL_DEVICE_IMAGE_PITCH_ALIGNMENT";
+        let what = "the row pitch is not a multiple of CL_DEVICE_IMAGE_PITCH_ALIGNMENT, or the sub-buffer's \
+                    origin is not one of CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT";
         require(aligned, cl::CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, what)?;
     }
     let region = Region { bytes: shape.row_bytes(), rows: shape.extent.height(), slices: 1 };
@@ -223,7 +228,7 @@ fn over_buffer(
             kind: desc.image_type,
             flags: taken,
             size: end.unwrap_or(0),
-            offset: 0,
+            offset: buffer.offset,
             storage: Arc::clone(&buffer.storage),
             host: buffer.host,
             parent: Some(buffer),

@@ -4,7 +4,7 @@ use opencl_sys as cl;
 use opencl_sys::{
     cl_bitfield, cl_kernel_arg_info, cl_kernel_info, cl_kernel_sub_group_info, cl_kernel_work_group_info,
 };
-use tripipe_ir::{ImageAccess, ParameterKind, Space, Type};
+use tripipe_ir::{ImageAccess, ParameterKind, Scalar, Space, Type};
 
 use super::device::Device;
 use super::failure::{Failure, Outcome, require};
@@ -14,6 +14,20 @@ use super::kernel::Kernel;
 
 fn unknown(query: u32, of: &str) -> Failure {
     Failure::new(cl::CL_INVALID_VALUE, format!("{query:#x} is not a query of {of}"))
+}
+
+/// The name in OpenCL C of a number, unsigned if it is an integer.
+fn unsigned_name(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::Bool => "bool",
+        Scalar::I8 => "uchar",
+        Scalar::I16 => "ushort",
+        Scalar::I32 => "uint",
+        Scalar::I64 => "ulong",
+        Scalar::F16 => "half",
+        Scalar::F32 => "float",
+        Scalar::F64 => "double",
+    }
 }
 
 impl Kernel {
@@ -34,7 +48,13 @@ impl Kernel {
                     |name: &str, size: Option<[u32; 3]>| size.map(|[x, y, z]| format!("{name}({x},{y},{z})"));
                 let required = sized("reqd_work_group_size", kernel.required_local_size);
                 let hint = sized("work_group_size_hint", kernel.local_size_hint);
-                let all: Vec<String> = required.into_iter().chain(hint).collect();
+                // A module does not keep the sign, so that integers are unsigned here.
+                let vector = kernel.vector_hint.and_then(|ty| Some((ty.scalar()?, ty.lanes())));
+                let vector = vector.map(|(scalar, lanes)| {
+                    let lanes = if lanes == 1 { String::new() } else { lanes.to_string() };
+                    format!("vec_type_hint({}{lanes})", unsigned_name(scalar))
+                });
+                let all: Vec<String> = required.into_iter().chain(hint).chain(vector).collect();
                 info::text(&all.join(" "))
             }
             _ => return Err(unknown(query, "kernels")),

@@ -157,10 +157,7 @@ pub fn enqueue(
         // Here no launch has the bytes.
         for (argument, _) in arguments.iter().zip(undefined).filter(|(_, undefined)| *undefined) {
             match argument {
-                Set::Object(memory) if memory.is_buffer() => {
-                    memory.storage.undefine(memory.offset, memory.size);
-                }
-                Set::Object(memory) => memory.storage.undefine(0, memory.storage.size()),
+                Set::Object(memory) => memory.storage.undefine(memory.offset, memory.size),
                 Set::Shared(storage, offset) => storage.undefine(*offset, storage.size() - offset),
                 _ => {}
             }
@@ -221,8 +218,7 @@ fn run(gpu: &mut VirtualGpu, launch: &Launch, undefined: &mut Vec<bool>, is_time
     let checked = settings.check && settings.execute == Execute::All;
     // With checks, an error of the kernel is a finding, and what is undefined has no time.
     let ran = if checked {
-        let checked =
-            gpu.run_checked(launch, &Checks::all()).map(|checked| findings::record(checked.findings));
+        let checked = gpu.run_checked(launch, &Checks::all()).map(findings::record);
         checked.map(|()| is_timed && gpu.run(std::slice::from_ref(launch)).is_ok())
     } else if settings.execute == Execute::Sample {
         gpu.run_sample(launch).map(|arguments| *undefined = arguments).map(|()| true)

@@ -156,7 +156,7 @@ impl Memory {
         if let Some(id) = ids.get(&device.index) {
             return Ok(*id);
         }
-        let buffer = self.storage.id(device, gpu, 0)?;
+        let buffer = self.storage.id(device, gpu, self.offset)?;
         let id = gpu.image_over_buffer(buffer, &image.shape, image.row_pitch);
         let id = id.map_err(|error| engine::failure(&error))?;
         ids.insert(device.index, id);

@@ -292,6 +292,9 @@ impl Storage {
             Some(id) => id,
             None => gpu.adopt(&self.kind, self.access).map_err(|error| engine::failure(&error))?,
         };
+        if let Some(range) = self.shared_range() {
+            gpu.set_address(whole, range.address() as u64).map_err(|error| engine::failure(&error))?;
+        }
         ids.insert((device.index, 0), whole);
         if offset == 0 {
             return Ok(whole);

@@ -1,7 +1,7 @@
 //! Shared virtual memory.
 //!
-//! The application's pointer is valid in kernels as an argument. A pointer that is stored in memory is not: the
-//! simulator has addresses of its own.
+//! The application's addresses are valid in kernels, as arguments and where they are stored in memory; all other
+//! memory has addresses of the simulator.
 
 use std::sync::Arc;
 

@@ -33,6 +33,9 @@ impl Display for Kernel {
                 writeln!(f, "  {name} {x} {y} {z}")?;
             }
         }
+        if let Some(ty) = self.vector_hint {
+            writeln!(f, "  vector_hint {ty}")?;
+        }
         if let Some(size) = self.required_sub_group_size {
             writeln!(f, "  sub_group_size {size}")?;
         }

@@ -341,6 +341,7 @@ fn renumber(kernel: &mut Kernel) {
         parameters: old.parameters,
         required_local_size: old.required_local_size,
         local_size_hint: old.local_size_hint,
+        vector_hint: old.vector_hint,
         required_sub_group_size: old.required_sub_group_size,
         required_sub_group_share: old.required_sub_group_share,
         ..Kernel::default()

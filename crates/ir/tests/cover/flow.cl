@@ -36,7 +36,7 @@ kernel void nested(global float *a, int n, int m) {
 }
 kernel void endless(global int *a) { for (;;) a[0]++; }
 kernel void unwritten(global int *a, int n) { int t; if (n) t = 3; a[0] = t; }
-kernel __attribute__((reqd_work_group_size(8, 4, 1))) __attribute__((work_group_size_hint(8, 4, 1)))
+kernel __attribute__((reqd_work_group_size(8, 4, 1))) __attribute__((work_group_size_hint(8, 4, 1), vec_type_hint(half8)))
 void sized(global int *a) { a[get_global_id(0)] = get_local_size(0); }
 kernel void queries(global size_t *a, uint d) {
     a[0] = get_global_id(0) + get_global_id(1) + get_global_id(2) + get_global_size(0) + get_global_offset(1);

@@ -41,7 +41,10 @@ impl Evaluation<'_> {
                 Some(Reason::Address)
             } else if access.float && bits.is_some_and(|bits| bits.linear) {
                 Some(Reason::Filter)
-            } else if self.global.any(pointer(bound.object, 0), bound.image.span_bytes() as u64) {
+            } else if self
+                .global
+                .any(pointer(bound.object, bound.offset as u64), bound.image.span_bytes() as u64)
+            {
                 Some(Reason::Operation)
             } else {
                 None
@@ -95,7 +98,7 @@ impl Evaluation<'_> {
                     let number = if stray { cause_number(i.origin, Reason::Address) } else { registers.fork };
                     (interval, plain) = (Interval::open(interval.exact, number), false);
                 }
-                let address = pointer(bound.object, offset as u64 + channel as u64 * bytes);
+                let address = pointer(bound.object, (bound.offset + offset) as u64 + channel as u64 * bytes);
                 let (stored, exact) = stored(bound.image.shape().channel, interval, plain);
                 let kept = Some(stored).filter(|_| !exact);
                 self.global.write(address, bytes, kept);

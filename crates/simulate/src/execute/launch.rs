@@ -178,6 +178,7 @@ impl Job<'_> {
             memory_map: self.memory_map,
             memory: Memory {
                 objects: self.memory_map.objects.clone(),
+                shared: self.memory_map.shared.clone(),
                 globals,
                 locals: self.memory_map.locals.iter().map(|bytes| vec![0; *bytes]).collect(),
             },

@@ -3,6 +3,9 @@
 //! A pointer has 64 bits: the object number in the upper 16, and in the lower 48 the offset plus [`BIAS`], so that an
 //! offset before the object's start stays with the object. All bits zero is null: object 0, far outside its bounds.
 //!
+//! Memory that the application shares with kernels has the application's addresses, so that both can follow pointers
+//! that are stored in it. Their upper 16 bits are zero, too: [`Memory::parts`] tells them from null.
+//!
 //! Global memory is exclusive to the thread when one thread runs all work-groups. When several threads run, it is
 //! shared and read-only, and each thread has a copy of the pages that it writes. Other work-groups see these writes
 //! only after the launch. Without atomics OpenCL guarantees no more, and launches with atomics on global memory run
@@ -27,9 +30,32 @@ pub(crate) const fn pointer(object: u32, offset: u64) -> u64 {
     ((object as u64) << OFFSET_BITS) | (BIAS.wrapping_add(offset) & OFFSET_MASK)
 }
 
-/// Object and offset of a pointer.
+/// Object and offset of a pointer that is not an address of the application.
 pub(crate) const fn parts(pointer: u64) -> (u32, i64) {
     ((pointer >> OFFSET_BITS) as u32, (pointer & OFFSET_MASK).cast_signed() - BIAS.cast_signed())
+}
+
+/// An object that has addresses of the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SharedRange {
+    /// The address of its first byte.
+    pub(crate) address: u64,
+    pub(crate) bytes: u64,
+    pub(crate) object: u32,
+}
+
+/// How far beside an object an address still counts as one of that object, in messages.
+const BESIDE: u64 = 4096;
+
+/// Object and offset of an address of the application: of the object that it is in, or else of one that it is beside.
+/// `ranges` are sorted.
+fn shared_parts(ranges: &[SharedRange], address: u64) -> Option<(u32, i64)> {
+    let next = ranges.partition_point(|range| range.address <= address);
+    let below = next.checked_sub(1).map(|index| ranges[index]);
+    let below = below.filter(|range| address - range.address < range.bytes + BESIDE);
+    let above = || ranges.get(next).copied().filter(|range| range.address - address <= BESIDE);
+    let range = below.or_else(above)?;
+    Some((range.object, address.wrapping_sub(range.address).cast_signed()))
 }
 
 /// The storage of an object's bytes.
@@ -207,6 +233,8 @@ pub(crate) fn merge(base: &mut [u8], threads: &[Written]) {
 #[derive(Debug)]
 pub(crate) struct Memory<'l> {
     pub(crate) objects: Arc<[ObjectInfo]>,
+    /// Sorted by address.
+    pub(crate) shared: Arc<[SharedRange]>,
     pub(crate) globals: Vec<Global<'l>>,
     pub(crate) locals: Vec<Vec<u8>>,
 }
@@ -215,6 +243,16 @@ impl Memory<'_> {
     /// The object with this number.
     pub(crate) fn object(&self, object: u32) -> Option<&ObjectInfo> {
         self.objects.get(object as usize)
+    }
+
+    /// Object and offset of a pointer.
+    #[inline]
+    pub(crate) fn parts(&self, pointer: u64) -> (u32, i64) {
+        let found = parts(pointer);
+        if found.0 == 0 && !self.shared.is_empty() {
+            return shared_parts(&self.shared, pointer).unwrap_or(found);
+        }
+        found
     }
 
     /// Bytes of a buffer or local object; `None` if they are not all inside, or for other objects.

@@ -14,7 +14,7 @@ use tripipe_ir::{Initial, Kernel, Module, Space, TypeLayout};
 use tripipe_launch::MemoryId;
 
 use super::effects::written;
-use super::memory::{Home, ObjectInfo, pointer};
+use super::memory::{Home, ObjectInfo, SharedRange, pointer};
 
 /// Sizes and homes of all objects of a launch.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub(crate) struct MemoryMap {
     pub(crate) locals: Vec<usize>,
     /// Buffers in the order of [`super::memory::Memory::globals`], after the program's objects.
     pub(crate) buffers: Vec<MemoryId>,
+    /// The buffers that have addresses of the application, sorted by address.
+    pub(crate) shared: Arc<[SharedRange]>,
     /// Object number of each argument; 0 for arguments without an object.
     pub(crate) arguments: Vec<u32>,
     /// Numbers of the objects that each work-group has of its own of a buffer, and of the buffer's.
@@ -42,6 +44,14 @@ pub(crate) struct PrivateShape {
     pub(crate) initial: Arc<[u8]>,
 }
 
+/// A buffer at addresses of the application, which kernels reach through pointers in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reached {
+    pub(crate) memory: MemoryId,
+    pub(crate) address: u64,
+    pub(crate) bytes: usize,
+}
+
 /// The object of an argument.
 pub(crate) enum Passed<'a> {
     /// No object: a value, an image, a null pointer.
@@ -55,7 +65,7 @@ pub(crate) enum Passed<'a> {
 }
 
 impl MemoryMap {
-    pub(crate) fn new(module: &Module, kernel: &Kernel, passed: &[Passed<'_>]) -> Self {
+    pub(crate) fn new(module: &Module, kernel: &Kernel, passed: &[Passed<'_>], reached: &[Reached]) -> Self {
         let mut objects =
             vec![ObjectInfo { name: "null".into(), space: Space::Generic, home: Home::Null, bytes: 0 }];
         let mut privates = Vec::new();
@@ -142,8 +152,22 @@ impl MemoryMap {
             arguments[index] = number;
             objects.push(ObjectInfo { name, space, home, bytes: bytes as u64 });
         }
+        let mut shared = Vec::with_capacity(reached.len());
+        for each in reached {
+            let bytes = each.bytes as u64;
+            let object = *numbers.entry(each.memory).or_insert_with(|| {
+                buffers.push(each.memory);
+                let home = Home::Global((module.objects.len() + buffers.len() - 1) as u32);
+                let name = format!("shared memory at {:#x}", each.address).into();
+                objects.push(ObjectInfo { name, space: Space::Global, home, bytes });
+                objects.len() as u32 - 1
+            });
+            shared.push(SharedRange { address: each.address, bytes, object });
+        }
+        shared.sort_by_key(|range| range.address);
         Self {
             objects: objects.into(),
+            shared: shared.into(),
             kernel_objects: kernel.objects.len() as u32,
             privates,
             locals,

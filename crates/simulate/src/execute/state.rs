@@ -83,6 +83,8 @@ pub(crate) struct BoundImage {
     pub(crate) image: Image,
     /// Number of the object that holds its texels.
     pub(crate) object: u32,
+    /// Where its bytes begin in the object.
+    pub(crate) offset: usize,
 }
 
 /// The state that a running work-group can access.

@@ -68,6 +68,7 @@ pub(super) fn bind<'a>(
                 let MemoryKind::Image(shape) = &object.kind else {
                     return Err(wrong("an image".into(), "a buffer".into()));
                 };
+                offset = object.offset as u64;
                 let (storage, bytes) = objects.bytes_of(*memory)?;
                 let slice = object.row_pitch_bytes.saturating_mul(shape.extent.height());
                 let image = Image::new(shape, object.row_pitch_bytes, slice)

@@ -127,7 +127,9 @@ impl Simulator {
         let module = &loaded.module;
         let kernel = module.kernel(&launch.entry).ok_or_else(|| missing("the kernel"))?;
         let bound = bind(&self.objects, kernel, launch)?;
-        let memory_map = MemoryMap::new(module, kernel, &bound.passed);
+        // Bounds have addresses of their own.
+        let reached = if purpose == Purpose::Bound { Vec::new() } else { self.objects.reached() };
+        let memory_map = MemoryMap::new(module, kernel, &bound.passed, &reached);
         if memory_map.objects.len() >= MAX_OBJECTS {
             return Err(ExecuteError::OutOfMemory {
                 bytes: 0,
@@ -151,11 +153,14 @@ impl Simulator {
         let need = Need { code: &code, memory_map: &memory_map, range: &range, schedule, at_once };
         need.check(module, purpose == Purpose::Check, self.options.memory_bytes)?;
         let Bound { values, images, offsets, .. } = bound;
-        let values = with_pointers(values, &offsets, kernel, &memory_map);
         let images: Vec<BoundImage> = images
             .into_iter()
-            .map(|(index, image)| BoundImage { image, object: memory_map.arguments[index] })
+            .map(|(index, image)| {
+                let (object, offset) = (memory_map.arguments[index], offsets[index] as usize);
+                BoundImage { image, object, offset }
+            })
             .collect();
+        let values = with_pointers(values, &offsets, kernel, &memory_map);
         Ok(SetUp { code, memory_map, range, schedule, threads, values, images })
     }
 
@@ -317,7 +322,8 @@ fn with_pointers(
 ) -> Vec<Vec<u64>> {
     for ((value, object), offset) in values.iter_mut().zip(&memory_map.arguments).zip(offsets) {
         if *object != 0 && value.is_empty() {
-            *value = vec![pointer(*object, *offset)];
+            let shared = memory_map.shared.iter().find(|range| range.object == *object);
+            *value = vec![shared.map_or_else(|| pointer(*object, *offset), |range| range.address + offset)];
         }
     }
     for (index, parameter) in kernel.parameters.iter().enumerate() {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use tripipe_launch::{Access, ExecuteError, ImageShape, MemoryId, MemoryKind};
 
+use crate::execute::memory_map::Reached;
 use crate::watch::objects::Bits;
 
 /// A memory object.
@@ -24,6 +25,8 @@ pub(super) struct Storage {
     /// Bytes that were written; `None` means all of them.
     pub(super) written: Option<Bits>,
     owners: usize,
+    /// Where the application has the bytes, if kernels know them by that address.
+    address: Option<u64>,
 }
 
 /// All memory objects.
@@ -118,7 +121,7 @@ impl Objects {
         };
         let id = self.new_id();
         let written = initial.is_none().then(|| Bits::new(bytes));
-        self.storage.insert(id, Storage { bytes: contents, written, owners: 1 });
+        self.storage.insert(id, Storage { bytes: contents, written, owners: 1, address: None });
         self.all.insert(id, Object { kind: kind.clone(), access, storage: id, offset: 0, row_pitch_bytes });
         Ok(id)
     }
@@ -130,8 +133,9 @@ impl Objects {
         row_pitch_bytes: usize,
     ) -> Result<MemoryId, ExecuteError> {
         let refused = |reason: String| ExecuteError::Memory { memory: buffer, reason };
-        let (storage, bytes) = self.bytes_of(buffer)?;
-        let access = self.object(buffer)?.access;
+        let (storage, all) = self.bytes_of(buffer)?;
+        let Object { access, offset, .. } = *self.object(buffer)?;
+        let bytes = all.saturating_sub(offset);
         let row = shape.extent.width() * shape.texel_bytes();
         let rows = shape.extent.height() * shape.extent.slices();
         let needed = row_pitch_bytes.checked_mul(rows - 1).and_then(|all| all.checked_add(row));
@@ -145,7 +149,7 @@ impl Objects {
             storage.owners += 1;
         }
         let kind = MemoryKind::Image(*shape);
-        self.all.insert(id, Object { kind, access, storage, offset: 0, row_pitch_bytes });
+        self.all.insert(id, Object { kind, access, storage, offset, row_pitch_bytes });
         Ok(id)
     }
 
@@ -156,7 +160,7 @@ impl Objects {
             _ => 0,
         };
         let id = self.new_id();
-        self.storage.insert(id, Storage { bytes: Vec::new(), written: None, owners: 1 });
+        self.storage.insert(id, Storage { bytes: Vec::new(), written: None, owners: 1, address: None });
         self.all.insert(id, Object { kind: kind.clone(), access, storage: id, offset: 0, row_pitch_bytes });
         id
     }
@@ -169,6 +173,29 @@ impl Objects {
             storage.written = None;
         }
         Ok(())
+    }
+
+    /// Sets the application's address of an object's first byte.
+    pub(super) fn set_address(&mut self, memory: MemoryId, address: u64) -> Result<(), ExecuteError> {
+        let storage = self.object(memory)?.storage;
+        if let Some(storage) = self.storage.get_mut(&storage) {
+            storage.address = Some(address);
+        }
+        Ok(())
+    }
+
+    /// The storages that have an address of the application and, now, bytes.
+    pub(super) fn reached(&self) -> Vec<Reached> {
+        let mut reached: Vec<Reached> = self
+            .storage
+            .iter()
+            .filter(|(_, storage)| !storage.bytes.is_empty())
+            .filter_map(|(memory, storage)| {
+                Some(Reached { memory: *memory, address: storage.address?, bytes: storage.bytes.len() })
+            })
+            .collect();
+        reached.sort_by_key(|each| each.address);
+        reached
     }
 
     /// A part of a buffer as an object of its own, which keeps the buffer's storage alive.

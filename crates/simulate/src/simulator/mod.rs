@@ -95,6 +95,16 @@ impl Simulator {
         self.objects.swap_bytes(memory, bytes)
     }
 
+    /// Gives a buffer of [`Self::adopt`] the address at which the application has its bytes. Kernels then have that address
+    /// as a pointer to it, and follow such pointers in memory to every buffer with an address that has its bytes when
+    /// the launch runs. Addresses are below 2^47; buffers do not overlap.
+    ///
+    /// # Errors
+    /// Not this simulator's object.
+    pub fn set_address(&mut self, memory: MemoryId, address: u64) -> Result<(), ExecuteError> {
+        self.objects.set_address(memory, address)
+    }
+
     /// A part of a buffer, from `offset` on, as a memory object of its own. It keeps the buffer alive. Accesses outside
     /// of the part but inside of the buffer are not detected as errors.
     ///

@@ -8,7 +8,7 @@ use tripipe_ir::{self as ir, Kernel, Op};
 
 use super::{Action, GroupTrace, Reach, TracedAccess, Visit, WarpTrace};
 use crate::execute::code::{Detail, Edge, Inst};
-use crate::execute::memory::{Home, parts};
+use crate::execute::memory::Home;
 use crate::execute::observer::{Observed, Observer};
 use crate::execute::ops::image::coordinates;
 use crate::execute::rows::lanes;
@@ -56,14 +56,14 @@ impl<'l> Recorder<'l> {
         let Some((warp, visit)) = self.warp(s) else { return };
         let words = s.warp.rows.words(slot);
         let first = if words.len() == 1 { words[0] } else { words[s.mask.trailing_zeros() as usize % 64] };
-        let reach = match s.memory.object(parts(first).0).map(|object| object.home) {
+        let reach = match s.memory.object(s.memory.parts(first).0).map(|object| object.home) {
             Some(Home::Local(_)) => Reach::Local,
             Some(Home::Private(_)) => Reach::Private,
             Some(Home::Global(_)) => Reach::Global,
             Some(Home::Null) | None => return,
         };
         let flat = |pointer: u64| {
-            let (object, offset) = parts(pointer);
+            let (object, offset) = s.memory.parts(pointer);
             bases.get(object as usize).map_or(0, |base| base.wrapping_add_signed(offset))
         };
         let start = warp.addresses.len() as u32;

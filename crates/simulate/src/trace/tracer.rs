@@ -122,7 +122,7 @@ impl<'l> Tracer<'l> {
         let images = self.job.images.iter();
         images
             .map(|bound| TracedImage {
-                base: self.bases.get(bound.object as usize).copied().unwrap_or(0),
+                base: self.bases.get(bound.object as usize).copied().unwrap_or(0) + bound.offset as u64,
                 extent: bound.image.shape().extent,
                 texel_bytes: bound.image.texel_bytes() as u32,
                 pitch: bound.image.pitch(),

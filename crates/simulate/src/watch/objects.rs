@@ -87,9 +87,12 @@ pub(crate) fn watch(
                             | ParameterKind::Pointer { space: Space::Constant, .. }
                     )
                 };
+                // Kernels may know it by a pointer in memory as well, or by that alone.
+                let reached = written.is_none()
+                    && memory_map.shared.iter().any(|range| range.object as usize == number);
                 Watched {
                     access: before.access,
-                    read_only: passed().all(|(index, _)| declared(index)),
+                    read_only: !reached && passed().all(|(index, _)| declared(index)),
                     written: before.written,
                     at_first: None,
                     cells: changes.then(|| Cells::new(bytes, grain, false)),

@@ -12,7 +12,7 @@ use super::rules;
 use super::state::Watch;
 use super::touch::{Touch, address_of};
 use crate::execute::code::{Inst, NONE};
-use crate::execute::memory::{Home, ObjectInfo, parts};
+use crate::execute::memory::{Home, ObjectInfo};
 use crate::execute::rows::{WIDTH, first_lanes, lanes};
 use crate::execute::state::State;
 
@@ -41,7 +41,7 @@ impl Watch {
         let mut found: Vec<(usize, Race)> = Vec::new();
         let addresses = s.warp.rows.words(touch.pointer);
         let address = |lane: usize| addresses[if addresses.len() == 1 { 0 } else { lane }];
-        let offset = |lane: usize| parts(address(lane)).1 as usize;
+        let offset = |lane: usize| s.memory.parts(address(lane)).1 as usize;
         let grain = cells.grain_log2;
         let touched = |lane: usize| offset(lane) >> grain..=(offset(lane) + touch.bytes - 1) >> grain;
         let each = touch.bytes >> grain;
@@ -194,7 +194,7 @@ impl Watch {
 
     fn race(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, lane: usize, (conflict, other): Race) {
         let address = address_of(s, touch.pointer, lane);
-        let (object, offset) = parts(address);
+        let (object, offset) = s.memory.parts(address);
         let Some(info) = s.memory.object(object) else { return };
         let other_wrote = other_wrote(s, &other);
         let same =
@@ -240,7 +240,7 @@ impl Watch {
             return (0..components)
                 .all(|component| bits(lane, component) == bits(other_lane as usize, component));
         }
-        let (object, offset) = parts(address_of(s, touch.pointer, lane));
+        let (object, offset) = s.memory.parts(address_of(s, touch.pointer, lane));
         let Some(found) = s.memory.peek(object, offset, touch.bytes) else { return false };
         (0..components).all(|component| {
             let value = bits(lane, component).to_le_bytes();

@@ -10,6 +10,7 @@ use super::constants::Constants;
 use super::types::Types;
 use crate::diagnostic::LoadError;
 use crate::op::SubGroupShare;
+use crate::types::{Scalar, Type};
 
 /// The relevant decorations of one id.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +65,7 @@ pub(super) struct Entry {
     pub(super) index: usize,
     pub(super) local_size: Option<[u32; 3]>,
     pub(super) local_size_hint: Option<[u32; 3]>,
+    pub(super) vector_hint: Option<Type>,
     pub(super) sub_group_size: Option<u32>,
 }
 
@@ -103,6 +105,16 @@ static PLAIN: Decorations = Decorations {
     restrict: false,
     volatile: false,
 };
+
+/// The type of a `VecTypeHint` (SPIR-V, 3.6): the number of components, 0 for a scalar, and the kind of number.
+fn vector_hint(word: u32) -> Option<Type> {
+    let kinds = [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64, Scalar::F16, Scalar::F32, Scalar::F64];
+    let scalar = *kinds.get((word & 0xffff) as usize)?;
+    match (word >> 16) as u8 {
+        0 | 1 => Some(Type::of(scalar, 1)),
+        lanes => Type::LANES.contains(&lanes).then(|| Type::of(scalar, lanes)),
+    }
+}
 
 impl Declarations {
     pub(super) fn read(code: &Code, options: &Options) -> Result<Self, LoadError> {
@@ -157,6 +169,7 @@ impl Declarations {
                     index: raw.index,
                     local_size: None,
                     local_size_hint: None,
+                    vector_hint: None,
                     sub_group_size: None,
                 });
                 Ok(())
@@ -205,6 +218,7 @@ impl Declarations {
             match mode {
                 Some(ExecutionMode::LocalSize) => entry.local_size = Some(size()?),
                 Some(ExecutionMode::LocalSizeHint) => entry.local_size_hint = Some(size()?),
+                Some(ExecutionMode::VecTypeHint) => entry.vector_hint = vector_hint(raw.word(3)?),
                 Some(ExecutionMode::SubgroupSize) => entry.sub_group_size = Some(raw.word(3)?),
                 _ => {}
             }

@@ -48,6 +48,7 @@ impl BodyTranslator<'_> {
             name: entry.name.clone(),
             required_local_size: entry.local_size,
             local_size_hint: entry.local_size_hint,
+            vector_hint: entry.vector_hint,
             required_sub_group_size: entry.sub_group_size,
             ..Kernel::default()
         };

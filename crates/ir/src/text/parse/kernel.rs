@@ -66,6 +66,7 @@ impl Building {
         match line.word()? {
             "local_size" => self.kernel.required_local_size = Some(size(line)?),
             "local_size_hint" => self.kernel.local_size_hint = Some(size(line)?),
+            "vector_hint" => self.kernel.vector_hint = Some(line.ty()?),
             "sub_group_size" => self.kernel.required_sub_group_size = Some(line.parsed("size")?),
             "sub_group_share" => {
                 let word = line.word()?;

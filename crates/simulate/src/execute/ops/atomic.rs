@@ -12,7 +12,6 @@ use tripipe_ir::{Op, Scalar};
 use super::memory::{is_private, outside};
 use super::pattern::stretch;
 use crate::execute::code::{Inst, NONE, Run};
-use crate::execute::memory::parts;
 use crate::execute::rows::{Row, WIDTH, lanes, numbers, numbers_mut};
 use crate::execute::state::State;
 use crate::math::{Float, basic};
@@ -110,7 +109,7 @@ fn update_near<T: Pod>(s: &mut State<'_>, i: &Inst, change: impl Fn(T, T, T) -> 
     }
     let mut out = if i.out == NONE { Row::default() } else { s.warp.rows.take(i.out) };
     let rows = &s.warp.rows;
-    let (object, offset) = parts(lowest);
+    let (object, offset) = s.memory.parts(lowest);
     let memory = s.memory.write(object, offset, span + size);
     let done = memory.is_some();
     if let Some(memory) = memory {
@@ -151,7 +150,7 @@ fn test_and_set(s: &mut State<'_>, i: &Inst) -> bool {
 fn swap<T: Pod>(s: &mut State<'_>, i: &Inst, lane: usize, new: impl FnOnce(T) -> T) -> Option<T> {
     let size = size_of::<T>();
     let address = s.warp.rows.words(i.args[0])[lane];
-    let (object, offset) = parts(address);
+    let (object, offset) = s.memory.parts(address);
     if offset.rem_euclid(size as i64) != 0
         && let Some(info) = s.memory.object(object)
     {

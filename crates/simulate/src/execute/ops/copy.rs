@@ -6,7 +6,6 @@ use tripipe_ir::{Op, Space, Type};
 
 use super::memory::{is_private, outside};
 use crate::execute::code::Inst;
-use crate::execute::memory::parts;
 use crate::execute::rows::{lanes, neighbours};
 use crate::execute::state::{Present, State};
 
@@ -37,7 +36,7 @@ fn copy_bytes(s: &mut State<'_>, i: &Inst, lane: usize, to: u64, from: u64, coun
 /// The bytes at a lane's pointer; `None` if they are not all inside an object.
 pub(crate) fn read(s: &mut State<'_>, lane: usize, address: u64, count: u64) -> Option<Vec<u8>> {
     let count = usize::try_from(count).ok()?;
-    let (object, offset) = parts(address);
+    let (object, offset) = s.memory.parts(address);
     if let Some(index) = is_private(s, address) {
         let private = &s.warp.privates[index as usize];
         let start = private.inside(offset, count)?;
@@ -47,7 +46,7 @@ pub(crate) fn read(s: &mut State<'_>, lane: usize, address: u64, count: u64) -> 
 }
 
 fn write(s: &mut State<'_>, lane: usize, address: u64, bytes: &[u8]) -> Option<()> {
-    let (object, offset) = parts(address);
+    let (object, offset) = s.memory.parts(address);
     if let Some(index) = is_private(s, address) {
         let private = &mut s.warp.privates[index as usize];
         let start = private.inside(offset, bytes.len())?;

@@ -25,7 +25,7 @@ pub(super) const SAMPLE: Run = |s, i| {
         let bits = SamplerBits::from_bits(s.warp.rows.words(i.args[1])[lane])?;
         let bound = s.images.get(image)?;
         let reader = Reader::new(&bound.image, sampler(bits)).ok()?;
-        let mut bytes = s.memory.read(bound.object, 0, bound.image.span_bytes())?;
+        let mut bytes = s.memory.read(bound.object, bound.offset as i64, bound.image.span_bytes())?;
         Some(if access.float {
             reader.sample(coordinates.map(f32::from_bits), &mut bytes)
         } else {
@@ -38,7 +38,7 @@ pub(super) const SAMPLE: Run = |s, i| {
 pub(super) const READ: Run = |s, i| {
     read(s, i, 1, |s, image, _, _, coordinates| {
         let bound = s.images.get(image)?;
-        let mut bytes = s.memory.read(bound.object, 0, bound.image.span_bytes())?;
+        let mut bytes = s.memory.read(bound.object, bound.offset as i64, bound.image.span_bytes())?;
         Some(bound.image.read(coordinates.map(u32::cast_signed), &mut bytes))
     })
 };
@@ -111,7 +111,7 @@ pub(super) const WRITE: Run = |s, i| {
         };
         // A texel of another kind than the image's is undefined behaviour: nothing is written.
         let Ok(bytes) = bound.image.encode(&texel) else { continue };
-        if let Some(to) = s.memory.write(bound.object, offset as i64, bytes.len()) {
+        if let Some(to) = s.memory.write(bound.object, (bound.offset + offset) as i64, bytes.len()) {
             to.copy_from_slice(&bytes);
         }
     }

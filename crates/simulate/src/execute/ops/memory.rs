@@ -9,7 +9,7 @@ use tripipe_ir::{Op, Scalar, Space};
 use super::map::{binary, unary};
 use super::pattern::{Pattern, pattern};
 use crate::execute::code::{Detail, Inst, Run, component_bytes};
-use crate::execute::memory::{Home, parts, pointer};
+use crate::execute::memory::{Home, pointer};
 use crate::execute::memory_map::MemoryMap;
 use crate::execute::rows::{WIDTH, lanes, numbers, numbers_mut};
 use crate::execute::state::State;
@@ -33,7 +33,7 @@ pub(super) fn checked_cast(s: &mut State<'_>, i: &Inst) -> bool {
     let Detail::Number(wanted) = i.detail else { return true };
     let mut out = s.warp.rows.take(i.out);
     for (out, from) in out.iter_mut().zip(s.warp.rows.words(i.args[0])) {
-        let space = s.memory.object(parts(*from).0).map(|object| object.space);
+        let space = s.memory.object(s.memory.parts(*from).0).map(|object| object.space);
         let fits = space.is_some_and(|space| space as u64 == wanted) || wanted == Space::Generic as u64;
         *out = if fits { *from } else { 0 };
     }
@@ -140,7 +140,7 @@ pub(super) fn store(scalar: Scalar) -> Run {
 
 /// The private object that a pointer refers to; `None` for other objects.
 pub(super) fn is_private(s: &State<'_>, address: u64) -> Option<u32> {
-    match s.memory.object(parts(address).0)?.home {
+    match s.memory.object(s.memory.parts(address).0)?.home {
         Home::Private(index) => Some(index),
         _ => None,
     }
@@ -163,7 +163,7 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
             if let Some(index) = is_private(s, address) {
                 return load_private(s, i, index, address, out);
             }
-            let (object, offset) = parts(address);
+            let (object, offset) = s.memory.parts(address);
             let Some(from) = s.memory.read(object, offset, bytes) else {
                 return outside(s, i, s.mask.trailing_zeros() as usize, address, bytes, false);
             };
@@ -173,7 +173,7 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
             return true;
         }
         Pattern::Steps { first, step, count } => {
-            let (object, offset) = parts(first);
+            let (object, offset) = s.memory.parts(first);
             if let Some(from) = s.memory.read(object, offset, step * (count - 1) + bytes) {
                 if components == 1 && step == size {
                     bytemuck::cast_slice_mut::<T, u8>(&mut out[..count]).copy_from_slice(from);
@@ -191,7 +191,7 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
             }
         }
         Pattern::Eights { lowest, span, step } => {
-            let (object, offset) = parts(lowest);
+            let (object, offset) = s.memory.parts(lowest);
             let addresses = s.warp.rows.words(i.args[0]);
             if let Some(from) = s.memory.read(object, offset, span + bytes) {
                 let starts = addresses.iter().step_by(8).map(|address| (address - lowest) as usize);
@@ -212,7 +212,7 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
             }
         }
         Pattern::Near { lowest, span } => {
-            let (object, offset) = parts(lowest);
+            let (object, offset) = s.memory.parts(lowest);
             let addresses = s.warp.rows.words(i.args[0]);
             let mask = s.mask;
             if let Some(from) = s.memory.read(object, offset, span + bytes) {
@@ -237,7 +237,7 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
     }
     for lane in lanes(s.mask) {
         let address = s.warp.rows.words(i.args[0])[lane];
-        let (object, offset) = parts(address);
+        let (object, offset) = s.memory.parts(address);
         if let Some(index) = is_private(s, address) {
             let private = &s.warp.privates[index as usize];
             let Some(offset) = private.inside(offset, bytes) else {
@@ -263,7 +263,7 @@ fn load_private<T: Pod>(s: &mut State<'_>, i: &Inst, index: u32, address: u64, o
     let size = size_of::<T>();
     let components = usize::from(i.components);
     let private = &s.warp.privates[index as usize];
-    let Some(offset) = private.inside(parts(address).1, size * components) else {
+    let Some(offset) = private.inside(s.memory.parts(address).1, size * components) else {
         return outside(s, i, s.mask.trailing_zeros() as usize, address, size * components, false);
     };
     for (component, out) in out.chunks_exact_mut(WIDTH).take(components).enumerate() {
@@ -302,7 +302,7 @@ fn store_from<T: Pod>(s: &mut State<'_>, i: &Inst, value: &[T]) -> bool {
             }
             // The last lane's value wins.
             let lane = WIDTH - 1 - s.mask.leading_zeros() as usize;
-            let (object, offset) = parts(address);
+            let (object, offset) = s.memory.parts(address);
             let Some(to) = s.memory.write(object, offset, bytes) else {
                 return outside(s, i, s.mask.trailing_zeros() as usize, address, bytes, true);
             };
@@ -313,7 +313,7 @@ fn store_from<T: Pod>(s: &mut State<'_>, i: &Inst, value: &[T]) -> bool {
         }
         // Steps shorter than the value overlap: the higher lane's bytes win, because they are written last.
         Pattern::Steps { first, step, count } => {
-            let (object, offset) = parts(first);
+            let (object, offset) = s.memory.parts(first);
             if let Some(to) = s.memory.write(object, offset, step * (count - 1) + bytes) {
                 if components == 1 {
                     write_steps(to, step, &value[..count]);
@@ -329,7 +329,7 @@ fn store_from<T: Pod>(s: &mut State<'_>, i: &Inst, value: &[T]) -> bool {
             }
         }
         Pattern::Eights { lowest, span, step } if components == 1 => {
-            let (object, offset) = parts(lowest);
+            let (object, offset) = s.memory.parts(lowest);
             let addresses = s.warp.rows.words(i.args[0]);
             if let Some(to) = s.memory.write(object, offset, span + bytes) {
                 for (value, address) in value.as_chunks::<8>().0.iter().zip(addresses.iter().step_by(8)) {
@@ -340,7 +340,7 @@ fn store_from<T: Pod>(s: &mut State<'_>, i: &Inst, value: &[T]) -> bool {
             }
         }
         Pattern::Near { lowest, span } | Pattern::Eights { lowest, span, .. } => {
-            let (object, offset) = parts(lowest);
+            let (object, offset) = s.memory.parts(lowest);
             let addresses = s.warp.rows.words(i.args[0]);
             let mask = s.mask;
             if let Some(to) = s.memory.write(object, offset, span + bytes) {
@@ -358,7 +358,7 @@ fn store_from<T: Pod>(s: &mut State<'_>, i: &Inst, value: &[T]) -> bool {
     for lane in lanes(s.mask) {
         let addresses = s.warp.rows.words(i.args[0]);
         let address = addresses[if addresses.len() == 1 { 0 } else { lane }];
-        let (object, offset) = parts(address);
+        let (object, offset) = s.memory.parts(address);
         if let Some(index) = is_private(s, address) {
             let private = &mut s.warp.privates[index as usize];
             let Some(offset) = private.inside(offset, bytes) else {
@@ -384,7 +384,7 @@ fn store_private<T: Pod>(s: &mut State<'_>, i: &Inst, index: u32, address: u64, 
     let components = usize::from(i.components);
     let mask = s.mask;
     let private = &mut s.warp.privates[index as usize];
-    let Some(offset) = private.inside(parts(address).1, size * components) else {
+    let Some(offset) = private.inside(s.memory.parts(address).1, size * components) else {
         return outside(s, i, mask.trailing_zeros() as usize, address, size * components, true);
     };
     for (component, value) in value.chunks_exact(WIDTH).take(components).enumerate() {
@@ -411,7 +411,7 @@ pub(super) fn outside(
     bytes: usize,
     write: bool,
 ) -> bool {
-    let (object, offset) = parts(address);
+    let (object, offset) = s.memory.parts(address);
     let what = if write { "writes" } else { "reads" };
     let message = match s.memory.object(object) {
         Some(info) if info.home != Home::Null => {
@@ -438,7 +438,7 @@ pub(crate) fn reach(s: &mut State<'_>, i: &Inst) -> bool {
     for lane in lanes(s.mask) {
         let words = s.warp.rows.words(i.args[0]);
         let address = if words.len() == 1 { words[0] } else { words[lane] };
-        let (object, offset) = parts(address);
+        let (object, offset) = s.memory.parts(address);
         let end = usize::try_from(offset).ok().and_then(|offset| offset.checked_add(bytes));
         let inside = s
             .memory

@@ -5,7 +5,7 @@ use tripipe_ir::diagnostic::{AccessedMemory, Rule};
 use tripipe_launch::Access;
 
 use crate::execute::code::Inst;
-use crate::execute::memory::{Home, parts};
+use crate::execute::memory::Home;
 use crate::execute::rows::lanes;
 use crate::execute::state::State;
 use crate::watch::findings::{Occurrence, work_item};
@@ -18,11 +18,11 @@ impl Watch {
     /// are within one object.
     pub(crate) fn possible(&mut self, s: &State<'_>, i: &Inst, touch: &Touch) -> (u64, bool) {
         let (low, high, bits) = extremes(s, touch.pointer);
-        let (object, offset) = parts(low);
-        let near = parts(high).0 == object;
+        let (object, offset) = s.memory.parts(low);
+        let near = s.memory.parts(high).0 == object;
         let inside = near
             && s.memory.object(object).is_some_and(|info| {
-                let end = parts(high).1.checked_add(touch.bytes as i64);
+                let end = s.memory.parts(high).1.checked_add(touch.bytes as i64);
                 info.home != Home::Null
                     && offset >= 0
                     && end.is_some_and(|end| end.cast_unsigned() <= info.bytes)
@@ -50,7 +50,7 @@ impl Watch {
         let what = if touch.writes { "writes" } else { "reads" };
         for lane in lanes(s.mask) {
             let address = address_of(s, touch.pointer, lane);
-            let (object, offset) = parts(address);
+            let (object, offset) = s.memory.parts(address);
             let item = work_item(&s.group, u64::from(s.warp.first_item) + lane as u64);
             let bytes = touch.bytes as u64;
             let info = s.memory.object(object).filter(|info| info.home != Home::Null);
@@ -160,7 +160,7 @@ impl Watch {
 
     /// Whether an address is in a variable whose lifetime has ended, for any lane.
     fn is_dead(&self, s: &State<'_>, address: u64) -> bool {
-        match s.memory.object(parts(address).0).map(|info| info.home) {
+        match s.memory.object(s.memory.parts(address).0).map(|info| info.home) {
             Some(Home::Private(index)) => {
                 self.shadow(s).private_dead.get(index as usize).is_some_and(|dead| dead & s.mask != 0)
             }
@@ -192,7 +192,7 @@ impl Watch {
             return 0;
         }
         let occurrence = |message: String, fix: &str| {
-            let offset = parts(address_of(s, touch.pointer, lane)).1;
+            let offset = s.memory.parts(address_of(s, touch.pointer, lane)).1;
             Occurrence {
                 message,
                 fix: fix.into(),

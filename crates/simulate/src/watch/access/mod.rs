@@ -13,7 +13,6 @@ use super::state::{Left, Watch};
 use super::taint::{flow, uses};
 use super::touch::{Touch, address_of, extremes, item_number};
 use crate::execute::code::{Inst, NONE};
-use crate::execute::memory::parts;
 use crate::execute::rows::{lanes, numbers, restore};
 use crate::execute::state::State;
 
@@ -67,7 +66,7 @@ fn failing(s: &State<'_>, i: &Inst, bytes: usize) -> u64 {
     let mut failing = 0;
     for lane in lanes(s.mask) {
         let address = address_of(s, i.args[0], lane);
-        let (object, offset) = parts(address);
+        let (object, offset) = s.memory.parts(address);
         let found = made.get(&address).copied().or_else(|| {
             let found = s.memory.peek(object, offset, bytes)?;
             Some(found.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte)))
@@ -166,15 +165,15 @@ impl Watch {
             }
         }
         if inside {
-            let object = parts(extremes(s, touch.pointer).0).0;
+            let object = s.memory.parts(extremes(s, touch.pointer).0).0;
             good &= self.permitted(s, i, touch, object, good);
             self.races(s, i, touch, object, good);
         } else {
             let mut left = good;
             while left != 0 {
-                let object = parts(address_of(s, touch.pointer, left.trailing_zeros() as usize)).0;
+                let object = s.memory.parts(address_of(s, touch.pointer, left.trailing_zeros() as usize)).0;
                 let same = lanes(left)
-                    .filter(|lane| parts(address_of(s, touch.pointer, *lane)).0 == object)
+                    .filter(|lane| s.memory.parts(address_of(s, touch.pointer, *lane)).0 == object)
                     .fold(0, |mask, lane| mask | 1 << lane);
                 left &= !same;
                 good &= !same | self.permitted(s, i, touch, object, same);

@@ -19,7 +19,7 @@ use super::state::Watch;
 use super::taint::uses;
 use super::touch::Touch;
 use crate::execute::code::Inst;
-use crate::execute::memory::{Home, parts};
+use crate::execute::memory::Home;
 use crate::execute::ops::copy::{EVENT_BYTES, Elements, read};
 use crate::execute::rows::lanes;
 use crate::execute::state::{Present, State};
@@ -190,7 +190,7 @@ impl Watch {
         let to = self.elements_inside(s, i, elements, 0);
         let good = from.start.max(to.start)..from.end.min(to.end);
         let side = |operand: usize, inside: &Range<u64>| {
-            let (object, offset) = parts(elements.addresses[operand]);
+            let (object, offset) = s.memory.parts(elements.addresses[operand]);
             let step = elements.steps[operand];
             (!inside.is_empty()).then(|| Side {
                 object,
@@ -242,7 +242,7 @@ impl Watch {
             atomic: false,
             puts_back: false,
         };
-        let (object, offset) = parts(address);
+        let (object, offset) = s.memory.parts(address);
         self.possible(s, i, &touch);
         let Some(info) = s.memory.object(object).filter(|info| info.home != Home::Null) else { return 0..0 };
         if self.permitted(s, i, &touch, object, s.mask) == 0 {
@@ -320,7 +320,10 @@ impl Watch {
         }
         let unwritten = (0..bytes as u64).any(|byte| !self.is_written(s, lane, list.wrapping_add(byte)));
         if unwritten {
-            let name = s.memory.object(parts(list).0).map_or_else(String::new, |info| info.name.to_string());
+            let name = s
+                .memory
+                .object(s.memory.parts(list).0)
+                .map_or_else(String::new, |info| info.name.to_string());
             let item = u64::from(s.warp.first_item) + lane as u64;
             self.note(&rules::UNINITIALISED_VALUE, i, 1, || Occurrence {
                 message: format!("the event here depends on `{name}`, read before it was written"),

@@ -5,7 +5,6 @@ use tripipe_ir::{Inst as Origin, Kernel, Space, Type};
 
 use super::pending::{Pending, Side};
 use crate::execute::code::Inst;
-use crate::execute::memory::parts;
 use crate::execute::state::State;
 use crate::watch::findings::{Occurrence, work_item};
 use crate::watch::rules;
@@ -63,7 +62,7 @@ impl Watch {
         bytes: u64,
         writes: bool,
     ) {
-        let (object, offset) = parts(address);
+        let (object, offset) = s.memory.parts(address);
         let Ok(start) = u64::try_from(offset) else { return };
         let meets = |copy: &&Pending| {
             copy.writes(object, start, bytes) || (writes && copy.reads(object, start, bytes))

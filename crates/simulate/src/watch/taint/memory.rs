@@ -5,7 +5,7 @@ use tripipe_ir::Op;
 
 use super::uses::{report, used};
 use crate::execute::code::{Inst, NONE};
-use crate::execute::memory::{Home, parts};
+use crate::execute::memory::Home;
 use crate::execute::memory_map::MemoryMap;
 use crate::execute::rows::{WIDTH, lanes, restore};
 use crate::execute::state::State;
@@ -69,7 +69,7 @@ impl Watch {
         let stays = unknown && puts_back != 0 && alone;
         if unknown && !stays {
             let first = s.mask.trailing_zeros() as usize;
-            let (object, _) = parts(address_of(s, touch.pointer, first));
+            let (object, _) = s.memory.parts(address_of(s, touch.pointer, first));
             if s.memory.object(object).is_some_and(|info| matches!(info.home, Home::Global(_))) {
                 used(self, s, i, value, 1, "the value stored here");
                 unknown = false;
@@ -79,7 +79,7 @@ impl Watch {
             return;
         }
         for lane in lanes(s.mask) {
-            let (object, offset) = parts(address_of(s, touch.pointer, lane));
+            let (object, offset) = s.memory.parts(address_of(s, touch.pointer, lane));
             let offset = offset as usize;
             let Some(home) = s.memory.object(object).map(|info| info.home) else { continue };
             match home {
@@ -118,8 +118,8 @@ impl Watch {
     /// Whether all lanes' addresses are in one object, and every byte from the lowest to the highest is written.
     fn all_written(&self, s: &State<'_>, touch: &Touch) -> bool {
         let (low, high, _) = extremes(s, touch.pointer);
-        let (object, start) = parts(low);
-        if parts(high).0 != object {
+        let (object, start) = s.memory.parts(low);
+        if s.memory.parts(high).0 != object {
             return false;
         }
         let Some(info) = s.memory.object(object) else { return false };
@@ -148,7 +148,7 @@ impl Watch {
         let size = (touch.bytes / usize::from(i.components).max(1)).max(1);
         let mut born: Option<(u32, usize)> = None;
         for lane in lanes(good) {
-            let (object, offset) = parts(address_of(s, touch.pointer, lane));
+            let (object, offset) = s.memory.parts(address_of(s, touch.pointer, lane));
             let offset = offset as usize;
             let Some(home) = s.memory.object(object).map(|info| info.home) else { continue };
             let shadow = &mut self.shadows[s.warp.number as usize];
@@ -191,7 +191,7 @@ impl Watch {
         }
         if touch.atomic && touch.writes {
             for lane in lanes(good) {
-                let (object, offset) = parts(address_of(s, touch.pointer, lane));
+                let (object, offset) = s.memory.parts(address_of(s, touch.pointer, lane));
                 if let Some(Some(written)) =
                     self.objects.get_mut(object as usize).map(|watched| watched.written.as_mut())
                 {
@@ -220,7 +220,7 @@ impl Watch {
 
     /// Whether a byte has been written, from the view of a lane.
     pub(crate) fn is_written(&self, s: &State<'_>, lane: usize, address: u64) -> bool {
-        let (object, offset) = parts(address);
+        let (object, offset) = s.memory.parts(address);
         match s.memory.object(object).map(|info| info.home) {
             Some(Home::Private(index)) => self.shadow(s).private_written[index as usize]
                 .get(offset as usize)
@@ -235,7 +235,7 @@ impl Watch {
 
     /// Records whether a byte has been written, from the view of a lane.
     pub(crate) fn set_written(&mut self, s: &State<'_>, lane: usize, address: u64, known: bool) {
-        let (object, offset) = parts(address);
+        let (object, offset) = s.memory.parts(address);
         match s.memory.object(object).map(|info| info.home) {
             Some(Home::Private(index)) => {
                 if let Some(lanes) =
