@@ -34,23 +34,29 @@ typedef struct tripipe_context tripipe_context;
 // Elements in the memory of a context. One thread at a time writes to it; any number may read.
 typedef struct tripipe_vector tripipe_vector;
 
+// The order of the elements of all matrices of a call. The numbers are those of CBLAS and CLBlast.
+typedef int32_t tripipe_layout;
+
+// Whether an operand is transposed. The numbers are those of CBLAS and CLBlast.
+typedef int32_t tripipe_transpose;
+
 // The type of an element.
 typedef int32_t tripipe_element;
 
 // The layout of an image.
 typedef struct tripipe_image {
   // Pixels in a row.
-  uintptr_t width;
+  size_t width;
   // Rows.
-  uintptr_t height;
+  size_t height;
   // Channels of a pixel, 1 to 4.
-  uintptr_t channels;
+  size_t channels;
   // Type of a channel: `TRIPIPE_ELEMENT_U8`, `_U16`, `_I16`, `_F16` or `_F32`.
   tripipe_element element;
   // Elements from the start of the memory to the first pixel.
-  uintptr_t offset;
+  size_t offset;
   // Elements from row to row; 0 if there are no gaps.
-  uintptr_t pitch;
+  size_t pitch;
 } tripipe_image;
 
 // What is done to each element of a product at last.
@@ -84,22 +90,16 @@ typedef struct tripipe_matrix {
   // The vector.
   struct tripipe_vector *vector;
   // The number of rows.
-  uintptr_t rows;
+  size_t rows;
   // The number of columns.
-  uintptr_t columns;
+  size_t columns;
   // The number of the first element.
-  uintptr_t offset;
+  size_t offset;
   // Elements from row to row, or from column to column; 0 if there are no gaps.
-  uintptr_t stride;
+  size_t stride;
   // The order.
   tripipe_order order;
 } tripipe_matrix;
-
-// The order of the elements of all matrices of a call. The numbers are those of CBLAS and CLBlast.
-typedef int32_t tripipe_layout;
-
-// Whether an operand is transposed. The numbers are those of CBLAS and CLBlast.
-typedef int32_t tripipe_transpose;
 
 // Row by row.
 #define TRIPIPE_LAYOUT_ROW_MAJOR 101
@@ -168,18 +168,100 @@ typedef int32_t tripipe_transpose;
 extern "C" {
 #endif // __cplusplus
 
+// Queues `C = alpha * A * B + beta * C` of `float` (`CLBlastSgemm`).
+//
+// The arguments are those of CLBlast's function: offsets and leading dimensions in elements; `queue` points to the in-order
+// queue (`cl_command_queue`) on which the product is enqueued, after the commands enqueued before. If `event` is not null, it
+// gets an event (`cl_event`) that completes with the product, and that the application releases. Returns at once, but for the
+// first call of a shape, which chooses and builds the kernel. Each thread keeps its last four queues retained.
+//
+// # Safety
+// `queue` points to a live queue of the system's OpenCL library, and the buffers are live, of its context, and as large as
+// the call needs; `event` is null or valid for a write.
+enum tripipe_status tripipe_sgemm(tripipe_layout layout,
+                                  tripipe_transpose a_transpose,
+                                  tripipe_transpose b_transpose,
+                                  size_t m,
+                                  size_t n,
+                                  size_t k,
+                                  float alpha,
+                                  void *a_buffer,
+                                  size_t a_offset,
+                                  size_t a_ld,
+                                  void *b_buffer,
+                                  size_t b_offset,
+                                  size_t b_ld,
+                                  float beta,
+                                  void *c_buffer,
+                                  size_t c_offset,
+                                  size_t c_ld,
+                                  void **queue,
+                                  void **event);
+
+// Queues `C = alpha * A * B + beta * C` of `half`, summed in `float` (`CLBlastHgemm`), as `tripipe_sgemm` does. The factors are
+// halves, as their 16 bits (`cl_half`).
+//
+// # Safety
+// `queue` points to a live queue of the system's OpenCL library, and the buffers are live, of its context, and as large as
+// the call needs; `event` is null or valid for a write.
+enum tripipe_status tripipe_hgemm(tripipe_layout layout,
+                                  tripipe_transpose a_transpose,
+                                  tripipe_transpose b_transpose,
+                                  size_t m,
+                                  size_t n,
+                                  size_t k,
+                                  uint16_t alpha,
+                                  void *a_buffer,
+                                  size_t a_offset,
+                                  size_t a_ld,
+                                  void *b_buffer,
+                                  size_t b_offset,
+                                  size_t b_ld,
+                                  uint16_t beta,
+                                  void *c_buffer,
+                                  size_t c_offset,
+                                  size_t c_ld,
+                                  void **queue,
+                                  void **event);
+
+// Queues `C = alpha * A * B + beta * C`, where A and B have elements of type `int8_t`, C and the factors of type `int32_t`, as
+// `tripipe_sgemm` does.
+//
+// # Safety
+// `queue` points to a live queue of the system's OpenCL library, and the buffers are live, of its context, and as large as
+// the call needs; `event` is null or valid for a write.
+enum tripipe_status tripipe_igemm(tripipe_layout layout,
+                                  tripipe_transpose a_transpose,
+                                  tripipe_transpose b_transpose,
+                                  size_t m,
+                                  size_t n,
+                                  size_t k,
+                                  int32_t alpha,
+                                  void *a_buffer,
+                                  size_t a_offset,
+                                  size_t a_ld,
+                                  void *b_buffer,
+                                  size_t b_offset,
+                                  size_t b_ld,
+                                  int32_t beta,
+                                  void *c_buffer,
+                                  size_t c_offset,
+                                  size_t c_ld,
+                                  void **queue,
+                                  void **event);
+
 // Gives the number of devices of this machine, the CPU included.
 //
 // # Safety
 // `count` is valid for a write.
-enum tripipe_status tripipe_device_count(uintptr_t *count);
+enum tripipe_status tripipe_device_count(size_t *count);
 
 // Gives the name of a device, as `tripipe_context_new` takes it, e.g. `opencl:0` or `cpu`, and its description. Free
 // both with `tripipe_string_free`.
 //
 // # Safety
 // `name` and `description` are valid for writes; either may be null.
-enum tripipe_status tripipe_device_name(uintptr_t index,
+enum tripipe_status tripipe_device_name(size_t index,
                                         char **name,
                                         char **description);
 
@@ -319,7 +401,7 @@ void tripipe_string_free(char *text);
 // `context` is live; `contents` is null or has `length` elements; `vector` is valid for a write.
 enum tripipe_status tripipe_vector_new(const struct tripipe_context *context,
                                        tripipe_element element,
-                                       uintptr_t length,
+                                       size_t length,
                                        const void *contents,
                                        struct tripipe_vector **vector);
 
@@ -331,14 +413,14 @@ enum tripipe_status tripipe_vector_new(const struct tripipe_context *context,
 enum tripipe_status tripipe_vector_import(const struct tripipe_context *context,
                                           void *buffer,
                                           tripipe_element element,
-                                          uintptr_t length,
+                                          size_t length,
                                           struct tripipe_vector **vector);
 
 // Gives the number of elements of a vector.
 //
 // # Safety
 // `vector` is live; `length` is valid for a write.
-enum tripipe_status tripipe_vector_length(const struct tripipe_vector *vector, uintptr_t *length);
+enum tripipe_status tripipe_vector_length(const struct tripipe_vector *vector, size_t *length);
 
 // Copies all elements of a vector to the application, after everything queued before. `bytes` is the size of the vector.
 //
@@ -346,13 +428,13 @@ enum tripipe_status tripipe_vector_length(const struct tripipe_vector *vector, u
 // `vector` is live; `into` has room for `bytes` bytes.
 enum tripipe_status tripipe_vector_read(const struct tripipe_vector *vector,
                                         void *into,
-                                        uintptr_t bytes);
+                                        size_t bytes);
 
 // Overwrites all elements of a vector, after everything queued before. `bytes` is the size of the vector.
 //
 // # Safety
 // `vector` is live; `from` has `bytes` bytes.
-enum tripipe_status tripipe_vector_write(struct tripipe_vector *vector, const void *from, uintptr_t bytes);
+enum tripipe_status tripipe_vector_write(struct tripipe_vector *vector, const void *from, size_t bytes);
 
 // Frees a vector, once nothing that is queued uses it. Null is allowed.
 //

@@ -50,6 +50,8 @@ impl Queue {
     /// # Errors
     /// The queue is out of order; as [`Context::over`].
     pub unsafe fn over(queue: *mut c_void) -> Result<Self, ContextError> {
+        // This loads the library.
+        crate::devices()?;
         // SAFETY: the caller guarantees a live object.
         let ask = |question| unsafe { queries::command_queue_info(queue, question) };
         let ask = |question| ask(question).map_err(CallError::at("clGetCommandQueueInfo"));
