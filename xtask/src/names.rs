@@ -63,7 +63,9 @@ pub(crate) fn check() -> Result<String> {
 /// The folder of the crate whose library or program contains the file; `None` for tests, examples and build scripts.
 fn crate_of(path: &Path) -> Option<String> {
     let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
-    let (["crates", folder, "src", inside @ ..] | [folder, "src", inside @ ..]) = parts.as_slice() else {
+    let (["crates" | "bindings", folder, "src", inside @ ..] | [folder, "src", inside @ ..]) =
+        parts.as_slice()
+    else {
         return None;
     };
     let tests = inside.iter().any(|part| ["tests", "tests.rs"].contains(part));

@@ -48,7 +48,8 @@ pub(crate) fn check() -> Result<String> {
 fn is_prose(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let other = path.starts_with("data/runs") || path.ends_with("words.rs");
-    !other && ["rs", "md", "toml", "cl", "sh", "snap"].contains(&extension) || path.starts_with("scripts")
+    !other && ["rs", "md", "toml", "cl", "sh", "snap", "py", "pyi"].contains(&extension)
+        || path.starts_with("scripts")
 }
 
 fn parse_table(text: &str) -> Result<Vec<Phrase>> {

@@ -1,0 +1,473 @@
+//! Arrays on a device.
+
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use tripipe::Elementwise;
+use tripipe::filter::Raster;
+
+use crate::context::{PyContext, resolve};
+use crate::elements::{Elements, Stored, for_elements};
+use crate::error;
+use crate::host::{ElementType, HostArray, image_shape, numpy, shape_text, type_name};
+use crate::numbers::PythonNumber as _;
+use crate::view;
+use crate::wait;
+
+/// An array in the memory of a device: an image, a matrix or a vector. Its contents never change.
+#[pyclass(name = "Array", module = "tripipe", frozen)]
+pub(crate) struct PyArray {
+    context: Py<PyContext>,
+    elements: Elements,
+    shape: Vec<usize>,
+    /// Whether the memory has the elements of the transposed matrix.
+    is_transposed: bool,
+}
+
+impl PyArray {
+    /// Elements in C order.
+    pub(crate) fn new(context: &Bound<'_, PyContext>, elements: Elements, shape: Vec<usize>) -> Self {
+        Self { context: context.clone().unbind(), elements, shape, is_transposed: false }
+    }
+
+    /// A copy of an array of the host.
+    ///
+    /// # Errors
+    /// No memory left; the device is gone.
+    pub(crate) fn upload(context: &Bound<'_, PyContext>, host: HostArray) -> PyResult<Self> {
+        let py = context.py();
+        let host = host.contiguous(py)?;
+        let inner = context.get().inner();
+        let elements = py.detach(|| Elements::upload(inner, &host)).map_err(|failed| error::of(&failed))?;
+        Ok(Self::new(context, elements, host.shape().to_vec()))
+    }
+
+    /// An argument as an array of a context: itself, or a copy of an array of the host.
+    ///
+    /// # Errors
+    /// It is not an array, or one of another context.
+    pub(crate) fn on<'py>(
+        argument: &str,
+        object: &Bound<'py, PyAny>,
+        context: &Bound<'py, PyContext>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let Ok(array) = object.cast::<Self>() else {
+            return Bound::new(object.py(), Self::upload(context, HostArray::of(argument, object)?)?);
+        };
+        if array.get().context.is(context) {
+            return Ok(array.clone());
+        }
+        let (own, other) = (array.get().context.get().inner().name(), context.get().inner().name());
+        Err(error::value(argument, format!("it is on {own}, the operation is on {other}: copy it with to()")))
+    }
+
+    /// Its context, which is also that of the argument `context` if there is one.
+    ///
+    /// # Errors
+    /// The argument is another context.
+    pub(crate) fn context_of<'py>(
+        &self,
+        py: Python<'py>,
+        context: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyContext>> {
+        if context.is_some() && !resolve(py, context)?.is(&self.context) {
+            return Err(error::value("context", "the array is in another context: copy it with to()"));
+        }
+        Ok(self.context.bind(py).clone())
+    }
+
+    /// Its layout as an image.
+    ///
+    /// # Errors
+    /// It is not an image.
+    pub(crate) fn raster(&self, argument: &str) -> PyResult<Raster> {
+        let (size, channels) = image_shape(argument, &self.shape)?;
+        Ok(Raster::packed(size, channels, self.elements.element().pixel(argument)?))
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The elements as they are in memory, and whether they are those of the transposed matrix.
+    pub(crate) fn stored(&self) -> (&Elements, bool) {
+        (&self.elements, self.is_transposed)
+    }
+
+    /// The elements in C order. Queued.
+    ///
+    /// # Errors
+    /// No memory left; the device is gone.
+    pub(crate) fn plain(&self) -> Result<Elements, tripipe::Error> {
+        match self.shape[..] {
+            [rows, columns] if self.is_transposed => self.elements.transposed([columns, rows]),
+            _ => Ok(self.elements.clone()),
+        }
+    }
+
+    fn dtype_name(&self) -> &'static str {
+        self.elements.element().name()
+    }
+
+    /// A new array with elements that are computed from this one's, in C order.
+    fn with<F>(&self, py: Python<'_>, compute: F) -> PyResult<Self>
+    where
+        F: FnOnce(&Elements) -> Result<Elements, tripipe::Error> + Send,
+    {
+        let made = py.detach(|| compute(&self.plain()?)).map_err(|failed| error::of(&failed))?;
+        Ok(Self::new(self.context.bind(py), made, self.shape.clone()))
+    }
+
+    /// Elementwise, with another array of the same shape and type, or with a number.
+    fn combined(&self, operation: Operation, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = other.py();
+        if other.extract::<f64>().is_ok() {
+            return for_elements!(&self.elements, own: T => {
+                let _ = own;
+                let number = T::number_of(other)?;
+                self.with(py, |elements| {
+                    let Some(vector) = T::stored(elements) else { return Ok(elements.clone()) };
+                    let start = Elementwise::new(&**vector);
+                    let computed = match operation {
+                        Operation::Add => start.add_scalar(number),
+                        Operation::Subtract => start.subtract_scalar(number),
+                        Operation::Multiply => start.multiply_scalar(number),
+                    };
+                    Ok(T::store(computed.to_new()?))
+                })
+            });
+        }
+        let context = self.context.bind(py);
+        let other = Self::on("other", other, context)?;
+        let other = other.get();
+        if other.shape != self.shape || other.elements.element() != self.elements.element() {
+            let (own, found) = (self.described(), other.described());
+            return Err(error::value("other", format!("{found} with {own}: shapes and types must be equal")));
+        }
+        self.with(py, |elements| {
+            let others = other.plain()?;
+            for_elements!(elements, vector: T => {
+                let Some(others) = T::stored(&others) else { return Ok(elements.clone()) };
+                let start = Elementwise::new(&**vector);
+                let computed = match operation {
+                    Operation::Add => start.add(&**others),
+                    Operation::Subtract => start.subtract(&**others),
+                    Operation::Multiply => start.multiply(&**others),
+                };
+                Ok(T::store(computed.to_new()?))
+            })
+        })
+    }
+
+    fn described(&self) -> String {
+        format!("{} of {}", shape_text(&self.shape), self.dtype_name())
+    }
+
+    /// The position of the smallest or largest element in C order, and its value.
+    fn extreme<'py>(&self, py: Python<'py>, is_largest: bool) -> PyResult<(Bound<'py, PyAny>, usize)> {
+        let elements = py.detach(|| self.plain()).map_err(|failed| error::of(&failed))?;
+        for_elements!(&elements, vector: T => {
+            let queued = py.detach(|| if is_largest { vector.max_async() } else { vector.min_async() });
+            let found = wait::wait(py, queued.map_err(|failed| error::of(&failed))?)?;
+            let (value, index) = found.ok_or_else(|| {
+                error::Error::new_err("there is no smallest or largest element: none, or only NaN")
+            })?;
+            Ok((T::to_python(py, value)?, index))
+        })
+    }
+}
+
+/// An elementwise operation.
+#[derive(Clone, Copy)]
+enum Operation {
+    Add,
+    Subtract,
+    Multiply,
+}
+
+#[pymethods]
+impl PyArray {
+    /// The extents.
+    #[getter(shape)]
+    fn shape_tuple<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.shape)
+    }
+
+    /// The type of the elements, as NumPy's.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        numpy(py)?.getattr(intern!(py, "dtype"))?.call1((self.dtype_name(),))
+    }
+
+    /// The number of dimensions.
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// The number of elements.
+    #[getter]
+    fn size(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// The size of the elements in bytes.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.size() * self.elements.element().bytes()
+    }
+
+    /// The context that it lives in.
+    #[getter]
+    fn context(&self, py: Python<'_>) -> Py<PyContext> {
+        self.context.clone_ref(py)
+    }
+
+    /// The transposed matrix, in the same memory.
+    #[getter(T)]
+    fn transposed(&self, py: Python<'_>) -> PyResult<Self> {
+        let [rows, columns] = self.shape[..] else {
+            return Err(error::value("T", format!("shape {}: only matrices", shape_text(&self.shape))));
+        };
+        Ok(Self {
+            context: self.context.clone_ref(py),
+            elements: self.elements.clone(),
+            shape: vec![columns, rows],
+            is_transposed: !self.is_transposed,
+        })
+    }
+
+    /// The same elements with another shape.
+    fn reshape(&self, py: Python<'_>, shape: Vec<usize>) -> PyResult<Self> {
+        if shape.iter().product::<usize>() != self.size() || shape.len() > 4 {
+            let (own, wanted) = (shape_text(&self.shape), shape_text(&shape));
+            return Err(error::value("shape", format!("{wanted} has another number of elements than {own}")));
+        }
+        Ok(Self { shape, ..self.with(py, |elements| Ok(elements.clone()))? })
+    }
+
+    /// A copy as an array of NumPy. Waits for the operations that it depends on.
+    fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let mut shape = self.shape.clone();
+        if self.is_transposed {
+            shape.reverse();
+        }
+        let mut host = HostArray::empty(py, &shape, self.elements.element())?;
+        let array = host.object(py);
+        let elements = self.elements.clone();
+        wait::run(py, true, move || elements.read(&mut host))?;
+        if self.is_transposed { array.getattr(intern!(py, "T")) } else { Ok(array) }
+    }
+
+    /// The elements for NumPy: on the CPU path without a copy, and read-only.
+    #[pyo3(signature = (dtype = None, copy = None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let in_place = self.context.get().is_host() && copy != Some(true);
+        if !in_place && copy == Some(false) {
+            return Err(error::value("copy", "elements of a device have to be copied"));
+        }
+        let array = if in_place { view::of(py, self)? } else { self.numpy(py)? };
+        let Some(dtype) = dtype else { return Ok(array) };
+        let options = PyDict::new(py);
+        options.set_item("copy", false)?;
+        let converted = array.call_method("astype", (dtype,), Some(&options))?;
+        if copy == Some(false) && !converted.is(&array) {
+            return Err(error::value("copy", "a conversion to another type has to copy"));
+        }
+        Ok(converted)
+    }
+
+    /// The elements for other libraries, in the host's memory: on the CPU path without a copy where the library
+    /// understands read-only arrays, otherwise a copy.
+    #[pyo3(signature = (*, stream = None, max_version = None, dl_device = None, copy = None))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        stream: Option<&Bound<'py, PyAny>>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<(i32, i32)>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if stream.is_some() {
+            return Err(error::value("stream", "memory of the host has no streams"));
+        }
+        if dl_device.is_some_and(|device| device != self.__dlpack_device__()) {
+            return Err(PyBufferError::new_err(
+                "dl_device: arrays are exported in the host's memory, (1, 0)",
+            ));
+        }
+        let options = PyDict::new(py);
+        if let Some(version) = max_version {
+            options.set_item("max_version", version)?;
+        }
+        if copy != Some(true) && self.context.get().is_host() {
+            let view = view::of(py, self)?;
+            if let Ok(capsule) = view.call_method("__dlpack__", (), Some(&options)) {
+                return Ok(capsule);
+            }
+        }
+        if copy == Some(false) {
+            return Err(PyBufferError::new_err("copy: this array has to be copied"));
+        }
+        let array = self.numpy(py)?;
+        match array.call_method("__dlpack__", (), Some(&options)) {
+            // NumPy before 2.1 has no `max_version`.
+            Err(failed) if failed.is_instance_of::<PyTypeError>(py) => array.call_method0("__dlpack__"),
+            exported => exported,
+        }
+    }
+
+    /// The host's memory.
+    #[allow(clippy::unused_self, reason = "a method of the protocol")]
+    fn __dlpack_device__(&self) -> (i32, i32) {
+        (1, 0)
+    }
+
+    /// A copy in another context.
+    fn to(&self, py: Python<'_>, context: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let context = resolve(py, Some(context))?;
+        let inner = context.get().inner().clone();
+        let elements = self.elements.clone();
+        let copied = wait::run(
+            py,
+            true,
+            move || for_elements!(&elements, vector: T => Ok(T::store(vector.to_context(&inner)?))),
+        )?;
+        let made = Self::new(&context, copied, self.shape.clone());
+        Ok(Self { is_transposed: self.is_transposed, ..made })
+    }
+
+    /// The elements in another type: rounded to the nearest, saturated.
+    fn astype(&self, py: Python<'_>, dtype: &Bound<'_, PyAny>) -> PyResult<Self> {
+        fn to<U: Stored>(elements: &Elements) -> Result<Elements, tripipe::Error> {
+            for_elements!(elements, vector: T => Ok(U::store(vector.converted::<U>(1.0, 0.0)?)))
+        }
+        let element = ElementType::named("dtype", dtype)?;
+        self.with(py, |elements| match element {
+            ElementType::U8 => to::<u8>(elements),
+            ElementType::I8 => to::<i8>(elements),
+            ElementType::U16 => to::<u16>(elements),
+            ElementType::I16 => to::<i16>(elements),
+            ElementType::U32 => to::<u32>(elements),
+            ElementType::I32 => to::<i32>(elements),
+            ElementType::F16 => to::<tripipe::f16>(elements),
+            ElementType::F32 => to::<f32>(elements),
+            ElementType::F64 => to::<f64>(elements),
+        })
+    }
+
+    /// The sum of all elements: exact for integers, in float32 for float16 and float32.
+    fn sum<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        for_elements!(&self.elements, vector: T => {
+            let queued = py.detach(|| vector.sum_async()).map_err(|failed| error::of(&failed))?;
+            wait::wait(py, queued)?.into_bound_py_any(py)
+        })
+    }
+
+    /// The smallest element; NaN is ignored.
+    fn min<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.extreme(py, false)?.0)
+    }
+
+    /// The largest element; NaN is ignored.
+    fn max<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.extreme(py, true)?.0)
+    }
+
+    /// The position in C order of the smallest element; NaN is ignored.
+    fn argmin(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.extreme(py, false)?.1)
+    }
+
+    /// The position in C order of the largest element; NaN is ignored.
+    fn argmax(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.extreme(py, true)?.1)
+    }
+
+    /// The sum of the products with the elements of an array of the same shape and type.
+    fn dot<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let other = Self::on("other", other, self.context.bind(py))?;
+        let other = other.get();
+        if other.shape != self.shape || other.elements.element() != self.elements.element() {
+            let (own, found) = (self.described(), other.described());
+            return Err(error::value("other", format!("{found} with {own}: shapes and types must be equal")));
+        }
+        let both = py.detach(|| Ok((self.plain()?, other.plain()?))).map_err(|failed| error::of(&failed))?;
+        for_elements!(&both.0, vector: T => {
+            let Some(others) = T::stored(&both.1) else {
+                return Err(error::wrong_type("other", "another type"));
+            };
+            let queued = py.detach(|| vector.dot_async(others)).map_err(|failed| error::of(&failed))?;
+            wait::wait(py, queued)?.into_bound_py_any(py)
+        })
+    }
+
+    fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.combined(Operation::Add, other)
+    }
+
+    fn __radd__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.combined(Operation::Add, other)
+    }
+
+    fn __sub__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.combined(Operation::Subtract, other)
+    }
+
+    fn __mul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.combined(Operation::Multiply, other)
+    }
+
+    fn __rmul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.combined(Operation::Multiply, other)
+    }
+
+    fn __matmul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        crate::product::matmul(slf, other, None, None, None, None)
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        self.shape
+            .first()
+            .copied()
+            .ok_or_else(|| PyTypeError::new_err("an array without dimensions has no length"))
+    }
+
+    fn __repr__(&self) -> String {
+        let device = self.context.get().device();
+        format!("Array(shape={}, dtype={}, device={device:?})", shape_text(&self.shape), self.dtype_name())
+    }
+
+    /// The array for notebooks: its properties, and a small preview.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("tripipe._notebook")?.call_method1("array_html", (slf,))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let make = slf.py().import("tripipe._tripipe")?.getattr("array")?;
+        let own = slf.get();
+        let arguments = (own.numpy(slf.py())?, own.context.clone_ref(slf.py()));
+        (make, arguments).into_pyobject(slf.py())
+    }
+}
+
+/// An array on a device: a copy of an array of the host.
+#[pyfunction]
+#[pyo3(signature = (array, context = None))]
+pub(crate) fn array(array: &Bound<'_, PyAny>, context: Option<&Bound<'_, PyAny>>) -> PyResult<PyArray> {
+    let py = array.py();
+    if array.cast::<PyArray>().is_ok() {
+        return Err(error::wrong_type(
+            "array",
+            format!("{} is on a device: copy it with to()", type_name(array)),
+        ));
+    }
+    PyArray::upload(&resolve(py, context)?, HostArray::of("array", array)?)
+}

@@ -1,0 +1,261 @@
+//! Devices and contexts.
+
+use std::collections::HashMap;
+use std::process;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use tripipe::{Context, Device};
+use tripipe_device::DeviceKind;
+
+use crate::array::PyArray;
+use crate::error;
+use crate::explanation::PyExplanation;
+use crate::host::{HostArray, type_name};
+
+/// A device of this machine, or a virtual GPU.
+#[pyclass(name = "Device", module = "tripipe", frozen)]
+pub(crate) struct PyDevice {
+    device: Device,
+}
+
+#[pymethods]
+impl PyDevice {
+    /// The name for display.
+    #[getter]
+    fn name(&self) -> String {
+        self.device.name()
+    }
+
+    /// The name that `Context` takes: `cpu`, `opencl:0`, `virtual:mali-g77`.
+    #[getter]
+    fn choice(&self) -> String {
+        self.device.choice().to_string()
+    }
+
+    /// `cpu`, `gpu`, `accelerator`, `other` or `virtual`. OpenCL devices that are CPUs, such as PoCL's, are `cpu` too.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        if matches!(self.device, Device::Virtual(_)) {
+            return "virtual";
+        }
+        match self.device.probe().map(|probe| probe.kind) {
+            None | Some(DeviceKind::Cpu) => "cpu",
+            Some(DeviceKind::Gpu) => "gpu",
+            Some(DeviceKind::Accelerator) => "accelerator",
+            _ => "other",
+        }
+    }
+
+    /// The model of the GPU that it matches; `None` if there is none.
+    #[getter]
+    fn model(&self) -> Option<&'static str> {
+        self.device.identification()?.model.map(tripipe_device::Gpu::name)
+    }
+
+    /// The version of the driver; `None` for the CPU path.
+    #[getter]
+    fn driver(&self) -> Option<String> {
+        self.device.probe().map(|probe| probe.driver.clone())
+    }
+
+    /// The size of its memory; `None` for the CPU path, or if it is not known.
+    #[getter]
+    fn memory_bytes(&self) -> Option<u64> {
+        self.device.probe().map(|probe| probe.global_memory_bytes).filter(|bytes| *bytes > 0)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<tripipe.Device {}: {}>", self.device.choice(), self.device.name())
+    }
+}
+
+/// The devices of this machine, the CPU path first. With `virtual`, the GPUs that can be simulated follow.
+#[pyfunction]
+#[pyo3(signature = (*, r#virtual = false))]
+pub(crate) fn devices(py: Python<'_>, r#virtual: bool) -> Vec<PyDevice> {
+    let mut devices = py.detach(Device::list).devices;
+    if r#virtual {
+        devices.extend(tripipe::VirtualDevice::all().into_iter().map(Device::Virtual));
+    }
+    devices.into_iter().map(|device| PyDevice { device }).collect()
+}
+
+/// A device with its queue. Arrays live in a context.
+#[pyclass(name = "Context", module = "tripipe", frozen)]
+pub(crate) struct PyContext {
+    context: Context,
+    choice: String,
+    is_host: bool,
+}
+
+impl PyContext {
+    fn build(device: &Device, options: Options) -> Result<Self, tripipe::Error> {
+        let builder = Context::builder()
+            .cpu_when_faster(options.cpu_when_faster)
+            .background_builds(options.background_builds)
+            .predictions(options.predictions);
+        let context = builder.build(device)?;
+        Ok(Self { context, choice: device.choice().to_string(), is_host: matches!(device, Device::Cpu) })
+    }
+
+    /// The library's context.
+    pub(crate) fn inner(&self) -> &Context {
+        &self.context
+    }
+
+    /// Whether it is the CPU path, whose memory is the host's.
+    pub(crate) fn is_host(&self) -> bool {
+        self.is_host
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Options {
+    cpu_when_faster: bool,
+    background_builds: bool,
+    predictions: bool,
+}
+
+#[pymethods]
+impl PyContext {
+    #[new]
+    #[pyo3(signature = (device = None, *, cpu_when_faster = true, background_builds = false, predictions = true))]
+    fn new(
+        py: Python<'_>,
+        device: Option<&Bound<'_, PyAny>>,
+        cpu_when_faster: bool,
+        background_builds: bool,
+        predictions: bool,
+    ) -> PyResult<Self> {
+        check_process()?;
+        let device = match device {
+            None => named(py, "auto")?,
+            Some(device) => match device.cast::<PyDevice>() {
+                Ok(device) => device.get().device.clone(),
+                Err(_) => named(py, &name_of("device", device)?)?,
+            },
+        };
+        let options = Options { cpu_when_faster, background_builds, predictions };
+        py.detach(|| Self::build(&device, options)).map_err(|failed| error::of_argument("device", &failed))
+    }
+
+    /// The device's name for display.
+    #[getter]
+    fn name(&self) -> &str {
+        self.context.name()
+    }
+
+    /// The name of the device, as `Context` takes it.
+    #[getter]
+    pub(crate) fn device(&self) -> &str {
+        &self.choice
+    }
+
+    /// Copies an array of the host to the device.
+    fn array(slf: &Bound<'_, Self>, array: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+        let host = HostArray::of("array", array)?;
+        PyArray::upload(slf, host)
+    }
+
+    /// Waits until all queued operations have ended.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        let context = self.context.clone();
+        crate::wait::run(py, true, move || context.finish())
+    }
+
+    /// What the operations of this context do, and why: the last 1024 of each kind.
+    fn explain(&self, py: Python<'_>) -> Vec<PyExplanation> {
+        py.detach(|| self.context.explain()).into_iter().map(PyExplanation::new).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<tripipe.Context {}: {}>", self.choice, self.context.name())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let shared = slf.py().import("tripipe._tripipe")?.getattr("_shared_context")?;
+        Ok((shared, (slf.get().choice.clone(),)))
+    }
+}
+
+/// The context that functions use for the device `name`: one a process.
+#[pyfunction]
+#[pyo3(name = "_shared_context")]
+pub(crate) fn shared_context(py: Python<'_>, name: &str) -> PyResult<Py<PyContext>> {
+    static SHARED: Mutex<Option<HashMap<String, Py<PyContext>>>> = Mutex::new(None);
+    let lock = || SHARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    check_process()?;
+    let name = name.to_ascii_lowercase();
+    // The lock is not held while Python code or a driver runs.
+    if let Some(known) =
+        lock().as_ref().and_then(|contexts| contexts.get(&name)).map(|known| known.clone_ref(py))
+    {
+        return Ok(known);
+    }
+    let device = named(py, &name)?;
+    let choice = device.choice().to_string();
+    let options = Options { cpu_when_faster: true, background_builds: false, predictions: true };
+    let built = py
+        .detach(|| PyContext::build(&device, options))
+        .map_err(|failed| error::of_argument("context", &failed))?;
+    let built = Py::new(py, built)?;
+    let mut contexts = lock();
+    let contexts = contexts.get_or_insert_default();
+    // `auto` and `cpu` may be one device, and another thread may have been faster.
+    let context = contexts.entry(choice).or_insert(built).clone_ref(py);
+    Ok(contexts.entry(name).or_insert(context).clone_ref(py))
+}
+
+/// The context of an argument: a context, the name of a device, or `None` for the best device.
+///
+/// # Errors
+/// Another type; no such device.
+pub(crate) fn resolve<'py>(
+    py: Python<'py>,
+    context: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyContext>> {
+    let name = match context {
+        None => "auto".to_owned(),
+        Some(context) => match context.cast::<PyContext>() {
+            Ok(context) => {
+                check_process()?;
+                return Ok(context.clone());
+            }
+            Err(_) => name_of("context", context)?,
+        },
+    };
+    Ok(shared_context(py, &name)?.into_bound(py))
+}
+
+fn name_of(argument: &str, object: &Bound<'_, PyAny>) -> PyResult<String> {
+    match object.cast::<PyString>() {
+        Ok(name) => name.extract(),
+        Err(_) => Err(error::wrong_type(
+            argument,
+            format!("{} is not a context, a device or the name of one", type_name(object)),
+        )),
+    }
+}
+
+fn named(py: Python<'_>, name: &str) -> PyResult<Device> {
+    py.detach(|| Device::named(name)).map_err(|failed| error::of_argument("device", &failed))
+}
+
+/// Checks that this is not the child of a process that used the library: its threads do not exist in the child.
+///
+/// # Errors
+/// It is.
+fn check_process() -> PyResult<()> {
+    static USER: AtomicU32 = AtomicU32::new(0);
+    let own = process::id();
+    match USER.compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed) {
+        Err(user) if user != own => Err(error::Error::new_err(
+            "this process was forked from one that used tripipe, and has none of its threads: start it with \
+             multiprocessing's `spawn` or `forkserver`",
+        )),
+        _ => Ok(()),
+    }
+}

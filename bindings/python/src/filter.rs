@@ -1,0 +1,306 @@
+//! Filters and resizing of images.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use tripipe::cpu::{self, Threads};
+use tripipe::filter::{Chain, Interpolation, Raster};
+use tripipe::{Image, Pixel};
+
+use crate::array::PyArray;
+use crate::chain::{self, result_shape};
+use crate::context::{PyContext, resolve};
+use crate::elements::{Elements, Stored, for_pixels};
+use crate::error;
+use crate::explanation::PyExplanation;
+use crate::host::{ElementType, HostArray, image_shape, numpy, shape_text, type_name};
+use crate::wait;
+
+/// Bytes of an image from which on the CPU path may take so long that somebody presses Ctrl-C.
+const LONG_BYTES: usize = 4 << 20;
+
+/// The result of a chain of filters on an image.
+///
+/// `img` has (rows, columns) or (rows, columns, channels), in any strides. An `Array` gives an `Array`, which stays on
+/// its device; anything else gives an array of NumPy, or is written to `out`.
+#[pyfunction]
+#[pyo3(name = "filter", signature = (img, chain, *, border = None, keep_alpha = None, out = None, context = None))]
+pub(crate) fn filter<'py>(
+    img: &Bound<'py, PyAny>,
+    chain: &Bound<'py, PyAny>,
+    border: Option<&str>,
+    keep_alpha: Option<bool>,
+    out: Option<&Bound<'py, PyAny>>,
+    context: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let chain = chain::of_argument(chain, border, keep_alpha)?;
+    run(img, &chain, out, context)
+}
+
+/// As [`filter`], for a parsed chain.
+pub(crate) fn run<'py>(
+    img: &Bound<'py, PyAny>,
+    chain: &Arc<Chain>,
+    out: Option<&Bound<'py, PyAny>>,
+    context: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    apply(img, Work::Chain(Arc::clone(chain)), out, context)
+}
+
+/// The image with `size` = (rows, columns), by `nearest`, `linear` or `area`.
+#[pyfunction]
+#[pyo3(signature = (img, size, interpolation = "linear", *, out = None, context = None))]
+pub(crate) fn resize<'py>(
+    img: &Bound<'py, PyAny>,
+    size: (usize, usize),
+    interpolation: &str,
+    out: Option<&Bound<'py, PyAny>>,
+    context: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let interpolation: Interpolation =
+        interpolation.parse().map_err(|failed| error::value("interpolation", failed))?;
+    apply(img, Work::Resize([size.1, size.0], interpolation), out, context)
+}
+
+/// What a chain does on a device, and why; nothing is computed.
+#[pyfunction]
+#[pyo3(signature = (img, chain, *, border = None, keep_alpha = None, context = None))]
+pub(crate) fn explain(
+    img: &Bound<'_, PyAny>,
+    chain: &Bound<'_, PyAny>,
+    border: Option<&str>,
+    keep_alpha: Option<bool>,
+    context: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyExplanation> {
+    let py = img.py();
+    let chain = chain::of_argument(chain, border, keep_alpha)?;
+    let (from, context) = if let Ok(array) = img.cast::<PyArray>() {
+        (array.get().raster("img")?, array.get().context_of(py, context)?)
+    } else {
+        let host = HostArray::of("img", img)?;
+        let (size, channels) = image_shape("img", host.shape())?;
+        (Raster::packed(size, channels, host.element().pixel("img")?), resolve(py, context)?)
+    };
+    let to = Work::Chain(Arc::clone(&chain)).result(&from)?;
+    let inner = context.get().inner();
+    let explained = py.detach(|| inner.filter(&chain, &from, &to).map(|filter| filter.explain()));
+    explained.map(PyExplanation::new).map_err(|failed| error::of_argument("chain", &failed))
+}
+
+/// What is done with an image.
+enum Work {
+    Chain(Arc<Chain>),
+    /// Width and height.
+    Resize([usize; 2], Interpolation),
+}
+
+impl Work {
+    /// The result of an image with this layout, packed.
+    ///
+    /// # Errors
+    /// The image does not fit.
+    fn result(&self, from: &Raster) -> PyResult<Raster> {
+        let made = match self {
+            Self::Chain(chain) => chain.apply_to(from).map_err(|failed| error::value("chain", failed))?,
+            Self::Resize([width, height], _) => {
+                let empty = *width == 0 || *height == 0;
+                if from.is_empty() != empty {
+                    let found = shape_text(&[*height, *width]);
+                    return Err(error::value(
+                        "size",
+                        format!(
+                            "{found} for an image of {}x{} pixels: either both are empty, or neither is",
+                            from.width, from.height
+                        ),
+                    ));
+                }
+                Raster { width: *width, height: *height, ..*from }
+            }
+        };
+        Ok(Raster::packed([made.width, made.height], made.channels, made.element))
+    }
+
+    /// The argument that an error is about.
+    fn argument(&self) -> &'static str {
+        if matches!(self, Self::Chain(_)) { "chain" } else { "size" }
+    }
+
+    /// On the CPU path, from memory to memory.
+    fn on_host(
+        &self,
+        from: &Raster,
+        source: &[u8],
+        to: &Raster,
+        result: &mut [u8],
+    ) -> Result<(), tripipe::Error> {
+        match self {
+            Self::Chain(chain) => cpu::filter(chain, from, source, to, result, Threads::All)?,
+            Self::Resize(_, interpolation) => {
+                cpu::resize(*interpolation, from, source, to, result, Threads::All)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// On the device of an image.
+    fn queued<S: Pixel + Stored>(&self, image: &Image<S>) -> Result<Elements, tripipe::Error> {
+        match self {
+            Self::Chain(chain) => {
+                let to = chain.apply_to(image.raster())?;
+                for_pixels!(to.element, R => {
+                    let made: Image<R> = image.filtered(chain)?;
+                    Ok(R::store(made.into_vector()?))
+                })
+            }
+            Self::Resize(size, interpolation) => {
+                Ok(S::store(image.resized(*size, *interpolation)?.into_vector()?))
+            }
+        }
+    }
+}
+
+fn apply<'py>(
+    img: &Bound<'py, PyAny>,
+    work: Work,
+    out: Option<&Bound<'py, PyAny>>,
+    context: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = img.py();
+    if let Ok(array) = img.cast::<PyArray>() {
+        if out.is_some() {
+            return Err(error::value("out", "results of an Array stay on its device: leave it out"));
+        }
+        return on_device(array.get(), &work, py, context)?.into_bound_py_any(py);
+    }
+    let source = HostArray::of("img", img)?;
+    let (size, channels) = image_shape("img", source.shape())?;
+    let from = Raster::packed(size, channels, source.element().pixel("img")?);
+    let to = work.result(&from)?;
+    let shape = result_shape(source.shape().len(), &from, &to);
+    let (result, to) = match out {
+        Some(out) => given(out, &source, &shape, &to)?,
+        None => (HostArray::empty(py, &shape, ElementType::of_pixel(to.element))?, to),
+    };
+    let object = result.object(py);
+    let context = resolve(py, context)?;
+    let (source, from) = match source.raster("img")? {
+        Some(from) => (source, from),
+        None => (source.contiguous(py)?, from),
+    };
+    if to.is_empty() {
+        return Ok(object);
+    }
+    if context.get().is_host() {
+        on_host(py, work, source, from, result, to)?;
+    } else {
+        through_device(&context, &work, &source, from, result, to)?;
+    }
+    Ok(object)
+}
+
+/// The array that a result is written to, and its layout.
+///
+/// # Errors
+/// Another shape or type; read-only; strides that images do not have; memory shared with the source.
+fn given(
+    out: &Bound<'_, PyAny>,
+    source: &HostArray,
+    shape: &[usize],
+    to: &Raster,
+) -> PyResult<(HostArray, Raster)> {
+    if out.cast::<PyArray>().is_ok() {
+        return Err(error::wrong_type("out", format!("{} instead of an array of NumPy", type_name(out))));
+    }
+    let result = HostArray::of("out", out)?;
+    let wanted = ElementType::of_pixel(to.element);
+    if result.shape() != shape || result.element() != wanted {
+        let found = (shape_text(result.shape()), result.element().name());
+        let want = (shape_text(shape), wanted.name());
+        return Err(error::value(
+            "out",
+            format!("{} of {}, the result is {} of {}", found.0, found.1, want.0, want.1),
+        ));
+    }
+    if !result.object(out.py()).is(out) || !result.is_writeable() {
+        return Err(error::value("out", "it is not writeable"));
+    }
+    if result.overlaps(source) {
+        return Err(error::value("out", "it shares memory with img"));
+    }
+    match result.raster("out")? {
+        Some(raster) => Ok((result, raster)),
+        None => Err(error::value(
+            "out",
+            "its strides are not those of an image: rows may have gaps, the channels of a pixel are adjacent or in planes",
+        )),
+    }
+}
+
+/// Computes on the CPU path, in the memory of the arrays.
+fn on_host(
+    py: Python<'_>,
+    work: Work,
+    source: HostArray,
+    from: Raster,
+    mut result: HostArray,
+    to: Raster,
+) -> PyResult<()> {
+    let is_long = source.bytes().len().max(result.bytes_mut().len()) >= LONG_BYTES;
+    wait::run(py, is_long, move || work.on_host(&from, source.bytes(), &to, result.bytes_mut()))
+}
+
+/// Copies to the device, computes there, and copies back.
+fn through_device(
+    context: &Bound<'_, PyContext>,
+    work: &Work,
+    source: &HostArray,
+    from: Raster,
+    mut result: HostArray,
+    to: Raster,
+) -> PyResult<()> {
+    let py = context.py();
+    let inner = context.get().inner();
+    let queued = py.detach(|| {
+        for_pixels!(from.element, S => {
+            let elements = bytemuck::try_cast_slice::<u8, S>(source.bytes()).map_or_else(
+                |_| Cow::Owned(bytemuck::pod_collect_to_vec(source.bytes())),
+                Cow::Borrowed,
+            );
+            work.queued(&Image::with_raster(inner, from, &elements)?)
+        })
+    });
+    let made = queued.map_err(|failed| error::of_argument(work.argument(), &failed))?;
+    if result.is_dense() {
+        return wait::run(py, true, move || made.read(&mut result));
+    }
+    let mut dense = HostArray::empty(py, result.shape(), ElementType::of_pixel(to.element))?;
+    let copy = dense.object(py);
+    wait::run(py, true, move || made.read(&mut dense))?;
+    numpy(py)?.call_method1("copyto", (result.object(py), copy))?;
+    Ok(())
+}
+
+/// The result of an array, on its device.
+fn on_device(
+    array: &PyArray,
+    work: &Work,
+    py: Python<'_>,
+    context: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyArray> {
+    let context = array.context_of(py, context)?;
+    let from = array.raster("img")?;
+    let to = work.result(&from)?;
+    let shape = result_shape(array.shape().len(), &from, &to);
+    let queued = py.detach(|| {
+        let elements = array.plain()?;
+        for_pixels!(from.element, S => match S::stored(&elements) {
+            Some(vector) => work.queued(&Image::over(vector, from)?),
+            // The raster was made for these elements.
+            None => Ok(elements.clone()),
+        })
+    });
+    let made = queued.map_err(|failed| error::of_argument(work.argument(), &failed))?;
+    Ok(PyArray::new(&context, made, shape))
+}
