@@ -198,3 +198,58 @@ fn images_are_accessed_as_their_flags_allow() {
         assert_eq!([set(two, 0), set(two, 1), set(both, 0)], codes, "{flags:#x}");
     }
 }
+
+/// The extension `cl_khr_subgroups` demands that sub-groups of a work-group make progress while others wait for them.
+#[test]
+fn sub_groups_wait_for_each_other() {
+    let app = application(0);
+    let extensions = support::text(|size, value, got| {
+        cl!(clGetDeviceInfo(app.device, cl::CL_DEVICE_EXTENSIONS, size, value, got))
+    });
+    let progress: u32 = support::number(|size, value, got| {
+        let query = cl::CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS;
+        cl!(clGetDeviceInfo(app.device, query, size, value, got))
+    });
+    assert_eq!(progress != 0, extensions.split(' ').any(|name| name == "cl_khr_subgroups"));
+    assert_eq!(progress, 1);
+    // The sub-groups add their numbers to a digit in turn: forwards or backwards.
+    let source = "kernel void k(global uint *to, int forwards) {
+        local uint turn, sum;
+        if (get_local_id(0) == 0)
+            turn = sum = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        uint own = forwards ? get_sub_group_id() : get_num_sub_groups() - 1 - get_sub_group_id();
+        if (get_sub_group_local_id() == 0) {
+            while (atomic_or(&turn, 0) != own)
+                ;
+            sum = 10 * sum + get_sub_group_id() + 1;
+            atomic_inc(&turn);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (get_local_id(0) == 0)
+            *to = sum;
+    }";
+    let program = app.program(source);
+    let built = cl!(clBuildProgram(program, 0, null(), c"-cl-std=CL3.0".as_ptr(), None, null_mut()));
+    assert_eq!(built, cl::CL_SUCCESS, "{}", app.log(program));
+    let kernel = made!(clCreateKernel(program, c"k".as_ptr()));
+    let result = app.buffer(0, &[0u32]);
+    app.set(kernel, 0, &result);
+    let size = 4 * 16usize;
+    for (forwards, expected) in [(1i32, 1234u32), (0, 4321)] {
+        app.set(kernel, 1, &forwards);
+        let ran = cl!(clEnqueueNDRangeKernel(
+            app.queue,
+            kernel,
+            1,
+            null(),
+            &raw const size,
+            &raw const size,
+            0,
+            null(),
+            null_mut()
+        ));
+        assert_eq!(ran, cl::CL_SUCCESS);
+        assert_eq!(app.read::<u32>(result, 1), [expected]);
+    }
+}

@@ -155,6 +155,37 @@ fn kernels_follow_pointers_in_shared_memory() {
     follow_and_link();
 }
 
+/// OpenCL 3.0, clSetKernelExecInfo: a size of 0 names no pointer, and takes those back that were named.
+#[test]
+fn named_pointers_are_taken_back() {
+    let app = application(0);
+    let program = kernels(&app);
+    let follow = made!(clCreateKernel(program, c"follow".as_ptr()));
+    let (first, second) = (shared::<Node>(&app, 1), shared::<Node>(&app, 1));
+    // SAFETY: one node was allocated in each.
+    unsafe {
+        second.write(Node { value: 2, next: null_mut() });
+        first.write(Node { value: 1, next: second });
+    }
+    let sums = app.buffer(0, &[0i32]);
+    set(follow, 0, first);
+    app.set(follow, 1, &sums);
+    reaches(follow, &[second as usize]);
+    app.run(follow, 1);
+    assert_eq!(app.read::<i32>(sums, 1), [3]);
+    let query = cl::CL_KERNEL_EXEC_INFO_SVM_PTRS;
+    assert_eq!(cl!(clSetKernelExecInfo(follow, query, 0, null())), cl::CL_SUCCESS);
+    assert_eq!(cl!(clSetKernelExecInfo(follow, query, 8, null())), cl::CL_INVALID_VALUE);
+    // Now the pointer leads nowhere, which is an error of the launch.
+    let (global, mut event) = (1usize, null_mut());
+    let at = &raw const global;
+    let ran =
+        cl!(clEnqueueNDRangeKernel(app.queue, follow, 1, null(), at, null(), 0, null(), &raw mut event));
+    assert_eq!(ran, cl::CL_SUCCESS);
+    let waited = cl!(clWaitForEvents(1, &raw const event));
+    assert_eq!(waited, cl::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+}
+
 /// The variable that makes this program the application of a test.
 const ROLE: &str = "TRIPIPE_ICD_TEST_ROLE";
 

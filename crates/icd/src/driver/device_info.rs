@@ -257,9 +257,11 @@ impl Device {
             | cl::CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS
             | cl::CL_DEVICE_PIPE_MAX_PACKET_SIZE => info::number(0u32),
             cl::CL_DEVICE_PREFERRED_INTEROP_USER_SYNC => info::boolean(true),
-            cl::CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS | cl::CL_DEVICE_PIPE_SUPPORT => {
-                info::boolean(false)
+            // The extension demands it.
+            cl::CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => {
+                info::boolean(self.extensions.iter().any(|name| name == "cl_khr_subgroups"))
             }
+            cl::CL_DEVICE_PIPE_SUPPORT => info::boolean(false),
             cl::CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES => info::number(atomics),
             cl::CL_DEVICE_ATOMIC_FENCE_CAPABILITIES => {
                 info::number(atomics | cl::CL_DEVICE_ATOMIC_SCOPE_WORK_ITEM)

@@ -95,10 +95,11 @@ function! {
         value: *const c_void,
     ) {
         let kernel = find::<Kernel>(kernel)?;
-        require(!value.is_null(), cl::CL_INVALID_VALUE, "the value is NULL")?;
+        let none = query == cl::CL_KERNEL_EXEC_INFO_SVM_PTRS && size == 0;
+        require(!value.is_null() || none, cl::CL_INVALID_VALUE, "the value is NULL")?;
         match query {
             cl::CL_KERNEL_EXEC_INFO_SVM_PTRS => {
-                let sized = size > 0 && size.is_multiple_of(size_of::<usize>());
+                let sized = size.is_multiple_of(size_of::<usize>());
                 require(sized, cl::CL_INVALID_VALUE, "the size is not that of pointers")?;
                 let pointers = list(value.cast::<usize>(), size / size_of::<usize>(), cl::CL_INVALID_VALUE)?;
                 let context = kernel.program.owner();
