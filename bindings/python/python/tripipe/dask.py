@@ -55,7 +55,9 @@ def _context(devices: Sequence[str]) -> Context:
 
 
 def _devices(context: str | Sequence[str]) -> tuple[str, ...]:
-    devices = (context,) if isinstance(context, str) else tuple(context)
+    if isinstance(context, str):
+        return (context,)
+    devices = tuple(context) if isinstance(context, Sequence) else ()
     if not devices or not all(isinstance(device, str) for device in devices):
         raise TypeError("context: want the name of a device, or several: a Context cannot be sent to a worker")
     return devices
