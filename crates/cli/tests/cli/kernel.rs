@@ -30,7 +30,12 @@ fn the_printed_source_compiles() {
             "gemm_local",
         ),
         (&["gaussian:5", "-g", "mali-t604"], "Mali-T604", "filter_window"),
-        (&["gaussian:5"], "Mali-G610", "filter_pairs"),
+        (&["gaussian:5"], "Mali-G610", "filter_"),
+        (
+            &["gaussian:5", "--parameters", "8x4 loads=shared sums=paired fuse=pixels group=16x4"],
+            "Mali-G610",
+            "filter_pairs",
+        ),
         (&["gray,median:5", "--channels", "4", "--planar", "--type", "f32"], "Mali-G610", "filter_"),
         (&["gray,median:5", "--type", "u16", "--program", "2"], "Mali-G610", "filter_window"),
         (&["filter/gradient", "-D", "LANES=8", "-D", "ROWS=2"], "", "filter_window"),
