@@ -1,6 +1,7 @@
-//! The examples, built with the system's compilers as an application would: installed, found by pkg-config and by CMake, and
+//! The examples, built with the system's compilers as an application would: installed, found by pkg-config and by `CMake`, and
 //! run under valgrind.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
