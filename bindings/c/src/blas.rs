@@ -30,7 +30,7 @@ pub const TRIPIPE_TRANSPOSE_YES: tripipe_transpose = 112;
 pub const TRIPIPE_TRANSPOSE_CONJUGATE: tripipe_transpose = 113;
 
 /// An operand in a buffer of the application.
-struct Operand {
+struct BufferOperand {
     name: &'static str,
     buffer: *mut c_void,
     offset: usize,
@@ -43,9 +43,9 @@ struct Gemm {
     transposed: [tripipe_transpose; 2],
     extents: [usize; 3],
     factors: [f64; 2],
-    a: Operand,
-    b: Operand,
-    c: Operand,
+    a: BufferOperand,
+    b: BufferOperand,
+    c: BufferOperand,
     queue: *mut *mut c_void,
     event: *mut *mut c_void,
 }
@@ -80,7 +80,7 @@ unsafe fn context_of(queue: *mut c_void) -> Result<(Queue, Context), Failure> {
         .unwrap_or_else(|_| Err(Failure::argument("the thread is ending")))
 }
 
-impl Operand {
+impl BufferOperand {
     /// The elements that a matrix of these extents takes.
     fn elements(&self, [rows, columns]: [usize; 2], order: Order) -> Result<usize, Failure> {
         let (run, count) = match order {
@@ -207,9 +207,9 @@ pub unsafe extern "C" fn tripipe_sgemm(
         transposed: [a_transpose, b_transpose],
         extents: [m, n, k],
         factors: [f64::from(alpha), f64::from(beta)],
-        a: Operand { name: "a", buffer: a_buffer, offset: a_offset, stride: a_ld },
-        b: Operand { name: "b", buffer: b_buffer, offset: b_offset, stride: b_ld },
-        c: Operand { name: "c", buffer: c_buffer, offset: c_offset, stride: c_ld },
+        a: BufferOperand { name: "a", buffer: a_buffer, offset: a_offset, stride: a_ld },
+        b: BufferOperand { name: "b", buffer: b_buffer, offset: b_offset, stride: b_ld },
+        c: BufferOperand { name: "c", buffer: c_buffer, offset: c_offset, stride: c_ld },
         queue,
         event,
     };
@@ -250,9 +250,9 @@ pub unsafe extern "C" fn tripipe_hgemm(
         transposed: [a_transpose, b_transpose],
         extents: [m, n, k],
         factors: [f16::from_bits(alpha).to_f64(), f16::from_bits(beta).to_f64()],
-        a: Operand { name: "a", buffer: a_buffer, offset: a_offset, stride: a_ld },
-        b: Operand { name: "b", buffer: b_buffer, offset: b_offset, stride: b_ld },
-        c: Operand { name: "c", buffer: c_buffer, offset: c_offset, stride: c_ld },
+        a: BufferOperand { name: "a", buffer: a_buffer, offset: a_offset, stride: a_ld },
+        b: BufferOperand { name: "b", buffer: b_buffer, offset: b_offset, stride: b_ld },
+        c: BufferOperand { name: "c", buffer: c_buffer, offset: c_offset, stride: c_ld },
         queue,
         event,
     };
@@ -293,9 +293,9 @@ pub unsafe extern "C" fn tripipe_igemm(
         transposed: [a_transpose, b_transpose],
         extents: [m, n, k],
         factors: [f64::from(alpha), f64::from(beta)],
-        a: Operand { name: "a", buffer: a_buffer, offset: a_offset, stride: a_ld },
-        b: Operand { name: "b", buffer: b_buffer, offset: b_offset, stride: b_ld },
-        c: Operand { name: "c", buffer: c_buffer, offset: c_offset, stride: c_ld },
+        a: BufferOperand { name: "a", buffer: a_buffer, offset: a_offset, stride: a_ld },
+        b: BufferOperand { name: "b", buffer: b_buffer, offset: b_offset, stride: b_ld },
+        c: BufferOperand { name: "c", buffer: c_buffer, offset: c_offset, stride: c_ld },
         queue,
         event,
     };
