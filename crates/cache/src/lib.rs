@@ -10,6 +10,7 @@
 
 mod entry;
 mod key;
+mod tally;
 
 use std::ffi::OsStr;
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 pub use key::Key;
+use tally::Tally;
 
 /// The environment variable that switches the cache off (`off`, `0` or `no`).
 pub const SWITCH: &str = "TRIPIPE_CACHE";
@@ -89,12 +91,13 @@ impl Cache {
     /// An entry cannot be deleted. A missing folder is not an error.
     pub fn clear(&self) -> io::Result<()> {
         for file in self.files()? {
-            match std::fs::remove_file(&file.path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
+            removed(std::fs::remove_file(&file.path))?;
         }
-        Ok(())
+        removed(self.tally().forget())
+    }
+
+    fn tally(&self) -> Tally {
+        Tally::of(&self.folder)
     }
 
     fn path(&self, key: &Key) -> PathBuf {
@@ -133,6 +136,9 @@ impl Cache {
     }
 
     /// Stores an entry. On failure nothing is stored.
+    ///
+    /// The folder is read only when the entries may exceed the limit, and after some hundred stores: a file in it counts
+    /// the bytes that all processes have stored. Eviction leaves room for some more entries, a sixteenth of the limit.
     pub fn store(&self, key: &Key, contents: &[u8]) {
         let bytes = entry::encode(key, contents);
         if bytes.len() as u64 > self.limit_bytes {
@@ -141,6 +147,10 @@ impl Cache {
         }
         if let Err(error) = self.write(key, &bytes) {
             tracing::debug!(folder = %self.folder.display(), %error, "entry not cached");
+            return;
+        }
+        let total = self.tally().add(bytes.len() as u64);
+        if total.is_some_and(|total| total <= self.limit_bytes) {
             return;
         }
         if let Err(error) = self.evict() {
@@ -226,25 +236,35 @@ impl Cache {
         Ok(files)
     }
 
+    /// Reads the folder. If the entries exceed the limit, the least recently used ones are deleted.
     fn evict(&self) -> io::Result<()> {
         let mut files = self.files()?;
         files.sort_by_key(|file| file.used);
         let mut total: u64 = files.iter().map(|file| file.bytes).sum();
+        // With room for more entries, or the next store would have to read the folder again.
+        let room = self.limit_bytes / ROOM;
+        let most = if total > self.limit_bytes { self.limit_bytes - room } else { self.limit_bytes };
         let now = SystemTime::now();
         for file in files {
             let age = now.duration_since(file.used).unwrap_or_default();
             // A process that died while writing leaves its temporary file.
             let forgotten = file.temporary && age > FORGOTTEN;
-            if forgotten || (total > self.limit_bytes && !file.temporary) {
-                match std::fs::remove_file(&file.path) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                    _ => total -= file.bytes,
-                }
+            if forgotten || (total > most && !file.temporary) {
+                removed(std::fs::remove_file(&file.path))?;
+                total -= file.bytes;
             }
         }
-        Ok(())
+        self.tally().set(total)
     }
 }
+
+/// The result of deleting a file; one that another process has deleted is no error.
+fn removed(result: io::Result<()>) -> io::Result<()> {
+    result.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
+/// Eviction leaves the limit divided by this free.
+const ROOM: u64 = 16;
 
 const TEMPORARY: &str = "writing-";
 const FORGOTTEN: Duration = Duration::from_secs(3600);
@@ -268,183 +288,4 @@ fn choose(switch: Option<&OsStr>, folder: Option<&OsStr>, user: Option<PathBuf>)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn key(seed: u8) -> Key {
-        Key::of("test", &[&[seed]])
-    }
-
-    fn contents(bytes: usize) -> Vec<u8> {
-        (0..bytes).map(|i| i as u8).collect()
-    }
-
-    #[test]
-    fn the_environment_chooses() {
-        let user = || Some(PathBuf::from("/home/x/.cache"));
-        assert_eq!(choose(None, None, user()), Some(Cache::at("/home/x/.cache/tripipe")));
-        assert_eq!(choose(None, Some("/tmp/c".as_ref()), user()), Some(Cache::at("/tmp/c")));
-        assert_eq!(choose(None, None, None), None);
-        for no in ["off", "OFF", "0", "no"] {
-            assert_eq!(choose(Some(no.as_ref()), Some("/tmp/c".as_ref()), user()), None);
-        }
-        assert!(choose(Some("on".as_ref()), None, user()).is_some());
-    }
-
-    #[test]
-    fn stored_entries_are_returned() {
-        let folder = tempfile::tempdir().unwrap();
-        let cache = Cache::at(folder.path().join("not/yet/there"));
-        assert!(cache.load(&key(1)).is_none());
-        cache.store(&key(1), &contents(1000));
-        assert_eq!(cache.load(&key(1)), Some(contents(1000)));
-        assert!(cache.load(&key(2)).is_none());
-        cache.clear().unwrap();
-        assert!(cache.load(&key(1)).is_none());
-        assert_eq!(cache.files().unwrap().len(), 0);
-    }
-
-    #[test]
-    fn a_spoiled_entry_is_deleted_and_not_returned() {
-        let folder = tempfile::tempdir().unwrap();
-        let cache = Cache::at(folder.path());
-        cache.store(&key(1), &contents(100));
-        let path = cache.path(&key(1));
-        let sound = std::fs::read(&path).unwrap();
-        // Every truncation and every single flipped bit must be detected.
-        for len in 0..sound.len() {
-            std::fs::write(&path, &sound[..len]).unwrap();
-            assert_eq!(cache.load(&key(1)), None, "cut to {len}");
-            assert!(!path.exists(), "cut to {len}");
-        }
-        for at in 0..sound.len() {
-            let mut spoiled = sound.clone();
-            spoiled[at] ^= 0x10;
-            std::fs::write(&path, &spoiled).unwrap();
-            assert_eq!(cache.load(&key(1)), None, "byte {at}");
-            assert!(!path.exists(), "byte {at}");
-        }
-        let mut longer = sound.clone();
-        longer.push(0);
-        std::fs::write(&path, &longer).unwrap();
-        assert_eq!(cache.load(&key(1)), None);
-        // A valid file, but with the key of another entry.
-        std::fs::write(cache.path(&key(2)), &sound).unwrap();
-        assert_eq!(cache.load(&key(2)), None);
-    }
-
-    #[test]
-    fn the_least_recently_used_entries_are_evicted() {
-        let folder = tempfile::tempdir().unwrap();
-        let size = entry::encode(&key(0), &contents(10_000)).len() as u64;
-        let cache = Cache::at(folder.path()).limit(3 * size);
-        for seed in 0..3 {
-            cache.store(&key(seed), &contents(10_000));
-            let file = std::fs::File::options().append(true).open(cache.path(&key(seed))).unwrap();
-            let past = SystemTime::now() - Duration::from_secs(1000 - u64::from(seed));
-            file.set_modified(past).unwrap();
-        }
-        // Entry 0 is the oldest, but it is used now, so entry 1 is evicted.
-        assert!(cache.load(&key(0)).is_some());
-        cache.store(&key(3), &contents(10_000));
-        let there: Vec<bool> = (0..4).map(|seed| cache.path(&key(seed)).exists()).collect();
-        assert_eq!(there, [true, false, true, true]);
-        // An entry larger than the limit is not stored and evicts nothing.
-        cache.store(&key(9), &contents(4 * 10_000));
-        assert_eq!(cache.files().unwrap().len(), 3);
-    }
-
-    #[test]
-    fn temporary_files_are_tidied_only_when_forgotten() {
-        let folder = tempfile::tempdir().unwrap();
-        let cache = Cache::at(folder.path());
-        let fresh = folder.path().join("writing-fresh.tmp");
-        let old = folder.path().join("writing-old.tmp");
-        let foreign = folder.path().join("README");
-        for path in [&fresh, &old, &foreign] {
-            std::fs::write(path, "x").unwrap();
-        }
-        let file = std::fs::File::options().append(true).open(&old).unwrap();
-        file.set_modified(SystemTime::now() - 2 * FORGOTTEN).unwrap();
-        cache.store(&key(1), &contents(10));
-        assert!(fresh.exists() && !old.exists() && foreign.exists());
-        cache.clear().unwrap();
-        assert!(foreign.exists());
-    }
-
-    #[test]
-    fn an_unwritable_folder_is_not_an_error() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("file");
-        std::fs::write(&file, "not a folder").unwrap();
-        let cache = Cache::at(file.join("below"));
-        cache.store(&key(1), &contents(10));
-        assert!(cache.load(&key(1)).is_none());
-    }
-
-    #[test]
-    fn lines_of_several_writers_are_whole() {
-        let folder = tempfile::tempdir().unwrap();
-        let cache = Cache::at(folder.path().join("new"));
-        assert_eq!(cache.lines(&key(1)), [""; 0]);
-        std::thread::scope(|scope| {
-            for writer in 0..4 {
-                let cache = &cache;
-                scope.spawn(move || {
-                    for line in 0..50 {
-                        cache.append(&key(1), &format!("{writer} {line} {}", "x".repeat(100))).unwrap();
-                    }
-                });
-            }
-        });
-        let lines = cache.lines(&key(1));
-        assert_eq!(lines.len(), 200);
-        for writer in 0..4 {
-            let own: Vec<usize> = lines
-                .iter()
-                .filter_map(|line| line.strip_prefix(&format!("{writer} ")))
-                .map(|rest| rest.split(' ').next().unwrap().parse().unwrap())
-                .collect();
-            assert_eq!(own, (0..50).collect::<Vec<_>>());
-        }
-        assert!(cache.lines(&key(2)).is_empty());
-    }
-
-    #[test]
-    fn what_a_killed_process_left_costs_no_other_line() {
-        let folder = tempfile::tempdir().unwrap();
-        let cache = Cache::at(folder.path());
-        cache.append(&key(1), "one").unwrap();
-        let path = cache.path(&key(1));
-        let mut torn = std::fs::File::options().append(true).open(&path).unwrap();
-        torn.write_all(b"tw\xff").unwrap();
-        cache.append(&key(1), "three\nlines").unwrap();
-        assert_eq!(cache.lines(&key(1)), ["one", "tw\u{fffd}", "three lines"]);
-        torn.set_len(LINES_LIMIT_BYTES + 1).unwrap();
-        assert!(cache.append(&key(1), "four").is_err());
-        cache.clear().unwrap();
-        assert!(cache.lines(&key(1)).is_empty());
-        let file = folder.path().join("file");
-        std::fs::write(&file, "not a folder").unwrap();
-        assert!(Cache::at(file.join("below")).append(&key(1), "one").is_err());
-    }
-
-    #[test]
-    fn concurrent_writers_leave_a_valid_entry() {
-        let folder = tempfile::tempdir().unwrap();
-        let cache = Cache::at(folder.path()).limit(1 << 20);
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    for _ in 0..20 {
-                        cache.store(&key(1), &contents(5000));
-                        if let Some(found) = cache.load(&key(1)) {
-                            assert_eq!(found, contents(5000));
-                        }
-                    }
-                });
-            }
-        });
-        assert_eq!(cache.load(&key(1)), Some(contents(5000)));
-    }
-}
+mod tests;

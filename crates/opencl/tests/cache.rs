@@ -18,7 +18,8 @@ fn request(value: i32) -> tripipe_launch::Program {
 
 fn entries(cache: &Cache) -> Vec<PathBuf> {
     let Ok(listing) = std::fs::read_dir(cache.folder()) else { return Vec::new() };
-    listing.map(|file| file.unwrap().path()).collect()
+    // Without the count of bytes, which has no kind.
+    listing.map(|file| file.unwrap().path()).filter(|path| path.extension().is_some()).collect()
 }
 
 /// Runs `put` and returns the stored value.

@@ -1,9 +1,11 @@
 //! Runs OpenCL kernels without a GPU.
 //!
 //! [`math`] is the OpenCL C library on single numbers, [`image`] implements reads and writes of images by the
-//! specification, [`watch`] finds errors, and [`bounds`] tells which results the language allows.
+//! specification, [`watch`] finds errors, [`bounds`] tells which results the language allows, and [`depend`]
+//! which lines a result depends on.
 
 pub mod bounds;
+pub mod depend;
 pub mod image;
 pub mod math;
 pub mod trace;

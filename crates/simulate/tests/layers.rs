@@ -6,8 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Top-level modules; those of one line do not name each other.
-const LAYERS: [&[&str]; 6] =
-    [&["arch", "source"], &["math", "image"], &["execute"], &["trace", "watch"], &["bounds"], &["simulator"]];
+const LAYERS: [&[&str]; 6] = [
+    &["arch", "source"],
+    &["math", "image"],
+    &["execute"],
+    &["trace", "watch"],
+    &["bounds", "depend"],
+    &["simulator"],
+];
 
 /// The Rust files of a module, which is a file or a folder.
 fn files(module: &Path) -> Vec<PathBuf> {

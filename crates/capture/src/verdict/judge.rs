@@ -31,6 +31,7 @@ pub fn judge(case: &Case) -> Result<Judged, ExecuteError> {
         global: checked.report.global,
         local: checked.report.local,
         findings: checked.findings,
+        left_out: checked.left_out,
         memory: Vec::new(),
     };
     let is_bug = judged.findings.iter().any(is_bug);

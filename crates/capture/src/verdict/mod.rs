@@ -8,6 +8,7 @@
 mod judge;
 pub mod reduce;
 pub mod rules;
+mod statements;
 
 use std::sync::Arc;
 
@@ -85,6 +86,8 @@ pub struct Judged {
     pub local: [u64; 3],
     /// Bugs of the kernel, and what differs; most severe first.
     pub findings: Vec<Finding>,
+    /// Checks that were not possible, one sentence each.
+    pub left_out: Vec<String>,
     /// The memory with known results.
     pub memory: Vec<JudgedMemory>,
 }

@@ -1,5 +1,8 @@
 //! Cuts a launch down as far as a difference stays: work-items, memory, statements.
 //!
+//! Statements go in three steps: each gets a line; those go that the number does not depend on in this launch (a dynamic
+//! slice, [`tripipe_simulate::depend`]); then any lines that can be left out, large parts first (delta debugging).
+//!
 //! With a device at hand ([`Device`]), a smaller launch counts if the device still computes, for some number, what the
 //! language does not allow. Without one, all that is known of the device is what it computed in the captured launch. A
 //! smaller launch then counts if the same work-item still has to compute the same number: what was left out has no
@@ -11,6 +14,7 @@ use tripipe_launch::{Argument, MemoryKind, NdRange, Program, Source};
 use tripipe_launch_file::{BuildOptions, Loaded};
 
 use super::judge::{judge, results, written};
+use super::statements::{block_end, closing, needed, one_per_line, superfluous};
 use super::{Case, Judged, Kind, Number, Verdict};
 use crate::recorded::{Recorded, RecordedArgument, RecordedMemory};
 
@@ -280,14 +284,81 @@ impl Work<'_> {
         }
     }
 
-    /// Fewer lines of the source.
+    /// Fewer lines of the source: one statement each, then without those that the number does not depend on, then without
+    /// any others that can be left out.
     fn statements(&mut self) {
-        let mut lines: Vec<String> = self.case.source.lines().map(str::to_owned).collect();
-        if lines.is_empty() || !matches!(self.case.program.source, Source::OpenClC(_)) {
+        if self.case.source.is_empty() || !matches!(self.case.program.source, Source::OpenClC(_)) {
             return;
         }
+        let statements = one_per_line(&self.case.source);
+        let mut lines = if self.offer_source(&statements) {
+            statements
+        } else {
+            self.case.source.lines().map(str::to_owned).collect()
+        };
+        self.slice(&mut lines);
         // Again from large parts on, because what is left out makes other parts superfluous.
-        while self.fewer(&mut lines) {}
+        while self.fewer(&mut lines) | self.unwrapped(&mut lines) {}
+    }
+
+    /// Leaves out the lines that the number does not depend on: all at once, else as many as can be left out.
+    fn slice(&mut self, lines: &mut Vec<String>) {
+        // Other lines than those of the text.
+        let renumbers = |line: &String| {
+            let directive = line.trim_start().strip_prefix('#');
+            directive.is_some_and(|directive| directive.trim_start().starts_with("line"))
+        };
+        if lines.iter().any(renumbers) {
+            return;
+        }
+        // On a device, another number may be wrong by now.
+        let Ok(judged) = judge(&self.case) else { return };
+        let Some((argument, number)) = wrong(&judged) else { return };
+        let Some(found) = needed(&self.case, argument, number.offset) else { return };
+        let parts = superfluous(lines, &self.case.program.name, &found);
+        let mut dropped = vec![false; lines.len()];
+        let mut tries = vec![&parts[..]];
+        while let Some(parts) = tries.pop().filter(|parts| !parts.is_empty()) {
+            let mut without = dropped.clone();
+            for (start, end) in parts {
+                without[*start..*end].fill(true);
+            }
+            let left: Vec<String> = lines
+                .iter()
+                .zip(&without)
+                .filter(|(_, gone)| !**gone)
+                .map(|(line, _)| line.clone())
+                .collect();
+            if self.offer_source(&left) {
+                dropped = without;
+            } else if parts.len() > 1 {
+                let (first, second) = parts.split_at(parts.len() / 2);
+                tries.extend([first, second]);
+            }
+        }
+        let mut gone = dropped.into_iter();
+        lines.retain(|_| !gone.next().unwrap_or(false));
+    }
+
+    /// Leaves out the first and the last line of blocks. Returns whether any could be left out.
+    fn unwrapped(&mut self, lines: &mut Vec<String>) -> bool {
+        let mut any = false;
+        let mut start = 0;
+        while start < lines.len() {
+            let end = closing(lines, start).filter(|_| lines[start].starts_with(' '));
+            let left = end.map(|end| {
+                let kept = |at: &usize| *at != start && *at != end;
+                (0..lines.len()).filter(kept).map(|at| lines[at].clone()).collect::<Vec<_>>()
+            });
+            match left {
+                Some(left) if self.offer_source(&left) => {
+                    *lines = left;
+                    any = true;
+                }
+                _ => start += 1,
+            }
+        }
+        any
     }
 
     /// Leaves out parts of the lines, large ones first. Returns whether any could be left out.
@@ -322,20 +393,6 @@ impl Work<'_> {
         case.source = text;
         self.offer(case)
     }
-}
-
-/// The end of a part of the source that starts at a line: with a block that starts in it, or right after it.
-fn block_end(lines: &[String], start: usize, mut end: usize) -> usize {
-    let open = |end: usize| {
-        let count =
-            |brace: char| -> usize { lines[start..end].iter().map(|line| line.matches(brace).count()).sum() };
-        count('{') > count('}')
-    };
-    let block_follows = |end: usize| lines.get(end).is_some_and(|line| line.trim_start().starts_with('{'));
-    while end < lines.len() && (open(end) || block_follows(end)) {
-        end += 1;
-    }
-    end
 }
 
 impl Case {

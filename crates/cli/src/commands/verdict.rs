@@ -127,7 +127,7 @@ impl Verdict {
             VerdictFormat::Text => {
                 let texts: Vec<String> = launches
                     .iter()
-                    .map(|launch| tripipe_report::verdict::text(launch, self.output.canvas()))
+                    .map(|launch| tripipe_report::verdict::text(launch, &checks, self.output.canvas()))
                     .collect();
                 out.write_all(texts.join("\n").as_bytes())?;
             }

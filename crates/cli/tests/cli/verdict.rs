@@ -109,6 +109,23 @@ fn bugs_of_kernels_are_named_at_their_lines() {
     }
 }
 
+/// The text counts the checks that ran: those of `tripipe check`, and the four rules of verdicts.
+#[test]
+fn the_text_counts_the_checks() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("k.cl", "kernel void k(global const float *in, global float *out) {\n    out[get_global_id(0) + 1] = in[0];\n}\n");
+    bench.write("launch.toml", launch("k.cl", ["float", "float"], "fill = 1", "expect = { fill = 1 }"));
+    let checks = |command: &str| -> u64 {
+        let said = String::from_utf8(bench.run(&[command, "launch.toml"]).stdout).unwrap();
+        let (before, _) = said.rsplit_once(" checks)").unwrap_or_else(|| panic!("{said}"));
+        before.rsplit_once('(').unwrap().1.parse().unwrap()
+    };
+    assert_eq!(checks("verdict"), checks("check") + 4);
+}
+
 /// The mistakes of compilers, each with the kernel's line that the wrong numbers are stored at.
 #[test]
 fn results_of_wrong_compilers_are_not_allowed() {

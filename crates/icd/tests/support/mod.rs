@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 use std::path::PathBuf;
 use std::ptr::null_mut;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use libloading::Library;
 use opencl_sys::cl_icd::cl_icd_dispatch;
@@ -15,11 +15,16 @@ use opencl_sys::{
     cl_platform_id, cl_program, cl_uint,
 };
 
-/// The library, which cargo builds for tests: beside them, or one folder up.
+/// The library, which cargo builds for tests.
 pub fn library() -> PathBuf {
+    built("tripipe_icd")
+}
+
+/// A library that cargo builds for tests: beside them, or one folder up.
+pub fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let deps = test.parent().unwrap();
-    let name = format!("{}tripipe_icd{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let name = format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let found = [deps.join(&name), deps.parent().unwrap().join(&name)];
     let newest = found.into_iter().filter(|path| path.exists());
     newest
@@ -46,8 +51,16 @@ pub fn platform() -> cl_platform_id {
     *PLATFORM as cl_platform_id
 }
 
-/// The dispatch table, to which the platform points.
+/// The dispatch table of a layer over the driver, if calls go through one.
+pub static LAYER: OnceLock<&'static cl_icd_dispatch> = OnceLock::new();
+
+/// The dispatch table that calls go through: the one that the platform points to, or that of the layer.
 pub fn table() -> &'static cl_icd_dispatch {
+    LAYER.get().copied().unwrap_or_else(driver)
+}
+
+/// The dispatch table of the driver, to which the platform points.
+pub fn driver() -> &'static cl_icd_dispatch {
     // SAFETY: a handle begins with the address of the table, which lives as long as the library.
     unsafe { *platform().cast::<&'static cl_icd_dispatch>() }
 }

@@ -17,7 +17,7 @@ pub fn json(launch: &JudgedLaunch<'_>, checks: &[&'static Rule]) -> String {
     let report = findings::Report {
         launches: &[ran(judged)],
         rules: checks,
-        left_out: &[],
+        left_out: &judged.left_out,
         findings: &judged.findings,
         sources: launch.sources,
     };
@@ -34,6 +34,7 @@ pub fn json(launch: &JudgedLaunch<'_>, checks: &[&'static Rule]) -> String {
         "memory": judged.memory.iter().map(memory).collect::<Vec<_>>(),
         "reproducer": launch.reproducer.as_ref().map(reproducer),
         "findings": of_check["findings"],
+        "left_out": judged.left_out,
     })
     .to_string()
 }

@@ -53,15 +53,21 @@ pub fn sarif(launches: &[JudgedLaunch<'_>], checks: &[&'static Rule]) -> String 
         sources.extend(launch.sources.iter().map(|(name, text)| (name.clone(), text.clone())));
         findings.extend(launch.judged.findings.iter().cloned());
     }
-    let all: Vec<&'static Rule> = checks.iter().copied().chain(rules::ALL).collect();
     let ran: Vec<findings::Launch<'_>> = launches.iter().map(|launch| ran(launch.judged)).collect();
+    let left_out: Vec<String> =
+        launches.iter().flat_map(|launch| launch.judged.left_out.iter().cloned()).collect();
     findings::sarif(&findings::Report {
         launches: &ran,
-        rules: &all,
-        left_out: &[],
+        rules: &with_verdicts(checks),
+        left_out: &left_out,
         findings: &findings,
         sources: &sources,
     })
+}
+
+/// The rules of checks, and those of verdicts.
+fn with_verdicts(checks: &[&'static Rule]) -> Vec<&'static Rule> {
+    checks.iter().copied().chain(rules::ALL).collect()
 }
 
 fn ran(judged: &Judged) -> findings::Launch<'_> {

@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 
 use tripipe_capture::verdict::JudgedMemory;
+use tripipe_ir::diagnostic::Rule;
 
-use super::{JudgedLaunch, ran};
+use super::{JudgedLaunch, ran, with_verdicts};
 use crate::findings;
 use crate::style::Canvas;
 
-/// The verdict on a launch, its memory, and its findings with their lines.
-pub fn text(launch: &JudgedLaunch<'_>, canvas: Canvas) -> String {
+/// The verdict on a launch, its memory, and its findings with their lines; `checks` are the rules that were checked.
+pub fn text(launch: &JudgedLaunch<'_>, checks: &[&'static Rule], canvas: Canvas) -> String {
     let judged = launch.judged;
     let device = launch.device.map_or(String::new(), |device| format!(", on {device}"));
     let mut out = format!("{}, `{}`{device}\n", launch.file, judged.kernel);
@@ -29,11 +30,11 @@ pub fn text(launch: &JudgedLaunch<'_>, canvas: Canvas) -> String {
             reproducer.folder, reproducer.work_items, reproducer.bytes, reproducer.lines, reproducer.tried
         );
     }
-    if !judged.findings.is_empty() {
+    if !judged.findings.is_empty() || !judged.left_out.is_empty() {
         let report = findings::Report {
             launches: &[ran(judged)],
-            rules: &[],
-            left_out: &[],
+            rules: &with_verdicts(checks),
+            left_out: &judged.left_out,
             findings: &judged.findings,
             sources: launch.sources,
         };

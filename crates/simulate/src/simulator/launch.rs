@@ -6,7 +6,7 @@ use std::time::Instant;
 use cranelift_entity::SecondaryMap;
 use tripipe_ir::diagnostic::Finding;
 use tripipe_ir::{Block, Kernel, Module, ObjectData, ParameterKind, Space};
-use tripipe_launch::{ExecuteError, Launch, Program};
+use tripipe_launch::{ExecuteError, Launch, MemoryId, Program};
 
 use super::Simulator;
 use super::binding::{Bound, bind};
@@ -16,6 +16,7 @@ use super::outcome::{Checked, Report, RunError};
 use super::program::{Loaded, Purpose};
 use super::range::range;
 use crate::bounds::{Bounded, Evaluation, Freedom, Places};
+use crate::depend::{Dependence, NeededLines};
 use crate::execute::code::Code;
 use crate::execute::effects::written;
 use crate::execute::launch::Job;
@@ -52,6 +53,7 @@ pub(super) struct Found {
     findings: Vec<Finding>,
     left_out: Vec<String>,
     bounded: Bounded,
+    needed: NeededLines,
 }
 
 /// What comes with a launch.
@@ -63,6 +65,8 @@ pub(super) enum With<'a> {
     Checks(&'a Checks),
     /// The bounds of the numbers in these places.
     Bounds(&'a Places, Freedom),
+    /// What the number in this place depends on.
+    Dependence((MemoryId, usize)),
 }
 
 impl Simulator {
@@ -87,6 +91,19 @@ impl Simulator {
         freedom: Freedom,
     ) -> Result<Bounded, ExecuteError> {
         Ok(self.launch(launch, With::Bounds(places, freedom))?.1.bounded)
+    }
+
+    /// Runs a launch, and determines which lines of the source the number depends on that it leaves at a byte offset of a
+    /// memory object.
+    ///
+    /// # Errors
+    /// As [`tripipe_launch::Executor::run`].
+    pub fn needed_lines(
+        &mut self,
+        launch: &Launch,
+        place: (MemoryId, usize),
+    ) -> Result<NeededLines, ExecuteError> {
+        Ok(self.launch(launch, With::Dependence(place))?.1.needed)
     }
 
     /// Runs some work-groups of a launch: `groups` are their numbers, dimension 0 fastest.
@@ -172,7 +189,7 @@ impl Simulator {
         let purpose = match with {
             With::Nothing | With::Groups(_) => Purpose::Run,
             With::Checks(_) => Purpose::Check,
-            With::Bounds(..) => Purpose::Bound,
+            With::Bounds(..) | With::Dependence(_) => Purpose::Bound,
         };
         let SetUp { code, memory_map, range, schedule, threads, values, images } =
             self.set_up(launch, purpose)?;
@@ -215,10 +232,15 @@ impl Simulator {
             }
             _ => None,
         };
-        let observer = match (&mut watch, &mut evaluation) {
-            (Some(watch), _) => Some(watch as &mut dyn Observer),
-            (None, Some(evaluation)) => Some(evaluation as &mut dyn Observer),
-            (None, None) => None,
+        let mut dependence = match with {
+            With::Dependence(place) => Some(Dependence::new(module, kernel, &memory_map, place)),
+            _ => None,
+        };
+        let observer = match (&mut watch, &mut evaluation, &mut dependence) {
+            (Some(watch), ..) => Some(watch as &mut dyn Observer),
+            (None, Some(evaluation), _) => Some(evaluation as &mut dyn Observer),
+            (None, None, Some(dependence)) => Some(dependence as &mut dyn Observer),
+            (None, None, None) => None,
         };
         let outcome = job.run(&mut globals, observer);
         let elapsed = start.elapsed();
@@ -234,6 +256,9 @@ impl Simulator {
         let mut found = Found::default();
         if let Some(evaluation) = evaluation {
             found.bounded = evaluation.finish();
+        }
+        if let Some(dependence) = dependence {
+            found.needed = dependence.finish();
         }
         if let Some(mut watch) = watch {
             keep_written(&mut watch, module, &memory_map, &mut self.objects);
