@@ -19,21 +19,21 @@ const ARENA: usize = 1 << 20;
 
 /// What is called, and for how long.
 #[derive(Clone, Copy, Debug)]
-pub struct FuzzOptions {
+pub(crate) struct FuzzOptions {
     /// Calls of each thread.
-    pub steps: u64,
+    pub(crate) steps: u64,
     /// Ends the run earlier.
-    pub seconds: Option<u64>,
+    pub(crate) seconds: Option<u64>,
     /// Whether there are events that the application completes.
-    pub user_events: bool,
+    pub(crate) user_events: bool,
     /// Other seeds give other calls.
-    pub seed: u64,
+    pub(crate) seed: u64,
 }
 
 impl FuzzOptions {
     /// So many calls; without a limit, but for so many seconds, if `TRIPIPE_FUZZ_SECONDS` says so. `TRIPIPE_FUZZ_SEED` gives
     /// other calls.
-    pub fn new(steps: u64) -> Self {
+    pub(crate) fn new(steps: u64) -> Self {
         let number = |name| std::env::var(name).ok().and_then(|value| value.parse().ok());
         let seconds = number("TRIPIPE_FUZZ_SECONDS");
         let steps = if seconds.is_some() { u64::MAX } else { steps };
@@ -43,13 +43,13 @@ impl FuzzOptions {
 
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Fuzzed {
+pub(crate) struct Fuzzed {
     /// Calls of the API.
-    pub calls: u64,
+    pub(crate) calls: u64,
     /// Of these, calls that succeeded.
-    pub succeeded: u64,
+    pub(crate) succeeded: u64,
     /// Seconds of processor time of the process; `None` if the system does not tell.
-    pub processor_seconds: Option<f64>,
+    pub(crate) processor_seconds: Option<f64>,
 }
 
 /// Seconds of processor time of this process: fields 14 and 15 of Linux' `stat`, in hundredths.
@@ -61,7 +61,7 @@ fn processor_seconds() -> Option<f64> {
 }
 
 /// Calls random functions on four threads.
-pub fn fuzz(options: FuzzOptions) -> Fuzzed {
+pub(crate) fn fuzz(options: FuzzOptions) -> Fuzzed {
     let start = Instant::now();
     let mut device = null_mut();
     cl!(clGetDeviceIDs(platform(), cl::CL_DEVICE_TYPE_ALL, 1, &raw mut device, null_mut()));
