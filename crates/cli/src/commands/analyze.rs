@@ -19,7 +19,7 @@ use tripipe_report::simulation::Predicted;
 use tripipe_timing::Options;
 
 use crate::chain;
-use crate::commands::{OutputArgument, allow, explain};
+use crate::commands::{OutputArgument, TextArgument, allow, explain, file_canvas, write_text};
 use crate::finish::Finish;
 use crate::launch_input::{Adjusted, BuildArgument, Description, DriverBuild, GpuArgument, Trial, Workload};
 use crate::progress::Progress;
@@ -81,6 +81,8 @@ pub(crate) struct Analyze {
     format: AnalyzeFormat,
     #[command(flatten)]
     output: OutputArgument,
+    #[command(flatten)]
+    text: TextArgument,
 }
 
 fn lint(code: &str) -> Result<&'static Rule, String> {
@@ -126,6 +128,7 @@ impl Analyze {
     }
 
     fn report(&self, out: &mut dyn Write) -> Result<Finish> {
+        let text = self.text.open(self.format == AnalyzeFormat::Text)?;
         let gpus = self.gpu.resolve()?;
         let before = self.diff.as_deref().map(earlier).transpose()?.unwrap_or_default();
         let description = Description::open(&self.program, self.build.options()?)?;
@@ -179,8 +182,13 @@ impl Analyze {
                 sources: &BTreeMap::from([(name.clone(), source.clone())]),
             })
         };
+        let report = |canvas| match &diff {
+            Some(diff) => diff.text(canvas),
+            None => all.iter().map(|priced| analysis::text(priced, canvas)).collect::<Vec<_>>().join("\n"),
+        };
+        write_text(text, || report(file_canvas()))?;
         match (self.format, &diff) {
-            (AnalyzeFormat::Text, Some(diff)) => out.write_all(diff.text(self.output.canvas()).as_bytes())?,
+            (AnalyzeFormat::Text, _) => out.write_all(report(self.output.canvas()).as_bytes())?,
             (AnalyzeFormat::Json, Some(diff)) => {
                 for object in diff.json() {
                     writeln!(out, "{object}")?;
@@ -196,14 +204,6 @@ impl Analyze {
                      NEW.json` for a page of the changes",
                     if self.format == AnalyzeFormat::Html { "html" } else { "malioc-json" }
                 )
-            }
-            (AnalyzeFormat::Text, None) => {
-                for (index, priced) in all.iter().enumerate() {
-                    if index > 0 {
-                        writeln!(out)?;
-                    }
-                    out.write_all(analysis::text(priced, self.output.canvas()).as_bytes())?;
-                }
             }
             (AnalyzeFormat::Json | AnalyzeFormat::Html, None) => {
                 for object in all.iter().flat_map(analysis::json) {

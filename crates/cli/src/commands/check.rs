@@ -14,7 +14,7 @@ use tripipe_report::findings::{Launch, Report};
 use tripipe_simulate::watch::{Checks, rules};
 use tripipe_simulate::{Schedule, Simulator};
 
-use crate::commands::{OutputArgument, allow, explain};
+use crate::commands::{OutputArgument, TextArgument, allow, explain, file_canvas, write_text};
 use crate::finish::Finish;
 use crate::launch_input::LaunchArgument;
 use crate::progress::Progress;
@@ -43,6 +43,8 @@ pub(crate) struct Check {
     format: CheckFormat,
     #[command(flatten)]
     output: OutputArgument,
+    #[command(flatten)]
+    text: TextArgument,
     /// GPU whose limits and warp width apply, e.g. "Mali-G77", "Adreno 740".
     #[arg(short, long, value_name = "NAME", value_parser = gpu)]
     gpu: Option<&'static Gpu>,
@@ -103,6 +105,7 @@ impl Check {
     }
 
     fn report(&self, out: &mut dyn Write) -> Result<Finish> {
+        let text = self.text.open(self.format == CheckFormat::Text)?;
         let description = self.launch.read()?;
         let progress = Progress::compiler("compiling the kernel");
         let built = description.build()?;
@@ -154,6 +157,7 @@ impl Check {
             findings: &findings,
             sources: &sources,
         };
+        write_text(text, || tripipe_report::findings::text(&report, file_canvas()))?;
         let text = match self.format {
             CheckFormat::Text => tripipe_report::findings::text(&report, self.output.canvas()),
             CheckFormat::Json | CheckFormat::Html => tripipe_report::findings::json(&report),

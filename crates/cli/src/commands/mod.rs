@@ -28,7 +28,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
 use tripipe::{Choice, Context, Device, Error, ErrorKind, VirtualDevice};
 use tripipe_device::nearest::nearest;
@@ -173,11 +173,7 @@ pub(crate) struct OutputArgument {
 impl OutputArgument {
     /// The canvas for text: that of the terminal, or that of a file.
     fn canvas(&self) -> Canvas {
-        let terminal = terminal::canvas();
-        match self.output {
-            Some(_) => Canvas { ascii: terminal.ascii, ..Canvas::default() },
-            None => terminal,
-        }
+        if self.output.is_some() { file_canvas() } else { terminal::canvas() }
     }
 
     /// Writes a report to standard output, or to the file once it is complete. If it is wanted as a page, the report is
@@ -207,6 +203,40 @@ impl OutputArgument {
         }
         Ok(finish)
     }
+}
+
+/// The text report, in addition to another format.
+#[derive(Args)]
+pub(crate) struct TextArgument {
+    /// Also writes the text report to a file: one run gives both, e.g. with --format json.
+    #[arg(long, value_name = "FILE", global = true)]
+    text: Option<PathBuf>,
+}
+
+impl TextArgument {
+    /// The file, which is opened before there is anything to write.
+    ///
+    /// # Errors
+    /// The file cannot be written; the output is the text report already.
+    fn open(&self, is_text: bool) -> anyhow::Result<Option<Output>> {
+        if is_text && self.text.is_some() {
+            bail!("--text: the output is the text report already; choose another --format");
+        }
+        self.text.as_deref().map(Output::open).transpose()
+    }
+}
+
+/// The canvas for text in a file.
+fn file_canvas() -> Canvas {
+    Canvas { ascii: terminal::is_ascii(), ..Canvas::default() }
+}
+
+/// Writes a text report to its file, if it is wanted.
+///
+/// # Errors
+/// The file cannot be written.
+fn write_text(file: Option<Output>, text: impl FnOnce() -> String) -> anyhow::Result<()> {
+    file.map_or(Ok(()), |file| file.write(|sink| Ok(sink.write_all(text().as_bytes())?)))
 }
 
 /// Output formats.

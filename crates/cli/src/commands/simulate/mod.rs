@@ -14,7 +14,7 @@ use tripipe_timing::Options;
 use tripipe_timing::counters::counters;
 use tripipe_trace::TraceFile;
 
-use super::{Format, OutputArgument, note};
+use super::{Format, OutputArgument, TextArgument, file_canvas, note, write_text};
 use crate::chain;
 use crate::files::output::Output;
 use crate::finish::Finish;
@@ -89,6 +89,8 @@ pub(crate) struct Simulate {
     format: Format,
     #[command(flatten)]
     output: OutputArgument,
+    #[command(flatten)]
+    text: TextArgument,
 }
 
 /// A number argument of the command line.
@@ -111,6 +113,7 @@ impl Simulate {
     }
 
     fn report(&self, out: &mut dyn Write) -> Result<Finish> {
+        let text = self.text.open(self.format == Format::Text)?;
         let gpus = self.gpu.resolve()?;
         let trace = self.trace.as_deref().map(TraceFile::new).transpose()?;
         let changes: Vec<&Change> = self.what_if.iter().flat_map(|what_if| &what_if.changes).collect();
@@ -190,18 +193,15 @@ impl Simulate {
         if let Some(trace) = trace {
             trace.save(&simulation::timeline(&simulations))?;
         }
-        for (index, simulation) in simulations.iter().enumerate() {
-            match self.format {
-                Format::Text => {
-                    if index > 0 {
-                        writeln!(out)?;
-                    }
-                    out.write_all(simulation::text(simulation, self.output.canvas()).as_bytes())?;
-                }
-                Format::Json | Format::Html => {
-                    for object in simulation::json(simulation) {
-                        writeln!(out, "{object}")?;
-                    }
+        let report = |canvas| {
+            simulations.iter().map(|each| simulation::text(each, canvas)).collect::<Vec<_>>().join("\n")
+        };
+        write_text(text, || report(file_canvas()))?;
+        match self.format {
+            Format::Text => out.write_all(report(self.output.canvas()).as_bytes())?,
+            Format::Json | Format::Html => {
+                for object in simulations.iter().flat_map(simulation::json) {
+                    writeln!(out, "{object}")?;
                 }
             }
         }

@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 use tripipe_report::page;
 use tripipe_tune::StrategyKind;
 
-use super::{DeviceChoices, Format};
+use super::{DeviceChoices, Format, TextArgument, write_text};
 use crate::finish::Finish;
 use crate::trace::TraceArgument;
 use limit::Limit;
@@ -43,6 +43,8 @@ pub(crate) struct Tune {
     format: Format,
     #[command(flatten)]
     pub(crate) trace: TraceArgument,
+    #[command(flatten)]
+    text: TextArgument,
 }
 
 #[derive(Subcommand)]
@@ -122,9 +124,14 @@ impl Tune {
             }
         }
         let mut documents = Vec::new();
-        let mut sink = io::sink();
         let is_text = self.format == Format::Text;
-        let said = if is_text { &mut *out } else { &mut sink };
+        let text = self.text.open(is_text)?;
+        let (mut sink, mut kept) = (io::sink(), Vec::new());
+        let said: &mut dyn Write = match (is_text, &text) {
+            (true, _) => &mut *out,
+            (false, Some(_)) => &mut kept,
+            (false, None) => &mut sink,
+        };
         let finish = match self.what {
             What::Gemm(products) => products.run(said, &mut documents),
             What::Filter(filters) => filters.run(said, &mut documents),
@@ -132,6 +139,7 @@ impl Tune {
             What::Logs(logs) => return logs.run(out),
             What::Worker(worker) => return worker.run().map(|()| Finish::Clean),
         }?;
+        write_text(text, || String::from_utf8_lossy(&kept).into_owned())?;
         let documents = documents.join("\n");
         match self.format {
             Format::Json if !documents.is_empty() => writeln!(out, "{documents}")?,
