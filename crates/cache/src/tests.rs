@@ -212,7 +212,8 @@ fn a_spoiled_tally_is_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let size = entry::encode(&key(0), &contents(1000)).len() as u64;
     let cache = Cache::at(folder.path()).limit(4 * size);
-    for spoiled in [&b""[..], b"x", &[0xff; 8], &[0xff; 16], &[7; 4096 * 8]] {
+    let long = vec![7; 4096 * 8];
+    for spoiled in [&b""[..], b"x", &[0xff; 8], &[0xff; 16], &long] {
         cache.clear().unwrap();
         for seed in 0..4 {
             cache.store(&key(seed), &contents(1000));

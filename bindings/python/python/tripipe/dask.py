@@ -10,15 +10,20 @@ makes one context, when it is first needed.
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import dask.array as da
 import numpy
+from dask.base import tokenize
+from dask.highlevelgraph import HighLevelGraph
 
 from ._tripipe import Chain, Context, filter as _filter, matmul as _matmul
 
@@ -63,8 +68,67 @@ def _devices(context: str | Sequence[str]) -> tuple[str, ...]:
     return devices
 
 
+_SCRATCH = threading.local()
+
+
+def _scratch(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> NDArray[Any]:
+    """Memory of this thread, whose contents end with the next call: pages of fresh memory cost more than a copy."""
+    size = math.prod(shape) * dtype.itemsize
+    held: NDArray[numpy.uint8] | None = getattr(_SCRATCH, "held", None)
+    if held is None or held.size < size:
+        held = _SCRATCH.held = numpy.empty(size, numpy.uint8)
+    return held[:size].view(dtype).reshape(shape)
+
+
 def _filter_block(block: NDArray[Any], chain: Chain, devices: tuple[str, ...]) -> NDArray[Any]:
     return _filter(block, chain, context=_context(devices))
+
+
+def _part(step: int, extent: int, reach: int) -> slice:
+    """What of an axis a chunk needs of the neighbour at `step` from it: the last `reach`, all, or the first `reach`."""
+    return (slice(0, extent), slice(0, reach), slice(extent - reach, extent))[step]
+
+
+def _rims(block: NDArray[Any], reach: tuple[int, int]) -> dict[tuple[int, int], NDArray[Any]]:
+    """Copies of what other chunks need of this one, by where it lies for them."""
+    rows, columns = block.shape[:2]
+    return {
+        (y, x): block[_part(y, rows, reach[0]), _part(x, columns, reach[1])].copy()
+        for y, x in _steps(reach)
+    }
+
+
+def _steps(reach: tuple[int, int]) -> list[tuple[int, int]]:
+    """The places of neighbours: -1 before, 1 after, rows first."""
+    rows, columns = ((-1, 0, 1) if extent else (0,) for extent in reach)
+    return [(y, x) for y in rows for x in columns if (y, x) != (0, 0)]
+
+
+def _filter_inside(
+    block: NDArray[Any],
+    around: list[dict[tuple[int, int], NDArray[Any]] | None],
+    reach: tuple[int, int],
+    chain: Chain,
+    devices: tuple[str, ...],
+) -> NDArray[Any]:
+    """The result of a chunk whose neighbours gave their rims, in the order of `_steps`; none at an edge of the image."""
+    rows, columns = block.shape[:2]
+    parts = {step: rims[step] for step, rims in zip(_steps(reach), around) if rims is not None}
+    top, bottom = (reach[0] if (y, 0) in parts else 0 for y in (-1, 1))
+    left, right = (reach[1] if (0, x) in parts else 0 for x in (-1, 1))
+    whole = _scratch((top + rows + bottom, left + columns + right, *block.shape[2:]), block.dtype)
+    down = {-1: slice(0, top), 0: slice(top, top + rows), 1: slice(top + rows, None)}
+    across = {-1: slice(0, left), 0: slice(left, left + columns), 1: slice(left + columns, None)}
+    whole[down[0], across[0]] = block
+    for (y, x), part in parts.items():
+        whole[down[y], across[x]] = part
+    try:
+        filtered: NDArray[Any] = _filter(whole, chain, context=_context(devices))
+    except BaseException:
+        # After Ctrl-C the operation may still read it.
+        _SCRATCH.held = None
+        raise
+    return filtered[down[0], across[0]]
 
 
 def apply(
@@ -90,43 +154,60 @@ def apply(
     shape, dtype = chain.output(tuple(map(int, array.shape)), array.dtype)
     if array.ndim == 3:
         array = array.rechunk({2: -1})
-    depth: dict[int, int] = {}
-    boundary: dict[int, Any] = {}
-    for axis, reach in enumerate(chain.depth):
-        if array.shape[axis] <= 2 * reach:
+    for axis, extent in enumerate(chain.depth):
+        if array.shape[axis] <= 2 * extent:
             # The windows span the image: one chunk, with the chain's own border.
             array = array.rechunk({axis: -1})
-        # One chunk needs no neighbours.
-        depth[axis] = reach if array.numblocks[axis] > 1 else 0
-        boundary[axis] = "periodic" if chain.border == "wrap" and depth[axis] else "none"
-    for axis, extent in depth.items():
-        if min(array.chunks[axis]) < extent:
+        elif min(array.chunks[axis]) < extent:
             array = array.rechunk({axis: _merged(array.chunks[axis], extent)})
-    drop_axis, new_axis = None, None
-    if array.ndim == 3:
-        depth[2], boundary[2] = 0, "none"
-    if len(shape) < array.ndim:
-        drop_axis = 2
-    elif len(shape) > array.ndim:
-        new_axis = 2
-    overlapped = da.overlap.overlap(array, depth, boundary)
-    chunks = overlapped.chunks[:2] + tuple((extent,) for extent in shape[2:])
-    filtered = da.map_blocks(
-        _filter_block,
-        overlapped,
-        chain,
-        devices,
-        dtype=dtype,
-        chunks=chunks,
-        drop_axis=drop_axis,
-        new_axis=new_axis,
-        meta=numpy.empty((0,) * len(shape), dtype),
-        name=None,
-    )
-    trimmed = {axis: depth.get(axis, 0) for axis in range(len(shape))}
-    return da.overlap.trim_internal(
-        filtered, trimmed, {axis: boundary.get(axis, "none") for axis in trimmed}
-    )
+    # One chunk needs no neighbours.
+    rows, columns = (chain.depth[axis] if array.numblocks[axis] > 1 else 0 for axis in (0, 1))
+    chunks = array.chunks[:2] + tuple((extent,) for extent in shape[2:])
+    meta = numpy.empty((0,) * len(shape), dtype)
+    token = tokenize(array.name, chain.stages, chain.border, chain.keep_alpha, devices)
+    name = f"tripipe-filter-{token}"
+    if rows or columns:
+        layer = _with_neighbours(name, array, (rows, columns), len(shape), chain, devices)
+    else:
+        tail = (0,) * (array.ndim - 2)
+        places = itertools.product(*map(range, array.numblocks[:2]))
+        work = partial(_filter_block, chain=chain, devices=devices)
+        layer = {(name, *at, *(0,) * (len(shape) - 2)): (work, (array.name, *at, *tail)) for at in places}
+    graph = HighLevelGraph.from_collections(name, layer, dependencies=[array])
+    return da.Array(graph, name, chunks, dtype=dtype, meta=meta)
+
+
+def _with_neighbours(
+    name: str,
+    array: Any,
+    reach: tuple[int, int],
+    dimensions: int,
+    chain: Chain,
+    devices: tuple[str, ...],
+) -> dict[tuple[Any, ...], Any]:
+    """Two tasks for each chunk: what others need of it, and its result.
+
+    `dask.array.overlap` makes nine, one for each part: schedulers of clusters take most of a
+    millisecond for a task. A worker gets rims of other workers, never whole chunks.
+    """
+    layer: dict[tuple[Any, ...], Any] = {}
+    extents = array.numblocks[:2]
+    tail, result_tail = (0,) * (array.ndim - 2), (0,) * (dimensions - 2)
+    is_periodic = chain.border == "wrap"
+    cut = partial(_rims, reach=reach)
+    work = partial(_filter_inside, reach=reach, chain=chain, devices=devices)
+    for at in itertools.product(*map(range, extents)):
+        around: list[tuple[Any, ...] | None] = []
+        for step in _steps(reach):
+            next_to = [place + one for place, one in zip(at, step)]
+            if is_periodic:
+                next_to = [place % extent for place, extent in zip(next_to, extents)]
+            is_inside = all(0 <= place < extent for place, extent in zip(next_to, extents))
+            around.append((f"{name}-rims", *next_to) if is_inside else None)
+        block = (array.name, *at, *tail)
+        layer[(f"{name}-rims", *at)] = (cut, block)
+        layer[(name, *at, *result_tail)] = (work, block, around)
+    return layer
 
 
 def _merged(chunks: tuple[int, ...], least: int) -> tuple[int, ...]:

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""Filters an image of 40,000 x 40,000 bytes chunk by chunk with tripipe.dask, and measures memory and time.
+
+    python3 benches/dask_large.py [--part memory,scaling] [--limit-mib 2048] [--size 40000] [--chain gaussian:5,sobel]
+                                  [--rounds N] [--out data/runs/NAME]
+
+Needs the package with dask, distributed and zarr. Part `memory`: a process of its own reads a Zarr store, filters it and
+writes another one, with two threads; its address space and that of its children is limited (RLIMIT_AS) with --limit-kind
+address, otherwise a watcher takes its resident memory (VmRSS, sampled, and VmHWM, the kernel's own maximum) and kills it above
+the limit. Some chunks of the result are compared with the plain call. Part `scaling`: the plain call on the whole array in memory,
+and the same array in chunks of 2048 and 4096 with Dask's threads (one, two), and with two processes of one thread. Contenders take
+turns. Processes get their chunks by number, so that no time is spent on sending the image: every contender reads it from a
+memory-mapped file and writes its result to one.
+
+Exit code: 0 when the bars are met, 1 when one is not, 2 when something fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import importlib.metadata
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+
+# The time of two threads at chunks of 2048, as a multiple of the plain call's.
+SCALING_BAR = 1.15
+POLL_SECONDS = 0.02
+
+
+def picture(size: int, top: int, rows: int) -> numpy.ndarray:
+    """Rows of a picture that any process computes alike: noise over slow waves."""
+    y, x = numpy.arange(top, top + rows, dtype=numpy.uint32)[:, None], numpy.arange(size, dtype=numpy.uint32)[None, :]
+    noise = (y * numpy.uint32(2654435761) ^ x * numpy.uint32(2246822519)) >> numpy.uint32(26)
+    return ((y >> 4) + (x >> 5) + noise).astype(numpy.uint8)
+
+
+def memory_child(options) -> int:
+    """Filters the store `in` into `out`, below the folder."""
+    import dask
+    import tripipe.dask
+
+    if options.limit_kind == "address":
+        import resource
+
+        limit = options.limit_mib << 20
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    start = time.perf_counter()
+    source = tripipe.dask.read_zarr(f"{options.folder}/in.zarr")
+    result = tripipe.dask.apply(options.chain, source, context="cpu")
+    with dask.config.set(scheduler="threads", num_workers=2):
+        tripipe.dask.write_zarr(f"{options.folder}/out.zarr", result)
+    status = pathlib.Path("/proc/self/status").read_text().splitlines()
+    peak = {line.split(":")[0]: int(line.split()[1]) for line in status if line.startswith(("VmHWM", "VmPeak"))}
+    print(json.dumps({"seconds": time.perf_counter() - start, "peak_kib": peak}))
+    return 0
+
+
+def memory(options, folder: pathlib.Path) -> dict:
+    """Time and peak memory of a run in a process of its own."""
+    import tripipe
+    import zarr
+
+    size, chunk = options.size, 2048
+    store = zarr.create_array(
+        store=f"{folder}/in.zarr", shape=(size, size), dtype="uint8", chunks=(chunk, chunk), compressors=None
+    )
+    for top in range(0, size, chunk):
+        rows = min(chunk, size - top)
+        store[top : top + rows] = picture(size, top, rows)
+    command = [sys.executable, __file__, "--child", "--folder", str(folder), "--chain", options.chain]
+    command += ["--limit-mib", str(options.limit_mib), "--limit-kind", options.limit_kind]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    largest, is_over = 0, False
+    while process.poll() is None:
+        try:
+            text = pathlib.Path(f"/proc/{process.pid}/statm").read_text().split()
+            largest = max(largest, int(text[1]) * os.sysconf("SC_PAGE_SIZE"))
+        except (OSError, IndexError, ValueError):
+            break
+        if largest > options.limit_mib << 20:
+            is_over = True
+            process.kill()
+        time.sleep(POLL_SECONDS)
+    said = process.communicate()[0]
+    if process.returncode != 0:
+        reason = f"took more than {options.limit_mib} MiB" if is_over else f"ended with {process.returncode}"
+        raise SystemExit(f"memory: the process {reason}")
+    found = json.loads(said.splitlines()[-1])
+    compare(zarr.open_array(f"{folder}/out.zarr", mode="r"), options, tripipe)
+    peak = found["peak_kib"]["VmHWM"] / 1024
+    print(
+        f"memory: {size} x {size} u8, {options.chain}, Zarr to Zarr, 2 threads: {found['seconds']:.1f} s, "
+        f"peak resident {peak:.0f} MiB of {options.limit_mib}, images 2 x {size * size / 2**20:.0f} MiB"
+    )
+    return found | {"sampled_rss_mib": largest / 2**20, "limit_mib": options.limit_mib, "limit_kind": options.limit_kind}
+
+
+def compare(result, options, tripipe) -> None:
+    """Compares bands across borders of chunks with the plain call on a wider band."""
+    size, reach = options.size, tripipe.Chain(options.chain).depth[0]
+    for top in {0, min(2048, size) - 20, size - 40}:
+        first, last = max(0, top - reach), min(size, top + 40 + reach)
+        wanted = tripipe.filter(picture(size, first, last - first), options.chain, context="cpu")
+        rows = min(top + 40, size) - top
+        if not numpy.array_equal(result[top : top + rows], wanted[top - first : top - first + rows]):
+            raise SystemExit(f"the rows from {top} differ from the plain call")
+
+
+class Scaling:
+    """The contenders over one memory-mapped image."""
+
+    def __init__(self, options, folder: pathlib.Path):
+        import dask.array as da
+        import tripipe
+        import tripipe.dask
+
+        self.options, self.da, self.tripipe = options, da, tripipe
+        self.source, self.result = folder / "in.raw", folder / "out.raw"
+        self.shape = (options.size, options.size)
+        img = numpy.memmap(self.source, numpy.uint8, "w+", shape=self.shape)
+        for top in range(0, options.size, 1000):
+            rows = min(1000, options.size - top)
+            img[top : top + rows] = picture(options.size, top, rows)
+        img.flush()
+        self.img = numpy.memmap(self.source, numpy.uint8, "r", shape=self.shape)
+        self.out = numpy.memmap(self.result, numpy.uint8, "w+", shape=self.shape)
+
+    def plain(self) -> None:
+        self.tripipe.filter(self.img, self.options.chain, out=self.out, context="cpu")
+
+    def chunked(self, chunk: int):
+        read = functools.partial(read_chunk, path=str(self.source), shape=self.shape)
+        img = self.da.map_blocks(
+            read, chunks=self.da.core.normalize_chunks(chunk, self.shape), dtype="uint8", meta=numpy.empty((0, 0), "uint8")
+        )
+        found = self.tripipe.dask.apply(self.options.chain, img, context="cpu")
+        write = functools.partial(write_chunk, path=str(self.result), shape=self.shape)
+        return found.map_blocks(write, dtype="uint8", chunks=[(1,) * n for n in found.numblocks], meta=numpy.empty((0, 0), "uint8"))
+
+    def threads(self, chunk: int, workers: int) -> None:
+        self.chunked(chunk).compute(scheduler="threads", num_workers=workers)
+
+    def check(self, name: str) -> None:
+        compare(self.out, self.options, self.tripipe)
+        self.out[:] = 0
+        print(f"  {name}: the result is the plain call's", flush=True)
+
+
+def read_chunk(path, shape, block_info=None):
+    """A chunk of the image: a view of the mapped file."""
+    (top, bottom), (left, right) = block_info[None]["array-location"]
+    return mapped(path, shape, "r")[top:bottom, left:right]
+
+
+def write_chunk(block, path, shape, block_info=None):
+    """Writes a chunk to the result's file; gives a number for it."""
+    (top, bottom), (left, right) = block_info[0]["array-location"]
+    mapped(path, shape, "r+")[top:bottom, left:right] = block
+    return numpy.ones((1, 1), numpy.uint8)
+
+
+@functools.cache
+def mapped(path, shape, mode):
+    return numpy.memmap(path, numpy.uint8, mode, shape=shape)
+
+
+def seconds_of(work) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def scaling(options, folder: pathlib.Path) -> dict:
+    """Times of the contenders in turns, and their ratios to the plain call."""
+    from distributed import Client, LocalCluster
+
+    bench = Scaling(options, folder)
+    samples: dict[str, list[float]] = {}
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        contenders = {"plain": bench.plain}
+        for chunk in (2048, 4096):
+            for workers in (1, 2):
+                contenders[f"{chunk}, threads {workers}"] = functools.partial(bench.threads, chunk, workers)
+            contenders[f"{chunk}, processes 2"] = lambda chunk=chunk: client.compute(bench.chunked(chunk)).result()
+        for name, work in contenders.items():
+            work()
+            bench.check(name)
+        for _ in range(options.rounds):
+            for name, work in contenders.items():
+                samples.setdefault(name, []).append(seconds_of(work))
+    medians = {name: statistics.median(times) for name, times in samples.items()}
+    rows = []
+    for name, times in samples.items():
+        ratio, of_minima = medians[name] / medians["plain"], min(times) / min(samples["plain"])
+        bar = SCALING_BAR if name == "2048, threads 2" else None
+        met = bar is None or ratio <= bar
+        rows.append(
+            {"name": name, "median_s": medians[name], "min_s": min(times), "ratio_of_medians": ratio,
+             "ratio_of_minima": of_minima, "bar": bar, "met": met}
+        )
+        print(
+            f"scaling: {name:18} {medians[name]:7.3f} s  {ratio:5.2f} of the plain call's, {of_minima:5.2f} of minima"
+            f"{'' if met else '  NOT MET'}"
+        )
+    graph = bench.chunked(2048).__dask_graph__()
+    chunks = -(-options.size // 2048) ** 2
+    return {"rows": rows, "samples_seconds": samples, "tasks_at_2048": len(dict(graph)), "chunks_at_2048": chunks}
+
+
+def machine() -> dict:
+    """What was measured with. No host name, no paths."""
+    cpu = platform.processor()
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+        cpu = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    packages = ["tripipe", "numpy", "dask", "distributed", "zarr"]
+    return {
+        "cpu": cpu,
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "system": f"{platform.system()} {platform.release().split('-')[0]}",
+        "python": platform.python_version(),
+        "packages": {name: importlib.metadata.version(name) for name in packages},
+        "load_average_before": os.getloadavg()[0],
+    }
+
+
+PARTS = {"memory": memory, "scaling": scaling}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", default=",".join(PARTS))
+    parser.add_argument("--size", type=int, default=40_000, help="rows and columns of the image")
+    parser.add_argument("--chain", default="gaussian:5,sobel")
+    parser.add_argument("--limit-mib", type=int, default=2048)
+    parser.add_argument("--limit-kind", choices=["resident", "address"], default="resident")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--folder", type=pathlib.Path, help="for the images (default: a temporary one)")
+    parser.add_argument("--out", type=pathlib.Path, help="folder for dask.json")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        return memory_child(options)
+    parts = options.part.split(",")
+    if unknown := [part for part in parts if part not in PARTS]:
+        parser.error(f"--part {unknown[0]}: parts are {', '.join(PARTS)}")
+    result = {"command": " ".join(["python3", "benches/dask_large.py", *sys.argv[1:]]), "machine": machine()}
+    for part in parts:
+        with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+            result[part] = PARTS[part](options, pathlib.Path(folder))
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "dask.json").write_text(json.dumps(result, indent=1) + "\n")
+    return 0 if all(row["met"] for row in result.get("scaling", {}).get("rows", [])) else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+            sys.exit(2)
+        raise
+    except OSError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
