@@ -1,7 +1,7 @@
 //! `tripipe_sgemm`, `tripipe_hgemm` and `tripipe_igemm`, called from C on the machine's OpenCL device. A device without halves
 //! must refuse `tripipe_hgemm`.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, reason = "helpers of tests")]
 
 mod support;
 
