@@ -216,7 +216,7 @@ def scaling(options, folder: pathlib.Path) -> dict:
             f"{'' if met else '  NOT MET'}"
         )
     graph = bench.chunked(2048).__dask_graph__()
-    chunks = -(-options.size // 2048) ** 2
+    chunks = (-(-options.size // 2048)) ** 2
     return {"rows": rows, "samples_seconds": samples, "tasks_at_2048": len(dict(graph)), "chunks_at_2048": chunks}
 
 

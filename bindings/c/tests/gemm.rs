@@ -1,5 +1,4 @@
-//! `tripipe_sgemm`, `tripipe_hgemm` and `tripipe_igemm`, called from C on the machine's OpenCL device. A device without halves
-//! must refuse `tripipe_hgemm`.
+//! `tripipe_sgemm`, `tripipe_hgemm` and `tripipe_igemm`, called from C on the machine's OpenCL device.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, reason = "helpers of tests")]
 
