@@ -12,11 +12,8 @@ use crate::cpu::bands::share_out;
 use crate::cpu::vectors;
 use crate::cpu::wide::Wide;
 
-/// The number of elements of a matrix up to which one thread computes the product.
-const SMALL: usize = 1 << 18;
-
-/// The number of elements of the matrix that a thread takes at a time: while another thread wakes up, this one goes on.
-const BAND: usize = 1 << 16;
+/// The number of elements of the matrix that a thread takes at a time.
+const BAND: usize = 1 << 18;
 
 /// The number of elements that are converted together; small enough that sums of products of bytes are exact in `f32`.
 const PIECE: usize = 512;
@@ -279,7 +276,7 @@ pub(super) fn product<T: Lines>(
             },
         ));
     };
-    if threads == Threads::One || m.saturating_mul(k) <= SMALL {
+    if threads == Threads::One || m.saturating_mul(k) <= BAND {
         band(0, &mut sums);
     } else {
         // Columns are divided into only as many parts as there are threads: each part of each column is at a separate
