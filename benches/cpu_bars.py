@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the CPU path with OpenCV and numpy on this machine, side by side in one run.
 
-    python3 benches/cpu_bars.py [--quick] [--threads one|all|both] [--device NAME] [--only TEXT] [--vectors avx2] [--out data/runs/NAME]
+    python3 benches/cpu_bars.py [--quick] [--threads one|all|both] [--device NAME] [--only TEXT] [--vectors avx2] [--binary FILE] [--out data/runs/NAME]
 
 Needs Python 3.9 or newer with venv, and cargo. Makes a virtual environment in target/cpu-bars, installs the versions
 named below from PyPI, and builds crates/tripipe/benches/cpu.rs. The contenders then take turns, round by round, with
@@ -9,11 +9,13 @@ one thread each and with all cores each, on the same operands, into memory that 
 computed is compared before anything is reported. With --out, every sample goes to results.json in that folder, with
 the machine and the versions. With --device, products also run in a context on
 that device (e.g. opencl:0), between matrices that stay there. --vectors limits the vector instructions of the CPU path (not those of the others).
+--binary takes an executable of the benchmark that was built before, for example at another commit, and builds none.
 
 Exit code: 0 when all bars are met, 1 when one is not, 2 when a result differs or something fails.
 """
 
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -35,6 +37,8 @@ FILTER_BARS = {
     SMALL: {"median3": 1.5, "gaussian5": 2.0, "sobel": 2.0, "box3": 2.0, "box5": 2.0},
     TINY: {"median3": 1.5, "gaussian5": 2.0, "sobel": 2.0, "box3": 2.0, "box5": 2.0},
 }
+# Of f32, where memory sets the limit.
+REAL_FILTER_BARS = {LARGE: 1.5, SMALL: 1.0, TINY: 1.0}
 SAMPLING_BAR, GEMM_BAR = 1.0, 0.8
 # Beside a copy: of the image, and of as many bytes as the matrix has (the matrix is read once; a copy reads and writes).
 LAPLACE_COPY_BAR, VECTOR_COPY_BAR = 0.7, 0.8
@@ -91,7 +95,20 @@ def reexec_in_venv():
 class Tripipe:
     """The benchmark binary, waiting for commands."""
 
-    def __init__(self, vectors):
+    def __init__(self, vectors, executable):
+        environment = dict(os.environ)
+        if vectors:
+            environment["TRIPIPE_CPU_VECTORS"] = vectors
+        self.process = subprocess.Popen(
+            [executable or self.built(), "--serve"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+
+    @staticmethod
+    def built():
         build = subprocess.run(
             ["cargo", "bench", "--package", "tripipe", "--bench", "cpu", "--no-run", "--message-format", "json"],
             cwd=ROOT,
@@ -100,13 +117,7 @@ class Tripipe:
             text=True,
         )
         messages = [json.loads(line) for line in build.stdout.splitlines() if line.startswith("{")]
-        executable = next(m["executable"] for m in reversed(messages) if m.get("executable"))
-        environment = dict(os.environ)
-        if vectors:
-            environment["TRIPIPE_CPU_VECTORS"] = vectors
-        self.process = subprocess.Popen(
-            [executable, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-        )
+        return next(m["executable"] for m in reversed(messages) if m.get("executable"))
 
     def ask(self, *command):
         print(*command, file=self.process.stdin, flush=True)
@@ -199,10 +210,22 @@ def report(r):
     )
 
 
-def noise(seed, size, channels):
+def noise(seed, size, channels, element="u8"):
     import numpy as np
 
-    return np.random.default_rng(seed).integers(0, 256, (size[1], size[0], channels), dtype=np.uint8).squeeze()
+    random, shape = np.random.default_rng(seed), (size[1], size[0], channels)
+    image = random.random(shape, np.float32) if element == "f32" else random.integers(0, 256, shape, dtype=np.uint8)
+    return image.squeeze()
+
+
+def differ(ours, theirs, steps=0):
+    """Whether bytes and shorts differ by more than some steps, or numbers by more than rounding can explain."""
+    import numpy as np
+
+    if theirs.dtype == np.float32:
+        # Values are below 1. OpenCV's weights of other extents come from places in `float`, of up to some thousand.
+        return not (np.abs(ours - theirs) <= 1e-3).all()
+    return np.abs(ours.astype(int) - theirs).max() > steps
 
 
 def laplace(bench):
@@ -240,84 +263,91 @@ def laplace(bench):
     )
 
 
-def label(operation, size, channels):
-    return f"{operation} {size[0]}x{size[1]} {'gray' if channels == 1 else 'RGB'}"
+def label(operation, size, channels, element="u8"):
+    kind = "" if element == "u8" else f" {element}"
+    return f"{operation} {size[0]}x{size[1]} {'gray' if channels == 1 else 'RGB'}{kind}"
 
 
-def filters(bench, size, channels):
-    """Every filter on one image of bytes."""
+def filters(bench, size, channels, element):
+    """Every filter on one image."""
     import cv2
     import numpy as np
 
     tripipe, (width, height) = bench.tripipe, size
-    image = noise(2, size, channels)
-    bytes_out, shorts_out = np.empty_like(image), np.empty(image.shape, dtype=np.int16)
+    image = noise(2, size, channels, element)
+    is_bytes = element == "u8"
+    out, slopes = np.empty_like(image), np.empty(image.shape, dtype=np.int16 if is_bytes else np.float32)
     theirs = {
-        "gaussian5": lambda: cv2.GaussianBlur(image, (5, 5), 0, dst=bytes_out),
-        "sobel": lambda: cv2.Sobel(image, cv2.CV_16S, 1, 0, dst=shorts_out),
-        "median3": lambda: cv2.medianBlur(image, 3, dst=bytes_out),
-        "box3": lambda: cv2.blur(image, (3, 3), dst=bytes_out),
-        "box5": lambda: cv2.blur(image, (5, 5), dst=bytes_out),
+        "gaussian5": lambda: cv2.GaussianBlur(image, (5, 5), 0, dst=out),
+        "sobel": lambda: cv2.Sobel(image, cv2.CV_16S if is_bytes else cv2.CV_32F, 1, 0, dst=slopes),
+        "median3": lambda: cv2.medianBlur(image, 3, dst=out),
+        "box3": lambda: cv2.blur(image, (3, 3), dst=out),
+        "box5": lambda: cv2.blur(image, (5, 5), dst=out),
     }
     source, result = bench.folder / "picture", bench.folder / "result"
     image.tofile(source)
     inner = np.s_[2:-2, 2:-2]
     for name, work in theirs.items():
-        if not bench.wants(label(name, size, channels)):
+        title = label(name, size, channels, element)
+        if not bench.wants(title):
             continue
-        tripipe.seconds("filter", name, width, height, channels, source, result, 1)
+        command = ["filter", name, element, width, height, channels]
+        tripipe.seconds(*command, source, result, 1)
         want = work()
         ours = np.fromfile(result, dtype=want.dtype).reshape(want.shape)
         # OpenCV's border of the median is another one.
-        if not np.array_equal(ours[inner], want[inner]):
-            raise SystemExit(f"{name}: the results differ")
+        if differ(ours[inner], want[inner]):
+            raise SystemExit(f"{title}: the results differ")
         bench.compare(
-            label(name, size, channels),
+            title,
             {
-                "tripipe": lambda runs: tripipe.seconds("filter", name, width, height, channels, "-", "-", runs),
+                "tripipe": lambda runs: tripipe.seconds(*command, "-", "-", runs),
                 "opencv": lambda runs: timed(runs, work),
             },
-            [("", "tripipe", "opencv", FILTER_BARS[size][name])],
+            [("", "tripipe", "opencv", FILTER_BARS[size][name] if is_bytes else REAL_FILTER_BARS[size])],
         )
 
 
-def sampling(bench, size, channels):
+def sampling(bench, size, channels, element):
     """The bilateral filter and other extents: results within a few steps of OpenCV's, then turns."""
     import cv2
     import numpy as np
 
     tripipe, (width, height) = bench.tripipe, size
-    image = noise(3, size, channels)
+    image = noise(3, size, channels, element)
     source, result = bench.folder / "picture", bench.folder / "result"
     image.tofile(source)
     flags = {"nearest": cv2.INTER_NEAREST, "bilinear": cv2.INTER_LINEAR, "area": cv2.INTER_AREA}
     blurred = np.empty_like(image)
     cases = {}
-    if size == SMALL:
+    if size == SMALL and element == "u8":
         cases["bilateral9"] = (
-            ["filter", "bilateral9", width, height, channels],
+            ["filter", "bilateral9", element, width, height, channels],
             lambda: cv2.bilateralFilter(image, 9, 50, 3, dst=blurred),
             BILATERAL_STEPS,
         )
-    for (name, (times, of)), steps in RESIZES.items():
+    # Of the largest image halves: larger ones would not fit into many machines' memory.
+    resizes = {case: steps for case, steps in RESIZES.items() if size != LARGE or case[1] == (1, 2)}
+    for (name, (times, of)), steps in resizes.items():
         to = (width * times // of, height * times // of)
-        resized = np.empty((to[1], to[0], *image.shape[2:]), dtype=np.uint8)
+        resized = np.empty((to[1], to[0], *image.shape[2:]), dtype=image.dtype)
         cases[f"{name} to {to[0]}x{to[1]} of"] = (
-            ["resize", name, width, height, *to, channels],
+            ["resize", name, element, width, height, *to, channels],
             lambda to=to, flag=flags[name], out=resized: cv2.resize(image, to, dst=out, interpolation=flag),
             steps,
         )
     inner = np.s_[4:-4, 4:-4]
     for name, (command, work, steps) in cases.items():
-        if not bench.wants(label(name, size, channels)):
+        title = label(name, size, channels, element)
+        if not bench.wants(title):
             continue
         tripipe.seconds(*command, source, result, 1)
         want = work()
-        ours = np.fromfile(result, dtype=np.uint8).reshape(want.shape)
-        if np.abs(ours[inner].astype(int) - want[inner]).max() > steps:
-            raise SystemExit(f"{name}: the results differ")
+        ours = np.fromfile(result, dtype=want.dtype).reshape(want.shape)
+        if differ(ours[inner], want[inner], steps):
+            raise SystemExit(f"{title}: the results differ")
         bench.compare(
-            label(name, size, channels),
+            title,
             {
                 "tripipe": lambda runs: tripipe.seconds(*command, "-", "-", runs),
                 "opencv": lambda runs: timed(runs, work),
@@ -382,7 +412,7 @@ def halves(bench, shape):
         bench.compare(name, kinds, [("", "f16", "f32", HALF_BAR)])
 
 
-def machine(tripipe):
+def machine(tripipe, binary):
     """What was measured with. No host name, no paths."""
     import cv2
     import numpy as np
@@ -430,7 +460,8 @@ def machine(tripipe):
         "opencv": cv2.__version__,
         "numpy": np.__version__,
         "blas": [{key: library[key] for key in ("internal_api", "version", "num_threads", "architecture")} for library in blas],
-        "commit": commit + (" with changes" if changed else ""),
+        # That of an executable that was built before is not known here.
+        "commit": None if binary else commit + (" with changes" if changed else ""),
     }
 
 
@@ -442,25 +473,26 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, help="folder for results.json")
     parser.add_argument("--threads", choices=["one", "all", "both"], default="both", help="threads of every contender")
     parser.add_argument("--vectors", choices=["avx512", "avx2", "baseline"], help="the widest vectors of the CPU path")
+    parser.add_argument("--binary", type=pathlib.Path, help="an executable of crates/tripipe/benches/cpu.rs, instead of building it")
     parser.add_argument("--device", help="an OpenCL device for products, as `tripipe devices` names it")
     options = parser.parse_args()
     if options.device and options.threads != "all":
         parser.error("--device needs --threads all: a device uses all of its cores")
     reexec_in_venv()
 
-    tripipe = Tripipe(options.vectors)
-    result = {"command": " ".join(["python3", "benches/cpu_bars.py", *sys.argv[1:]]), "machine": machine(tripipe)}
+    tripipe = Tripipe(options.vectors, options.binary)
+    result = {"command": " ".join(["python3", "benches/cpu_bars.py", *sys.argv[1:]]), "machine": machine(tripipe, options.binary)}
     print(f"{'':46} {'':>4} {'tripipe':>11} {'other':>11} {'ratio':>7} {'of minima':>10} {'bar':>5}")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(tripipe, pathlib.Path(folder), options)
         if not options.quick:
             laplace(bench)
-        for size in [SMALL, TINY] if options.quick else [LARGE, SMALL, TINY]:
-            for channels in (1, 3):
-                filters(bench, size, channels)
-        for size in [SMALL, TINY]:
-            for channels in (1, 3):
-                sampling(bench, size, channels)
+        sizes = [SMALL, TINY] if options.quick else [LARGE, SMALL, TINY]
+        images = list(itertools.product(sizes, (1, 3), ("u8", "f32")))
+        for size, channels, element in images:
+            filters(bench, size, channels, element)
+        for size, channels, element in images:
+            sampling(bench, size, channels, element)
         for shape in SHAPES:
             if not options.quick or max(shape) < 4096:
                 product(bench, shape)

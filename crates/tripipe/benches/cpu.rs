@@ -8,8 +8,8 @@
 //!
 //! - `laplace_rgb WIDTH HEIGHT IN OUT RUNS` filters the raw file IN, writes the result of the last run to OUT, and
 //!   answers `{"seconds": [...]}`, one time per run;
-//! - `filter NAME WIDTH HEIGHT CHANNELS IN OUT RUNS` does the same with a filter of bytes, and `resize NAME WIDTH
-//!   HEIGHT TO_WIDTH TO_HEIGHT CHANNELS IN OUT RUNS` resizes an image of bytes;
+//! - `filter NAME ELEMENT WIDTH HEIGHT CHANNELS IN OUT RUNS` does the same with a filter of elements of `u8` or `f32`, and
+//!   `resize NAME ELEMENT WIDTH HEIGHT TO_WIDTH TO_HEIGHT CHANNELS IN OUT RUNS` resizes an image;
 //! - `gemm_f32 M N K IN OUT RUNS` multiplies; IN contains A and then B, little-endian;
 //! - `context_gemm DEVICE M N K IN OUT RUNS` multiplies in a context on a device, e.g. `opencl:0`, between matrices that stay
 //!   there;
@@ -155,11 +155,11 @@ fn serve() -> Outcome<()> {
                 }
                 seconds
             }
-            ["filter", name, width, height, channels, input, output, runs] => {
-                let size = [width.parse()?, height.parse()?];
-                let from = Raster::packed(size, channels.parse()?, PixelType::U8);
+            ["filter", name, element, width, height, channels, input, output, runs] => {
+                let (size, element) = ([width.parse()?, height.parse()?], pixel_type(element)?);
+                let from = Raster::packed(size, channels.parse()?, element);
                 let border = if *name == "laplace" { Border::None } else { Border::Reflect101 };
-                let chain = Chain::one(stage(name)?, border);
+                let chain = Chain::one(stage(name, element)?, border);
                 let to = chain.apply_to(&from)?;
                 if *input != "-" {
                     let image = std::fs::read(input)?;
@@ -197,9 +197,9 @@ fn serve() -> Outcome<()> {
                 }
                 seconds
             }
-            ["resize", name, width, height, to_width, to_height, channels, input, output, runs] => {
-                let image =
-                    |size| Ok::<_, Box<dyn Error>>(Raster::packed(size, channels.parse()?, PixelType::U8));
+            ["resize", name, element, width, height, to_width, to_height, channels, input, output, runs] => {
+                let element = pixel_type(element)?;
+                let image = |size| Ok::<_, Box<dyn Error>>(Raster::packed(size, channels.parse()?, element));
                 let from = image([width.parse()?, height.parse()?])?;
                 let to = image([to_width.parse()?, to_height.parse()?])?;
                 let interpolation = match *name {
@@ -210,7 +210,7 @@ fn serve() -> Outcome<()> {
                 };
                 if *input != "-" {
                     let image = std::fs::read(input)?;
-                    bytes = [huge_pages(image.len())?, huge_pages(to.elements()?)?];
+                    bytes = [huge_pages(image.len())?, huge_pages(to.elements()? * element.bytes())?];
                     bytes[0].copy_from_slice(&image);
                     bytes[1].fill(1);
                 }
@@ -311,11 +311,21 @@ fn time_gemm(kind: &str, [m, n, k]: [usize; 3], runs: usize, threads: Threads) -
     Ok(seconds?)
 }
 
-/// The filters to compare.
-fn stage(name: &str) -> Outcome<Stage> {
+fn pixel_type(name: &str) -> Outcome<PixelType> {
+    match name {
+        "u8" => Ok(PixelType::U8),
+        "f32" => Ok(PixelType::F32),
+        _ => Err(format!("no such elements: {name}").into()),
+    }
+}
+
+/// The filters to compare, of an image with these elements.
+fn stage(name: &str, element: PixelType) -> Outcome<Stage> {
     Ok(match name {
         "gaussian5" => Stage::Linear(Linear::gaussian(5, None)?),
-        "sobel" => Stage::Linear(Linear::sobel_x().to(PixelType::I16)),
+        // Its results have a sign.
+        "sobel" if element == PixelType::U8 => Stage::Linear(Linear::sobel_x().to(PixelType::I16)),
+        "sobel" => Stage::Linear(Linear::sobel_x()),
         "gradient" => Stage::Gradient(Gradient::Sobel),
         "median3" => Stage::Median { size: 3 },
         "median5" => Stage::Median { size: 5 },

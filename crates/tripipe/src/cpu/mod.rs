@@ -21,6 +21,7 @@
     reason = "a body that is not inlined into pulp's dispatch is compiled for the baseline, without the wider vectors"
 )]
 
+mod aligned;
 mod bands;
 mod ceilings;
 mod error;

@@ -95,6 +95,53 @@ fn bytes_around_the_block_sizes() {
     }
 }
 
+/// Halves of all types, of rows in place or not.
+#[test]
+fn halves_of_every_type() {
+    for (element, width) in
+        PixelType::ALL.into_iter().flat_map(|element| [1, 31, 32, 33, 97].map(|width| (element, width)))
+    {
+        for channels in 1..=4 {
+            let packed = |size| Raster::packed(size, channels, element);
+            let apart = |size: [usize; 2]| packed(size).with_pitch(size[0] * channels + 3);
+            let (from, to) = ([2 * width, 10], [width, 5]);
+            let planar = Raster::planar(from, channels, element);
+            for (from, to) in [(packed(from), packed(to)), (apart(from), apart(to)), (planar, packed(to))] {
+                let source = noise(element, from.elements().unwrap() * element.bytes(), 5);
+                for interpolation in [Interpolation::Bilinear, Interpolation::Area] {
+                    let mut want = vec![9; to.elements().unwrap() * element.bytes()];
+                    let mut found = want.clone();
+                    resize_reference(interpolation, &from, &source, &to, &mut want).unwrap();
+                    cpu::resize(interpolation, &from, &source, &to, &mut found, Threads::One).unwrap();
+                    let place = format!("{interpolation:?} {from:?} {to:?}");
+                    match element {
+                        // 12 2^-24 of values up to 150.
+                        PixelType::F32 => close(
+                            &bytemuck::pod_collect_to_vec::<u8, f32>(&found),
+                            &bytemuck::pod_collect_to_vec(&want),
+                            12.0 * 150.0 / 16_777_216.0,
+                            &place,
+                        ),
+                        PixelType::F16 => close(
+                            &bytemuck::pod_collect_to_vec::<u8, f16>(&found),
+                            &bytemuck::pod_collect_to_vec(&want),
+                            0.125,
+                            &place,
+                        ),
+                        _ => assert_eq!(found, want, "{place}"),
+                    }
+                }
+            }
+        }
+    }
+    // The sum of four would be infinite.
+    let [from, to] = [[2, 2], [1, 1]].map(|size| Raster::packed(size, 1, PixelType::F32));
+    let mut found = [0; 4];
+    let source: Vec<u8> = [f32::MAX; 4].iter().flat_map(|value| value.to_ne_bytes()).collect();
+    cpu::resize(Interpolation::Area, &from, &source, &to, &mut found, Threads::One).unwrap();
+    assert_eq!(f32::from_ne_bytes(found), f32::MAX);
+}
+
 fn close<T: Copy + Into<f64>>(found: &[T], want: &[T], bound: f64, place: &str) {
     for (found, want) in found.iter().zip(want) {
         let [found, want]: [f64; 2] = [(*found).into(), (*want).into()];

@@ -132,6 +132,24 @@ fn lengths_of_rows() {
             );
         }
     }
+    // Some rows together, in parts of 24 KiB and in chunks of 2 KiB of sums.
+    let stages = [
+        linear(Linear::mean([3, 3]).unwrap()),
+        linear(Linear::gaussian(5, None).unwrap()),
+        linear(Linear::gaussian(7, None).unwrap()),
+        linear(Linear::laplace_sharpen()),
+        Stage::Gradient(Gradient::Sobel),
+        Stage::Morphology(Morphology::Dilate(Neighbourhood::Rectangle([5, 5]))),
+        Stage::Median { size: 5 },
+    ];
+    for stage in stages {
+        for (element, lens) in [(PixelType::U8, [1024, 24576]), (PixelType::F32, [512, 6144])] {
+            for width in lens.into_iter().flat_map(|len| [len - 1, len, len + 1]) {
+                let raster = Raster::packed([width, 6], 1, element);
+                check(&chain(stage.clone()), &raster, &raster);
+            }
+        }
+    }
     let wide = Raster::packed([1400, 3], 3, PixelType::U8);
     let flat = Raster::packed([260, 700], 1, PixelType::U8);
     for stage in [

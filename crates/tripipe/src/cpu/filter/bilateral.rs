@@ -92,10 +92,12 @@ impl<const C: usize> Bytes<C> {
 }
 
 impl<const C: usize> Kernel<u8, u8> for Bytes<C> {
-    fn run(&mut self, rows: &[&[u8]], out: &mut [u8]) {
+    fn run(&mut self, rows: &[&[u8]], outs: &mut [&mut [u8]]) {
         let arch = self.arch;
-        for (index, out) in out.chunks_mut(PIXELS * C).enumerate() {
-            arch.dispatch(ByteBlock { means: self, rows, at: index * PIXELS * C, out });
+        for (rows, out) in rows.windows(rows.len() + 1 - outs.len()).zip(outs) {
+            for (index, out) in out.chunks_mut(PIXELS * C).enumerate() {
+                arch.dispatch(ByteBlock { means: self, rows, at: index * PIXELS * C, out });
+            }
         }
     }
 }
@@ -176,9 +178,11 @@ struct Means {
 }
 
 impl<T: Number> Kernel<T, T> for Means {
-    fn run(&mut self, rows: &[&[T]], out: &mut [T]) {
-        for (index, out) in out.chunks_mut(PIXELS * self.channels).enumerate() {
-            self.arch.dispatch(PixelBlock { means: self, rows, at: index * PIXELS * self.channels, out });
+    fn run(&mut self, rows: &[&[T]], outs: &mut [&mut [T]]) {
+        for (rows, out) in rows.windows(rows.len() + 1 - outs.len()).zip(outs) {
+            for (index, out) in out.chunks_mut(PIXELS * self.channels).enumerate() {
+                self.arch.dispatch(PixelBlock { means: self, rows, at: index * PIXELS * self.channels, out });
+            }
         }
     }
 }

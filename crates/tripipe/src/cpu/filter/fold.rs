@@ -3,7 +3,7 @@
 use bytemuck::Zeroable;
 use pulp::{Arch, Simd, WithSimd};
 
-use super::kernel::blocks;
+use super::kernel::{blocks, each};
 use super::number::Number;
 use super::rows::{GROUP, LANES};
 
@@ -16,10 +16,13 @@ pub(super) trait Term<T>: Copy {
 
     fn next(self, sum: Self::Sum, pixel: T) -> Self::Sum;
 
-    /// The sum of all pixels of two sums, if it may be taken in any order and all terms are alike.
+    /// Whether sums may be taken in any order, and all terms are alike.
+    const JOINS: bool = false;
+
+    /// The sum of all pixels of two sums, if [`Self::JOINS`].
     #[inline(always)]
-    fn joined(_: Self::Sum, _: Self::Sum) -> Option<Self::Sum> {
-        None
+    fn joined(first: Self::Sum, _: Self::Sum) -> Self::Sum {
+        first
     }
 }
 
@@ -78,9 +81,11 @@ impl<T: Into<u16>> Term<T> for One {
         sum.wrapping_add(pixel.into())
     }
 
+    const JOINS: bool = true;
+
     #[inline(always)]
-    fn joined(first: u16, second: u16) -> Option<u16> {
-        Some(first.wrapping_add(second))
+    fn joined(first: u16, second: u16) -> u16 {
+        first.wrapping_add(second)
     }
 }
 
@@ -105,9 +110,11 @@ impl<T: Number> Term<T> for Least {
         sum.least(pixel)
     }
 
+    const JOINS: bool = !T::REAL;
+
     #[inline(always)]
-    fn joined(first: T, second: T) -> Option<T> {
-        (!T::REAL).then_some(first.least(second))
+    fn joined(first: T, second: T) -> T {
+        first.least(second)
     }
 }
 
@@ -124,9 +131,11 @@ impl<T: Number> Term<T> for Most {
         sum.most(pixel)
     }
 
+    const JOINS: bool = !T::REAL;
+
     #[inline(always)]
-    fn joined(first: T, second: T) -> Option<T> {
-        (!T::REAL).then_some(first.most(second))
+    fn joined(first: T, second: T) -> T {
+        first.most(second)
     }
 }
 
@@ -167,23 +176,37 @@ pub(super) fn fold<T: Copy + Zeroable, W: Term<T>>(
     }
 }
 
-/// Sets `out[i]` to `result` of the sum over the taps of the terms of `rows[row][at + shift + i]`, if the number of
-/// taps is that of factors of windows 3 and 5 wide. Returns whether it did.
-pub(super) fn fold_few<T: Copy + Zeroable, W: Term<T>, U: Number>(
+/// Sets element i of `outs[r]` to `result` of the sum over the taps of the terms of `rows[r + row][at + shift + i]`. All
+/// rows have one length; `sums` has room for as many sums as they have elements, rounded up to [`LANES`].
+pub(super) fn fold_into<T: Copy + Zeroable, W: Term<T>, U: Number>(
     arch: Arch,
-    taps: &[Tap<W>],
-    rows: &[&[T]],
-    at: usize,
-    out: &mut [U],
-    result: impl Fn(W::Sum) -> U,
-) -> bool {
-    match taps.len() {
-        2 => arch.dispatch(Only::<T, W, U, _, 2> { taps, rows, at, out, result }),
-        3 => arch.dispatch(Only::<T, W, U, _, 3> { taps, rows, at, out, result }),
-        TERMS => arch.dispatch(Only::<T, W, U, _, TERMS> { taps, rows, at, out, result }),
-        _ => return false,
+    (taps, rows, at): (&[Tap<W>], &[&[T]], usize),
+    sums: &mut [W::Sum],
+    outs: &mut [&mut [U]],
+    result: impl Fn(W::Sum) -> U + Copy,
+) {
+    let (before, last) = taps.split_at(taps.len().saturating_sub(TERMS));
+    match last.len() {
+        _ if !before.is_empty() => {}
+        // The factors of windows 3 and 5 wide.
+        2 => return arch.dispatch(Last::<T, W, U, _, 2, true> { taps, rows, at, sums, outs, result }),
+        3 => return arch.dispatch(Last::<T, W, U, _, 3, true> { taps, rows, at, sums, outs, result }),
+        TERMS => {
+            return arch.dispatch(Last::<T, W, U, _, TERMS, true> { taps, rows, at, sums, outs, result });
+        }
+        _ => {}
     }
-    true
+    for (row, out) in outs.iter_mut().enumerate() {
+        let rows = &rows[row..];
+        if before.is_empty() {
+            fold(arch, taps, rows, at, sums);
+            each(arch, sums, out, result);
+        } else {
+            fold(arch, before, rows, at, sums);
+            let outs = std::slice::from_mut(out);
+            arch.dispatch(Last::<T, W, U, _, TERMS, false> { taps: last, rows, at, sums, outs, result });
+        }
+    }
 }
 
 /// The elements of the first `N` taps, in blocks.
@@ -239,16 +262,18 @@ impl<T: Copy + Zeroable, W: Term<T>, const N: usize> WithSimd for Pass<'_, T, W,
     }
 }
 
-/// A single pass over `N` taps, and the function applied to the sum.
-struct Only<'a, T, W, U, F, const N: usize> {
+/// The last pass over `N` taps, for some rows, and the function applied to the sum.
+struct Last<'a, 'o, T, W: Term<T>, U, F, const N: usize, const FIRST: bool> {
     taps: &'a [Tap<W>],
     rows: &'a [&'a [T]],
     at: usize,
-    out: &'a mut [U],
+    /// The sums of the passes before, unless it is the first one.
+    sums: &'a [W::Sum],
+    outs: &'a mut [&'o mut [U]],
     result: F,
 }
 
-impl<T, W, U, F, const N: usize> WithSimd for Only<'_, T, W, U, F, N>
+impl<T, W, U, F, const N: usize, const FIRST: bool> WithSimd for Last<'_, '_, T, W, U, F, N, FIRST>
 where
     T: Copy + Zeroable,
     W: Term<T>,
@@ -259,28 +284,37 @@ where
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { taps, rows, at, out, result } = self;
+        let Self { taps, rows, at, sums, outs, result } = self;
         let Some(taps) = taps.first_chunk::<N>() else { return };
-        let lines = lines(taps, rows, at, out.len().next_multiple_of(LANES));
         let terms = taps.map(|tap| tap.term);
         let none = [T::zeroed(); LANES];
-        blocks(
-            out,
-            #[inline(always)]
-            |block, out| {
-                let mut pixels = [&none; N];
-                for t in 0..N {
-                    pixels[t] = &lines[t][block];
-                }
-                for i in 0..LANES {
-                    let mut sum = terms[0].first(pixels[0][i]);
-                    for t in 1..N {
-                        sum = terms[t].next(sum, pixels[t][i]);
+        let no_sums = [W::Sum::zeroed(); LANES];
+        let sums = sums.as_chunks::<LANES>().0;
+        for (row, out) in outs.iter_mut().enumerate() {
+            let lines = lines(taps, &rows[row..], at, out.len().next_multiple_of(LANES));
+            blocks(
+                out,
+                #[inline(always)]
+                |block, out| {
+                    let mut pixels = [&none; N];
+                    for t in 0..N {
+                        pixels[t] = &lines[t][block];
                     }
-                    out[i] = result(sum);
-                }
-            },
-        );
+                    let sums = if FIRST { &no_sums } else { &sums[block] };
+                    for i in 0..LANES {
+                        let mut sum = if FIRST {
+                            terms[0].first(pixels[0][i])
+                        } else {
+                            terms[0].next(sums[i], pixels[0][i])
+                        };
+                        for t in 1..N {
+                            sum = terms[t].next(sum, pixels[t][i]);
+                        }
+                        out[i] = result(sum);
+                    }
+                },
+            );
+        }
     }
 }
 
@@ -298,47 +332,77 @@ impl<T: Copy + Zeroable, W: Term<T>, const N: usize, const READ: usize> WithSimd
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
+        // 64 bytes of sums: those of a group and the pixels of a window stay in registers.
+        match size_of::<W::Sum>() {
+            1 => self.run::<64>(),
+            2 => self.run::<32>(),
+            _ => self.run::<16>(),
+        }
+    }
+}
+
+impl<T: Copy + Zeroable, W: Term<T>, const N: usize, const READ: usize> GroupPass<'_, T, W, N, READ> {
+    /// Computes `L` neighbouring sums of every row at a time. Each operation is a loop over them: a loop over columns in
+    /// their place would have its operations on each column, one beside the other, taken for those of a vector.
+    #[inline(always)]
+    fn run<const L: usize>(self) {
         let Self { terms, rows, outs } = self;
-        let blocks = outs[0].len() / LANES;
-        let lines = rows.map(|row| &row.as_chunks::<LANES>().0[..blocks]);
-        let outs = outs.map(|out| &mut out.as_chunks_mut::<LANES>().0[..blocks]);
+        let blocks = outs[0].len() / L;
+        // Not by `map`, which is not always inlined: then the loop would check every index.
+        let mut lines: [&[[T; L]]; READ] = [&[]; READ];
+        for (line, row) in lines.iter_mut().zip(rows) {
+            *line = &row.as_chunks().0[..blocks];
+        }
+        let mut written: [&mut [[W::Sum; L]]; GROUP] = Default::default();
+        for (written, out) in written.iter_mut().zip(outs) {
+            *written = &mut out.as_chunks_mut().0[..blocks];
+        }
+        let joined = |a: [W::Sum; L], b: [W::Sum; L]| lanes(a, b, W::joined);
+        let zeros = [W::Sum::zeroed(); L];
         for block in 0..blocks {
-            let pixels = lines.map(|line| &line[block]);
-            let mut sums = [[W::Sum::zeroed(); LANES]; GROUP];
-            #[allow(clippy::needless_range_loop, reason = "an index for all rows at once")]
-            for i in 0..LANES {
-                let column = pixels.map(|pixels| pixels[i]);
-                let column = column_sums::<T, W, N, READ>(terms, column);
-                for r in 0..GROUP {
-                    sums[r][i] = column[r];
+            let mut sums = [zeros; GROUP];
+            if W::JOINS {
+                let mut pixels = [zeros; READ];
+                for r in 0..READ {
+                    pixels[r] = lanes(zeros, lines[r][block], |_, pixel| terms[0].first(pixel));
+                }
+                // Two neighbours share what they have in common.
+                for r in (0..GROUP).step_by(2) {
+                    let mut common = pixels[r + 1];
+                    for k in 2..N {
+                        common = joined(common, pixels[r + k]);
+                    }
+                    sums[r] = joined(common, pixels[r]);
+                    sums[r + 1] = joined(common, pixels[r + N]);
+                }
+            } else {
+                for r in 0..READ {
+                    let pixels = lines[r][block];
+                    for (row, sums) in sums.iter_mut().enumerate() {
+                        if row == r {
+                            *sums = lanes(zeros, pixels, |_, pixel| terms[0].first(pixel));
+                        } else if row < r && r - row < N {
+                            *sums = lanes(*sums, pixels, |sum, pixel| terms[r - row].next(sum, pixel));
+                        }
+                    }
                 }
             }
             for r in 0..GROUP {
-                outs[r][block] = sums[r];
+                written[r][block] = sums[r];
             }
         }
     }
 }
 
-/// The sums of the windows in a column. Two neighbours share what they have in common, if their terms are alike.
+/// `operation` on each lane.
 #[inline(always)]
-fn column_sums<T: Copy, W: Term<T>, const N: usize, const READ: usize>(
-    terms: [W; N],
-    column: [T; READ],
-) -> [W::Sum; GROUP] {
-    let sum = |from: usize, count: usize| {
-        let mut sum = terms[0].first(column[from]);
-        for k in 1..count {
-            sum = terms[k].next(sum, column[from + k]);
-        }
-        sum
-    };
-    let mut sums = [W::Sum::zeroed(); GROUP];
-    for r in (0..GROUP).step_by(2) {
-        let common = sum(r + 1, N - 1);
-        let [above, below] = [r, r + N].map(|row| W::joined(common, terms[0].first(column[row])));
-        sums[r] = above.unwrap_or_else(|| sum(r, N));
-        sums[r + 1] = below.unwrap_or_else(|| sum(r + 1, N));
+fn lanes<A: Copy + Zeroable, B: Copy, const L: usize>(
+    mut a: [A; L],
+    b: [B; L],
+    operation: impl Fn(A, B) -> A,
+) -> [A; L] {
+    for i in 0..L {
+        a[i] = operation(a[i], b[i]);
     }
-    sums
+    a
 }

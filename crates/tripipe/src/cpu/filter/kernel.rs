@@ -1,19 +1,21 @@
 //! Kernels composed of sums over windows and a function of the sums.
 
-use bytemuck::{Zeroable, zeroed_vec};
+use bytemuck::Zeroable;
 use pulp::{Arch, Simd, WithSimd};
 
-use super::fold::{GroupPass, Tap, Term, fold, fold_few};
+use super::fold::{GroupPass, Tap, Term, fold, fold_into};
 use super::number::Number;
-use super::rows::{GROUP, Kernel, LANES, PART};
+use super::rows::{GROUP, Kernel, LANES};
+use crate::cpu::aligned::Aligned;
 
-/// The number of elements that a kernel takes through all its steps before the next ones. Including the margins of the
-/// stages after it, a part of a row seldom has more.
-pub(super) const CHUNK: usize = 2 * PART;
+/// The number of bytes of sums of each row that a kernel takes through all its steps before the next ones: the sums of a
+/// group of rows, their pixels and their results stay in the first-level cache.
+const CHUNK_BYTES: usize = 2048;
 
-/// The number of elements of each row of a group that are taken through all steps together: they stay in the
-/// first-level cache.
-const GROUP_CHUNK: usize = 16 * LANES;
+/// The number of elements in [`CHUNK_BYTES`].
+pub(super) const fn chunk_len<T>() -> usize {
+    CHUNK_BYTES / size_of::<T>()
+}
 
 /// Sums over windows.
 pub(super) trait Sums<T> {
@@ -23,27 +25,17 @@ pub(super) trait Sums<T> {
     /// The terms of the last pass.
     type Term: Term<Self::Pixel>;
 
-    /// Does all passes except the last for `len` sums from element `at` on, and calls `last` with the last pass's taps,
-    /// rows and start.
+    /// Does all passes except the last for `len` sums of each of `count` neighbouring rows, from element `at` on, and
+    /// calls `last` with the last pass's taps, rows and start. Its first row is that of the first row's window, the next
+    /// one that of the next row's, and so on. `count` is at most [`GROUP`].
     fn sums(
         &mut self,
         rows: &[&[T]],
+        count: usize,
         at: usize,
         len: usize,
         last: impl FnOnce(&[Tap<Self::Term>], &[&[Self::Pixel]], usize),
     );
-
-    /// As [`Self::sums`] for [`GROUP`] neighbouring rows; `last` gets the row's index first. Returns whether it did
-    /// anything: not if one row at a time is as fast.
-    fn group_sums(
-        &mut self,
-        _rows: &[&[T]],
-        _at: usize,
-        _len: usize,
-        _last: impl FnMut(usize, &[Tap<Self::Term>], &[&[Self::Pixel]], usize),
-    ) -> bool {
-        false
-    }
 }
 
 /// Each pixel has its own term.
@@ -70,7 +62,14 @@ impl<T: Copy + Zeroable, W: Term<T>> Sums<T> for Full<W> {
     type Pixel = T;
     type Term = W;
 
-    fn sums(&mut self, rows: &[&[T]], at: usize, _: usize, last: impl FnOnce(&[Tap<W>], &[&[T]], usize)) {
+    fn sums(
+        &mut self,
+        rows: &[&[T]],
+        _: usize,
+        at: usize,
+        _: usize,
+        last: impl FnOnce(&[Tap<W>], &[&[T]], usize),
+    ) {
         last(&self.taps, rows, at);
     }
 }
@@ -80,9 +79,8 @@ pub(super) struct Separable<T, D: Term<T>, A> {
     arch: Arch,
     down: Vec<Tap<D>>,
     across: Vec<Tap<A>>,
-    middle: Vec<D::Sum>,
-    /// The same for a group of rows.
-    group: Vec<D::Sum>,
+    /// The sums down columns, of each row of a group.
+    middle: Aligned<D::Sum>,
 }
 
 impl<T, D: Term<T>, A: Copy> Separable<T, D, A> {
@@ -99,14 +97,7 @@ impl<T, D: Term<T>, A: Copy> Separable<T, D, A> {
         let across = across.into_iter().enumerate();
         let across: Vec<_> =
             across.filter_map(|(x, term)| Some(Tap { row: 0, shift: x * step, term: term? })).collect();
-        let halo = across.last().map_or(0, |tap| tap.shift);
-        Self {
-            arch,
-            down,
-            across,
-            middle: zeroed_vec((CHUNK + halo).next_multiple_of(LANES)),
-            group: Vec::new(),
-        }
+        Self { arch, down, across, middle: Aligned::filled(D::Sum::zeroed(), 0) }
     }
 }
 
@@ -122,34 +113,27 @@ where
     fn sums(
         &mut self,
         rows: &[&[T]],
+        count: usize,
         at: usize,
         len: usize,
         last: impl FnOnce(&[Tap<A>], &[&[D::Sum]], usize),
     ) {
         let halo = self.across.last().map_or(0, |tap| tap.shift);
-        let middle = &mut self.middle[..(len.next_multiple_of(LANES) + halo).next_multiple_of(LANES)];
-        fold(self.arch, &self.down, rows, at, middle);
-        last(&self.across, &[middle], 0);
-    }
-
-    fn group_sums(
-        &mut self,
-        rows: &[&[T]],
-        at: usize,
-        len: usize,
-        mut last: impl FnMut(usize, &[Tap<A>], &[&[D::Sum]], usize),
-    ) -> bool {
-        let halo = self.across.last().map_or(0, |tap| tap.shift);
         let len = (len.next_multiple_of(LANES) + halo).next_multiple_of(LANES);
-        self.group.resize(GROUP * len, D::Sum::zeroed());
-        // Sums of three rows are as fast one row at a time, on AVX2 twice as fast.
-        if !self.down_group::<5, { 5 + GROUP - 1 }>(rows, at, len) {
-            return false;
+        self.middle.resize(count * len, D::Sum::zeroed());
+        let grouped = count == GROUP
+            && (self.down_group::<3, { 3 + GROUP - 1 }>(rows, at, len)
+                || self.down_group::<5, { 5 + GROUP - 1 }>(rows, at, len));
+        if !grouped {
+            for (row, middle) in self.middle.chunks_exact_mut(len).enumerate() {
+                fold(self.arch, &self.down, &rows[row..], at, middle);
+            }
         }
-        for (row, middle) in self.group.chunks_exact(len).enumerate() {
-            last(row, &self.across, &[middle], 0);
+        let mut middles: [&[D::Sum]; GROUP] = [&[]; GROUP];
+        for (middle, sums) in middles.iter_mut().zip(self.middle.chunks_exact(len)) {
+            *middle = sums;
         }
-        true
+        last(&self.across, &middles[..count], 0);
     }
 }
 
@@ -168,7 +152,7 @@ impl<T: Copy + Zeroable, D: Term<T>, A> Separable<T, D, A> {
         {
             return false;
         }
-        let mut outs = self.group.chunks_exact_mut(len);
+        let mut outs = self.middle.chunks_exact_mut(len);
         let outs = std::array::from_fn(|_| outs.next().unwrap_or_default());
         let (terms, rows) = (taps.map(|tap| tap.term), rows.map(|row| &row[at..][..len]));
         self.arch.dispatch(GroupPass { terms, rows, outs });
@@ -178,37 +162,30 @@ impl<T: Copy + Zeroable, D: Term<T>, A> Separable<T, D, A> {
 
 /// Converts sums to results: `P` and `W` are the pixel and the term types of the last pass over the window.
 pub(super) trait Finish<P, W: Term<P>, U> {
-    /// Does the last pass. `sums` has room for as many sums as `out` has elements, rounded up to [`LANES`].
-    fn finish(&self, arch: Arch, last: (&[Tap<W>], &[&[P]], usize), sums: &mut [W::Sum], out: &mut [U]);
+    /// Does the last pass, as [`Sums::sums`] describes it, for some rows of one length. `sums` has room for as many sums
+    /// as each row has elements, rounded up to [`LANES`].
+    fn finish(
+        &self,
+        arch: Arch,
+        last: (&[Tap<W>], &[&[P]], usize),
+        sums: &mut [W::Sum],
+        outs: &mut [&mut [U]],
+    );
 }
 
 /// The sums are the results.
 pub(super) struct Keep;
 
 impl<U: Number, W: Term<U, Sum = U>> Finish<U, W, U> for Keep {
-    fn finish(
-        &self,
-        arch: Arch,
-        (taps, rows, at): (&[Tap<W>], &[&[U]], usize),
-        sums: &mut [U],
-        out: &mut [U],
-    ) {
-        fold(arch, taps, rows, at, sums);
-        out.copy_from_slice(&sums[..out.len()]);
-    }
-}
-
-/// Computes the results from the sums of a last pass, in one loop if it has few taps.
-pub(super) fn fold_into<P: Copy + Zeroable, W: Term<P>, U: Number>(
-    arch: Arch,
-    (taps, rows, at): (&[Tap<W>], &[&[P]], usize),
-    sums: &mut [W::Sum],
-    out: &mut [U],
-    result: impl Fn(W::Sum) -> U,
-) {
-    if !fold_few(arch, taps, rows, at, out, &result) {
-        fold(arch, taps, rows, at, sums);
-        each(arch, sums, out, result);
+    fn finish(&self, arch: Arch, last: (&[Tap<W>], &[&[U]], usize), sums: &mut [U], outs: &mut [&mut [U]]) {
+        fold_into(
+            arch,
+            last,
+            sums,
+            outs,
+            #[inline(always)]
+            |sum| sum,
+        );
     }
 }
 
@@ -262,13 +239,13 @@ pub(super) fn blocks<U: Zeroable + Copy>(out: &mut [U], mut write: impl FnMut(us
 pub(super) struct Finished<S, V, F> {
     arch: Arch,
     of: S,
-    sums: Vec<V>,
+    sums: Aligned<V>,
     finish: F,
 }
 
-impl<S, V: Zeroable + Clone, F> Finished<S, V, F> {
+impl<S, V: Zeroable + Copy, F> Finished<S, V, F> {
     pub(super) fn new(arch: Arch, of: S, finish: F) -> Self {
-        Self { arch, of, sums: zeroed_vec(CHUNK), finish }
+        Self { arch, of, sums: Aligned::filled(V::zeroed(), chunk_len::<V>()), finish }
     }
 }
 
@@ -277,33 +254,20 @@ where
     S: Sums<T>,
     F: Finish<S::Pixel, S::Term, U>,
 {
-    fn run(&mut self, rows: &[&[T]], out: &mut [U]) {
+    fn run(&mut self, rows: &[&[T]], outs: &mut [&mut [U]]) {
         let Self { arch, of, sums, finish } = self;
-        for (index, out) in out.chunks_mut(CHUNK).enumerate() {
-            let sums = &mut sums[..out.len().next_multiple_of(LANES)];
-            of.sums(rows, index * CHUNK, out.len(), |taps, rows, at| {
-                finish.finish(*arch, (taps, rows, at), sums, out);
-            });
-        }
-    }
-
-    fn run_group(&mut self, rows: &[&[T]], outs: &mut [&mut [U]]) {
-        let Self { arch, of, sums, finish } = self;
-        let window = rows.len() + 1 - outs.len();
-        let len = outs.first().map_or(0, |out| out.len());
-        for at in (0..len).step_by(GROUP_CHUNK) {
-            let part = at..len.min(at + GROUP_CHUNK);
+        let (len, count) = (outs.first().map_or(0, |out| out.len()), outs.len());
+        for first in (0..len).step_by(sums.len()) {
+            let part = first..len.min(first + sums.len());
             let sums = &mut sums[..part.len().next_multiple_of(LANES)];
-            let grouped = outs.len() == GROUP
-                && of.group_sums(rows, at, part.len(), |row, taps, middle, from| {
-                    finish.finish(*arch, (taps, middle, from), sums, &mut outs[row][part.clone()]);
-                });
-            if !grouped {
-                for (index, out) in outs.iter_mut().enumerate() {
-                    self.run(&rows[index..][..window], out);
-                }
-                return;
+            let mut parts: [&mut [U]; GROUP] = Default::default();
+            for (part_of, out) in parts.iter_mut().zip(&mut *outs) {
+                *part_of = &mut out[part.clone()];
             }
+            let parts = &mut parts[..count];
+            of.sums(rows, count, first, part.len(), |taps, rows, at| {
+                finish.finish(*arch, (taps, rows, at), sums, parts);
+            });
         }
     }
 }

@@ -1,14 +1,15 @@
 //! Linear filters: weighted sums.
 
-use bytemuck::{Zeroable, zeroed_vec};
+use bytemuck::Zeroable;
 use pulp::{Arch, Simd, WithSimd};
 use tripipe_kernels::filter::{Axis, Bilateral, FilterError, Fixed, Gradient, Linear, PixelType};
 
 use super::bilateral;
-use super::fold::{One, Tap, Term, Weight, fold};
-use super::kernel::{CHUNK, Finish, Finished, Full, Separable, Sums, blocks, each, fold_into};
+use super::fold::{One, Tap, Term, Weight, fold, fold_into};
+use super::kernel::{Finish, Finished, Full, Separable, Sums, blocks, chunk_len, each};
 use super::number::Number;
 use super::rows::{Input, Kernel, LANES, Rows};
+use crate::cpu::aligned::Aligned;
 
 type Results<'a, U> = Result<Box<dyn Rows<U> + 'a>, FilterError>;
 
@@ -202,7 +203,8 @@ impl Short {
 }
 
 impl<P: Copy + Zeroable, W: Term<P, Sum = u16>, U: Number> Finish<P, W, U> for Short {
-    fn finish(&self, arch: Arch, last: (&[Tap<W>], &[&[P]], usize), sums: &mut [u16], out: &mut [U]) {
+    fn finish(&self, arch: Arch, last: (&[Tap<W>], &[&[P]], usize), sums: &mut [u16], outs: &mut [&mut [U]]) {
+        // Closures have copies: a store to bytes may otherwise have changed what they see.
         match *self {
             // Real results are not computed from short sums; no code need be compiled for them.
             _ if U::REAL => {}
@@ -210,25 +212,25 @@ impl<P: Copy + Zeroable, W: Term<P, Sum = u16>, U: Number> Finish<P, W, U> for S
                 arch,
                 last,
                 sums,
-                out,
+                outs,
                 #[inline(always)]
-                |sum| U::from_integer(((sum as i16).wrapping_add(half) >> shift).into()),
+                move |sum| U::from_integer(((sum as i16).wrapping_add(half) >> shift).into()),
             ),
             Self::Unsigned { half, shift } => fold_into(
                 arch,
                 last,
                 sums,
-                out,
+                outs,
                 #[inline(always)]
-                |sum| U::from_integer((sum.wrapping_add(half) >> shift).into()),
+                move |sum| U::from_integer((sum.wrapping_add(half) >> shift).into()),
             ),
             Self::Divided { half, factor, shift } => fold_into(
                 arch,
                 last,
                 sums,
-                out,
+                outs,
                 #[inline(always)]
-                |sum| {
+                move |sum| {
                     let product = i32::from((sum as i16).wrapping_add(half)) * i32::from(factor);
                     U::from_integer(((product >> 16) as i16 >> shift).into())
                 },
@@ -257,39 +259,47 @@ impl<P: Copy + Zeroable, W: Term<P, Sum = i32>, U: Number> Finish<P, W, U> for W
         arch: Arch,
         (taps, rows, at): (&[Tap<W>], &[&[P]], usize),
         sums: &mut [i32],
-        out: &mut [U],
+        outs: &mut [&mut [U]],
     ) {
-        fold(arch, taps, rows, at, sums);
+        for (row, out) in outs.iter_mut().enumerate() {
+            fold(arch, taps, &rows[row..], at, sums);
+            self.quotients(arch, sums, out);
+        }
+    }
+}
+
+impl WholeSums {
+    fn quotients<U: Number>(&self, arch: Arch, sums: &[i32], out: &mut [U]) {
         let Self { divisor, offset, unsigned } = *self;
         let half = (divisor / 2) as i32;
         let shift = divisor.trailing_zeros();
         if U::REAL {
             let (divisor, offset) = (divisor as f32, offset as f32);
             if unsigned {
-                each(arch, sums, out, |sum| U::from_float(sum as u32 as f32 / divisor + offset));
+                each(arch, sums, out, move |sum| U::from_float(sum as u32 as f32 / divisor + offset));
             } else {
-                each(arch, sums, out, |sum| U::from_float(sum as f32 / divisor + offset));
+                each(arch, sums, out, move |sum| U::from_float(sum as f32 / divisor + offset));
             }
         } else if unsigned && divisor.is_power_of_two() {
             // A division by 2 or more leaves room for a sign.
-            each(arch, sums, out, |sum| {
+            each(arch, sums, out, move |sum| {
                 let quotient = (sum.wrapping_add(half) as u32 >> shift) as i32;
                 U::from_integer(quotient.saturating_add(offset))
             });
         } else if divisor.is_power_of_two() {
-            each(arch, sums, out, |sum| {
+            each(arch, sums, out, move |sum| {
                 U::from_integer((sum.wrapping_add(half) >> shift).saturating_add(offset))
             });
         } else if unsigned {
             let divisor = f64::from(divisor);
-            each(arch, sums, out, |sum| {
+            each(arch, sums, out, move |sum| {
                 let quotient = (f64::from(sum.wrapping_add(half) as u32) / divisor).floor();
                 U::from_integer((quotient as i32).saturating_add(offset))
             });
         } else {
             // A non-integer quotient of integers below 2^53 never rounds to an integer.
             let divisor = f64::from(divisor);
-            each(arch, sums, out, |sum| {
+            each(arch, sums, out, move |sum| {
                 let quotient = (f64::from(sum.wrapping_add(half)) / divisor).floor();
                 U::from_integer((quotient as i32).saturating_add(offset))
             });
@@ -303,16 +313,16 @@ struct RealSums {
 }
 
 impl<P: Copy + Zeroable, W: Term<P, Sum = f32>, U: Number> Finish<P, W, U> for RealSums {
-    fn finish(
-        &self,
-        arch: Arch,
-        (taps, rows, at): (&[Tap<W>], &[&[P]], usize),
-        sums: &mut [f32],
-        out: &mut [U],
-    ) {
-        fold(arch, taps, rows, at, sums);
+    fn finish(&self, arch: Arch, last: (&[Tap<W>], &[&[P]], usize), sums: &mut [f32], outs: &mut [&mut [U]]) {
         let offset = self.offset;
-        each(arch, sums, out, |sum| U::from_float(sum + offset));
+        fold_into(
+            arch,
+            last,
+            sums,
+            outs,
+            #[inline(always)]
+            move |sum| U::from_float(sum + offset),
+        );
     }
 }
 
@@ -321,13 +331,14 @@ struct Lengths<S, V, F> {
     arch: Arch,
     /// Derivatives across and down.
     slopes: Vec<S>,
-    sums: [Vec<V>; 2],
+    sums: [Aligned<V>; 2],
     length: F,
 }
 
-impl<S, V: Zeroable + Clone, F> Lengths<S, V, F> {
+impl<S, V: Zeroable + Copy, F> Lengths<S, V, F> {
     fn new(arch: Arch, slopes: Vec<S>, length: F) -> Self {
-        Self { arch, slopes, sums: [zeroed_vec(CHUNK), zeroed_vec(CHUNK)], length }
+        let sums = [(); 2].map(|()| Aligned::filled(V::zeroed(), chunk_len::<V>()));
+        Self { arch, slopes, sums, length }
     }
 }
 
@@ -338,16 +349,22 @@ where
     V: Copy + Zeroable,
     F: Fn(V, V) -> T,
 {
-    fn run(&mut self, rows: &[&[T]], out: &mut [T]) {
+    fn run(&mut self, rows: &[&[T]], outs: &mut [&mut [T]]) {
         let Self { arch, slopes, sums, length } = self;
-        for (index, out) in out.chunks_mut(CHUNK).enumerate() {
-            let len = out.len().next_multiple_of(LANES);
-            for (slope, sums) in slopes.iter_mut().zip(&mut *sums) {
-                slope.sums(rows, index * CHUNK, len, |taps, rows, at| {
-                    fold(*arch, taps, rows, at, &mut sums[..len]);
-                });
+        let window = rows.len() + 1 - outs.len();
+        let len = outs.first().map_or(0, |out| out.len());
+        for first in (0..len).step_by(chunk_len::<V>()) {
+            let part = first..len.min(first + chunk_len::<V>());
+            let count = part.len().next_multiple_of(LANES);
+            for (rows, out) in rows.windows(window).zip(&mut *outs) {
+                for (slope, sums) in slopes.iter_mut().zip(&mut *sums) {
+                    slope.sums(rows, 1, first, count, |taps, rows, at| {
+                        fold(*arch, taps, rows, at, &mut sums[..count]);
+                    });
+                }
+                let sums = [&sums[0][..count], &sums[1][..count]];
+                arch.dispatch(Both { sums, out: &mut out[part.clone()], length: &*length });
             }
-            arch.dispatch(Both { sums: [&sums[0][..len], &sums[1][..len]], out, length: &*length });
         }
     }
 }

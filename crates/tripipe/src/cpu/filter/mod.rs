@@ -1,7 +1,7 @@
 //! Chains of image filters, as [`tripipe_kernels::filter`] specifies them.
 //!
-//! Rows pass through the whole chain one after the other: each stage stores the few rows its window needs, and requests
-//! the next one from the stage before. So only the source and the result pass through memory, whatever the number of
+//! Rows pass through the whole chain, four at a time: each stage stores the few rows its windows need, and requests the
+//! next ones from the stage before. So only the source and the result pass through memory, whatever the number of
 //! stages. Rows include the border's pixels at both ends, so that loops over them have no special cases; the neighbour
 //! of a packed pixel is as many elements away as there are channels.
 //!

@@ -28,7 +28,7 @@ impl<T: Number, U: Number> Rows<U> for Convert<'_, T> {
         part.resize(out.len().next_multiple_of(LANES), T::zeroed());
         input.part(y, at, &mut part[..out.len()]);
         let (scale, offset) = (*scale, *offset);
-        each(*arch, part, out, |value| U::from_float(value.to_float() * scale + offset));
+        each(*arch, part, out, move |value| U::from_float(value.to_float() * scale + offset));
     }
 }
 

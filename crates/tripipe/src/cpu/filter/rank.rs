@@ -4,9 +4,10 @@ use pulp::{Arch, Simd, WithSimd};
 use tripipe_kernels::filter::{Morphology, Neighbourhood};
 
 use super::fold::{Least, Most, Term};
-use super::kernel::{CHUNK, Finished, Full, Keep, Separable, blocks};
+use super::kernel::{Finished, Full, Keep, Separable, blocks, chunk_len};
 use super::number::Number;
 use super::rows::{Input, Kernel, LANES, Rows};
+use crate::cpu::aligned::Aligned;
 
 /// The results of an erosion or a dilation.
 pub(super) fn morphology<T: Number>(
@@ -58,11 +59,7 @@ struct Median3 {
 }
 
 impl<T: Number> Kernel<T, T> for Median3 {
-    fn run(&mut self, rows: &[&[T]], out: &mut [T]) {
-        self.run_group(rows, &mut [out]);
-    }
-
-    fn run_group(&mut self, rows: &[&[T]], outs: &mut [&mut [T]]) {
+    fn run(&mut self, rows: &[&[T]], outs: &mut [&mut [T]]) {
         let Self { arch, step } = *self;
         if let (Some(rows), Some(outs)) = (rows.first_chunk::<6>(), outs.as_chunks_mut::<4>().0.first_mut()) {
             return arch.dispatch(Middles3::<T, 4, 6> { rows, outs, step });
@@ -157,26 +154,30 @@ struct Median5<T> {
     arch: Arch,
     step: usize,
     /// The smallest pixel of each column, then the next ones, and so on.
-    sorted: [Vec<T>; SIDE],
+    sorted: [Aligned<T>; SIDE],
 }
 
 impl<T: Number> Median5<T> {
     fn new(arch: Arch, step: usize) -> Self {
-        let len = (CHUNK + (SIDE - 1) * step).next_multiple_of(LANES);
-        Self { arch, step, sorted: std::array::from_fn(|_| vec![T::zeroed(); len]) }
+        let len = (chunk_len::<T>() + (SIDE - 1) * step).next_multiple_of(LANES);
+        Self { arch, step, sorted: std::array::from_fn(|_| Aligned::filled(T::zeroed(), len)) }
     }
 }
 
 impl<T: Number> Kernel<T, T> for Median5<T> {
-    fn run(&mut self, rows: &[&[T]], out: &mut [T]) {
-        for (index, out) in out.chunks_mut(CHUNK).enumerate() {
-            let len = (out.len() + (SIDE - 1) * self.step).next_multiple_of(LANES);
-            let Some(rows) = rows.first_chunk::<SIDE>() else { return };
-            let rows = rows.map(|row| &row[index * CHUNK..][..len]);
-            let sorted = self.sorted.each_mut().map(|row| &mut row[..len]);
-            self.arch.dispatch(ColumnSort { rows, sorted });
-            let sorted = self.sorted.each_ref().map(|row| &row[..]);
-            self.arch.dispatch(Middles { sorted, step: self.step, out });
+    fn run(&mut self, rows: &[&[T]], outs: &mut [&mut [T]]) {
+        let len = outs.first().map_or(0, |out| out.len());
+        for first in (0..len).step_by(chunk_len::<T>()) {
+            let part = first..len.min(first + chunk_len::<T>());
+            let columns = (part.len() + (SIDE - 1) * self.step).next_multiple_of(LANES);
+            for (rows, out) in rows.windows(SIDE).zip(&mut *outs) {
+                let Some(rows) = rows.first_chunk::<SIDE>() else { return };
+                let rows = rows.map(|row| &row[first..][..columns]);
+                let sorted = self.sorted.each_mut().map(|row| &mut row[..columns]);
+                self.arch.dispatch(ColumnSort { rows, sorted });
+                let sorted = self.sorted.each_ref().map(|row| &row[..]);
+                self.arch.dispatch(Middles { sorted, step: self.step, out: &mut out[part.clone()] });
+            }
         }
     }
 }

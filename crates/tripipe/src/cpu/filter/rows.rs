@@ -8,10 +8,17 @@ use half::slice::HalfFloatSliceExt;
 use tripipe_kernels::filter::{Border, ChannelLayout, PixelType, Raster};
 
 use super::number::Number;
+use crate::cpu::aligned::Aligned;
 
-/// The number of elements of a row that pass through the chain together: small enough that the next ones are loaded
-/// from memory while these are computed, and whole pixels for any number of channels.
-pub(super) const PART: usize = 48 * LANES;
+/// The number of bytes of a row that pass through the chain together. Where an image comes from memory or goes there, it
+/// pays to read and write long runs of it, which processors foresee: rows of f32 in parts of 3 KiB took 1.7 times as long
+/// as in parts of 24 KiB. The rows of a window still stay in the second-level cache.
+const PART_BYTES: usize = 384 * LANES;
+
+/// The number of elements in [`PART_BYTES`]: whole pixels for any number of channels.
+pub(super) const fn part_len<T>() -> usize {
+    PART_BYTES / size_of::<T>()
+}
 
 /// The number of elements that are computed together.
 pub(super) const LANES: usize = 64;
@@ -27,7 +34,7 @@ pub(super) trait Rows<T> {
     /// requested only if borders wrap around.
     fn part(&mut self, y: isize, at: usize, out: &mut [T]);
 
-    /// The number of rows to request together.
+    /// The number of rows to request together, at most [`GROUP`].
     fn group(&self) -> usize {
         1
     }
@@ -37,11 +44,6 @@ pub(super) trait Rows<T> {
         for (y, out) in (y..).zip(outs) {
             self.part(y, at, out);
         }
-    }
-
-    /// Whether any part may be requested at any time.
-    fn is_in_memory(&self) -> bool {
-        false
     }
 }
 
@@ -84,21 +86,27 @@ impl<'a> Source<'a> {
         bytemuck::try_cast_slice(row).ok()
     }
 
-    /// The elements of a row of packed pixels: in place, or, if that is impossible, copied to `row`, which has room for
-    /// them.
-    pub(super) fn whole_row<'r, T: Number>(&mut self, y: usize, row: &'r mut [T]) -> &'r [T]
+    /// `len` elements of a row of packed pixels from `at` on: in place, or, if that is impossible, in `copy`.
+    pub(super) fn part_of_row<'r, T: Number>(
+        &mut self,
+        y: usize,
+        at: usize,
+        len: usize,
+        copy: &'r mut Vec<T>,
+    ) -> &'r [T]
     where
         'a: 'r,
     {
-        let Raster { width, channels, element, layout, .. } = self.raster;
+        let Raster { channels, element, layout, .. } = self.raster;
         if (layout == ChannelLayout::Packed || channels == 1)
             && element != PixelType::F16
-            && let Ok(row) = bytemuck::try_cast_slice(self.line(y, 0, 0, width * channels))
+            && let Ok(row) = bytemuck::try_cast_slice(self.line(y, 0, at, len))
         {
             return row;
         }
-        self.part(y as isize, 0, row);
-        row
+        copy.resize(len, T::zeroed());
+        self.part(y as isize, at, copy);
+        copy
     }
 
     /// The bytes of `len` elements of a row from `at` on; for planar images, of one channel.
@@ -111,7 +119,9 @@ impl<'a> Source<'a> {
 impl<T: Number> Rows<T> for Source<'_> {
     fn part(&mut self, y: isize, at: usize, out: &mut [T]) {
         let Raster { height, channels, element, layout, .. } = self.raster;
-        let y = y.rem_euclid(height as isize) as usize;
+        // A division takes long, and few rows need it.
+        let inside = (0..height as isize).contains(&y);
+        let y = if inside { y } else { y.rem_euclid(height as isize) } as usize;
         if layout == ChannelLayout::Packed || channels == 1 {
             return load(element, self.line(y, 0, at, out.len()), out);
         }
@@ -124,8 +134,25 @@ impl<T: Number> Rows<T> for Source<'_> {
         }
     }
 
-    fn is_in_memory(&self) -> bool {
-        true
+    fn group(&self) -> usize {
+        GROUP
+    }
+
+    fn parts(&mut self, y: isize, at: usize, outs: &mut [&mut [T]]) {
+        let Raster { height, channels, element, layout, pitch, .. } = self.raster;
+        let is_inside = y >= 0 && y as usize + outs.len() <= height;
+        if !is_inside || layout != ChannelLayout::Packed && channels > 1 {
+            for (y, out) in (y..).zip(outs) {
+                self.part(y, at, out);
+            }
+            return;
+        }
+        let bytes = element.bytes();
+        let mut from = (self.raster.index([0, y as usize], 0) + at) * bytes;
+        for out in outs {
+            load(element, &self.bytes[from..][..out.len() * bytes], out);
+            from += pitch * bytes;
+        }
     }
 }
 
@@ -167,9 +194,17 @@ pub(super) struct Halved<'a> {
 
 impl Rows<f32> for Halved<'_> {
     fn part(&mut self, y: isize, at: usize, out: &mut [f32]) {
-        self.input.part(y, at, out);
+        self.parts(y, at, &mut [out]);
+    }
+
+    fn group(&self) -> usize {
+        self.input.group()
+    }
+
+    fn parts(&mut self, y: isize, at: usize, outs: &mut [&mut [f32]]) {
+        self.input.parts(y, at, outs);
         let mut halves = [f16::ZERO; PIECE];
-        for out in out.chunks_mut(PIECE) {
+        for out in outs.iter_mut().flat_map(|out| out.chunks_mut(PIECE)) {
             let halves = &mut halves[..out.len()];
             halves.convert_from_f32_slice(out);
             halves.convert_to_f32_slice(out);
@@ -193,17 +228,11 @@ pub(super) struct PipeShape {
 
 /// The computation of a stage on the rows of its window.
 pub(super) trait Kernel<T, U> {
-    /// Writes a part of a row. Element i of `rows` belongs to the leftmost pixel of the window whose result is
-    /// `out[i]`, and twice [`LANES`] more elements than that requires can be read.
-    fn run(&mut self, rows: &[&[T]], out: &mut [U]);
-
-    /// The same for neighbouring rows: the windows of each begin one row below those of the one before.
-    fn run_group(&mut self, rows: &[&[T]], outs: &mut [&mut [U]]) {
-        let window = rows.len() + 1 - outs.len();
-        for (index, out) in outs.iter_mut().enumerate() {
-            self.run(&rows[index..][..window], out);
-        }
-    }
+    /// Writes a part of each of some neighbouring rows, at most [`GROUP`], all parts of one length. The window of the
+    /// first row begins with the first of `rows`, the window of each other one row below that of the one before it.
+    /// Element i of `rows` belongs to the leftmost pixel of the windows whose results are element i of `outs`, and twice
+    /// [`LANES`] more elements than they require can be read.
+    fn run(&mut self, rows: &[&[T]], outs: &mut [&mut [U]]);
 }
 
 /// A stage with a window, and the rows in its window.
@@ -211,8 +240,6 @@ pub(super) struct Windows<'a, T, K> {
     input: Box<dyn Rows<T> + 'a>,
     ring: Ring<T>,
     kernel: K,
-    /// The number of rows that are requested together.
-    group: usize,
     /// The rows that are being requested.
     current: Range<isize>,
     /// The number of elements loaded of the last rows in their windows.
@@ -239,37 +266,35 @@ impl<'a, T: Number> Input<'a, T> {
     {
         let Self { rows, shape, outside } = self;
         let radius = size.map(|extent| extent / 2);
-        let len = (shape.width + 2 * radius[0]) * shape.channels + 2 * LANES;
-        let group = if rows.is_in_memory() { GROUP } else { 1 };
+        // With a multiple of blocks, all rows are aligned.
+        let len = ((shape.width + 2 * radius[0]) * shape.channels + 2 * LANES).next_multiple_of(LANES);
+        let group = rows.group();
         let count = 2 * radius[1] + group;
         let beside = beside(shape, radius[0]);
-        let ring = Ring { slots: vec![outside; len * (count + 1)], len, count, radius, shape, beside };
-        Box::new(Windows { input: rows, ring, kernel, group, current: 0..0, loaded: 0 })
+        let slots = Aligned::filled(outside, len * (count + 1));
+        let ring = Ring { slots, len, count, group, radius, shape, beside };
+        Box::new(Windows { input: rows, ring, kernel, current: 0..0, loaded: 0 })
     }
 }
 
 impl<T: Number, K> Windows<'_, T, K> {
     /// Loads the pixels in the windows of `len` elements of `rows` from `at` on.
     fn advance(&mut self, rows: Range<isize>, at: usize, len: usize) {
-        let PipeShape { height, border, .. } = self.ring.shape;
+        let border = self.ring.shape.border;
         let (margin, down) = (self.ring.margin(), self.ring.radius[1] as isize);
         let row = self.ring.row_len();
-        let inside = |y: isize| border == Border::Wrap || (0..height as isize).contains(&y);
         if self.current != rows {
             // Those above the first are still there if the rows before were requested last.
             if self.current.is_empty() || self.current.end != rows.start {
-                for y in (rows.start - down..rows.start + down).filter(|y| inside(*y)) {
-                    self.ring.load(y, 0..row, &mut *self.input);
-                }
+                self.ring.load(rows.start - down..rows.start + down, 0..row, &mut *self.input);
             }
             (self.current, self.loaded) = (rows, 0);
         }
         // The pixels to the left of the first may be the last ones.
         let end = if border == Border::Wrap { row } else { row.min(at + len + margin) };
         if end > self.loaded {
-            for y in (self.current.start + down..self.current.end + down).filter(|y| inside(*y)) {
-                self.ring.load(y, self.loaded..end, &mut *self.input);
-            }
+            let below = self.current.start + down..self.current.end + down;
+            self.ring.load(below, self.loaded..end, &mut *self.input);
         }
         self.loaded = end;
     }
@@ -281,7 +306,7 @@ impl<T: Number, U: Number, K: Kernel<T, U>> Rows<U> for Windows<'_, T, K> {
     }
 
     fn group(&self) -> usize {
-        self.group
+        self.ring.group
     }
 
     fn parts(&mut self, y: isize, at: usize, outs: &mut [&mut [U]]) {
@@ -293,10 +318,8 @@ impl<T: Number, U: Number, K: Kernel<T, U>> Rows<U> for Windows<'_, T, K> {
         let margin = self.ring.margin();
         let mut rows: [&[T]; WINDOW + GROUP - 1] = [&[]; WINDOW + GROUP - 1];
         let count = outs.len() + 2 * down as usize;
-        for (row, y) in rows.iter_mut().zip(y - down..end + down) {
-            *row = &self.ring.seen(y)[at..];
-        }
-        self.kernel.run_group(&rows[..count], outs);
+        self.ring.seen_from(y - down, at, &mut rows[..count]);
+        self.kernel.run(&rows[..count], outs);
         if border != Border::None && !keep_alpha {
             return;
         }
@@ -328,15 +351,17 @@ impl<T: Number, U: Number, K: Kernel<T, U>> Rows<U> for Windows<'_, T, K> {
 /// Rows with the border pixels to their left and right.
 struct Ring<T> {
     /// Row y is in slot y modulo `count`. One more slot has the pixels above and below if they are constant.
-    slots: Vec<T>,
+    slots: Aligned<T>,
     /// The number of elements of a slot.
     len: usize,
     /// The number of rows in the windows of a group of rows.
     count: usize,
+    /// The number of rows that are requested together.
+    group: usize,
     /// The number of columns and rows of the window on each side of its centre.
     radius: [usize; 2],
     shape: PipeShape,
-    /// The border's pixels to the left and right of a row, and the pixels of the row that they repeat, in elements of a
+    /// The border's elements to the left and right of a row, and the elements of the row that they repeat, as places in a
     /// slot.
     beside: [Vec<[usize; 2]>; 2],
 }
@@ -348,7 +373,10 @@ fn beside(shape: PipeShape, columns: usize) -> [Vec<[usize; 2]>; 2] {
     [-columns..0, width..width + columns].map(|side| {
         let pixel = |x: isize| (x + columns) as usize * channels;
         let seen = |x: isize| Some([pixel(x), pixel(border.source(x, width as usize)? as isize)]);
-        side.filter_map(seen).collect()
+        let pixels = side.filter_map(seen);
+        pixels
+            .flat_map(|[place, seen]| (0..channels).map(move |channel| [place + channel, seen + channel]))
+            .collect()
     })
 }
 
@@ -363,37 +391,76 @@ impl<T: Number> Ring<T> {
         self.radius[0] * self.shape.channels
     }
 
+    /// The index of the slot of row `y`.
     fn slot(&self, y: isize) -> usize {
         // In 32 bits, where a division is several times as fast on many CPUs.
         match u32::try_from(y) {
-            Ok(y) => (y % self.count as u32) as usize * self.len,
-            Err(_) => y.rem_euclid(self.count as isize) as usize * self.len,
+            Ok(y) => (y % self.count as u32) as usize,
+            Err(_) => y.rem_euclid(self.count as isize) as usize,
         }
     }
 
-    /// Loads a part of row `y`; at an end of the row, the border beside it as well.
-    fn load(&mut self, y: isize, part: Range<usize>, input: &mut dyn Rows<T>) {
-        let PipeShape { width, channels, .. } = self.shape;
-        let (at, margin) = (self.slot(y), self.margin());
-        let slot = &mut self.slots[at..][..self.len];
-        input.part(y, part.start, &mut slot[margin + part.start..margin + part.end]);
-        let [left, right] = &self.beside;
-        let left = if part.start == 0 { left.as_slice() } else { &[] };
-        let right = if part.end == width * channels { right.as_slice() } else { &[] };
-        for &[place, seen] in left.iter().chain(right) {
-            // Not `copy_within`, whose call takes longer than copying a few elements.
-            for channel in 0..channels {
-                slot[place + channel] = slot[seen + channel];
+    /// The slot after this one.
+    fn next_slot(&self, slot: usize) -> usize {
+        if slot + 1 < self.count { slot + 1 } else { 0 }
+    }
+
+    /// Loads a part of those of some rows that there are; at an end of them, the border beside them as well.
+    fn load(&mut self, rows: Range<isize>, part: Range<usize>, input: &mut dyn Rows<T>) {
+        let PipeShape { height, border, .. } = self.shape;
+        let is_wrapped = border == Border::Wrap;
+        let rows = if is_wrapped { rows } else { rows.start.max(0)..rows.end.min(height as isize) };
+        let (margin, row) = (self.margin(), self.row_len());
+        for first in rows.clone().step_by(self.group) {
+            let count = self.group.min((rows.end - first) as usize);
+            let first_slot = self.slot(first);
+            let mut outs: [&mut [T]; GROUP] = Default::default();
+            for (slot, memory) in self.slots.chunks_exact_mut(self.len).take(self.count).enumerate() {
+                let index = if slot < first_slot { slot + self.count } else { slot } - first_slot;
+                if let Some(out) = outs[..count].get_mut(index) {
+                    *out = &mut memory[margin + part.start..margin + part.end];
+                }
             }
+            input.parts(first, part.start, &mut outs[..count]);
+            let [left, right] = &self.beside;
+            let left = if part.start == 0 { left.as_slice() } else { &[] };
+            let right = if part.end == row { right.as_slice() } else { &[] };
+            let mut slot = first_slot;
+            for _ in 0..count {
+                let memory = &mut self.slots[slot * self.len..][..self.len];
+                for &[place, seen] in left.iter().chain(right) {
+                    memory[place] = memory[seen];
+                }
+                slot = self.next_slot(slot);
+            }
+        }
+    }
+
+    /// The rows from `first` on as windows see them, from element `at` on.
+    fn seen_from<'r>(&'r self, first: isize, at: usize, rows: &mut [&'r [T]]) {
+        let slots = &*self.slots;
+        let mut before = None;
+        for (row, y) in rows.iter_mut().zip(first..) {
+            // Most rows follow the row before, so that no division is necessary.
+            let slot = match before {
+                Some(before) if y < self.shape.height as isize => self.next_slot(before),
+                _ => self.slot_seen(y),
+            };
+            *row = &slots[slot * self.len..][at..self.len];
+            before = (y >= 0).then_some(slot);
         }
     }
 
     /// Row `y` as windows see it.
     fn seen(&self, y: isize) -> &[T] {
+        &self.slots[self.slot_seen(y) * self.len..][..self.len]
+    }
+
+    /// The slot of row `y` as windows see it.
+    fn slot_seen(&self, y: isize) -> usize {
         let PipeShape { height, border, .. } = self.shape;
         let inside = border == Border::Wrap || (0..height as isize).contains(&y);
         let row = if inside { Some(y) } else { border.source(y, height).map(|y| y as isize) };
-        let outside = self.count * self.len;
-        &self.slots[row.map_or(outside, |y| self.slot(y))..][..self.len]
+        row.map_or(self.count, |y| self.slot(y))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use tripipe_kernels::filter::{ChannelLayout, FilterError, PixelType, Raster};
 
 use super::number::Number;
-use super::rows::{GROUP, PART, Pipe, Rows, store};
+use super::rows::{GROUP, Pipe, Rows, part_len, store};
 use crate::cpu::bands::{band_rows, share_out_with};
 use crate::cpu::{CpuError, Threads};
 
@@ -79,7 +79,7 @@ impl Target<'_> {
     fn fill<T: Number>(&mut self, rows: &mut dyn Rows<T>) {
         let Self { raster, planes, rows: range } = self;
         let Raster { width, channels, element, pitch, .. } = *raster;
-        let row = width * channels;
+        let (row, part) = (width * channels, part_len::<T>());
         let mut left = range.clone();
         if let [packed] = &mut planes[..]
             && element != PixelType::F16
@@ -90,10 +90,10 @@ impl Target<'_> {
             // A single row may have any pitch.
             for lines in packed.chunks_mut(pitch.max(row).saturating_mul(group)) {
                 let count = group.min(left.len());
-                for at in (0..row).step_by(PART) {
+                for at in (0..row).step_by(part) {
                     let mut outs: [&mut [T]; GROUP] = Default::default();
                     for (out, line) in outs.iter_mut().zip(lines.chunks_mut(pitch.max(row))).take(count) {
-                        *out = &mut line[at..row.min(at + PART)];
+                        *out = &mut line[at..row.min(at + part)];
                     }
                     rows.parts(left.start as isize, at, &mut outs[..count]);
                 }
@@ -104,12 +104,12 @@ impl Target<'_> {
             }
             return;
         }
-        let mut scratch = [T::zeroed(); PART];
-        let mut plane = [T::zeroed(); PART];
-        let parts = (0..row).step_by(PART);
+        let mut scratch = vec![T::zeroed(); part];
+        let mut plane = scratch.clone();
+        let parts = (0..row).step_by(part);
         for (index, at) in (0..range.len()).flat_map(|index| parts.clone().map(move |at| (index, at))) {
             let y = (range.start + index) as isize;
-            let scratch = &mut scratch[..PART.min(row - at)];
+            let scratch = &mut scratch[..part.min(row - at)];
             rows.part(y, at, scratch);
             if let [packed] = &mut planes[..] {
                 store(

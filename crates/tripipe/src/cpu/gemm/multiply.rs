@@ -12,6 +12,7 @@ use pulp::{Simd, WithSimd};
 use super::operand::StridedMatrix;
 use super::tile::{lanes, tile, tile_in_place};
 use crate::cpu::Threads;
+use crate::cpu::aligned::Aligned;
 use crate::cpu::bands::share_out;
 use crate::cpu::vectors;
 
@@ -26,11 +27,9 @@ const COLUMNS: usize = 4096;
 const FEW_PANELS: usize = 4;
 /// The number of elements of a result up to which a long K is divided among the threads.
 const SMALL_RESULT: usize = 1 << 16;
-/// Packed memory is aligned to this many bytes, the width of the widest load.
-const ALIGNMENT: usize = 64;
 
 /// Memory retained by a thread.
-type ThreadMemory<T> = &'static LocalKey<Cell<Vec<T>>>;
+type ThreadMemory<T> = &'static LocalKey<Cell<Aligned<T>>>;
 
 /// `f32` and `f64`, and the machine's vector operations on them.
 #[allow(unreachable_pub, reason = "it bounds a type of a public sealed trait, which Rust 1.89 overlooks")]
@@ -118,8 +117,8 @@ macro_rules! real {
 
             fn kept(work: impl FnOnce([ThreadMemory<$type>; 2])) {
                 thread_local! {
-                    static A: Cell<Vec<$type>> = const { Cell::new(Vec::new()) };
-                    static B: Cell<Vec<$type>> = const { Cell::new(Vec::new()) };
+                    static A: Cell<Aligned<$type>> = const { Cell::new(Aligned::empty()) };
+                    static B: Cell<Aligned<$type>> = const { Cell::new(Aligned::empty()) };
                 }
                 work([&A, &B]);
             }
@@ -130,17 +129,13 @@ macro_rules! real {
 real!(f32: f32s splat_f32s add_f32s mul_add_e_f32s as_simd_f32s as_mut_simd_f32s partial_load_f32s partial_store_f32s);
 real!(f64: f64s splat_f64s add_f64s mul_add_e_f64s as_simd_f64s as_mut_simd_f64s partial_load_f64s partial_store_f64s);
 
-/// Calls `work` with at least `len` elements aligned to [`ALIGNMENT`] bytes. The thread retains the memory for its next
+/// Calls `work` with `len` aligned elements. The thread retains the memory for its next
 /// product: fresh pages would cost as much as the packing. A nested product, which the thread starts while it waits for
 /// another, finds none.
 fn with_memory<T: Real>(kept: ThreadMemory<T>, len: usize, work: impl FnOnce(&mut [T])) {
     let mut memory = kept.take();
-    let spare = ALIGNMENT / size_of::<T>();
-    if memory.len() < len + spare {
-        memory.resize(len + spare, T::default());
-    }
-    let skipped = memory.as_ptr().align_offset(ALIGNMENT).min(spare);
-    work(&mut memory[skipped..][..len]);
+    memory.resize(len, T::default());
+    work(&mut memory);
     kept.set(memory);
 }
 

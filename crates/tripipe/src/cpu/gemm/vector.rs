@@ -1,7 +1,7 @@
 //! Products of a matrix and a vector: the matrix is read once in its stored layout, and no packed or widened copy is
 //! written.
 
-use std::ops::{AddAssign, Mul};
+use std::ops::{Add, AddAssign, Mul};
 
 use half::f16;
 
@@ -50,7 +50,7 @@ macro_rules! float {
         impl Lines for $type {
             #[inline(always)]
             fn dot(a: &[$type], b: &[$type]) -> $type {
-                dot(a, b)
+                dot(a, b, |value| value)
             }
 
             #[inline(always)]
@@ -62,7 +62,7 @@ macro_rules! float {
 
             #[inline(always)]
             fn dots(lines: [&[$type]; TOGETHER], b: &[$type]) -> [$type; TOGETHER] {
-                dots(lines, b)
+                dots(lines, b, |value| value)
             }
 
             #[inline(always)]
@@ -71,11 +71,7 @@ macro_rules! float {
                 factors: [$type; TOGETHER],
                 lines: [&[$type]; TOGETHER],
             ) {
-                let [a, b, c, d] = lines.map(|line| &line[..sums.len()]);
-                for i in 0..sums.len() {
-                    let added = (factors[0] * a[i] + factors[1] * b[i]) + (factors[2] * c[i] + factors[3] * d[i]);
-                    sums[i] += added;
-                }
+                add_all_scaled(sums, factors, lines, |value| value);
             }
         }
     )* };
@@ -83,29 +79,46 @@ macro_rules! float {
 
 float!(f32 f64);
 
+/// Halves are widened where they are used: the half crate widens a slice, which would have to be stored and loaded again.
 impl Lines for f16 {
     #[inline(always)]
     fn dot(a: &[f16], b: &[f32]) -> f32 {
-        let mut piece = [0.0; PIECE];
-        let pieces = a.chunks(PIECE).zip(b.chunks(PIECE));
-        pieces.fold(0.0, |sum, (a, b)| {
-            let piece = &mut piece[..a.len()];
-            Self::widen(a, piece);
-            sum + dot(piece, b)
-        })
+        dot(a, b, widened)
     }
 
     #[inline(always)]
     fn add_scaled(sums: &mut [f32], factor: f32, line: &[f16]) {
-        let mut piece = [0.0; PIECE];
-        for (sums, line) in sums.chunks_mut(PIECE).zip(line.chunks(PIECE)) {
-            let piece = &mut piece[..line.len()];
-            Self::widen(line, piece);
-            for (sum, value) in sums.iter_mut().zip(piece) {
-                *sum += factor * *value;
-            }
+        for (sum, value) in sums.iter_mut().zip(line) {
+            *sum += factor * widened(*value);
         }
     }
+
+    #[inline(always)]
+    fn dots(lines: [&[f16]; TOGETHER], b: &[f32]) -> [f32; TOGETHER] {
+        dots(lines, b, widened)
+    }
+
+    #[inline(always)]
+    fn add_all_scaled(sums: &mut [f32], factors: [f32; TOGETHER], lines: [&[f16]; TOGETHER]) {
+        add_all_scaled(sums, factors, lines, widened);
+    }
+}
+
+/// The same number, by operations on integers that the compiler uses vectors for.
+#[inline(always)]
+fn widened(half: f16) -> f32 {
+    /// What a normal exponent of a half lacks to that of the same number in `f32`.
+    const BIAS: u32 = (127 - 15) << 23;
+    /// The smallest normal half.
+    const NORMAL: f32 = f32::from_bits(BIAS + (1 << 23));
+
+    let bits = u32::from(half.to_bits());
+    let (sign, rest) = ((bits & 0x8000) << 16, (bits & 0x7fff) << 13);
+    let normal = rest + BIAS;
+    // Infinity and NaN: the largest exponent of `f32`. Below the normal numbers: steps of the smallest one's last place.
+    let large = if bits & 0x7c00 == 0x7c00 { normal + BIAS } else { normal };
+    let small = (f32::from_bits(normal + (1 << 23)) - NORMAL).to_bits();
+    f32::from_bits(sign | if bits & 0x7c00 == 0 { small } else { large })
 }
 
 impl Lines for i8 {
@@ -116,7 +129,7 @@ impl Lines for i8 {
         pieces.fold(0, |sum: i32, (a, b)| {
             let piece = &mut piece[..a.len()];
             Self::widen(a, piece);
-            sum.wrapping_add(dot(piece, b) as i32)
+            sum.wrapping_add(dot(piece, b, |value| value) as i32)
         })
     }
 
@@ -137,23 +150,46 @@ const SUMS: usize = 64;
 const SUMS_EACH: usize = 16;
 
 #[inline(always)]
-fn dot<T: Copy + Default + AddAssign + Mul<Output = T>>(a: &[T], b: &[T]) -> T {
+fn dot<A: Copy, T: Copy + Default + AddAssign + Mul<Output = T>>(
+    a: &[A],
+    b: &[T],
+    widened: impl Fn(A) -> T,
+) -> T {
     let mut sums = [T::default(); SUMS];
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<SUMS>(), b.as_chunks::<SUMS>());
     for (a, b) in a.iter().zip(b) {
         for i in 0..SUMS {
-            sums[i] += a[i] * b[i];
+            sums[i] += widened(a[i]) * b[i];
         }
     }
     for (sum, (a, b)) in sums.iter_mut().zip(a_rest.iter().zip(b_rest)) {
-        *sum += *a * *b;
+        *sum += widened(*a) * *b;
     }
     total(sums)
 }
 
+/// Adds several lines, each with a factor.
+#[inline(always)]
+fn add_all_scaled<A: Copy, T: Copy + AddAssign + Add<Output = T> + Mul<Output = T>>(
+    sums: &mut [T],
+    factors: [T; TOGETHER],
+    lines: [&[A]; TOGETHER],
+    widened: impl Fn(A) -> T,
+) {
+    let [a, b, c, d] = lines.map(|line| &line[..sums.len()]);
+    for i in 0..sums.len() {
+        let first = factors[0] * widened(a[i]) + factors[1] * widened(b[i]);
+        sums[i] += first + (factors[2] * widened(c[i]) + factors[3] * widened(d[i]));
+    }
+}
+
 /// The dot products of several lines with a vector.
 #[inline(always)]
-fn dots<T: Copy + Default + AddAssign + Mul<Output = T>>(lines: [&[T]; TOGETHER], b: &[T]) -> [T; TOGETHER] {
+fn dots<A: Copy, T: Copy + Default + AddAssign + Mul<Output = T>>(
+    lines: [&[A]; TOGETHER],
+    b: &[T],
+    widened: impl Fn(A) -> T,
+) -> [T; TOGETHER] {
     let (b, b_rest) = b.as_chunks::<SUMS_EACH>();
     let parts = lines.map(|line| line.as_chunks::<SUMS_EACH>());
     let [first, second, third, fourth] = parts.map(|(whole, _)| &whole[..b.len()]);
@@ -162,22 +198,22 @@ fn dots<T: Copy + Default + AddAssign + Mul<Output = T>>(lines: [&[T]; TOGETHER]
     for (index, b) in b.iter().enumerate() {
         let (first, second, third, fourth) = (&first[index], &second[index], &third[index], &fourth[index]);
         for i in 0..SUMS_EACH {
-            w[i] += first[i] * b[i];
+            w[i] += widened(first[i]) * b[i];
         }
         for i in 0..SUMS_EACH {
-            x[i] += second[i] * b[i];
+            x[i] += widened(second[i]) * b[i];
         }
         for i in 0..SUMS_EACH {
-            y[i] += third[i] * b[i];
+            y[i] += widened(third[i]) * b[i];
         }
         for i in 0..SUMS_EACH {
-            z[i] += fourth[i] * b[i];
+            z[i] += widened(fourth[i]) * b[i];
         }
     }
     let mut sums = [w, x, y, z];
     for (sums, (_, rest)) in sums.iter_mut().zip(parts) {
         for (sum, (a, b)) in sums.iter_mut().zip(rest.iter().zip(b_rest)) {
-            *sum += *a * *b;
+            *sum += widened(*a) * *b;
         }
     }
     sums.map(total)
@@ -249,4 +285,21 @@ pub(super) fn product<T: Lines>(
         share_out(sums.chunks_mut(rows).enumerate(), |(index, sums)| band(index * rows, sums));
     }
     Some(sums)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_half_is_widened_exactly() {
+        for bits in 0..=u16::MAX {
+            let (half, wide) = (f16::from_bits(bits), widened(f16::from_bits(bits)));
+            // The half crate is the oracle; a NaN stays one, and keeps its sign.
+            let same = wide.to_bits() == half.to_f32().to_bits();
+            let both_nan =
+                half.is_nan() && wide.is_nan() && half.is_sign_negative() == wide.is_sign_negative();
+            assert!(same || both_nan, "{bits:#06x}: {wide}");
+        }
+    }
 }

@@ -4,8 +4,8 @@
 //! of the result; when shrinking, sums down columns come first. So the step across, which gathers pixels from all over
 //! a row, is done for the smaller number of rows.
 //!
-//! Three frequent cases have loops of their own: copies of pixels (`nearest`), images of bytes at half their size
-//! (`halve`), and sums of two neighbouring bytes (`pairs`).
+//! Three frequent cases have loops of their own: copies of pixels (`nearest`), images at half their size (`halve`), and
+//! sums of two neighbouring bytes (`pairs`).
 
 mod halve;
 mod nearest;
@@ -20,7 +20,7 @@ use super::rows::{LANES, Pipe, Rows, Source};
 use super::{check_length, target};
 use crate::cpu::wide::Wide;
 use crate::cpu::{CpuError, Threads, vectors};
-use halve::HalvedRows;
+use halve::{HalvedRows, Mean};
 use nearest::Copies;
 use pairs::{PairRows, Pairs};
 use sums::{Axis, ColumnSums, Sum};
@@ -53,17 +53,18 @@ pub fn resize(
     if to.is_empty() {
         return Ok(());
     }
+    let images = [from, to];
+    // Both others than nearest take means of two by two then. Weights would take longer to compute than the result.
+    if interpolation != Interpolation::Nearest && [from.width, from.height] == [2 * to.width, 2 * to.height] {
+        return means(images, source, result, threads);
+    }
     let taps = [interpolation.taps(from.width, to.width)?, interpolation.taps(from.height, to.height)?];
     let bits = interpolation.bits(from, to);
     let axes = taps.each_ref().map(|taps| Axis::whole(taps, bits));
-    let images = [from, to];
     if taps.iter().all(|taps| taps.count == 1) {
         return copies(&axes, images, source, result, threads);
     }
     match from.element {
-        PixelType::U8 if axes.iter().all(Axis::is_halved) && from.channels <= 4 => {
-            means(images, source, result, threads)
-        }
         PixelType::U8 if bits <= 11 && axes[0].count == 2 => bytes(axes, images, source, result, threads),
         PixelType::U8 if axes[0].bits + axes[1].bits <= 8 => {
             run::<u8, u16>(axes.map(|axis| axis.map(|step| step as u16)), images, source, result, threads)
@@ -82,7 +83,7 @@ pub fn resize(
             run::<u16, f64>(axes.map(|axis| axis.map(f64::from)), images, source, result, threads)
         }
         PixelType::F16 | PixelType::F32 => {
-            run::<f32, f64>(taps.map(|taps| Axis::new(&taps)), images, source, result, threads)
+            run::<f32, f32>(taps.map(|taps| Axis::new(&taps)), images, source, result, threads)
         }
     }
 }
@@ -116,22 +117,30 @@ fn copies(
     })
 }
 
-/// Resizes bytes to half their width and height, as means of four.
+/// Resizes to half the width and height, as means of four.
 fn means(
     [from, to]: [&Raster; 2],
     source: &[u8],
     result: &mut [u8],
     threads: Threads,
 ) -> Result<(), CpuError> {
-    let arch = vectors::arch();
+    fn pipe<T: Mean>(input: Source<'_>) -> Pipe<'_> {
+        let arch = vectors::arch();
+        T::pipe(match input.raster.channels {
+            1 => Box::new(HalvedRows::<T, 1>::new(input, arch)),
+            2 => Box::new(HalvedRows::<T, 2>::new(input, arch)),
+            3 => Box::new(HalvedRows::<T, 3>::new(input, arch)),
+            _ => Box::new(HalvedRows::<T, 4>::new(input, arch)),
+        })
+    }
     target::write(to, result, 1, threads, || {
         let input = Source { raster: *from, bytes: source };
-        Ok(Pipe::U8(match from.channels {
-            1 => Box::new(HalvedRows::<1>::new(input, arch)),
-            2 => Box::new(HalvedRows::<2>::new(input, arch)),
-            3 => Box::new(HalvedRows::<3>::new(input, arch)),
-            _ => Box::new(HalvedRows::<4>::new(input, arch)),
-        }))
+        Ok(match from.element {
+            PixelType::U8 => pipe::<u8>(input),
+            PixelType::I16 => pipe::<i16>(input),
+            PixelType::U16 => pipe::<u16>(input),
+            PixelType::F16 | PixelType::F32 => pipe::<f32>(input),
+        })
     })
 }
 

@@ -31,8 +31,8 @@ impl<'a, T: Number, const C: usize> Copies<'a, T, C> {
         let halved = size_of::<T>() == 1 && columns.iter().zip(0..).all(|(column, x)| *column == 2 * x);
         // The last pair has a second pixel.
         let halved = halved && 2 * columns.len() <= input.raster.width;
-        let [row, line] = [input.raster.width, columns.len()].map(|width| vec![T::zeroed(); width * C]);
-        Self { input, columns, lines, halved, row, line, made: None, arch }
+        let line = vec![T::zeroed(); columns.len() * C];
+        Self { input, columns, lines, halved, row: Vec::new(), line, made: None, arch }
     }
 }
 
@@ -41,7 +41,7 @@ impl<T: Number, const C: usize> Rows<T> for Copies<'_, T, C> {
         let Self { input, columns, lines, halved, row, line, made, arch } = self;
         let y = lines[y as usize];
         if *made != Some(y) {
-            let row = input.whole_row(y, row);
+            let row = input.part_of_row(y, 0, input.raster.width * C, row);
             if *halved {
                 halve::every_second::<C>(*arch, bytemuck::cast_slice(row), bytemuck::cast_slice_mut(line));
             } else {

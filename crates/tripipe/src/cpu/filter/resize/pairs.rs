@@ -160,8 +160,17 @@ impl<'a> PairRows<'a> {
         arch: Arch,
     ) -> Self {
         let stride = across.len.next_multiple_of(LANES);
-        let row = vec![0; input.raster.width * input.raster.channels];
-        Self { input, across, down, bits, row, stride, slots: vec![0; down.count * stride], next: 0, arch }
+        Self {
+            input,
+            across,
+            down,
+            bits,
+            row: Vec::new(),
+            stride,
+            slots: vec![0; down.count * stride],
+            next: 0,
+            arch,
+        }
     }
 }
 
@@ -169,7 +178,7 @@ impl Rows<u8> for PairRows<'_> {
     fn part(&mut self, y: isize, at: usize, out: &mut [u8]) {
         let Self { input, across, down, bits, row, stride, slots, next, arch } = self;
         for y in down.unread(y, next) {
-            let row = input.whole_row(y, row);
+            let row = input.part_of_row(y, 0, input.raster.width * input.raster.channels, row);
             arch.dispatch(RowSums {
                 pairs: across,
                 row,

@@ -34,18 +34,11 @@ macro_rules! summed {
 }
 
 // Integers first, whose sums along one axis are weighted again along the other.
-summed!(u8, u16 => u16, u16, u16 => u16, u8, i16 => i32, i32, i16 => i32, u8, f64 => f64, i16, f64 => f64, u16, f64 => f64);
+summed!(u8, u16 => u16, u16, u16 => u16, u8, i16 => i32, i32, i16 => i32, u8, f64 => f64, i16, f64 => f64, u16, f64 => f64, f64, f64 => f64);
 
-impl WeightedSum<f32, f64> for f64 {
+impl WeightedSum<f32, f32> for f32 {
     #[inline(always)]
-    fn with(self, weight: f64, value: f32) -> Self {
-        self.with(weight, Self::from(value))
-    }
-}
-
-impl WeightedSum<f64, f64> for f64 {
-    #[inline(always)]
-    fn with(self, weight: f64, value: f64) -> Self {
+    fn with(self, weight: f32, value: f32) -> Self {
         self + if weight == 0.0 { 0.0 } else { weight * value }
     }
 }
@@ -86,12 +79,12 @@ macro_rules! wide_sum {
 
 wide_sum!(u8, i16, u16);
 
-impl Sum<f32> for f64 {
-    type Weight = f64;
+impl Sum<f32> for f32 {
+    type Weight = f32;
 
     #[inline(always)]
     fn finish(self, _: u32) -> f32 {
-        self as f32
+        self
     }
 }
 
@@ -106,10 +99,11 @@ pub(super) struct Axis<W> {
     pub(super) bits: u32,
 }
 
-impl Axis<f64> {
+impl Axis<f32> {
     pub(super) fn new(taps: &ResizeTaps) -> Self {
         let first = taps.first.iter().map(|first| *first as usize).collect();
-        Self { first, count: taps.count, weights: taps.weights(), bits: 0 }
+        let weights = taps.weights().into_iter().map(|weight| weight as f32).collect();
+        Self { first, count: taps.count, weights, bits: 0 }
     }
 }
 
@@ -121,14 +115,6 @@ impl Axis<u32> {
         let weights = steps.into_iter().map(|step| step >> spare).collect();
         let first = taps.first.iter().map(|first| *first as usize).collect();
         Self { first, count: taps.count, weights, bits: bits - spare }
-    }
-
-    /// Whether each sum is that of a pair of pixels, and no pixel is in two of them.
-    pub(super) fn is_halved(&self) -> bool {
-        self.count == 2
-            && self.bits == 1
-            && self.weights.iter().all(|weight| *weight == 1)
-            && self.first.iter().enumerate().all(|(x, first)| *first == 2 * x)
     }
 
     pub(super) fn map<W>(self, weight: impl Fn(u32) -> W) -> Axis<W> {
