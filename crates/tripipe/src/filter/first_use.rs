@@ -11,7 +11,7 @@ use tripipe_kernels::{Plan, Role};
 use tripipe_launch::ScalarType;
 
 use crate::Context;
-use crate::first_use::{MOST, Refusal, Request, SOURCE, Work, noise, tuned};
+use crate::first_use::{MOST, Refusal, Request, SOURCE, TunedWork, noise, tuned};
 use crate::kept::key;
 
 /// Rows of a band of the result that is compared with the reference.
@@ -79,7 +79,7 @@ struct FilterWork {
     to: Raster,
     source: Vec<u8>,
     result_bytes: usize,
-    bands: Vec<(Band, Expected)>,
+    bands: Vec<(CheckedBand, Expected)>,
 }
 
 impl FilterWork {
@@ -102,7 +102,7 @@ impl FilterWork {
             PixelType::U8 | PixelType::I16 | PixelType::U16 => ScalarType::U8,
         };
         let source = noise(scalar, source_bytes, 0.0, &mut fastrand::Rng::with_seed(1));
-        let expected = |band: Band| {
+        let expected = |band: CheckedBand| {
             let [part, result] = [from, to].map(|raster| with_rows(raster, band.rows.len()));
             let seen = rows_of(from, &source, &band.rows);
             let expected = Expected::new(chain, &part, &seen, &result);
@@ -113,7 +113,7 @@ impl FilterWork {
     }
 }
 
-impl Work<Parameters> for FilterWork {
+impl TunedWork<Parameters> for FilterWork {
     fn inputs(&self) -> Vec<(Role, &[u8])> {
         vec![(Role::Source, &self.source)]
     }
@@ -145,17 +145,17 @@ impl Work<Parameters> for FilterWork {
 }
 
 /// Rows of an image, some of whose results do not depend on any other row.
-struct Band {
+struct CheckedBand {
     rows: Vec<usize>,
     /// Which of them.
     checked: std::ops::Range<usize>,
 }
 
 /// Bands at the top, in the middle and at the bottom of an image; all of it if it has few rows.
-fn bands(chain: &Chain, height: usize) -> Vec<Band> {
+fn bands(chain: &Chain, height: usize) -> Vec<CheckedBand> {
     let reach: usize = chain.stages.iter().map(|stage| stage.window()[1] / 2).sum();
     if height <= 3 * (ROWS + 2 * reach) {
-        return vec![Band { rows: (0..height).collect(), checked: 0..height }];
+        return vec![CheckedBand { rows: (0..height).collect(), checked: 0..height }];
     }
     let band = |first: usize| {
         // Rows that reach over an edge see the other end of the image.
@@ -166,7 +166,7 @@ fn bands(chain: &Chain, height: usize) -> Vec<Band> {
         };
         let begin = first + height - before;
         let rows = (begin..begin + before + ROWS + after).map(|row| row % height).collect();
-        Band { rows, checked: before..before + ROWS }
+        CheckedBand { rows, checked: before..before + ROWS }
     };
     [0, (height - ROWS) / 2, height - ROWS].map(band).into()
 }

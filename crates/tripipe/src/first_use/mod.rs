@@ -15,7 +15,7 @@ use crate::Context;
 use crate::explanation::Time;
 use notes::Notes;
 use subject::Subject;
-pub(crate) use subject::{Refusal, Work, noise};
+pub(crate) use subject::{Refusal, TunedWork, noise};
 
 /// The largest number of candidates.
 pub(crate) const MOST: usize = 40;
@@ -51,7 +51,7 @@ pub(crate) struct Request<'r, P> {
     /// The candidates besides the choice without tuning, in the order in which they are tried.
     pub(crate) candidates: &'r dyn Fn() -> Vec<P>,
     /// The computation that is measured, with operands of at most this many bytes.
-    pub(crate) work: &'r dyn Fn(u64) -> Result<Box<dyn Work<P>>, Refusal>,
+    pub(crate) work: &'r dyn Fn(u64) -> Result<Box<dyn TunedWork<P>>, Refusal>,
 }
 
 /// Parameters that were chosen by their times on this device.

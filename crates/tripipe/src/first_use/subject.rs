@@ -48,7 +48,7 @@ impl From<ExecuteError> for Refusal {
 }
 
 /// A computation that kernels are measured at: its operands, its kernels, and the check of its result.
-pub(crate) trait Work<P> {
+pub(crate) trait TunedWork<P> {
     /// What is read, with its contents.
     fn inputs(&self) -> Vec<(Role, &[u8])>;
 
@@ -74,7 +74,7 @@ pub(crate) trait Work<P> {
 /// The operands of a computation on an executor. They must be [released](Self::release).
 pub(super) struct Subject<'e, P> {
     executor: &'e mut dyn Executor,
-    work: Box<dyn Work<P>>,
+    work: Box<dyn TunedWork<P>>,
     memory: Vec<(Role, MemoryId)>,
     result: MemoryId,
 }
@@ -90,7 +90,7 @@ pub(super) struct Verified<'s, 'e, P> {
 
 impl<'e, P: KernelParameters> Subject<'e, P> {
     /// Makes the operands.
-    pub(super) fn new(executor: &'e mut dyn Executor, work: Box<dyn Work<P>>) -> Result<Self, Refusal> {
+    pub(super) fn new(executor: &'e mut dyn Executor, work: Box<dyn TunedWork<P>>) -> Result<Self, Refusal> {
         let (role, bytes) = work.result();
         let before = vec![0xFF; bytes + GUARD];
         let contents: Vec<(Role, &[u8])> =

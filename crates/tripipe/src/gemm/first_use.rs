@@ -9,7 +9,7 @@ use tripipe_kernels::{Basis, Plan, Role};
 use tripipe_launch::ScalarType;
 
 use crate::Context;
-use crate::first_use::{MOST, Refusal, Request, SOURCE, Work, noise, tuned};
+use crate::first_use::{MOST, Refusal, Request, SOURCE, TunedWork, noise, tuned};
 
 /// The byte that C consists of before a run: NaN in every floating-point type, -1 in others.
 const POISON: u8 = 0xFF;
@@ -137,7 +137,7 @@ impl ProductWork {
     }
 }
 
-impl Work<Parameters> for ProductWork {
+impl TunedWork<Parameters> for ProductWork {
     fn inputs(&self) -> Vec<(Role, &[u8])> {
         vec![(Role::A, &self.a), (Role::B, &self.b)]
     }
