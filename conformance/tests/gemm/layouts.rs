@@ -53,6 +53,7 @@ fn deep_products() {
                 "tile 2x4 group=4x4 parts=40",
                 "local 4x4 depth=4 group=4x4 parts=17",
                 "tile 1x4 unroll=4 group=4x1 slices=16 parts=3",
+                "tile 2x8 unroll=2 group=1x1 slices=128",
             ] {
                 for gemm in layouts(Elements::F32, extents).iter().step_by(13) {
                     check(executor, &Gemm { beta: 0.5, ..gemm.clone() }, text);

@@ -143,29 +143,30 @@ impl Context {
         self.core.measure_ceilings(arithmetic)
     }
 
-    /// Tunes products on their first use: the first time a product of a shape and type is made, kernels are measured on the
-    /// device for about `budget`, those that the cost estimate expects to be fastest first, and the fastest is used. It is
-    /// remembered in the cache folder for this device, its driver and this version of the library, so the next process
-    /// that calls this uses it at once. [`Explanation::why`] says so. Products that were made before are not tuned.
+    /// Tunes products and filters on their first use: the first time a product of a shape and type is made, or a chain of
+    /// filters for images of a size, kernels are measured on the device for about `budget`, those that an estimate expects to
+    /// be fastest first, and the fastest is used. It is remembered in the cache folder for this device, its driver and this
+    /// version of the library, so the next process that calls this uses it at once. [`Explanation::why`] says so. What was made
+    /// before is not tuned.
     ///
-    /// Each kernel runs on memory of its own, and elements of its result are compared with a reference before its time
-    /// counts. At most 512 MiB and an eighth of the device's memory are used; larger products are not tuned. A kernel
-    /// whose measurement has begun is completed, its build by the driver included, so a shape can take longer than
-    /// `budget`. The call that makes a product waits for it.
+    /// Each kernel runs on memory of its own, and parts of its result are compared with a reference before its time
+    /// counts. At most 512 MiB and an eighth of the device's memory are used; larger products and images are not tuned. A
+    /// kernel whose measurement has begun is completed, its build by the driver included, so this can take longer than
+    /// `budget`. The call that makes a product or a filter waits for it.
     ///
     /// Kernels are measured in the process of the application: one that crashes or hangs the driver ends it. What is
     /// measured is noted in the cache folder before it starts, so it is not tried again with that driver; if the folder
     /// cannot be written, nothing is remembered. `tripipe tune` measures in processes of their own, and tries more.
     ///
     /// # Errors
-    /// A budget of zero; the CPU path, whose products have no parameters; a virtual GPU, whose times are predicted.
+    /// A budget of zero; the CPU path, whose operations have no parameters; a virtual GPU, whose times are predicted.
     pub fn tune_on_first_use(&self, budget: Duration) -> Result<(), Error> {
         let reason = if self.probe().is_none() {
             Some("the CPU path has no kernels to choose among")
         } else if self.core.engine().time_source().is_predicted() {
             Some("times of a virtual GPU are predicted, and `tripipe tune` makes tables of them")
         } else if budget.is_zero() {
-            Some("the budget is zero: give the time that the first product of a shape may take, such as 2 s")
+            Some("the budget is zero: give the time that a new product or filter may take, such as 2 s")
         } else {
             None
         };

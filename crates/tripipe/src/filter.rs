@@ -22,6 +22,8 @@
 //! # }
 //! ```
 
+mod first_use;
+
 use std::sync::Arc;
 
 use tripipe_kernels::Role;
@@ -65,6 +67,8 @@ pub(crate) struct Chained {
     from: Raster,
     to: Raster,
     choice: Option<ChainChoice>,
+    /// Whether the choice was measured on first use.
+    measured_on_first_use: bool,
     operation: Operation,
 }
 
@@ -122,10 +126,17 @@ impl Chained {
         chain.check(from, to)?;
         let (from, to) = (*from, *to);
         let table = context.chain_table()?;
-        let choice = context.probe().map(|probe| table.choose(chain, &from, probe));
-        let plan = |probe: &_| match &choice {
-            Some(choice) => Ok(plan(chain, &from, &to, &choice.parameters, probe)?),
-            None => Ok(plan(chain, &from, &to, &table.choose(chain, &from, probe).parameters, probe)?),
+        let mut choice = context.probe().map(|probe| table.choose(chain, &from, probe));
+        let mut measured_on_first_use = false;
+        let plan = |probe: &_| {
+            let mut chosen = table.choose(chain, &from, probe);
+            if let Some(measured) = first_use::choose(context, chain, [&from, &to], &chosen) {
+                measured_on_first_use = true;
+                chosen = measured;
+            }
+            let plan = plan(chain, &from, &to, &chosen.parameters, probe)?;
+            choice = Some(chosen);
+            Ok(plan)
         };
         let bytes = |raster: &Raster| Ok::<_, Error>(raster.elements()? * raster.element.bytes());
         let (inputs, result) = (vec![(Role::Source, bytes(&from)?)], bytes(&to)?);
@@ -145,7 +156,7 @@ impl Chained {
             size,
         };
         let operation = Operation::new(context, plan, host, run_on)?;
-        Ok(Self { chain: chain.clone(), from, to, choice, operation })
+        Ok(Self { chain: chain.clone(), from, to, choice, measured_on_first_use, operation })
     }
 }
 
@@ -165,10 +176,13 @@ impl Described for Chained {
                 explanation.choices = choices(&choice.parameters);
                 explanation.why.clone_from(&choice.why);
                 explanation.rests_on.clone_from(&choice.source);
-                explanation.predicted = choice.estimated_seconds.map(|seconds| Prediction {
-                    seconds,
-                    from: "times of the same stages over an image near this size".to_owned(),
-                });
+                let from = if self.measured_on_first_use {
+                    "as measured on first use"
+                } else {
+                    "times of the same stages over an image near this size"
+                };
+                explanation.predicted =
+                    choice.estimated_seconds.map(|seconds| Prediction { seconds, from: from.to_owned() });
                 if let Some(probe) = core.probe() {
                     let others = if choice.runners_up.is_empty() {
                         runners_up(&self.chain, &self.from, &self.to, &choice.parameters, probe)

@@ -60,6 +60,7 @@ mod engine;
 mod error;
 mod explanation;
 pub mod filter;
+mod first_use;
 pub mod gemm;
 mod image;
 mod interop;

@@ -7,13 +7,17 @@
 //! ```text
 //! cargo run --release -p tripipe-tune --example replay -- --seeds 20 data/tune/*.tsv
 //! ```
+//!
+//! `--learned FASTEST,RANDOM,PRIOR` plays the strategy `learned` with these options (`LearnedOptions`) too; it can be given
+//! several times. `--strategies NAME,...` plays these alone.
 
 #![allow(clippy::print_stdout, reason = "its output is for a script")]
 
+use std::collections::HashMap;
 use std::error::Error;
 
 use tripipe_device::Probe;
-use tripipe_tune::{Candidates, Problem, StrategyKind};
+use tripipe_tune::{Candidates, Learned, LearnedOptions, Problem, Strategy, StrategyKind};
 
 struct Recording {
     problem: Problem,
@@ -39,26 +43,41 @@ fn read(path: &str) -> Result<Recording, Box<dyn Error>> {
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut seeds, mut most) = (10_u64, 200_usize);
     let mut files = Vec::new();
+    let (mut options, mut kinds): (Vec<LearnedOptions>, Vec<StrategyKind>) = (Vec::new(), Vec::new());
+    kinds.extend(StrategyKind::ALL.into_iter().filter(|kind| *kind != StrategyKind::Exhaustive));
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut number = || arguments.next().and_then(|text| text.parse::<u32>().ok()).ok_or("want a number");
         match argument.as_str() {
             "--seeds" => seeds = number()?.into(),
             "--most" => most = number()? as usize,
+            "--learned" => options.push(parse(&arguments.next().unwrap_or_default())?),
+            "--strategies" => {
+                let names = arguments.next().unwrap_or_default();
+                kinds = names
+                    .split(',')
+                    .filter(|name| !name.is_empty())
+                    .map(str::parse)
+                    .collect::<Result<_, _>>()?;
+            }
             _ => files.push(argument),
         }
     }
     for file in files {
         let Recording { problem, probe, texts, seconds } = read(&file)?;
         let candidates = Candidates::among(&texts, &problem, &probe, None);
-        let time = |index: usize| {
-            let own = &candidates.all[index].parameters;
-            texts.iter().position(|text| text == own).and_then(|at| seconds[at])
-        };
+        let times: HashMap<&str, Option<f64>> =
+            texts.iter().map(String::as_str).zip(seconds.iter().copied()).collect();
+        let time = |index: usize| times.get(candidates.all[index].parameters.as_str()).copied().flatten();
         let optimum = seconds.iter().flatten().copied().reduce(f64::min).ok_or("no times")?;
-        for kind in StrategyKind::ALL.into_iter().filter(|kind| *kind != StrategyKind::Exhaustive) {
+        let plain = kinds.iter().map(|kind| (kind.to_string(), Played::Kind(*kind)));
+        let named = options.iter().map(|options| (name(*options), Played::Learned(*options)));
+        for (strategy_name, played) in plain.chain(named) {
             for seed in 1..=seeds {
-                let mut strategy = kind.make(&candidates, seed);
+                let mut strategy: Box<dyn Strategy> = match played {
+                    Played::Kind(kind) => kind.make(&candidates, seed),
+                    Played::Learned(options) => Box::new(Learned::with(&candidates, seed, options)),
+                };
                 let (mut best, mut bests) = (f64::INFINITY, Vec::new());
                 while bests.len() < most
                     && let Some(index) = strategy.propose()
@@ -70,11 +89,30 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
                 let found = serde_json::json!({
                     "recording": file, "problem": problem.to_string(), "device": probe.name,
-                    "points": texts.len(), "strategy": kind.to_string(), "seed": seed, "best": bests,
+                    "points": texts.len(), "strategy": strategy_name, "seed": seed, "best": bests,
                 });
                 println!("{found}");
             }
         }
     }
     Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum Played {
+    Kind(StrategyKind),
+    Learned(LearnedOptions),
+}
+
+fn parse(text: &str) -> Result<LearnedOptions, Box<dyn Error>> {
+    let numbers = text.split(',').map(str::parse).collect::<Result<Vec<usize>, _>>()?;
+    let &[fastest, random, prior] = numbers.as_slice() else {
+        return Err("--learned: want three numbers, as in 6,6,1".into());
+    };
+    Ok(LearnedOptions { fastest, random, prior: prior > 0 })
+}
+
+fn name(options: LearnedOptions) -> String {
+    let LearnedOptions { fastest, random, prior } = options;
+    format!("learned {fastest},{random},{}", u8::from(prior))
 }

@@ -20,5 +20,5 @@ pub use candidates::{Candidate, Candidates, Predict};
 pub use log::{LogContents, LogError, TuningLog};
 pub use problem::{FilterProblem, GemmProblem, Problem, ProblemError};
 pub use search::{Budget, SearchError, SearchOptions, SearchProgress, SearchResult, Stopped, search};
-pub use strategy::{Strategy, StrategyKind};
+pub use strategy::{Learned, LearnedOptions, Strategy, StrategyKind};
 pub use trial::{Outcome, Times, Trial};

@@ -14,9 +14,9 @@
 // DOT:         bytes only: 4 steps along K at once, by dot products of four. 1 uses cl_khr_integer_dot_product, 2
 //              cl_arm_integer_dot_product_accumulate_int8. Both operands are packed for it, and VECTOR is 4.
 // ZERO_POINTS: bytes only: 1 subtracts the zero points of A and B.
-// SLICES:      work-items of a work-group that share a tile, a power of two: each takes a slice of the steps along K,
-//              and their sums are added through local memory, always in the same order. For a C with too few tiles
-//              to fill a device, without the second launch that parts of K need.
+// SLICES:      work-items of a work-group that share a tile, a power of two, side by side in its first dimension: each
+//              takes a slice of the steps along K, and their sums are added through local memory, always in the same
+//              order. For a C with too few tiles to fill a device, without the second launch that parts of K need.
 
 #ifndef UNROLL
 #define UNROLL 4
@@ -37,6 +37,14 @@
 #define SLICES 1
 #endif
 
+// Slices take blocks of UNROLL steps in turns, so that a work-group reads neighbouring rows of B; each takes a
+// contiguous slice where its steps are counted.
+#if SLICES > 1 && ELEMENTS != HALVES_CHUNKED && !ZERO_POINTS
+#define STRIDE (SLICES * UNROLL)
+#else
+#define STRIDE UNROLL
+#endif
+
 // The steps of an iteration. A macro does not expand within itself, so this list is another than TIMES_.
 #define STEPS_1(X) X(0)
 #define STEPS_2(X) STEPS_1(X) X(1)
@@ -45,7 +53,7 @@
 #define EACH_STEP PASTE(STEPS_, UNROLL)
 
 #ifdef GROUP_X
-#define GROUP __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, SLICES)))
+#define GROUP __attribute__((reqd_work_group_size(GROUP_X * SLICES, GROUP_Y, 1)))
 #else
 #define GROUP
 #endif
@@ -114,34 +122,42 @@
     }
 #define MULTIPLY_ALL EACH_ROW(MULTIPLY_ROW)
 
-// Global size: tiles along the columns and the rows of C, rounded up to whole work-groups, and parts of K times
-// products times slices.
+// Global size: tiles along the columns and the rows of C, rounded up to whole work-groups, the first times slices;
+// and parts of K times products.
 kernel GROUP void gemm_tile(A_TYPE a, const uint4 a_at, B_TYPE b, const uint4 b_at, PART_PARAMETERS ZERO_PARAMETER,
                             RESULT_PARAMETERS)
 {
-    const uint tile_m = get_global_id(ROWS_FIRST ? 0 : 1);
-    const uint tile_n = get_global_id(ROWS_FIRST ? 1 : 0);
+#if SLICES == 1
+    const uint tile_x = get_global_id(0);
+#else
+    const uint tile_x = get_group_id(0) * GROUP_X + get_local_id(0) % GROUP_X;
+#endif
+    const uint tile_m = ROWS_FIRST ? tile_x : get_global_id(1);
+    const uint tile_n = ROWS_FIRST ? get_global_id(1) : tile_x;
     const uint row = tile_m * ROWS;
     const uint column = tile_n * COLUMNS;
     const int is_inside = row < m && column < n;
 #if SLICES == 1
     if (!is_inside)
         return;
-    const uint z = get_global_id(2);
-#else
-    const uint z = get_group_id(2);
 #endif
+    const uint z = get_global_id(2);
     const uint batch = z % batches;
 #if SLICES == 1
     const uint first = z / batches * k_part;
     const uint last = min((k + DEPTH - 1) / DEPTH, first + k_part);
 #else
     // Every work-item of the group must reach the barriers; outside C, and past the end of K, there are no steps.
-    const uint slice = get_local_id(2);
+    const uint slice = get_local_id(0) / GROUP_X;
     const uint part = z / batches * k_part, part_end = min((k + DEPTH - 1) / DEPTH, part + k_part);
+#if STRIDE == UNROLL
     const uint steps = (k_part / UNROLL + SLICES - 1) / SLICES * UNROLL;
     const uint first = min(part + slice * steps, part_end);
     const uint last = is_inside ? min(part_end, first + steps) : first;
+#else
+    const uint first = part + slice * UNROLL;
+    const uint last = is_inside ? part_end : first;
+#endif
 #endif
     A_BEGIN
     B_BEGIN
@@ -169,7 +185,7 @@ kernel GROUP void gemm_tile(A_TYPE a, const uint4 a_at, B_TYPE b, const uint4 b_
         const uint end = last;
         uint i = first;
 #endif
-        for (; i + UNROLL <= end; i += UNROLL) {
+        for (; i + UNROLL <= end; i += STRIDE) {
             A_BLOCK(i)
             EACH_STEP(STEP)
         }
@@ -189,18 +205,19 @@ kernel GROUP void gemm_tile(A_TYPE a, const uint4 a_at, B_TYPE b, const uint4 b_
 #define TOTAL_ROW(r) EACH_VECTOR(TOTAL_OF, r)
     EACH_ROW(TOTAL_ROW)
 #if SLICES > 1
-    // The upper half of the slices hands its sums to the lower half, until one is left.
-    local totals_t handed[SLICES / 2][GROUP_X * GROUP_Y];
-    const uint item = get_local_id(1) * GROUP_X + get_local_id(0);
+    // The upper half of the slices hands its sums to the lower half, until one is left; each half has its own memory.
+    local totals_t handed[SLICES][GROUP_X * GROUP_Y];
+    const uint item = get_local_id(1) * GROUP_X + get_local_id(0) % GROUP_X;
 #define HAND_DOWN(r, j) \
     for (uint half_of = SLICES / 2; half_of > 0; half_of /= 2) { \
         if (slice >= half_of && slice < 2 * half_of) \
-            handed[slice - half_of][item] = total##r##_##j; \
+            handed[slice][item] = total##r##_##j; \
         barrier(CLK_LOCAL_MEM_FENCE); \
         if (slice < half_of) \
-            total##r##_##j = PLUS(total##r##_##j, handed[slice][item]); \
-        barrier(CLK_LOCAL_MEM_FENCE); \
-    }
+            total##r##_##j = PLUS(total##r##_##j, handed[slice + half_of][item]); \
+    } \
+    if (ROWS * VECTORS > 1) \
+        barrier(CLK_LOCAL_MEM_FENCE);
 #define HAND_DOWN_ROW(r) EACH_VECTOR(HAND_DOWN, r)
     EACH_ROW(HAND_DOWN_ROW)
     if (slice > 0 || !is_inside)

@@ -8,6 +8,8 @@ mod color;
 mod image;
 mod weights;
 
+use std::ops::Range;
+
 use bytemuck::pod_read_unaligned;
 use half::f16;
 use thiserror::Error;
@@ -60,18 +62,51 @@ pub fn verify(
     result: &[u8],
 ) -> Result<(), Mismatch> {
     check_length("result", to, result)?;
-    let image = run(chain, from, source, to)?;
-    let (mut first, mut count, mut total) = (None, 0, 0);
-    for (place, index) in places(to) {
-        let (want, found) = (image.at(place), load(to.element, result, index));
-        total += 1;
-        if !want.holds(found) {
-            count += 1;
-            first = first.or(Some((place, want, found)));
-        }
+    Expected::new(chain, from, source, to)?.verify(result)
+}
+
+/// What a chain makes of an image, computed once for results of several kernels.
+pub struct Expected {
+    image: Image,
+    to: Raster,
+}
+
+impl Expected {
+    /// Runs the stages as [`apply`] does.
+    ///
+    /// # Errors
+    /// As [`apply`].
+    pub fn new(chain: &Chain, from: &Raster, source: &[u8], to: &Raster) -> Result<Self, FilterError> {
+        Ok(Self { image: run(chain, from, source, to)?, to: *to })
     }
-    let Some(([x, y, channel], want, found)) = first else { return Ok(()) };
-    Err(Mismatch::Pixel { x, y, channel, want: [want.low, want.high], found, count, total })
+
+    /// As [`verify`].
+    ///
+    /// # Errors
+    /// As [`verify`].
+    pub fn verify(&self, result: &[u8]) -> Result<(), Mismatch> {
+        self.verify_rows(result, 0..self.to.height)
+    }
+
+    /// As [`verify`], of these rows alone.
+    ///
+    /// # Errors
+    /// As [`verify`].
+    pub fn verify_rows(&self, result: &[u8], rows: Range<usize>) -> Result<(), Mismatch> {
+        let Self { image, to } = self;
+        check_length("result", to, result)?;
+        let (mut first, mut count, mut total) = (None, 0, 0);
+        for (place, index) in places(to).filter(|([_, y, _], _)| rows.contains(y)) {
+            let (want, found) = (image.at(place), load(to.element, result, index));
+            total += 1;
+            if !want.holds(found) {
+                count += 1;
+                first = first.or(Some((place, want, found)));
+            }
+        }
+        let Some(([x, y, channel], want, found)) = first else { return Ok(()) };
+        Err(Mismatch::Pixel { x, y, channel, want: [want.low, want.high], found, count, total })
+    }
 }
 
 /// The first difference between a result and its reference.

@@ -17,7 +17,10 @@ use likeness::Likeness;
 pub use series::{ChainSeries, ChainTime, TimedChain, TimedChainError};
 
 /// The shipped tables, by file.
-const SHIPPED: [(&str, &str); 1] = [("data/filter/pocl.toml", include_str!("../../data/filter/pocl.toml"))];
+const SHIPPED: [(&str, &str); 2] = [
+    ("data/filter/pocl.toml", include_str!("../../data/filter/pocl.toml")),
+    ("data/filter/nvidia-h100.toml", include_str!("../../data/filter/nvidia-h100.toml")),
+];
 
 /// The squared distance up to which times decide.
 const NEAR: f64 = 5.0;

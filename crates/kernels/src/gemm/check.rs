@@ -274,10 +274,11 @@ impl Tile {
             }
             return Ok(());
         };
-        check_group([x, y, self.slices], probe)?;
+        check_group([x.saturating_mul(self.slices), y, 1], probe)?;
         let number = if gemm.elements == Elements::F16(Accumulate::F16) { 2 } else { 4 };
-        let bytes =
-            [self.slices / 2, x, y, self.vector, number].iter().fold(1usize, |a, b| a.saturating_mul(*b));
+        let bytes = [if self.slices > 1 { self.slices } else { 0 }, x, y, self.vector, number]
+            .iter()
+            .fold(1usize, |a, b| a.saturating_mul(*b));
         match probe.local_memory_bytes {
             limit if limit != 0 && bytes as u64 > limit => {
                 Err(Unfit::OverLimit { what: format!("local memory of {bytes} bytes"), limit })

@@ -67,8 +67,8 @@ pub struct Tile {
     pub rolled: bool,
     /// `group=`: work-group size in the first and second dimension; without it the driver chooses.
     pub group: Option<[usize; 2]>,
-    /// `slices=`: work-items of a work-group, its third dimension, that share a tile, each with a slice of K: a power
-    /// of two; needs a work-group.
+    /// `slices=`: work-items of a work-group, side by side in its first dimension, that share a tile, each with a slice of K: a
+    /// power of two; needs a work-group.
     pub slices: usize,
     /// `parts=`: number of parts that K is divided into; a second pass sums them in order.
     pub parts: usize,

@@ -362,8 +362,8 @@ impl Planner<'_> {
         let RowMajorProduct { m, n, k, count, .. } = self.product;
         let per_part = steps.div_ceil(self.parts).next_multiple_of(unit).max(1);
         let parts = steps.div_ceil(per_part).max(1);
-        let range = NdRange::d3(x, y, parts * count * slices);
-        let range = group.map_or(range, |[x, y]| range.local(x, y, slices));
+        let range = NdRange::d3(x * slices, y, parts * count);
+        let range = group.map_or(range, |[x, y]| range.local(x * slices, y, 1));
         arguments.extend([k, per_part, count].map(|word| (word as u32).into()));
         arguments.extend(zeros.map(Argument::from));
         if parts == 1 {
@@ -426,6 +426,6 @@ struct DivisibleLaunch {
     /// Work-items in the first two dimensions.
     items: [usize; 2],
     group: Option<[usize; 2]>,
-    /// Work-items that share a tile: the third dimension of a work-group.
+    /// Work-items that share a tile, side by side in the first dimension.
     slices: usize,
 }

@@ -19,8 +19,15 @@ pub fn space<'s>(gemm: &'s Gemm, probe: &'s Probe) -> Space<'s, Parameters> {
     })
 }
 
-/// Whether the tile is not larger than the product's next power of two, and K is not divided too far.
+/// Whether the tile is not larger than the product's next power of two, and K is not divided too far: each slice has two
+/// iterations at least.
 fn is_of_use(parameters: &Parameters, product: &RowMajorProduct) -> bool {
+    if let Parameters::Tile(Tile { slices, unroll, .. }) = parameters
+        && *slices > 1
+        && 2 * slices * unroll > product.k
+    {
+        return false;
+    }
     let ([rows, columns], parts) = match parameters {
         Parameters::Tile(Tile { rows, columns, parts, .. })
         | Parameters::Local(Local { rows, columns, parts, .. }) => ([*rows, *columns], *parts),

@@ -1,4 +1,4 @@
-//! Tuning of products on first use, and ceilings that are kept between contexts.
+//! Tuning of products and filters on first use, and ceilings that are kept between contexts.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use tripipe::filter::{Border, Chain, PixelType, Raster};
 use tripipe::gemm::Product;
 use tripipe::launch::{
     Access, ExecuteError, Executor, Intercept, Launch, Layer, MemoryId, MemoryKind, Program, Timing,
 };
-use tripipe::{Arithmetic, Cache, CacheChoice, Context, Device, Error, Explanation, Matrix, Probe};
+use tripipe::{Arithmetic, Cache, CacheChoice, Context, Device, Error, Explanation, Image, Matrix, Probe};
+use tripipe_kernels::filter::reference;
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
 const BUDGET: Duration = Duration::from_millis(200);
@@ -23,10 +25,12 @@ struct Watched {
     runs: Arc<AtomicUsize>,
     /// A probe that is reported instead of the device's.
     probe: Option<Arc<Probe>>,
-    /// Where every program but the first one leaves four bytes of zeros in C, or behind it.
+    /// Where every program but the first one leaves four bytes of zeros in the result, or behind it.
     spoils: Option<usize>,
+    /// Where every program but the first one leaves four bytes of the result as they were.
+    keeps: Option<usize>,
     first: Option<Arc<Program>>,
-    /// C of the product that is measured, and its bytes with those behind it: what is made of 0xFF alone.
+    /// The result that is measured, and its bytes with those behind it: what is made of 0xFF alone.
     c: Option<(MemoryId, usize)>,
 }
 
@@ -51,11 +55,20 @@ impl<E: Executor> Intercept<E> for Watched {
 
     fn run(&mut self, inner: &mut E, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
         self.runs.fetch_add(launches.len(), Ordering::SeqCst);
+        let mut kept = [0; 4];
+        if let (Some(from), Some((result, _))) = (self.keeps, self.c) {
+            inner.read(result, from, &mut kept)?;
+        }
         let timings = inner.run(launches)?;
-        if let (Some(from), Some((c, bytes)), Some(launch)) = (self.spoils, self.c, launches.last()) {
+        if let (Some((result, bytes)), Some(launch)) = (self.c, launches.last()) {
             let first = self.first.get_or_insert_with(|| Arc::clone(&launch.program));
             if *first != launch.program {
-                inner.write(c, from.min(bytes - 4), &[0; 4])?;
+                if let Some(from) = self.spoils {
+                    inner.write(result, from.min(bytes - 4), &[0; 4])?;
+                }
+                if let Some(from) = self.keeps {
+                    inner.write(result, from, &kept)?;
+                }
             }
         }
         Ok(timings)
@@ -146,6 +159,109 @@ fn kernels_with_wrong_results_are_not_chosen() {
         multiplied(&context, [34, 66, 41]);
         assert!(watched.runs() > runs);
     }
+}
+
+/// The image that a chain makes of noise, which is the reference's, and the explanation.
+fn filtered(context: &Context, text: &str, border: Border, [width, height]: [usize; 2]) -> Explanation {
+    let pixels: Vec<u8> = (0..width * height * 3).map(|at| (at * 7919 % 251) as u8).collect();
+    let image = Image::from_slice(context, [width, height], 3, &pixels).unwrap();
+    let chain = Chain::parse(text, border).unwrap();
+    let found = image.filtered::<u8>(&chain).unwrap().to_vec().unwrap();
+    let from = Raster::packed([width, height], 3, PixelType::U8);
+    let to = chain.apply_to(&from).unwrap();
+    let mut want = vec![0; found.len()];
+    reference::apply(&chain, &from, &pixels, &to, &mut want).unwrap();
+    assert!(found == want, "{text}");
+    context.filter(&chain, &from, &to).unwrap().explain()
+}
+
+/// The parameters of a filter's kernel.
+fn parameters(explanation: &Explanation) -> Vec<String> {
+    explanation.choices.iter().map(|choice| format!("{} {}", choice.what, choice.value)).collect()
+}
+
+#[test]
+fn a_chain_over_images_of_a_size_is_tuned_once_and_remembered() {
+    let folder = tempfile::tempdir().unwrap();
+    let watched = Watched::default();
+    let Some(context) = watched.context(folder.path()) else { return };
+    let of = |context: &Context| filtered(context, "gaussian:5,laplace", Border::Reflect101, [83, 97]);
+    let without = of(&context);
+    assert!(!is_measured(&without) && watched.runs() == 0, "{without}");
+    let context = watched.context(folder.path()).unwrap();
+    context.tune_on_first_use(BUDGET).unwrap();
+    let first = of(&context);
+    assert!(is_measured(&first) && watched.runs() > 0, "{first}");
+    assert!(first.predicted.as_ref().is_some_and(|it| it.from == "as measured on first use"), "{first}");
+    let runs = watched.runs();
+    of(&context);
+    assert_eq!(watched.runs(), runs);
+    // Another size, and another border.
+    filtered(&context, "gaussian:5,laplace", Border::Reflect101, [83, 98]);
+    let more = watched.runs();
+    assert!(more > runs);
+    assert!(is_measured(&filtered(&context, "gaussian:5,laplace", Border::Wrap, [83, 97])));
+    assert!(watched.runs() > more);
+    // Another context, as in another process.
+    let watched = Watched::default();
+    let context = watched.context(folder.path()).unwrap();
+    context.tune_on_first_use(BUDGET).unwrap();
+    let again = of(&context);
+    assert_eq!((parameters(&again), again.why, watched.runs()), (parameters(&first), first.why, 0));
+    // Another driver.
+    let probe = Probe { driver: "another".to_owned(), ..context.probe().unwrap().clone() };
+    let updated = Watched { probe: Some(Arc::new(probe)), ..Watched::default() };
+    let context = updated.context(folder.path()).unwrap();
+    context.tune_on_first_use(BUDGET).unwrap();
+    assert!(is_measured(&of(&context)) && updated.runs() > 0);
+}
+
+/// In the result, and behind it.
+#[test]
+fn filters_with_wrong_results_are_not_chosen() {
+    for spoils in [0, usize::MAX] {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(context) = Watched::default().context(folder.path()) else { return };
+        let of = |context: &Context, size| filtered(context, "gaussian:5", Border::Reflect101, size);
+        let choice = parameters(&of(&context, [64, 40]));
+        let watched = Watched { spoils: Some(spoils), ..Watched::default() };
+        let context = watched.context(folder.path()).unwrap();
+        context.tune_on_first_use(Duration::from_secs(1)).unwrap();
+        let explanation = of(&context, [64, 40]);
+        assert_eq!(parameters(&explanation), choice, "{explanation}");
+        assert!(explanation.why.contains("the fastest of 1 candidate"), "{explanation}");
+    }
+}
+
+/// Between the bands that are compared with the reference, a kernel that leaves pixels unwritten is found by what was there
+/// before.
+#[test]
+fn filters_that_leave_pixels_unwritten_are_not_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let watched = Watched { keeps: Some(64 * 3 * 20), ..Watched::default() };
+    let Some(context) = watched.context(folder.path()) else { return };
+    context.tune_on_first_use(Duration::from_secs(1)).unwrap();
+    let explanation = filtered(&context, "gaussian:5", Border::Reflect101, [64, 200]);
+    assert!(explanation.why.contains("the fastest of 1 candidate"), "{explanation}");
+}
+
+#[test]
+fn planes_and_floats_and_views_are_tuned() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(context) = Watched::default().context(folder.path()) else { return };
+    context.tune_on_first_use(BUDGET).unwrap();
+    let chain = Chain::parse("gaussian:3", Border::Wrap).unwrap();
+    for layout in [Raster::packed, Raster::planar] {
+        let from = layout([40, 70], 3, PixelType::F32);
+        assert!(is_measured(&context.filter(&chain, &from, &from).unwrap().explain()));
+    }
+    // Rows with gaps between them.
+    let from = Raster { pitch: 133, ..Raster::packed([40, 70], 3, PixelType::U8) };
+    let to = Raster::packed([40, 70], 3, PixelType::U8);
+    assert!(is_measured(&context.filter(&chain, &from, &to).unwrap().explain()));
+    // An image without pixels.
+    let none = Raster::packed([0, 5], 3, PixelType::U8);
+    assert!(!is_measured(&context.filter(&chain, &none, &none).unwrap().explain()));
 }
 
 #[test]

@@ -3,13 +3,9 @@
 use smartcore::ensemble::extra_trees_regressor::{ExtraTreesRegressor, ExtraTreesRegressorParameters};
 use smartcore::linalg::basic::matrix::DenseMatrix;
 
-use super::Strategy;
+use super::{Predicted, Strategy};
 use crate::candidates::{Candidate, Candidates};
 
-/// Candidates of the first design, at random.
-const RANDOM: usize = 6;
-/// Candidates of the first design that are the fastest by prediction.
-const FASTEST: usize = 6;
 /// Trees of the model.
 const TREES: usize = 24;
 /// Candidates that the model compares for a proposal: of all, at random, and the neighbours of the best.
@@ -25,14 +21,35 @@ const PATIENCE: usize = 6;
 
 type Tree = ExtraTreesRegressor<f64, f64, DenseMatrix<f64>, Vec<f64>>;
 
+/// What [`Learned`] tries, and what it learns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LearnedOptions {
+    /// Candidates of the first design that are the fastest by prediction.
+    pub fastest: usize,
+    /// Candidates of the first design, at random.
+    pub random: usize,
+    /// Whether the prediction is the model's prior: it learns how far times are from the prediction, as far as the prediction
+    /// has shown to count. Without, it learns the times, with the prediction as one number among the parameters.
+    pub prior: bool,
+}
+
+impl Default for LearnedOptions {
+    fn default() -> Self {
+        Self { fastest: 6, random: 9, prior: true }
+    }
+}
+
 /// Proposes the candidate with the largest expected improvement, by randomised regression trees over the parameters and
-/// the prediction: their mean is the expected logarithm of the time, their spread its uncertainty. The first candidates
-/// are the library's choice, the fastest by prediction, and some at random. A candidate without a time counts as slow
-/// as the slowest.
+/// the prediction: their mean is the expected logarithm of the time over the predicted one, their spread its uncertainty. How
+/// much a difference in the prediction counts is fitted to the times so far. The first candidates are the library's
+/// choice, the fastest by prediction, and some at random. A candidate without a time counts as slow as the slowest.
 ///
 /// Trees need no scaling and no distance between words such as `b=image`, and they work from ten observations on.
 pub struct Learned<'c> {
     candidates: &'c [Candidate],
+    options: LearnedOptions,
+    /// The mean of the logarithms of all predictions.
+    typical: f64,
     /// What is proposed first, the next one last.
     first: Vec<usize>,
     known: Vec<bool>,
@@ -46,22 +63,31 @@ pub struct Learned<'c> {
 impl<'c> Learned<'c> {
     /// For these candidates.
     pub fn new(candidates: &'c Candidates, seed: u64) -> Self {
+        Self::with(candidates, seed, LearnedOptions::default())
+    }
+
+    /// For these candidates, with other options than the default.
+    pub fn with(candidates: &'c Candidates, seed: u64, options: LearnedOptions) -> Self {
         let all = &candidates.all;
         let mut random = fastrand::Rng::with_seed(seed);
-        let mut ranked: Vec<usize> = (0..all.len()).filter(|index| all[*index].predicted.is_some()).collect();
-        random.shuffle(&mut ranked);
-        ranked.sort_by(|a, b| {
-            let predicted = |index: usize| all[index].predicted.unwrap_or(f64::INFINITY);
-            predicted(*a).total_cmp(&predicted(*b))
-        });
-        let mut first: Vec<usize> = (0..candidates.guesses).collect();
-        first.extend(&ranked[..ranked.len().min(FASTEST)]);
+        let logarithms: Vec<f64> = all.iter().filter_map(|one| Some(one.predicted?.ln())).collect();
+        let has_predictions = !logarithms.is_empty();
+        let typical = logarithms.iter().sum::<f64>() / logarithms.len().max(1) as f64;
+        // The order by prediction begins with the guesses.
+        let mut first: Vec<usize> = if has_predictions {
+            let mut predicted = Predicted::new(candidates, seed);
+            std::iter::from_fn(|| predicted.propose()).take(candidates.guesses + options.fastest).collect()
+        } else {
+            (0..candidates.guesses).collect()
+        };
         // Without predictions, chance has to find the good regions.
-        let count = if ranked.is_empty() { RANDOM + FASTEST } else { RANDOM };
+        let count = if has_predictions { options.random } else { options.random + options.fastest };
         first.extend(random.choose_multiple(0..all.len(), count));
         first.reverse();
         Self {
             candidates: all,
+            options,
+            typical,
             first,
             known: vec![false; all.len()],
             observed: Vec::new(),
@@ -69,6 +95,25 @@ impl<'c> Learned<'c> {
             expected: None,
             small: 0,
         }
+    }
+
+    /// The logarithm of a prediction; where there is none, the mean of the others.
+    fn prior(&self, index: usize) -> f64 {
+        self.candidates[index].predicted.map_or(self.typical, f64::ln)
+    }
+
+    /// How much of a difference in the logarithm of the prediction the times have: 0 to 1; 0 if it does not count.
+    fn slope(&self, times: &[f64]) -> f64 {
+        if !self.options.prior {
+            return 0.0;
+        }
+        let count = times.len() as f64;
+        let priors: Vec<f64> = self.observed.iter().map(|(index, _)| self.prior(*index)).collect();
+        let mean = |all: &[f64]| all.iter().sum::<f64>() / count;
+        let (x, y) = (mean(&priors), mean(times));
+        let both: f64 = priors.iter().zip(times).map(|(prior, time)| (prior - x) * (time - y)).sum();
+        let own: f64 = priors.iter().map(|prior| (prior - x) * (prior - x)).sum();
+        if own > 0.0 { (both / own).clamp(0.0, 1.0) } else { 0.0 }
     }
 
     fn best(&self) -> Option<f64> {
@@ -103,9 +148,8 @@ impl<'c> Learned<'c> {
     }
 
     fn row(&self, index: usize) -> Vec<f64> {
-        let Candidate { features, predicted, .. } = &self.candidates[index];
-        let mut row = features.clone();
-        row.push(predicted.map_or(0.0, f64::ln));
+        let mut row = self.candidates[index].features.clone();
+        row.push(self.prior(index));
         row
     }
 
@@ -115,7 +159,11 @@ impl<'c> Learned<'c> {
         let best = self.best()?;
         let slowest = self.observed.iter().filter_map(|(_, time)| *time).fold(best, f64::max);
         let rows: Vec<Vec<f64>> = self.observed.iter().map(|(index, _)| self.row(*index)).collect();
-        let times: Vec<f64> = self.observed.iter().map(|(_, time)| time.unwrap_or(slowest)).collect();
+        let mut times: Vec<f64> = self.observed.iter().map(|(_, time)| time.unwrap_or(slowest)).collect();
+        let slope = self.slope(&times);
+        for ((index, _), time) in self.observed.iter().zip(&mut times) {
+            *time -= slope * self.prior(*index);
+        }
         let pool = self.pool();
         if pool.is_empty() {
             return None;
@@ -137,14 +185,14 @@ impl<'c> Learned<'c> {
             }
         }
         let count = TREES as f64;
-        let improvement = |[sum, squares]: [f64; 2]| {
+        let improvement = |index: usize, [sum, squares]: [f64; 2]| {
             let mean = sum / count;
             // Trees that agree are no proof: a twentieth of the spread of all times remains.
             let floor = (0.02 * (slowest - best)).max(1e-3);
             let deviation = (squares / count - mean * mean).max(0.0).sqrt().max(floor);
-            expected_improvement(best - mean, deviation)
+            expected_improvement(best - mean - slope * self.prior(index), deviation)
         };
-        let improved = pool.iter().zip(sums).map(|(index, sums)| (*index, improvement(sums)));
+        let improved = pool.iter().zip(sums).map(|(index, sums)| (*index, improvement(*index, sums)));
         improved.max_by(|(_, a), (_, b)| a.total_cmp(b))
     }
 }
@@ -227,6 +275,49 @@ mod tests {
         let learned = mean(&|seed| tries(play(&mut Learned::new(&candidates, seed), &seconds, 400))).exp();
         let chance = mean(&|seed| tries(play(&mut Random::new(400, seed), &seconds, 400))).exp();
         assert!(learned < 60.0 && learned < 0.5 * chance, "{learned} against {chance}");
+    }
+
+    /// By hand: the slope of the regression of times on predictions, both as logarithms, within 0 and 1.
+    #[test]
+    fn a_prediction_counts_as_far_as_the_times_follow_it() {
+        let texts: Vec<String> = (0..6).map(|index| format!("tile {index}x1")).collect();
+        let predict = |text: &str| match text.as_bytes()[5] - b'0' {
+            // One candidate without a prediction has the mean of the others, 2.
+            5 => None,
+            number => Some(f64::from(number).exp()),
+        };
+        let candidates = Candidates::listed(&texts, Some(&predict));
+        let slope = |prior, time: fn(f64) -> f64| {
+            let mut learned = Learned::with(&candidates, 1, LearnedOptions { prior, ..Default::default() });
+            for (index, at) in [0.0, 1.0, 2.0, 3.0, 4.0, 2.0].into_iter().enumerate() {
+                learned.observe(index, Some(time(at).exp()));
+            }
+            let times: Vec<f64> = learned.observed.iter().filter_map(|(_, time)| *time).collect();
+            learned.slope(&times)
+        };
+        let near = |found: f64, want: f64| (found - want).abs() < 1e-9;
+        assert!(near(slope(true, |at| 0.5 * at + 3.0), 0.5));
+        assert!(near(slope(true, |at| 3.0 * at), 1.0));
+        assert!(near(slope(true, |at| 7.0 - at), 0.0));
+        assert!(near(slope(true, |_| 1.0), 0.0));
+        assert!(near(slope(false, |at| at), 0.0));
+    }
+
+    /// A prediction that says nothing does not keep the search from the optimum.
+    #[test]
+    fn a_useless_prediction_does_little_harm() {
+        let (mut candidates, seconds) = bowl();
+        let mut random = fastrand::Rng::with_seed(3);
+        for one in &mut candidates.all {
+            one.predicted = Some(1.0 + 9.0 * random.f64());
+        }
+        let one = |seed| {
+            let bests = play(&mut Learned::new(&candidates, seed), &seconds, 400);
+            bests.iter().position(|best| *best < 1.05).map_or(400.0, |at| at as f64 + 1.0)
+        };
+        let tries = ((1..=8).map(|seed| f64::ln(one(seed))).sum::<f64>() / 8.0).exp();
+        // One of 400 is as good: chance takes 200 on average.
+        assert!(tries < 80.0, "{tries}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::str::FromStr;
 use crate::candidates::Candidates;
 
 pub use exhaustive::Exhaustive;
-pub use learned::Learned;
+pub use learned::{Learned, LearnedOptions};
 pub use predicted::Predicted;
 pub use random::Random;
 
