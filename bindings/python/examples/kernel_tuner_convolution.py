@@ -117,11 +117,12 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=1024, help="rows and columns of the image (default 1024)")
     parser.add_argument("--all", action="store_true", help="measure the whole space too, and compare")
     parser.add_argument("--cache", help="a file that Kernel Tuner keeps its measurements in, and goes on from")
+    parser.add_argument("--iterations", type=int, default=7, help="runs of each set (default 7; 1 on a virtual GPU)")
     options = parser.parse_args()
 
     predictions = Predictions(SPACE, options.size, options.gpu)
     kept = predictions.within(options.keep)
-    measured = {"platform": options.platform, "cache": options.cache, "quiet": True}
+    measured = {"platform": options.platform, "cache": options.cache, "iterations": options.iterations, "quiet": True}
     pruned = tune(SPACE, options.size, predictions, [kept], **measured)
     total = len(predictions.microseconds)
     print(f"{sum(map(numpy.isinf, predictions.microseconds.values()))} of {total} sets cannot run on {options.gpu}")
