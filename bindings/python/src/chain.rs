@@ -1,11 +1,12 @@
 //! Chains of filters.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use tripipe::filter::{Border, Chain, Raster, Stage};
+use tripipe::filter::{Border, Chain, FilterError, Raster, Stage};
 
 use crate::error;
 use crate::filter;
@@ -15,7 +16,38 @@ use crate::host::{ElementType, image_shape, type_name};
 #[pyclass(name = "Chain", module = "tripipe", frozen)]
 pub(crate) struct PyChain {
     text: Text,
-    chain: Arc<Chain>,
+    chain: Arc<ParsedChain>,
+}
+
+/// A chain that was parsed.
+pub(crate) struct ParsedChain {
+    chain: Chain,
+    /// The last image and its result: most programs filter images of one size.
+    last: Mutex<Option<(Raster, Raster)>>,
+}
+
+impl Deref for ParsedChain {
+    type Target = Chain;
+
+    fn deref(&self) -> &Chain {
+        &self.chain
+    }
+}
+
+impl ParsedChain {
+    /// The layout of the result of an image.
+    ///
+    /// # Errors
+    /// As [`Chain::apply_to`].
+    pub(crate) fn result(&self, from: &Raster) -> Result<Raster, FilterError> {
+        let lock = || self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some((_, to)) = lock().filter(|(known, _)| known == from) {
+            return Ok(to);
+        }
+        let to = self.chain.apply_to(from)?;
+        *lock() = Some((*from, to));
+        Ok(to)
+    }
 }
 
 /// A chain as it is written.
@@ -32,10 +64,10 @@ pub(crate) const BORDER: &str = "reflect101";
 const RETAINED: usize = 256;
 
 impl Text {
-    fn parse(&self) -> PyResult<Chain> {
+    fn parse(&self) -> PyResult<ParsedChain> {
         let border: Border = self.border.parse().map_err(|failed| error::value("border", failed))?;
         let chain = Chain::parse(&self.stages, border).map_err(|failed| error::value("chain", failed))?;
-        Ok(Chain { keep_alpha: self.keep_alpha, ..chain })
+        Ok(ParsedChain { chain: Chain { keep_alpha: self.keep_alpha, ..chain }, last: Mutex::new(None) })
     }
 }
 
@@ -47,8 +79,8 @@ pub(crate) fn of_argument(
     chain: &Bound<'_, PyAny>,
     border: Option<&str>,
     keep_alpha: Option<bool>,
-) -> PyResult<Arc<Chain>> {
-    static PARSED: Mutex<Option<HashMap<Text, Arc<Chain>>>> = Mutex::new(None);
+) -> PyResult<Arc<ParsedChain>> {
+    static PARSED: Mutex<ParsedChains> = Mutex::new(ParsedChains { last: None, all: None });
     if let Ok(chain) = chain.cast::<PyChain>() {
         for (name, is_given) in [("border", border.is_some()), ("keep_alpha", keep_alpha.is_some())] {
             if is_given {
@@ -63,23 +95,45 @@ pub(crate) fn of_argument(
             format!("{} is not a Chain or a text such as \"gray,sobel\"", type_name(chain)),
         ));
     };
-    let text = Text {
-        stages: stages.to_str()?.to_owned(),
-        border: border.unwrap_or(BORDER).to_owned(),
-        keep_alpha: keep_alpha.unwrap_or(false),
-    };
+    let (stages, border) = (stages.to_str()?, border.unwrap_or(BORDER));
+    let keep_alpha = keep_alpha.unwrap_or(false);
     let lock = || PARSED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Some(known) = lock().as_ref().and_then(|parsed| parsed.get(&text)) {
-        return Ok(Arc::clone(known));
+    if let Some(known) = lock().find(stages, border, keep_alpha) {
+        return Ok(known);
     }
+    let text = Text { stages: stages.to_owned(), border: border.to_owned(), keep_alpha };
     let chain = Arc::new(text.parse()?);
-    let mut parsed = lock();
-    let parsed = parsed.get_or_insert_default();
-    if parsed.len() >= RETAINED {
-        parsed.clear();
-    }
-    parsed.insert(text, Arc::clone(&chain));
+    lock().keep(text, Arc::clone(&chain));
     Ok(chain)
+}
+
+/// Parsed chains. The last one is found without a hash, because most programs repeat one.
+struct ParsedChains {
+    last: Option<(Text, Arc<ParsedChain>)>,
+    all: Option<HashMap<Text, Arc<ParsedChain>>>,
+}
+
+impl ParsedChains {
+    fn find(&mut self, stages: &str, border: &str, keep_alpha: bool) -> Option<Arc<ParsedChain>> {
+        if let Some((text, chain)) = &self.last
+            && (text.stages.as_str(), text.border.as_str(), text.keep_alpha) == (stages, border, keep_alpha)
+        {
+            return Some(Arc::clone(chain));
+        }
+        let text = Text { stages: stages.to_owned(), border: border.to_owned(), keep_alpha };
+        let chain = Arc::clone(self.all.as_ref()?.get(&text)?);
+        self.last = Some((text, Arc::clone(&chain)));
+        Some(chain)
+    }
+
+    fn keep(&mut self, text: Text, chain: Arc<ParsedChain>) {
+        let all = self.all.get_or_insert_default();
+        if all.len() >= RETAINED {
+            all.clear();
+        }
+        self.last = Some((text.clone(), Arc::clone(&chain)));
+        all.insert(text, chain);
+    }
 }
 
 /// The shape of the array of an image that was made of an array with `dimensions` dimensions.

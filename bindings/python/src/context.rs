@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyString;
 use tripipe::{Context, Device};
 use tripipe_device::DeviceKind;
@@ -217,17 +218,19 @@ pub(crate) fn resolve<'py>(
     py: Python<'py>,
     context: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyContext>> {
-    let name = match context {
-        None => "auto".to_owned(),
-        Some(context) => match context.cast::<PyContext>() {
-            Ok(context) => {
-                check_process()?;
-                return Ok(context.clone());
-            }
-            Err(_) => name_of("context", context)?,
-        },
+    static BEST: PyOnceLock<Py<PyContext>> = PyOnceLock::new();
+    let Some(context) = context else {
+        check_process()?;
+        let best = BEST.get_or_try_init(py, || shared_context(py, "auto"))?;
+        return Ok(best.bind(py).clone());
     };
-    Ok(shared_context(py, &name)?.into_bound(py))
+    match context.cast::<PyContext>() {
+        Ok(context) => {
+            check_process()?;
+            Ok(context.clone())
+        }
+        Err(_) => Ok(shared_context(py, &name_of("context", context)?)?.into_bound(py)),
+    }
 }
 
 fn name_of(argument: &str, object: &Bound<'_, PyAny>) -> PyResult<String> {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use tripipe::cpu::{self, Threads};
-use tripipe::filter::{Chain, Interpolation, Raster};
+use tripipe::filter::{Interpolation, Raster};
 use tripipe::{Image, Pixel};
 
 use crate::array::PyArray;
-use crate::chain::{self, result_shape};
+use crate::chain::{self, ParsedChain, result_shape};
 use crate::context::{PyContext, resolve};
 use crate::elements::{Elements, Stored, for_pixels};
 use crate::error;
@@ -42,7 +42,7 @@ pub(crate) fn filter<'py>(
 /// As [`filter`], for a parsed chain.
 pub(crate) fn run<'py>(
     img: &Bound<'py, PyAny>,
-    chain: &Arc<Chain>,
+    chain: &Arc<ParsedChain>,
     out: Option<&Bound<'py, PyAny>>,
     context: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -91,7 +91,7 @@ pub(crate) fn explain(
 
 /// What is done with an image.
 enum Work {
-    Chain(Arc<Chain>),
+    Chain(Arc<ParsedChain>),
     /// Width and height.
     Resize([usize; 2], Interpolation),
 }
@@ -103,7 +103,7 @@ impl Work {
     /// The image does not fit.
     fn result(&self, from: &Raster) -> PyResult<Raster> {
         let made = match self {
-            Self::Chain(chain) => chain.apply_to(from).map_err(|failed| error::value("chain", failed))?,
+            Self::Chain(chain) => chain.result(from).map_err(|failed| error::value("chain", failed))?,
             Self::Resize([width, height], _) => {
                 let empty = *width == 0 || *height == 0;
                 if from.is_empty() != empty {

@@ -28,7 +28,10 @@ def test_arrays_come_back(context, random_array, dtype, shape):
 def test_the_cpu_path_shares_its_memory(random_array):
     context = tripipe.Context("cpu")
     array = context.array(random_array((40, 30), numpy.float32))
-    views = [numpy.asarray(array), numpy.asarray(array), numpy.from_dlpack(array)]
+    views = [numpy.asarray(array), numpy.asarray(array)]
+    # Older versions do not know read-only arrays in DLPack, and get a copy.
+    if numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0":
+        views.append(numpy.from_dlpack(array))
     assert len({view.__array_interface__["data"][0] for view in views}) == 1
     assert not views[0].flags.writeable
     with pytest.raises(ValueError, match="read-only"):
@@ -141,7 +144,7 @@ def test_arrays_have_a_preview(context, random_array):
     data = page.split("base64,")[1].split("'")[0]
     import base64
 
-    picture = cv2.imdecode(numpy.frombuffer(base64.b64decode(data), numpy.uint8), cv2.IMREAD_COLOR_RGB)
+    picture = cv2.imdecode(numpy.frombuffer(base64.b64decode(data), numpy.uint8), cv2.IMREAD_COLOR)[:, :, ::-1]
     assert picture.shape == (144, 192, 3)
     wanted = cv2.resize(img, (192, 144), interpolation=cv2.INTER_AREA)
     assert numpy.abs(picture.astype(int) - wanted).max() <= 1

@@ -20,7 +20,16 @@ fn floats(numbers: &[f32]) -> Vec<u8> {
 }
 
 fn memory<'a>(array: &'a ArrayShape, bytes: &'a [u8]) -> Memory<'a> {
-    Memory { argument: 3, name: "out", array, bytes, shown: None, file: None, comparison: None }
+    Memory {
+        argument: 3,
+        name: "out",
+        array,
+        bytes,
+        written: None,
+        shown: None,
+        file: None,
+        comparison: None,
+    }
 }
 
 fn all(memory: &Memory<'_>) -> String {
@@ -36,7 +45,7 @@ fn the_run_itself() {
     );
     assert_eq!(
         json(&run(&range), "a \"word\"\n"),
-        r#"{"command":"run-kernel","kernel":"blur","program":"blur.cl","global":[640,480],"local":[16,4],"offset":[0,8],"device":"Mali-G610","seconds":0.0125,"printed":"a \"word\"\n"}"#
+        r#"{"command":"run-kernel","version":1,"kernel":"blur","program":"blur.cl","global":[640,480],"local":[16,4],"offset":[0,8],"device":"Mali-G610","seconds":0.0125,"printed":"a \"word\"\n"}"#
     );
     assert!(json(&run(&NdRange::d1(5)), "").contains(r#""global":[5],"local":null,"offset":[0]"#));
 }
@@ -53,7 +62,7 @@ fn numbers() {
     );
     assert_eq!(
         json_memory(&shown),
-        r#"{"command":"run-kernel","argument":3,"name":"out","element":"float","extents":[2,3],"numbers":[1.0,0.1,-2.5,"NaN","inf",1e+30]}"#
+        r#"{"command":"run-kernel","version":1,"argument":3,"name":"out","element":"float","extents":[2,3],"written":null,"numbers":[1.0,0.1,-2.5,"NaN","inf",1e+30]}"#
     );
     let hex = Memory { shown: Some(Base::Sixteen), ..memory(&array, &bytes) };
     // IEEE 754: 1 and infinity.
@@ -74,7 +83,7 @@ fn vectors_and_integers() {
     );
     assert_eq!(
         json_memory(&shown),
-        r#"{"command":"run-kernel","argument":3,"name":"out","element":"uchar3","extents":[2],"numbers":[1,2,3,4,5,255],"file":"out.npy"}"#
+        r#"{"command":"run-kernel","version":1,"argument":3,"name":"out","element":"uchar3","extents":[2],"written":null,"numbers":[1,2,3,4,5,255],"file":"out.npy"}"#
     );
     let largest = u64::MAX.to_ne_bytes();
     let array = self::array("ulong", &[1]);

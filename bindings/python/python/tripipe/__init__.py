@@ -1,4 +1,4 @@
-"""Matrix products and image filters on phone GPUs, OpenCL devices and the CPU.
+"""Matrix products and image filters on phone GPUs, OpenCL devices and the CPU; a workbench for OpenCL kernels.
 
 >>> import numpy, tripipe
 >>> photo = numpy.zeros((480, 640, 3), numpy.uint8)
@@ -9,7 +9,12 @@
 Functions take arrays of NumPy, or an :class:`Array`, which stays on its device. ``context`` is a
 :class:`Context` or the name of a device, such as ``"cpu"`` or ``"opencl:0"``; by default the best
 device of the machine.
+
+`check`, `analyze`, `simulate` and `tune` are the workbench: :mod:`tripipe.workbench`.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from ._reductions import dot, max, min, sum
 from ._tripipe import (
@@ -37,6 +42,10 @@ from ._tripipe import (
 )
 from ._colour import color
 
+if TYPE_CHECKING:
+    from . import workbench
+    from .workbench import analyze, check, simulate, tune
+
 __all__ = [
     "Array",
     "Chain",
@@ -47,7 +56,9 @@ __all__ = [
     "Explanation",
     "Packed",
     "UnsupportedError",
+    "analyze",
     "array",
+    "check",
     "color",
     "devices",
     "dot",
@@ -61,7 +72,22 @@ __all__ = [
     "min",
     "pack",
     "resize",
+    "simulate",
     "stages",
     "sum",
     "to_frame",
+    "tune",
+    "workbench",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The workbench, on first use: importing it takes as long as importing NumPy."""
+    if name not in ("analyze", "check", "simulate", "tune", "workbench"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    workbench = import_module(".workbench", __name__)
+    return workbench if name == "workbench" else getattr(workbench, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -184,7 +184,7 @@ def _with_neighbours(
     dimensions: int,
     chain: Chain,
     devices: tuple[str, ...],
-) -> dict[tuple[Any, ...], Any]:
+) -> dict[Any, Any]:
     """Two tasks for each chunk: what others need of it, and its result.
 
     `dask.array.overlap` makes nine, one for each part: schedulers of clusters take most of a

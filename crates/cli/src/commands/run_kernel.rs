@@ -102,6 +102,14 @@ impl Machine {
         self.executor().run(launches)
     }
 
+    /// Whether the kernel may write through each of its arguments; `None` for devices, which do not say.
+    fn written(&mut self, launch: &Launch) -> Option<Vec<bool>> {
+        match self {
+            Self::Simulator(simulator) => simulator.written_arguments(&launch.program, &launch.entry).ok(),
+            Self::Device(_) => None,
+        }
+    }
+
     /// The output of `printf`; empty for drivers, which print it themselves.
     fn take_printed(&mut self) -> Vec<u8> {
         match self {
@@ -168,13 +176,15 @@ impl RunKernel {
         }
         let mut finish = Finish::Clean;
         let Some(dumps) = &mut dumps else { return Ok(finish) };
+        let written = machine.written(&staged.launch);
         for (index, memory) in staged.memory.iter().enumerate().filter(|(_, memory)| memory.is_wanted()) {
             let outcome = memory.read(machine.executor()).with_context(|| format!("`{}`", memory.name))?;
             dumps.write(&description, index, memory, &outcome.bytes)?;
             if outcome.comparison.as_ref().is_some_and(|comparison| comparison.differing > 0) {
                 finish = Finish::Findings;
             }
-            let memory = shown(memory, &outcome.bytes, outcome.comparison.as_ref());
+            let written = written.as_deref().map(|written| may_write(&staged.launch, memory, written));
+            let memory = Memory { written, ..shown(memory, &outcome.bytes, outcome.comparison.as_ref()) };
             match self.format {
                 Format::Text => {
                     tripipe_report::run::lines(&memory)
@@ -189,6 +199,12 @@ impl RunKernel {
     }
 }
 
+/// Whether one of the arguments that a memory object was passed for is `written`.
+fn may_write(launch: &Launch, memory: &StagedMemory, written: &[bool]) -> bool {
+    let own = launch.arguments.get(memory.argument);
+    launch.arguments.iter().zip(written).any(|(argument, written)| *written && Some(argument) == own)
+}
+
 /// The report of a memory object.
 fn shown<'a>(memory: &'a StagedMemory, bytes: &'a [u8], comparison: Option<&'a Comparison>) -> Memory<'a> {
     let base = match &memory.dump {
@@ -201,6 +217,7 @@ fn shown<'a>(memory: &'a StagedMemory, bytes: &'a [u8], comparison: Option<&'a C
         name: &memory.name,
         array: &memory.array,
         bytes,
+        written: None,
         shown: base,
         file: memory.dump.as_ref().and_then(Dump::path),
         comparison,

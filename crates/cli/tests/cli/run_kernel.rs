@@ -84,6 +84,32 @@ fn shows_and_compares() {
 }
 
 #[test]
+fn says_which_memory_the_kernel_may_write() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    // `read` is not `const`, and never written; `both` is the memory of `sum`, which is.
+    bench.write(
+        "sum.cl",
+        "kernel void sum(global int* read, global int* sum, global int* both) {\n    \
+         sum[get_global_id(0)] = read[get_global_id(0)] + both[get_global_id(0)];\n}\n",
+    );
+    let buffer = "[[argument]]\nbuffer = 'int'\nvalues = [1, 2]\ndump = true\n";
+    bench.write(
+        "sum.toml",
+        format!("source = 'sum.cl'\nglobal = 2\n{buffer}{buffer}[[argument]]\nsame_as = 1\n"),
+    );
+    let said = bench.succeed(&["run-kernel", "sum.toml", "--format", "json"]);
+    let lines: Vec<serde_json::Value> =
+        said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [run, read, sum] = &lines[..] else { panic!("{said}") };
+    assert_eq!(run["version"], 1);
+    assert_eq!((&read["written"], &read["numbers"]), (&false.into(), &[1, 2].into()));
+    assert_eq!((&sum["written"], &sum["numbers"]), (&true.into(), &[2, 4].into()));
+}
+
+#[test]
 fn files_in_and_out() {
     if !compiles() {
         return;

@@ -7,6 +7,9 @@ use tripipe_machine::Pipe;
 use super::{Priced, bound};
 use crate::simulation::short_json;
 
+/// The version of the format. It increases when a key is removed or changes its meaning, not for a new key.
+const VERSION: u32 = 1;
+
 /// One object per kernel and GPU.
 pub fn json(priced: &Priced<'_>) -> Vec<Value> {
     priced.analyses.iter().enumerate().map(|(at, analysis)| one(priced, analysis, at)).collect()
@@ -103,6 +106,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis, at: usize) -> Value {
         .collect();
     json!({
         "command": "analyze",
+        "version": VERSION,
         "kernel": analysis.kernel,
         "gpu": analysis.gpu.name(),
         "family": family.id(),

@@ -7,12 +7,16 @@ use tripipe_launch_file::{Comparison, Difference, Scalar};
 use super::text::bits;
 use super::{Base, Memory, Run};
 
+/// The version of the format. It increases when a key is removed or changes its meaning, not for a new key.
+const VERSION: u32 = 1;
+
 /// The run as one JSON object on one line; `printed` is the output of `printf`. Times are in seconds; sizes have as
 /// many numbers as the range has dimensions; `local` is `null` where the executor chose.
 pub fn json(run: &Run<'_>, printed: &str) -> String {
     let Run { kernel, program, range, device, seconds } = run;
     json!({
         "command": "run-kernel",
+        "version": VERSION,
         "kernel": kernel,
         "program": program,
         "global": extents(range, range.global_size()),
@@ -29,16 +33,18 @@ fn extents(range: &NdRange, sizes: [usize; 3]) -> Vec<usize> {
     sizes[..range.dimensions()].to_vec()
 }
 
-/// A memory object as one JSON object on one line: `argument`, `name`, `element`, `extents`, and, where requested,
-/// `numbers` (flat, the lanes of a vector one after the other; infinities, NaNs and all numbers in base 16 are
-/// strings), `file`, `comparison`.
+/// A memory object as one JSON object on one line: `argument`, `name`, `element`, `extents`, `written` (whether
+/// the kernel may write it; `null` if that is not known), and, where requested, `numbers` (flat, the lanes of a vector
+/// one after the other; infinities, NaNs and all numbers in base 16 are strings), `file`, `comparison`.
 pub fn json_memory(memory: &Memory<'_>) -> String {
     let mut object = Map::new();
     object.insert("command".to_owned(), "run-kernel".into());
+    object.insert("version".to_owned(), VERSION.into());
     object.insert("argument".to_owned(), memory.argument.into());
     object.insert("name".to_owned(), memory.name.into());
     object.insert("element".to_owned(), memory.array.element.to_string().into());
     object.insert("extents".to_owned(), memory.array.extents.clone().into());
+    object.insert("written".to_owned(), memory.written.into());
     if let Some(base) = memory.shown {
         let scalar = memory.array.element.scalar();
         let numbers = memory.array.numbers(memory.bytes).map(|number| match base {

@@ -32,6 +32,8 @@ pub struct Memory<'a> {
     pub array: &'a ArrayShape,
     /// Its bytes.
     pub bytes: &'a [u8],
+    /// Whether the kernel may write it; `None` if that is not known.
+    pub written: Option<bool>,
     /// The base in which its numbers are shown, if they are shown.
     pub shown: Option<Base>,
     /// The file it was written to.

@@ -6,6 +6,9 @@ use tripipe_timing::{Prediction, Resource};
 
 use super::{LocalBy, Predicted, Simulated, Simulation, gain, head, limiter};
 
+/// The version of the format. It increases when a key is removed or changes its meaning, not for a new key.
+const VERSION: u32 = 1;
+
 /// One object per GPU.
 pub fn json(simulation: &Simulation<'_>) -> Vec<Value> {
     simulation.gpus.iter().map(|each| one(simulation, each)).collect()
@@ -18,6 +21,7 @@ fn one(simulation: &Simulation<'_>, each: &Simulated) -> Value {
         object.insert(key.to_owned(), value);
     };
     put("command", "simulate".into());
+    put("version", VERSION.into());
     put("gpu", gpu.name().into());
     put("family", gpu.family().id().into());
     put("kernel", simulation.kernel.into());

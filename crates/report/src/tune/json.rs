@@ -5,6 +5,9 @@ use tripipe_tune::{Outcome, Stopped, Trial};
 
 use super::TuneReport;
 
+/// The version of the format. It increases when a key is removed or changes its meaning, not for a new key.
+const VERSION: u32 = 1;
+
 /// One JSON object on one line. `candidates` are in the order of their times; `seconds` is `null` where a candidate has
 /// none, and `reason` says why.
 pub fn json(report: &TuneReport<'_>) -> String {
@@ -13,6 +16,7 @@ pub fn json(report: &TuneReport<'_>) -> String {
     let size = report.candidates.size;
     json!({
         "command": "tune",
+        "version": VERSION,
         "family": report.family,
         "subject": report.subject,
         "device": report.device,

@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy
 
-from . import _launch, _tuning
+from . import _launch
+from ._command import flag
 from ._decode import decode, documents
-from ._errors import CommandError, FormatError, MissingCommandError, MissingToolError
+from ._errors import ArgumentError, CommandError, FormatError, MissingCommandError, MissingToolError
 from ._launch import Arguments, Launch, Program, ProgramLike, Sizes, commas, sizes
 from ._tuning import tune
 from .analyses import Advice, Analysis, AnalysisReport
@@ -36,6 +37,7 @@ __all__ = [
     "Analysis",
     "AnalysisReport",
     "Argument",
+    "ArgumentError",
     "Arguments",
     "Buffer",
     "CheckReport",
@@ -97,12 +99,9 @@ def check(
     :param limit_memory: The most bytes of all buffers and images.
     :raises CommandError: if the kernel cannot be compiled or launched.
     """
-    flags = [] if gpu is None else ["--gpu", gpu]
-    flags += ["--schedules", str(schedules)]
-    flags += [flag for code in disable for flag in ("--disable", code)]
-    flags += [flag for code in only for flag in ("--only", code)]
-    for name, value in [("threads", threads), ("limit-steps", limit_steps), ("limit-memory", limit_memory)]:
-        flags += [] if value is None else [f"--{name}", str(value)]
+    flags = [*flag("gpu", _text("gpu", gpu)), *flag("schedules", schedules), *flag("threads", threads)]
+    flags += [*_each("disable", disable), *_each("only", only)]
+    flags += [*flag("limit-steps", limit_steps), *flag("limit-memory", limit_memory)]
     with _launch.opened(program, defines, include, options) as (opened, folder):
         launch = _launch.launch_file(
             opened,
@@ -133,13 +132,13 @@ def analyze(
 ) -> AnalysisReport:
     """Estimate what a kernel costs on GPUs, without running it.
 
-    :param arguments: As for :func:`check`; numbers by name suffice, to make costs of loops numbers.
+    :param arguments: As for :func:`check`; integers by name suffice, to make costs of loops numbers.
     :param kernel: All kernels by default.
     :param gpu: GPUs, or ``"all"``; by default one of each family.
     :param allow: Codes of advice to leave out.
     :raises CommandError: if the kernel cannot be compiled.
     """
-    flags = [flag for code in allow for flag in ("--allow", code)]
+    flags = _each("allow", allow)
     with _launch.opened(program, defines, include, options) as (opened, folder):
         target, launch, more = _target(opened, folder, arguments, kernel, global_size, local_size, None)
         text, json = _run(opened, folder, ["analyze", target, *_gpus(gpu), *more, *flags], launch)
@@ -179,9 +178,7 @@ def simulate(
     """
     flags = ["--counters"] if counters else []
     flags += ["--exact"] if exact else []
-    flags += [] if limit_steps is None else ["--limit-steps", str(limit_steps)]
-    changes = [what_if] if isinstance(what_if, str) else what_if
-    flags += [flag for change in changes for flag in ("--what-if", change)]
+    flags += [*flag("limit-steps", limit_steps), *_each("what_if", what_if)]
     with _launch.opened(program, defines, include, options) as (opened, folder):
         if outputs and (arguments is None or opened.is_launch):
             raise ValueError("outputs: give the arguments of the kernel, whose contents are needed to run it")
@@ -211,6 +208,8 @@ def _with_outputs(report: SimulationReport, program: Program, launch: Launch) ->
         written = launch.written.get(index) if isinstance(index, int) else None
         if written is None or not isinstance(name, str) or not isinstance(index, int):
             raise FormatError(f"run-kernel: argument {index!r} was not asked for")
+        if document.get("written") is False:
+            continue
         arrays[index] = arrays[name] = written.read()
     return dataclasses.replace(report, outputs=arrays, printed=str(found[0].get("printed", "")))
 
@@ -237,16 +236,16 @@ def _target(
     *,
     dump: bool = False,
 ) -> tuple[str, Launch | None, list[str]]:
-    """What is analysed, its launch file if there are arguments other than numbers by name, and flags."""
+    """What is analysed, its launch file if there are arguments other than integers by name, and flags."""
     numbers = arguments if isinstance(arguments, Mapping) else {} if arguments is None else None
-    plain = (int, float, numpy.integer, numpy.floating)
-    if numbers is not None and not dump and offset is None and all(isinstance(v, plain) for v in numbers.values()):
-        flags = [] if kernel is None else ["--kernel", kernel]
+    whole = (int, numpy.integer)
+    if numbers is not None and not dump and offset is None and all(isinstance(v, whole) for v in numbers.values()):
+        flags = flag("kernel", _text("kernel", kernel))
         for name, given in [("global", global_size), ("local", local_size)]:
             extents = sizes(f"{name}_size", given)
-            flags += [f"--{name}", commas(extents)] if extents else []
+            flags += flag(name, commas(extents) if extents else None)
         for name, value in numbers.items():
-            flags += ["--arg", f"{name}={int(value) if isinstance(value, (bool, int, numpy.integer)) else value}"]
+            flags += flag("arg", f"{name}={int(value)}" if isinstance(value, whole) else None)
         return str(program.path), None, flags
     launch = _launch.launch_file(
         program,
@@ -264,7 +263,21 @@ def _target(
 def _gpus(gpu: str | Sequence[str] | None) -> list[str]:
     if gpu is None:
         return []
-    names = [gpu] if isinstance(gpu, str) else list(gpu)
-    if not names:
+    flags = _each("gpu", gpu)
+    if not flags:
         raise ValueError("gpu: no GPU is named; leave it out for one of each family")
-    return [flag for name in names for flag in ("--gpu", name)]
+    return flags
+
+
+def _text(name: str, value: str | None) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{name}: {type(value).__name__} instead of a text")
+    return value
+
+
+def _each(name: str, values: str | Sequence[str]) -> list[str]:
+    """A flag for each of the texts in an argument, or for the only one."""
+    given = [values] if isinstance(values, str) else values
+    if not isinstance(given, Sequence) or not all(isinstance(each, str) for each in given):
+        raise TypeError(f"{name}: {values!r}; want a text, or a sequence of texts")
+    return [each for value in given for each in flag(name.replace("_", "-"), value)]

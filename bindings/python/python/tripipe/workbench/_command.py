@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -11,15 +12,27 @@ import sys
 import sysconfig
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 
-from ._errors import CommandError, MissingCommandError, MissingToolError
+from ._errors import ArgumentError, CommandError, MissingCommandError, MissingToolError
 
 _NAME = "tripipe.exe" if os.name == "nt" else "tripipe"
 _SECONDS_TO_END = 5.0
 # How the command says that a compiler is missing.
 _MISSING_TOOL = " found (looked for "
+# How it names one of its arguments: `invalid value '0' for '--threads <N>': reason`, and `--arg n: reason`.
+_INVALID = re.compile(r"invalid value '(?P<value>.*?)' for '--?(?P<flag>[A-Za-z][a-z-]*)[^']*'(?P<reason>.*)", re.DOTALL)
+_REFUSED = re.compile(r"--(?P<flag>[a-z-]+)(?: (?P<name>\w+))?: (?P<reason>.*)", re.DOTALL)
+# Arguments of functions whose flag has another name.
+_RENAMED = {
+    "D": "defines",
+    "I": "include",
+    "element": "elements",
+    "global": "global_size",
+    "local": "local_size",
+    "sizes": "problem",
+    "vectors": "elements",
+}
 
 
 @dataclass(frozen=True)
@@ -65,6 +78,9 @@ def _folders() -> list[Path]:
 
 def package_version() -> str | None:
     """The version of this package; None if it is not installed but only on the path."""
+    # It takes longer to import than all the rest.
+    from importlib import metadata
+
     try:
         return metadata.version("tripipe")
     except metadata.PackageNotFoundError:
@@ -98,9 +114,34 @@ def run(arguments: Sequence[str], *, folder: Path | None = None, partial: bool =
     output = _start(path, arguments, folder)
     if output.code not in (0, 1) and not (partial and output.text.strip()):
         message = error_message(output.errors) or f"`tripipe {arguments[0]}` ended with {output.code}"
-        kind = MissingToolError if _MISSING_TOOL in message else CommandError
-        raise kind(message, output.code, tuple(arguments))
+        of_argument = _of_argument(message)
+        kind = MissingToolError if _MISSING_TOOL in message else ArgumentError if of_argument else CommandError
+        raise kind(of_argument or message, output.code, tuple(arguments), output.errors)
     return output
+
+
+def _of_argument(message: str) -> str | None:
+    """The message of the command about one of its flags, as one about an argument in Python."""
+    if message.startswith("no GPU model is called "):
+        return f"gpu: {message}"
+    if found := _INVALID.fullmatch(message):
+        reason = found["reason"].removesuffix(" (see --help)")
+        # What else is known about it: `: reason`, or ` [possible values: ...] tip: ...`.
+        shown = reason[2:] if reason.startswith(": ") else f"{found['value']!r}{reason}"
+        return f"{_argument(found['flag'])}: {shown}"
+    if found := _REFUSED.fullmatch(message):
+        name = found["name"] if found["flag"] == "arg" and found["name"] else _argument(found["flag"])
+        return f"{name}: {found['reason']}"
+    return None
+
+
+def _argument(flag: str) -> str:
+    return _RENAMED.get(flag, flag.replace("-", "_"))
+
+
+def flag(name: str, value: object) -> list[str]:
+    """A flag with its value, which may begin with `-`; nothing for None."""
+    return [] if value is None else [f"--{name}={value}"]
 
 
 def error_message(errors: str) -> str:

@@ -18,9 +18,8 @@ from ._errors import FormatError
 _T = TypeVar("_T")
 
 
-def field(key: str) -> Any:
-    """A field whose key has another name."""
-    return dataclasses.field(metadata={"key": key})
+KEYS = {"id": "global", "global_size": "global", "local_size": "local", "trials": "candidates"}
+"""The keys of fields that have another name, because theirs is a word of Python or says too little."""
 
 
 def documents(text: str, command: str, newest: int) -> list[dict[str, Any]]:
@@ -41,7 +40,7 @@ def documents(text: str, command: str, newest: int) -> list[dict[str, Any]]:
             raise FormatError(f"{where} is {_name(document)} instead of an object")
         if document.get("command") != command:
             raise FormatError(f"{where}: command is {document.get('command')!r} instead of {command!r}")
-        version = document.get("version", newest)
+        version = document.get("version")
         if not isinstance(version, int) or version > newest:
             raise FormatError(
                 f"{where} has version {version}, and this package reads versions up to {newest}; install a newer "
@@ -100,14 +99,12 @@ def _tuple(kinds: tuple[Any, ...], value: object, where: str) -> tuple[object, .
 
 @functools.cache
 def _hints(kind: type) -> list[tuple[str, str, Any, bool]]:
-    """Name, key, type and whether there is a default, of each field that has a key."""
+    """Name, key, type and whether there is a default, of each field."""
     hints = get_type_hints(kind)
     fields = []
     for each in dataclasses.fields(kind):
-        key = each.metadata.get("key", each.name)
-        optional = each.default is not dataclasses.MISSING
-        if key is not None:
-            fields.append((each.name, key, hints[each.name], optional))
+        optional = each.default is not dataclasses.MISSING or each.default_factory is not dataclasses.MISSING
+        fields.append((each.name, KEYS.get(each.name, each.name), hints[each.name], optional))
     return fields
 
 

@@ -14,10 +14,20 @@ class CommandError(Error):
     arguments: tuple[str, ...]
     """The arguments of the command."""
 
-    def __init__(self, message: str, code: int | None = None, arguments: tuple[str, ...] = ()) -> None:
+    errors: str
+    """All that it wrote on standard error, such as the compiler's messages."""
+
+    def __init__(
+        self, message: str, code: int | None = None, arguments: tuple[str, ...] = (), errors: str = ""
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.arguments = arguments
+        self.errors = errors
+
+
+class ArgumentError(CommandError, ValueError):
+    """An argument is wrong. The message names it first."""
 
 
 class MissingCommandError(CommandError):

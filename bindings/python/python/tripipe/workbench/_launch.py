@@ -17,13 +17,15 @@ import numpy
 from numpy.typing import NDArray
 
 from . import _command
-from ._errors import CommandError
+from ._errors import ArgumentError, CommandError
 from .arguments import ELEMENTS, Argument, Buffer, Image, Local, Sampler
 
 ProgramLike = Union[str, "os.PathLike[str]"]
 Sizes = Union[int, Sequence[int]]
 Arguments = Union[Mapping[str, Argument], Sequence[Argument]]
 
+# What OpenCL C that is given as text is called.
+_TEXT = "kernel.cl"
 _NUMBERS = (bool, int, float, numpy.bool_, numpy.integer, numpy.floating)
 
 
@@ -37,6 +39,8 @@ class Program:
     folder: Path | None
     """The working folder of the command; None for that of this process."""
     build: list[str]
+    hidden: tuple[str, ...] = ()
+    """What the command may call the program instead of `shown`."""
 
     @property
     def is_launch(self) -> bool:
@@ -45,7 +49,9 @@ class Program:
 
     def visible(self, text: str) -> str:
         """A text of the command with the program's name as the caller gave it."""
-        return text.replace(str(self.path), self.shown)
+        for name in self.hidden:
+            text = text.replace(name, self.shown)
+        return text
 
     def run(
         self, arguments: Sequence[str], launch: Launch | None = None, *, partial: bool = False
@@ -54,8 +60,14 @@ class Program:
         try:
             output = _command.run([*arguments, *self.build], folder=self.folder, partial=partial)
         except CommandError as error:
-            message = self.visible(launch.named(str(error)) if launch else str(error))
-            raise type(error)(message, error.code, error.arguments) from None
+            message = launch.named(str(error)) if launch else str(error)
+            kind = type(error)
+            if "has no kernel `" in message:
+                kind, message = ArgumentError, f"kernel: {message}"
+            elif message != str(error):
+                kind = ArgumentError
+            errors = self.visible(error.errors)
+            raise kind(self.visible(message), error.code, error.arguments, errors) from None
         return _command.Output(output.code, self.visible(output.text), self.visible(output.errors))
 
 
@@ -91,6 +103,8 @@ class Launch:
             names = [name for start, name in self.starts if start <= int(found.group(1))]
             return f"{names[-1]}: " if names else ""
 
+        if counted := re.search(r": (kernel .* takes \d+ arguments?.*), the file has (\d+)$", message):
+            return f"arguments: {counted[1]}, and there are {counted[2]}"
         return re.sub(re.escape(str(self.path)) + r":(\d+):\d+: ", name, message)
 
 
@@ -114,15 +128,25 @@ def opened(
     with tempfile.TemporaryDirectory(prefix="tripipe-") as name:
         folder = Path(name)
         if isinstance(program, str) and ("{" in program or "\n" in program):
-            (folder / "kernel.cl").write_text(program, encoding="utf-8")
-            yield Program(Path("kernel.cl"), "kernel.cl", folder, build), folder
+            source = folder / _TEXT
+            source.write_text(program, encoding="utf-8")
+            yield Program(Path(_TEXT), _TEXT, folder, build, _spellings(source)), folder
             return
         if not isinstance(program, (str, os.PathLike)):
             raise TypeError(f"program: {type(program).__name__} is not a path or OpenCL C")
         path = Path(os.path.abspath(program))
+        if not os.fspath(program) or path.is_dir():
+            raise ValueError(f"program: {os.fspath(program)!r} is a folder, not a program; name a file, or give OpenCL C")
         if not path.is_file():
             raise FileNotFoundError(f"program: there is no file {os.fspath(program)}")
-        yield Program(path, os.fspath(program), None, build), folder
+        shown = os.fspath(program)
+        yield Program(path, shown, None, build, _spellings(path) if shown != str(path) else ()), folder
+
+
+def _spellings(path: Path) -> tuple[str, ...]:
+    """A path in texts and in JSON, as it is and without links; the longest first."""
+    plain = {str(path), os.path.realpath(path)}
+    return tuple(sorted(plain | {json.dumps(name, ensure_ascii=False)[1:-1] for name in plain}, key=len, reverse=True))
 
 
 def sizes(name: str, given: Sizes | None, least: int = 1) -> list[int] | None:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Literal, Union
 
 from . import _command
+from ._command import flag
 from ._decode import decode, documents
-from ._errors import FormatError
+from ._errors import ArgumentError, CommandError, FormatError
 from .searches import Search, TuneReport
 
 _VERSION = 1
@@ -61,33 +62,32 @@ def tune(
         if not isinstance(problem, str):
             raise TypeError(f"problem: {type(problem).__name__} is not a chain of filters, such as 'gray,sobel'")
         arguments.append(problem)
-        arguments += [] if size is None else ["--size", f"{size[1]}x{size[0]}"]
-        arguments += [] if channels is None else ["--channels", str(channels)]
-        arguments += [] if border is None else ["--border", border]
-        arguments += [] if elements is None else ["--element", elements]
+        arguments += flag("size", None if size is None else f"{size[1]}x{size[0]}")
+        arguments += [*flag("channels", channels), *flag("border", border), *flag("element", elements)]
     else:
         for name, value in of_filters.items():
             if value is not None:
                 raise ValueError(f"{name}: only for filters, and this is {family}")
-        arguments += ["--sizes", ",".join(_sizes(problem))]
-        if elements is not None:
-            arguments += ["--vectors" if family == "quantised" else "--elements", elements]
-    if formats is not None:
-        if family != "quantised":
-            raise ValueError(f"formats: only for quantised, and this is {family}")
-        arguments += ["--formats", formats if isinstance(formats, str) else ",".join(formats)]
-    arguments += ["--device", device if isinstance(device, str) else ",".join(device)]
-    arguments += ["--strategy", strategy, "--seed", str(seed), "--log", "none" if log is None else os.fspath(log)]
-    arguments += ["--limit", "none" if limit is None else str(limit)]
-    arguments += [] if candidates is None else ["--candidates", str(candidates)]
-    arguments += [] if runs is None else ["--runs", str(runs)]
-    arguments += [flag for each in also for flag in ("--also", each)]
+        arguments += flag("sizes", ",".join(_sizes(problem)))
+        arguments += flag("vectors" if family == "quantised" else "elements", elements)
+    if formats is not None and family != "quantised":
+        raise ValueError(f"formats: only for quantised, and this is {family}")
+    arguments += flag("formats", formats if formats is None or isinstance(formats, str) else ",".join(formats))
+    arguments += flag("device", device if isinstance(device, str) else ",".join(device))
+    arguments += [*flag("strategy", strategy), *flag("seed", seed)]
+    arguments += flag("log", "none" if log is None else os.fspath(log))
+    arguments += flag("limit", "none" if limit is None else limit)
+    arguments += [*flag("candidates", candidates), *flag("runs", runs)]
+    arguments += [each for parameters in also for each in flag("also", parameters)]
     arguments += ["--only"] if only else []
     arguments += ["--verify"] if verify else []
-    arguments += [] if output is None else ["--output", os.fspath(output)]
+    arguments += flag("output", None if output is None else os.fspath(output))
     with tempfile.TemporaryDirectory(prefix="tripipe-") as folder:
         report = Path(folder) / "report.txt"
-        found = _command.run([*arguments, "--format", "json", "--text", str(report)], partial=True)
+        try:
+            found = _command.run([*arguments, "--format", "json", "--text", str(report)], partial=True)
+        except CommandError as error:
+            raise _of_problem(error, family) from None
         text = report.read_text(encoding="utf-8") if report.is_file() else ""
     if not found.text.strip():
         raise FormatError(f"`tripipe tune` wrote no result: {text.strip()}")
@@ -96,6 +96,18 @@ def tune(
         for at, document in enumerate(documents(found.text, "tune", _VERSION))
     )
     return TuneReport(text, found.text, searches)
+
+
+def _of_problem(error: CommandError, family: str) -> CommandError:
+    """An error about what is tuned, with the name of its argument."""
+    message = str(error)
+    if message.startswith("there is no filter "):
+        message = f"problem: {message}"
+    elif message.startswith("size "):
+        message = f"{'size' if family == 'filter' else 'problem'}: {message}"
+    else:
+        return error
+    return ArgumentError(message, error.code, error.arguments, error.errors)
 
 
 def _sizes(problem: str | int | Sequence[Size]) -> list[str]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Union
 
-from ._decode import field
 from ._result import Report
 
 Cost = Union[float, str]
@@ -111,7 +110,7 @@ class QuickPrediction:
     error_band: tuple[float, float]
     cycles: float
     limiter: str
-    local_size: tuple[int, int, int] = field("local")
+    local_size: tuple[int, int, int]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ._decode import field
 from ._result import Report
 
 
@@ -24,7 +23,7 @@ class Location:
 class WorkItem:
     """A work-item: `get_global_id` as `id`, `get_local_id` and `get_group_id`, each of x, y and z."""
 
-    id: tuple[int, int, int] = field("global")
+    id: tuple[int, int, int]
     local: tuple[int, int, int]
     group: tuple[int, int, int]
 
@@ -87,8 +86,8 @@ class CheckedLaunch:
     """A launch that was run with checks."""
 
     kernel: str
-    global_size: tuple[int, int, int] = field("global")
-    local_size: tuple[int, int, int] = field("local")
+    global_size: tuple[int, int, int]
+    local_size: tuple[int, int, int]
     seconds: float
     """How long the checks took."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ._decode import field
 from ._result import Report
 
 
@@ -45,7 +44,7 @@ class Search:
     not_tried: int
     complete: bool
     stopped: str
-    trials: tuple[Trial, ...] = field("candidates")
+    trials: tuple[Trial, ...]
     """In the order of their times."""
 
     @property

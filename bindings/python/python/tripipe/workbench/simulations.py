@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field as plain_field
+from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import NDArray
 
-from ._decode import field
 from ._result import Report
 
 
@@ -85,8 +84,8 @@ class Prediction:
     local_chosen_by: str
     left_out: tuple[str, ...]
     what_if: tuple[Change, ...]
-    global_size: tuple[int, int, int] = field("global")
-    local_size: tuple[int, int, int] = field("local")
+    global_size: tuple[int, int, int]
+    local_size: tuple[int, int, int]
     counters: tuple[Counter, ...] = ()
 
     def counter(self, name: str) -> float:
@@ -115,7 +114,7 @@ class SimulationReport(Report):
 
     predictions: tuple[Prediction, ...]
     refusals: tuple[Refusal, ...]
-    outputs: Mapping[int | str, NDArray[Any]] = plain_field(default_factory=dict, compare=False, repr=False)
+    outputs: Mapping[int | str, NDArray[Any]] = field(default_factory=dict, compare=False, repr=False)
     """With `outputs=True`: what the kernel writes, by the positions of the arguments and by their names."""
     printed: str = ""
     """With `outputs=True`: the output of `printf`."""
