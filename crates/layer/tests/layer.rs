@@ -297,7 +297,7 @@ fn a_program_that_is_linked_with_libopencl_runs_under_the_layer() {
     let wrapped = command.env("TRIPIPE_LAYER_DRIVER", at("real_libOpenCL.so")).output().unwrap();
     assert_eq!(wrapped.status.code(), plain.status.code(), "{}", String::from_utf8_lossy(&wrapped.stderr));
     // The loader's own version, and memory that is free, are read in other ways.
-    let facts = |output: &std::process::Output| -> Vec<String> {
+    let facts = |output: &Output| -> Vec<String> {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let devices = text.split("NULL platform behavior").next().unwrap_or_default();
         devices.lines().map(str::to_owned).collect()

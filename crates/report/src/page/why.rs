@@ -41,6 +41,9 @@ struct KernelRow {
     advice_saves: Option<f64>,
 }
 
+/// Seconds, seconds at the ceiling, and the band of seconds; `None` where that is not known.
+type Figures = (Option<f64>, Option<f64>, Option<[f64; 2]>);
+
 /// Bars of a chart.
 const BARS: usize = 30;
 
@@ -57,14 +60,14 @@ impl KernelRow {
         format!("{} {}", self.kernel, size.join("x"))
     }
 
-    /// Seconds of one launch, what it would need at its ceiling, and its band; `None` where that is not known.
-    fn one(&self) -> (Option<f64>, Option<f64>, Option<[f64; 2]>) {
+    /// Those of one launch.
+    fn one(&self) -> Figures {
         let share = |seconds: f64| seconds / self.count().max(1) as f64;
         (self.seconds.map(share), self.seconds_at_ceiling.map(share), self.band())
     }
 
-    /// The same of all launches.
-    fn all(&self) -> (Option<f64>, Option<f64>, Option<[f64; 2]>) {
+    /// Those of all launches.
+    fn all(&self) -> Figures {
         let count = self.count() as f64;
         (self.seconds, self.seconds_at_ceiling, self.band().map(|band| band.map(|bound| count * bound)))
     }
@@ -140,12 +143,7 @@ fn on_gpu(application: &Application, ids: &Ids) -> Markup {
 }
 
 /// The longest kernels, the longest first.
-fn chart(
-    application: &Application,
-    title: &str,
-    figures: fn(&KernelRow) -> (Option<f64>, Option<f64>, Option<[f64; 2]>),
-    ids: &Ids,
-) -> Markup {
+fn chart(application: &Application, title: &str, figures: fn(&KernelRow) -> Figures, ids: &Ids) -> Markup {
     let mut bars: Vec<Bar> = application
         .launches
         .iter()
@@ -169,7 +167,9 @@ fn chart(
         (false, _) => vec!["predicted".to_owned()],
         (true, false) => vec!["predicted".to_owned(), "measured".to_owned()],
         (true, true) => {
-            bars.iter_mut().for_each(|bar| bar.series = 0);
+            for bar in &mut bars {
+                bar.series = 0;
+            }
             vec!["measured".to_owned()]
         }
     };
