@@ -37,11 +37,22 @@ pub struct KernelTimes {
     pub seconds: f64,
 }
 
-/// The kernels of a trace with their times, by name. `file` is its name in messages.
+/// A launch in a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredLaunch {
+    /// The kernel.
+    pub kernel: String,
+    /// Seconds from the start of the trace's clock.
+    pub start: f64,
+    /// Seconds on the device.
+    pub seconds: f64,
+}
+
+/// The launches of a trace in the order of their starts. `file` is its name in messages.
 ///
 /// # Errors
 /// It is not Chrome JSON, or has no kernel with times.
-pub fn kernels(file: &str, text: &str) -> Result<BTreeMap<String, KernelTimes>, TraceError> {
+pub fn launches(file: &str, text: &str) -> Result<Vec<MeasuredLaunch>, TraceError> {
     let syntax = |reason: String| TraceError::Syntax { file: file.to_owned(), reason };
     let document: Value = serde_json::from_str(&closed(text)).map_err(|error| syntax(error.to_string()))?;
     let events = document.get("traceEvents").unwrap_or(&document);
@@ -56,7 +67,7 @@ pub fn kernels(file: &str, text: &str) -> Result<BTreeMap<String, KernelTimes>, 
             enqueued.insert((kernel.to_owned(), id));
         }
     }
-    let mut kernels: BTreeMap<String, KernelTimes> = BTreeMap::new();
+    let mut launches = Vec::new();
     for event in events {
         let (Some(name), Some(microseconds)) = (event["name"].as_str(), event["dur"].as_f64()) else {
             continue;
@@ -64,15 +75,26 @@ pub fn kernels(file: &str, text: &str) -> Result<BTreeMap<String, KernelTimes>, 
         let own = event["cat"].as_str() == Some("kernel");
         let of_layer = id(event).is_some_and(|id| enqueued.contains(&(name.to_owned(), id)));
         if own || of_layer {
-            let times = kernels.entry(name.to_owned()).or_default();
-            times.launches += 1;
-            times.seconds += microseconds * 1e-6;
+            let start = event["ts"].as_f64().unwrap_or(0.0) * 1e-6;
+            launches.push(MeasuredLaunch { kernel: name.to_owned(), start, seconds: microseconds * 1e-6 });
         }
     }
-    if kernels.is_empty() {
+    if launches.is_empty() {
         return Err(TraceError::NoKernels { file: file.to_owned() });
     }
-    Ok(kernels)
+    launches.sort_by(|a, b| a.start.total_cmp(&b.start));
+    Ok(launches)
+}
+
+/// The times of each kernel, by name.
+pub fn kernels(launches: &[MeasuredLaunch]) -> BTreeMap<String, KernelTimes> {
+    let mut kernels: BTreeMap<String, KernelTimes> = BTreeMap::new();
+    for launch in launches {
+        let times = kernels.entry(launch.kernel.clone()).or_default();
+        times.launches += 1;
+        times.seconds += launch.seconds;
+    }
+    kernels
 }
 
 /// The text with its list closed: an application that ends early leaves it open.
@@ -96,7 +118,11 @@ mod tests {
 
     #[test]
     fn kernels_of_the_layer_have_the_times_of_the_device() {
-        let found = kernels("trace.json", OF_LAYER).unwrap();
+        let all = launches("trace.json", OF_LAYER).unwrap();
+        // The application enqueued them in this order.
+        let order: Vec<&str> = all.iter().map(|launch| launch.kernel.as_str()).collect();
+        assert_eq!(order, ["scale", "sums", "advance", "soften", "gather", "shared"]);
+        let found = kernels(&all);
         let names: Vec<&str> = found.keys().map(String::as_str).collect();
         assert_eq!(names, ["advance", "gather", "scale", "shared", "soften", "sums"]);
         for (name, times) in &found {
@@ -112,7 +138,7 @@ mod tests {
     #[test]
     fn a_trace_that_was_cut_off_is_read_as_far_as_it_goes() {
         let half = &OF_LAYER[..OF_LAYER.find("\"name\":\"sums\"").unwrap() + 20];
-        let found = kernels("trace.json", half).unwrap();
+        let found = kernels(&launches("trace.json", half).unwrap());
         assert_eq!(found.keys().collect::<Vec<_>>(), ["scale"]);
     }
 
@@ -121,7 +147,7 @@ mod tests {
         for (text, words) in
             [("", "not a trace"), ("{}", "list of events"), ("[]", "no kernels"), ("\u{1f}PK", "JSON")]
         {
-            let error = kernels("x.json", text).unwrap_err().to_string();
+            let error = launches("x.json", text).unwrap_err().to_string();
             assert!(error.contains(words) && error.starts_with("x.json"), "{error}");
         }
     }

@@ -18,5 +18,7 @@ fn random_calls_on_four_threads_return_codes() {
     eprintln!("{done:?}");
     assert!(done.calls >= 80_000 || done.processor_seconds.is_some_and(|seconds| seconds > 1.0), "{done:?}");
     assert!(done.succeeded > 1000, "{done:?}");
+    // Without clang there are none.
+    assert!(done.launches > 10 || std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "{done:?}");
     assert!(table().clFinish.is_some());
 }

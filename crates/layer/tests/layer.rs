@@ -275,6 +275,40 @@ fn as_libopencl_it_needs_no_loader_interface() {
     assert!(said.contains("no OpenCL driver found; name one with TRIPIPE_LAYER_DRIVER"), "{said}");
 }
 
+/// clinfo of Debian, which is linked with `libOpenCL.so.1` and not with this layer: what it prints is the same under the layer, which
+/// takes the place of that library and loads the library that a variable names.
+#[test]
+fn a_program_that_is_linked_with_libopencl_runs_under_the_layer() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let Ok(plain) = Command::new("clinfo").output() else { return };
+    let maps = |name: &str| {
+        let listed = Command::new("ldconfig").arg("-p").output().ok()?;
+        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let line = listed.lines().find(|line| line.trim_start().starts_with(name))?;
+        Some(std::path::PathBuf::from(line.rsplit_once("=> ")?.1))
+    };
+    let Some(real) = maps("libOpenCL.so.1 ") else { return };
+    // Copies, as on a phone: the layer under the name of the loader, and the loader under another one.
+    std::fs::copy(library("tripipe_layer"), at("libOpenCL.so.1")).unwrap();
+    std::fs::copy(real, at("real_libOpenCL.so")).unwrap();
+    let mut command = Command::new("clinfo");
+    command.env("LD_LIBRARY_PATH", folder.path()).env("TRIPIPE_LAYER_LOG", at("log.txt"));
+    let wrapped = command.env("TRIPIPE_LAYER_DRIVER", at("real_libOpenCL.so")).output().unwrap();
+    assert_eq!(wrapped.status.code(), plain.status.code(), "{}", String::from_utf8_lossy(&wrapped.stderr));
+    // The loader's own version, and memory that is free, are read in other ways.
+    let facts = |output: &Output| -> Vec<String> {
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let devices = text.split("NULL platform behavior").next().unwrap_or_default();
+        devices.lines().map(str::to_owned).collect()
+    };
+    assert!(facts(&plain).len() > 5, "{:?}", facts(&plain));
+    assert_eq!(facts(&wrapped), facts(&plain));
+    let counts = counts(&std::fs::read_to_string(at("log.txt")).unwrap());
+    assert!(counts["clGetPlatformIDs"] > 0, "{counts:?}");
+    assert!(plain.status.code() != Some(0) || counts["clGetPlatformInfo"] > 10, "{counts:?}");
+}
+
 #[test]
 fn nothing_is_printed_or_written_by_default() {
     let mut command = application("tidy");

@@ -116,6 +116,9 @@ fn what_is_not_a_result_is_refused_with_its_location() {
     assert!(read("old.json", &old.to_string()).is_ok());
 }
 
+/// The launches of an application: one kernel predicted, one measured, one without a time.
+const WHY: &str = include_str!("why.json");
+
 /// Results of the other commands, the smallest ones.
 fn others() -> Vec<Value> {
     let path = json!({ "columns": { "A": 22.5, "LS": "12 + 7 n" }, "messages": 3.0, "bound": "A" });
@@ -140,6 +143,7 @@ fn others() -> Vec<Value> {
             "checks": ["data-race"], "errors": 1, "warnings": 0, "notes": 0, "findings": [{ "code": "data-race",
             "severity": "error", "message": "two work-items write", "count": 64, "kernel": "blur",
             "location": { "file": "blur.cl", "line": 6, "column": 14, "text": "    out[i] = zw\u{f6}lf < sum;" } }] }),
+        serde_json::from_str(WHY).unwrap(),
         json!({ "command": "histogram", "picture": "a.png", "channels": [{ "name": "gray", "min": 0, "counts": [1, 2] }] }),
     ]
 }
@@ -161,6 +165,9 @@ fn every_command_has_its_section() {
         ">80%</span>",
         "blur: 1 error, 0 warnings and 0 notes.",
         "    out[i] = <mark>zw\u{f6}lf</mark> &lt; sum;",
+        "6 launches take 8.00 ms, in part measured, else predicted for Mali-G77. blur 64x32 takes 75% of it, limited by LS.",
+        "narrow-access: 9 loads. Load vectors.",
+        "launches/copy.toml: it needs double precision",
         "Result of histogram",
     ] {
         assert!(page.contains(said), "{said} is not in {page}");
@@ -199,4 +206,52 @@ fn hostile_text_of_every_command_stays_text() {
     all.iter_mut().for_each(poison);
     let page = shown(&[("a.json", join(&all))]);
     assert_eq!((page.matches("<script").count(), page.matches("<img").count()), (harmless, 0));
+}
+
+/// A number of an element, such as `width="12"`.
+fn attribute(element: &str, name: &str) -> f64 {
+    element.split(&format!(" {name}=\"")).nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn the_launches_of_an_application_are_bars_beside_their_ceilings() {
+    let page = shown(&[("why.json", WHY.to_owned())]);
+    let charts: Vec<&str> = page.split("<figure>").skip(1).collect();
+    let figures: Vec<&str> = charts.iter().map(|chart| chart.split("<svg").nth(1).unwrap()).collect();
+    let [all, one] = figures[..] else { panic!("{} charts", figures.len()) };
+    let bars = |svg: &str, ink: &str| -> Vec<[f64; 3]> {
+        let of_ink = svg.split("<rect").skip(1).filter(|rest| rest.split('>').next().unwrap().contains(ink));
+        of_ink.map(|bar| ["x", "y", "width"].map(|name| attribute(bar, name))).collect()
+    };
+    // All launches: 6 ms, 3 ms at the ceiling; below it 2 ms. One launch: 2 and 1 ms; below it 1 ms.
+    for (svg, ratio) in [(all, 3.0), (one, 2.0)] {
+        let (predicted, measured) = (bars(svg, "#01000A"), bars(svg, "#01000B"));
+        let ([long], [short]) = (&predicted[..], &measured[..]) else { panic!("{svg}") };
+        assert!((long[2] - ratio * short[2]).abs() <= ratio + 1.0, "{long:?} {short:?}");
+        assert!(long[0] == short[0] && long[1] < short[1], "the longest is above");
+        let points: Vec<&str> = svg.split("<circle").skip(1).collect();
+        let [point] = points[..] else { panic!("{svg}") };
+        assert!((attribute(point, "cx") - (long[0] + long[2] / 2.0)).abs() <= 2.0, "{point}");
+    }
+    assert!(!all.contains(">copy 64<"), "what has no time has no bar");
+    for said in ["at the ceiling", "where a measurement is expected", "predicted", "measured"] {
+        assert!(charts[0].split("</figure>").next().unwrap().contains(said), "{said}");
+    }
+    // A file of before: 12 ms are halved, and the others stay.
+    let before = WHY.replace("\"seconds\": 6e-3", "\"seconds\": 12e-3");
+    let page = shown(&[("before.json", before), ("after.json", WHY.to_owned())]);
+    assert!(
+        page.contains("From before.json to after.json: 0 of 2 figures are worse and 1 are better"),
+        "{page}"
+    );
+    let nothing = r#"{"command": "why", "gpu": "Mali-G77", "launches": []}"#;
+    assert!(
+        shown(&[("why.json", nothing.to_owned())]).contains("None of 0 launches has a time on Mali-G77.")
+    );
+    let many: Vec<String> =
+        (1..=40).map(|n| format!("{{\"kernel\": \"k{n}\", \"launches\": 1, \"seconds\": {n}}}")).collect();
+    let many = format!("{{\"command\": \"why\", \"gpu\": \"Mali-G77\", \"launches\": [{}]}}", many.join(","));
+    let page = shown(&[("why.json", many)]);
+    assert!(page.contains("beside its ceiling: the longest 30 of 40"));
+    assert!(page.contains(">k11</text>") || page.contains("k11\n</text>"), "the thirtieth");
 }

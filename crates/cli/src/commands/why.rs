@@ -13,6 +13,7 @@ use tripipe_device::Gpu;
 use tripipe_report::simulation::{head, limiter};
 use tripipe_report::why::{Measured, PredictedLaunch, RankedLaunch, Why as Ranking};
 use tripipe_timing::{Options, Resource};
+use tripipe_trace::TraceFile;
 
 use super::analyze::launch_setup;
 use super::verdict::launches;
@@ -27,7 +28,8 @@ use crate::progress::Progress;
 const EXAMPLES: &str = "Examples:
   tripipe why launches -g mali-g77
   tripipe why launches clintercept_trace.json -g \"Adreno 640\"
-  tripipe why launches -g mali-g610 --format html -o why.html";
+  tripipe why launches -g mali-g610 --format html -o why.html
+  tripipe why launches -g mali-g610 --trace why.pftrace";
 
 /// Rank the launches of an application by time against their ceilings: where its time goes on a GPU, and why.
 ///
@@ -46,7 +48,11 @@ pub(crate) struct Why {
     /// Maximum number of instructions that a work-group may run, counted once for all work-items that run them together.
     #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     limit_steps: u64,
-    /// Output format; JSON is one object, HTML a page with a table (docs/reports.md).
+    /// Writes the launches one after the other for ui.perfetto.dev (docs/traces.md), with their times and what bounds
+    /// them: a Perfetto trace if FILE ends in .pftrace or .perfetto-trace, Chrome JSON if it ends in .json.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Output format; JSON is one object, HTML a page with charts (docs/reports.md).
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
@@ -59,25 +65,24 @@ impl Why {
     }
 
     fn report(&self, out: &mut dyn Write) -> Result<Finish> {
+        let file = self.trace.as_deref().map(TraceFile::new).transpose()?;
         let is_trace = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "json");
         let (traces, folders): (Vec<&PathBuf>, Vec<&PathBuf>) = self.paths.iter().partition(is_trace);
-        let mut measured: BTreeMap<String, KernelTimes> = BTreeMap::new();
+        let mut measured = Vec::new();
         for path in traces {
             let file = path.display().to_string();
             let text = fs::read_to_string(path)
                 .map_err(|error| anyhow!("{file} cannot be read: {}; check the path", plain(&error)))?;
-            for (kernel, times) in trace::kernels(&file, &text)? {
-                let all = measured.entry(kernel).or_default();
-                all.launches += times.launches;
-                all.seconds += times.seconds;
-            }
+            measured.extend(trace::launches(&file, &text)?);
         }
         let folders: Vec<PathBuf> = folders.into_iter().cloned().collect();
         let progress = Progress::compiler("compiling the kernels");
-        let mut ranking = Ranking { gpu: self.gpu, rows: Vec::new(), notes: Vec::new() };
+        let mut ranking =
+            Ranking { gpu: self.gpu, rows: Vec::new(), notes: Vec::new(), in_order: Vec::new(), measured };
         for path in launches(&folders)? {
             progress.say(&format!("predicting {}", path.display()));
             let row = self.row(&path, &mut ranking.notes)?;
+            ranking.in_order.push(row.clone());
             let same = |known: &&mut RankedLaunch| known.kernel == row.kernel && known.global == row.global;
             match ranking.rows.iter_mut().find(same) {
                 Some(known) => {
@@ -92,6 +97,7 @@ impl Why {
             }
         }
         drop(progress);
+        let measured = trace::kernels(&ranking.measured);
         join(&mut ranking, measured);
         ranking.rank();
         match self.format {
@@ -99,6 +105,9 @@ impl Why {
                 out.write_all(tripipe_report::why::text(&ranking, self.output.canvas()).as_bytes())?;
             }
             Format::Json | Format::Html => writeln!(out, "{}", tripipe_report::why::json(&ranking))?,
+        }
+        if let Some(file) = file {
+            file.save(&tripipe_report::why::timeline(&ranking))?;
         }
         Ok(Finish::Clean)
     }
@@ -136,6 +145,7 @@ impl Why {
                     .max_by(|a, b| a.1.total_cmp(&b.1))
                     .unwrap_or((Resource::Arithmetic, 0.0));
                 row.predicted = Some(PredictedLaunch {
+                    local: prediction.local,
                     seconds: prediction.seconds,
                     band: prediction.error_band,
                     launch_seconds: prediction.launch_seconds,

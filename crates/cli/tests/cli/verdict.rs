@@ -241,6 +241,63 @@ fn what_devices_do_differently_is_allowed() {
     }
 }
 
+/// A device that fuses a product with a sum: allowed, unless the source forbids it; then each number that differs is wrong.
+/// The oracle is the arithmetic of Rust, fused and not.
+#[test]
+fn a_fused_product_is_allowed_unless_the_source_forbids_it() {
+    if !compiles() {
+        return;
+    }
+    let numbers: Vec<f32> = (0..64u8).map(|index| 1.0 + f32::from(index) / 7.0).collect();
+    let input: Vec<String> = numbers.iter().map(|number| format!("{:?}", f64::from(*number))).collect();
+    let input = format!("values = [{}]", input.join(", "));
+    let fused: Vec<f32> = numbers.iter().map(|x| x.mul_add(*x, -0.3)).collect();
+    let apart: Vec<f32> = numbers.iter().map(|x| x * x - 0.3).collect();
+    let differing: Vec<usize> = (0..64).filter(|index| fused[*index] != apart[*index]).collect();
+    assert!((8..56).contains(&differing.len()), "{differing:?}");
+    let kernel = |head: &str, value: &str| {
+        format!(
+            "{head}kernel void k(global const float *in, global float *out) {{\n    int i = get_global_id(0);\n    out[i] = {value};\n}}\n"
+        )
+    };
+    let off = "#pragma OPENCL FP_CONTRACT OFF\n";
+    let (product, fma) = ("in[i] * in[i] - 0.3f", "fma(in[i], in[i], -0.3f)");
+    for (head, options, want) in [
+        ("", "", "rounding"),
+        ("#pragma OPENCL FP_CONTRACT ON\n", "", "rounding"),
+        (off, "", "miscompiled"),
+        // The application allows it after all.
+        (off, "-cl-mad-enable", "rounding"),
+    ] {
+        let bench = as_if(&kernel(head, product), &kernel("", fma), ["float", "float"], &input);
+        let text = String::from_utf8(bench.read("launch.toml")).unwrap();
+        bench.write("launch.toml", format!("options = \"{options}\"\n{text}"));
+        let (verdict, exit) = judged(&bench, &[]);
+        let case = format!("{head}{options}: {verdict}");
+        assert_eq!(
+            (verdict["verdict"].as_str(), exit),
+            (Some(want), Some(i32::from(want != "rounding"))),
+            "{case}"
+        );
+        let memory = &verdict["memory"][0];
+        let (right, other) = if want == "rounding" { ("allowed", "wrong") } else { ("wrong", "allowed") };
+        assert_eq!(memory["differing"], differing.len(), "{case}");
+        assert_eq!((&memory[right], &memory[other]), (&differing.len().into(), &0.into()), "{case}");
+        for number in memory["first"].as_array().unwrap() {
+            let index = number["index"][0].as_u64().unwrap() as usize;
+            let text = |key: &str| number[key].as_str().unwrap().parse::<f32>().unwrap();
+            assert_eq!((text("device"), text("defined")), (fused[index], apart[index]), "{case}");
+            let bounds = [0, 1].map(|end| number["bounds"][end].as_str().unwrap().parse::<f64>().unwrap());
+            let [fused, apart] = [fused[index], apart[index]].map(f64::from);
+            let both = [fused.min(apart), fused.max(apart)];
+            assert_eq!(bounds, if want == "rounding" { both } else { [apart; 2] }, "{case}");
+        }
+        if want == "miscompiled" {
+            assert!(codes(&verdict).contains(&("miscompiled".to_owned(), 4)), "{case}");
+        }
+    }
+}
+
 /// The mistake is in one line of many, and concerns one work-item: the reproducer keeps little else.
 #[test]
 fn a_reproducer_keeps_what_the_difference_needs() {

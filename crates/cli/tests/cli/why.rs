@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::decoder::decode;
 use crate::import::captures;
 use crate::run_kernel::compiles;
 use crate::{Bench, done};
@@ -84,7 +85,9 @@ fn text_and_page_name_the_ceilings() {
     }
     bench.succeed(&["why", "launches", "-g", "mali-g77", "--format", "html", "-o", "why.html"]);
     let page = String::from_utf8(bench.read("why.html")).unwrap();
-    assert!(page.contains("Result of why") && page.contains("soften"));
+    assert!(page.contains("Where the time goes") && page.contains("soften"));
+    // A bar for each kernel, in the wide and in the narrow form.
+    assert_eq!(page.matches("fill=\"#01000A\" stroke").count(), 12, "{page}");
     // A trace of this command is read too.
     bench.write(
         "k.cl",
@@ -99,9 +102,59 @@ fn text_and_page_name_the_ceilings() {
     assert!(why["launches"][0]["kernel"].as_str().unwrap().contains('k'), "{why}");
 }
 
+/// The trace, by Perfetto's own descriptors, against the JSON and the trace of the layer.
+#[test]
+fn the_trace_has_the_launches_one_after_the_other() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let arguments =
+        ["why", "launches", "trace.json", "-g", "mali-g77", "--format", "json", "--trace", "why.pftrace"];
+    let why: Value = serde_json::from_str(&bench.succeed(&arguments)).unwrap();
+    let Some(found) = decode(&bench.path().join("why.pftrace")) else { return };
+    let rows = why["launches"].as_array().unwrap();
+    let row = |kernel: &str| rows.iter().find(|row| row["kernel"] == kernel).unwrap();
+    let order = ["scale", "sums", "advance", "soften", "gather", "shared"];
+    let number = |value: &Value| value.as_f64().unwrap();
+    let commands = found["commands"].as_array().unwrap();
+    let slices = found["slices"].as_array().unwrap();
+    assert_eq!((commands.len(), slices.len()), (6, 6));
+    let (mut predicted_end, mut measured_end) = (0.0, 0.0);
+    for (kernel, (command, slice)) in order.iter().zip(commands.iter().zip(slices)) {
+        let row = row(kernel);
+        assert_eq!(command["name"], format!("{kernel} (predicted)"));
+        assert_eq!(command["gpu"], "Mali-G77 (predicted)");
+        assert_eq!(command["extra"]["limited by"], row["limiter"]);
+        assert_eq!(command["extra"]["launch file"], row["file"]);
+        let [seconds, host] = ["predicted_seconds", "launch_seconds"].map(|key| number(&row[key]) * 1e9);
+        assert!((number(&command["start"]) - predicted_end).abs() <= 1.0, "{kernel}");
+        assert!((number(&command["duration"]) - seconds).abs() <= 1.0, "{kernel}");
+        predicted_end += seconds.max(host);
+        assert_eq!(
+            (slice["name"].as_str(), &slice["process"]),
+            (Some(*kernel), &"the application (measured)".into())
+        );
+        assert_eq!(slice["arguments"]["limited by"], row["limiter"]);
+        assert!((number(&slice["start"]) - measured_end).abs() <= 1.0, "{kernel}");
+        assert!(
+            (number(&slice["duration"]) - number(&row["measured_seconds"]) * 1e9).abs() <= 1.0,
+            "{kernel}"
+        );
+        measured_end += number(&row["measured_seconds"]) * 1e9;
+    }
+    assert!((measured_end - number(&why["seconds"]) * 1e9).abs() <= 1.0);
+    // Chrome JSON has the same launches.
+    bench.succeed(&["why", "launches", "-g", "mali-g77", "--trace", "why.json"]);
+    let chrome: Value = serde_json::from_slice(&bench.read("why.json")).unwrap();
+    let events = chrome["traceEvents"].as_array().unwrap();
+    assert_eq!(events.iter().filter(|event| event["cat"] == "kernel").count(), 6);
+}
+
 #[test]
 fn what_cannot_be_ranked_is_refused() {
     let bench = Bench::new();
+    bench.refuse(&["why", "missing.json", "--trace", "why.txt"], &["why.txt", ".pftrace"]);
     bench.write("empty.json", "[]");
     bench.write("text.json", "no JSON");
     bench.refuse(&["why", "empty.json"], &["empty.json has no kernels", "ChromePerformanceTiming"]);

@@ -17,6 +17,9 @@ use crate::support::platform;
 /// Bytes of the application that commands read and write; nothing depends on what they are.
 const ARENA: usize = 1 << 20;
 
+/// What programs are made of: 256 numbers of a buffer are enough for its launches.
+const KERNEL: &str = "kernel void k(global int *p) { p[get_global_id(0) & 255] += 1; }";
+
 /// What is called, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FuzzOptions {
@@ -28,16 +31,19 @@ pub(crate) struct FuzzOptions {
     pub(crate) user_events: bool,
     /// Other seeds give other calls.
     pub(crate) seed: u64,
+    /// Whether answers have less space than calls say: an error that a sanitizer has to see.
+    pub(crate) lies: bool,
 }
 
 impl FuzzOptions {
     /// So many calls; without a limit, but for so many seconds, if `TRIPIPE_FUZZ_SECONDS` says so. `TRIPIPE_FUZZ_SEED` gives
-    /// other calls.
+    /// other calls. `TRIPIPE_FUZZ_LIES=1` plants an error, to see that a sanitizer is at work.
     pub(crate) fn new(steps: u64) -> Self {
         let number = |name| std::env::var(name).ok().and_then(|value| value.parse().ok());
         let seconds = number("TRIPIPE_FUZZ_SECONDS");
         let steps = if seconds.is_some() { u64::MAX } else { steps };
-        Self { steps, seconds, user_events: true, seed: number("TRIPIPE_FUZZ_SEED").unwrap_or(0) }
+        let lies = number("TRIPIPE_FUZZ_LIES") == Some(1);
+        Self { steps, seconds, user_events: true, seed: number("TRIPIPE_FUZZ_SEED").unwrap_or(0), lies }
     }
 }
 
@@ -48,6 +54,8 @@ pub(crate) struct Fuzzed {
     pub(crate) calls: u64,
     /// Of these, calls that succeeded.
     pub(crate) succeeded: u64,
+    /// Launches with valid objects that succeeded.
+    pub(crate) launches: u64,
     /// Seconds of processor time of the process; `None` if the system does not tell.
     pub(crate) processor_seconds: Option<f64>,
 }
@@ -67,7 +75,7 @@ pub(crate) fn fuzz(options: FuzzOptions) -> Fuzzed {
     cl!(clGetDeviceIDs(platform(), cl::CL_DEVICE_TYPE_ALL, 1, &raw mut device, null_mut()));
     let handles = Mutex::new(vec![platform() as usize, device as usize]);
     let device = device as usize;
-    let done: Vec<(u64, u64)> = std::thread::scope(|scope| {
+    let done: Vec<[u64; 3]> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4)
             .map(|thread| {
                 let handles = &handles;
@@ -77,8 +85,9 @@ pub(crate) fn fuzz(options: FuzzOptions) -> Fuzzed {
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     Fuzzed {
-        calls: done.iter().map(|(calls, _)| calls).sum(),
-        succeeded: done.iter().map(|(_, succeeded)| succeeded).sum(),
+        calls: done.iter().map(|[calls, ..]| calls).sum(),
+        succeeded: done.iter().map(|[_, succeeded, _]| succeeded).sum(),
+        launches: done.iter().map(|[.., launches]| launches).sum(),
         processor_seconds: processor_seconds(),
     }
 }
@@ -93,6 +102,7 @@ struct Fuzzer<'a> {
     shared: Vec<usize>,
     /// The codes that calls returned, to see that some succeed.
     succeeded: u64,
+    launches: u64,
 }
 
 impl<'a> Fuzzer<'a> {
@@ -100,11 +110,11 @@ impl<'a> Fuzzer<'a> {
         // Commands may use it until the process ends.
         let arena = Box::leak(vec![0u64; ARENA / 8].into_boxed_slice()).as_mut_ptr() as usize;
         let rng = Rng::with_seed(options.seed.wrapping_mul(4) + thread);
-        Self { options, rng, handles, arena, shared: Vec::new(), succeeded: 0 }
+        Self { options, rng, handles, arena, shared: Vec::new(), succeeded: 0, launches: 0 }
     }
 
-    /// All calls of a thread: their number, and how many succeeded.
-    fn run(mut self, device: *mut c_void, start: Instant) -> (u64, u64) {
+    /// All calls of a thread: their number, how many succeeded, and launches with valid objects.
+    fn run(mut self, device: *mut c_void, start: Instant) -> [u64; 3] {
         let until = start + Duration::from_secs(self.options.seconds.unwrap_or(3600));
         let mut step = 0;
         while step < self.options.steps && (step % 64 != 0 || Instant::now() < until) {
@@ -115,18 +125,52 @@ impl<'a> Fuzzer<'a> {
                 self.keep(context);
                 let queue = cl!(clCreateCommandQueue(context, device, step / 200 % 4, null_mut()));
                 self.keep(queue);
+                let mut buffer = null_mut();
                 for _ in 0..3 {
-                    let buffer = cl!(clCreateBuffer(context, 0, 1024, null_mut(), null_mut()));
+                    buffer = cl!(clCreateBuffer(context, 0, 1024, null_mut(), null_mut()));
                     self.keep(buffer);
                 }
+                self.launch(context, queue, buffer, KERNEL);
             }
             if step % 100_000 == 0 && self.options.seconds.is_some() {
                 eprintln!("{step} calls of a thread, {:?} s of processor time", processor_seconds());
             }
-            self.step("kernel void k(global int *p) { p[get_global_id(0)] += 1; }");
+            self.step(KERNEL);
             step += 1;
         }
-        (step, self.succeeded)
+        [step, self.succeeded, self.launches]
+    }
+
+    /// A launch that succeeds, unless another thread is faster with one of the objects. Its kernel keeps its argument for
+    /// random launches.
+    fn launch(&mut self, context: *mut c_void, queue: *mut c_void, buffer: *mut c_void, kernels: &str) {
+        let (mut text, length) = (kernels.as_ptr().cast(), kernels.len());
+        let program =
+            cl!(clCreateProgramWithSource(context, 1, &raw mut text, &raw const length, null_mut()));
+        self.keep(program);
+        let built = cl!(clBuildProgram(program, 0, null(), null(), None, null_mut()));
+        let kernel = cl!(clCreateKernel(program, c"k".as_ptr(), null_mut()));
+        self.keep(kernel);
+        let set = cl!(clSetKernelArg(kernel, 0, size_of_val(&buffer), (&raw const buffer).cast()));
+        let global = self.rng.usize(1..=256);
+        let (mut event, none) = (null_mut(), null());
+        let ran = cl!(clEnqueueNDRangeKernel(
+            queue,
+            kernel,
+            1,
+            none,
+            &raw const global,
+            none,
+            0,
+            null(),
+            &raw mut event
+        ));
+        self.keep(event);
+        self.launches += u64::from([built, set, ran] == [0; 3]);
+        // Handles of this launch are among those that are chosen most often.
+        for handle in [context, queue, buffer, program, kernel] {
+            self.handles.lock().unwrap().push(handle as usize);
+        }
     }
 
     fn handle(&mut self) -> *mut c_void {
@@ -200,6 +244,9 @@ impl<'a> Fuzzer<'a> {
         let (small, other, size, bits) = (self.small(), self.small(), self.size(), self.bits());
         let query = self.rng.u32(0x1000..0x1300);
         let (room, mut got) = (self.rng.usize(..300), 0);
+        // No longer than it says, so that a sanitizer sees what is written behind it.
+        let mut space = vec![0u8; if self.options.lies { room / 2 } else { room }];
+        let answer = if self.rng.u8(..32) == 0 { null_mut() } else { space.as_mut_ptr().cast() };
         let data = self.data();
         if self.rng.u8(..4) == 0 {
             return self.other_step();
@@ -317,14 +364,14 @@ impl<'a> Fuzzer<'a> {
             30 => cl!(clEnqueueMarkerWithWaitList(h, count, list, place)),
             31 => cl!(clEnqueueBarrierWithWaitList(h, count, list, place)),
             32 => cl!(clSetUserEventStatus(h, -(a[0] as i32))),
-            33 => cl!(clGetContextInfo(h, query, room, data, &raw mut got)),
-            34 => cl!(clGetCommandQueueInfo(h, query, room, data, &raw mut got)),
-            35 => cl!(clGetMemObjectInfo(h, query, room, data, &raw mut got)),
-            36 => cl!(clGetImageInfo(h, query, room, data, &raw mut got)),
-            37 => cl!(clGetEventInfo(h, query, room, data, &raw mut got)),
-            38 => cl!(clGetKernelInfo(h, query, room, data, &raw mut got)),
-            39 => cl!(clGetDeviceInfo(h, query, room, data, &raw mut got)),
-            40 => cl!(clGetKernelWorkGroupInfo(h, g, query, room, data, &raw mut got)),
+            33 => cl!(clGetContextInfo(h, query, room, answer, &raw mut got)),
+            34 => cl!(clGetCommandQueueInfo(h, query, room, answer, &raw mut got)),
+            35 => cl!(clGetMemObjectInfo(h, query, room, answer, &raw mut got)),
+            36 => cl!(clGetImageInfo(h, query, room, answer, &raw mut got)),
+            37 => cl!(clGetEventInfo(h, query, room, answer, &raw mut got)),
+            38 => cl!(clGetKernelInfo(h, query, room, answer, &raw mut got)),
+            39 => cl!(clGetDeviceInfo(h, query, room, answer, &raw mut got)),
+            40 => cl!(clGetKernelWorkGroupInfo(h, g, query, room, answer, &raw mut got)),
             41 => cl!(clRetainMemObject(h)),
             42 => cl!(clRetainEvent(h)),
             43 => cl!(clReleaseContext(h)).min(cl!(clReleaseCommandQueue(h))),
@@ -362,6 +409,9 @@ impl<'a> Fuzzer<'a> {
         let (small, other, bits) = (self.small(), self.small(), self.bits());
         let query = self.rng.u32(0x1000..0x1300);
         let (room, mut got) = (self.rng.usize(..300), 0);
+        // No longer than it says, so that a sanitizer sees what is written behind it.
+        let mut space = vec![0u8; if self.options.lies { room / 2 } else { room }];
+        let answer = if self.rng.u8(..32) == 0 { null_mut() } else { space.as_mut_ptr().cast() };
         let data = self.data();
         // Shared memory stays: commands may use it until the process ends.
         let shared = self.shared.get(self.rng.usize(..8)).map_or(data, |address| *address as *mut c_void);
@@ -435,14 +485,14 @@ impl<'a> Fuzzer<'a> {
                 self.keep(made);
                 0
             }
-            12 => cl!(clGetProgramBuildInfo(h, g, query, room, data, &raw mut got)),
+            12 => cl!(clGetProgramBuildInfo(h, g, query, room, answer, &raw mut got)),
             13 if query != cl::CL_PROGRAM_BINARIES => {
-                cl!(clGetProgramInfo(h, query, room, data, &raw mut got))
+                cl!(clGetProgramInfo(h, query, room, answer, &raw mut got))
             }
-            14 => cl!(clGetKernelArgInfo(h, a[0] as u32, query, room, data, &raw mut got)),
-            15 => cl!(clGetKernelSubGroupInfo(h, g, query, 8 * a[1], data, room, data, &raw mut got)),
-            16 => cl!(clGetEventProfilingInfo(h, query, room, data, &raw mut got)),
-            17 => cl!(clGetSamplerInfo(h, query, room, data, &raw mut got)),
+            14 => cl!(clGetKernelArgInfo(h, a[0] as u32, query, room, answer, &raw mut got)),
+            15 => cl!(clGetKernelSubGroupInfo(h, g, query, 8 * a[1], data, room, answer, &raw mut got)),
+            16 => cl!(clGetEventProfilingInfo(h, query, room, answer, &raw mut got)),
+            17 => cl!(clGetSamplerInfo(h, query, room, answer, &raw mut got)),
             18 => cl!(clSetEventCallback(h, a[0] as i32 - 1, Some(nothing), null_mut())),
             19 => {
                 let (mut pitch, mut slice, mut code) = (0, 0, 0);

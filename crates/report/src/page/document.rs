@@ -11,6 +11,7 @@ use super::other::Other;
 use super::peaks::Peaks;
 use super::simulation::SimulatedLaunch;
 use super::tune::Tuning;
+use super::why::Application;
 
 /// A result of a command, as its JSON describes it.
 pub struct Document {
@@ -27,6 +28,7 @@ pub(super) enum Content {
     Peaks(Box<Peaks>),
     Check(Box<Check>),
     Tuning(Box<Tuning>),
+    Application(Box<Application>),
     Other(Box<Other>),
 }
 
@@ -81,6 +83,7 @@ fn document(file: &str, line: usize, value: Value) -> Result<Document, PageError
         "peaks" => typed(value).map(Content::Peaks),
         "check" => typed(value).map(Content::Check),
         "tune" => typed(value).map(Content::Tuning),
+        "why" => typed(value).map(Content::Application),
         _ => Ok(Content::Other(Box::new(Other { command, value }))),
     };
     let content = content.map_err(|error| PageError::Incomplete {

@@ -22,6 +22,7 @@ mod simulation;
 mod switch;
 mod table;
 mod tune;
+mod why;
 
 pub use document::{Document, read};
 pub use error::PageError;
@@ -40,6 +41,7 @@ pub fn page(documents: &[Document]) -> String {
     let mut peaks: Vec<Named<'_, peaks::Peaks>> = Vec::new();
     let mut checks: Vec<Named<'_, check::Check>> = Vec::new();
     let mut tunings: Vec<Named<'_, tune::Tuning>> = Vec::new();
+    let mut applications: Vec<Named<'_, why::Application>> = Vec::new();
     let mut others: Vec<Named<'_, other::Other>> = Vec::new();
     for document in documents {
         let file = document.file.as_str();
@@ -50,6 +52,7 @@ pub fn page(documents: &[Document]) -> String {
             Content::Peaks(content) => peaks.push(Named { file, content }),
             Content::Check(content) => checks.push(Named { file, content }),
             Content::Tuning(content) => tunings.push(Named { file, content }),
+            Content::Application(content) => applications.push(Named { file, content }),
             Content::Other(content) => others.push(Named { file, content }),
         }
     }
@@ -71,6 +74,9 @@ pub fn page(documents: &[Document]) -> String {
     }
     for group in by(&tunings, tune::Tuning::subject) {
         sections.push(tune::section(&group, &ids));
+    }
+    if !applications.is_empty() {
+        sections.push(why::section(&applications, &ids));
     }
     for group in by(&others, |other| other.command) {
         sections.push(other::section(&group, &ids));

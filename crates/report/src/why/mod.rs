@@ -1,12 +1,15 @@
-//! All launches of an application, by time against their ceilings, as text and JSON.
+//! All launches of an application, by time against their ceilings, as text, JSON and a timeline.
 
 mod json;
 mod text;
+mod timeline;
 
+use tripipe_capture::trace::MeasuredLaunch;
 use tripipe_device::Gpu;
 
 pub use json::json;
 pub use text::text;
+pub use timeline::timeline;
 
 /// The launches of an application.
 #[derive(Clone, Debug)]
@@ -17,6 +20,10 @@ pub struct Why {
     pub rows: Vec<RankedLaunch>,
     /// What was left out, one sentence each.
     pub notes: Vec<String>,
+    /// Each launch of its own, in the order of the launch files.
+    pub in_order: Vec<RankedLaunch>,
+    /// The launches of traces, in the order of their starts.
+    pub measured: Vec<MeasuredLaunch>,
 }
 
 /// Launches of a kernel with the same sizes, or of a kernel of a trace.
@@ -50,6 +57,8 @@ pub struct Measured {
 /// The predicted time of one launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PredictedLaunch {
+    /// Work-items of a work-group in each dimension.
+    pub local: [u64; 3],
     /// Seconds, without the launch.
     pub seconds: f64,
     /// The lowest and the highest number of seconds that is expected.

@@ -39,6 +39,9 @@ impl Pages {
             add(format!("{}.html", path.file_stem().unwrap().to_str().unwrap()), &[("a.json", &text)]);
             all.push_str(&text);
         }
+        let why = include_str!("../why.json");
+        add("why.html".to_owned(), &[("why.json", why)]);
+        all.push_str(why);
         // All of them on one page, and the differences of two results.
         add("all.html".to_owned(), &[("before.json", &all), ("after.json", &all)]);
         Self { folder, names }

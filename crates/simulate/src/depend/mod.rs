@@ -2,8 +2,10 @@
 //!
 //! This is a dynamic slice. The observer carries a set beside each register and each word of memory: the instructions that
 //! the contents depend on, by their operands, by the memory that they read, and by the branches that decided whether they
-//! run (control dependence, from the post-dominators). Sets are of whole registers and of words of 4 bytes; images, and
-//! memory that asynchronous copies write, have one set. Barriers belong to every slice.
+//! run (control dependence, from the post-dominators). A value that depends on the path to it, such as that of a variable
+//! after an `if`, depends on the branches of the path that was taken. Sets are of whole registers and of words of 4 bytes;
+//! images, and memory that asynchronous copies write, have one set. Barriers belong to every slice. Equal expressions are
+//! one instruction, which has the location of the first.
 
 mod observer;
 mod sets;

@@ -336,18 +336,29 @@ impl Observer for Dependence<'_> {
     }
 
     fn edge(&mut self, s: &State<'_>, edge: &Edge, mask: Option<u64>) {
+        // The value that a register gets tells which way the lane came, also if it is a constant.
+        let taken: Vec<(usize, Set)> = lanes(mask.unwrap_or(s.mask))
+            .map(|lane| {
+                let warp = &self.warps[s.warp.number as usize];
+                let decided = warp.decided.get(&warp.block).map_or(EMPTY, |decided| decided[lane]);
+                (lane, self.sets.union(warp.control[lane], decided))
+            })
+            .collect();
+        let Some((first, first_taken)) = taken.first().copied() else { return };
         for Move { from, to, .. } in &edge.moves {
-            let shape = s.code.slots[*to as usize];
-            let from_single = s.code.slots[*from as usize].single;
-            let source = self.warp(s).rows[*from as usize].clone();
-            let Some(mask) = mask.filter(|_| !shape.single) else {
-                self.warp(s).rows[*to as usize] = source;
+            if s.code.slots[*to as usize].single {
+                let set = self.read(s, *from, first);
+                let set = self.sets.union(set, first_taken);
+                self.write(s, *to, first, set);
                 continue;
-            };
-            for lane in lanes(mask) {
-                let at = if from_single { 0 } else { lane };
+            }
+            let source = self.warp(s).rows[*from as usize].clone();
+            let from_single = s.code.slots[*from as usize].single;
+            for (lane, taken) in &taken {
+                let at = if from_single { 0 } else { *lane };
                 let set = source.as_ref().map_or(EMPTY, |row| row[at]);
-                self.write(s, *to, lane, set);
+                let set = self.sets.union(set, *taken);
+                self.write(s, *to, *lane, set);
             }
         }
     }

@@ -79,29 +79,29 @@ impl Job<'_> {
                     });
                 if changes { Global::Overlay(Overlay::new(bytes)) } else { Global::Shared(bytes) }
             };
-            thread::scope(|scope| {
-                let handles: Vec<_> = (0..threads as u64)
-                    .map(|thread| {
-                        let range = groups * thread / threads as u64..groups * (thread + 1) / threads as u64;
-                        let share = &share;
-                        let count = globals.len();
-                        scope.spawn(move || {
-                            let (outcome, globals) = self.part(range, (0..count).map(share).collect(), None);
-                            let written = globals
-                                .into_iter()
-                                .map(|global| match global {
-                                    Global::Overlay(overlay) => Some(overlay.finish()),
-                                    Global::Exclusive(_) | Global::Shared(_) => None,
-                                })
-                                .collect();
-                            (outcome, written)
-                        })
+            let run = |thread: u64| -> (Outcome, Vec<Option<Written>>) {
+                let range = groups * thread / threads as u64..groups * (thread + 1) / threads as u64;
+                let (outcome, globals) = self.part(range, (0..globals.len()).map(&share).collect(), None);
+                let written = globals
+                    .into_iter()
+                    .map(|global| match global {
+                        Global::Overlay(overlay) => Some(overlay.finish()),
+                        Global::Exclusive(_) | Global::Shared(_) => None,
                     })
                     .collect();
-                for handle in handles {
-                    match handle.join() {
-                        Ok(part) => parts.push(part),
-                        Err(panic) => std::panic::resume_unwind(panic),
+                (outcome, written)
+            };
+            let run = &run;
+            thread::scope(|scope| {
+                let handles: Vec<_> = (0..threads as u64)
+                    .map(|thread| (thread, thread::Builder::new().spawn_scoped(scope, move || run(thread))))
+                    .collect();
+                for (thread, handle) in handles {
+                    match handle.map(thread::ScopedJoinHandle::join) {
+                        Ok(Ok(part)) => parts.push(part),
+                        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                        // The system has no more threads.
+                        Err(_) => parts.push(run(thread)),
                     }
                 }
             });

@@ -1,0 +1,267 @@
+//! The launches of an application, by time against their ceilings.
+
+use serde::Deserialize;
+
+use super::chart::{self, Axis, Bar, Bars};
+use super::compare::{FigureChange, Kind, differences};
+use super::frame::Section;
+use super::markup::{Ids, Markup, markup};
+use super::switch::panels;
+use super::table::{Head, Table, TableCell};
+use super::{Named, labels, pairs};
+use crate::number::{percent, time};
+
+/// The result of `tripipe why`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Application {
+    gpu: String,
+    launches: Vec<KernelRow>,
+    #[serde(default)]
+    notes: Vec<String>,
+}
+
+/// Launches of a kernel with the same sizes.
+#[derive(Debug, Deserialize)]
+struct KernelRow {
+    kernel: String,
+    file: Option<String>,
+    global: Option<[u64; 3]>,
+    launches: u64,
+    seconds: Option<f64>,
+    seconds_at_ceiling: Option<f64>,
+    measured_launches: Option<u64>,
+    measured_seconds: Option<f64>,
+    predicted_seconds: Option<f64>,
+    predicted_band: Option<[f64; 2]>,
+    launch_seconds: Option<f64>,
+    limiter: Option<String>,
+    ceiling: Option<String>,
+    of_ceiling: Option<f64>,
+    advice: Option<String>,
+    advice_saves: Option<f64>,
+}
+
+/// Seconds, seconds at the ceiling, and the band of seconds; `None` where that is not known.
+type Figures = (Option<f64>, Option<f64>, Option<[f64; 2]>);
+
+/// Bars of a chart.
+const BARS: usize = 30;
+
+impl KernelRow {
+    fn count(&self) -> u64 {
+        self.measured_launches.unwrap_or(self.launches)
+    }
+
+    /// The kernel and its global size.
+    fn name(&self) -> String {
+        let Some(global) = self.global else { return self.kernel.clone() };
+        let used = 3 - global.iter().rev().take_while(|extent| **extent == 1).count().min(2);
+        let size: Vec<String> = global[..used].iter().map(ToString::to_string).collect();
+        format!("{} {}", self.kernel, size.join("x"))
+    }
+
+    /// Those of one launch.
+    fn one(&self) -> Figures {
+        let share = |seconds: f64| seconds / self.count().max(1) as f64;
+        (self.seconds.map(share), self.seconds_at_ceiling.map(share), self.band())
+    }
+
+    /// Those of all launches.
+    fn all(&self) -> Figures {
+        let count = self.count() as f64;
+        (self.seconds, self.seconds_at_ceiling, self.band().map(|band| band.map(|bound| count * bound)))
+    }
+
+    /// The band of a launch whose time is predicted, and is not that of the host.
+    fn band(&self) -> Option<[f64; 2]> {
+        let is_host = self.launch_seconds >= self.predicted_seconds;
+        self.predicted_band.filter(|_| self.measured_seconds.is_none() && !is_host)
+    }
+}
+
+impl Application {
+    pub(super) fn gpu(&self) -> &str {
+        &self.gpu
+    }
+
+    fn seconds(&self) -> f64 {
+        self.launches.iter().filter_map(|row| row.seconds).sum()
+    }
+
+    fn verdict(&self) -> String {
+        let launches: u64 = self.launches.iter().map(KernelRow::count).sum();
+        let all = self.seconds();
+        let Some(first) = self.launches.first().filter(|row| row.seconds.is_some() && all > 0.0) else {
+            return format!("None of {launches} launches has a time on {}.", self.gpu);
+        };
+        let noun = if launches == 1 { "launch takes" } else { "launches take" };
+        let measured = self.launches.iter().filter(|row| row.measured_seconds.is_some()).count();
+        let how = match measured {
+            0 => format!("predicted for {}", self.gpu),
+            all if all == self.launches.len() => "measured".to_owned(),
+            _ => format!("in part measured, else predicted for {}", self.gpu),
+        };
+        let share = percent(first.seconds.unwrap_or(0.0) / all);
+        let mut text =
+            format!("{launches} {noun} {}, {how}. {} takes {share} of it", time(all), first.name());
+        if let Some(limiter) = &first.limiter {
+            text.push_str(&format!(", limited by {limiter}"));
+        }
+        let known = self.launches.iter().filter(|row| row.seconds.is_some());
+        let ceilings: Option<f64> = known.map(|row| row.seconds_at_ceiling).sum();
+        if let Some(ceilings) = ceilings {
+            text.push_str(&format!(". At their ceilings all would take {}", time(ceilings)));
+        }
+        text + "."
+    }
+}
+
+/// The launches of an application on one or several GPUs.
+pub(super) fn section(all: &[Named<'_, Application>], ids: &Ids) -> Section {
+    let names = labels(all, |application| application.gpu.clone());
+    let verdicts: Markup =
+        all.iter().map(|named| markup! { p(class = "verdict") : named.content.verdict(); }).collect();
+    let changes = changes(all, ids);
+    let each: Vec<(String, Markup)> =
+        names.iter().zip(all).map(|(name, named)| (name.clone(), on_gpu(named.content, ids))).collect();
+    let gpus = panels("GPU", &each, ids);
+    Section {
+        id: ids.next("why"),
+        title: "Where the time goes".to_owned(),
+        body: markup! { : &verdicts; : &changes; : &gpus; },
+    }
+}
+
+fn on_gpu(application: &Application, ids: &Ids) -> Markup {
+    let title = "Time of all launches of each kernel, beside its ceiling";
+    let all = chart(application, title, KernelRow::all, ids);
+    let repeats = application.launches.iter().any(|row| row.count() > 1);
+    let title = "Time of one launch of each kernel, beside its ceiling";
+    let one = if repeats { chart(application, title, KernelRow::one, ids) } else { Markup::default() };
+    let (table, advice, notes) = (table(application, ids), advice(application, ids), notes(application));
+    markup! { h3 : &application.gpu; : &all; : &one; : &table; : &advice; : &notes; }
+}
+
+/// The longest kernels, the longest first.
+fn chart(application: &Application, title: &str, figures: fn(&KernelRow) -> Figures, ids: &Ids) -> Markup {
+    let mut bars: Vec<Bar> = application
+        .launches
+        .iter()
+        .map(|row| {
+            let (value, point, range) = figures(row);
+            let series = usize::from(row.measured_seconds.is_some());
+            Bar { label: row.name(), value, range, point, series }
+        })
+        .filter(|bar| bar.value.is_some())
+        .collect();
+    bars.sort_by(|a, b| b.value.unwrap_or(0.0).total_cmp(&a.value.unwrap_or(0.0)));
+    let title = if bars.len() > BARS {
+        format!("{title}: the longest {BARS} of {}", bars.len())
+    } else {
+        title.to_owned()
+    };
+    bars.truncate(BARS);
+    // The names of colours count from the first series; bars of one kind need no second one.
+    let is_measured = |bar: &Bar| bar.series == 1;
+    let series = match (bars.iter().any(is_measured), bars.iter().all(is_measured)) {
+        (false, _) => vec!["predicted".to_owned()],
+        (true, false) => vec!["predicted".to_owned(), "measured".to_owned()],
+        (true, true) => {
+            for bar in &mut bars {
+                bar.series = 0;
+            }
+            vec!["measured".to_owned()]
+        }
+    };
+    let legend = |has: bool, text: &str| if has { text.to_owned() } else { String::new() };
+    let ranges = legend(bars.iter().any(|bar| bar.range.is_some()), "where a measurement is expected");
+    let points = legend(bars.iter().any(|bar| bar.point.is_some()), "at the ceiling");
+    let description = format!("Seconds of the kernels on {}, the longest first.", application.gpu);
+    let axis = Axis { label: "time".to_owned(), log: false, format: time };
+    let bars = Bars { title, description, axis, bars, series, ranges, points };
+    chart::wide(&bars, &Table::new("", Vec::new()), ids)
+}
+
+fn table(application: &Application, ids: &Ids) -> Markup {
+    let heads = vec![
+        Head::text("kernel"),
+        Head::number("launches"),
+        Head::number("time"),
+        Head::number("share"),
+        Head::number("one launch"),
+        Head::text("limited by"),
+        Head::text("ceiling"),
+        Head::number("of ceiling"),
+        Head::number("at ceiling"),
+        Head::number("predicted, one launch"),
+        Head::text("launch file"),
+    ];
+    let mut table = Table::new("All kernels, the longest first", heads);
+    let all = application.seconds();
+    let text = |text: &Option<String>| text.as_ref().map_or_else(TableCell::missing, TableCell::text);
+    for row in &application.launches {
+        let share = row.seconds.filter(|_| all > 0.0).map(|seconds| seconds / all);
+        table.push(vec![
+            TableCell::text(row.name()),
+            TableCell::number(row.count() as f64, row.count().to_string()),
+            TableCell::maybe(row.seconds, time),
+            share.map_or_else(TableCell::missing, TableCell::share),
+            TableCell::maybe(row.one().0, time),
+            text(&row.limiter),
+            text(&row.ceiling),
+            row.of_ceiling.map_or_else(TableCell::missing, TableCell::share),
+            TableCell::maybe(row.seconds_at_ceiling, time),
+            TableCell::maybe(row.predicted_seconds, time),
+            text(&row.file),
+        ]);
+    }
+    table.draw(ids)
+}
+
+fn advice(application: &Application, ids: &Ids) -> Markup {
+    let heads = vec![Head::text("kernel"), Head::number("saves"), Head::text("advice")];
+    let mut table = Table::new("The advice with the largest gain for each kernel", heads);
+    for row in &application.launches {
+        let Some(advice) = &row.advice else { continue };
+        table.push(vec![
+            TableCell::text(row.name()),
+            TableCell::maybe(row.advice_saves, percent),
+            TableCell::text(advice).with_class("wide-text"),
+        ]);
+    }
+    if table.is_empty() { Markup::default() } else { table.draw(ids) }
+}
+
+fn notes(application: &Application) -> Markup {
+    application.notes.iter().map(|note| markup! { p(class = "about") : note; }).collect()
+}
+
+/// What differs between files for the same GPU.
+fn changes(all: &[Named<'_, Application>], ids: &Ids) -> Markup {
+    pairs(all, Application::gpu)
+        .into_iter()
+        .map(|(before, after)| {
+            let figures: Vec<FigureChange> = before
+                .content
+                .launches
+                .iter()
+                .map(|row| {
+                    let same = |other: &&KernelRow| other.name() == row.name();
+                    FigureChange {
+                        what: row.name(),
+                        before: row.seconds,
+                        after: after.content.launches.iter().find(same).and_then(|after| after.seconds),
+                    }
+                })
+                .collect();
+            let kind = Kind {
+                caption: format!("Times on {}", before.content.gpu),
+                what: "kernel",
+                files: [before.file.to_owned(), after.file.to_owned()],
+                less_is_better: true,
+                format: time,
+            };
+            differences(&kind, &figures, ids)
+        })
+        .collect()
+}
