@@ -220,13 +220,13 @@ def _with_neighbours(
     dimensions: int,
     chain: Chain,
     devices: tuple[str, ...],
-) -> dict[tuple[Any, ...], Any]:
+) -> dict[Any, Any]:
     """Two tasks for each chunk: what others need of it, and its result.
 
     `dask.array.overlap` makes nine, one for each part: schedulers of clusters take most of a
     millisecond for a task. A worker gets rims of other workers, never whole chunks.
     """
-    layer: dict[tuple[Any, ...], Any] = {}
+    layer: dict[Any, Any] = {}
     extents = array.numblocks[:2]
     tail, result_tail = (0,) * (array.ndim - 2), (0,) * (dimensions - 2)
     is_periodic = chain.border == "wrap"
