@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Filters an image of 40,000 x 40,000 bytes chunk by chunk with tripipe.dask, and measures memory and time.
 
-    python3 benches/dask_large.py [--part memory,scaling] [--limit-mib 2048] [--size 40000] [--chain gaussian:5,sobel]
+    python3 benches/dask_large.py [--part memory,scaling,scheduler] [--limit-mib 2048] [--size 40000] [--chain gaussian:5,sobel]
                                   [--rounds N] [--out data/runs/NAME]
 
 Needs the package with dask, distributed and zarr. Part `memory`: a process of its own reads a Zarr store, filters it and
 writes another one, with two threads; its address space and that of its children is limited (RLIMIT_AS) with --limit-kind
 address, otherwise a watcher takes its resident memory (VmRSS, sampled, and VmHWM, the kernel's own maximum) and kills it above
 the limit. Some chunks of the result are compared with the plain call. Part `scaling`: the plain call on the whole array in memory,
-and the same array in chunks of 2048 and 4096 with Dask's threads (one, two), and with two processes of one thread. Contenders take
-turns. Processes get their chunks by number, so that no time is spent on sending the image: every contender reads it from a
-memory-mapped file and writes its result to one.
+with one thread and with two, and the same array in chunks of 2048 and 4096 with Dask's threads (one, two), and with two processes of
+one thread; ratios are to the plain call on as many threads, on a machine with two cores. Contenders take turns. Processes get
+their chunks by number, so that no time is spent on sending the image: every contender reads it from a memory-mapped file and
+writes its result to one. Part `scheduler`: tasks a second that do nothing, in the shape of a filter's graph.
 
 Exit code: 0 when the bars are met, 1 when one is not, 2 when something fails.
 """
@@ -127,6 +128,7 @@ class Scaling:
         self.options, self.da, self.tripipe = options, da, tripipe
         self.source, self.result = folder / "in.raw", folder / "out.raw"
         self.shape = (options.size, options.size)
+        self.contexts = {1: tripipe.Context("cpu", threads=1), 2: tripipe.Context("cpu")}
         img = numpy.memmap(self.source, numpy.uint8, "w+", shape=self.shape)
         for top in range(0, options.size, 1000):
             rows = min(1000, options.size - top)
@@ -135,8 +137,8 @@ class Scaling:
         self.img = numpy.memmap(self.source, numpy.uint8, "r", shape=self.shape)
         self.out = numpy.memmap(self.result, numpy.uint8, "w+", shape=self.shape)
 
-    def plain(self) -> None:
-        self.tripipe.filter(self.img, self.options.chain, out=self.out, context="cpu")
+    def plain(self, threads: int) -> None:
+        self.tripipe.filter(self.img, self.options.chain, out=self.out, context=self.contexts[threads])
 
     def chunked(self, chunk: int):
         read = functools.partial(read_chunk, path=str(self.source), shape=self.shape)
@@ -190,7 +192,7 @@ def scaling(options, folder: pathlib.Path) -> dict:
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
-        contenders = {"plain": bench.plain}
+        contenders = {f"plain, threads {threads}": functools.partial(bench.plain, threads) for threads in (1, 2)}
         for chunk in (2048, 4096):
             for workers in (1, 2):
                 contenders[f"{chunk}, threads {workers}"] = functools.partial(bench.threads, chunk, workers)
@@ -204,7 +206,9 @@ def scaling(options, folder: pathlib.Path) -> dict:
     medians = {name: statistics.median(times) for name, times in samples.items()}
     rows = []
     for name, times in samples.items():
-        ratio, of_minima = medians[name] / medians["plain"], min(times) / min(samples["plain"])
+        # Beside the plain call on as many threads.
+        plain = "plain, threads 1" if name.endswith("threads 1") else "plain, threads 2"
+        ratio, of_minima = medians[name] / medians[plain], min(times) / min(samples[plain])
         bar = SCALING_BAR if name == "2048, threads 2" else None
         met = bar is None or ratio <= bar
         rows.append(
@@ -218,6 +222,40 @@ def scaling(options, folder: pathlib.Path) -> dict:
     graph = bench.chunked(2048).__dask_graph__()
     chunks = (-(-options.size // 2048)) ** 2
     return {"rows": rows, "samples_seconds": samples, "tasks_at_2048": len(dict(graph)), "chunks_at_2048": chunks}
+
+
+def nothing(*_):
+    return 0
+
+
+def scheduler(options, folder: pathlib.Path) -> dict:
+    """Tasks a second that do nothing, in the shape of a filter's graph: a chunk, its rims, its result."""
+    import dask.threaded
+    from distributed import Client, LocalCluster
+
+    side = 40
+    graph = {}
+    for y in range(side):
+        for x in range(side):
+            graph["chunk", y, x] = (nothing, y)
+            graph["rims", y, x] = (nothing, ("chunk", y, x))
+            around = [("rims", v, u) for v in range(max(0, y - 1), min(side, y + 2)) for u in range(max(0, x - 1), min(side, x + 2))]
+            graph["result", y, x] = (nothing, ("chunk", y, x), around)
+    wanted = [("result", y, x) for y in range(side) for x in range(side)]
+    found = {}
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        ways = {
+            "threads 2": lambda: dask.threaded.get(graph, wanted, num_workers=2),
+            "processes 2": lambda: client.get(graph, wanted),
+        }
+        for name, work in ways.items():
+            work()
+            found[name] = len(graph) / statistics.median(seconds_of(work) for _ in range(options.rounds))
+            print(f"scheduler: {name:12} {found[name]:8.0f} tasks a second of {len(graph)}")
+    return {"tasks": len(graph), "tasks_per_second": found}
 
 
 def machine() -> dict:
@@ -239,7 +277,7 @@ def machine() -> dict:
     }
 
 
-PARTS = {"memory": memory, "scaling": scaling}
+PARTS = {"memory": memory, "scaling": scaling, "scheduler": scheduler}
 
 
 def main() -> int:

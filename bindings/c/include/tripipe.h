@@ -416,6 +416,24 @@ enum tripipe_status tripipe_vector_import(const struct tripipe_context *context,
                                           size_t length,
                                           struct tripipe_vector **vector);
 
+// Makes a vector over the first elements of an `AHardwareBuffer` of Android, without a copy: of format
+// `AHARDWAREBUFFER_FORMAT_BLOB`, with usage `AHARDWAREBUFFER_USAGE_GPU_DATA_BUFFER`. Devices without
+// `cl_arm_import_memory_android_hardware_buffer` or `cl_qcom_android_ahardwarebuffer_host_ptr`, and the CPU, answer
+// `TRIPIPE_STATUS_UNSUPPORTED`: lock the buffer there, and use `tripipe_filter` on its memory.
+//
+// The application keeps a reference to the buffer until the vector is freed and nothing queued uses it
+// (`tripipe_context_finish`). It reads and writes the contents between `AHardwareBuffer_lock` and `AHardwareBuffer_unlock`, never while
+// something queued uses the vector; the unlock's fence has signalled before something is queued.
+//
+// # Safety
+// `context` is live; `buffer` is a live `AHardwareBuffer` with `length` elements, used as above; `vector` is valid for a
+// write.
+enum tripipe_status tripipe_vector_import_hardware_buffer(const struct tripipe_context *context,
+                                                          void *buffer,
+                                                          tripipe_element element,
+                                                          size_t length,
+                                                          struct tripipe_vector **vector);
+
 // Gives the number of elements of a vector.
 //
 // # Safety

@@ -1,6 +1,7 @@
 //! Memory of a context.
 
 use std::ffi::c_void;
+use std::ptr::NonNull;
 use std::slice;
 
 use half::f16;
@@ -111,6 +112,14 @@ macro_rules! held {
             match element {
                 // SAFETY: as the caller guarantees.
                 $($number => unsafe { new::<$type>(context, length, contents) },)*
+                _ => Err(unknown(element)),
+            }
+        }
+
+        /// The size of an element.
+        fn element_bytes(element: tripipe_element) -> Result<usize, Failure> {
+            match element {
+                $($number => Ok(size_of::<$type>()),)*
                 _ => Err(unknown(element)),
             }
         }
@@ -261,6 +270,40 @@ pub unsafe extern "C" fn tripipe_vector_import(
         let context = unsafe { &object(context, "context")?.context };
         // SAFETY: as the caller guarantees.
         let external = unsafe { external(buffer, "buffer") }?;
+        // SAFETY: as the caller guarantees.
+        unsafe { give_vector(vector, import_typed(context, element, length, external)?) }
+    })
+}
+
+/// Makes a vector over the first elements of an `AHardwareBuffer` of Android, without a copy: of format
+/// `AHARDWAREBUFFER_FORMAT_BLOB`, with usage `AHARDWAREBUFFER_USAGE_GPU_DATA_BUFFER`. Devices without
+/// `cl_arm_import_memory_android_hardware_buffer` or `cl_qcom_android_ahardwarebuffer_host_ptr`, and the CPU, answer
+/// `TRIPIPE_STATUS_UNSUPPORTED`: lock the buffer there, and use `tripipe_filter` on its memory.
+///
+/// The application keeps a reference to the buffer until the vector is freed and nothing queued uses it
+/// (`tripipe_context_finish`). It reads and writes the contents between `AHardwareBuffer_lock` and `AHardwareBuffer_unlock`, never while
+/// something queued uses the vector; the unlock's fence has signalled before something is queued.
+///
+/// # Safety
+/// `context` is live; `buffer` is a live `AHardwareBuffer` with `length` elements, used as above; `vector` is valid for a
+/// write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tripipe_vector_import_hardware_buffer(
+    context: *const tripipe_context,
+    buffer: *mut c_void,
+    element: tripipe_element,
+    length: usize,
+    vector: *mut *mut tripipe_vector,
+) -> tripipe_status {
+    call(|| {
+        // SAFETY: as the caller guarantees.
+        let context = unsafe { &object(context, "context")?.context };
+        let buffer = NonNull::new(buffer).ok_or_else(|| Failure::null("buffer"))?;
+        let bytes = length.checked_mul(element_bytes(element)?).ok_or_else(|| {
+            Failure::argument(format_args!("length: {length} elements are more than memory has"))
+        })?;
+        // SAFETY: as the caller guarantees.
+        let external = unsafe { External::hardware_buffer(buffer, bytes) };
         // SAFETY: as the caller guarantees.
         unsafe { give_vector(vector, import_typed(context, element, length, external)?) }
     })

@@ -2,7 +2,7 @@
 // sums of integers.
 //
 // Elements are small integers, so that halves and floats are exact too. Prints one line for each type and exits with 0 if all
-// elements are right, 1 if not, 2 without an OpenCL device.
+// elements are right, 1 if not, 2 without an OpenCL device. The argument is the number of shapes, 1 to 4.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <tripipe.h>
@@ -200,7 +200,13 @@ static long refusals(const device *on) {
     return missed;
 }
 
-int main(void) {
+int main(int count, char **arguments) {
+    // How many of the shapes are multiplied.
+    const int wanted = count > 1 ? atoi(arguments[1]) : 4;
+    if (wanted < 1 || wanted > 4) {
+        fprintf(stderr, "the number of shapes is 1 to 4\n");
+        return 2;
+    }
     cl_platform_id platform = NULL;
     cl_device_id id = NULL;
     check_cl(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
@@ -226,7 +232,7 @@ int main(void) {
     printf("refusals: %ld are missing\n", all_wrong);
     for (type of = SINGLE; of <= INTEGER; of++) {
         long wrong = 0, products = 0, refused = 0;
-        for (size_t i = 0; i < 4 * 2 * 3 * 3; i++) {
+        for (size_t i = 0; i < (size_t)wanted * 2 * 3 * 3; i++) {
             const int transposes[2] = {kinds[i / 2 % 3], kinds[i / 6 % 3]};
             const long found = product(&on, of, layouts[i % 2], transposes, &shapes[i / 18]);
             products++;

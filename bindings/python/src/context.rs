@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyString;
+use tripipe::cpu::Threads;
 use tripipe::{Context, Device};
 use tripipe_device::DeviceKind;
 
@@ -90,6 +91,7 @@ pub(crate) struct PyContext {
     context: Context,
     choice: String,
     is_host: bool,
+    threads: Threads,
 }
 
 impl PyContext {
@@ -99,7 +101,8 @@ impl PyContext {
             .background_builds(options.background_builds)
             .predictions(options.predictions);
         let context = builder.build(device)?;
-        Ok(Self { context, choice: device.choice().to_string(), is_host: matches!(device, Device::Cpu) })
+        let is_host = matches!(device, Device::Cpu);
+        Ok(Self { context, choice: device.choice().to_string(), is_host, threads: options.threads })
     }
 
     /// The library's context.
@@ -111,6 +114,11 @@ impl PyContext {
     pub(crate) fn is_host(&self) -> bool {
         self.is_host
     }
+
+    /// The threads of filters on the CPU path.
+    pub(crate) fn threads(&self) -> Threads {
+        self.threads
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -118,18 +126,20 @@ struct Options {
     cpu_when_faster: bool,
     background_builds: bool,
     predictions: bool,
+    threads: Threads,
 }
 
 #[pymethods]
 impl PyContext {
     #[new]
-    #[pyo3(signature = (device = None, *, cpu_when_faster = true, background_builds = false, predictions = true))]
+    #[pyo3(signature = (device = None, *, cpu_when_faster = true, background_builds = false, predictions = true, threads = None))]
     fn new(
         py: Python<'_>,
         device: Option<&Bound<'_, PyAny>>,
         cpu_when_faster: bool,
         background_builds: bool,
         predictions: bool,
+        threads: Option<usize>,
     ) -> PyResult<Self> {
         check_process()?;
         let device = match device {
@@ -139,7 +149,14 @@ impl PyContext {
                 Err(_) => named(py, &name_of("device", device)?)?,
             },
         };
-        let options = Options { cpu_when_faster, background_builds, predictions };
+        let threads = match threads {
+            None => Threads::All,
+            Some(1) => Threads::One,
+            Some(other) => {
+                return Err(error::value("threads", format!("{other}: 1, or None for one of each core")));
+            }
+        };
+        let options = Options { cpu_when_faster, background_builds, predictions, threads };
         py.detach(|| Self::build(&device, options)).map_err(|failed| error::of_argument("device", &failed))
     }
 
@@ -198,7 +215,8 @@ pub(crate) fn shared_context(py: Python<'_>, name: &str) -> PyResult<Py<PyContex
     }
     let device = named(py, &name)?;
     let choice = device.choice().to_string();
-    let options = Options { cpu_when_faster: true, background_builds: false, predictions: true };
+    let options =
+        Options { cpu_when_faster: true, background_builds: false, predictions: true, threads: Threads::All };
     let built = py
         .detach(|| PyContext::build(&device, options))
         .map_err(|failed| error::of_argument("context", &failed))?;

@@ -134,11 +134,12 @@ impl Work {
         source: &[u8],
         to: &Raster,
         result: &mut [u8],
+        threads: Threads,
     ) -> Result<(), tripipe::Error> {
         match self {
-            Self::Chain(chain) => cpu::filter(chain, from, source, to, result, Threads::All)?,
+            Self::Chain(chain) => cpu::filter(chain, from, source, to, result, threads)?,
             Self::Resize(_, interpolation) => {
-                cpu::resize(*interpolation, from, source, to, result, Threads::All)?;
+                cpu::resize(*interpolation, from, source, to, result, threads)?;
             }
         }
         Ok(())
@@ -193,7 +194,7 @@ fn apply<'py>(
         return Ok(object);
     }
     if context.get().is_host() {
-        on_host(py, work, source, from, result, to)?;
+        on_host(&context, work, source, from, result, to)?;
     } else {
         through_device(&context, &work, &source, from, result, to)?;
     }
@@ -240,7 +241,7 @@ fn given(
 
 /// Computes on the CPU path, in the memory of the arrays.
 fn on_host(
-    py: Python<'_>,
+    context: &Bound<'_, PyContext>,
     work: Work,
     source: HostArray,
     from: Raster,
@@ -248,7 +249,9 @@ fn on_host(
     to: Raster,
 ) -> PyResult<()> {
     let is_long = source.bytes().len().max(result.bytes_mut().len()) >= LONG_BYTES;
-    wait::run(py, is_long, move || work.on_host(&from, source.bytes(), &to, result.bytes_mut()))
+    let threads = context.get().threads();
+    let filter = move || work.on_host(&from, source.bytes(), &to, result.bytes_mut(), threads);
+    wait::run(context.py(), is_long, filter)
 }
 
 /// Copies to the device, computes there, and copies back.

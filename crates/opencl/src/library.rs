@@ -4,8 +4,9 @@
 //! is a list of candidates for each system. The environment variable `TRIPIPE_OPENCL` names a file to load instead;
 //! its value `none` means a machine without OpenCL.
 
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::fmt;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -228,14 +229,49 @@ fn open(path: &Path) -> Result<Functions, String> {
     // SAFETY: loading runs the library's initialisers. It is an OpenCL library by name, in a system
     // folder, or the one the user named.
     let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
+    let address = |name: &CStr| {
+        // SAFETY: only the address is read here.
+        let symbol = unsafe { library.get::<*mut c_void>(name.to_bytes_with_nul()) };
+        symbol.map_or(std::ptr::null_mut(), |symbol| *symbol)
+    };
     // SAFETY: as above: functions of these names have the types of the headers.
-    let functions = unsafe { Functions::of(&library) };
+    let mut functions = unsafe { Functions::of(address) };
+    if functions.clGetPlatformIDs.is_none()
+        // SAFETY: as above.
+        && let Some(behind) = unsafe { behind_pointers(address) }
+    {
+        functions = behind;
+    }
     if functions.clGetPlatformIDs.is_none() {
         return Err("it has no clGetPlatformIDs, so it is not an OpenCL library".to_owned());
     }
     // Drivers do not survive unloading, and the functions are called until the process ends.
-    std::mem::forget(library);
+    mem::forget(library);
     Ok(functions)
+}
+
+/// The functions of a library that does not export them, as `libOpenCL-pixel.so` of Google's phones: `enableOpenCL()` comes
+/// first, then `loadOpenCLPointer(name)` gives the address of a function. `None` for other libraries. Source: TensorFlow
+/// Lite, `tensorflow/lite/delegates/gpu/cl/opencl_wrapper.cc`. Tested only with the tests' own driver.
+///
+/// # Safety
+/// `address` looks up the symbols of an OpenCL library, which stays loaded.
+unsafe fn behind_pointers(address: impl Fn(&CStr) -> *mut c_void) -> Option<Functions> {
+    type Enable = unsafe extern "C" fn();
+    type Pointer = unsafe extern "C" fn(*const c_char) -> *mut c_void;
+    let [enable, pointer] = [c"enableOpenCL", c"loadOpenCLPointer"].map(address);
+    if enable.is_null() || pointer.is_null() {
+        return None;
+    }
+    // SAFETY: functions of these names have these types in such a library.
+    let (enable, pointer) = unsafe {
+        (mem::transmute::<*mut c_void, Enable>(enable), mem::transmute::<*mut c_void, Pointer>(pointer))
+    };
+    // SAFETY: as above; names end with NUL, and the functions that are returned have the types of the headers.
+    unsafe {
+        enable();
+        Some(Functions::of(|name| pointer(name.as_ptr())))
+    }
 }
 
 #[cfg(test)]

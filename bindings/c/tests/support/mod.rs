@@ -32,12 +32,13 @@ pub fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name)
 }
 
-/// The library that cargo builds for tests: beside them, or one folder up.
-fn library() -> PathBuf {
+/// A library that cargo builds for tests, `tripipe_c` or `tripipe_icd`: beside them, or one folder up.
+pub fn library(name: &str) -> PathBuf {
+    let file = format!("lib{name}.so");
     let test = std::env::current_exe().unwrap();
     let folders = test.parent().unwrap().ancestors().take(2);
-    let found = folders.map(|folder| folder.join("libtripipe_c.so")).filter(|path| path.exists());
-    found.max_by_key(|path| path.metadata().and_then(|data| data.modified()).ok()).expect("libtripipe_c.so")
+    let found = folders.map(|folder| folder.join(&file)).filter(|path| path.exists());
+    found.max_by_key(|path| path.metadata().and_then(|data| data.modified()).ok()).expect(&file)
 }
 
 /// The library of this build, installed; `None` without the programs for it.
@@ -46,7 +47,7 @@ pub fn installed() -> Option<TempDir> {
         return None;
     }
     let folder = tempfile::tempdir().unwrap();
-    let library = library();
+    let library = library("tripipe_c");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/install-c");
     run(Command::new(script).arg(folder.path()).env("TRIPIPE_C_LIBRARY", library));
     Some(folder)

@@ -31,6 +31,7 @@ class Context:
         cpu_when_faster: bool = True,
         background_builds: bool = False,
         predictions: bool = True,
+        threads: int | None = None,
     ) -> Context: ...
     @property
     def name(self) -> str: ...

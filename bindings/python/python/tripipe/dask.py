@@ -30,7 +30,7 @@ from ._tripipe import Chain, Context, filter as _filter, matmul as _matmul
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["apply", "compute", "matmul", "read_tiff", "read_zarr", "write_tiff", "write_zarr"]
+__all__ = ["apply", "compute", "image", "matmul", "read_tiff", "read_zarr", "write_tiff", "write_zarr"]
 
 _CONTEXTS: dict[tuple[int, str], Context] = {}
 _LOCK = threading.Lock()
@@ -54,8 +54,9 @@ def _context(devices: Sequence[str]) -> Context:
     key = (os.getpid(), name)
     with _LOCK:
         if key not in _CONTEXTS:
-            # Trials of the CPU path would make the last bits of floats depend on the chunk.
-            _CONTEXTS[key] = Context(name, cpu_when_faster=False)
+            # Trials of the CPU path would make the last bits of floats depend on the chunk. A task takes one
+            # thread, as Dask expects: tasks that take all cores wait for each other.
+            _CONTEXTS[key] = Context(name, cpu_when_faster=False, threads=1)
         return _CONTEXTS[key]
 
 
@@ -69,14 +70,17 @@ def _devices(context: str | Sequence[str]) -> tuple[str, ...]:
 
 
 _SCRATCH = threading.local()
+# Rows that are filtered at a time: what they need is then in the processor's caches.
+_BAND_ROWS = 512
 
 
-def _scratch(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> NDArray[Any]:
+def _scratch(name: str, shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> NDArray[Any]:
     """Memory of this thread, whose contents end with the next call: pages of fresh memory cost more than a copy."""
     size = math.prod(shape) * dtype.itemsize
-    held: NDArray[numpy.uint8] | None = getattr(_SCRATCH, "held", None)
+    held: NDArray[numpy.uint8] | None = getattr(_SCRATCH, name, None)
     if held is None or held.size < size:
-        held = _SCRATCH.held = numpy.empty(size, numpy.uint8)
+        held = numpy.empty(size, numpy.uint8)
+        setattr(_SCRATCH, name, held)
     return held[:size].view(dtype).reshape(shape)
 
 
@@ -114,21 +118,53 @@ def _filter_inside(
     """The result of a chunk whose neighbours gave their rims, in the order of `_steps`; none at an edge of the image."""
     rows, columns = block.shape[:2]
     parts = {step: rims[step] for step, rims in zip(_steps(reach), around) if rims is not None}
+    parts[0, 0] = block
     top, bottom = (reach[0] if (y, 0) in parts else 0 for y in (-1, 1))
     left, right = (reach[1] if (0, x) in parts else 0 for x in (-1, 1))
-    whole = _scratch((top + rows + bottom, left + columns + right, *block.shape[2:]), block.dtype)
-    down = {-1: slice(0, top), 0: slice(top, top + rows), 1: slice(top + rows, None)}
     across = {-1: slice(0, left), 0: slice(left, left + columns), 1: slice(left + columns, None)}
-    whole[down[0], across[0]] = block
-    for (y, x), part in parts.items():
-        whole[down[y], across[x]] = part
+    extents = (left + columns + right, *block.shape[2:])
+    context = _context(devices)
+    shape, dtype = chain.output((rows, *block.shape[1:]), block.dtype)
+    result: NDArray[Any] = numpy.empty(shape, dtype)
+    # A border that wraps needs the opposite rows, and a device its whole work at once.
+    is_whole = context.device != "cpu" or (chain.border == "wrap" and not reach[0])
+    height, depth = (rows if is_whole else _BAND_ROWS), chain.depth[0]
     try:
-        filtered: NDArray[Any] = _filter(whole, chain, context=_context(devices))
+        for first in range(0, rows, height):
+            last = min(first + height, rows)
+            # The rows of the chunk, and of the chunks above and below, that these depend on.
+            start, stop = max(first - depth, -top), min(last + depth, rows + bottom)
+            if is_whole:
+                start, stop = -top, rows + bottom
+            band = _scratch("source", (stop - start, *extents), block.dtype)
+            for (y, x), part in parts.items():
+                begin = {-1: -top, 0: 0, 1: rows}[y]
+                low, high = max(start, begin), min(stop, begin + part.shape[0])
+                if low < high:
+                    band[low - start : high - start, across[x]] = part[low - begin : high - begin]
+            into = _scratch("result", (stop - start, extents[0], *shape[2:]), dtype)
+            _filter(band, chain, out=into, context=context)
+            result[first:last] = into[first - start : last - start, across[0]]
     except BaseException:
-        # After Ctrl-C the operation may still read it.
-        _SCRATCH.held = None
+        # After Ctrl-C the operation may still use it.
+        _SCRATCH.__dict__.clear()
         raise
-    return filtered[down[0], across[0]]
+    return result
+
+
+def image(array: Any, context: str | Sequence[str] = "auto") -> Any:
+    """The same array in chunks that ``dask_image.ndfilters`` filters with this package.
+
+    Needs dask-image. ``minimum_filter``, ``maximum_filter`` and ``median_filter`` give SciPy's results to the bit, ``gaussian_filter``
+    and ``uniform_filter`` of float32 up to rounding. What this package computes otherwise, or not at all, is left to SciPy.
+    """
+    from . import _dask_image
+
+    devices = _devices(context)
+    _dask_image.register()
+    array = da.asarray(array)
+    meta = _dask_image.marked(array._meta, devices=devices)
+    return array.map_blocks(_dask_image.marked, devices=devices, dtype=array.dtype, meta=meta)
 
 
 def apply(
@@ -190,7 +226,7 @@ def _with_neighbours(
     `dask.array.overlap` makes nine, one for each part: schedulers of clusters take most of a
     millisecond for a task. A worker gets rims of other workers, never whole chunks.
     """
-    layer: dict[tuple[Any, ...], Any] = {}
+    layer: dict[Any, Any] = {}
     extents = array.numblocks[:2]
     tail, result_tail = (0,) * (array.ndim - 2), (0,) * (dimensions - 2)
     is_periodic = chain.border == "wrap"

@@ -9,9 +9,8 @@ pub(crate) mod commands;
 pub(crate) mod objects;
 pub(crate) mod queries;
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
 
-use libloading::Library;
 use opencl_sys::{CL_SUCCESS, cl_function_types, cl_int};
 
 use crate::library;
@@ -34,27 +33,22 @@ macro_rules! functions {
         }
 
         impl Functions {
-            /// Looks up all functions. The pointers are valid as long as the library stays loaded.
+            /// Looks up all functions by their names. The pointers are valid as long as the library stays loaded.
             ///
             /// # Safety
-            /// `library` is an OpenCL library: its functions have the types of the headers.
-            pub(crate) unsafe fn of(library: &Library) -> Self {
+            /// `lookup` returns null, or the address of a function with the type of the headers.
+            pub(crate) unsafe fn of(lookup: impl Fn(&CStr) -> *mut c_void) -> Self {
                 Self {
-                    // SAFETY: the caller guarantees the type of this function.
-                    $($name: unsafe { symbol(library, concat!(stringify!($name), "\0")) },)*
+                    $($name: {
+                        let name = CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes());
+                        let address = name.map_or(std::ptr::null_mut(), &lookup);
+                        // SAFETY: the caller guarantees the type of this function; null is `None`.
+                        unsafe { std::mem::transmute::<*mut c_void, cl_function_types::$type>(address) }
+                    },)*
                 }
             }
         }
     };
-}
-
-/// A symbol of `library` as a `T`, which is an `Option` of a function pointer; `None` if there is no such symbol.
-///
-/// # Safety
-/// `T` is `Option` of the function pointer type that the symbol has.
-unsafe fn symbol<T: Copy + Default>(library: &Library, name: &str) -> T {
-    // SAFETY: the caller guarantees the type.
-    unsafe { library.get::<T>(name.as_bytes()) }.map_or_else(|_| T::default(), |symbol| *symbol)
 }
 
 functions! {
@@ -150,22 +144,20 @@ fn made<T>(object: *mut T, code: cl_int) -> Result<*mut T, cl_int> {
 pub(crate) fn extension(
     platform: opencl_sys::cl_platform_id,
     name: &CStr,
-) -> Option<std::ptr::NonNull<std::ffi::c_void>> {
+) -> Option<std::ptr::NonNull<c_void>> {
     let function = library::functions()?.clGetExtensionFunctionAddressForPlatform?;
     // SAFETY: the driver checks the platform; the name ends with NUL.
     std::ptr::NonNull::new(unsafe { function(platform, name.as_ptr()) })
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_function_the_library_lacks_is_none() {
-        // The C library of this process: it is always loaded, and is not OpenCL.
-        let library = Library::from(libloading::os::unix::Library::this());
-        // SAFETY: none of the names is in it, so no pointer of a wrong type is returned.
-        let functions = unsafe { Functions::of(&library) };
+        // SAFETY: no pointer is returned.
+        let functions = unsafe { Functions::of(|_| std::ptr::null_mut()) };
         assert!(functions.clGetPlatformIDs.is_none() && functions.clFinish.is_none());
     }
 
