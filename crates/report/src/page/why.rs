@@ -42,7 +42,7 @@ struct KernelRow {
 }
 
 /// Seconds, seconds at the ceiling, and the band of seconds; `None` where that is not known.
-type Figures = (Option<f64>, Option<f64>, Option<[f64; 2]>);
+type LaunchSeconds = (Option<f64>, Option<f64>, Option<[f64; 2]>);
 
 /// Bars of a chart.
 const BARS: usize = 30;
@@ -61,13 +61,13 @@ impl KernelRow {
     }
 
     /// Those of one launch.
-    fn one(&self) -> Figures {
+    fn one(&self) -> LaunchSeconds {
         let share = |seconds: f64| seconds / self.count().max(1) as f64;
         (self.seconds.map(share), self.seconds_at_ceiling.map(share), self.band())
     }
 
     /// Those of all launches.
-    fn all(&self) -> Figures {
+    fn all(&self) -> LaunchSeconds {
         let count = self.count() as f64;
         (self.seconds, self.seconds_at_ceiling, self.band().map(|band| band.map(|bound| count * bound)))
     }
@@ -143,7 +143,12 @@ fn on_gpu(application: &Application, ids: &Ids) -> Markup {
 }
 
 /// The longest kernels, the longest first.
-fn chart(application: &Application, title: &str, figures: fn(&KernelRow) -> Figures, ids: &Ids) -> Markup {
+fn chart(
+    application: &Application,
+    title: &str,
+    figures: fn(&KernelRow) -> LaunchSeconds,
+    ids: &Ids,
+) -> Markup {
     let mut bars: Vec<Bar> = application
         .launches
         .iter()
