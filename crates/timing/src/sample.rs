@@ -369,7 +369,9 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             let [begin, half, end] = [count / 3, count * 2 / 3, count].map(|at| marks[at]);
             let change = (begin.pace(half) / half.pace(end).max(1e-30)).ln().abs();
             let over = next == groups && self.engine.is_idle();
-            if over || count >= 12 || count >= 6 && change < STEADY {
+            // Where a third of the part passed without any work, or without any time, it says nothing yet.
+            let enough = change.is_finite() && count >= 12 || count >= 12 * MORE as usize;
+            if over || enough || count >= 6 && change < STEADY {
                 self.engine.measure(false);
                 return Ok(Stretch { begin, end, change, over });
             }

@@ -185,3 +185,23 @@ kernel void busy(global float *out, int count)
 SAXPY(2)
 SAXPY(4)
 SAXPY(8)
+
+/// A convolution of 7x7 by work-groups of 16: ten rows are staged, then each work-item sums for eight pixels. n is a multiple of 32.
+kernel void staged(global const float *pixels, global float *result, const int n)
+{
+    local float rows[10][38];
+    const int x = get_local_id(0), left = 32 * get_group_id(0), top = 4 * get_group_id(1);
+    for (int v = 0; v < 10; ++v)
+        for (int u = x; u < 38; u += 16)
+            rows[v][u] = pixels[(top + v) * (n + 6) + left + u];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float sums[4][2] = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
+    for (int j = 0; j < 7; ++j)
+        for (int i = 0; i < 7; ++i)
+            for (int v = 0; v < 4; ++v)
+                for (int u = 0; u < 2; ++u)
+                    sums[v][u] += 0.02f * rows[v + j][x + 16 * u + i];
+    for (int v = 0; v < 4; ++v)
+        for (int u = 0; u < 2; ++u)
+            result[(top + v) * n + left + x + 16 * u] = sums[v][u];
+}

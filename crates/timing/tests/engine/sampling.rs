@@ -150,3 +150,30 @@ fn samples_of_a_launch_have_its_time_on_valhall() {
 fn samples_of_a_launch_have_its_time_on_adreno() {
     samples_and_all("adreno-650");
 }
+
+/// Samples that are too short to have ended any work are played on.
+#[test]
+fn a_small_sample_has_a_time_and_a_finite_error() {
+    let program = program("kernels.cl");
+    let n = 1024;
+    let passed = [zeros(4 * (n + 6) * (n + 6)), zeros(4 * n * n), Passed::Int(n)];
+    let range = NdRange::d2(n / 2, n / 4).local(16, 1, 1);
+    for name in ["mali-g77", "mali-g710", "adreno-650"] {
+        let gpu = find(name).unwrap();
+        let Some(mut usual) = device(gpu, Options::default(), &program, "staged") else { return };
+        let want = time(&mut usual, &program, "staged", &passed, range).seconds;
+        for steps in [60_000, 100_000, 200_000] {
+            let options = Options { steps: Some(steps), ..Options::default() };
+            let Some(mut small) = device(gpu, options, &program, "staged") else { return };
+            let found = time(&mut small, &program, "staged", &passed, range);
+            let ratio = found.seconds / want;
+            eprintln!("{name}, {steps} steps: {ratio:.2}, estimated error {:.2}", found.sampling_error);
+            let error = found.sampling_error;
+            assert!(error.is_finite(), "{name}, {steps} steps");
+            assert!(
+                ratio.max(1.0 / ratio) <= 1.0 + error,
+                "{name}, {steps} steps: {ratio:.2}, estimated error {error:.2}"
+            );
+        }
+    }
+}
