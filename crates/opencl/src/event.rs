@@ -56,6 +56,19 @@ impl Event {
         }
     }
 
+    /// The outcome of the command, after its end. Of a command that has ended already, only the status is asked for: that is
+    /// faster than a wait, but what the command wrote need not be visible to the host.
+    ///
+    /// # Errors
+    /// As [`Self::wait`].
+    pub(crate) fn end(&self) -> Result<(), CallError> {
+        match self.status()? {
+            cl::CL_COMPLETE => Ok(()),
+            status if status < 0 => Err(CallError { call: "command", code: Code(status) }),
+            _ => self.wait(),
+        }
+    }
+
     /// Whether the command has ended, successfully or not.
     ///
     /// # Errors

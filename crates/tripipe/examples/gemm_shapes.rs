@@ -3,13 +3,20 @@
 //! `cargo run --release -p tripipe --example gemm_shapes -- DEVICE RUNS SHAPE ...`
 //!
 //! A shape is `MxNxK`, with `t` at the end for a B that is stored as its transpose, as weights of networks often are. Prints one JSON
-//! object a shape: the parameters, and the seconds of each run. `benches/gemm_bars.py` compares them with cuBLAS.
+//! object a shape: the parameters, the seconds of each run, and the seconds of a call in a row of 200 calls that nothing waits for, by the
+//! host's clock, of each of 5 rows. `benches/gemm_bars.py` compares them with cuBLAS.
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
+
+use std::time::Instant;
 
 use serde_json::json;
 use tripipe::gemm::Product;
 use tripipe::{Choice, Context, Matrix};
+
+/// Calls of a row, and rows.
+const CALLS: u32 = 200;
+const ROWS: usize = 5;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -41,12 +48,34 @@ fn main() -> Outcome<()> {
                 seconds.push(time);
             }
         }
+        context.set_profiling(false)?;
+        let mut row = || -> Outcome<f64> {
+            let begin = Instant::now();
+            for _ in 0..CALLS {
+                if transposed {
+                    drop(Product::new(&a, b.transposed())?.store(&mut c)?);
+                } else {
+                    drop(Product::new(&a, &b)?.store(&mut c)?);
+                }
+            }
+            context.finish()?;
+            Ok(begin.elapsed().as_secs_f64() / f64::from(CALLS))
+        };
+        row()?;
+        let rows = (0..ROWS).map(|_| row()).collect::<Outcome<Vec<f64>>>()?;
+        context.set_profiling(true)?;
         let name = format!("f32 product {m}x{n}x{k}");
         let chosen = context.explain().into_iter().find(|chosen| chosen.operation == name);
         let chosen = chosen.ok_or("no explanation")?;
         println!(
             "{}",
-            json!({ "shape": shape, "device": context.name(), "kernel": chosen.to_string(), "seconds": seconds })
+            json!({
+                "shape": shape,
+                "device": context.name(),
+                "kernel": chosen.to_string(),
+                "seconds": seconds,
+                "row_seconds": rows,
+            })
         );
     }
     Ok(())

@@ -122,7 +122,7 @@ impl Inner {
         let count = count.min(self.queued.len());
         self.gone += count as u64;
         for Queued { operation, submission, rests_on, outcome } in self.queued.drain(..count) {
-            let failure = match submission.wait() {
+            let failure = match submission.outcome() {
                 Ok(()) => rests_on.iter().find_map(|before| before.0.get().cloned().flatten()),
                 Err(error) => {
                     let failure =

@@ -21,6 +21,19 @@ pub trait Submission: Send + Sync {
     /// As [`Submission::wait`]; or no times were taken ([`crate::Executor::take_times`]).
     fn timings(&self) -> Result<Vec<Timing>, ExecuteError>;
 
+    /// As [`Submission::wait`], for a caller that does not read what the launches wrote: a device need not make it visible.
+    ///
+    /// # Errors
+    /// As [`Submission::wait`].
+    fn outcome(&self) -> Result<(), ExecuteError> {
+        self.wait()
+    }
+
+    /// Whether times are taken. Without them, [`Submission::timings`] is an error.
+    fn has_times(&self) -> bool {
+        true
+    }
+
     /// Whether all have ended, successfully or not. Does not wait.
     fn is_done(&self) -> bool;
 

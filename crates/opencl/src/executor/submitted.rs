@@ -62,6 +62,15 @@ impl Submission for Submitted {
         all.chain([waited]).collect::<Result<(), _>>().map_err(|error| self.fail(error))
     }
 
+    fn outcome(&self) -> Result<(), ExecuteError> {
+        let all = self.before.iter().chain(&self.events);
+        all.map(Event::end).collect::<Result<(), _>>().map_err(|error| self.fail(error))
+    }
+
+    fn has_times(&self) -> bool {
+        self.timed
+    }
+
     fn timings(&self) -> Result<Vec<Timing>, ExecuteError> {
         self.wait()?;
         self.events.iter().map(|event| self.timing(event)).collect()
@@ -98,6 +107,15 @@ impl Submission for Transferred {
     fn wait(&self) -> Result<(), ExecuteError> {
         let own = self.event().map_or(Ok(()), |event| event.wait().and_then(|()| event.outcome()));
         self.of.wait().and(own.map_err(|error| self.of.fail(error)))
+    }
+
+    fn outcome(&self) -> Result<(), ExecuteError> {
+        let own = self.event().map_or(Ok(()), Event::end);
+        self.of.outcome().and(own.map_err(|error| self.of.fail(error)))
+    }
+
+    fn has_times(&self) -> bool {
+        self.of.timed
     }
 
     fn timings(&self) -> Result<Vec<Timing>, ExecuteError> {

@@ -44,6 +44,9 @@ impl Times {
                 first.get_or_init(|| begun.elapsed().as_secs_f64());
             }));
         }
+        if !event.submission().has_times() {
+            return;
+        }
         if runs.latest.len() == LATEST {
             runs.look_at_oldest();
         }
