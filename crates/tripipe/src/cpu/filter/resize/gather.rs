@@ -67,6 +67,10 @@ impl Shuffle<8> for Avx2 {
 }
 
 #[derive(Clone, Copy)]
+#[cfg_attr(
+    not(any(target_arch = "x86", target_arch = "x86_64")),
+    allow(dead_code, reason = "other machines have no such shuffles")
+)]
 enum Shuffles {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     Sixteen(Avx512f),
@@ -175,10 +179,10 @@ impl Gather {
         if let [first, second] = weights {
             // The most frequent number of taps.
             let weights = [first.as_ref(), second.as_ref()];
-            self.vectors(row, at, out, &Summed { weights, result, of: PhantomData });
+            self.vectors(row, at, out, &TapSums { weights, result, of: PhantomData });
         } else {
             let weights: Vec<&[W]> = weights.iter().map(AsRef::as_ref).collect();
-            self.vectors(row, at, out, &Summed { weights: &weights[..], result, of: PhantomData });
+            self.vectors(row, at, out, &TapSums { weights: &weights[..], result, of: PhantomData });
         }
     }
 
@@ -290,7 +294,7 @@ impl Make<f32> for Copied {
 }
 
 /// Results of weighted sums of type `S` of elements of type `I`.
-struct Summed<W, F, I, S> {
+struct TapSums<W, F, I, S> {
     /// For each tap.
     weights: W,
     result: F,
@@ -298,7 +302,7 @@ struct Summed<W, F, I, S> {
 }
 
 impl<O: Pod, I: Pod, W: Pod, T: WeightedSum<I, W>, F: Fn(T) -> O, const N: usize> Make<O>
-    for Summed<[&[W]; N], F, I, T>
+    for TapSums<[&[W]; N], F, I, T>
 {
     #[inline(always)]
     fn write<S: Shuffle<L>, const L: usize, const NEAR: bool>(
@@ -322,7 +326,7 @@ impl<O: Pod, I: Pod, W: Pod, T: WeightedSum<I, W>, F: Fn(T) -> O, const N: usize
     }
 }
 
-impl<O: Pod, I: Pod, W: Pod, T: WeightedSum<I, W>, F: Fn(T) -> O> Make<O> for Summed<&[&[W]], F, I, T> {
+impl<O: Pod, I: Pod, W: Pod, T: WeightedSum<I, W>, F: Fn(T) -> O> Make<O> for TapSums<&[&[W]], F, I, T> {
     #[inline(always)]
     fn write<S: Shuffle<L>, const L: usize, const NEAR: bool>(
         &self,
