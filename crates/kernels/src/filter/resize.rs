@@ -58,12 +58,18 @@ impl ResizeTaps {
     /// error carries over to the next weight, so that no run of weights is too large by more than one step.
     pub fn steps(&self, bits: u32) -> Vec<u32> {
         let mut all = Vec::with_capacity(self.parts.len());
+        let (half, unit) = (self.unit / 2, self.unit as f64);
         for parts in self.parts.chunks(self.count.max(1)) {
             let (mut sum, mut before) = (0, 0);
             for part in parts {
                 sum += part;
-                // The sum is below 2^33 x 2^18.
-                let steps = ((sum << bits) + self.unit / 2) / self.unit;
+                let steps = if sum == self.unit {
+                    1 << bits
+                } else {
+                    // Exact: a quotient of integers below 2^53 that is not an integer never rounds to one, and the sum is
+                    // below 2^33 x 2^18. On many processors a division of 64-bit integers takes ten times as long.
+                    (((sum << bits) + half) as f64 / unit) as u64
+                };
                 all.push((steps - before) as u32);
                 before = steps;
             }
@@ -91,38 +97,111 @@ impl Interpolation {
         if [from, to].iter().any(|extent| *extent == 0 || i32::try_from(*extent).is_err()) {
             return Err(FilterError::TooLarge { size: [from, to] });
         }
-        // Twice the centre of a result pixel in source coordinates, in units of 1 / `to`.
-        let centre = |at: usize| ((2 * at + 1) * from).saturating_sub(to).min(2 * to * (from - 1));
-        // The source pixels that contribute to a result pixel.
-        let seen = |at: usize| match self {
-            Self::Nearest => at * from / to..at * from / to + 1,
-            Self::Bilinear => centre(at) / (2 * to)..from.min(centre(at) / (2 * to) + 2),
-            Self::Area => at * from / to..((at + 1) * from).div_ceil(to),
-        };
-        let unit = match self {
-            Self::Nearest => 1,
-            Self::Bilinear => 2 * to,
-            Self::Area => from,
-        };
-        let part = |at: usize, pixel: usize| match self {
-            Self::Nearest => 1,
-            Self::Bilinear => {
-                let right = centre(at) % unit;
-                if pixel == centre(at) / unit { unit - right } else { right }
+        let whole = |extent: usize| extent as u64;
+        let (source, result) = (whole(from), whole(to));
+        let (count, unit) = match self {
+            Self::Nearest => (1, 1),
+            Self::Bilinear => (from.min(2), 2 * result),
+            Self::Area => {
+                let edges = Quotients::new(0, source, result);
+                let seen =
+                    edges.clone().zip(edges.skip(1)).map(|(begin, end)| end.rounded_up() - begin.quotient);
+                (seen.take(to).max().unwrap_or(1) as usize, source)
             }
-            // Edges in units of 1 / `to` of a source pixel, where they are integers.
-            Self::Area => ((at + 1) * from).min((pixel + 1) * to) - (at * from).max(pixel * to),
         };
-        let count = (0..to).map(|at| seen(at).len()).max().unwrap_or(1);
-        let (mut first, mut parts) = (Vec::with_capacity(to), vec![0; count * to]);
-        for (at, parts) in parts.chunks_exact_mut(count).enumerate() {
-            let begin = seen(at).start.min(from - count);
-            first.push(begin as i32);
-            for pixel in seen(at) {
-                parts[pixel - begin] = part(at, pixel) as u64;
+        let (mut first, mut all) = (Vec::with_capacity(to), vec![0; count * to]);
+        let sums = all.chunks_exact_mut(count);
+        match self {
+            Self::Nearest => {
+                all.fill(1);
+                first.extend(Quotients::new(0, source, result).map(|at| at.quotient as i32).take(to));
+            }
+            Self::Bilinear => {
+                // Twice the centre of each result pixel in source coordinates, less 1, in units of 1 / `to`.
+                let centres = Quotients::new(from as i64 - to as i64, 2 * source, unit);
+                let last = from as i64 - 1;
+                for (centre, parts) in centres.zip(sums) {
+                    let (left, right) = match centre.quotient {
+                        ..0 => (0, 0),
+                        quotient if quotient >= last => (last, 0),
+                        quotient => (quotient, centre.remainder),
+                    };
+                    let begin = left.min((from - count) as i64);
+                    first.push(begin as i32);
+                    let place = (left - begin) as usize;
+                    parts[place] = unit - right;
+                    if let Some(part) = parts.get_mut(place + 1) {
+                        *part = right;
+                    }
+                }
+            }
+            Self::Area => {
+                // The edges of result pixels, in units of 1 / `to` of a source pixel, where they are integers.
+                let edges = Quotients::new(0, source, result);
+                for ((begin, end), parts) in edges.clone().zip(edges.skip(1)).zip(sums) {
+                    let start = begin.quotient.min((from - count) as i64);
+                    first.push(start as i32);
+                    let seen = begin.quotient - start..end.rounded_up() - start;
+                    let seen = &mut parts[seen.start as usize..seen.end as usize];
+                    seen.fill(result);
+                    // What the first and the last one are not covered by.
+                    if let Some(part) = seen.first_mut() {
+                        *part -= begin.remainder;
+                    }
+                    if let Some(part) = seen.last_mut().filter(|_| end.remainder > 0) {
+                        *part -= result - end.remainder;
+                    }
+                }
             }
         }
-        Ok(ResizeTaps { count, first, parts, unit: unit as u64 })
+        Ok(ResizeTaps { count, first, parts: all, unit })
+    }
+}
+
+/// A quotient rounded down, and its remainder.
+#[derive(Clone, Copy)]
+struct Quotient {
+    quotient: i64,
+    remainder: u64,
+}
+
+impl Quotient {
+    fn rounded_up(self) -> i64 {
+        self.quotient + i64::from(self.remainder > 0)
+    }
+}
+
+/// The quotients of a start, the start plus a step, and so on, by one divisor: two divisions for all of them.
+#[derive(Clone)]
+struct Quotients {
+    next: Quotient,
+    step: Quotient,
+    divisor: u64,
+}
+
+impl Quotients {
+    /// All three are below 2^33, and the divisor is not 0.
+    fn new(start: i64, step: u64, divisor: u64) -> Self {
+        let [next, step] = [start, step as i64].map(|dividend| Quotient {
+            quotient: dividend.div_euclid(divisor as i64),
+            remainder: dividend.rem_euclid(divisor as i64) as u64,
+        });
+        Self { next, step, divisor }
+    }
+}
+
+impl Iterator for Quotients {
+    type Item = Quotient;
+
+    fn next(&mut self) -> Option<Quotient> {
+        let now = self.next;
+        let remainder = now.remainder + self.step.remainder;
+        let over = remainder >= self.divisor;
+        self.next = Quotient {
+            quotient: now.quotient + self.step.quotient + i64::from(over),
+            remainder: if over { remainder - self.divisor } else { remainder },
+        };
+        Some(now)
     }
 }
 
@@ -227,6 +306,41 @@ mod tests {
         }
         // Halfway between two centres, and a quarter beyond.
         assert_eq!(Interpolation::Bilinear.taps(2, 4)?.steps(11), [2048, 0, 1536, 512, 512, 1536, 0, 2048]);
+        Ok(())
+    }
+
+    /// The definition, pixel by pixel: distances of centres, and lengths that two intervals have in common.
+    #[test]
+    fn weights_are_those_of_the_definition() -> Result<(), FilterError> {
+        let extents = [1usize, 2, 3, 4, 5, 7, 12, 31, 64, 100];
+        for (from, to) in extents.into_iter().flat_map(|from| extents.map(|to| (from, to))) {
+            let scale = from as f64 / to as f64;
+            for interpolation in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area] {
+                let taps = interpolation.taps(from, to)?;
+                let weights = taps.weights();
+                assert_eq!([taps.first.len(), weights.len()], [to, to * taps.count]);
+                for x in 0..to {
+                    let mut found = vec![0.0; from];
+                    for tap in 0..taps.count {
+                        found[taps.first[x] as usize + tap] += weights[x * taps.count + tap];
+                    }
+                    let centre = ((x as f64 + 0.5) * scale - 0.5).clamp(0.0, from as f64 - 1.0);
+                    let [begin, end] = [x, x + 1].map(|edge| edge as f64 * scale);
+                    for (pixel, found) in found.iter().enumerate() {
+                        let place = pixel as f64;
+                        let want = match interpolation {
+                            Interpolation::Nearest => f64::from(u8::from(pixel == x * from / to)),
+                            Interpolation::Bilinear => (1.0 - (place - centre).abs()).max(0.0),
+                            Interpolation::Area => (end.min(place + 1.0) - begin.max(place)).max(0.0) / scale,
+                        };
+                        assert!(
+                            (found - want).abs() < 1e-12,
+                            "{interpolation:?} {from} {to}: {x} {pixel}: {found}, {want}"
+                        );
+                    }
+                }
+            }
+        }
         Ok(())
     }
 

@@ -4,9 +4,10 @@
 //! operands, and the packing buffers of the matrix product they allocate nothing: at the speed they run, the page
 //! faults of a fresh output buffer would cost more than the work.
 //!
-//! *SIMD.* There is no `unsafe` here, and except for the shuffles of bilinear resizing no intrinsic. The loops iterate over arrays of a fixed length, which the
-//! compiler turns into vector code, and `pulp` selects at run time the version compiled for AVX-512, for AVX2, or for
-//! the target's baseline (SSE2, NEON); [`vectors`] names it, and limits it for comparisons.
+//! *SIMD.* There is no `unsafe` here, and except for the shuffles of resizing no intrinsic. The loops iterate over
+//! arrays of a fixed length, which the compiler turns into vector code, and `pulp` selects at run time the version
+//! compiled for AVX-512, for AVX2, or for the target's baseline (SSE2, NEON); [`vectors`] names it, and limits it for
+//! comparisons.
 //!
 //! *Threads.* [`Threads::All`] divides the output into bands, which the calling thread shares with the current `rayon`
 //! pool; small work stays on the calling thread. [`Threads::One`] uses only the calling thread. Both give bit-identical

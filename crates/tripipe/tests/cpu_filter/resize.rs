@@ -95,6 +95,69 @@ fn bytes_around_the_block_sizes() {
     }
 }
 
+/// Shuffles pick floats out of windows of one or two vectors, of rows with whole vectors or not, in parts or not, in
+/// place or not. NaN reaches what weighs it, and nothing else.
+#[test]
+fn floats_around_the_vector_sizes() {
+    let sizes = [
+        ([15, 4], [22, 6]),
+        ([16, 4], [24, 6]),
+        ([33, 3], [40, 3]),
+        ([66, 8], [44, 5]),
+        ([67, 5], [33, 2]),
+        ([64, 6], [32, 3]),
+        ([70, 4], [9, 3]),
+        ([70, 4], [28, 9]),
+        ([2, 2], [300, 4]),
+        ([131, 6], [65, 9]),
+        ([65, 4], [130, 8]),
+        ([40, 3], [40, 7]),
+        ([2101, 2], [3090, 3]),
+    ];
+    let (mut made, mut nans) = (0, 0);
+    for ((from_size, to_size), channels) in
+        sizes.into_iter().flat_map(|sizes| (1..=4).map(move |channels| (sizes, channels)))
+    {
+        let packed = |size| Raster::packed(size, channels, PixelType::F32);
+        let apart = |size: [usize; 2]| Raster { pitch: size[0] * channels + 7, offset: 5, ..packed(size) };
+        let planar = Raster::planar(from_size, channels, PixelType::F32);
+        let rasters = [
+            (packed(from_size), packed(to_size)),
+            (apart(from_size), apart(to_size)),
+            (planar, packed(to_size)),
+        ];
+        // The reference takes long for wide rows.
+        let rasters = if from_size[0] < 2000 { &rasters[..] } else { &rasters[..usize::from(channels == 3)] };
+        for &(from, to) in rasters {
+            let source = noise(PixelType::F32, 4 * from.elements().unwrap(), 6);
+            let mut source: Vec<f32> = bytemuck::pod_collect_to_vec(&source);
+            let nan = from.index([from_size[0] / 2, from_size[1] / 2], channels - 1);
+            source[nan] = f32::NAN;
+            let source: &[u8] = bytemuck::cast_slice(&source);
+            for interpolation in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area] {
+                let mut want = vec![0.0f32; to.elements().unwrap()];
+                let mut found = want.clone();
+                let bytes = bytemuck::cast_slice_mut(&mut want);
+                resize_reference(interpolation, &from, source, &to, bytes).unwrap();
+                let bytes = bytemuck::cast_slice_mut(&mut found);
+                cpu::resize(interpolation, &from, source, &to, bytes, Threads::One).unwrap();
+                let place = format!("{interpolation:?} {from:?} {to:?}");
+                let count = |from: usize, to: usize| from.div_ceil(to) + 1;
+                let taps = count(from_size[0], to_size[0]) + count(from_size[1], to_size[1]);
+                // As the description says; the reference's result is rounded once.
+                let bound = (taps + 9) as f32 * 150.0 / 16_777_216.0;
+                for (found, want) in found.iter().zip(&want) {
+                    assert_eq!(found.is_nan(), want.is_nan(), "{place}: {found}, not {want}");
+                    assert!(found.is_nan() || (found - want).abs() <= bound, "{place}: {found}, not {want}");
+                    made += 1;
+                    nans += usize::from(want.is_nan());
+                }
+            }
+        }
+    }
+    assert!(nans > 100 && nans < made / 20, "{nans} of {made}");
+}
+
 /// Halves of all types, of rows in place or not.
 #[test]
 fn halves_of_every_type() {

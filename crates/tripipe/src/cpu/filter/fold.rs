@@ -5,7 +5,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::kernel::{blocks, each};
 use super::number::Number;
-use super::rows::{GROUP, LANES};
+use super::rows::LANES;
 
 /// The contribution of a pixel of a window to the result.
 pub(super) trait Term<T>: Copy {
@@ -318,11 +318,15 @@ where
     }
 }
 
-/// Sums down columns for a group of rows of windows, each of `N` rows with a term each, of `READ` rows of pixels.
+/// The number of rows of windows that are summed together: their sums and the pixels of a window fit into 16 registers
+/// of 32 bytes only if there are few.
+pub(super) const DOWN_ROWS: usize = 4;
+
+/// Sums down columns for [`DOWN_ROWS`] rows of windows, each of `N` rows with a term each, of `READ` rows of pixels.
 pub(super) struct GroupPass<'a, T, W: Term<T>, const N: usize, const READ: usize> {
     pub(super) terms: [W; N],
     pub(super) rows: [&'a [T]; READ],
-    pub(super) outs: [&'a mut [W::Sum]; GROUP],
+    pub(super) outs: [&'a mut [W::Sum]; DOWN_ROWS],
 }
 
 impl<T: Copy + Zeroable, W: Term<T>, const N: usize, const READ: usize> WithSimd
@@ -353,21 +357,21 @@ impl<T: Copy + Zeroable, W: Term<T>, const N: usize, const READ: usize> GroupPas
         for (line, row) in lines.iter_mut().zip(rows) {
             *line = &row.as_chunks().0[..blocks];
         }
-        let mut written: [&mut [[W::Sum; L]]; GROUP] = Default::default();
+        let mut written: [&mut [[W::Sum; L]]; DOWN_ROWS] = Default::default();
         for (written, out) in written.iter_mut().zip(outs) {
             *written = &mut out.as_chunks_mut().0[..blocks];
         }
         let joined = |a: [W::Sum; L], b: [W::Sum; L]| lanes(a, b, W::joined);
         let zeros = [W::Sum::zeroed(); L];
         for block in 0..blocks {
-            let mut sums = [zeros; GROUP];
+            let mut sums = [zeros; DOWN_ROWS];
             if W::JOINS {
                 let mut pixels = [zeros; READ];
                 for r in 0..READ {
                     pixels[r] = lanes(zeros, lines[r][block], |_, pixel| terms[0].first(pixel));
                 }
                 // Two neighbours share what they have in common.
-                for r in (0..GROUP).step_by(2) {
+                for r in (0..DOWN_ROWS).step_by(2) {
                     let mut common = pixels[r + 1];
                     for k in 2..N {
                         common = joined(common, pixels[r + k]);
@@ -387,7 +391,7 @@ impl<T: Copy + Zeroable, W: Term<T>, const N: usize, const READ: usize> GroupPas
                     }
                 }
             }
-            for r in 0..GROUP {
+            for r in 0..DOWN_ROWS {
                 written[r][block] = sums[r];
             }
         }
@@ -396,7 +400,7 @@ impl<T: Copy + Zeroable, W: Term<T>, const N: usize, const READ: usize> GroupPas
 
 /// `operation` on each lane.
 #[inline(always)]
-fn lanes<A: Copy + Zeroable, B: Copy, const L: usize>(
+pub(super) fn lanes<A: Copy + Zeroable, B: Copy, const L: usize>(
     mut a: [A; L],
     b: [B; L],
     operation: impl Fn(A, B) -> A,

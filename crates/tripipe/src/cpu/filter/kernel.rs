@@ -3,7 +3,7 @@
 use bytemuck::Zeroable;
 use pulp::{Arch, Simd, WithSimd};
 
-use super::fold::{GroupPass, Tap, Term, fold, fold_into};
+use super::fold::{DOWN_ROWS, GroupPass, Tap, Term, fold, fold_into};
 use super::number::Number;
 use super::rows::{GROUP, Kernel, LANES};
 use crate::cpu::aligned::Aligned;
@@ -121,9 +121,9 @@ where
         let halo = self.across.last().map_or(0, |tap| tap.shift);
         let len = (len.next_multiple_of(LANES) + halo).next_multiple_of(LANES);
         self.middle.resize(count * len, D::Sum::zeroed());
-        let grouped = count == GROUP
-            && (self.down_group::<3, { 3 + GROUP - 1 }>(rows, at, len)
-                || self.down_group::<5, { 5 + GROUP - 1 }>(rows, at, len));
+        let grouped = count.is_multiple_of(DOWN_ROWS)
+            && (self.down_groups::<3, { 3 + DOWN_ROWS - 1 }>(rows, at, len)
+                || self.down_groups::<5, { 5 + DOWN_ROWS - 1 }>(rows, at, len));
         if !grouped {
             for (row, middle) in self.middle.chunks_exact_mut(len).enumerate() {
                 fold(self.arch, &self.down, &rows[row..], at, middle);
@@ -138,24 +138,27 @@ where
 }
 
 impl<T: Copy + Zeroable, D: Term<T>, A> Separable<T, D, A> {
-    /// Sums down columns for a group of rows, if windows have `N` rows and all count.
-    fn down_group<const N: usize, const READ: usize>(
+    /// Sums down columns for rows of windows, [`DOWN_ROWS`] at a time, if windows have `N` rows and all count.
+    fn down_groups<const N: usize, const READ: usize>(
         &mut self,
         rows: &[&[T]],
         at: usize,
         len: usize,
     ) -> bool {
-        let (Some(taps), Some(rows)) = (self.down.first_chunk::<N>(), rows.first_chunk::<READ>()) else {
+        let window = self.down.last().map_or(0, |tap| tap.row + 1);
+        let Some(taps) =
+            self.down.first_chunk::<N>().filter(|taps| window == N && taps.len() == self.down.len())
+        else {
             return false;
         };
-        if rows.len() != READ || self.down.len() != N || taps.iter().zip(0..).any(|(tap, row)| tap.row != row)
-        {
-            return false;
+        let terms = taps.map(|tap| tap.term);
+        let groups = rows.windows(READ).step_by(DOWN_ROWS);
+        for (rows, outs) in groups.zip(self.middle.chunks_exact_mut(DOWN_ROWS * len)) {
+            let Some(rows) = rows.first_chunk::<READ>() else { return false };
+            let mut outs = outs.chunks_exact_mut(len);
+            let outs = std::array::from_fn(|_| outs.next().unwrap_or_default());
+            self.arch.dispatch(GroupPass { terms, rows: rows.map(|row| &row[at..][..len]), outs });
         }
-        let mut outs = self.middle.chunks_exact_mut(len);
-        let outs = std::array::from_fn(|_| outs.next().unwrap_or_default());
-        let (terms, rows) = (taps.map(|tap| tap.term), rows.map(|row| &row[at..][..len]));
-        self.arch.dispatch(GroupPass { terms, rows, outs });
         true
     }
 }

@@ -1,6 +1,6 @@
 //! Chains of image filters, as [`tripipe_kernels::filter`] specifies them.
 //!
-//! Rows pass through the whole chain, four at a time: each stage stores the few rows its windows need, and requests the
+//! Rows pass through the whole chain, eight at a time: each stage stores the few rows its windows need, and requests the
 //! next ones from the stage before. So only the source and the result pass through memory, whatever the number of
 //! stages. Rows include the border's pixels at both ends, so that loops over them have no special cases; the neighbour
 //! of a packed pixel is as many elements away as there are channels.

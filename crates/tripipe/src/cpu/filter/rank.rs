@@ -3,7 +3,7 @@
 use pulp::{Arch, Simd, WithSimd};
 use tripipe_kernels::filter::{Morphology, Neighbourhood};
 
-use super::fold::{Least, Most, Term};
+use super::fold::{Least, Most, Term, lanes};
 use super::kernel::{Finished, Full, Keep, Separable, blocks, chunk_len};
 use super::number::Number;
 use super::rows::{Input, Kernel, LANES, Rows};
@@ -61,17 +61,26 @@ struct Median3 {
 impl<T: Number> Kernel<T, T> for Median3 {
     fn run(&mut self, rows: &[&[T]], outs: &mut [&mut [T]]) {
         let Self { arch, step } = *self;
-        if let (Some(rows), Some(outs)) = (rows.first_chunk::<6>(), outs.as_chunks_mut::<4>().0.first_mut()) {
-            return arch.dispatch(Middles3::<T, 4, 6> { rows, outs, step });
-        }
-        for (rows, out) in rows.windows(3).zip(outs) {
-            let Some(rows) = rows.first_chunk::<3>() else { return };
-            arch.dispatch(Middles3::<T, 1, 3> { rows, outs: std::array::from_mut(out), step });
+        let mut done = 0;
+        while done < outs.len() {
+            let (rows, outs) = (&rows[done..], &mut outs[done..]);
+            if let (Some(rows), Some(outs)) = (rows.first_chunk::<10>(), outs.first_chunk_mut::<8>()) {
+                arch.dispatch(Middles3::<T, 8, 10> { rows, outs, step });
+                done += 8;
+            } else if let (Some(rows), Some(outs)) = (rows.first_chunk::<4>(), outs.first_chunk_mut::<2>()) {
+                arch.dispatch(Middles3::<T, 2, 4> { rows, outs, step });
+                done += 2;
+            } else if let (Some(rows), Some(outs)) = (rows.first_chunk::<3>(), outs.first_chunk_mut::<1>()) {
+                arch.dispatch(Middles3::<T, 1, 3> { rows, outs, step });
+                done += 1;
+            } else {
+                return;
+            }
         }
     }
 }
 
-/// The medians of `N` rows of windows, of `READ = N + 2` rows of pixels.
+/// The medians of `N` rows of windows, 1, 2 or 8, of `READ = N + 2` rows of pixels.
 struct Middles3<'a, 'o, T, const N: usize, const READ: usize> {
     rows: &'a [&'a [T]; READ],
     outs: &'a mut [&'o mut [T]; N],
@@ -83,66 +92,113 @@ impl<T: Number, const N: usize, const READ: usize> WithSimd for Middles3<'_, '_,
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { rows, outs, step } = self;
-        let len = outs[0].len();
-        let padded = len.next_multiple_of(LANES);
-        let mut lines: [[&[[T; LANES]]; 3]; READ] = [[&[]; 3]; READ];
-        for r in 0..READ {
-            for x in 0..3 {
-                lines[r][x] = rows[r][x * step..][..padded].as_chunks().0;
-            }
-        }
-        let none = [T::zeroed(); LANES];
-        #[allow(clippy::needless_range_loop, reason = "an index for all rows at once")]
-        for block in 0..padded / LANES {
-            let mut pixels = [[&none; 3]; READ];
-            for r in 0..READ {
-                for x in 0..3 {
-                    pixels[r][x] = &lines[r][x][block];
-                }
-            }
-            let mut medians = [[T::zeroed(); LANES]; N];
-            for i in 0..LANES {
-                let mut triples = [[T::zeroed(); 3]; READ];
-                for r in 0..READ {
-                    triples[r] = pixels[r].map(|pixels| pixels[i]);
-                    sort(&mut triples[r]);
-                }
-                let mut column = [T::zeroed(); N];
-                middles(&triples, &mut column);
-                for r in 0..N {
-                    medians[r][i] = column[r];
-                }
-            }
-            let at = block * LANES;
-            for r in 0..N {
-                if at + LANES <= len {
-                    outs[r][at..][..LANES].copy_from_slice(&medians[r]);
-                } else {
-                    outs[r][at..].copy_from_slice(&medians[r][..len - at]);
-                }
-            }
+        // 64 bytes: what neighbouring windows share stays in registers.
+        match size_of::<T>() {
+            1 => self.run::<64>(),
+            2 => self.run::<32>(),
+            _ => self.run::<16>(),
         }
     }
 }
 
-/// The medians of the windows that consist of three neighbouring sorted triples each. Two windows share the comparisons
-/// of their two common triples.
-#[inline(always)]
-fn middles<T: Number, const N: usize, const READ: usize>(triples: &[[T; 3]; READ], medians: &mut [T; N]) {
-    let mut r = 0;
-    while r < N {
-        let (a, b) = (triples[r + 1], triples[r + 2]);
-        let (low, high) = (a[0].most(b[0]), a[2].least(b[2]));
-        let (less, more) = (a[1].least(b[1]), a[1].most(b[1]));
-        let median = |other: [T; 3]| {
-            middle_of_three(low.most(other[0]), less.most(more.least(other[1])), high.least(other[2]))
-        };
-        medians[r] = median(triples[r]);
-        if r + 1 < N {
-            medians[r + 1] = median(triples[r + 3]);
+impl<T: Number, const N: usize, const READ: usize> Middles3<'_, '_, T, N, READ> {
+    /// Computes `L` neighbouring medians of every row at a time, each operation as a loop over them. Medians are written
+    /// at once: in arrays of their own they would pass through memory twice.
+    #[inline(always)]
+    fn run<const L: usize>(self) {
+        let Self { rows, outs, step } = self;
+        let len = outs[0].len();
+        let whole = len / L;
+        let mut last = [[T::zeroed(); L]; N];
+        for is_last in [false, true] {
+            let blocks = if is_last { whole..len.div_ceil(L) } else { 0..whole };
+            let count = blocks.len();
+            let mut lines: [[&[[T; L]]; 3]; READ] = [[&[]; 3]; READ];
+            for r in 0..READ {
+                for x in 0..3 {
+                    lines[r][x] = &rows[r][x * step..].as_chunks().0[blocks.clone()];
+                }
+            }
+            let mut written: [&mut [[T; L]]; N] = std::array::from_fn(|_| Default::default());
+            for ((written, out), last) in written.iter_mut().zip(&mut *outs).zip(&mut last) {
+                *written =
+                    if is_last { &mut std::slice::from_mut(last)[..count] } else { out.as_chunks_mut().0 };
+            }
+            for block in 0..count {
+                let mut triples = [triple(&lines[0], block), triple(&lines[1], block)];
+                // Not a loop, which would be compiled before it is unrolled, with arrays in memory.
+                triples = pair(0, triples, &lines, &mut written, block);
+                if N > 2 {
+                    triples = pair(2, triples, &lines, &mut written, block);
+                    triples = pair(4, triples, &lines, &mut written, block);
+                    pair(6, triples, &lines, &mut written, block);
+                }
+            }
         }
-        r += 2;
+        for (out, last) in outs.iter_mut().zip(&last) {
+            let rest = out.as_chunks_mut::<L>().1;
+            rest.copy_from_slice(&last[..rest.len()]);
+        }
+    }
+}
+
+/// The three pixels of windows in one row, sorted: a block of the smallest, of the middle, and of the largest ones.
+#[inline(always)]
+fn triple<T: Number, const L: usize>(lines: &[&[[T; L]]; 3], block: usize) -> [[T; L]; 3] {
+    let [a, b, c] = [lines[0][block], lines[1][block], lines[2][block]];
+    let [less, more] = [lanes(a, b, T::least), lanes(a, b, T::most)];
+    let [middle, most] = [lanes(more, c, T::least), lanes(more, c, T::most)];
+    [lanes(less, middle, T::least), lanes(less, middle, T::most), most]
+}
+
+/// Writes the medians of row `r` of windows and of the next one, if there is one, given the sorted triples of the first
+/// two rows of pixels of the windows. Returns those of the next two rows.
+#[inline(always)]
+fn pair<T: Number, const N: usize, const READ: usize, const L: usize>(
+    r: usize,
+    [above, upper]: [[[T; L]; 3]; 2],
+    lines: &[[&[[T; L]]; 3]; READ],
+    written: &mut [&mut [[T; L]]; N],
+    block: usize,
+) -> [[[T; L]; 3]; 2] {
+    let lower = triple(&lines[r + 2], block);
+    let common = Common::new(upper, lower);
+    written[r][block] = common.median(above);
+    if r + 1 == N {
+        return [upper, lower];
+    }
+    let below = triple(&lines[r + 3], block);
+    written[r + 1][block] = common.median(below);
+    [lower, below]
+}
+
+/// What two windows, one a row below the other, have in common: what is left of their two common rows when the pixels
+/// that cannot be the median are dropped.
+struct Common<T, const L: usize> {
+    low: [T; L],
+    less: [T; L],
+    more: [T; L],
+    high: [T; L],
+}
+
+impl<T: Number, const L: usize> Common<T, L> {
+    #[inline(always)]
+    fn new(upper: [[T; L]; 3], lower: [[T; L]; 3]) -> Self {
+        Self {
+            low: lanes(upper[0], lower[0], T::most),
+            less: lanes(upper[1], lower[1], T::least),
+            more: lanes(upper[1], lower[1], T::most),
+            high: lanes(upper[2], lower[2], T::least),
+        }
+    }
+
+    /// The medians of the windows whose third row has these triples.
+    #[inline(always)]
+    fn median(&self, other: [[T; L]; 3]) -> [T; L] {
+        let a = lanes(self.low, other[0], T::most);
+        let b = lanes(self.less, lanes(self.more, other[1], T::least), T::most);
+        let c = lanes(self.high, other[2], T::least);
+        lanes(lanes(a, b, T::least), lanes(lanes(a, b, T::most), c, T::least), T::most)
     }
 }
 
@@ -232,11 +288,6 @@ fn sort<T: Number, const N: usize>(values: &mut [T; N]) {
 #[inline(always)]
 fn exchange<T: Number>(values: &mut [T], a: usize, b: usize) {
     (values[a], values[b]) = (values[a].least(values[b]), values[a].most(values[b]));
-}
-
-#[inline(always)]
-fn middle_of_three<T: Number>(a: T, b: T, c: T) -> T {
-    a.least(b).most(a.most(b).least(c))
 }
 
 /// The medians of windows whose columns are sorted.

@@ -25,7 +25,7 @@ pub(super) const LANES: usize = 64;
 
 /// The number of rows that pass through a stage together: what a row costs whatever its length is paid once for all of
 /// them.
-pub(super) const GROUP: usize = 4;
+pub(super) const GROUP: usize = 8;
 
 /// A source of rows of packed pixels.
 pub(super) trait Rows<T> {
@@ -97,16 +97,26 @@ impl<'a> Source<'a> {
     where
         'a: 'r,
     {
-        let Raster { channels, element, layout, .. } = self.raster;
-        if (layout == ChannelLayout::Packed || channels == 1)
-            && element != PixelType::F16
-            && let Ok(row) = bytemuck::try_cast_slice(self.line(y, 0, at, len))
-        {
+        if let Some(row) = self.in_place(y, at, len) {
             return row;
         }
         copy.resize(len, T::zeroed());
         self.part(y as isize, at, copy);
         copy
+    }
+
+    /// The elements of a row of packed pixels; `None` when they have to be converted or are not aligned.
+    pub(super) fn row_in_place<T: Number>(&self, y: usize) -> Option<&'a [T]> {
+        self.in_place(y, 0, self.raster.width * self.raster.channels)
+    }
+
+    /// As [`Self::row_in_place`], `len` elements from `at` on.
+    fn in_place<T: Number>(&self, y: usize, at: usize, len: usize) -> Option<&'a [T]> {
+        let Raster { channels, element, layout, .. } = self.raster;
+        if layout != ChannelLayout::Packed && channels > 1 || element == PixelType::F16 {
+            return None;
+        }
+        bytemuck::try_cast_slice(self.line(y, 0, at, len)).ok()
     }
 
     /// The bytes of `len` elements of a row from `at` on; for planar images, of one channel.

@@ -5,23 +5,25 @@
 //! a row, is done for the smaller number of rows.
 //!
 //! Three frequent cases have loops of their own: copies of pixels (`nearest`), images at half their size (`halve`), and
-//! sums of two neighbouring bytes (`pairs`).
+//! sums of two neighbouring bytes (`pairs`). Shuffles pick elements of 32 bits (`gather`).
 
+mod gather;
 mod halve;
 mod nearest;
 mod pairs;
 mod sums;
 
 use pulp::Arch;
-use tripipe_kernels::filter::{FilterError, Interpolation, PixelType, Raster};
+use tripipe_kernels::filter::{FilterError, Interpolation, PixelType, Raster, ResizeTaps};
 
 use super::number::Number;
 use super::rows::{LANES, Pipe, Rows, Source};
 use super::{check_length, target};
+use crate::cpu::aligned::Aligned;
 use crate::cpu::wide::Wide;
 use crate::cpu::{CpuError, Threads, vectors};
 use halve::{HalvedRows, Mean};
-use nearest::Copies;
+use nearest::{Columns, Copies};
 use pairs::{PairRows, Pairs};
 use sums::{Axis, ColumnSums, Sum};
 
@@ -59,11 +61,14 @@ pub fn resize(
         return means(images, source, result, threads);
     }
     let taps = [interpolation.taps(from.width, to.width)?, interpolation.taps(from.height, to.height)?];
-    let bits = interpolation.bits(from, to);
-    let axes = taps.each_ref().map(|taps| Axis::whole(taps, bits));
     if taps.iter().all(|taps| taps.count == 1) {
-        return copies(&axes, images, source, result, threads);
+        return copies(&taps, images, source, result, threads);
     }
+    if from.element.is_float() {
+        return run::<f32, f32>(taps.map(|taps| Axis::new(&taps)), images, source, result, threads);
+    }
+    let bits = interpolation.bits(from, to);
+    let axes = taps.map(|taps| Axis::whole(&taps, bits));
     match from.element {
         PixelType::U8 if bits <= 11 && axes[0].count == 2 => bytes(axes, images, source, result, threads),
         PixelType::U8 if axes[0].bits + axes[1].bits <= 8 => {
@@ -79,24 +84,19 @@ pub fn resize(
         PixelType::I16 => {
             run::<i16, f64>(axes.map(|axis| axis.map(f64::from)), images, source, result, threads)
         }
-        PixelType::U16 => {
-            run::<u16, f64>(axes.map(|axis| axis.map(f64::from)), images, source, result, threads)
-        }
-        PixelType::F16 | PixelType::F32 => {
-            run::<f32, f32>(taps.map(|taps| Axis::new(&taps)), images, source, result, threads)
-        }
+        _ => run::<u16, f64>(axes.map(|axis| axis.map(f64::from)), images, source, result, threads),
     }
 }
 
 /// Resizes without sums.
 fn copies(
-    [across, down]: &[Axis<u32>; 2],
+    [across, down]: &[ResizeTaps; 2],
     [from, to]: [&Raster; 2],
     source: &[u8],
     result: &mut [u8],
     threads: Threads,
 ) -> Result<(), CpuError> {
-    fn pipe<'a, T: Number>(input: Source<'a>, columns: &'a [u32], lines: &'a [usize]) -> Pipe<'a> {
+    fn pipe<'a, T: Number>(input: Source<'a>, columns: &'a Columns, lines: &'a [i32]) -> Pipe<'a> {
         let arch = vectors::arch();
         T::pipe(match input.raster.channels {
             1 => Box::new(Copies::<T, 1>::new(input, columns, lines, arch)),
@@ -105,7 +105,7 @@ fn copies(
             _ => Box::new(Copies::<T, 4>::new(input, columns, lines, arch)),
         })
     }
-    let columns: Vec<u32> = across.first.iter().map(|first| *first as u32).collect();
+    let columns = Columns::new(across, from, vectors::arch());
     target::write(to, result, 1, threads, || {
         let input = Source { raster: *from, bytes: source };
         Ok(match from.element {
@@ -188,13 +188,14 @@ fn run_pixels<T: Number, S: Sum<T>, const C: usize>(
     threads: Threads,
 ) -> Result<(), CpuError> {
     let (arch, bits) = (vectors::arch(), across.bits + down.bits);
-    let (across, down) = (&ColumnSums::<_, C>::new(across, from.width), &down);
+    let picked = if to.height < from.height { size_of::<S>() } else { size_of::<T>() };
+    let (across, down) = (&ColumnSums::<_, C>::new(across, from.width, picked, arch), &down);
     target::write(to, result, 1, threads, || {
         let input = Source { raster: *from, bytes: source };
         Ok(T::pipe(if to.height < from.height {
             let len = from.width * C;
             let stride = len.next_multiple_of(LANES);
-            let (slots, row) = (vec![T::zeroed(); down.count * stride], vec![S::zeroed(); len]);
+            let (slots, row) = (vec![T::zeroed(); down.count * stride], Aligned::filled(S::zeroed(), len));
             Box::new(DownFirst {
                 input,
                 across,
@@ -211,7 +212,7 @@ fn run_pixels<T: Number, S: Sum<T>, const C: usize>(
         } else {
             let len = to.width * C;
             let stride = len.next_multiple_of(LANES);
-            let (slots, row) = (vec![S::zeroed(); down.count * stride], vec![T::zeroed(); from.width * C]);
+            let (slots, row) = (Aligned::filled(S::zeroed(), down.count * stride), Vec::new());
             Box::new(AcrossFirst {
                 input,
                 across,
@@ -235,7 +236,7 @@ struct AcrossFirst<'a, T, S: Sum<T>, const C: usize> {
     across: &'a ColumnSums<S::Weight, C>,
     down: &'a Axis<S::Weight>,
     bits: u32,
-    /// A row of the source.
+    /// A row of the source that cannot be read in place.
     row: Vec<T>,
     scratch: Vec<Vec<[T; C]>>,
     /// The number of elements of a row of the result.
@@ -243,7 +244,7 @@ struct AcrossFirst<'a, T, S: Sum<T>, const C: usize> {
     /// The distance between slots.
     stride: usize,
     /// Rows of the source resized to the result's width; row y is in slot y modulo their number.
-    slots: Vec<S>,
+    slots: Aligned<S>,
     /// The next row of the source to read.
     next: usize,
     arch: Arch,
@@ -253,18 +254,15 @@ impl<T: Number, S: Sum<T>, const C: usize> Rows<T> for AcrossFirst<'_, T, S, C> 
     fn part(&mut self, y: isize, at: usize, out: &mut [T]) {
         let Self { input, across, down, bits, row, scratch, len, stride, slots, next, arch } = self;
         for y in down.unread(y, next) {
-            input.part(y as isize, 0, row);
+            let row = input.part_of_row(y, 0, input.raster.width * C, row);
             let slot = &mut slots[y % down.count * *stride..][..*len];
             arch.dispatch(Wide(
                 #[inline(always)]
                 || across.sums(row, 0, scratch, slot, |sum: S| sum),
             ));
         }
-        let rows: Vec<&[S]> = down.seen(y).map(|y| &slots[y % down.count * *stride..][..*stride]).collect();
-        arch.dispatch(Wide(
-            #[inline(always)]
-            || down.sums(&rows, y, at, out, |sum: S| sum.finish(*bits)),
-        ));
+        let (bits, slot) = (*bits, |y: usize| &slots[y % down.count * *stride..][..*stride]);
+        down.sum(*arch, y, slot, at, out, move |sum: S| sum.finish(bits));
     }
 }
 
@@ -281,7 +279,7 @@ struct DownFirst<'a, T, S: Sum<T>, const C: usize> {
     /// The next row of the source to read.
     next: usize,
     /// Sums down columns of the source.
-    row: Vec<S>,
+    row: Aligned<S>,
     scratch: Vec<Vec<[S; C]>>,
     /// The row of the result that the sums are for.
     made: Option<isize>,
@@ -298,12 +296,8 @@ impl<T: Number, S: Sum<T>, const C: usize> Rows<T> for DownFirst<'_, T, S, C> {
                 }
             }
             let slot = |y: usize| &slots[y % down.count * *stride..][..*stride];
-            let rows: Vec<&[T]> =
-                down.seen(y).map(|y| input.packed_row(y).unwrap_or_else(|| slot(y))).collect();
-            arch.dispatch(Wide(
-                #[inline(always)]
-                || down.sums(&rows, y, 0, row, |sum: S| sum),
-            ));
+            let seen = |y: usize| input.packed_row(y).unwrap_or_else(|| slot(y));
+            down.sum(*arch, y, seen, 0, row, |sum: S| sum);
             *made = Some(y);
         }
         arch.dispatch(Wide(

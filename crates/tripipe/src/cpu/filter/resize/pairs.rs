@@ -12,7 +12,7 @@ use std::convert::Infallible as Shuffles;
 
 use super::super::rows::{LANES, Rows, Source};
 use super::sums::Axis;
-use crate::cpu::wide::Wide;
+use crate::cpu::aligned::Aligned;
 
 /// The number of elements that are computed together.
 const TOGETHER: usize = 8;
@@ -145,7 +145,7 @@ pub(super) struct PairRows<'a> {
     /// The distance between slots.
     stride: usize,
     /// Sums of rows of the source; those of row y are in slot y modulo their number.
-    slots: Vec<i32>,
+    slots: Aligned<i32>,
     /// The next row of the source to read.
     next: usize,
     arch: Arch,
@@ -167,7 +167,7 @@ impl<'a> PairRows<'a> {
             bits,
             row: Vec::new(),
             stride,
-            slots: vec![0; down.count * stride],
+            slots: Aligned::filled(0, down.count * stride),
             next: 0,
             arch,
         }
@@ -185,22 +185,8 @@ impl Rows<u8> for PairRows<'_> {
                 sums: &mut slots[y % down.count * *stride..][..*stride],
             });
         }
-        let slot = |y: usize| &slots[y % down.count * *stride..][..*stride];
-        let seen = down.seen(y);
-        let bits = *bits;
-        let finish = |sum: i32| ((sum + (1 << bits >> 1)) >> bits) as u8;
-        if down.count == 2 {
-            let rows = [slot(seen.start), slot(seen.start + 1)];
-            arch.dispatch(Wide(
-                #[inline(always)]
-                || down.sums(&rows, y, at, out, finish),
-            ));
-        } else {
-            let rows: Vec<&[i32]> = seen.map(slot).collect();
-            arch.dispatch(Wide(
-                #[inline(always)]
-                || down.sums(&rows, y, at, out, finish),
-            ));
-        }
+        let (bits, slot) = (*bits, |y: usize| &slots[y % down.count * *stride..][..*stride]);
+        let finish = move |sum: i32| ((sum + (1 << bits >> 1)) >> bits) as u8;
+        down.sum(*arch, y, slot, at, out, finish);
     }
 }

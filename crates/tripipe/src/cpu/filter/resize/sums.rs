@@ -3,14 +3,18 @@
 use std::ops::Range;
 
 use bytemuck::Pod;
+use pulp::Arch;
 use tripipe_kernels::filter::ResizeTaps;
 
 use super::super::kernel::blocks;
 use super::super::rows::LANES;
+use super::gather::Gather;
+use crate::cpu::aligned::Aligned;
+use crate::cpu::wide::Wide;
 
 /// The type in which weighted sums of pixels are taken.
 pub(super) trait Sum<T>: WeightedSum<T, Self::Weight> + WeightedSum<Self, Self::Weight> {
-    type Weight: Pod + Send + Sync;
+    type Weight: Pod + PartialEq + Send + Sync;
 
     /// The result of a sum in steps of 2^-`bits`: for integers the nearest, half rounded up.
     fn finish(self, bits: u32) -> T;
@@ -18,8 +22,14 @@ pub(super) trait Sum<T>: WeightedSum<T, Self::Weight> + WeightedSum<Self, Self::
 
 /// Sums of values of one type, weighted by another one.
 pub(super) trait WeightedSum<I, W>: Pod {
-    /// Adds one more value. A value with weight 0 may be NaN or infinite.
+    /// Adds one more value, whose weight is not 0.
     fn with(self, weight: W, value: I) -> Self;
+
+    /// As [`Self::with`]; a value with weight 0 may be NaN or infinite.
+    #[inline(always)]
+    fn with_any(self, weight: W, value: I) -> Self {
+        self.with(weight, value)
+    }
 }
 
 macro_rules! summed {
@@ -39,6 +49,11 @@ summed!(u8, u16 => u16, u16, u16 => u16, u8, i16 => i32, i32, i16 => i32, u8, f6
 impl WeightedSum<f32, f32> for f32 {
     #[inline(always)]
     fn with(self, weight: f32, value: f32) -> Self {
+        self + weight * value
+    }
+
+    #[inline(always)]
+    fn with_any(self, weight: f32, value: f32) -> Self {
         self + if weight == 0.0 { 0.0 } else { weight * value }
     }
 }
@@ -129,28 +144,51 @@ pub(super) struct ColumnSums<W, const C: usize> {
     first: Vec<u32>,
     /// Whether the sums begin at every second pixel from the first one on, and have at most two taps.
     pairs: bool,
+    /// How elements of 32 bits are picked, if shuffles can.
+    gather: Option<Gather>,
     /// For the first tap, the next one and so on: the weight of the pixel in every result, once for each channel;
     /// padded by [`LANES`] pixels.
-    weights: Vec<Vec<[W; C]>>,
+    weights: Vec<Taps<W>>,
+}
+
+/// The weights of a tap.
+struct Taps<W>(Aligned<W>);
+
+impl<W: Copy> AsRef<[W]> for Taps<W> {
+    fn as_ref(&self) -> &[W] {
+        &self.0
+    }
 }
 
 impl<W: Pod, const C: usize> ColumnSums<W, C> {
-    /// The sums of rows of `width` pixels.
-    pub(super) fn new(Axis { first, count, weights, .. }: Axis<W>, width: usize) -> Self {
+    /// The sums of rows of `width` pixels, whose elements have `bytes` bytes.
+    pub(super) fn new(
+        Axis { first, count, weights, .. }: Axis<W>,
+        width: usize,
+        bytes: usize,
+        arch: Arch,
+    ) -> Self {
         let column = |tap: usize| {
-            let mut column: Vec<_> =
-                weights.iter().skip(tap).step_by(count).map(|weight| [*weight; C]).collect();
-            column.resize(column.len() + LANES, [W::zeroed(); C]);
-            column
+            let mut column = Aligned::filled(W::zeroed(), (first.len() + LANES) * C);
+            let pixels = column.as_chunks_mut::<C>().0.iter_mut();
+            for (pixel, weights) in pixels.zip(weights.chunks_exact(count)) {
+                *pixel = [weights[tap]; C];
+            }
+            Taps(column)
         };
         let halved = count <= 2 && 2 * first.len() <= width;
         let pairs = halved && first.iter().enumerate().all(|(x, first)| *first == 2 * x);
-        let first = first.iter().map(|first| *first as u32).collect();
-        Self { first, pairs, weights: (0..count).map(column).collect() }
+        let weights = (0..count).map(column).collect();
+        let first: Vec<u32> = first.iter().map(|first| *first as u32).collect();
+        let gather = if bytes == 4 { Gather::new::<C>(arch, &first, count, width) } else { None };
+        Self { first, pairs, gather, weights }
     }
 
     /// Memory for the pixels that are summed.
     pub(super) fn scratch<I: Pod>(&self) -> Vec<Vec<[I; C]>> {
+        if self.gather.is_some() {
+            return Vec::new();
+        }
         vec![vec![[I::zeroed(); C]; self.first.len() + LANES]; self.weights.len()]
     }
 
@@ -164,6 +202,9 @@ impl<W: Pod, const C: usize> ColumnSums<W, C> {
         out: &mut [O],
         result: impl Fn(S) -> O,
     ) {
+        if let Some(gather) = &self.gather {
+            return gather.sums(row, from * C, &self.weights, out, result);
+        }
         let row = row.as_chunks::<C>().0;
         let first = &self.first[from..][..out.len() / C];
         // All pixels are gathered before any sum: a vector load must not wait for stores of its elements that are still
@@ -188,10 +229,10 @@ impl<W: Pod, const C: usize> ColumnSums<W, C> {
             |index, out| {
                 let mut sums = [S::zeroed(); LANES];
                 for (weights, picked) in self.weights.iter().zip(&*scratch) {
-                    let weights = &weights[from..].as_flattened()[index * LANES..][..LANES];
+                    let weights = &weights.as_ref()[from * C + index * LANES..][..LANES];
                     let picked = &picked.as_flattened()[index * LANES..][..LANES];
                     for (sum, (weight, pixel)) in sums.iter_mut().zip(weights.iter().zip(picked)) {
-                        *sum = sum.with(*weight, *pixel);
+                        *sum = sum.with_any(*weight, *pixel);
                     }
                 }
                 for (out, sum) in out.iter_mut().zip(sums) {
@@ -216,35 +257,39 @@ pub(super) fn pick<T: Copy>(from: &[T], places: &[u32], to: &mut [T]) {
     }
 }
 
-impl<W: Pod> Axis<W> {
-    /// The sums for row `y` of the result, from element `at` of its source rows on. These have [`LANES`] more elements
-    /// than are summed.
-    #[inline(always)]
-    pub(super) fn sums<I: Pod, S: WeightedSum<I, W>, O: Pod>(
+impl<W: Pod + PartialEq> Axis<W> {
+    /// The sums for row `y` of the result, from element `at` of its source rows on, which `row` returns. These have
+    /// [`LANES`] more elements than are summed.
+    pub(super) fn sum<'r, I: Pod, S: WeightedSum<I, W>, O: Pod>(
         &self,
-        rows: &[&[I]],
+        arch: Arch,
         y: isize,
+        row: impl Fn(usize) -> &'r [I],
         at: usize,
         out: &mut [O],
-        result: impl Fn(S) -> O,
+        result: impl Fn(S) -> O + Copy,
     ) {
         let weights = &self.weights[y as usize * self.count..][..self.count];
-        blocks(
-            out,
-            #[inline(always)]
-            |index, out| {
-                let mut sums = [S::zeroed(); LANES];
-                for (weight, row) in weights.iter().zip(rows) {
-                    let row = &row[at + index * LANES..][..LANES];
-                    for (sum, value) in sums.iter_mut().zip(row) {
-                        *sum = sum.with(*weight, *value);
-                    }
-                }
-                for (out, sum) in out.iter_mut().zip(sums) {
-                    *out = result(sum);
-                }
-            },
-        );
+        let rows = weights.iter().zip(self.seen(y)).filter(|(weight, _)| **weight != W::zeroed());
+        let mut rows = rows.map(|(weight, y)| (*weight, row(y)));
+        // The most frequent numbers of rows.
+        match [rows.next(), rows.next(), rows.next()] {
+            [Some(first), None, _] => arch.dispatch(Wide(
+                #[inline(always)]
+                || few_sums([first], at, out, result),
+            )),
+            [Some(first), Some(second), None] => arch.dispatch(Wide(
+                #[inline(always)]
+                || few_sums([first, second], at, out, result),
+            )),
+            others => {
+                let rows: Vec<_> = others.into_iter().flatten().chain(rows).collect();
+                arch.dispatch(Wide(
+                    #[inline(always)]
+                    || sums(&rows, at, out, result),
+                ));
+            }
+        }
     }
 
     /// The rows of the source that contribute to row `y` of the result.
@@ -260,4 +305,61 @@ impl<W: Pod> Axis<W> {
         *next = begin.max(end);
         begin..*next
     }
+}
+
+/// The sums of rows times their weights, from element `at` on.
+#[inline(always)]
+fn few_sums<I: Pod, W: Copy, S: WeightedSum<I, W>, O: Pod, const N: usize>(
+    rows: [(W, &[I]); N],
+    at: usize,
+    out: &mut [O],
+    result: impl Fn(S) -> O,
+) {
+    let len = out.len().next_multiple_of(LANES);
+    let mut lines: [&[[I; LANES]]; N] = [&[]; N];
+    for (line, (_, row)) in lines.iter_mut().zip(&rows) {
+        *line = row[at..][..len].as_chunks().0;
+    }
+    blocks(
+        out,
+        #[inline(always)]
+        |index, out| {
+            let mut sums = [S::zeroed(); LANES];
+            for row in 0..N {
+                let (weight, line) = (rows[row].0, &lines[row][index]);
+                for i in 0..LANES {
+                    sums[i] = sums[i].with(weight, line[i]);
+                }
+            }
+            for i in 0..LANES {
+                out[i] = result(sums[i]);
+            }
+        },
+    );
+}
+
+/// As [`few_sums`], for any number of rows.
+#[inline(always)]
+fn sums<I: Pod, W: Copy, S: WeightedSum<I, W>, O: Pod>(
+    rows: &[(W, &[I])],
+    at: usize,
+    out: &mut [O],
+    result: impl Fn(S) -> O,
+) {
+    blocks(
+        out,
+        #[inline(always)]
+        |index, out| {
+            let mut sums = [S::zeroed(); LANES];
+            for (weight, row) in rows {
+                let row = &row[at + index * LANES..][..LANES];
+                for (sum, value) in sums.iter_mut().zip(row) {
+                    *sum = sum.with(*weight, *value);
+                }
+            }
+            for (out, sum) in out.iter_mut().zip(sums) {
+                *out = result(sum);
+            }
+        },
+    );
 }
