@@ -14,15 +14,23 @@ use tripipe_launch::ExecuteError;
 use super::first_use;
 #[cfg(feature = "cpu")]
 use super::host;
+#[cfg(feature = "cpu")]
+use crate::cpu::SMALL_PRODUCT;
 use crate::error::Fault;
 use crate::explanation::{Arithmetic, Prediction, RunnerUp};
 use crate::kept::{Described, Family, key};
 use crate::operation::{Host, Later, Operation, Placed, Refused, RunOn, Size};
 use crate::{Context, Error, Event, Explanation};
 
-/// The number of multiply-adds that the CPU path does in less time than waking another thread takes.
+/// Whether the CPU path uses no thread but the caller's, so that the product need not go to its threads either.
 #[cfg(feature = "cpu")]
-const SMALL: f64 = 64.0 * 64.0 * 64.0;
+fn is_small(gemm: &Gemm) -> bool {
+    /// With a vector, memory sets the time: of a product of as many multiply-adds, it has more.
+    const SMALL_VECTOR: usize = 64 * 64 * 64;
+
+    let small = if gemm.m == 1 || gemm.n == 1 { SMALL_VECTOR } else { SMALL_PRODUCT };
+    gemm.operations() <= 2.0 * small as f64
+}
 
 /// The name of the kernel of the CPU path in explanations.
 const KERNEL: &str = "blocked product in SIMD";
@@ -162,7 +170,7 @@ impl GemmOperation {
             #[cfg(feature = "cpu")]
             work: host::work(gemm),
             #[cfg(feature = "cpu")]
-            small: gemm.operations() <= 2.0 * SMALL,
+            small: is_small(gemm),
             size,
         };
         let operation = Operation::new(context, plan, host, run_on)?;
