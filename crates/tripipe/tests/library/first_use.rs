@@ -9,7 +9,7 @@ use std::time::Duration;
 use tripipe::filter::{Border, Chain, PixelType, Raster};
 use tripipe::gemm::Product;
 use tripipe::launch::{
-    Access, ExecuteError, Executor, Intercept, Launch, Layer, MemoryId, MemoryKind, Program, Timing,
+    Access, ExecuteError, Executor, Intercept, Launch, Layer, MemoryId, MemoryKind, NdRange, Program, Timing,
 };
 use tripipe::{Arithmetic, Cache, CacheChoice, Context, Device, Error, Explanation, Image, Matrix, Probe};
 use tripipe_kernels::filter::reference;
@@ -25,11 +25,12 @@ struct Watched {
     runs: Arc<AtomicUsize>,
     /// A probe that is reported instead of the device's.
     probe: Option<Arc<Probe>>,
-    /// Where every program but the first one leaves four bytes of zeros in the result, or behind it.
+    /// Where every candidate but the first one, which is another program or has another work-group, leaves four bytes of
+    /// zeros in the result, or behind it.
     spoils: Option<usize>,
-    /// Where every program but the first one leaves four bytes of the result as they were.
+    /// Where every candidate but the first one leaves four bytes of the result as they were.
     keeps: Option<usize>,
-    first: Option<Arc<Program>>,
+    first: Option<(Arc<Program>, NdRange)>,
     /// The result that is measured, and its bytes with those behind it: what is made of 0xFF alone.
     c: Option<(MemoryId, usize)>,
 }
@@ -61,8 +62,9 @@ impl<E: Executor> Intercept<E> for Watched {
         }
         let timings = inner.run(launches)?;
         if let (Some((result, bytes)), Some(launch)) = (self.c, launches.last()) {
-            let first = self.first.get_or_insert_with(|| Arc::clone(&launch.program));
-            if *first != launch.program {
+            let (program, range) =
+                self.first.get_or_insert_with(|| (Arc::clone(&launch.program), launch.range));
+            if *program != launch.program || *range != launch.range {
                 if let Some(from) = self.spoils {
                     inner.write(result, from.min(bytes - 4), &[0; 4])?;
                 }
