@@ -15,7 +15,7 @@ use super::first_use;
 #[cfg(feature = "cpu")]
 use super::host;
 #[cfg(feature = "cpu")]
-use crate::cpu::SMALL_PRODUCT;
+use crate::cpu::small_product;
 use crate::error::Fault;
 use crate::explanation::{Arithmetic, Prediction, RunnerUp};
 use crate::kept::{Described, Family, key};
@@ -29,7 +29,7 @@ fn is_small(gemm: &Gemm) -> bool {
     /// leaving a product to the threads and waiting for them takes 30 us more.
     const SMALL_VECTOR: usize = 1 << 19;
 
-    let small = if gemm.m == 1 || gemm.n == 1 { SMALL_VECTOR } else { SMALL_PRODUCT };
+    let small = if gemm.m == 1 || gemm.n == 1 { SMALL_VECTOR } else { small_product() };
     gemm.operations() <= 2.0 * small as f64
 }
 

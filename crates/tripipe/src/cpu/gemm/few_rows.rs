@@ -56,7 +56,7 @@ pub(super) fn multiply<T: Real>(
         let b = b.part([0, index * run], [depth, columns]);
         T::kept(|[kept, _]| {
             let len = m * columns.next_multiple_of(LEAST_COLUMNS);
-            with_memory(kept, len, |sums| arch.dispatch(Run { a, b, sums, rows: &mut rows, add }));
+            with_memory(kept, len, |sums| arch.dispatch(ColumnRun { a, b, sums, rows: &mut rows, add }));
         });
     };
     if workers == 1 {
@@ -67,7 +67,7 @@ pub(super) fn multiply<T: Real>(
 }
 
 /// Some columns of B, and of the result.
-struct Run<'a, 'c, T> {
+struct ColumnRun<'a, 'c, T> {
     a: StridedMatrix<'a, T>,
     b: StridedMatrix<'a, T>,
     /// Memory for the sums: blocks of some vectors of columns, one for each row, then those of the next columns.
@@ -76,7 +76,7 @@ struct Run<'a, 'c, T> {
     add: bool,
 }
 
-impl<T: Real> WithSimd for Run<'_, '_, T> {
+impl<T: Real> WithSimd for ColumnRun<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -92,7 +92,7 @@ impl<T: Real> WithSimd for Run<'_, '_, T> {
     }
 }
 
-impl<T: Real> Run<'_, '_, T> {
+impl<T: Real> ColumnRun<'_, '_, T> {
     /// `STEPS` rows of B and `VECTORS` vectors of columns at a time.
     #[inline(always)]
     fn run<S: Simd, const STEPS: usize, const VECTORS: usize>(self, simd: S) {

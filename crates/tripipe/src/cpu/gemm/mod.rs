@@ -23,7 +23,7 @@ use super::{CpuError, Threads};
 
 pub use element::GemmElement;
 pub use operand::StridedLayout;
-pub(crate) use product::SMALL_PRODUCT;
+pub(crate) use product::small_product;
 
 /// `C = alpha A B + beta C`, or a batch of such products: A is m x k, B is k x n, C is m x n. `S` is the type of the
 /// sums.

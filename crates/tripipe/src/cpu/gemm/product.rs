@@ -1,13 +1,17 @@
 //! One product.
 
 use super::element::{GemmArithmetic, TILE, view};
+use super::multiply::tile_shape;
 use super::operand::StridedMatrix;
 use super::{Gemm, Position};
 use crate::cpu::Threads;
 use crate::cpu::bands::for_each_band;
 
-/// The number of multiply-adds up to which a product stays on the calling thread.
-pub(crate) const SMALL_PRODUCT: usize = 128 * 128 * 128;
+/// The number of multiply-adds up to which a product stays on the calling thread: what it does in 2^16 cycles, by two
+/// vectors in each.
+pub(crate) fn small_product() -> usize {
+    tile_shape::<f32>().columns << 16
+}
 
 /// Computes product `index` of a batch. `c` begins with its first element; neither extent of C is 0.
 pub(super) fn product<T: GemmArithmetic>(
@@ -194,5 +198,5 @@ fn tiles(size: usize, tile: usize) -> impl Iterator<Item = (usize, usize)> {
 /// Whether several threads compute a product. A product so small that waking a thread costs more than it saves stays on
 /// the calling thread.
 pub(super) fn is_shared([m, n, k]: [usize; 3], threads: Threads) -> bool {
-    threads == Threads::All && m.saturating_mul(n).saturating_mul(k) > SMALL_PRODUCT
+    threads == Threads::All && m.saturating_mul(n).saturating_mul(k) > small_product()
 }

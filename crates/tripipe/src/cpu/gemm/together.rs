@@ -44,10 +44,10 @@ impl Bands {
 }
 
 /// An operand's packed panels, once they are there.
-type Packed<'m, T> = OnceLock<&'m [T]>;
+type PanelSlot<'m, T> = OnceLock<&'m [T]>;
 
 /// Waits for the thread that is packing, which is not long.
-fn wait<'m, T>(packed: &Packed<'m, T>) -> &'m [T] {
+fn wait<'m, T>(packed: &PanelSlot<'m, T>) -> &'m [T] {
     const SPINS: usize = 10_000;
     for _ in 0..SPINS {
         if let Some(packed) = packed.get() {
@@ -193,8 +193,8 @@ impl<T: Real> Stretch<'_, T> {
     }
 }
 
-fn slots<'m, T>(count: usize) -> Vec<Packed<'m, T>> {
-    std::iter::repeat_with(Packed::new).take(count).collect()
+fn slots<'m, T>(count: usize) -> Vec<PanelSlot<'m, T>> {
+    std::iter::repeat_with(PanelSlot::new).take(count).collect()
 }
 
 /// Memory that no item has yet.
