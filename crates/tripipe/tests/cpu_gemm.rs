@@ -222,6 +222,15 @@ fn larger() {
         // One to four panels of B, whose last one is narrow; rows of A in place, and some left over.
         ([39, 16, 400], [Rows, Rows, Rows]),
         ([29, 100, 50], [Rows, Columns, Rows]),
+        // Few rows: whole blocks of vectors, a rest of columns and of K, several runs of columns.
+        ([2, 128, 32], [Rows, Rows, Rows]),
+        ([7, 301, 70], [Columns, Rows, Rows]),
+        ([16, 1029, 45], [Rows, Rows, Rows]),
+        ([9, 130, 3100], [Rows, Rows, Columns]),
+        // Several parts of K at once, and in several stretches; blocks that share packed rows, and rows in place.
+        ([100, 90, 900], [Rows, Columns, Rows]),
+        ([2, 4200, 800], [Rows, Columns, Rows]),
+        ([400, 60, 100], [Rows, Rows, Rows]),
         // K divided among the threads.
         ([33, 34, 3100], [Rows, Rows, Rows]),
         ([24, 40, 3200], [Columns, Rows, Columns]),

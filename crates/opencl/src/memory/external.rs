@@ -10,6 +10,7 @@ use crate::api::objects;
 use crate::code::CallError;
 use crate::handle::MemHandle;
 use crate::library;
+use crate::memory::object::SharedMemory;
 use crate::memory::{DmaBuf, HostAccess, HostMemory, MemoryError};
 
 /// Memory that was allocated elsewhere, for [`crate::OpenClExecutor::import`].
@@ -46,6 +47,7 @@ unsafe impl Sync for HardwareBuffer {}
 pub(crate) enum Backing {
     Host(HostMemory),
     DmaBuf(DmaBuf),
+    Shared(SharedMemory),
 }
 
 impl Backing {
@@ -54,13 +56,14 @@ impl Backing {
         match self {
             Self::Host(memory) => Ok(memory.pointer()),
             Self::DmaBuf(dma_buf) => dma_buf.pointer(),
+            Self::Shared(memory) => Ok(memory.pointer()),
         }
     }
 
     /// Begins an access by the host; `None` if nothing needs to be done for it.
     pub(super) fn host_access(&self, access: Access) -> Result<Option<HostAccess<'_>>, MemoryError> {
         match self {
-            Self::Host(_) => Ok(None),
+            Self::Host(_) | Self::Shared(_) => Ok(None),
             Self::DmaBuf(dma_buf) => dma_buf.host_access(access).map(Some),
         }
     }

@@ -47,6 +47,11 @@ impl<'a> RawMapping<'a> {
         let under = match object.reach() {
             Reach::Driver => None,
             Reach::Mapped(under) => Some(under),
+            Reach::Shared(start) => {
+                queue.finish()?;
+                // In place; the caller has checked the range.
+                return Ok(Self::in_place(object, queue, start.pointer().wrapping_add(offset), len, None));
+            }
             Reach::InPlace(under) => {
                 queue.finish()?;
                 Some(under)
@@ -64,20 +69,9 @@ impl<'a> RawMapping<'a> {
             None => None,
         };
         if let (Reach::InPlace(_), Some(under)) = (object.reach(), under) {
-            return Ok(Self {
-                object,
-                queue: queue.clone(),
-                // In place; the caller has checked the range.
-                pointer: under.pointer()?.wrapping_add(offset),
-                row_bytes: len,
-                row_pitch: len,
-                slice_pitch: 0,
-                height: 1,
-                slices: 1,
-                by_driver: false,
-                access,
-                open: true,
-            });
+            // As above.
+            let pointer = under.pointer()?.wrapping_add(offset);
+            return Ok(Self::in_place(object, queue, pointer, len, access));
         }
         let (mut row_pitch, mut slice_pitch) = (len, 0);
         let call = queue.call();
@@ -121,6 +115,29 @@ impl<'a> RawMapping<'a> {
             access,
             open: true,
         })
+    }
+
+    /// `len` bytes of a buffer at `pointer`, without the driver.
+    fn in_place(
+        object: &'a Object,
+        queue: &Queue,
+        pointer: *mut u8,
+        len: usize,
+        access: Option<HostAccess<'a>>,
+    ) -> Self {
+        Self {
+            object,
+            queue: queue.clone(),
+            pointer,
+            row_bytes: len,
+            row_pitch: len,
+            slice_pitch: 0,
+            height: 1,
+            slices: 1,
+            by_driver: false,
+            access,
+            open: true,
+        }
     }
 
     /// The start address of the mapping.

@@ -1,6 +1,7 @@
 //! The driver's memory object behind a buffer or an image, and all transfers to and from it.
 
 mod make;
+mod shared;
 mod transfer;
 
 use std::ffi::c_void;
@@ -18,6 +19,8 @@ use crate::handle::MemHandle;
 use crate::memory::external::Backing;
 use crate::memory::{Footprint, MemoryError};
 use crate::queue::Queue;
+
+pub(crate) use shared::{SharedMemory, SharedStart};
 
 /// Kind and size of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +55,9 @@ pub(crate) enum Reach {
     Driver,
     /// Through mappings of the driver, inside a host access to the underlying memory.
     Mapped(Arc<Backing>),
+    /// In place, at this address, when no command is running: fine-grained shared virtual memory. The driver accepts
+    /// commands for the object as well.
+    Shared(SharedStart),
     /// In place, inside a host access; the driver accepts no host commands for the object.
     InPlace(Arc<Backing>),
     /// Not accessible.
@@ -90,7 +96,7 @@ impl Object {
         // SAFETY: passed on.
         let handle = unsafe { MemHandle::own(raw) };
         let reach = match parent.as_ref().map(|parent| &parent.reach) {
-            None | Some(Reach::Driver) => Reach::Driver,
+            None | Some(Reach::Driver | Reach::Shared(_)) => Reach::Driver,
             // Access through the parent instead.
             Some(_) => Reach::Closed,
         };

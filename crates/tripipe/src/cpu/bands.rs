@@ -1,6 +1,9 @@
 //! Division of work into bands for the threads.
 
+use std::hint::spin_loop;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use super::Threads;
 
@@ -73,10 +76,37 @@ pub(super) fn share_out_with<T, S>(
             work(&mut state, item);
         }
     };
+    let others = rayon::current_num_threads() - 1;
+    let ended = AtomicUsize::new(0);
     rayon::in_place_scope(|scope| {
-        for _ in 1..rayon::current_num_threads() {
-            scope.spawn(|_| work());
+        for _ in 0..others {
+            scope.spawn(|_| {
+                work();
+                ended.fetch_add(1, Ordering::Release);
+            });
         }
         work();
+        // A worker of the pool has others' work to do while it waits.
+        if rayon::current_thread_index().is_none() {
+            spin_until(|| ended.load(Ordering::Acquire) == others);
+        }
     });
+}
+
+/// Waits for some microseconds, or until `is_done`. The scope's own wait puts the thread to sleep at once, and waking it
+/// takes longer than the last band of another thread.
+fn spin_until(is_done: impl Fn() -> bool) {
+    const AT_MOST: Duration = Duration::from_micros(50);
+    /// Checks between two looks at the clock.
+    const CHECKS: usize = 64;
+
+    let begun = Instant::now();
+    while begun.elapsed() < AT_MOST {
+        for _ in 0..CHECKS {
+            if is_done() {
+                return;
+            }
+            spin_loop();
+        }
+    }
 }

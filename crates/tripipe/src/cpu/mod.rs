@@ -44,6 +44,7 @@ pub use ceilings::{MultiplyAdd, copy_rate, multiply_add_rate};
 pub use error::CpuError;
 pub use filter::{filter, resize, rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
 pub use gemm::{Gemm, GemmElement, Position, StridedLayout, gemm, gemm_f16, gemm_f32, gemm_f64, gemm_i8};
+pub(crate) use gemm::{gemm_with, small_product};
 pub(crate) use histogram::histogram;
 pub use laplace::{laplace_gray, laplace_rgb, laplace_rgba};
 pub(crate) use map::map;

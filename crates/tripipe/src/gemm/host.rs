@@ -123,6 +123,7 @@ where
         let in_half = gemm.elements == Elements::F16(Accumulate::F16);
         T::Sum::from(if in_half { f16::from_f32(value).to_f32() } else { value })
     };
+    let has_epilogue = !gemm.epilogue.is_empty();
     for (first, product) in products(gemm, inputs, factors)? {
         let finish = |place: Position, values: &mut [T::Sum]| {
             for (stage, side) in gemm.epilogue.iter().zip(&sides) {
@@ -146,7 +147,7 @@ where
                 }
             }
         };
-        cpu::gemm(&product, a, b, c, finish, threads)?;
+        cpu::gemm_with(&product, a, b, c, has_epilogue.then_some(&finish), threads)?;
     }
     Ok(())
 }
@@ -171,10 +172,11 @@ fn integers(gemm: &Gemm, inputs: &Inputs<'_>, c: &mut [u8], threads: Threads) ->
     let [a, b] = factors_of::<i8>(inputs)?;
     let c = elements_of_mut::<i32>(c);
     let sides = sides::<i32>(gemm, inputs)?;
+    let has_epilogue = !gemm.epilogue.is_empty();
     for (first, product) in products(gemm, inputs, [gemm.alpha as i32, gemm.beta as i32])? {
         let finish =
             |place: Position, values: &mut [i32]| finish_integers(gemm, &sides, first, place, values);
-        cpu::gemm(&product, a, b, c, finish, threads)?;
+        cpu::gemm_with(&product, a, b, c, has_epilogue.then_some(&finish), threads)?;
     }
     Ok(())
 }
@@ -202,7 +204,7 @@ fn bytes(
             let one = |operand: StridedLayout| StridedLayout { offset: place(operand), ..operand };
             let dense = StridedLayout::row_major(n);
             let product = cpu::Gemm { a: one(all.a), b: one(all.b), c: dense, batch: 1, ..all };
-            cpu::gemm(&product, a, b, &mut sums, |_, _| (), threads)?;
+            cpu::gemm_with(&product, a, b, &mut sums, None::<&fn(Position, &mut [i32])>, threads)?;
             let sum_of = |from: &[i8], start: usize, stride: usize| -> i32 {
                 (0..k).map(|l| i32::from(from[start + l * stride])).sum()
             };

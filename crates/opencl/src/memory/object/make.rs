@@ -24,6 +24,11 @@ impl Object {
         contents: &Contents<'_>,
     ) -> Result<Self, MemoryError> {
         check_buffer_size(context, bytes)?;
+        if strategy == Strategy::Map
+            && let Some(shared) = Self::shared(context, bytes, access, contents)?
+        {
+            return Ok(shared);
+        }
         let (copied, flags) = initial(contents, bytes, strategy)?;
         let pointer = copied.as_deref().or(match contents {
             Contents::Copy(bytes) => Some(*bytes),

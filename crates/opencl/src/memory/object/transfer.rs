@@ -54,7 +54,7 @@ impl Object {
         }
         let takes = |object: &Self| {
             matches!(object.shape, Shape::Buffer { .. })
-                && matches!(object.reach, Reach::Driver | Reach::Mapped(_))
+                && matches!(object.reach, Reach::Driver | Reach::Shared(_) | Reach::Mapped(_))
         };
         let overlap = self.raw() == to.raw() && from_offset.abs_diff(to_offset) < bytes;
         if bytes == 0 || overlap || !takes(self) || !takes(to) {
@@ -146,7 +146,7 @@ impl Object {
 
     /// How contents are transferred: by `strategy` if the object allows both.
     fn way(&self, strategy: Strategy) -> Strategy {
-        if matches!(self.reach, Reach::Driver) { strategy } else { Strategy::Map }
+        if matches!(self.reach, Reach::Driver | Reach::Shared(_)) { strategy } else { Strategy::Map }
     }
 
     fn read_explicitly(&self, queue: &Queue, offset: usize, into: &mut [u8]) -> Result<(), MemoryError> {
@@ -243,7 +243,8 @@ impl Object {
 
     /// Whether `bytes` bytes of it can be transferred by a queued command.
     fn travels(&self, bytes: usize) -> bool {
-        let driver = matches!((self.shape, &self.reach), (Shape::Buffer { .. }, Reach::Driver));
+        let driver =
+            matches!((self.shape, &self.reach), (Shape::Buffer { .. }, Reach::Driver | Reach::Shared(_)));
         driver && bytes > 0 && !self.synchronous
     }
 }

@@ -7,10 +7,12 @@
 //! 2^24, which `f32` holds exactly.
 
 mod element;
+mod few_rows;
 mod multiply;
 mod operand;
 mod product;
 mod tile;
+mod together;
 mod vector;
 
 use half::f16;
@@ -21,6 +23,7 @@ use super::{CpuError, Threads};
 
 pub use element::GemmElement;
 pub use operand::StridedLayout;
+pub(crate) use product::small_product;
 
 /// `C = alpha A B + beta C`, or a batch of such products: A is m x k, B is k x n, C is m x n. `S` is the type of the
 /// sums.
@@ -82,6 +85,18 @@ pub fn gemm<T: GemmElement>(
     finish: impl Fn(Position, &mut [T::Sum]) + Sync,
     threads: Threads,
 ) -> Result<(), CpuError> {
+    gemm_with(gemm, a, b, c, Some(&finish), threads)
+}
+
+/// As [`gemm`]; without `finish`, sums that need no conversion are left as they were computed.
+pub(crate) fn gemm_with<T: GemmElement>(
+    gemm: &Gemm<T::Sum>,
+    a: &[T],
+    b: &[T],
+    c: &mut [T::Result],
+    finish: Option<&(impl Fn(Position, &mut [T::Sum]) + Sync)>,
+    threads: Threads,
+) -> Result<(), CpuError> {
     /// The number of multiply-adds up to which a product is left to one thread when there are others in the batch.
     const SMALL: usize = 256 * 256 * 256;
 
@@ -100,13 +115,14 @@ pub fn gemm<T: GemmElement>(
         && threads == Threads::All
     {
         share_out(products.enumerate(), |(index, c)| {
-            product::product(gemm, index, a, b, c, &finish, Threads::One);
+            product::product(gemm, index, a, b, c, finish, Threads::One);
         });
         return Ok(());
     }
     let mut all = || {
         for index in 0..batch {
-            product::product(gemm, index, a, b, &mut c[gemm.c.offset + index * stride..], &finish, threads);
+            let c = &mut c[gemm.c.offset + index * stride..];
+            product::product(gemm, index, a, b, c, finish, threads);
         }
     };
     if T::as_work(&[]).is_none() && product::is_shared([m, n, k], threads) {
@@ -200,5 +216,5 @@ fn dense<T: GemmElement>(
     let [a_place, b_place, c_place] = [k, n, n].map(StridedLayout::row_major);
     let [alpha, beta] = [1i8, 0].map(T::Sum::from);
     let description = Gemm { m, n, k, alpha, beta, a: a_place, b: b_place, c: c_place, batch: 1 };
-    gemm(&description, a, b, c, |_, _| (), threads)
+    gemm_with(&description, a, b, c, None::<&fn(Position, &mut [T::Sum])>, threads)
 }

@@ -140,6 +140,11 @@ impl<'a, T: Copy> StridedMatrix<'a, T> {
         StridedMatrix { data, rows: self.rows, columns: self.columns, strides: self.strides }
     }
 
+    /// The elements of row `i`, which are contiguous.
+    pub(super) fn row(&self, i: usize) -> &'a [T] {
+        &self.data[i * self.strides[0]..][..self.columns]
+    }
+
     pub(super) fn at(&self, i: usize, j: usize) -> T {
         self.data[i * self.strides[0] + j * self.strides[1]]
     }

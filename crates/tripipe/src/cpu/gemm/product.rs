@@ -1,10 +1,17 @@
 //! One product.
 
 use super::element::{GemmArithmetic, TILE, view};
+use super::multiply::tile_shape;
 use super::operand::StridedMatrix;
 use super::{Gemm, Position};
 use crate::cpu::Threads;
 use crate::cpu::bands::for_each_band;
+
+/// The number of multiply-adds up to which a product stays on the calling thread: what it does in 2^16 cycles, by two
+/// vectors in each.
+pub(crate) fn small_product() -> usize {
+    tile_shape::<f32>().columns << 16
+}
 
 /// Computes product `index` of a batch. `c` begins with its first element; neither extent of C is 0.
 pub(super) fn product<T: GemmArithmetic>(
@@ -13,7 +20,7 @@ pub(super) fn product<T: GemmArithmetic>(
     a: &[T],
     b: &[T],
     c: &mut [T::Result],
-    finish: &(impl Fn(Position, &mut [T::Sum]) + Sync),
+    finish: Option<&(impl Fn(Position, &mut [T::Sum]) + Sync)>,
     threads: Threads,
 ) {
     let Gemm { mut m, mut n, k, alpha, beta, .. } = *gemm;
@@ -28,18 +35,24 @@ pub(super) fn product<T: GemmArithmetic>(
         (a, b) = (b.transposed(), a.transposed());
         strides.reverse();
     }
-    let finish = |i: usize, j: usize, sums: &mut [T::Sum]| {
-        let [row, column] = if down { [j, i] } else { [i, j] };
-        finish(Position { product: index, row, column, down }, sums);
-    };
+    let finish = finish.map(|finish| {
+        move |i: usize, j: usize, sums: &mut [T::Sum]| {
+            let [row, column] = if down { [j, i] } else { [i, j] };
+            finish(Position { product: index, row, column, down }, sums);
+        }
+    });
     if (strides[1] == 1 || n == 1) && (strides[0] >= n || m == 1) {
-        RowsProduct { a, b, extents: [m, n, k], alpha, beta, threads }.run(c, strides[0].max(n), finish);
+        RowsProduct { a, b, extents: [m, n, k], alpha, beta, threads }.run(
+            c,
+            strides[0].max(n),
+            finish.as_ref(),
+        );
         return;
     }
     // Otherwise the result is computed in dense memory first.
     let place = |index: usize| index / n * strides[0] + index % n * strides[1];
     let mut dense: Vec<T::Result> = (0..m * n).map(|index| c[place(index)]).collect();
-    RowsProduct { a, b, extents: [m, n, k], alpha, beta, threads }.run(&mut dense, n, finish);
+    RowsProduct { a, b, extents: [m, n, k], alpha, beta, threads }.run(&mut dense, n, finish.as_ref());
     for (index, result) in dense.into_iter().enumerate() {
         c[place(index)] = result;
     }
@@ -58,8 +71,19 @@ struct RowsProduct<'a, T: GemmArithmetic> {
 
 impl<T: GemmArithmetic> RowsProduct<'_, T> {
     /// The rows of `c` are `stride` apart.
-    fn run(&self, c: &mut [T::Result], stride: usize, finish: impl Fn(usize, usize, &mut [T::Sum]) + Sync) {
+    fn run(
+        &self,
+        c: &mut [T::Result],
+        stride: usize,
+        finish: Option<&(impl Fn(usize, usize, &mut [T::Sum]) + Sync)>,
+    ) {
         let Self { a, b, extents: [m, n, k], alpha, beta, threads } = *self;
+        let is_finished = finish.is_none();
+        let finish = |i: usize, j: usize, sums: &mut [T::Sum]| {
+            if let Some(finish) = finish {
+                finish(i, j, sums);
+            }
+        };
         let [zero, one] = [0i8, 1].map(T::Sum::from);
         if k > 0 && (m == 1 || n == 1) {
             let sums = if n == 1 {
@@ -78,6 +102,8 @@ impl<T: GemmArithmetic> RowsProduct<'_, T> {
                 return;
             }
         }
+        // The sums of a small product are finished by the thread that computed them.
+        let finishing = if is_shared([m, n, k], threads) { threads } else { Threads::One };
         // Operands that need no conversion are not tiled here; the multiplication does that.
         let tile = if T::as_work(&[]).is_some() { usize::MAX } else { TILE };
         let mut scratch = Vec::new();
@@ -87,7 +113,10 @@ impl<T: GemmArithmetic> RowsProduct<'_, T> {
                 let added = beta == one && alpha == one;
                 if let Some(c) = T::as_sums(c).filter(|_| beta == zero || added) {
                     self.multiply(&mut c[j..], stride, [i, j], [rows, columns], added);
-                    for_each_band(c, stride, 1, threads, |first, c| {
+                    if is_finished && alpha == one {
+                        continue;
+                    }
+                    for_each_band(c, stride, 1, finishing, |first, c| {
                         for (row, c) in c.chunks_mut(stride).enumerate() {
                             let sums = &mut c[j..][..columns];
                             if alpha != one {
@@ -103,7 +132,7 @@ impl<T: GemmArithmetic> RowsProduct<'_, T> {
                 scratch.resize(rows * columns, zero);
                 self.multiply(&mut scratch, columns, [i, j], [rows, columns], false);
                 let scratch = &scratch[..];
-                for_each_band(c, stride, 1, threads, |first, c| {
+                for_each_band(c, stride, 1, finishing, |first, c| {
                     let mut line = vec![zero; columns];
                     let sums = scratch[first * columns..].chunks_exact(columns);
                     for (row, (c, sums)) in c.chunks_mut(stride).zip(sums).enumerate() {
@@ -169,6 +198,5 @@ fn tiles(size: usize, tile: usize) -> impl Iterator<Item = (usize, usize)> {
 /// Whether several threads compute a product. A product so small that waking a thread costs more than it saves stays on
 /// the calling thread.
 pub(super) fn is_shared([m, n, k]: [usize; 3], threads: Threads) -> bool {
-    const SMALL: usize = 128 * 128 * 128;
-    threads == Threads::All && m.saturating_mul(n).saturating_mul(k) > SMALL
+    threads == Threads::All && m.saturating_mul(n).saturating_mul(k) > small_product()
 }
