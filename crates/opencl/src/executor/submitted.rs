@@ -63,8 +63,8 @@ impl Submission for Submitted {
     }
 
     fn outcome(&self) -> Result<(), ExecuteError> {
-        let all = self.before.iter().chain(&self.events);
-        all.map(Event::end).collect::<Result<(), _>>().map_err(|error| self.fail(error))
+        let mut all = self.before.iter().chain(&self.events);
+        all.try_for_each(Event::end).map_err(|error| self.fail(error))
     }
 
     fn has_times(&self) -> bool {
