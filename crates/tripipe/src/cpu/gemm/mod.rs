@@ -12,7 +12,6 @@ mod multiply;
 mod operand;
 mod product;
 mod tile;
-mod together;
 mod vector;
 
 use half::f16;

@@ -12,18 +12,17 @@ use pulp::{Simd, WithSimd};
 use super::few_rows;
 use super::operand::StridedMatrix;
 use super::tile::{lanes, tile, tile_in_place};
-use super::together;
 use crate::cpu::Threads;
 use crate::cpu::aligned::Aligned;
 use crate::cpu::bands::share_out;
 use crate::cpu::vectors;
 
 /// The number of steps along K that are summed in registers.
-pub(super) const DEPTH: usize = 384;
+const DEPTH: usize = 384;
 /// The number of rows in a block of A.
-pub(super) const ROWS: usize = 192;
+const ROWS: usize = 192;
 /// The number of columns in a block of B.
-pub(super) const COLUMNS: usize = 4096;
+const COLUMNS: usize = 4096;
 /// The number of panels of B up to which rows of A are read where they lie: packing them would take as long as
 /// multiplying them by two panels or so.
 const FEW_PANELS: usize = 4;
@@ -159,53 +158,68 @@ pub(super) fn multiply<T: Real>(
     if few_rows::applies(&a, &b) {
         return few_rows::multiply((c, stride), a, b, add, threads);
     }
-    if workers > 1 {
-        return together::multiply((c, stride), a, b, add, workers);
-    }
     let TileShape { rows: tile_rows, columns: tile_columns } = tile_shape::<T>();
-    let in_place = is_read_in_place(&a, n, tile_columns);
-    let band_rows = m.div_ceil(m.div_ceil(ROWS)).next_multiple_of(tile_rows);
+    // As many bands of rows as there are threads, or a multiple; when there are too few rows, columns are divided as
+    // well.
+    let row_bands = m.div_ceil(ROWS).next_multiple_of(workers).min(m.div_ceil(tile_rows));
+    let band_rows = m.div_ceil(row_bands).next_multiple_of(tile_rows);
+    let column_bands = workers.div_ceil(m.div_ceil(band_rows));
     T::kept(|[kept_a, kept_b]| {
         for (j, columns) in parts(n, COLUMNS) {
+            let band_columns = columns.div_ceil(column_bands).next_multiple_of(tile_columns);
             for (l, depth) in parts(k, DEPTH) {
-                let from = b.part([l, j], [depth, columns]);
-                with_memory(kept_b, columns.next_multiple_of(tile_columns) * depth, |packed| {
-                    arch.dispatch(PackColumns { from, to: packed });
+                let part = b.part([l, j], [depth, columns]);
+                let packed_len = columns.next_multiple_of(tile_columns) * depth;
+                with_memory(kept_b, packed_len, |packed| {
+                    let packing = |first: usize, to: &mut [T]| {
+                        let columns = (to.len() / depth).min(columns - first);
+                        let from = part.part([0, first], [depth, columns]).transposed();
+                        arch.dispatch(PackB { from, to });
+                    };
+                    if workers == 1 {
+                        packing(0, packed);
+                    } else {
+                        let share = packed_len / depth / tile_columns;
+                        let share = share.div_ceil(workers) * tile_columns;
+                        let shares = packed.chunks_mut(share * depth).enumerate();
+                        share_out(shares, |(index, to)| packing(index * share, to));
+                    }
                     let packed = &*packed;
-                    let mut rows = Vec::new();
-                    for (index, band) in c.chunks_mut(band_rows * stride).enumerate() {
-                        rows.clear();
-                        rows.extend(band.chunks_mut(stride).map(|row| &mut row[j..j + columns]));
-                        let from = a.part([index * band_rows, l], [rows.len(), depth]);
-                        with_memory(kept_a, rows.len().next_multiple_of(tile_rows) * depth, |memory| {
-                            arch.dispatch(PackRows { from, to: memory, in_place });
-                            let (rows, add) = (&mut *rows, add || l > 0);
-                            let a = &*memory;
-                            arch.dispatch(Block {
-                                from,
-                                a,
-                                b: packed,
-                                rows,
-                                first: 0,
-                                columns,
-                                in_place,
-                                add,
-                            });
+                    let block = |first: usize, band: usize, rows: &mut [&mut [T]]| {
+                        let from = a.part([first, l], [rows.len(), depth]);
+                        let len = rows.len().next_multiple_of(tile_rows) * depth;
+                        let b = &packed[band * band_columns * depth..];
+                        with_memory(kept_a, len, |memory| {
+                            arch.dispatch(RowBlock { from, memory, b, rows, add: add || l > 0 });
                         });
+                    };
+                    let bands = c.chunks_mut(band_rows * stride).enumerate();
+                    let bands = bands.map(|(index, band)| (index * band_rows, band.chunks_mut(stride)));
+                    if workers == 1 {
+                        let mut rows = Vec::new();
+                        for (first, band) in bands {
+                            rows.clear();
+                            rows.extend(band.map(|row| &mut row[j..j + columns]));
+                            block(first, 0, &mut rows);
+                        }
+                    } else {
+                        let tasks = bands.flat_map(|(first, band)| {
+                            let mut tasks: Vec<Vec<&mut [T]>> = Vec::new();
+                            tasks.resize_with(columns.div_ceil(band_columns), Vec::new);
+                            for row in band {
+                                let pieces = row[j..j + columns].chunks_mut(band_columns);
+                                for (task, piece) in tasks.iter_mut().zip(pieces) {
+                                    task.push(piece);
+                                }
+                            }
+                            tasks.into_iter().enumerate().map(move |(band, rows)| (first, band, rows))
+                        });
+                        share_out(tasks, |(first, band, mut rows)| block(first, band, &mut rows));
                     }
                 });
             }
         }
     });
-}
-
-/// Whether rows of A are read where they lie, for a product with `columns` columns.
-pub(super) fn is_read_in_place<T: Real>(
-    a: &StridedMatrix<'_, T>,
-    columns: usize,
-    tile_columns: usize,
-) -> bool {
-    a.strides()[1] == 1 && columns <= FEW_PANELS * tile_columns
 }
 
 /// As [`multiply`], with K divided among the threads: a small result leaves each of them little to do between two
@@ -234,7 +248,7 @@ fn multiply_deep<T: Real>(
 
 /// Divides `0..size` into as few parts of about the same size as possible, each at most `most`: start and length of
 /// each.
-pub(super) fn parts(size: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
+fn parts(size: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
     let each = size.div_ceil(size.div_ceil(most).max(1)).max(1);
     (0..size).step_by(each).map(move |start| (start, each.min(size - start)))
 }
@@ -282,13 +296,13 @@ impl<T: Real> WithSimd for ShapeOf<T> {
     }
 }
 
-/// Packs columns of B.
-pub(super) struct PackColumns<'a, T> {
-    pub(super) from: StridedMatrix<'a, T>,
-    pub(super) to: &'a mut [T],
+/// Packs columns of B, as rows of its transpose.
+struct PackB<'a, T> {
+    from: StridedMatrix<'a, T>,
+    to: &'a mut [T],
 }
 
-impl<T: Real> WithSimd for PackColumns<'_, T> {
+impl<T: Real> WithSimd for PackB<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -307,8 +321,7 @@ impl<T: Real> WithSimd for PackColumns<'_, T> {
                 pack(from.part([first, 0], [rows, depth]), to, width);
             }
         }
-        // As rows of its transpose.
-        with_tile!(simd, run(self.from.transposed(), self.to));
+        with_tile!(simd, run(self.from, self.to));
     }
 }
 
@@ -352,25 +365,34 @@ fn pack<T: Real>(from: StridedMatrix<'_, T>, to: &mut [T], width: usize) {
     }
 }
 
-/// Packs rows of A; with `in_place`, only those that do not fill a panel.
-pub(super) struct PackRows<'a, T> {
-    pub(super) from: StridedMatrix<'a, T>,
-    pub(super) to: &'a mut [T],
-    pub(super) in_place: bool,
+/// Multiplies some rows of A by packed columns of B.
+struct RowBlock<'a, 'c, T> {
+    from: StridedMatrix<'a, T>,
+    /// Memory for packed A.
+    memory: &'a mut [T],
+    /// Panels from the first column on.
+    b: &'a [T],
+    rows: &'a mut [&'c mut [T]],
+    add: bool,
 }
 
-impl<T: Real> WithSimd for PackRows<'_, T> {
+impl<T: Real> WithSimd for RowBlock<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         #[inline(always)]
         fn run<S: Simd, T: Real, const ROWS: usize, const FEW: usize, const VECTORS: usize>(
-            _: S,
-            PackRows { from, to, in_place }: PackRows<'_, T>,
+            simd: S,
+            block: RowBlock<'_, '_, T>,
         ) {
+            let RowBlock { from, memory, b, rows, add } = block;
             let depth = from.columns;
-            for (index, to) in to.chunks_exact_mut(ROWS * depth).enumerate() {
+            let columns = rows.first().map_or(0, |row| row.len());
+            let width = VECTORS * lanes::<S, T>();
+            let [down, along] = from.strides();
+            let in_place = along == 1 && columns <= FEW_PANELS * width;
+            for (index, to) in memory.chunks_exact_mut(ROWS * depth).enumerate() {
                 let first = index * ROWS;
                 let here = ROWS.min(from.rows - first);
                 if in_place && here == ROWS {
@@ -383,46 +405,9 @@ impl<T: Real> WithSimd for PackRows<'_, T> {
                     pack(part, &mut to[..FEW * depth], FEW);
                 }
             }
-        }
-        with_tile!(simd, run(self));
-    }
-}
-
-/// Multiplies some rows of A by packed columns of B.
-pub(super) struct Block<'a, 'c, T> {
-    /// The rows of A.
-    pub(super) from: StridedMatrix<'a, T>,
-    /// They as [`PackRows`] packs them.
-    pub(super) a: &'a [T],
-    pub(super) b: &'a [T],
-    /// Rows of C.
-    pub(super) rows: &'a mut [&'c mut [T]],
-    /// The first column of C, and the number of columns.
-    pub(super) first: usize,
-    pub(super) columns: usize,
-    /// Whether full panels of A are read where they lie.
-    pub(super) in_place: bool,
-    pub(super) add: bool,
-}
-
-impl<T: Real> WithSimd for Block<'_, '_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        #[inline(always)]
-        fn run<S: Simd, T: Real, const ROWS: usize, const FEW: usize, const VECTORS: usize>(
-            simd: S,
-            block: Block<'_, '_, T>,
-        ) {
-            let Block { from, a, b, rows, first, columns, in_place, add } = block;
-            let depth = from.columns;
-            let [down, _] = from.strides();
-            let end = first + columns;
-            let width = VECTORS * lanes::<S, T>();
-            for (j, b) in (first..end).step_by(width).zip(b.chunks_exact(width * depth)) {
-                let narrow = end - j <= lanes::<S, T>();
-                let panels = a.chunks_exact(ROWS * depth).zip(rows.chunks_mut(ROWS));
+            for (j, b) in (0..columns).step_by(width).zip(b.chunks_exact(width * depth)) {
+                let narrow = columns - j <= lanes::<S, T>();
+                let panels = memory.chunks_exact(ROWS * depth).zip(rows.chunks_mut(ROWS));
                 for (index, (a, rows)) in panels.enumerate() {
                     if in_place && rows.len() == ROWS {
                         let a = &from.data()[index * ROWS * down..];

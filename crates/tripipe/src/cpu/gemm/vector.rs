@@ -15,9 +15,6 @@ use crate::cpu::wide::Wide;
 /// The number of elements of the matrix that a thread takes at a time.
 const BAND: usize = 1 << 18;
 
-/// The least number of bands for each thread.
-const BANDS_PER_WORKER: usize = 4;
-
 /// The number of elements that are converted together; small enough that sums of products of bytes are exact in `f32`.
 const PIECE: usize = 512;
 
@@ -282,11 +279,9 @@ pub(super) fn product<T: Lines>(
     if threads == Threads::One || m.saturating_mul(k) <= BAND {
         band(0, &mut sums);
     } else {
-        let workers = rayon::current_num_threads();
         // Columns are divided into only as many parts as there are threads: each part of each column is at a separate
-        // location. Rows into several for each thread, so that one that wakes late takes less.
-        let fair = m.div_ceil(if down { workers } else { BANDS_PER_WORKER * workers });
-        let rows = if down { fair } else { fair.min(BAND / k).next_multiple_of(TOGETHER) };
+        // location.
+        let rows = if down { m.div_ceil(rayon::current_num_threads()) } else { (BAND / k).max(1) };
         share_out(sums.chunks_mut(rows).enumerate(), |(index, sums)| band(index * rows, sums));
     }
     Some(sums)
