@@ -161,6 +161,15 @@ impl OpenClExecutor {
         Ok(self.object(memory)?.footprint().clone())
     }
 
+    /// Whether the host can access an object's bytes through the executor. It cannot where the driver allows access only
+    /// through the owner of imported memory.
+    ///
+    /// # Errors
+    /// `memory` does not belong to this executor.
+    pub fn is_accessible(&self, memory: MemoryId) -> Result<bool, ExecuteError> {
+        Ok(self.object(memory)?.is_accessible())
+    }
+
     /// A builder for this executor's programs, for use on other threads.
     pub fn builder(&self) -> Builder {
         Builder { context: self.context.clone(), cache: self.cache.clone() }

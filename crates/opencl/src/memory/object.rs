@@ -152,6 +152,11 @@ impl Object {
         }
     }
 
+    /// Whether the host can access its bytes.
+    pub(crate) fn is_accessible(&self) -> bool {
+        !matches!(self.reach, Reach::Closed)
+    }
+
     pub(crate) fn raw(&self) -> cl_mem {
         self.handle.raw()
     }

@@ -74,18 +74,38 @@ impl Build {
     /// # Errors
     /// A kernel does not build; the device is gone.
     pub(super) fn planned(&self, kernels: &Arc<Kernels>) -> Result<Option<&Planned>, Error> {
+        self.take(kernels, |made| {
+            // A thread that panicked has sent nothing, and built nothing.
+            #[cfg(feature = "cpu")]
+            return match made.try_recv() {
+                Ok(made) => Some(made),
+                Err(TryRecvError::Empty) => None,
+                Err(TryRecvError::Disconnected) => Some(Made::default()),
+            };
+            #[cfg(not(feature = "cpu"))]
+            Some(made.recv().unwrap_or_default())
+        })
+    }
+
+    /// The plan with its kernels, once they are built.
+    ///
+    /// # Errors
+    /// As [`Self::planned`].
+    #[cfg(feature = "cpu")]
+    pub(super) fn wait(&self, kernels: &Arc<Kernels>) -> Result<Option<&Planned>, Error> {
+        self.take(kernels, |made| Some(made.recv().unwrap_or_default()))
+    }
+
+    /// The plan with its kernels, which `receive` takes from the thread that builds them; `None` if it does not.
+    fn take(
+        &self,
+        kernels: &Arc<Kernels>,
+        receive: impl FnOnce(&Receiver<Made>) -> Option<Made>,
+    ) -> Result<Option<&Planned>, Error> {
         if self.planned.get().is_none() {
             let mut under_way = lock(&self.under_way);
             if let Some(UnderWay { plan, made }) = &*under_way {
-                // A thread that panicked has sent nothing, and built nothing.
-                #[cfg(feature = "cpu")]
-                let made = match made.try_recv() {
-                    Ok(made) => made,
-                    Err(TryRecvError::Empty) => return Ok(None),
-                    Err(TryRecvError::Disconnected) => Made::default(),
-                };
-                #[cfg(not(feature = "cpu"))]
-                let made = made.recv().unwrap_or_default();
+                let Some(made) = receive(made) else { return Ok(None) };
                 kernels.runner().adopt(made.programs)?;
                 let planned = Planned::new(kernels, plan.clone())?.built_beside(made.seconds);
                 self.planned.get_or_init(|| planned);

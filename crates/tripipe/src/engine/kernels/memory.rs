@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::driver::memory::Footprint;
 use tripipe_launch::{Access, Block, MemoryId, Reading, Submission};
 
 use super::Kernels;
+use super::runner::Imported;
 use crate::engine::Storage;
 use crate::error::Fault;
 use crate::memory::{Memory, zeros};
@@ -16,23 +16,24 @@ pub(crate) struct DeviceMemory {
     kernels: Arc<Kernels>,
     id: MemoryId,
     bytes: usize,
-    /// The bytes that imported memory covers.
-    imported: Option<Footprint>,
+    /// `None` for memory of its own.
+    imported: Option<Imported>,
 }
 
 impl DeviceMemory {
-    pub(super) fn new(
-        kernels: Arc<Kernels>,
-        id: MemoryId,
-        bytes: usize,
-        imported: Option<Footprint>,
-    ) -> Self {
+    pub(super) fn new(kernels: Arc<Kernels>, id: MemoryId, bytes: usize, imported: Option<Imported>) -> Self {
         Self { kernels, id, bytes, imported }
     }
 
     /// The id, if it is an object of this device.
     pub(super) fn id_on(&self, kernels: &Arc<Kernels>) -> Option<MemoryId> {
         Arc::ptr_eq(&self.kernels, kernels).then_some(self.id)
+    }
+
+    /// Whether the CPU path can work on it.
+    #[cfg(feature = "cpu")]
+    pub(super) fn is_accessible(&self) -> bool {
+        self.imported.as_ref().is_none_or(|imported| imported.is_accessible)
     }
 
     /// A copy of all bytes.
@@ -50,7 +51,7 @@ impl Storage for DeviceMemory {
 
     fn overlaps(&self, other: &dyn Storage) -> bool {
         let other = other.device().and_then(|other| other.imported.as_ref());
-        self.imported.as_ref().zip(other).is_some_and(|(one, other)| one.overlaps(other))
+        self.imported.as_ref().zip(other).is_some_and(|(one, other)| one.footprint.overlaps(&other.footprint))
     }
 
     fn read(&self, offset: usize, into: &mut [u8]) -> Result<(), Error> {

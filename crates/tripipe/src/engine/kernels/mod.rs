@@ -228,8 +228,8 @@ impl Engine for Arc<Kernels> {
 
     fn import(&self, external: External, bytes: usize) -> Result<Option<Box<dyn Storage>>, Error> {
         let imported = self.runner().import(external, bytes)?;
-        Ok(imported.map(|(id, footprint)| -> Box<dyn Storage> {
-            Box::new(DeviceMemory::new(Arc::clone(self), id, bytes, Some(footprint)))
+        Ok(imported.map(|(id, imported)| -> Box<dyn Storage> {
+            Box::new(DeviceMemory::new(Arc::clone(self), id, bytes, Some(imported)))
         }))
     }
 

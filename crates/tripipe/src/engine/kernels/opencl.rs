@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tripipe_kernels::Plan;
 use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, Program};
-use tripipe_opencl::memory::{External, Footprint};
+use tripipe_opencl::memory::External;
 use tripipe_opencl::{BuiltProgram, Held, OpenClExecutor};
 
-use super::runner::{BuildTask, Runner};
+use super::runner::{BuildTask, Imported, Runner};
 
 impl Runner for OpenClExecutor {
     fn executor(&mut self) -> &mut dyn Executor {
@@ -23,14 +23,15 @@ impl Runner for OpenClExecutor {
         &mut self,
         external: External,
         bytes: usize,
-    ) -> Result<Option<(MemoryId, Footprint)>, ExecuteError> {
+    ) -> Result<Option<(MemoryId, Imported)>, ExecuteError> {
         let id = Self::import(self, external, Access::ReadWrite)?;
         // Reading zero bytes at the end checks that it is long enough.
         if let Err(short) = self.read(id, bytes, &mut []) {
             let _ = self.release(id);
             return Err(short);
         }
-        Ok(Some((id, self.footprint(id)?)))
+        let imported = Imported { footprint: self.footprint(id)?, is_accessible: self.is_accessible(id)? };
+        Ok(Some((id, imported)))
     }
 
     fn hold(&mut self, memory: MemoryId, access: Access) -> Result<Option<Held>, ExecuteError> {

@@ -9,6 +9,8 @@ use tripipe_kernels::{Plan, Role};
 use super::build::Build;
 #[cfg(feature = "cpu")]
 use super::fallback::fall_back;
+#[cfg(feature = "cpu")]
+use super::memory::DeviceMemory;
 use super::planned::Planned;
 use super::{Kernels, Trial};
 use crate::engine::Ready;
@@ -34,9 +36,10 @@ pub(super) struct OnDevice {
 
 /// What does an operation.
 enum Way {
-    /// The CPU path, for this reason.
+    /// The CPU path, for this reason. Where the device can do it as well, its kernels are for memory that the host cannot
+    /// access.
     #[cfg(feature = "cpu")]
-    Fallback(String),
+    Fallback { reason: String, kernels: Option<Planned> },
     /// The kernels.
     Kernels(Planned),
     /// The kernels once they are built; until then, the CPU path.
@@ -69,7 +72,9 @@ impl OnDevice {
         let plan = match plan {
             Ok(plan) => plan,
             #[cfg(feature = "cpu")]
-            Err(Refused::Lacks(what)) => return Ok(made(Way::Fallback(what), None)),
+            Err(Refused::Lacks(what)) => {
+                return Ok(made(Way::Fallback { reason: what, kernels: None }, None));
+            }
             #[cfg(not(feature = "cpu"))]
             Err(Refused::Lacks(lacks)) => {
                 let device = kernels.name().to_owned();
@@ -91,7 +96,9 @@ impl OnDevice {
                 RunOn::Device => None,
             };
             let way = match trial {
-                Some(trial) if trial.is_the_hosts() => Way::Fallback(trial.to_string()),
+                Some(trial) if trial.is_the_hosts() => {
+                    Way::Fallback { reason: trial.to_string(), kernels: Some(planned) }
+                }
                 _ => Way::Kernels(planned),
             };
             return Ok(made(way, trial));
@@ -108,7 +115,20 @@ impl OnDevice {
             Way::Kernels(planned) => Ok(Some(planned)),
             Way::Later(build) => build.planned(&self.kernels),
             #[cfg(feature = "cpu")]
-            Way::Fallback(_) => Ok(None),
+            Way::Fallback { .. } => Ok(None),
+        }
+    }
+
+    /// The plan for operands that the host cannot access, if kernels can do the operation. Waits until they are built.
+    ///
+    /// # Errors
+    /// As [`Self::planned`].
+    #[cfg(feature = "cpu")]
+    fn planned_without_host(&self) -> Result<Option<&Planned>, Error> {
+        match &self.way {
+            Way::Kernels(planned) => Ok(Some(planned)),
+            Way::Later(build) => build.wait(&self.kernels),
+            Way::Fallback { kernels, .. } => Ok(kernels.as_ref()),
         }
     }
 }
@@ -119,12 +139,19 @@ impl Ready for OnDevice {
             Way::Kernels(planned) => planned.plan().can_move(operand),
             Way::Later(build) => build.can_move(operand),
             #[cfg(feature = "cpu")]
-            Way::Fallback(_) => true,
+            Way::Fallback { kernels, .. } => {
+                kernels.as_ref().is_none_or(|planned| planned.plan().can_move(operand))
+            }
         }
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Event, Error> {
-        match self.planned()? {
+        let planned = match self.planned()? {
+            #[cfg(feature = "cpu")]
+            None if !is_accessible(run) => self.planned_without_host()?,
+            planned => planned,
+        };
+        match planned {
             Some(planned) => planned.submit(run),
             #[cfg(feature = "cpu")]
             None => fall_back(&self.kernels, run, &self.host),
@@ -140,7 +167,7 @@ impl Ready for OnDevice {
     fn fallback(&self) -> Option<String> {
         match (&self.way, self.planned()) {
             #[cfg(feature = "cpu")]
-            (Way::Fallback(reason), _) => Some(reason.clone()),
+            (Way::Fallback { reason, .. }, _) => Some(reason.clone()),
             (Way::Later(_), Ok(None)) => Some("its kernels are being built".to_owned()),
             (_, planned) => planned.err().map(|error| error.to_string()),
         }
@@ -155,4 +182,10 @@ impl Ready for OnDevice {
     fn trial(&self) -> Option<Trial> {
         self.trial
     }
+}
+
+/// Whether the CPU path can access all operands.
+#[cfg(feature = "cpu")]
+fn is_accessible(run: &Run<'_>) -> bool {
+    run.operands().all(|placed| placed.memory.storage().device().is_none_or(DeviceMemory::is_accessible))
 }

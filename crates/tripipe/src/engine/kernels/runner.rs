@@ -15,7 +15,7 @@ pub(crate) trait Runner: Send {
         false
     }
 
-    /// Imported memory, and the bytes that it covers; `None` where memory cannot be imported.
+    /// Imported memory; `None` where memory cannot be imported.
     ///
     /// # Errors
     /// The device cannot import such memory; it is shorter than `bytes` bytes; the driver refuses.
@@ -23,7 +23,7 @@ pub(crate) trait Runner: Send {
         &mut self,
         _external: External,
         _bytes: usize,
-    ) -> Result<Option<(MemoryId, Footprint)>, ExecuteError> {
+    ) -> Result<Option<(MemoryId, Imported)>, ExecuteError> {
         Ok(None)
     }
 
@@ -48,6 +48,14 @@ pub(crate) trait Runner: Send {
     fn adopt(&mut self, _programs: Vec<BuiltProgram>) -> Result<(), ExecuteError> {
         Ok(())
     }
+}
+
+/// Imported memory.
+pub(crate) struct Imported {
+    /// The bytes that it covers.
+    pub(crate) footprint: Footprint,
+    /// Whether the host can access them through the executor.
+    pub(crate) is_accessible: bool,
 }
 
 /// Builds programs.

@@ -10,6 +10,8 @@ use std::os::unix::fs::FileExt;
 use std::process::Command;
 use std::ptr::NonNull;
 
+use tripipe::Image;
+use tripipe::filter::{Border, Chain, PixelType, Raster};
 use tripipe_opencl::memory::DmaBuf;
 
 use super::*;
@@ -94,6 +96,26 @@ fn import_hardware_buffer() -> Result<(), Error> {
     nothing_is_left()
 }
 
+/// The CPU path cannot do what is left to it while kernels are being built: the kernels do it, once they are built.
+fn operate_on_hardware_buffers() -> Result<(), Error> {
+    for context in crate::in_the_background(Context::builder()) {
+        let (mut from, mut to) = (0u64, 0u64);
+        let import = |buffer: &mut u64| {
+            // SAFETY: the stand-in does not access hardware buffers.
+            let external = unsafe { External::hardware_buffer(NonNull::from(buffer).cast(), 63) };
+            let raster = Raster::packed([9, 7], 1, PixelType::U8);
+            Image::over(&Vector::<u8>::import(&context, external, 63)?, raster)
+        };
+        let (from, mut to) = (import(&mut from)?, import(&mut to)?);
+        let chain = Chain::parse("box:3", Border::Replicate).unwrap();
+        let filter = context.filter(&chain, from.raster(), to.raster())?;
+        assert_eq!(filter.explain().fallback.as_deref(), Some("its kernels are being built"));
+        filter.run(&from, &mut to)?.wait()?;
+        assert_eq!(filter.explain().fallback, None);
+    }
+    nothing_is_left()
+}
+
 fn import_host() -> Result<(), Error> {
     let context = context().unwrap();
     let mut memory = HostMemory::zeroed(64).unwrap();
@@ -138,6 +160,7 @@ fn child() {
     let outcome = match role.to_str().unwrap() {
         "dma-buf" => import_dma_buf(),
         "hardware-buffer" => import_hardware_buffer(),
+        "hardware-buffer-operations" => operate_on_hardware_buffers(),
         "host" => import_host(),
         "buffer" => import_buffer(),
         other => panic!("{other}"),
@@ -148,11 +171,17 @@ fn child() {
 /// The output of a child process that runs `role` on a driver with these extensions.
 #[track_caller]
 fn outcome(role: &str, extensions: &str) -> String {
+    outcome_with("sound", role, extensions)
+}
+
+/// The same with a driver in this mode.
+#[track_caller]
+fn outcome_with(mode: &str, role: &str, extensions: &str) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["import::extensions::child", "--exact", "--nocapture"])
         .env(ROLE, role)
         .env("TRIPIPE_OPENCL", stand_in::stand_in())
-        .env("TRIPIPE_STAND_IN", "sound")
+        .env("TRIPIPE_STAND_IN", mode)
         .env("TRIPIPE_STAND_IN_EXTENSIONS", extensions)
         .output()
         .unwrap();
@@ -189,6 +218,8 @@ fn hardware_buffers() {
     ] {
         assert_eq!(outcome("hardware-buffer", extensions), "imported", "{extensions}");
     }
+    let extensions = "cl_arm_import_memory cl_arm_import_memory_android_hardware_buffer";
+    assert_eq!(outcome_with("build-slow", "hardware-buffer-operations", extensions), "imported");
     for extensions in ["", "cl_qcom_ext_host_ptr cl_qcom_ion_host_ptr"] {
         let said = outcome("hardware-buffer", extensions);
         assert!(said.contains("cl_arm_import_memory_android_hardware_buffer"), "{said}");
