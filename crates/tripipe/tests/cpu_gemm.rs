@@ -227,7 +227,7 @@ fn larger() {
         ([7, 301, 70], [Columns, Rows, Rows]),
         ([16, 1029, 45], [Rows, Rows, Rows]),
         ([9, 130, 3100], [Rows, Rows, Columns]),
-        // Several parts of K at once, and in several stretches; blocks that share packed rows, and rows in place.
+        // Several parts of K; rows of A in place.
         ([100, 90, 900], [Rows, Columns, Rows]),
         ([2, 4200, 800], [Rows, Columns, Rows]),
         ([400, 60, 100], [Rows, Rows, Rows]),
