@@ -107,6 +107,8 @@ fn sizes_beyond_host_memory_are_rejected() {
         .arg(std::env::current_exe().unwrap())
         .args(["memory::sizes_beyond_host_memory_are_rejected", "--exact", "--nocapture"])
         .env(ROLE, "1")
+        // Otherwise glibc reserves address space for every thread.
+        .env("MALLOC_ARENA_MAX", "1")
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
