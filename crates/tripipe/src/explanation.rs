@@ -38,7 +38,8 @@ pub struct Explanation {
     /// Seconds from the first call to its completion, once it has ended: longer than other calls, as a device allocates memory
     /// and prepares launches then.
     pub first_call_seconds: Option<f64>,
-    /// The reason why it does not run on the requested device.
+    /// The reason why it does not run on the requested device. Over imported memory that the host cannot access, it does all
+    /// the same, if the device can.
     pub fallback: Option<String>,
 }
 

@@ -27,8 +27,9 @@ const NEAR_PREDICTED: f64 = 6.0;
 const NEAR_PREDICTED_VECTOR: f64 = 1.0;
 
 /// The shipped tables, by file.
-const SHIPPED: [(&str, &str); 5] = [
+const SHIPPED: [(&str, &str); 6] = [
     ("data/gemm/nvidia-h200.toml", include_str!("../../data/gemm/nvidia-h200.toml")),
+    ("data/gemm/pocl.toml", include_str!("../../data/gemm/pocl.toml")),
     ("data/gemm/mali.toml", include_str!("../../data/gemm/mali.toml")),
     ("data/gemm/adreno.toml", include_str!("../../data/gemm/adreno.toml")),
     ("data/gemm/desktop.toml", include_str!("../../data/gemm/desktop.toml")),
