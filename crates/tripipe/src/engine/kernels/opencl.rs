@@ -30,7 +30,11 @@ impl Runner for OpenClExecutor {
             let _ = self.release(id);
             return Err(short);
         }
-        let imported = Imported { footprint: self.footprint(id)?, is_accessible: self.is_accessible(id)? };
+        let imported = Imported {
+            footprint: self.footprint(id)?,
+            #[cfg(feature = "cpu")]
+            is_accessible: self.is_accessible(id)?,
+        };
         Ok(Some((id, imported)))
     }
 

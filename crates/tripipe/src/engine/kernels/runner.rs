@@ -55,6 +55,7 @@ pub(crate) struct Imported {
     /// The bytes that it covers.
     pub(crate) footprint: Footprint,
     /// Whether the host can access them through the executor.
+    #[cfg(feature = "cpu")]
     pub(crate) is_accessible: bool,
 }
 
