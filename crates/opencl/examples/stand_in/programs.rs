@@ -54,7 +54,7 @@ pub extern "C" fn clBuildProgram(
         "build-hangs" if is_meant => loop {
             std::thread::sleep(std::time::Duration::from_secs(3600));
         },
-        "build-slow" => std::thread::sleep(std::time::Duration::from_millis(300)),
+        "build-slow" => std::thread::sleep(std::time::Duration::from_secs(1)),
         _ => {}
     }
     SUCCESS

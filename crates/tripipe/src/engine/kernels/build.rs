@@ -74,29 +74,26 @@ impl Build {
     /// # Errors
     /// A kernel does not build; the device is gone.
     pub(super) fn planned(&self, kernels: &Arc<Kernels>) -> Result<Option<&Planned>, Error> {
-        self.take(kernels, |made| {
-            // A thread that panicked has sent nothing, and built nothing.
-            #[cfg(feature = "cpu")]
-            return match made.try_recv() {
-                Ok(made) => Some(made),
-                Err(TryRecvError::Empty) => None,
-                Err(TryRecvError::Disconnected) => Some(Made::default()),
-            };
-            #[cfg(not(feature = "cpu"))]
-            Some(made.recv().unwrap_or_default())
-        })
+        #[cfg(feature = "cpu")]
+        return self.take(kernels, |made| match made.try_recv() {
+            Ok(made) => Some(made),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Made::default()),
+        });
+        #[cfg(not(feature = "cpu"))]
+        self.wait(kernels)
     }
 
     /// The plan with its kernels, once they are built.
     ///
     /// # Errors
     /// As [`Self::planned`].
-    #[cfg(feature = "cpu")]
     pub(super) fn wait(&self, kernels: &Arc<Kernels>) -> Result<Option<&Planned>, Error> {
         self.take(kernels, |made| Some(made.recv().unwrap_or_default()))
     }
 
-    /// The plan with its kernels, which `receive` takes from the thread that builds them; `None` if it does not.
+    /// The plan with its kernels, which `receive` takes from the thread that builds them; `None` if it does not. A thread that
+    /// panicked has sent nothing, and built nothing.
     fn take(
         &self,
         kernels: &Arc<Kernels>,
