@@ -5,10 +5,52 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 
-/// The table starts after this line of CONTRIBUTING.md.
-const MARK: &str = "<!-- names -->";
+/// Names that one type of the workspace has, the crate of that type (`None`: no type), its meaning, and the names of related
+/// types.
+const OWNERS: &[(&str, Option<&str>, &str)] = &[
+    (
+        "Access",
+        Some("launch"),
+        "what kernels do with a memory object: read, write, or both; `AccessAttributes`: alignment and volatility of a load or store; `WarpAccess`: a load or store as a warp executes it",
+    ),
+    (
+        "Element",
+        Some("tripipe"),
+        "a type of Rust that vectors, matrices and images contain; `PixelType`: the type of an image's channels, as a value; `GemmElement`: a type that the CPU path multiplies",
+    ),
+    (
+        "Layout",
+        Some("kernels"),
+        "how a matrix lies in a buffer; `ViewLayout`, `StridedLayout`: in a context's memory, in a slice; `ChannelLayout`: packed or planar pixels; `FrameLayout`: a camera's frame in a file; `TypeLayout`: an object of the IR, down to scalars; `RegisterLayout`: values in a GPU's registers; `MemoryMap`: all objects of a launch",
+    ),
+    (
+        "Operand",
+        Some("tripipe"),
+        "A or B of a product; `RequiredOperand`: what a plan must be bound to; `FileOperand`: one that the command reads",
+    ),
+    (
+        "Order",
+        Some("kernels"),
+        "the storage order of a matrix: row-major or column-major; `MemoryOrder`: of an atomic, as in C11; `HappensBefore`: which work-items are ordered after which; `BlockOrder`: of a kernel's blocks",
+    ),
+    (
+        "Place",
+        None,
+        "no type. `Location`: of an instruction in its source; `SourceLocation`: the same with the file's name; `LineColumn`: in a document; `Position`: of elements in C",
+    ),
+    (
+        "Product",
+        Some("tripipe"),
+        "a matrix product to compute; `RowMajorProduct`: the same as kernels compute it; `DenseProduct`: one of a ladder; `GpuProduct`: a GPU as its vendor names it",
+    ),
+    (
+        "Stage",
+        Some("kernels"),
+        "a step of a chain of filters; `EpilogueStage`: a step after a matrix product",
+    ),
+];
 
 /// Names that several types of one crate may have, each with the reason.
 const REPEATED: [(&str, &str); 11] = [
@@ -28,16 +70,14 @@ const REPEATED: [(&str, &str); 11] = [
 /// The files that define a type, with lines, by name and folder of the crate.
 type Definitions = BTreeMap<String, BTreeMap<String, Vec<String>>>;
 
-/// Checks the names of all types outside of tests: within a crate a name belongs to one type, and a name in
-/// CONTRIBUTING.md's table belongs to one type of the workspace.
+/// Checks the names of all types outside of tests: within a crate a name belongs to one type, and a name of
+/// [`OWNERS`] belongs to one type of the workspace.
 ///
 /// Returns a line that says what was checked.
 ///
 /// # Errors
-/// Names with several types, with file and line; a table that cannot be read; no Git.
+/// Names with several types, with file and line; no Git.
 pub(crate) fn check() -> Result<String> {
-    let text = fs::read_to_string("CONTRIBUTING.md").context("CONTRIBUTING.md, in the current folder")?;
-    let owners = parse_table(&text)?;
     let listed = Command::new("git").args(["ls-files", "-z", "*.rs"]).output().context("git ls-files")?;
     ensure!(listed.status.success(), "git ls-files: {}", String::from_utf8_lossy(&listed.stderr).trim());
     let names = String::from_utf8(listed.stdout).context("names of tracked files")?;
@@ -51,12 +91,12 @@ pub(crate) fn check() -> Result<String> {
             crates.entry(folder.clone()).or_default().push(format!("{name}:{line}"));
         }
     }
-    let faults = faults(&owners, &definitions);
+    let faults = faults(OWNERS, &definitions);
     ensure!(faults.is_empty(), "{}", faults.join("\n       "));
     Ok(format!(
         "names: {} names of types, {} of them with one meaning everywhere",
         definitions.len(),
-        owners.len()
+        OWNERS.len()
     ))
 }
 
@@ -89,26 +129,7 @@ fn types(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The crate of each name in the table; `None` if no type may have it.
-fn parse_table(text: &str) -> Result<BTreeMap<String, Option<String>>> {
-    let Some((_, table)) = text.split_once(MARK) else { bail!("CONTRIBUTING.md has no line `{MARK}`") };
-    let rows =
-        table.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
-    let mut owners = BTreeMap::new();
-    // The first two rows are the heading and its rule.
-    for row in rows.skip(2) {
-        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
-        let [name, owner, _] = cells.as_slice() else {
-            bail!("CONTRIBUTING.md, names: want `| type | crate | meaning |`, found {row}")
-        };
-        let owner = (*owner != "—").then(|| (*owner).to_owned());
-        owners.insert(name.trim_matches('`').to_owned(), owner);
-    }
-    ensure!(!owners.is_empty(), "CONTRIBUTING.md, names: no rows after `{MARK}`");
-    Ok(owners)
-}
-
-fn faults(owners: &BTreeMap<String, Option<String>>, definitions: &Definitions) -> Vec<String> {
+fn faults(owners: &[(&str, Option<&str>, &str)], definitions: &Definitions) -> Vec<String> {
     let repeated: BTreeSet<&str> = REPEATED.iter().map(|(name, _)| *name).collect();
     let mut faults = Vec::new();
     for (name, crates) in definitions {
@@ -117,17 +138,17 @@ fn faults(owners: &BTreeMap<String, Option<String>>, definitions: &Definitions) 
                 let all = places.join(", ");
                 faults.push(format!("{all}: {} types of {folder} are called {name}", places.len()));
             }
-            let elsewhere = owners.get(name).is_some_and(|owner| owner.as_ref() != Some(folder));
-            if elsewhere {
+            let owned = owners.iter().find(|(owned, owner, _)| owned == name && *owner != Some(folder));
+            if let Some((_, _, meaning)) = owned {
                 let first = &places[0];
-                faults.push(format!("{first}: {name} has another meaning, see the names in CONTRIBUTING.md"));
+                faults.push(format!("{first}: {name} has another meaning: {meaning}"));
             }
         }
     }
-    for (name, owner) in owners {
+    for (name, owner, _) in owners {
         let Some(owner) = owner else { continue };
-        if !definitions.get(name).is_some_and(|crates| crates.contains_key(owner)) {
-            faults.push(format!("CONTRIBUTING.md, names: {owner} has no type {name}"));
+        if !definitions.get(*name).is_some_and(|crates| crates.contains_key(*owner)) {
+            faults.push(format!("xtask/src/names.rs: {owner} has no type {name}"));
         }
     }
     faults
@@ -162,8 +183,7 @@ mod tests {
 
     #[test]
     fn each_name_has_one_type() {
-        let table = "<!-- names -->\n\n| type | crate | meaning |\n|---|---|---|\n| `Order` | a | x |\n| `Place` | — | x |\n";
-        let owners = parse_table(table).unwrap();
+        let owners = [("Order", Some("a"), "x"), ("Place", None, "x")];
         let definitions = |all: &[(&str, &str)]| {
             let mut definitions = Definitions::new();
             for (name, folder) in all {
@@ -178,12 +198,5 @@ mod tests {
         assert_eq!(found(&[("Order", "a"), ("Order", "b")]), 1, "a second type with a name of the table");
         assert_eq!(found(&[("Order", "a"), ("Place", "a")]), 1, "a name that no type may have");
         assert_eq!(found(&[("Line", "a")]), 1, "a name without its type");
-    }
-
-    #[test]
-    fn a_table_without_rows_is_an_error() {
-        assert!(parse_table("no mark").is_err());
-        assert!(parse_table("<!-- names -->\n\n| type | crate | meaning |\n|---|---|---|\n").is_err());
-        assert!(parse_table("<!-- names -->\n\n| a | b | c |\n|---|---|---|\n| one |\n").is_err());
     }
 }

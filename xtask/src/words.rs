@@ -1,47 +1,74 @@
-//! Finds the phrases of CONTRIBUTING.md's glossary that plain English has better words for.
+//! Finds phrases that plain English has better words for, and links of documents that lead nowhere.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 
-/// The table starts after this line of CONTRIBUTING.md.
-const MARK: &str = "<!-- words -->";
+/// Phrases, separated by commas, and what to write instead.
+const PHRASES: &[(&str, &str)] = &[
+    ("dearest, the dearest way", "most expensive"),
+    ("for ever", "forever"),
+    ("at least so long", "at least as long"),
+    ("is no number, is no integer, is no multiple, is no power of two, is no text", "is not a number, ..."),
+    ("what is no", "a value that is not"),
+    (
+        "anybody, whoever waits, whoever writes, whoever calls",
+        "any work-item, the caller, the waiting thread",
+    ),
+    ("the likes of", "such as"),
+    ("in the place of", "instead of"),
+    ("unless told", "by default"),
+    ("at the most, at the least", "at most, at least"),
+    ("from round to round, in every round, rounds of a loop", "iteration"),
+    ("goes both ways, go both ways, go different ways, goes apart", "diverge"),
+    ("on every way, the way here, longest way, dearest way", "path"),
+    ("a text with letters, a sum with letters, sums with letters", "symbolic"),
+    ("that there is not", "that does not exist"),
+    ("of nothing to do, nothing was to be done", "there was nothing to do"),
+    ("next door", "neighbouring"),
+    ("hand over, hands over, handed over, handing over", "pass, submit"),
+    ("comes to its end, come to an end, coming to its end", "ends, reaches its end"),
+    ("said twice, told twice", "given twice, reported twice"),
+    ("anew", "again"),
+    ("is told of, tells on", "is reported to, depends on"),
+    ("one does not have", "you do not have"),
+];
 
-/// A phrase in lower case, and what to write instead.
-struct Phrase {
-    words: String,
-    instead: String,
-}
-
-/// Checks every tracked text file against the glossary.
+/// Checks every tracked text file against [`PHRASES`], and the links of every document.
 ///
 /// Returns a line that says what was checked. Phrases are found across line breaks and comment markers, in any case.
 ///
 /// # Errors
-/// Phrases that were found, with file and line; a glossary that cannot be read; no Git.
+/// What was found, with file and line; no Git.
 pub(crate) fn check() -> Result<String> {
-    let text = fs::read_to_string("CONTRIBUTING.md").context("CONTRIBUTING.md, in the current folder")?;
-    let phrases = parse_table(&text)?;
     let listed = Command::new("git").args(["ls-files", "-z"]).output().context("git ls-files")?;
     ensure!(listed.status.success(), "git ls-files: {}", String::from_utf8_lossy(&listed.stderr).trim());
     let names = String::from_utf8(listed.stdout).context("names of tracked files")?;
-    let mut faults = Vec::new();
-    let mut files = 0;
-    for name in names.split_terminator('\0').filter(|name| is_prose(Path::new(name))) {
+    let (mut faults, mut files, mut documents) = (Vec::new(), 0, 0);
+    for name in names.split_terminator('\0') {
+        let path = Path::new(name);
+        let is_document = path.extension().is_some_and(|extension| extension == "md");
+        if !is_document && !is_prose(path) {
+            continue;
+        }
         let Ok(text) = fs::read_to_string(name) else { continue };
-        // The glossary itself.
-        let text = if name == "CONTRIBUTING.md" { without_table(&text) } else { text };
-        files += 1;
-        faults.extend(
-            find(&text, &phrases).map(|(line, phrase)| {
-                format!("{name}:{line}: \"{}\": write {}", phrase.words, phrase.instead)
-            }),
-        );
+        if is_document {
+            documents += 1;
+            let dead = links(&text).filter(|(_, link)| !leads_somewhere(path, &text, link));
+            faults.extend(dead.map(|(line, link)| format!("{name}:{line}: nothing is at the link {link}")));
+        }
+        if is_prose(path) {
+            files += 1;
+            let found = find(&text, PHRASES).into_iter();
+            faults.extend(
+                found.map(|(line, words, instead)| format!("{name}:{line}: \"{words}\": write {instead}")),
+            );
+        }
     }
     ensure!(faults.is_empty(), "{}", faults.join("\n       "));
-    Ok(format!("words: {files} files, none of {} phrases", phrases.len()))
+    Ok(format!("words: {files} files, none of {} phrases; links of {documents} documents", PHRASES.len()))
 }
 
 /// Source, documents and data that people read; not what is measured or made elsewhere.
@@ -52,34 +79,44 @@ fn is_prose(path: &Path) -> bool {
         || path.starts_with("scripts")
 }
 
-fn parse_table(text: &str) -> Result<Vec<Phrase>> {
-    let Some((_, table)) = text.split_once(MARK) else { bail!("CONTRIBUTING.md has no line `{MARK}`") };
-    let rows =
-        table.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
-    let mut phrases = Vec::new();
-    // The first two rows are the heading and its rule.
-    for row in rows.skip(2) {
-        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
-        let [words, instead] = cells.as_slice() else {
-            bail!("CONTRIBUTING.md, glossary: want `| not | but |`, found {row}")
-        };
-        let each = words
-            .split(", ")
-            .map(|words| Phrase { words: words.to_lowercase(), instead: (*instead).to_owned() });
-        phrases.extend(each);
+/// The targets of a document's links within the repository, each with its line; code is left out.
+fn links(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut is_code = false;
+    let lines = text.lines().zip(1..).filter(move |(line, _)| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    });
+    lines.flat_map(|(line, number)| {
+        let targets = line.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+        targets.map(move |(target, _)| (number, target)).filter(|(_, target)| !target.contains("://"))
+    })
+}
+
+/// Whether a link's file exists, and its heading if the file is a document.
+fn leads_somewhere(document: &Path, text: &str, link: &str) -> bool {
+    let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+    let path = document.parent().unwrap_or(Path::new("")).join(file);
+    if !file.is_empty() && !path.exists() {
+        return false;
     }
-    ensure!(!phrases.is_empty(), "CONTRIBUTING.md, glossary: no rows after `{MARK}`");
-    Ok(phrases)
+    let has =
+        |text: &str| text.lines().filter(|line| line.starts_with('#')).any(|line| anchor(line) == heading);
+    if heading.is_empty() || !link.contains(".md") && !file.is_empty() {
+        return true;
+    }
+    if file.is_empty() { has(text) } else { fs::read_to_string(path).is_ok_and(|text| has(&text)) }
 }
 
-fn without_table(text: &str) -> String {
-    let Some((before, table)) = text.split_once(MARK) else { return text.to_owned() };
-    let blanked = table.lines().map(|line| if line.starts_with('|') { "" } else { line });
-    [before, MARK].concat() + &blanked.collect::<Vec<_>>().join("\n")
+/// The name by which GitHub links to a heading.
+fn anchor(heading: &str) -> String {
+    let letters = heading.trim_start_matches('#').trim().to_lowercase();
+    let letters = letters.chars().filter(|c| c.is_alphanumeric() || "_- ".contains(*c));
+    letters.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// The phrases in a text, each with the line that it begins in.
-fn find<'p>(text: &str, phrases: &'p [Phrase]) -> impl Iterator<Item = (usize, &'p Phrase)> {
+/// The phrases in a text, each with the line that it begins in and what to write instead.
+fn find<'p>(text: &str, phrases: &[(&'p str, &'p str)]) -> Vec<(usize, &'p str, &'p str)> {
     // One run of words; `starts` has, for every line, where it begins in that run.
     let (mut run, mut starts) = (String::from(" "), Vec::new());
     for line in text.lines() {
@@ -93,17 +130,19 @@ fn find<'p>(text: &str, phrases: &'p [Phrase]) -> impl Iterator<Item = (usize, &
         }
     }
     let mut found = Vec::new();
-    for phrase in phrases {
-        for (at, _) in run.match_indices(&phrase.words) {
+    for (words, instead) in
+        phrases.iter().flat_map(|(all, instead)| all.split(", ").map(move |one| (one, instead)))
+    {
+        for (at, _) in run.match_indices(words) {
             let is_edge = |byte: u8| !byte.is_ascii_alphanumeric();
-            let end = at + phrase.words.len();
+            let end = at + words.len();
             if is_edge(run.as_bytes()[at - 1]) && run.as_bytes().get(end).is_none_or(|byte| is_edge(*byte)) {
-                found.push((starts.partition_point(|start| *start <= at), phrase));
+                found.push((starts.partition_point(|start| *start <= at), words, *instead));
             }
         }
     }
-    found.sort_by_key(|(line, _)| *line);
-    found.into_iter()
+    found.sort_by_key(|(line, ..)| *line);
+    found
 }
 
 #[cfg(test)]
@@ -112,20 +151,20 @@ mod tests {
 
     #[test]
     fn phrases_are_found_across_lines_and_in_any_case() {
-        let table = "text\n<!-- words -->\n\n| not | but |\n|---|---|\n| for ever, dearest | forever |\n";
-        let phrases = parse_table(table).unwrap();
         let text =
             "/// It runs for\n    /// ever. The Dearest, of course.\nforever, for every\n\"for \\\n ever\"\n";
+        let phrases = [("for ever, dearest", "forever")];
         let found: Vec<(usize, &str)> =
-            find(text, &phrases).map(|(line, phrase)| (line, phrase.words.as_str())).collect();
+            find(text, &phrases).into_iter().map(|(line, words, _)| (line, words)).collect();
         assert_eq!(found, [(1, "for ever"), (2, "dearest"), (4, "for ever")]);
-        assert_eq!(find(&without_table(table), &phrases).count(), 0);
+        assert!(PHRASES.iter().all(|(words, _)| *words == words.to_lowercase()));
     }
 
     #[test]
-    fn a_glossary_without_rows_is_an_error() {
-        assert!(parse_table("no mark").is_err());
-        assert!(parse_table("<!-- words -->\n\n| not | but |\n|---|---|\n").is_err());
-        assert!(parse_table("<!-- words -->\n\n| a | b |\n|---|---|\n| one |\n").is_err());
+    fn links_lead_to_files_and_headings() {
+        let text = "# One `two`, three\n[a](words.rs) [b](gone.md)\n```\n[c](gone.md)\n```\n[d](https://x.y) [e](#one-two-three) [f](#four)\n";
+        let document = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/here.md"));
+        let dead: Vec<_> = links(text).filter(|(_, link)| !leads_somewhere(document, text, link)).collect();
+        assert_eq!(dead, [(2, "gone.md"), (6, "#four")]);
     }
 }

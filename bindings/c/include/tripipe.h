@@ -300,9 +300,9 @@ enum tripipe_status tripipe_context_finish(const struct tripipe_context *context
 // `context` is null or live, and is not used afterwards.
 void tripipe_context_free(struct tripipe_context *context);
 
-// Makes a chain from its text, e.g. `gray,gaussian:5,sobel` (docs/filters.md has all filters). `border` says what is
-// outside the image: `none`, `constant:V`, `replicate`, `reflect`, `reflect101` or `wrap`; null is `reflect101`. Free the chain
-// with `tripipe_chain_free`.
+// Makes a chain from its text, e.g. `gray,gaussian:5,sobel` (`tripipe filter --help` lists all filters). `border` says
+// what is outside the image: `none`, `constant:V`, `replicate`, `reflect`, `reflect101` or `wrap`; null is `reflect101`.
+// Free the chain with `tripipe_chain_free`.
 //
 // # Safety
 // `filters` is a string, `border` is null or a string; `chain` is valid for a write.

@@ -23,7 +23,7 @@ impl Tally {
         Self { path: folder.join("stored") }
     }
 
-    /// Adds an entry of so many bytes. Returns the estimate; `None` if the folder has to be read.
+    /// Adds an entry of `bytes`. Returns the estimate; `None` if the folder has to be read.
     pub(crate) fn add(&self, bytes: u64) -> Option<u64> {
         // Not created: without the total of a folder, the numbers say nothing.
         let mut file = File::options().read(true).append(true).open(&self.path).ok()?;

@@ -108,7 +108,7 @@ impl Cache {
         }
     }
 
-    /// Removes a line; has whether it was modified.
+    /// Removes a line; returns whether it was modified.
     pub(crate) fn remove(&mut self, line: u64) -> bool {
         let set = self.set(line);
         let entry = self.entries[set].iter_mut().find(|entry| entry.tag == line + 1);

@@ -275,7 +275,7 @@ impl<'a> Engine<'a> {
         while self.play(u64::MAX) != Stopped::Done {}
     }
 
-    /// A warp has ended; has whether there may be room for another work-group.
+    /// Ends a warp; returns whether there may be room for another work-group.
     fn end(&mut self, warp: &Warp, time: u64) -> bool {
         let group = &mut self.groups[warp.group];
         group.left -= 1;

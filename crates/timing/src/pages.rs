@@ -16,7 +16,7 @@ impl Pages {
         Self { numbers: vec![u64::MAX; count], used: vec![0; count], clock: 0, last: 0 }
     }
 
-    /// Uses a page; has whether it was remembered.
+    /// Uses a page; returns whether it was remembered.
     pub(crate) fn knows(&mut self, page: u64) -> bool {
         if self.numbers[self.last] == page {
             return true;

@@ -43,7 +43,7 @@ impl Line {
         Self(self.0 & !(Self::WHOLE << (Self::BITS + 1)) | 1 << (Self::BITS + 1 + half as u32))
     }
 
-    /// Adds the halves of an access to the same line; has whether it is the same.
+    /// Adds the halves of an access to the same line; returns whether it is the same.
     fn merge(&mut self, other: Self) -> bool {
         let same = (self.0 ^ other.0) & !(Self::WHOLE << (Self::BITS + 1)) == 0;
         if same {

@@ -35,11 +35,11 @@ pub struct Explanation {
     /// Seconds to build the kernels, or to load them from the cache: before the first run, or during the first ones
     /// ([`crate::ContextBuilder::background_builds`]).
     pub build_seconds: Option<f64>,
-    /// Seconds from the first call to its completion, once it has ended: longer than other calls, as a device allocates memory
-    /// and prepares launches then.
+    /// Seconds from the first call to its completion, once it has ended: longer than other calls, because the device then
+    /// allocates memory and prepares launches.
     pub first_call_seconds: Option<f64>,
-    /// The reason why it does not run on the requested device. Over imported memory that the host cannot access, it does all
-    /// the same, if the device can.
+    /// The reason why it does not run on the requested device. Over imported memory that the host cannot access, it runs
+    /// there nevertheless, if the device supports it.
     pub fallback: Option<String>,
 }
 

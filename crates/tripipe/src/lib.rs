@@ -98,6 +98,15 @@ pub use vector::Vector;
 #[cfg(feature = "virtual")]
 pub use virtual_device::VirtualDevice;
 
+/// The programs of the documents, as tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/library.md")]
+    struct Library;
+}
+
 #[cfg(feature = "image")]
 pub use interop::Depth;
 

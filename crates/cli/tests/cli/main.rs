@@ -26,6 +26,7 @@ mod layer;
 mod man;
 mod npy;
 mod pipes;
+mod readme;
 mod run_kernel;
 #[path = "../../../report/tests/sarif_shape/mod.rs"]
 mod sarif_shape;

@@ -137,8 +137,8 @@ impl Storage {
         if covered > 0 {
             let settings = Settings::current();
             settings.print(&format!(
-                "{covered} bytes are read that a launch may have written of which only samples were computed \
-                 (TRIPIPE_EXECUTE=sample): they read as {PATTERN:#x}"
+                "{covered} bytes that are read are undefined: a launch may have written them, and only samples of it were \
+                 computed (TRIPIPE_EXECUTE=sample). They read as {PATTERN:#x}"
             ));
         }
     }

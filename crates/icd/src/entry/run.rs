@@ -12,12 +12,12 @@ use crate::driver::kernel::Kernel;
 use crate::driver::launch::{self, WorkSizes};
 use crate::driver::queue::Queue;
 
-/// Sizes of as many dimensions; the others are `rest`. `None` for NULL.
+/// The sizes of the given number of dimensions; the other sizes are `rest`. `None` for NULL.
 unsafe fn sizes(pointer: *const usize, dimensions: usize, rest: usize) -> Outcome<Option<[usize; 3]>> {
     if pointer.is_null() {
         return Ok(None);
     }
-    // SAFETY: the application passes NULL or so many numbers.
+    // SAFETY: the application passes NULL or a number for each dimension.
     let given = unsafe { list(pointer, dimensions, cl::CL_INVALID_VALUE)? };
     let mut all = [rest; 3];
     all[..dimensions].copy_from_slice(&given);

@@ -47,7 +47,7 @@ pub(crate) struct Dependence<'l> {
     warps: Vec<WarpSets>,
     global: Words,
     local: Words,
-    /// What a part of an object depends on, it is not known which part.
+    /// What an object depends on where the part of it that was written is unknown.
     objects: HashMap<u32, Set>,
     /// What work-items pass to the others, by instruction.
     shared: HashMap<IrInst, Set>,

@@ -134,9 +134,9 @@ counts! {
         full_warps,
         /// Work-items that started.
         threads,
-        /// Of these, those that it had.
+        /// Lines that loads asked the L1 for and that it had.
         l1_read_hits,
-        /// Of these, those that it had.
+        /// Lines that stores asked the L1 for and that it had.
         l1_write_hits,
         /// Lines that the L1 fetched from the L2.
         l1_fetches,

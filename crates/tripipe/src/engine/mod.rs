@@ -123,7 +123,7 @@ pub(crate) enum Initial<'c> {
     Own(Block),
 }
 
-/// The bytes of a [`Memory`], which has checked offsets and lengths, and that nothing prevents the use.
+/// The bytes of a [`Memory`]. The memory has checked offsets and lengths, and that the contents may be used.
 pub(crate) trait Storage: Send + Sync {
     /// The object on a device; `None` for memory of the CPU path.
     fn device(&self) -> Option<&DeviceMemory> {

@@ -46,7 +46,7 @@ pub(super) enum Heard {
     Ended(String),
     /// Nothing in time.
     Overdue,
-    /// The process uses more memory than it may: so many bytes.
+    /// The process uses more memory than it may: this number of bytes.
     TooMuchMemory(u64),
     /// The wait was cancelled.
     Cancelled,

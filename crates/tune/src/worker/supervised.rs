@@ -155,7 +155,7 @@ enum Fault {
     Ended(Option<Phase>, String),
     /// It was stopped after so long.
     Hung(Option<Phase>, Duration),
-    /// It was stopped because it used so many bytes.
+    /// It was stopped because it used too much memory: this number of bytes.
     TooMuchMemory(Option<Phase>, u64),
     /// It answered that nothing can be measured.
     Refused(BenchError),
