@@ -75,8 +75,7 @@ impl Findings {
             *entry.rule != rules::SAME_VALUE_RACE
                 || entry.origin.is_none_or(|origin| !worse.contains(&origin))
         });
-        let mut all: Vec<Finding> = self
-            .entries
+        let mut all: Vec<Finding> = one_for_each_barrier(self.entries, kernel)
             .into_iter()
             .map(|entry| Finding {
                 rule: entry.rule,
@@ -111,6 +110,51 @@ impl Findings {
         });
         all
     }
+}
+
+/// The findings with one for each missing barrier: races that the same barrier would order become notes of the first one.
+///
+/// A race is between two instructions, and any barrier between them orders it. Of intervals, the fewest points that meet
+/// all of them are found from the interval that ends first; each other one that it meets needs no point of its own.
+fn one_for_each_barrier(entries: Vec<Entry>, kernel: &Kernel) -> Vec<Entry> {
+    let order = kernel.blocks.values().flat_map(|block| &block.insts).copied();
+    let position: HashMap<ir::Inst, usize> = order.enumerate().map(|(index, inst)| (inst, index)).collect();
+    let (mut races, mut all) = (Vec::new(), Vec::new());
+    for entry in entries {
+        let interval = race(&entry).and_then(|[a, b]| Some([*position.get(&a)?, *position.get(&b)?]));
+        match interval {
+            // No barrier orders an instruction with itself.
+            Some([a, b]) if a != b => races.push((a.min(b), a.max(b), entry)),
+            _ => all.push(entry),
+        }
+    }
+    races.sort_by_key(|(begin, end, _)| (*end, *begin));
+    let mut merged: Vec<(usize, Entry)> = Vec::new();
+    for (begin, end, entry) in races {
+        let space = |entry: &Entry| entry.first.memory.as_ref().map(|memory| memory.space);
+        let same = merged.iter_mut().find(|(point, known)| {
+            known.rule == entry.rule && space(known) == space(&entry) && begin < *point
+        });
+        match same {
+            Some((_, known)) => known.first.related.push((
+                format!("one barrier orders this as well: {}", entry.first.message),
+                entry.origin,
+                entry.first.work_item,
+            )),
+            None => merged.push((end, entry)),
+        }
+    }
+    all.extend(merged.into_iter().map(|(_, entry)| entry));
+    all
+}
+
+/// The two instructions of a race that a barrier would order.
+fn race(entry: &Entry) -> Option<[ir::Inst; 2]> {
+    if ![rules::DATA_RACE, rules::WRONG_FENCE].contains(entry.rule) {
+        return None;
+    }
+    let (_, other, _) = entry.first.related.first()?;
+    Some([entry.origin?, (*other)?])
 }
 
 /// An instruction in its text form: `%5 = load.4 %4`.

@@ -6,7 +6,7 @@
 //!
 //! `access` checks addresses, and `races` conflicting accesses, with `objects` and `cells` as the record of
 //! earlier accesses and `order` for the order between work-groups; `taint` tracks unwritten values in the
-//! `shadow` of each warp; `values` checks results; `kernel` checks the kernel itself.
+//! `shadow` of each warp; `values` checks results, and `sums` what additions lose; `kernel` checks the kernel itself.
 
 pub(crate) mod access;
 pub(crate) mod cells;
@@ -24,6 +24,7 @@ mod races;
 pub mod rules;
 pub(crate) mod shadow;
 pub(crate) mod state;
+pub(crate) mod sums;
 pub(crate) mod taint;
 pub(crate) mod touch;
 pub(crate) mod values;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tripipe_ir as ir;
 
 use super::state::{Watch, Watcher};
-use super::{copies, images, kernel, taint};
+use super::{copies, images, kernel, sums, taint};
 use crate::execute::code::{Edge, Inst};
 use crate::execute::memory::Home;
 use crate::execute::observer::{Observed, Observer};
@@ -81,6 +81,7 @@ impl Observer for Watch {
 
     fn end_group(&mut self, s: &State<'_>) {
         copies::end_group(self, s);
+        sums::end_group(self, s);
     }
 }
 

@@ -1,12 +1,14 @@
 //! Chooses the watcher of each instruction of a kernel.
 
+use std::collections::HashMap;
+
 use cranelift_entity::EntitySet;
 use tripipe_ir::op::{Binary, Builtin, BuiltinSignature, Number};
 use tripipe_ir::{Flags, Inst, Kernel, Op, Value, ValueDef};
 
 use super::state::{Watcher, Watchers};
 use super::taint::{flow, memory, uses};
-use super::{access, copies, kernel, races, values};
+use super::{access, copies, kernel, races, sums, values};
 
 /// The watchers of all instructions of a kernel.
 pub(crate) fn watchers(kernel: &Kernel) -> Watchers {
@@ -27,6 +29,8 @@ struct Plan<'k> {
     counts: EntitySet<Value>,
     /// Loads of the expected value of a compare-exchange at the same address.
     guesses: EntitySet<Inst>,
+    /// Additions of sums.
+    sums: HashMap<Inst, usize>,
 }
 
 impl<'k> Plan<'k> {
@@ -36,6 +40,7 @@ impl<'k> Plan<'k> {
             addresses: EntitySet::new(),
             counts: EntitySet::new(),
             guesses: races::guesses(kernel),
+            sums: sums::sums(kernel),
         };
         let mut work: Vec<Value> = Vec::new();
         for data in kernel.blocks.values() {
@@ -116,6 +121,7 @@ impl<'k> Plan<'k> {
             }
             Op::Convert(_) => Watcher::Around(values::convert),
             Op::ExtractDynamic | Op::InsertDynamic => Watcher::Around(values::dynamic),
+            Op::Binary(_) | Op::Builtin(_) if self.sums.contains_key(&inst) => Watcher::Around(sums::sum),
             Op::Binary(_) if float => Watcher::Around(values::float_result),
             // `nan` makes a NaN on purpose; functions without arithmetic pass NaNs on.
             Op::Builtin(Builtin::Nan | Builtin::Bitselect | Builtin::Copysign | Builtin::Fabs) => {

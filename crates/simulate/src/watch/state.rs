@@ -15,6 +15,7 @@ use super::objects::Watched;
 use super::order::HappensBefore;
 use super::partial::Partial;
 use super::shadow::{self, Shadow};
+use super::sums::{self, Sums};
 use crate::execute::code::Inst;
 use crate::execute::state::State;
 
@@ -60,6 +61,10 @@ pub(crate) struct Watch {
     pub(crate) partial: Partial,
     /// Descriptions of unwritten memory that an instruction reads, by the instruction's number.
     pub(crate) births: HashMap<u32, String>,
+    /// The additions of sums, each with the operand that is the sum so far.
+    pub(super) additions: HashMap<ir::Inst, usize>,
+    /// What the sums of the current group have lost.
+    pub(super) sums: Sums,
     /// Whether races of some accesses were not checked because there were too many.
     pub(super) races_left_out: bool,
 }
@@ -79,6 +84,8 @@ impl Watch {
             left: HashMap::new(),
             copies: Vec::new(),
             births: HashMap::new(),
+            additions: sums::sums(kernel),
+            sums: Sums::new(),
             races_left_out: false,
         }
     }

@@ -145,6 +145,59 @@ Often: vanishing values are harmless where they are added to larger ones. Theref
 ",
 };
 
+/// A sum has become too large for what is added to it.
+pub const ACCURACY_LOST: Rule = Rule {
+    code: "accuracy-lost",
+    severity: Severity::Warning,
+    title: "a sum in a loop loses what is added to it, because it has become too large for its type",
+    explanation: r"## What it finds
+
+A sum of `half` or `float` in a loop whose rounding errors together are at least 5 % of it. Above 2048, `half` has only
+even numbers, above 16384 only multiples of 16: adding 6.5 changes nothing. `float` reaches that at 2^24 times the number.
+Sums whose next number depends on the sum so far are exempt: filters with feedback, and compensated sums.
+
+## Why it matters
+
+The sum stops growing, without infinity or NaN: a mean of many values is too small, by a factor that depends on their
+number. It is right for small inputs and wrong for large ones.
+
+## Example
+
+```c
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+__kernel void mean(__global const half *in, __global half *out, int n) {
+    half sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += in[k];  // stops growing at 2048 times the numbers
+    out[0] = sum / (half)n;
+}
+```
+
+## Instead
+
+Sum in `float`, which costs a conversion, or in parts that stay small.
+
+```c
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+__kernel void mean(__global const half *in, __global half *out, int n) {
+    float sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += (float)in[k];
+    out[0] = (half)(sum / (float)n);
+}
+```
+
+## When it is wrong
+
+When the last digits of the sum do not matter, such as in a weight that saturates on purpose.
+
+## Source
+
+- N. J. Higham, Accuracy and Stability of Numerical Algorithms, chapter 4, Summation: the error of recursive summation
+  grows with the number of terms.
+",
+};
+
 /// An operation makes a NaN from operands that are not NaN.
 pub const NAN_BORN: Rule = Rule {
     code: "nan-born",
