@@ -113,14 +113,32 @@ pub fn find(name: &str) -> Result<&'static Gpu, UnknownGpu> {
         };
         let names: Vec<(String, &'static str)> =
             catalog().iter().map(|gpu| (short(gpu.name()), gpu.name())).collect();
-        let nearest = ranked(&short(name), names.iter().map(|(short, _)| short.as_str()))
-            .into_iter()
-            .filter_map(|alike| names.iter().find(|(short, _)| short == alike))
-            .map(|(_, name)| *name)
-            .take(3)
-            .collect();
+        let mut nearest: Vec<&'static str> =
+            ranked(&short(name), names.iter().map(|(short, _)| short.as_str()))
+                .into_iter()
+                .filter_map(|alike| names.iter().find(|(short, _)| short == alike))
+                .map(|(_, name)| *name)
+                .collect();
+        // A number that no GPU of the series has: those with the numbers next to it.
+        if let (true, Some((series, number))) = (nearest.is_empty(), series_number(&short(name))) {
+            let mut neighbours: Vec<(u32, &'static str)> = names
+                .iter()
+                .filter_map(|(short, name)| Some((series_number(short)?, *name)))
+                .filter(|((known, _), _)| *known == series)
+                .map(|((_, known), name)| (known.abs_diff(number), name))
+                .collect();
+            neighbours.sort_unstable();
+            nearest.extend(neighbours.into_iter().map(|(_, name)| name));
+        }
+        nearest.truncate(3);
         UnknownGpu { name: name.to_owned(), nearest }
     })
+}
+
+/// The letters and the number of a GPU's short name, such as `g` and 610.
+fn series_number(short: &str) -> Option<(&str, u32)> {
+    let digits = short.find(|c: char| c.is_ascii_digit())?;
+    Some((&short[..digits], short[digits..].parse().ok()?))
 }
 
 #[cfg(test)]

@@ -67,6 +67,14 @@ pub enum FileReason {
         /// The reason.
         reason: &'static str,
     },
+    /// A size that is an expression without a possible value.
+    #[error("\"{text}\": {reason}")]
+    Expression {
+        /// The expression.
+        text: String,
+        /// The reason.
+        reason: String,
+    },
     /// `same_as` does not name a memory object.
     #[error("`same_as` names {found}, which {reason}")]
     SameAs {

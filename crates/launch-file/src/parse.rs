@@ -4,6 +4,7 @@ use crate::compare::Tolerance;
 use crate::contents::{Contents, Random};
 use crate::element::{ArrayShape, ElementType, append, is_float};
 use crate::error::{FileError, FileReason};
+use crate::expression::{Names, Overrides};
 use crate::options::BuildOptions;
 use crate::resolve;
 use crate::{BytesFrom, Dump, Entry, Expect, Given, LaunchFile, Memory, MemoryShape, ProgramFile};
@@ -32,7 +33,16 @@ const KINDS: [&str; 8] = ["buffer", "image", "value", "bytes", "local", "sampler
 /// [`FileError`] with line and column: not TOML, an unknown or missing key, a value of the wrong type, numbers that do
 /// not fit their type or their array.
 pub fn parse(text: &str, name: &str) -> Result<LaunchFile, FileError> {
-    launch(&Document::parse(text, name)?.root("a launch file"), name)
+    parse_with(text, name, &Overrides::default())
+}
+
+/// The same for sizes that depend on macros and arguments that the command line sets. The options and arguments of the
+/// result are those of the file.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with(text: &str, name: &str, overrides: &Overrides) -> Result<LaunchFile, FileError> {
+    launch(&Document::parse(text, name)?.root("a launch file"), name, overrides)
 }
 
 /// An error with `reason`, located at the value.
@@ -40,7 +50,7 @@ fn error_at(item: &Item<'_>, reason: FileReason) -> FileError {
     FileError { file: item.file().to_owned(), location: item.location(), reason: Box::new(reason) }
 }
 
-fn launch(root: &Table<'_>, name: &str) -> Result<LaunchFile, FileError> {
+fn launch(root: &Table<'_>, name: &str, overrides: &Overrides) -> Result<LaunchFile, FileError> {
     root.check_keys(&ROOT_KEYS)?;
     let program = root.one_of(&["source", "spirv"])?;
     let path = program.string()?.to_owned();
@@ -53,13 +63,14 @@ fn launch(root: &Table<'_>, name: &str) -> Result<LaunchFile, FileError> {
         None => BuildOptions::default(),
     };
     let kernel = root.get("kernel");
+    let names = Names::new(&options, numbers(root), overrides);
     let mut file = LaunchFile {
         name: name.to_owned(),
         source,
         options,
         kernel_location: kernel.as_ref().map_or_else(|| root.location(), Item::location),
         kernel: kernel.map(|item| item.string().map(str::to_owned)).transpose()?,
-        range: range(root)?,
+        range: range(root, &names)?,
         arguments: Vec::new(),
     };
     let Some(arguments) = root.get("argument") else { return Ok(file) };
@@ -67,14 +78,26 @@ fn launch(root: &Table<'_>, name: &str) -> Result<LaunchFile, FileError> {
         if index == ARGUMENTS_MAX {
             return Err(item.impossible(format!("at most {ARGUMENTS_MAX} arguments")).into());
         }
-        let entry = argument(&item, index, &file.arguments)?;
+        let entry = argument(&item, index, &file.arguments, &names)?;
         file.arguments.push(entry);
     }
     Ok(file)
 }
 
-fn range(root: &Table<'_>) -> Result<NdRange, FileError> {
-    let global = root.must("global")?.extents(3)?;
+/// The arguments that are single numbers, by name. What is wrong with others is reported where they are read.
+fn numbers(root: &Table<'_>) -> Vec<(String, Number)> {
+    let arguments = root.get("argument");
+    let arguments = arguments.iter().flat_map(Item::items).take(ARGUMENTS_MAX);
+    let number = |item: Item<'_>| {
+        let table = item.as_table("an argument")?;
+        Some((table.get("name")?.as_string()?.to_owned(), table.get("value")?.number().ok()?))
+    };
+    arguments.filter_map(number).collect()
+}
+
+fn range(root: &Table<'_>, names: &Names) -> Result<NdRange, FileError> {
+    let sizes = |item: &Item<'_>| item.extents_by(3, |item| names.whole(&item, 1));
+    let global = sizes(&root.must("global")?)?;
     let range = match global[..] {
         [x] => NdRange::d1(x),
         [x, y] => NdRange::d2(x, y),
@@ -89,20 +112,20 @@ fn range(root: &Table<'_>) -> Result<NdRange, FileError> {
     let range = match root.get("local") {
         None => range,
         Some(item) => {
-            let local = item.extents(3)?;
+            let local = sizes(&item)?;
             as_many(&item, local.len())?;
             let at = |dimension| local.get(dimension).copied().unwrap_or(1);
             range.local(at(0), at(1), at(2))
         }
     };
     let Some(item) = root.get("offset") else { return Ok(range) };
-    let offset = item.items().map(|item| item.whole(&(0..=usize::MAX))).collect::<Result<Vec<_>, _>>()?;
+    let offset = item.items().map(|item| names.whole(&item, 0)).collect::<Result<Vec<_>, _>>()?;
     as_many(&item, offset.len())?;
     let at = |dimension| offset.get(dimension).copied().unwrap_or(0);
     Ok(range.offset(at(0), at(1), at(2)))
 }
 
-fn argument(item: &Item<'_>, index: usize, before: &[Entry]) -> Result<Entry, FileError> {
+fn argument(item: &Item<'_>, index: usize, before: &[Entry], names: &Names) -> Result<Entry, FileError> {
     let table = item.table(format!("argument {index}"))?;
     // A typing error in the key that determines the kind must be reported as such, not as a missing key.
     let all: Vec<&str> =
@@ -119,11 +142,11 @@ fn argument(item: &Item<'_>, index: usize, before: &[Entry]) -> Result<Entry, Fi
     table.check_keys(&of_its_kind)?;
 
     let given = match kind.key() {
-        "buffer" => Given::Memory(buffer(&table, &kind)?),
-        "image" => Given::Memory(image(&table, &kind)?),
+        "buffer" => Given::Memory(buffer(&table, &kind, names)?),
+        "image" => Given::Memory(image(&table, &kind, names)?),
         "value" => value(&table, &kind)?,
         "bytes" => Given::Bytes(bytes(&kind)?),
-        "local" => Given::Local { bytes: kind.whole(&(1..=usize::MAX))? },
+        "local" => Given::Local { bytes: names.whole(&kind, 1)? },
         "sampler" => Given::Sampler(sampler(&kind.table("`sampler`".to_owned())?)?),
         "null" => {
             kind.only_true()?;
@@ -145,9 +168,11 @@ fn element(item: &Item<'_>) -> Result<ElementType, FileError> {
     Ok(item.word(ElementType::all().map(|element| (element.to_string(), element)))?)
 }
 
-fn buffer(table: &Table<'_>, kind: &Item<'_>) -> Result<Memory, FileError> {
+fn buffer(table: &Table<'_>, kind: &Item<'_>, names: &Names) -> Result<Memory, FileError> {
     let element = element(kind)?;
-    let extents = table.get("count").map(|count| count.extents(DIMENSIONS_MAX)).transpose()?;
+    let count = table.get("count");
+    let extents = count.map(|count| count.extents_by(DIMENSIONS_MAX, |item| names.whole(&item, 1)));
+    let extents = extents.transpose()?;
     let stated = extents.map(|extents| ArrayShape { element, extents });
     let contents = contents(table, element, stated.as_ref())?;
     let extents = match (stated, &contents) {
@@ -167,7 +192,7 @@ fn buffer(table: &Table<'_>, kind: &Item<'_>) -> Result<Memory, FileError> {
     memory(table, MemoryShape::Buffer { element, extents }, element, array.as_ref(), contents)
 }
 
-fn image(table: &Table<'_>, kind: &Item<'_>) -> Result<Memory, FileError> {
+fn image(table: &Table<'_>, kind: &Item<'_>, names: &Names) -> Result<Memory, FileError> {
     let inner = kind.table("`image`".to_owned())?;
     inner.check_keys(&["width", "height", "depth", "layers", "over_buffer", "order", "channel"])?;
     let order =
@@ -175,7 +200,7 @@ fn image(table: &Table<'_>, kind: &Item<'_>) -> Result<Memory, FileError> {
     let channel = inner
         .must("channel")?
         .word(ChannelType::ALL.map(|channel| (plain_name(channel.opencl_name()), channel)))?;
-    let extent = |key| inner.get(key).map(|item| item.whole(&(1..=usize::MAX))).transpose();
+    let extent = |key| inner.get(key).map(|item| names.whole(&item, 1)).transpose();
     let (width, height) = (extent("width")?, extent("height")?);
     // 1 for missing extents, so that an invalid format is reported in any case.
     let (some_width, some_height) = (width.unwrap_or(1), height.unwrap_or(1));
@@ -185,7 +210,7 @@ fn image(table: &Table<'_>, kind: &Item<'_>) -> Result<Memory, FileError> {
         (None, None) if width.is_some() => ImageExtent::D1 { width: some_width },
         (_, None) => ImageExtent::D2 { width: some_width, height: some_height },
         (_, Some(item)) => {
-            let slices = item.whole(&(1..=usize::MAX))?;
+            let slices = names.whole(&item, 1)?;
             match (item.key(), height) {
                 ("layers", None) => ImageExtent::D1Array { width: some_width, layers: slices },
                 ("layers", Some(height)) => {

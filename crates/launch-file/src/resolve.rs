@@ -117,7 +117,10 @@ pub(crate) enum Passed<'f> {
 
 impl LaunchFile {
     /// The kernel to run, among all kernels of the program.
-    pub(crate) fn signature<'s>(&self, kernels: &'s [Signature]) -> Result<&'s Signature, FileError> {
+    ///
+    /// # Errors
+    /// There is no such kernel, or none is named and there are several.
+    pub fn signature<'s>(&self, kernels: &'s [Signature]) -> Result<&'s Signature, FileError> {
         let program = self.source.path().to_owned();
         let names = || kernels.iter().map(|signature| signature.kernel.clone()).collect::<Vec<_>>();
         let error = |reason| self.error(self.kernel_location, reason);

@@ -43,6 +43,7 @@ mod program;
 mod resident;
 mod sample;
 mod shape;
+mod stored;
 mod tape;
 mod traffic;
 

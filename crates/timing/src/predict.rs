@@ -16,6 +16,7 @@ use crate::program::Program;
 use crate::resident::Busy;
 use crate::sample::{Played, STEPS, Sampler};
 use crate::shape::Shape;
+use crate::stored::stored_bytes;
 use crate::traffic::Traffic;
 
 /// Options of a prediction.
@@ -29,6 +30,8 @@ pub struct Options {
     pub figures: Option<Figures>,
     /// Whether [`Prediction::activity`] is wanted.
     pub activity: bool,
+    /// Whether [`Prediction::stored_bytes`] is wanted.
+    pub stored: bool,
 }
 
 /// Something that a launch keeps busy.
@@ -140,6 +143,9 @@ pub struct Prediction {
     pub traffic: Traffic,
     /// What happened, and when, if [`Options::activity`] asks for it.
     pub activity: Option<Arc<Activity>>,
+    /// Bytes of buffers and images that the launch stores, each counted once for each work-group that stores it, if
+    /// [`Options::stored`] asks for it.
+    pub stored_bytes: Option<f64>,
 }
 
 /// Predicts the time of a launch on a GPU. `compiled` is the kernel of the simulator, which has to build
@@ -214,6 +220,8 @@ pub fn predict(
             recorded.survey = activity::survey(tracer, &program, &mapping, engine)?.map(Box::new);
         }
         let activity = recorded.map(|recorded| Arc::new(recorded.activity(&whole)));
+        let ran = tracer.ran().collect();
+        let stored_bytes = options.stored.then(|| stored_bytes(tracer)).transpose()?;
         let [least, most] = errors::of(gpu).band(clocks / clock_hz);
         Ok(Prediction {
             global: tracer.global(),
@@ -231,9 +239,10 @@ pub fn predict(
             shares,
             groups,
             played,
-            ran: tracer.ran().collect(),
+            ran,
             traffic,
             activity,
+            stored_bytes,
         })
     })
 }

@@ -227,3 +227,16 @@ fn an_unknown_name_gets_a_suggestion() {
         assert!(find(name).is_err(), "{name}");
     }
 }
+
+/// A GPU that does not exist: the ones of its series with the numbers next to it.
+#[test]
+fn unknown_numbers_have_neighbours() {
+    for (name, wanted) in [
+        ("mali-g99", ["Mali-G78", "Mali-G77", "Mali-G76"]),
+        ("mali-T1", ["Mali-T604", "Mali-T628", "Mali-T760"]),
+        ("1000", ["Adreno 840", "Adreno 830", "Adreno 750"]),
+    ] {
+        assert_eq!(find(name).unwrap_err().nearest, wanted, "{name}");
+    }
+    assert!(find("zzz").unwrap_err().nearest.is_empty());
+}

@@ -256,14 +256,25 @@ impl<'a> Item<'a> {
     /// # Errors
     /// Anything else.
     pub fn extents(&self, most: usize) -> Result<Vec<usize>, ReadError> {
-        let extents =
-            self.items().map(|item| item.whole(&(1..=usize::MAX))).collect::<Result<Vec<_>, _>>()?;
+        self.extents_by(most, |item| item.whole(&(1..=usize::MAX)))
+    }
+
+    /// The same with numbers that `read` reads.
+    ///
+    /// # Errors
+    /// As [`Self::extents`]; those of `read`.
+    pub fn extents_by<E: From<ReadError>>(
+        &self,
+        most: usize,
+        read: impl FnMut(Item<'a>) -> Result<usize, E>,
+    ) -> Result<Vec<usize>, E> {
+        let extents = self.items().map(read).collect::<Result<Vec<_>, _>>()?;
         if extents.is_empty() || extents.len() > most {
-            return Err(self.impossible(format!("one number, or a list of 1 to {most}")));
+            return Err(self.impossible(format!("one number, or a list of 1 to {most}")).into());
         }
         let product = extents.iter().try_fold(1usize, |all, extent| all.checked_mul(*extent));
         if product.is_none() {
-            return Err(self.impossible("smaller: their product overflows"));
+            return Err(self.impossible("smaller: their product overflows").into());
         }
         Ok(extents)
     }

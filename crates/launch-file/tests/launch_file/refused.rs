@@ -33,7 +33,11 @@ fn the_run() {
     global("0", "2:10: `global` is 0, but must be from 1 to 18446744073709551615");
     global("-5", "2:10: `global` is -5, but must be from 1 to 18446744073709551615");
     global("1.5", "2:10: `global` must be a whole number, not float");
-    global("'5'", "2:10: `global` must be a whole number, not string");
+    global(
+        "'4 * WG'",
+        "2:10: \"4 * WG\": `WG` is neither a macro of the options (-D) nor a named argument that is a whole number",
+    );
+    global("'4 - 4'", "2:10: \"4 - 4\": it is 0, want from 1 to 18446744073709551615");
     global("[]", "2:10: `global` is [], but must be one number, or a list of 1 to 3");
     global("[1, 2, 3, 4]", "2:10: `global` is [1, 2, 3, 4], but must be one number, or a list of 1 to 3");
     global("[1, [2]]", "2:14: `global` must be a whole number, not array");

@@ -12,6 +12,7 @@ use super::switch::panels;
 use super::table::{Head, Table, TableCell, facts};
 use super::{Named, labels, pairs};
 use crate::number::{bytes, percent, significant, time};
+use crate::simulation::other_results;
 
 /// The result of `tripipe simulate` for a kernel on a GPU; the figures are missing if the GPU cannot run it.
 #[derive(Debug, Deserialize)]
@@ -82,6 +83,8 @@ struct PricedChange {
     error_band: Option<[f64; 2]>,
     limiter: Option<String>,
     gain: Option<f64>,
+    /// Results that it computes, as a share of those without the change.
+    results: Option<f64>,
     error: Option<String>,
 }
 
@@ -297,7 +300,10 @@ fn what_if(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
     for repriced in &simulation.what_if {
         table.push(vec![
             TableCell::text(&repriced.change),
-            TableCell::maybe(repriced.gain, |gain| format!("{}x", significant(gain))),
+            TableCell::maybe(repriced.gain, |gain| {
+                let other = repriced.results.and_then(other_results);
+                format!("{}x{}", significant(gain), other.map_or(String::new(), |other| format!(", {other}")))
+            }),
             TableCell::maybe(repriced.seconds, time),
             TableCell::maybe(repriced.error_band.map(|band| band[0]), time),
             TableCell::maybe(repriced.error_band.map(|band| band[1]), time),

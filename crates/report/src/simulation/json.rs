@@ -103,6 +103,7 @@ fn predicted_keys(simulation: &Simulation<'_>, predicted: &Predicted, gpu: &Gpu)
                 Ok(after) => {
                     let mut keys = times(after, gpu);
                     keys.insert("gain".to_owned(), gain(prediction, after).into());
+                    keys.insert("results".to_owned(), repriced.results(prediction).into());
                     keys
                 }
                 Err(error) => Map::from_iter([("error".to_owned(), Value::from(error.as_str()))]),

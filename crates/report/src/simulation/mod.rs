@@ -17,6 +17,8 @@ use tripipe_device::Gpu;
 use tripipe_timing::Prediction;
 use tripipe_timing::counters::Counters;
 
+use crate::number::significant;
+
 /// A kernel whose time is predicted on several GPUs.
 pub struct Simulation<'a> {
     /// The kernel's name.
@@ -54,7 +56,7 @@ pub struct Predicted {
     pub local_by: LocalBy,
     /// Counters under the vendor's names, if they are wanted.
     pub counters: Option<Counters>,
-    /// The same launch with each change, and with all of them, the largest gain first.
+    /// The same launch with each change, and with all of them, the shortest time for all results first.
     pub what_if: Vec<Repriced>,
 }
 
@@ -76,6 +78,33 @@ pub struct Repriced {
     pub change: String,
     /// The time, or why the kernel cannot run then.
     pub outcome: Result<Prediction, String>,
+}
+
+impl Repriced {
+    /// The results that it computes, as a share of those of the launch without the change: bytes stored.
+    pub fn results(&self, before: &Prediction) -> Option<f64> {
+        let after = self.outcome.as_ref().ok()?.stored_bytes?;
+        before.stored_bytes.filter(|stored| *stored > 0.0).map(|stored| after / stored)
+    }
+
+    /// The time for as many results as without the change; infinite if the kernel cannot run.
+    pub fn seconds_for_all(&self, before: &Prediction) -> f64 {
+        let share = self.results(before).unwrap_or(1.0).max(f64::MIN_POSITIVE);
+        self.outcome.as_ref().map_or(f64::INFINITY, |after| after.seconds / share)
+    }
+}
+
+/// Shares of results from which on a change computes less, or more: what sampled work-groups leave open.
+const SAME_RESULTS: [f64; 2] = [0.95, 1.05];
+
+/// What a change computes besides another time, if it does.
+pub(crate) fn other_results(share: f64) -> Option<String> {
+    let percent = significant(100.0 * share);
+    match share {
+        share if share < SAME_RESULTS[0] => Some(format!("{percent} % of the results")),
+        share if share > SAME_RESULTS[1] => Some(format!("{percent} % as many results")),
+        _ => None,
+    }
 }
 
 /// Time before / time after, both without the launch.

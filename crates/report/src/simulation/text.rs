@@ -6,7 +6,7 @@ use tripipe_device::Gpu;
 use tripipe_timing::{Limiter, Prediction, Resource, errors};
 
 use super::limits::{exists, head, limiter, verdict, what};
-use super::{LocalBy, Predicted, Simulated, Simulation, gain};
+use super::{LocalBy, Predicted, Simulated, Simulation, gain, other_results};
 use crate::number::{bytes, counted, grouped, percent, significant, time};
 use crate::style::{Canvas, Tone, bar, paragraph};
 use crate::table::Columns;
@@ -301,6 +301,8 @@ fn what_if(each: &Simulated, predicted: &Predicted, canvas: Canvas, out: &mut St
             } else {
                 format!("{}x slower", significant(1.0 / gain))
             };
+            let other = repriced.results(before).and_then(other_results);
+            let said = other.map_or(said.clone(), |other| format!("{said}, {other}"));
             vec![
                 repriced.change.clone(),
                 time(after.seconds),
@@ -317,6 +319,14 @@ fn what_if(each: &Simulated, predicted: &Predicted, canvas: Canvas, out: &mut St
     for repriced in &predicted.what_if {
         if let Err(error) = &repriced.outcome {
             out.push_str(&paragraph(canvas, "", 2, &format!("{}: {error}", repriced.change)));
+        }
+        if let Some(other) = repriced.results(before).and_then(other_results) {
+            let said = format!(
+                "{}: it stores {other}, so the times do not compare. Write the sizes of the launch file as expressions, \
+                 such as global = \"1024 * WG\".",
+                repriced.change
+            );
+            out.push_str(&paragraph(canvas, "", 2, &said));
         }
     }
 }
