@@ -14,9 +14,11 @@ mod progress;
 mod terminal;
 mod trace;
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use clap::builder::StyledStr;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
@@ -28,6 +30,7 @@ use finish::Finish;
 /// laplace` filters a picture and climbs the optimisation ladder on every device it finds.
 #[derive(Parser)]
 #[command(name = "tripipe", version, propagate_version = true, max_term_width = 100)]
+#[command(help_template = help_template())]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -58,11 +61,50 @@ enum Command {
     Why(commands::why::Why),
 }
 
+/// The subcommands by what they are for, in the order of the help.
+const GROUPS: [(&str, &[&str]); 4] = [
+    (
+        "Your kernel",
+        &["check", "run-kernel", "template", "analyze", "simulate", "compare", "import", "why", "verdict"],
+    ),
+    ("The library", &["filter", "histogram", "gemm", "tune", "kernel", "ladder"]),
+    ("Devices and drivers", &["devices", "peaks"]),
+    ("Help and results", &["explain", "view", "man", "completions", "help"]),
+];
+
+/// The help of the command: the subcommands in groups.
+fn help_template() -> StyledStr {
+    let mut template = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
+    let command = Command::augment_subcommands(clap::Command::new("tripipe"));
+    let width = GROUPS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or(0);
+    for (group, names) in GROUPS {
+        let _ = write!(template, "\n{group}:\n");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map_or_else(
+                || "Print this message or the help of a command".to_owned(),
+                ToString::to_string,
+            );
+            let _ = writeln!(template, "  {name:width$}  {about}");
+        }
+    }
+    template.push_str("\nOptions:\n{options}{after-help}");
+    template.into()
+}
+
 const FOUND: u8 = 1;
 const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
     own_process::keep_environment();
+    match commands::completions::answer(Arguments::command) {
+        Ok(false) => {}
+        Ok(true) => return ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&chain(&error));
+            return ExitCode::from(FAILED);
+        }
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return explain_usage(&error),
@@ -92,7 +134,7 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
         Command::Analyze(analyze) => analyze.run(out),
         Command::Check(check) => check.run(out),
         Command::Compare(compare) => compare.run(out),
-        Command::Completions(completions) => completions.run(Arguments::command(), out),
+        Command::Completions(completions) => completions.run(out),
         Command::Devices(devices) => devices.run(out),
         Command::Explain(explain) => explain.run(out),
         Command::Filter(filter) => filter.trace.clone().record(|| filter.run(out)),
@@ -183,6 +225,17 @@ mod tests {
     fn causes_are_printed_once() {
         let error = anyhow::anyhow!("no memory").context("16 bytes: no memory").context("c.npy");
         assert_eq!(super::chain(&error), "c.npy: 16 bytes: no memory");
+    }
+
+    #[test]
+    fn every_command_is_in_one_group_of_the_help() {
+        let command = super::Arguments::command();
+        let mut commands: Vec<&str> =
+            command.get_subcommands().map(clap::Command::get_name).chain(["help"]).collect();
+        let mut grouped: Vec<&str> = super::GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        commands.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(grouped, commands);
     }
 
     #[test]

@@ -1,7 +1,62 @@
-//! Comments in a source that suppress findings: `// tripipe: allow CODE`, on the line of the finding or the line
-//! above.
+//! Which findings are suppressed, and which set the exit code: by options, and by comments in a source, `// tripipe:
+//! allow CODE`, on the line of the finding or the line above.
 
+use std::marker::PhantomData;
+
+use clap::Args;
 use tripipe_ir::diagnostic::Rule;
+
+use super::explain;
+
+/// The rules of a command.
+pub(super) trait RuleTable: Clone + Send + Sync + 'static {
+    const ALL: &'static [&'static Rule];
+}
+
+/// What `--allow` and `--deny` name.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Named {
+    All,
+    One(&'static Rule),
+}
+
+/// Findings to suppress and to insist on, the same for every command that has findings.
+#[derive(Args, Clone, Debug)]
+pub(super) struct RuleOptions<T: RuleTable> {
+    /// Finding to suppress, by its code (`tripipe explain` lists them), or all; may be repeated. A comment `tripipe: allow
+    /// CODE` on a line or the line above suppresses it for that line.
+    #[arg(long, value_name = "CODE", value_parser = named::<T>)]
+    allow: Vec<Named>,
+    /// Finding that sets the exit code to 1, whatever its severity, and that --allow all does not suppress; may be
+    /// repeated.
+    #[arg(long, value_name = "CODE", value_parser = one::<T>)]
+    deny: Vec<&'static Rule>,
+    #[arg(skip)]
+    table: PhantomData<T>,
+}
+
+fn one<T: RuleTable>(code: &str) -> Result<&'static Rule, String> {
+    explain::find(T::ALL, code).map_err(|error| error.to_string())
+}
+
+fn named<T: RuleTable>(code: &str) -> Result<Named, String> {
+    if code == "all" { Ok(Named::All) } else { one::<T>(code).map(Named::One) }
+}
+
+impl<T: RuleTable> RuleOptions<T> {
+    /// Whether the options suppress the findings of a rule.
+    pub(super) fn allows(&self, rule: &Rule) -> bool {
+        self.allow.iter().any(|named| match named {
+            Named::One(allowed) => *allowed == rule,
+            Named::All => !self.denies(rule),
+        })
+    }
+
+    /// Whether the findings of a rule set the exit code whatever their severity.
+    pub(super) fn denies(&self, rule: &Rule) -> bool {
+        self.deny.contains(&rule)
+    }
+}
 
 /// The text before the codes, which are separated by commas or spaces.
 const MARK: &str = "tripipe: allow ";

@@ -11,17 +11,18 @@ use serde_json::Value;
 use tripipe_analyze::{Advice, Analysis, Limit, Setup, analyze_all, lints};
 use tripipe_device::{Gpu, Vendor};
 use tripipe_ir::diagnostic::{Finding, Rule, Severity};
-use tripipe_ir::{Kernel, Module, Parameter, ParameterKind, Type};
-use tripipe_launch_file::{Given, LaunchFile, Number};
+use tripipe_ir::{Kernel, Module, Parameter, ParameterKind};
+use tripipe_launch_file::{Given, Number};
 use tripipe_report::analysis::{self, Priced};
 use tripipe_report::findings;
 use tripipe_report::simulation::Predicted;
 use tripipe_timing::Options;
 
 use crate::chain;
-use crate::commands::{OutputArgument, TextArgument, allow, explain, file_canvas, write_text};
+use crate::commands::allow::{self, RuleOptions, RuleTable};
+use crate::commands::{OutputArgument, TextArgument, file_canvas, write_text};
 use crate::finish::Finish;
-use crate::launch_input::{Adjusted, BuildArgument, Description, DriverBuild, GpuArgument, Trial, Workload};
+use crate::launch_input::{Description, DriverBuild, GpuArgument, LaunchArgument, Trial, Workload};
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -40,33 +41,12 @@ const EXAMPLES: &str = "Examples:
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Analyze {
-    /// The program: OpenCL C, SPIR-V if its name ends in .spv, or a launch file if it ends in .toml or .sim; - reads a
-    /// program from standard input.
-    #[arg(value_name = "FILE.cl|FILE.spv|LAUNCH.toml|-")]
-    program: PathBuf,
-    /// Kernel to analyze [default: all kernels; for a launch file, the one it names].
-    #[arg(short, long, value_name = "NAME")]
-    kernel: Option<String>,
+    #[command(flatten)]
+    launch: LaunchArgument,
     #[command(flatten)]
     gpu: GpuArgument,
     #[command(flatten)]
-    build: BuildArgument,
-    /// Value of an integer argument; may be repeated.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = argument)]
-    arg: Vec<(String, i64)>,
-    /// Global work size: work-items in each dimension.
-    #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
-    global: Vec<u64>,
-    /// Work-group size: work-items in each dimension.
-    #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
-    local: Vec<u64>,
-    /// Advice that sets the exit code to 1, as errors always do; may be repeated.
-    #[arg(long, value_name = "CODE", value_parser = lint)]
-    deny: Vec<&'static Rule>,
-    /// Advice to suppress; may be repeated. A comment `tripipe: allow CODE` on a line or the line above suppresses it
-    /// for that line.
-    #[arg(long, value_name = "CODE", value_parser = lint)]
-    allow: Vec<&'static Rule>,
+    rules: RuleOptions<AnalyzeRules>,
     /// Limits, e.g. "ls<=32,registers<=32,threads>=512"; the exit code is 1 if a limit is exceeded.
     #[arg(long, value_name = "LIMITS", value_delimiter = ',', num_args = 1)]
     budget: Vec<Limit>,
@@ -85,8 +65,12 @@ pub(crate) struct Analyze {
     text: TextArgument,
 }
 
-fn lint(code: &str) -> Result<&'static Rule, String> {
-    explain::find(lints::ALL, code).map_err(|error| error.to_string())
+/// The rules of this command.
+#[derive(Clone, Debug)]
+struct AnalyzeRules;
+
+impl RuleTable for AnalyzeRules {
+    const ALL: &'static [&'static Rule] = lints::ALL;
 }
 
 /// Output formats.
@@ -115,12 +99,6 @@ const LIMIT_STEPS: u64 = 4_000_000;
 /// Steps of warps that a prediction plays; `tripipe simulate` plays more.
 const STEPS: u64 = 200_000;
 
-fn argument(text: &str) -> Result<(String, i64), String> {
-    let (name, value) = text.split_once('=').ok_or("want NAME=VALUE, such as width=1024")?;
-    let value = value.trim().parse().map_err(|_| format!("`{value}` is not a whole number"))?;
-    Ok((name.trim().to_owned(), value))
-}
-
 impl Analyze {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
         let as_page = self.format == AnalyzeFormat::Html;
@@ -131,14 +109,13 @@ impl Analyze {
         let text = self.text.open(self.format == AnalyzeFormat::Text)?;
         let gpus = self.gpu.resolve()?;
         let before = self.diff.as_deref().map(earlier).transpose()?.unwrap_or_default();
-        let description = Description::open(&self.program, self.build.options()?)?;
+        let description = self.launch.open()?;
         let progress = Progress::compiler("compiling the kernel");
         let build = description.as_driver()?;
-        let source_path = description.file.source.path();
         let name = description.shown();
         let source = description.text().unwrap_or_default();
-        let wanted = self.kernel.as_deref().or(description.file.kernel.as_deref());
-        let kernels = build.kernels(source_path, wanted)?;
+        let kernels = build.kernels(&name, description.file.kernel.as_deref())?;
+        description.options.check_kernels(&kernels)?;
         let loaded = &build.loaded;
         if self.format == AnalyzeFormat::MaliocJson {
             Self::check_malioc(&gpus)?;
@@ -146,7 +123,7 @@ impl Analyze {
         progress.say("pricing");
         let mut results = Vec::new();
         for kernel in &kernels {
-            let setup = self.setup(kernel, &description.file)?;
+            let setup = setup(&description, kernel)?;
             let mut analyses = analyze_all(kernel, &gpus, &setup);
             for analysis in &mut analyses {
                 analysis
@@ -225,7 +202,7 @@ impl Analyze {
             writeln!(io::stderr(), "{}", terminal::shown(said.clone()))?;
         }
         let denied =
-            |advice: &Advice| self.deny.contains(&advice.rule) || advice.rule.severity == Severity::Error;
+            |advice: &Advice| self.rules.denies(advice.rule) || advice.rule.severity == Severity::Error;
         let mut advice = all.iter().flat_map(|priced| priced.analyses).flat_map(|analysis| &analysis.advice);
         let worse = diff.is_some_and(|diff| diff.is_worse());
         let found = worse || !over.is_empty() || advice.any(denied);
@@ -266,7 +243,7 @@ impl Analyze {
         kernel: &Kernel,
         (name, source): (&str, &str),
     ) -> bool {
-        if self.allow.contains(&advice.rule) {
+        if self.rules.allows(advice.rule) {
             return true;
         }
         let Some(location) = advice.location else { return false };
@@ -286,24 +263,16 @@ impl Analyze {
         description: &Description,
         build: &DriverBuild,
     ) -> Vec<Result<Predicted, String>> {
-        let number = |(name, value): &(String, i64)| (name.clone(), Number::Integer(i128::from(*value)));
-        let sizes = |given: &[u64]| given.iter().map(|size| *size as usize).collect();
-        let adjusted = Adjusted {
-            global: sizes(&self.global),
-            local: sizes(&self.local),
-            arguments: self.arg.iter().map(number).collect(),
-            limit_steps: LIMIT_STEPS,
-        };
         let count = analyses.len();
         let none = |reason: String| vec![Err(reason); count];
-        if !description.has_launch() && self.global.is_empty() {
+        if !description.has_launch() && description.options.global.is_empty() {
             return none("the launch is not known; give --global, or a launch file".to_owned());
         }
         if !description.has_launch() {
             // A wrong guess of a count would be a wrong time.
             let unknown = kernel.parameters.iter().find(|parameter| {
                 let counts = matches!(parameter.kind, ParameterKind::Value(ty) if ty.is_int());
-                counts && !self.arg.iter().any(|(name, _)| *name == parameter.name)
+                counts && !description.options.arguments.iter().any(|(name, _)| *name == parameter.name)
             });
             if let Some(Parameter { name, .. }) = unknown {
                 return none(format!(
@@ -316,7 +285,7 @@ impl Analyze {
                 "with more than {MOST_PREDICTED} GPUs it would take long; `tripipe simulate` predicts for all"
             ));
         }
-        let workload = match Workload::new(description, build, kernel, &adjusted) {
+        let workload = match Workload::new(description, build, kernel, LIMIT_STEPS) {
             Ok(workload) => workload,
             Err(error) => return none(chain(&error)),
         };
@@ -335,59 +304,6 @@ impl Analyze {
             Ok(timed.into())
         };
         analyses.iter_mut().map(predict).collect()
-    }
-
-    /// What is known about the launch, from the launch file; the command line takes precedence.
-    fn setup(&self, kernel: &Kernel, file: &LaunchFile) -> Result<Setup> {
-        let mut setup = launch_setup(file);
-        let three = |given: &[u64], what: &str| -> Result<Option<[u64; 3]>> {
-            if given.len() > 3 {
-                bail!("--{what}: a launch has 1 to 3 dimensions, not {}", given.len());
-            }
-            if given.contains(&0) {
-                bail!("--{what}: sizes are at least 1");
-            }
-            Ok((!given.is_empty()).then(|| {
-                let mut all = [1; 3];
-                all.iter_mut().zip(given).for_each(|(size, given)| *size = *given);
-                all
-            }))
-        };
-        setup.global = three(&self.global, "global")?.or(setup.global);
-        setup.local = three(&self.local, "local")?.or(setup.local);
-        if let Some(required) = kernel.required_local_size.map(|sizes| sizes.map(u64::from)) {
-            let shown = |sizes: [u64; 3]| sizes.map(|size| size.to_string()).join(",");
-            if let Some(local) = setup.local.filter(|local| *local != required) {
-                bail!(
-                    "--local {}: kernel `{}` requires work-groups of {} (reqd_work_group_size)",
-                    shown(local),
-                    kernel.name,
-                    shown(required)
-                );
-            }
-            setup.local = Some(required);
-        }
-        for (name, value) in &self.arg {
-            let position = kernel.parameters.iter().position(|parameter| parameter.name == *name);
-            let Some(position) = position else {
-                let names: Vec<&str> =
-                    kernel.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-                bail!(
-                    "--arg {name}: kernel `{}` has no such argument; it has {}",
-                    kernel.name,
-                    names.join(", ")
-                );
-            };
-            let is_integer = matches!(
-                kernel.parameters[position].kind,
-                ParameterKind::Value(ty) if ty.is_int() && !matches!(ty, Type::Vector(..))
-            );
-            if !is_integer {
-                bail!("--arg {name}: argument `{name}` of kernel `{}` is not an integer", kernel.name);
-            }
-            setup.arguments.insert(position, *value);
-        }
-        Ok(setup)
     }
 }
 
@@ -427,25 +343,47 @@ fn earlier(path: &Path) -> Result<Vec<Value>> {
         .collect()
 }
 
-fn sizes(given: [usize; 3]) -> [u64; 3] {
-    given.map(|size| size as u64)
+/// What is known about the launch of a kernel.
+fn setup(description: &Description, kernel: &Kernel) -> Result<Setup> {
+    let mut setup = launch_setup(description)?;
+    if let Some(required) = kernel.required_local_size {
+        setup.local = Some(required.map(u64::from));
+    }
+    for (name, number) in &description.options.arguments {
+        let position = kernel.parameters.iter().position(|parameter| parameter.name == *name);
+        if let (Some(position), Some(value)) = (position, integer(*number)) {
+            setup.arguments.insert(position, value);
+        }
+    }
+    Ok(setup)
 }
 
-/// What a launch file says about the launch.
-pub(crate) fn launch_setup(file: &LaunchFile) -> Setup {
+/// What a launch file or the command line says about the launch.
+pub(crate) fn launch_setup(description: &Description) -> Result<Setup> {
     let mut setup = Setup::default();
-    if file.arguments.is_empty() {
-        return setup;
+    let sizes = |given: [usize; 3]| given.map(|size| size as u64);
+    if let Some(range) = description.range()? {
+        setup.global = Some(sizes(range.global_size()));
+        setup.local = range.local_size().map(sizes);
+    } else if let [x, ref more @ ..] = description.options.local[..] {
+        let at = |index: usize| more.get(index).copied().unwrap_or(1);
+        setup.local = Some(sizes([x, at(0), at(1)]));
     }
-    setup.global = Some(sizes(file.range.global_size()));
-    setup.local = file.range.local_size().map(sizes);
-    for (position, entry) in file.arguments.iter().enumerate() {
+    for (position, entry) in description.file.arguments.iter().enumerate() {
         if let Given::Value { numbers, .. } = &entry.given
-            && let [Number::Integer(value)] = numbers[..]
-            && let Ok(value) = i64::try_from(value)
+            && let [number] = numbers[..]
+            && let Some(value) = integer(number)
         {
             setup.arguments.insert(position, value);
         }
     }
-    setup
+    Ok(setup)
+}
+
+/// A number that sizes can depend on.
+fn integer(number: Number) -> Option<i64> {
+    match number {
+        Number::Integer(value) => i64::try_from(value).ok(),
+        Number::Float(_) => None,
+    }
 }

@@ -14,14 +14,16 @@ use tripipe_report::findings::{Launch, Report};
 use tripipe_simulate::watch::{Checks, rules};
 use tripipe_simulate::{Schedule, Simulator};
 
-use crate::commands::{OutputArgument, TextArgument, allow, explain, file_canvas, write_text};
+use crate::commands::allow::{self, RuleOptions, RuleTable};
+use crate::commands::{OutputArgument, TextArgument, file_canvas, write_text};
 use crate::finish::Finish;
-use crate::launch_input::LaunchArgument;
+use crate::launch_input::{LaunchArgument, LaunchLimits, gpu};
 use crate::progress::Progress;
 
 /// Examples for the help text.
 const EXAMPLES: &str = "Examples:
   tripipe check filter.toml
+  tripipe check filter.cl --global 640,480 --arg width=640 --arg height=480
   tripipe check filter.toml --gpu \"Mali-G610\" --schedules 4
   tripipe check filter.toml --format sarif > filter.sarif";
 
@@ -37,6 +39,8 @@ const EXAMPLES: &str = "Examples:
 pub(crate) struct Check {
     #[command(flatten)]
     launch: LaunchArgument,
+    #[command(flatten)]
+    limits: LaunchLimits,
     /// Output format: text, JSON (docs/findings.md), SARIF 2.1.0 for code scanning, or a page
     /// (docs/reports.md).
     #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
@@ -45,8 +49,8 @@ pub(crate) struct Check {
     output: OutputArgument,
     #[command(flatten)]
     text: TextArgument,
-    /// GPU whose limits and warp width apply, e.g. "Mali-G77", "Adreno 740".
-    #[arg(short, long, value_name = "NAME", value_parser = gpu)]
+    /// GPU whose limits and warp width apply, e.g. "Mali-G77", "Adreno 740" [default: none, so the largest limits].
+    #[arg(short, long, value_name = "GPU", value_parser = gpu)]
     gpu: Option<&'static Gpu>,
     /// Number of execution orders and warp widths to try, one run each: a bug hidden in one may show in another.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -54,12 +58,16 @@ pub(crate) struct Check {
     /// Lowest severity that sets the exit code to 1.
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailOn::Warning)]
     fail_on: FailOn,
-    /// Check to disable; may be repeated.
-    #[arg(long, value_name = "CODE", value_parser = rule)]
-    disable: Vec<&'static Rule>,
-    /// Run only this check; may be repeated.
-    #[arg(long, value_name = "CODE", value_parser = rule, conflicts_with = "disable")]
-    only: Vec<&'static Rule>,
+    #[command(flatten)]
+    rules: RuleOptions<CheckRules>,
+}
+
+/// The rules of this command.
+#[derive(Clone, Debug)]
+struct CheckRules;
+
+impl RuleTable for CheckRules {
+    const ALL: &'static [&'static Rule] = rules::ALL;
 }
 
 /// Output formats.
@@ -90,14 +98,6 @@ impl FailOn {
     }
 }
 
-pub(crate) fn gpu(name: &str) -> Result<&'static Gpu, String> {
-    tripipe_device::find(name).map_err(|error| error.to_string())
-}
-
-fn rule(code: &str) -> Result<&'static Rule, String> {
-    explain::find(rules::ALL, code).map_err(|error| error.to_string())
-}
-
 impl Check {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
         let as_page = self.format == CheckFormat::Html;
@@ -106,14 +106,14 @@ impl Check {
 
     fn report(&self, out: &mut dyn Write) -> Result<Finish> {
         let text = self.text.open(self.format == CheckFormat::Text)?;
-        let description = self.launch.read()?;
+        let description = self.launch.open()?;
         let progress = Progress::compiler("compiling the kernel");
+        let mut description = description.with_launch()?;
+        description.file.forget_results();
         let built = description.build()?;
         let mut checks = Checks::all();
         for rule in rules::ALL {
-            let on =
-                if self.only.is_empty() { !self.disable.contains(rule) } else { self.only.contains(rule) };
-            checks.set(rule, on);
+            checks.set(rule, !self.rules.allows(rule));
         }
         let looked_for: Vec<&'static Rule> =
             rules::ALL.iter().copied().filter(|rule| checks.has(rule)).collect();
@@ -123,10 +123,10 @@ impl Check {
         let mut left_out: BTreeSet<String> = BTreeSet::new();
         for index in 0..self.schedules {
             // Each run starts with the memory contents of the launch file.
-            let loaded = description.load(&built, self.launch.limits())?;
+            let loaded = description.load(&built, self.limits.memory())?;
             let kernel = loaded.kernel.clone();
             let context = || format!("kernel `{kernel}` of {} could not be checked", built.program.name);
-            let mut options = self.launch.simulation();
+            let mut options = self.limits.simulation();
             options.gpu = self.gpu;
             options.schedule = Schedule::numbered(index);
             if let Some(gpu) = self.gpu {
@@ -164,7 +164,9 @@ impl Check {
             CheckFormat::Sarif => tripipe_report::findings::sarif(&report),
         };
         writeln!(out, "{}", text.trim_end())?;
-        let fails = findings.iter().any(|finding| finding.rule.severity >= self.fail_on.severity());
+        let fails = findings.iter().any(|finding| {
+            finding.rule.severity >= self.fail_on.severity() || self.rules.denies(finding.rule)
+        });
         Ok(if fails { Finish::Findings } else { Finish::Clean })
     }
 }

@@ -5,18 +5,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use tripipe_launch_file::Number;
+use tripipe_device::Gpu;
 use tripipe_report::comparison::{self, Report};
 use tripipe_timing::Options;
 use tripipe_timing::counters::{Capture, Clock, compare};
 
-use super::simulate::argument;
 use super::{Format, OutputArgument};
 use crate::files::input::{open_or_standard, shown_input};
 use crate::finish::Finish;
-use crate::launch_input::{
-    Adjusted, BuildArgument, Description, GpuArgument, Trial, Workload, check_arguments,
-};
+use crate::launch_input::{LaunchArgument, Trial, Workload, gpu, one_kernel};
 use crate::progress::Progress;
 
 /// Bytes of a capture, at most.
@@ -38,26 +35,11 @@ pub(crate) struct CompareCapture {
     /// The capture; - for standard input.
     #[arg(value_name = "CAPTURE.csv")]
     capture: PathBuf,
-    /// The program that was captured: OpenCL C, SPIR-V if its name ends in .spv, or a launch file if it ends in .toml or
-    /// .sim.
-    #[arg(value_name = "FILE.cl|FILE.spv|LAUNCH.toml")]
-    program: PathBuf,
-    /// Kernel [default: the only one; for a launch file, the one it names].
-    #[arg(short, long, value_name = "NAME")]
-    kernel: Option<String>,
     #[command(flatten)]
-    gpu: GpuArgument,
-    #[command(flatten)]
-    build: BuildArgument,
-    /// Value of a number argument; may be repeated.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = argument)]
-    arg: Vec<(String, Number)>,
-    /// Global work size: work-items in each dimension. A launch file has its own.
-    #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
-    global: Vec<usize>,
-    /// Work-group size: work-items in each dimension [default: the launch file's, else the driver's choice].
-    #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
-    local: Vec<usize>,
+    launch: LaunchArgument,
+    /// The GPU of the capture, e.g. "Mali-G77", "Adreno 740".
+    #[arg(short, long, value_name = "GPU", value_parser = gpu)]
+    gpu: &'static Gpu,
     /// Compare samples from this time on, in seconds since the first sample.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     from: Option<f64>,
@@ -121,10 +103,7 @@ impl CompareCapture {
     }
 
     fn report(&self, out: &mut dyn Write) -> Result<Finish> {
-        let gpus = self.gpu.resolve()?;
-        let [gpu] = gpus[..] else {
-            bail!("name the GPU of the capture with -g, such as -g mali-g77");
-        };
+        let gpu = self.gpu;
         let (from, to) = (self.from.unwrap_or(f64::NEG_INFINITY), self.to.unwrap_or(f64::INFINITY));
         if from.is_nan() || to.is_nan() || from > to {
             bail!("--from {from} --to {to}: the start has to be before the end");
@@ -136,30 +115,13 @@ impl CompareCapture {
         {
             bail!("{} has no times; leave --from and --to out", shown_input(&self.capture));
         }
-        let description = Description::open(&self.program, self.build.options()?)?;
+        let description = self.launch.open()?;
         let progress = Progress::compiler("compiling the kernel");
         let build = description.as_driver()?;
         let name = description.shown();
-        let wanted = self.kernel.as_deref().or(description.file.kernel.as_deref());
-        let kernels = build.kernels(&name, wanted)?;
-        let kernel = match kernels[..] {
-            [kernel] => kernel,
-            [first, second, ..] => {
-                let (first, second) = (&first.name, &second.name);
-                bail!(
-                    "{name} has several kernels; choose one with --kernel, such as `{first}` or `{second}`"
-                );
-            }
-            [] => bail!("{name} has no kernel"),
-        };
-        let adjusted = Adjusted {
-            global: self.global.clone(),
-            local: self.local.clone(),
-            arguments: self.arg.clone(),
-            limit_steps: self.limit_steps,
-        };
-        check_arguments(&kernels, &adjusted)?;
-        let workload = Workload::new(&description, &build, kernel, &adjusted)?;
+        let kernel = one_kernel(&build.loaded, &name, description.file.kernel.as_deref())?;
+        description.options.check_kernels(&[kernel])?;
+        let workload = Workload::new(&description, &build, kernel, self.limit_steps)?;
         progress.say(&format!("simulating {} on {}", kernel.name, gpu.name()));
         let options = Options { exact: self.exact, activity: true, ..Options::default() };
         let prediction = workload

@@ -14,7 +14,7 @@ use tripipe_launch_file::{BuildOptions, ElementType};
 use super::note;
 use crate::files::folder;
 use crate::finish::Finish;
-use crate::launch_input::{BuildArgument, Description, signature};
+use crate::launch_input::{BuildArgument, Description, options_text, signature};
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -129,7 +129,7 @@ fn recorded(enqueue: &Enqueue, more: &BuildOptions) -> Result<Recorded> {
         merged.includes.extend(more.includes.iter().cloned());
         merged.flags.extend(more.flags.iter().cloned());
     }
-    let description = Description::of_read(path.clone(), program, is_spirv, BuildOptions::default());
+    let description = Description::of_read(path.clone(), program, is_spirv);
     let description = if is_spirv { description } else { description.built_with(merged.clone())? };
     let (_, loaded) = description
         .translate()
@@ -141,28 +141,13 @@ fn recorded(enqueue: &Enqueue, more: &BuildOptions) -> Result<Recorded> {
     let kernel = loaded.module.kernel(&enqueue.kernel);
     let mut recorded = enqueue
         .recorded(&kernels, |index| kernel.map_or(Declared::default(), |kernel| declared(kernel, index)))?;
-    recorded.options = text(&merged)?;
+    recorded.options = options_text(&merged, true)?;
     Ok(recorded)
 }
 
 /// Whether a build option is one of OpenCL's, or of the compiler here.
 fn is_of_opencl(flag: &str) -> bool {
     flag.starts_with("-cl-") || ["-w", "-Werror", "-g", "-x", "spir"].contains(&flag)
-}
-
-/// Options as text. Folders are made absolute, because the launch file lies elsewhere.
-fn text(options: &BuildOptions) -> Result<String> {
-    let mut words: Vec<String> = Vec::new();
-    for (name, value) in &options.defines {
-        words.push(if value == "1" { format!("-D {name}") } else { format!("-D {name}={value}") });
-    }
-    for folder in &options.includes {
-        let absolute = std::path::absolute(folder)
-            .with_context(|| format!("-I {folder}: the working folder is not known"))?;
-        words.push(format!("-I {}", absolute.display()));
-    }
-    words.extend(options.flags.iter().cloned());
-    Ok(words.join(" "))
 }
 
 fn declared(kernel: &Kernel, index: usize) -> Declared {

@@ -13,6 +13,7 @@ use tripipe_launch::Program;
 
 use super::{did_you_mean, filter::parse_chain};
 use crate::finish::Finish;
+use crate::launch_input::{DEFAULT_GPU, gpu};
 use crate::terminal;
 
 /// Shown after the long help.
@@ -36,8 +37,8 @@ pub(crate) struct Kernel {
     /// gemm (a matrix product), a filter or several with commas between (as in `tripipe filter`), or a program of the list.
     name: Option<String>,
     /// The GPU to choose for, e.g. mali-g77 or "Adreno 650".
-    #[arg(short, long, value_name = "GPU", default_value = "Mali-G610")]
-    gpu: String,
+    #[arg(short, long, value_name = "GPU", default_value = DEFAULT_GPU, value_parser = gpu)]
+    gpu: &'static Gpu,
     /// Type of the elements: f32, f16 or i8 for gemm, u8, i16, u16, f16 or f32 for filters [default: f32, u8].
     #[arg(long = "type", value_name = "TYPE")]
     element: Option<ElementType>,
@@ -155,7 +156,7 @@ impl Kernel {
 
     /// The program for a description on the GPU.
     fn choose(&self, name: &str) -> Result<Chosen> {
-        let gpu = tripipe_device::find(&self.gpu)?;
+        let gpu = self.gpu;
         let probe = gpu.expected_probe();
         let (plan, says) =
             if name == "gemm" { self.gemm(gpu, &probe)? } else { self.filter(name, gpu, &probe)? };

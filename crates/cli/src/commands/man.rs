@@ -63,6 +63,27 @@ impl Manual {
 fn page(command: &Command) -> Result<(String, Vec<u8>)> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
     let mut page = Vec::new();
-    Man::new(command.clone().name(name.clone())).manual("Tripipe").render(&mut page)?;
+    let command = command.clone().name(name.clone()).override_usage(usage(command, &name));
+    Man::new(command).manual("Tripipe").render(&mut page)?;
     Ok((format!("{name}.1"), page))
+}
+
+/// A command line with all options and their values.
+fn usage(command: &Command, name: &str) -> String {
+    let mut words = vec![name.to_owned()];
+    for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+        let values: Vec<&str> =
+            argument.get_value_names().unwrap_or_default().iter().map(AsRef::as_ref).collect();
+        let values = if argument.get_action().takes_values() { values.join(" ") } else { String::new() };
+        let short = argument.get_short().map(|short| format!("-{short}"));
+        let long = argument.get_long().map(|long| format!("--{long}"));
+        let flag: Vec<String> = short.into_iter().chain(long).collect();
+        let word = [flag.join("|"), values].join(" ");
+        let word = word.trim();
+        words.push(if argument.is_required_set() { word.to_owned() } else { format!("[{word}]") });
+    }
+    if command.has_subcommands() {
+        words.push("COMMAND".to_owned());
+    }
+    words.join(" ")
 }

@@ -118,7 +118,7 @@ fn did_you_mean<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
 }
 
 /// Writes a note, which is not an error, on standard error.
-fn note(message: &str) {
+pub(crate) fn note(message: &str) {
     // If this fails, nobody reads standard error.
     let _ = writeln!(io::stderr(), "note: {message}");
 }
@@ -163,7 +163,7 @@ fn failed(what: &str, device: &Device, error: &Error) -> anyhow::Error {
 }
 
 /// Where a result is written.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct OutputArgument {
     /// Output file; an existing file is replaced once the new one is complete [default: standard output].
     #[arg(short, long, value_name = "FILE")]
@@ -206,10 +206,10 @@ impl OutputArgument {
 }
 
 /// The text report, in addition to another format.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct TextArgument {
     /// Also writes the text report to a file: one run gives both, e.g. with --format json.
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE")]
     text: Option<PathBuf>,
 }
 
@@ -240,9 +240,10 @@ fn write_text(file: Option<Output>, text: impl FnOnce() -> String) -> anyhow::Re
 }
 
 /// Output formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Text for reading.
+    #[default]
     Text,
     /// JSON: one object per line.
     Json,

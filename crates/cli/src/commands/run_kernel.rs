@@ -14,7 +14,7 @@ use tripipe_simulate::Simulator;
 
 use super::{Format, OutputArgument, resolve};
 use crate::finish::Finish;
-use crate::launch_input::{Dumps, LaunchArgument};
+use crate::launch_input::{Dumps, LaunchArgument, LaunchLimits};
 use crate::open_device::OpenDevice;
 use crate::progress::Progress;
 use crate::terminal;
@@ -35,6 +35,8 @@ const EXAMPLES: &str = "Examples:
 pub(crate) struct RunKernel {
     #[command(flatten)]
     launch: LaunchArgument,
+    #[command(flatten)]
+    limits: LaunchLimits,
     /// Where to run it: simulator, opencl (the first device), opencl:N with the number that `tripipe devices` shows, or
     /// virtual:GPU: the simulator with the limits and the predicted time of a GPU that is not there.
     #[arg(long, value_name = "DEVICE", default_value = "simulator")]
@@ -129,11 +131,15 @@ impl RunKernel {
         if self.time_only && !matches!(self.device, Target::Device(Choice::Virtual(_))) {
             bail!("--time-only needs a virtual GPU: --device virtual:GPU");
         }
-        let description = self.launch.read()?;
+        let description = self.launch.open()?;
         let progress = Progress::compiler("compiling the kernel");
+        let mut description = description.with_launch()?;
+        if self.time_only {
+            description.file.forget_results();
+        }
         let (mut machine, built) = match self.device {
             Target::Simulator => {
-                let simulator = Simulator::new(self.launch.simulation());
+                let simulator = Simulator::new(self.limits.simulation());
                 (Machine::Simulator(Box::new(simulator)), description.build()?)
             }
             Target::Device(choice) => {
@@ -151,7 +157,7 @@ impl RunKernel {
             }
         };
         progress.say("loading");
-        let loaded = description.load(&built, self.launch.limits())?;
+        let loaded = description.load(&built, self.limits.memory())?;
         let (kernel, name) = (loaded.kernel.clone(), built.program.name.to_string());
         let context = || format!("kernel `{kernel}` of {name} could not be run");
         let staged = loaded.stage(machine.executor(), built.program).with_context(context)?;

@@ -22,7 +22,7 @@ use tripipe_simulate::watch::rules;
 use super::{OutputArgument, resolve};
 use crate::files::folder;
 use crate::finish::Finish;
-use crate::launch_input::{Description, LaunchLimits};
+use crate::launch_input::{Description, LaunchLimits, LaunchOptions, gpu};
 use crate::open_device::OpenDevice;
 use crate::progress::Progress;
 
@@ -48,13 +48,15 @@ pub(crate) struct Verdict {
     /// opencl:N with the number that `tripipe devices` shows.
     #[arg(long, value_name = "DEVICE")]
     device: Option<Choice>,
-    /// GPU whose limits and warp width apply, e.g. "Mali-G77", "Adreno 740".
-    #[arg(short, long, value_name = "NAME", value_parser = super::check::gpu)]
+    /// GPU whose limits and warp width apply, e.g. "Mali-G77", "Adreno 740" [default: none, so the largest limits].
+    #[arg(short, long, value_name = "GPU", value_parser = gpu)]
     gpu: Option<&'static Gpu>,
     /// New folder for a reproducer of the first result that is not allowed: the launch, cut down to the work-items,
     /// memory and statements with which the difference stays.
     #[arg(long, value_name = "FOLDER")]
     reduce: Option<PathBuf>,
+    #[command(flatten)]
+    options: LaunchOptions,
     #[command(flatten)]
     limits: LaunchLimits,
     /// Output format: text, JSON with one object for each launch (docs/capture.md), or SARIF 2.1.0 for code scanning.
@@ -153,7 +155,10 @@ impl Verdict {
     }
 
     fn judge(&self, path: &Path, device: Option<&Device>, wants_reproducer: bool) -> Result<JudgedFile> {
-        let description = Description::read(path)?;
+        let mut description = Description::open(path, &self.options)?.with_launch()?;
+        if device.is_some() {
+            description.file.forget_results();
+        }
         let built = description.build()?;
         let mut loaded = description.load(&built, self.limits.memory())?;
         let mut run =

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use tripipe_analyze::analyze_all;
 use tripipe_capture::trace::{self, KernelTimes};
@@ -21,7 +21,7 @@ use super::{Format, OutputArgument};
 use crate::chain;
 use crate::files::output::plain;
 use crate::finish::Finish;
-use crate::launch_input::{Adjusted, Description, Trial, Workload};
+use crate::launch_input::{DEFAULT_GPU, Description, LaunchOptions, Trial, Workload, gpu, one_kernel};
 use crate::progress::Progress;
 
 /// Examples for the help text.
@@ -43,7 +43,7 @@ pub(crate) struct Why {
     #[arg(value_name = "DIR|TRACE", required = true)]
     paths: Vec<PathBuf>,
     /// GPU whose times are predicted, e.g. "Mali-G77", "Adreno 740".
-    #[arg(short, long, value_name = "NAME", default_value = "Mali-G77", value_parser = super::check::gpu)]
+    #[arg(short, long, value_name = "GPU", default_value = DEFAULT_GPU, value_parser = gpu)]
     gpu: &'static Gpu,
     /// Maximum number of instructions that a work-group may run, counted once for all work-items that run them together.
     #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..))]
@@ -115,20 +115,12 @@ impl Why {
     /// A launch: its analysis and its predicted time. A launch that the GPU cannot run has a note instead.
     fn row(&self, path: &Path, notes: &mut Vec<String>) -> Result<RankedLaunch> {
         let file = path.display().to_string();
-        let description = Description::read(path)?;
+        let description = Description::open(path, &LaunchOptions::default())?;
         let build = description.as_driver().with_context(|| file.clone())?;
         let name = description.shown();
-        let kernels = build.kernels(&name, description.file.kernel.as_deref())?;
-        let [kernel] = kernels[..] else {
-            bail!("{file}: {name} has several kernels; name one with `kernel`");
-        };
-        let adjusted = Adjusted {
-            global: Vec::new(),
-            local: Vec::new(),
-            arguments: Vec::new(),
-            limit_steps: self.limit_steps,
-        };
-        let workload = Workload::new(&description, &build, kernel, &adjusted)?;
+        let kernel = one_kernel(&build.loaded, &name, description.file.kernel.as_deref())
+            .with_context(|| file.clone())?;
+        let workload = Workload::new(&description, &build, kernel, self.limit_steps)?;
         let mut row = RankedLaunch {
             kernel: kernel.name.clone(),
             file: Some(file.clone()),
@@ -155,7 +147,7 @@ impl Why {
             }
             Err(error) => notes.push(format!("{file}: {}", chain(&error))),
         }
-        let setup = launch_setup(&description.file);
+        let setup = launch_setup(&description)?;
         let analyses = analyze_all(kernel, &[self.gpu], &setup);
         let advice = analyses.first().and_then(|analysis| analysis.advice.first());
         row.advice = advice.map(|advice| {

@@ -3,6 +3,7 @@
 mod disk;
 mod dump;
 mod gpus;
+mod options;
 mod program;
 mod template;
 mod workload;
@@ -13,70 +14,42 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
+use tripipe_ir::Kernel;
 use tripipe_launch::NdRange;
 use tripipe_launch_file::{self as file, BuildOptions, LaunchFile, Limits, LineColumn, Loaded, ProgramFile};
 
 pub(crate) use dump::Dumps;
-pub(crate) use gpus::GpuArgument;
-pub(crate) use program::{Built, DriverBuild, signature};
-pub(crate) use template::LaunchTemplate;
-pub(crate) use workload::{Adjusted, Timed, Trial, Workload, check_arguments};
+pub(crate) use gpus::{DEFAULT_GPU, GpuArgument, gpu};
+pub(crate) use options::{BuildArgument, LaunchOptions, options_text};
+pub(crate) use program::{Built, DriverBuild, one_kernel, signature};
+pub(crate) use workload::{Timed, Trial, Workload};
 
+use template::LaunchTemplate;
+
+use crate::commands::note;
+use crate::files::input::{is_standard, shown_input};
 use crate::files::output::plain;
 
-/// Build options for OpenCL C on the command line.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct BuildArgument {
-    /// Macro definition; may be repeated.
-    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
-    define: Vec<String>,
-    /// Folder to search for include files, besides the source's own; may be repeated.
-    #[arg(short = 'I', value_name = "FOLDER")]
-    include: Vec<String>,
-    /// Build options, as for clBuildProgram.
-    #[arg(long, value_name = "OPTIONS", default_value = "", allow_hyphen_values = true)]
-    options: String,
-}
-
-impl BuildArgument {
-    /// The options; those of `-D` and `-I` come last.
-    pub(crate) fn options(&self) -> Result<BuildOptions> {
-        let mut options =
-            BuildOptions::parse(&self.options).map_err(|reason| anyhow!("--options: {reason}"))?;
-        for define in &self.define {
-            let (name, value) = define.split_once('=').unwrap_or((define, "1"));
-            if name.is_empty() {
-                bail!("-D {define}: want -D NAME or -D NAME=VALUE");
-            }
-            options.defines.push((name.to_owned(), value.to_owned()));
-        }
-        options.includes.extend(self.include.iter().cloned());
-        Ok(options)
-    }
-
-    /// All options in one line, as in a launch file.
-    pub(crate) fn text(&self) -> Result<String> {
-        let defines = self.define.iter().map(|define| format!("-D {define}"));
-        let includes = self.include.iter().map(|folder| format!("-I {folder}"));
-        let own = Some(self.options.trim().to_owned()).filter(|options| !options.is_empty());
-        if let Some(spaced) = self.define.iter().chain(&self.include).find(|word| word.contains(' ')) {
-            bail!("`{spaced}` contains a space, which options in a launch file cannot contain");
-        }
-        Ok(own.into_iter().chain(defines).chain(includes).collect::<Vec<_>>().join(" "))
-    }
-}
-
-/// The launch file of a command, its build options, and limits for its run.
+/// A kernel and its launch.
 #[derive(Args)]
 pub(crate) struct LaunchArgument {
-    /// Launch file: TOML as described in docs/launch-files.md, or Oclgrind's format if its name ends in .sim; - reads
-    /// TOML from standard input, with paths relative to the working folder.
-    #[arg(value_name = "LAUNCH.toml")]
+    /// The program: OpenCL C, SPIR-V if its name ends in .spv, or a launch file (docs/launch-files.md) if it ends in .toml
+    /// or .sim; - reads a program or a launch file from standard input. Without a launch file, memory and numbers are
+    /// guessed as `tripipe template` does.
+    #[arg(value_name = "FILE.cl|FILE.spv|LAUNCH.toml|-")]
     path: PathBuf,
     #[command(flatten)]
-    build: BuildArgument,
-    #[command(flatten)]
-    limits: LaunchLimits,
+    options: LaunchOptions,
+}
+
+impl LaunchArgument {
+    /// The program or the launch file; none of the files that it refers to is read.
+    ///
+    /// # Errors
+    /// As [`Description::open`].
+    pub(crate) fn open(&self) -> Result<Description> {
+        Description::open(&self.path, &self.options)
+    }
 }
 
 /// Limits for runs in the simulator.
@@ -110,23 +83,6 @@ fn bytes(text: &str) -> Result<u64, String> {
     if (1.0..=u64::MAX as f64).contains(&bytes) { Ok(bytes as u64) } else { Err(refused()) }
 }
 
-impl LaunchArgument {
-    /// Reads the launch file, but none of the files that it refers to.
-    pub(crate) fn read(&self) -> Result<Description> {
-        Description::read(&self.path)?.built_with(self.build.options()?)
-    }
-
-    /// The memory that the launch may use.
-    pub(crate) fn limits(&self) -> Limits {
-        self.limits.memory()
-    }
-
-    /// The simulator's options.
-    pub(crate) fn simulation(&self) -> tripipe_simulate::Options {
-        self.limits.simulation()
-    }
-}
-
 impl LaunchLimits {
     /// The memory that a launch may use.
     pub(crate) fn memory(&self) -> Limits {
@@ -144,13 +100,17 @@ impl LaunchLimits {
     }
 }
 
-/// A launch file, and the folder that its paths are relative to.
+/// A program or a launch file, the folder that its paths are relative to, and the options of the command line.
 #[derive(Clone)]
 pub(crate) struct Description {
+    /// The launch file, with the kernel and the sizes of the command line.
     pub(crate) file: LaunchFile,
+    /// The text of a launch file in TOML.
+    text: Option<String>,
     folder: PathBuf,
     /// The program, if it came from standard input.
     given: Option<Vec<u8>>,
+    pub(crate) options: LaunchOptions,
     /// Build options of the command line, in addition to the file's.
     more: BuildOptions,
 }
@@ -160,36 +120,82 @@ const STANDARD_INPUT: &str = "<stdin>";
 
 impl Description {
     /// A program whose launch is not known; paths are relative to the working folder.
-    pub(crate) fn of_program(source: ProgramFile, kernel: Option<String>) -> Self {
+    fn of_program(source: ProgramFile) -> Self {
         let file = LaunchFile {
             name: String::new(),
             source,
             options: BuildOptions::default(),
-            kernel,
+            kernel: None,
             kernel_location: LineColumn { line: 1, column: 1 },
             range: NdRange::d1(1),
             arguments: Vec::new(),
         };
-        Self { file, folder: PathBuf::new(), given: None, more: BuildOptions::default() }
-    }
-
-    /// A program from standard input, OpenCL C or SPIR-V.
-    pub(crate) fn given(program: Vec<u8>) -> Self {
-        const MAGIC: [u8; 4] = [0x03, 0x02, 0x23, 0x07];
-        let path = STANDARD_INPUT.to_owned();
-        let mut backwards = MAGIC;
-        backwards.reverse();
-        let is_spirv = program.starts_with(&MAGIC) || program.starts_with(&backwards);
-        let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
-        Self { given: Some(program), ..Self::of_program(source, None) }
+        Self {
+            file,
+            text: None,
+            folder: PathBuf::new(),
+            given: None,
+            options: LaunchOptions::default(),
+            more: BuildOptions::default(),
+        }
     }
 
     /// A program that was read already; `path` is where from.
-    pub(crate) fn of_read(path: String, program: Vec<u8>, is_spirv: bool, options: BuildOptions) -> Self {
+    pub(crate) fn of_read(path: String, program: Vec<u8>, is_spirv: bool) -> Self {
         let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
-        let mut description = Self { given: Some(program), ..Self::of_program(source, None) };
-        description.file.options = options;
-        description
+        Self { given: Some(program), ..Self::of_program(source) }
+    }
+
+    /// A launch file.
+    fn of_launch_file(file: LaunchFile) -> Self {
+        Self { file, ..Self::of_program(ProgramFile::OpenClC { path: String::new() }) }
+    }
+
+    /// A program or a launch file, by its name's ending, or else by its contents; - is standard input. None of the
+    /// files that it refers to is read. `options` take precedence over a launch file; their paths are relative to the
+    /// working folder.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not a launch file although its ending says so; an option is not possible.
+    pub(crate) fn open(path: &Path, options: &LaunchOptions) -> Result<Self> {
+        options.check()?;
+        let more = options.build.options()?;
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
+        let read = || if is_standard(path) { standard_input() } else { contents(path) };
+        let toml = |text: String| -> Result<Self> {
+            let file = file::parse_with(&text, &shown_input(path), &options.overrides(&more))?;
+            Ok(Self { text: Some(text), ..Self::of_launch_file(file) })
+        };
+        let opened = match ending.as_str() {
+            "toml" => toml(utf8(read()?, path)?)?,
+            "sim" => Self::of_launch_file(file::sim::parse(&utf8(read()?, path)?, &shown_input(path))?),
+            "cl" | "spv" => Self::of_file(path, ending == "spv")?,
+            _ => {
+                let bytes = read()?;
+                match String::from_utf8(bytes) {
+                    Ok(text) if is_launch_file(&text) => toml(text)?,
+                    _ if !is_standard(path) => Self::of_file(path, false)?,
+                    Ok(text) => Self::of_read(STANDARD_INPUT.to_owned(), text.into_bytes(), false),
+                    Err(error) => {
+                        let program = error.into_bytes();
+                        let is_spirv = is_module(&program);
+                        Self::of_read(STANDARD_INPUT.to_owned(), program, is_spirv)
+                    }
+                }
+            }
+        };
+        let folder = if opened.has_launch() { path.parent().map(Path::to_owned) } else { None };
+        let folder = folder.unwrap_or_default();
+        Self { folder, options: options.clone(), ..opened }.built_with(more)
+    }
+
+    /// A program in a file.
+    fn of_file(path: &Path, is_spirv: bool) -> Result<Self> {
+        let Some(path) = path.to_str().map(str::to_owned) else {
+            bail!("{} is not UTF-8, as launch files must be; rename it", path.display());
+        };
+        let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
+        Ok(Self::of_program(source))
     }
 
     /// The program's name for messages.
@@ -200,40 +206,27 @@ impl Description {
     /// The same with additional build options, whose paths are relative to the working folder.
     ///
     /// # Errors
-    /// There are options, but the program is a SPIR-V module, which is not compiled.
-    pub(crate) fn built_with(self, more: BuildOptions) -> Result<Self> {
+    /// There are options, but the program is a SPIR-V module, which is not compiled; the launch file is wrong with them.
+    pub(crate) fn built_with(mut self, more: BuildOptions) -> Result<Self> {
         if more != BuildOptions::default()
             && let ProgramFile::SpirV { path } = &self.file.source
         {
             bail!("{path} is SPIR-V, which is not compiled: -D, -I and --options have no effect");
         }
-        Ok(Self { more, ..self })
-    }
-
-    /// Reads a launch file, but none of the files that it refers to.
-    pub(crate) fn read(path: &Path) -> Result<Self> {
-        let from_pipe = path == Path::new("-");
-        let shown = if from_pipe { "standard input".to_owned() } else { path.display().to_string() };
-        let bytes = if from_pipe {
-            let mut bytes = Vec::new();
-            io::stdin()
-                .read_to_end(&mut bytes)
-                .map_err(|error| anyhow!("{shown} cannot be read: {}", plain(&error)))?;
-            bytes
-        } else {
-            fs::read(path).map_err(|error| match fs::metadata(path) {
-                Ok(metadata) if metadata.is_dir() => anyhow!("{shown} is a folder; name a launch file in it"),
-                _ => anyhow!("{shown} cannot be read: {}; check the path", plain(&error)),
-            })?
-        };
-        let Ok(text) = String::from_utf8(bytes) else {
-            bail!("{shown} is not UTF-8 text, so it is not a launch file; see docs/launch-files.md");
-        };
-        let is_sim = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("sim"));
-        let parse = if is_sim { file::sim::parse } else { file::parse };
-        let file = parse(&text, &shown)?;
-        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-        Ok(Self { file, folder, given: None, more: BuildOptions::default() })
+        self.more = more;
+        // Sizes may depend on definitions.
+        if let Some(text) = &self.text {
+            self.file = file::parse_with(text, &self.file.name, &self.options.overrides(&self.more))?;
+        }
+        if self.has_launch()
+            && let Some(range) = self.options.range(Some(self.file.range))?
+        {
+            self.file.range = range;
+        }
+        if let Some(kernel) = &self.options.kernel {
+            self.file.kernel = Some(kernel.clone());
+        }
+        Ok(self)
     }
 
     /// Resolves a path of the launch file.
@@ -251,42 +244,128 @@ impl Description {
         self.clone().built_with(more)
     }
 
-    /// A program or a launch file, by its name's ending; - is a program from standard input.
-    ///
-    /// # Errors
-    /// It cannot be read; as [`Self::built_with`].
-    pub(crate) fn open(path: &Path, build: BuildOptions) -> Result<Self> {
-        if path.as_os_str() == "-" {
-            let mut bytes = Vec::new();
-            io::stdin().read_to_end(&mut bytes).context("standard input cannot be read")?;
-            return Self::given(bytes).built_with(build);
-        }
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-        if matches!(ending, "toml" | "sim") {
-            return Self::read(path)?.built_with(build);
-        }
-        let Some(path) = path.to_str().map(str::to_owned) else {
-            bail!("{} is not UTF-8; rename it", path.display());
-        };
-        let is_spirv = ending.eq_ignore_ascii_case("spv");
-        let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
-        Self::of_program(source, None).built_with(build)
-    }
-
     /// Whether it describes a launch, not just a program.
     pub(crate) fn has_launch(&self) -> bool {
         !self.file.name.is_empty()
     }
 
+    /// The range, of the launch file or of the command line; `None` if neither has a global size.
+    ///
+    /// # Errors
+    /// The work-group has more dimensions than the launch.
+    pub(crate) fn range(&self) -> Result<Option<NdRange>> {
+        if self.has_launch() { Ok(Some(self.file.range)) } else { self.options.range(None) }
+    }
+
+    /// The same with a launch: if it is only a program, with one that is guessed as `tripipe template` does, which a note
+    /// says.
+    ///
+    /// # Errors
+    /// The program does not compile, or has several kernels and none is chosen.
+    pub(crate) fn with_launch(self) -> Result<Self> {
+        if self.has_launch() {
+            return Ok(self);
+        }
+        let (_, loaded) = self.translate()?;
+        let name = self.shown();
+        let kernel = one_kernel(&loaded, &name, self.file.kernel.as_deref())?;
+        let text = self.template(kernel, &self.file.source, "")?;
+        let file = file::parse(&text, &format!("the guessed launch of `{}`", kernel.name))?;
+        note(&format!(
+            "the launch of `{}` is guessed: sizes, and contents of memory, for which `tripipe template {name} -o \
+             LAUNCH.toml` writes a launch file to correct",
+            kernel.name
+        ));
+        Ok(Self { file, ..self })
+    }
+
+    fn template(&self, kernel: &Kernel, source: &ProgramFile, options: &str) -> Result<String> {
+        self.options.check_kernels(&[kernel])?;
+        let template = LaunchTemplate::new(kernel, &self.options)
+            .with_context(|| format!("kernel `{}`", kernel.name))?;
+        Ok(template.text(source, options))
+    }
+
+    /// The text of a launch file for one of the program's kernels, with guesses. If the file is to lie `elsewhere` than
+    /// the working folder, its paths are absolute.
+    ///
+    /// # Errors
+    /// The options of the command line are not possible for the kernel, or in a launch file.
+    pub(crate) fn launch_file(&self, kernel: &Kernel, elsewhere: bool) -> Result<String> {
+        let mut source = self.file.source.clone();
+        if elsewhere {
+            let (ProgramFile::OpenClC { path } | ProgramFile::SpirV { path }) = &mut source;
+            *path = options::absolute(path)?;
+        }
+        self.template(kernel, &source, &options_text(&self.more, elsewhere)?)
+    }
+
     /// The arguments, with the contents of the files that they refer to.
+    ///
+    /// # Errors
+    /// An argument of the command line is not one of the kernel's; as [`LaunchFile::load`].
     pub(crate) fn load(&self, built: &Built, limits: Limits) -> Result<Loaded> {
-        self.load_file(&self.file, built, limits)
+        let mut file = self.file.clone();
+        if !self.options.arguments.is_empty()
+            && let Ok(signature) = file.signature(&built.kernels)
+        {
+            let entries = file.arguments.iter().map(|entry| entry.name.clone().unwrap_or_default());
+            let names: Vec<String> =
+                signature.parameters.iter().map(|parameter| parameter.name.clone()).chain(entries).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let kernel = signature.kernel.clone();
+            let own = &names[..signature.parameters.len()];
+            self.options.check_names(&[(&kernel, names.clone())])?;
+            self.options.adjust(&mut file, &kernel, own)?;
+        }
+        self.load_file(&file, built, limits)
     }
 
     /// The same for another launch file in the same folder.
     fn load_file(&self, file: &LaunchFile, built: &Built, limits: Limits) -> Result<Loaded> {
         Ok(file.load(&built.kernels, &mut disk::Disk { folder: &self.folder }, limits)?)
     }
+}
+
+/// Whether a text is a launch file in TOML and not OpenCL C: whether its first line that is neither empty nor starts with
+/// `#` is a key or a table.
+fn is_launch_file(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let Some(line) = lines.next() else { return false };
+    let key = |key: &str| !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-\"'".contains(c));
+    line.starts_with('[') || line.split_once('=').is_some_and(|(first, _)| key(first.trim()))
+}
+
+/// Whether a program is a SPIR-V module, in either byte order.
+fn is_module(program: &[u8]) -> bool {
+    const MAGIC: [u8; 4] = [0x03, 0x02, 0x23, 0x07];
+    let mut backwards = MAGIC;
+    backwards.reverse();
+    program.starts_with(&MAGIC) || program.starts_with(&backwards)
+}
+
+fn standard_input() -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    io::stdin()
+        .read_to_end(&mut bytes)
+        .map_err(|error| anyhow!("standard input cannot be read: {}", plain(&error)))?;
+    Ok(bytes)
+}
+
+fn contents(path: &Path) -> Result<Vec<u8>> {
+    let shown = path.display();
+    fs::read(path).map_err(|error| match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => anyhow!("{shown} is a folder; name a launch file in it"),
+        _ => anyhow!("{shown} cannot be read: {}; check the path", plain(&error)),
+    })
+}
+
+/// The text of a launch file.
+fn utf8(bytes: Vec<u8>, path: &Path) -> Result<String> {
+    String::from_utf8(bytes).map_err(|_| {
+        let shown = path.display();
+        anyhow!("{shown} is not UTF-8 text, so it is not a launch file; see docs/launch-files.md")
+    })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use tripipe_device::nearest::nearest;
 use tripipe_ir::diagnostic::LoadError;
 use tripipe_ir::front::clang::{self, BuildError, Optimization};
 use tripipe_ir::front::spirv::{self, Loaded};
@@ -48,23 +49,37 @@ impl DriverBuild {
     /// There is no such kernel, or it cannot be loaded.
     pub(crate) fn kernels(&self, program: &str, wanted: Option<&str>) -> Result<Vec<&Kernel>> {
         let all = &self.loaded.module.kernels;
-        let kernels: Vec<&Kernel> =
-            all.iter().filter(|kernel| wanted.is_none_or(|wanted| kernel.name == wanted)).collect();
-        if !kernels.is_empty() {
-            return Ok(kernels);
+        if wanted.is_some() || all.is_empty() {
+            return one_kernel(&self.loaded, program, wanted).map(|kernel| vec![kernel]);
         }
-        let refused = &self.loaded.refused;
-        if let Some(refused) =
-            refused.iter().find(|refused| wanted.is_none_or(|wanted| refused.kernel == wanted))
-        {
-            bail!("{program}: kernel `{}`: {}", refused.kernel, refused.error);
-        }
-        let names: Vec<String> = all.iter().map(|kernel| format!("`{}`", kernel.name)).collect();
-        match wanted {
-            Some(wanted) => bail!("{program} has no kernel `{wanted}`; it has {}", names.join(", ")),
-            None => bail!("{program} has no kernel"),
-        }
+        Ok(all.iter().collect())
     }
+}
+
+/// The kernel of that name, or the only one. `program` is the program's name for messages.
+///
+/// # Errors
+/// There is no such kernel, or it cannot be loaded; there are several.
+pub(crate) fn one_kernel<'l>(loaded: &'l Loaded, program: &str, wanted: Option<&str>) -> Result<&'l Kernel> {
+    let refused = loaded.refused.iter().map(|refused| refused.kernel.as_str());
+    let names: Vec<&str> =
+        loaded.module.kernels.iter().map(|kernel| kernel.name.as_str()).chain(refused).collect();
+    let listed = || names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let wanted = match (wanted, &names[..]) {
+        (Some(wanted), _) if names.contains(&wanted) => wanted,
+        (Some(wanted), [_, ..]) => {
+            let near = nearest(wanted, names.iter().copied());
+            let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            bail!("{program} has no kernel `{wanted}`; it has {}{near}", listed())
+        }
+        (_, []) => bail!("{program} has no kernel"),
+        (None, [only]) => only,
+        (None, _) => bail!("{program} has {} kernels; choose one with --kernel: {}", names.len(), listed()),
+    };
+    if let Some(refused) = loaded.refused.iter().find(|refused| refused.kernel == wanted) {
+        bail!("{program}: kernel `{wanted}`: {}", refused.error);
+    }
+    loaded.module.kernel(wanted).ok_or_else(|| anyhow!("{program} has no kernel `{wanted}`"))
 }
 
 impl Description {

@@ -8,8 +8,9 @@ use tripipe_ir::op::{Op, QueryKind};
 use tripipe_ir::{
     ImageAccess, ImageDim, ImageType, Kernel, Parameter, ParameterKind, Scalar, Space, Type, TypeLayout,
 };
-use tripipe_launch_file::{ElementType, ProgramFile};
+use tripipe_launch_file::{ElementType, Number, ProgramFile};
 
+use super::LaunchOptions;
 use super::program::pointee;
 
 /// Default sizes of a launch and of its work-groups, for 1, 2 and 3 dimensions.
@@ -54,15 +55,26 @@ pub(crate) struct LaunchTemplate<'k> {
     extents: Vec<usize>,
     /// The work-group size, with its reason.
     local: Option<(Vec<usize>, &'static str)>,
+    /// Values of number arguments that are given.
+    given: &'k [(String, Number)],
 }
 
 impl<'k> LaunchTemplate<'k> {
-    /// A launch over `global` work-items, one to three numbers; if empty, over as many dimensions as the kernel uses.
+    /// A launch of a kernel as the options say; without a global size, over as many dimensions as the kernel uses.
     ///
     /// # Errors
-    /// The kernel requires a work-group size that does not divide `global`, or takes a struct larger than any device
-    /// passes.
-    pub(crate) fn new(kernel: &'k Kernel, global: &[usize]) -> Result<Self> {
+    /// The kernel requires a work-group size that does not divide the global one, or takes a struct larger than any
+    /// device passes; the work-group has more dimensions than the launch.
+    pub(crate) fn new(kernel: &'k Kernel, options: &'k LaunchOptions) -> Result<Self> {
+        let template = Self::over(kernel, &options.global, &options.arguments)?;
+        if options.local.is_empty() {
+            return Ok(template);
+        }
+        template.with_local(&options.local)
+    }
+
+    /// A launch over `global` work-items, one to three numbers; if empty, over as many dimensions as the kernel uses.
+    pub(super) fn over(kernel: &'k Kernel, global: &[usize], given: &'k [(String, Number)]) -> Result<Self> {
         for parameter in &kernel.parameters {
             if let ParameterKind::Struct { object } = parameter.kind
                 && kernel.objects[object].bytes() > STRUCT_MAX
@@ -109,12 +121,20 @@ impl<'k> LaunchTemplate<'k> {
             }
             _ => None,
         };
-        Ok(Self { kernel, global, extents, local })
+        Ok(Self { kernel, global, extents, local, given })
     }
 
-    /// The same in work-groups of `local`, one number per dimension.
-    pub(crate) fn with_local(self, local: &[usize]) -> Self {
-        Self { local: Some((local.to_vec(), "given")), ..self }
+    /// The same in work-groups of `local`; missing numbers are 1.
+    ///
+    /// # Errors
+    /// The work-group has more dimensions than the launch.
+    pub(super) fn with_local(self, local: &[usize]) -> Result<Self> {
+        if local.len() > self.global.len() {
+            bail!("a work-group of {} dimensions in a launch of {}", local.len(), self.global.len());
+        }
+        let local: Vec<usize> =
+            (0..self.global.len()).map(|dimension| local.get(dimension).copied().unwrap_or(1)).collect();
+        Ok(Self { local: Some((local, "given")), ..self })
     }
 
     /// The text of the launch file. `source` and `options` are copied into it unchanged.
@@ -263,7 +283,12 @@ impl<'k> LaunchTemplate<'k> {
         let Some(element) = named.or_else(|| element(ty)) else {
             return format!("value = 0  # `{type_name}`\n");
         };
+        let given = self.given.iter().rev().find(|(known, _)| known == name).map(|(_, number)| number);
+        // TOML has lower-case letters in `nan` and `inf`.
+        let given = given.map(|number| number.to_string().to_lowercase());
+        let why = if given.is_some() { "given" } else { "a guess" };
         let number = match ty.scalar() {
+            _ if given.is_some() => given.unwrap_or_default(),
             Some(scalar) if scalar.is_float() => String::from("0.5"),
             scalar => {
                 // Signedness is unknown for some types.
@@ -276,7 +301,7 @@ impl<'k> LaunchTemplate<'k> {
             lanes => format!("[{}]", vec![number; lanes].join(", ")),
         };
         let element = if named.is_none() { format!("type = \"{element}\"\n") } else { String::new() };
-        format!("{element}value = {value}  # `{type_name}`: a guess\n")
+        format!("{element}value = {value}  # `{type_name}`: {why}\n")
     }
 
     /// An integer by its name: an extent of the launch, 0 for an offset, and 1 for all others.

@@ -2,36 +2,22 @@
 
 use std::sync::{Arc, OnceLock};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow};
 use tripipe_analyze::Effect;
 use tripipe_device::Gpu;
-use tripipe_ir::{Kernel, ParameterKind};
+use tripipe_ir::Kernel;
 use tripipe_launch::{ExecuteError, Executor as _, ImageShape, NdRange};
-use tripipe_launch_file::{
-    self as launch_file, Contents, Given, LaunchFile, Limits, Loaded, MemoryShape, Number,
-};
+use tripipe_launch_file::{self as launch_file, Contents, Given, LaunchFile, Limits, Loaded, MemoryShape};
 use tripipe_report::bytes;
 use tripipe_report::simulation::{LocalBy, Predicted};
 use tripipe_simulate::RunError;
 use tripipe_timing::{Compiled, Options, Prediction, VirtualGpu, VirtualOptions, depends_on_memory};
 
+use super::options::with_local;
 use super::{Description, DriverBuild, LaunchTemplate};
 
 /// Guessed buffers grow, while the kernel accesses elements behind their ends, up to this number of bytes together.
 const GUESS_MOST: u64 = 1 << 30;
-
-/// What the command line says about a launch; it takes precedence over a launch file.
-#[derive(Clone, Debug)]
-pub(crate) struct Adjusted {
-    /// Work-items in each dimension; empty if not given.
-    pub(crate) global: Vec<usize>,
-    /// Work-items of a work-group in each dimension; empty if not given.
-    pub(crate) local: Vec<usize>,
-    /// Values of arguments by name.
-    pub(crate) arguments: Vec<(String, Number)>,
-    /// The most instructions that a work-group may run.
-    pub(crate) limit_steps: u64,
-}
 
 /// A change of a launch, for one prediction.
 #[derive(Clone, Debug, Default)]
@@ -65,14 +51,15 @@ pub(crate) struct Workload<'d> {
     description: &'d Description,
     build: &'d DriverBuild,
     kernel: &'d Kernel,
-    adjusted: &'d Adjusted,
+    /// The most instructions that a work-group may run.
+    limit_steps: u64,
     range: NdRange,
     /// The arguments of a launch file, with their contents.
     loaded: OnceLock<Loaded>,
 }
 
 impl<'d> Workload<'d> {
-    /// The launch of a kernel of a build of `description`.
+    /// The launch of a kernel of a build of `description`; a work-group runs at most `limit_steps` instructions.
     ///
     /// # Errors
     /// Neither a launch file nor the command line gives a global size; a size is not possible.
@@ -80,16 +67,28 @@ impl<'d> Workload<'d> {
         description: &'d Description,
         build: &'d DriverBuild,
         kernel: &'d Kernel,
-        adjusted: &'d Adjusted,
+        limit_steps: u64,
     ) -> Result<Self> {
-        let described = description.has_launch().then_some(description.file.range);
-        let range = range(described, adjusted).with_context(|| format!("kernel `{}`", kernel.name))?;
-        Ok(Self { description, build, kernel, adjusted, range, loaded: OnceLock::new() })
+        let range = description.range().and_then(|range| {
+            range.ok_or_else(|| {
+                anyhow!(
+                    "its launch is not known; give --global, such as --global 1920,1080, or a launch file \
+                    (`tripipe template` writes one)"
+                )
+            })
+        });
+        let range = range.with_context(|| format!("kernel `{}`", kernel.name))?;
+        Ok(Self { description, build, kernel, limit_steps, range, loaded: OnceLock::new() })
     }
 
     /// The kernel.
     pub(crate) fn kernel(&self) -> &'d Kernel {
         self.kernel
+    }
+
+    /// The most instructions that a work-group may run.
+    pub(crate) fn limit_steps(&self) -> u64 {
+        self.limit_steps
     }
 
     /// Work-items in each dimension.
@@ -130,7 +129,7 @@ impl<'d> Workload<'d> {
                 prediction: options.clone(),
                 time_only: true,
                 prebuilt: None,
-                limit_steps: Some(self.adjusted.limit_steps),
+                limit_steps: Some(self.limit_steps),
                 changed: trial.gpu.clone(),
             },
         );
@@ -228,8 +227,11 @@ impl<'d> Workload<'d> {
             return Ok(loaded);
         }
         let mut file = self.description.file.clone();
+        file.forget_results();
         file.kernel = Some(self.kernel.name.clone());
-        self.adjust(&mut file)?;
+        let names: Vec<&str> =
+            self.kernel.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        self.description.options.adjust(&mut file, &self.kernel.name, &names)?;
         let loaded = self.description.load_file(&file, &self.build.built, Limits::default())?;
         Ok(self.loaded.get_or_init(|| loaded))
     }
@@ -238,10 +240,10 @@ impl<'d> Workload<'d> {
     fn guess(&self, range: NdRange, growth: usize) -> Result<LaunchFile> {
         let global = &range.global_size()[..range.dimensions()];
         let local = range.local_size().unwrap_or([1; 3]);
-        let template = LaunchTemplate::new(self.kernel, global)?.with_local(&local[..range.dimensions()]);
+        let template = LaunchTemplate::over(self.kernel, global, &self.description.options.arguments)?;
+        let template = template.with_local(&local[..range.dimensions()])?;
         let text = template.text(&self.description.file.source, "");
-        let name = format!("the guessed launch of `{}`", self.kernel.name);
-        let mut file = launch_file::parse(&text, &name)?;
+        let mut file = launch_file::parse(&text, &format!("the guessed launch of `{}`", self.kernel.name))?;
         // Contents cost time, and decide nothing unless addresses or branches depend on them.
         let depends = depends_on_memory(self.kernel);
         for entry in &mut file.arguments {
@@ -256,47 +258,8 @@ impl<'d> Workload<'d> {
                 }
             }
         }
-        self.adjust(&mut file)?;
         Ok(file)
     }
-
-    /// Sets the arguments that the command line gives.
-    fn adjust(&self, file: &mut LaunchFile) -> Result<()> {
-        for (name, number) in &self.adjusted.arguments {
-            let position = self.kernel.parameters.iter().position(|parameter| parameter.name == *name);
-            let Some(entry) = position.and_then(|position| file.arguments.get_mut(position)) else {
-                continue;
-            };
-            let Given::Value { numbers, .. } = &mut entry.given else {
-                bail!("--arg {name}: argument `{name}` of kernel `{}` is not a number", self.kernel.name);
-            };
-            numbers.fill(*number);
-        }
-        Ok(())
-    }
-}
-
-/// Checks that every argument that the command line gives is a number of one of the kernels.
-///
-/// # Errors
-/// It is not.
-pub(crate) fn check_arguments(kernels: &[&Kernel], adjusted: &Adjusted) -> Result<()> {
-    for (name, _) in &adjusted.arguments {
-        let parameters = || kernels.iter().flat_map(|kernel| &kernel.parameters);
-        let Some(parameter) = parameters().find(|parameter| parameter.name == *name) else {
-            let names: Vec<&str> = parameters().map(|parameter| parameter.name.as_str()).collect();
-            let whose = match kernels {
-                [kernel] => format!("kernel `{}` has no such argument", kernel.name),
-                _ => "no kernel has such an argument".to_owned(),
-            };
-            bail!("--arg {name}: {whose}; it has {}", names.join(", "));
-        };
-        let is_number = matches!(parameter.kind, ParameterKind::Value(ty) if ty.scalar().is_some());
-        if !is_number {
-            bail!("--arg {name}: argument `{name}` is not a number");
-        }
-    }
-    Ok(())
 }
 
 /// Whether a kernel did something undefined, such as an access outside a buffer.
@@ -322,45 +285,4 @@ fn described_bytes(file: &LaunchFile) -> Option<u64> {
         };
         all.checked_add(bytes as u64)
     })
-}
-
-/// The range of a launch file with the sizes of the command line.
-fn range(described: Option<NdRange>, adjusted: &Adjusted) -> Result<NdRange> {
-    let base = match (&adjusted.global[..], described) {
-        ([], Some(range)) => range,
-        ([], None) => bail!(
-            "its launch is not known; give --global, such as --global 1920,1080, or a launch file (`tripipe \
-            template` writes one)"
-        ),
-        (global, described) => {
-            if global.contains(&0) {
-                bail!("--global: sizes are at least 1");
-            }
-            let range = match global {
-                [x] => NdRange::d1(*x),
-                [x, y] => NdRange::d2(*x, *y),
-                [x, y, z] => NdRange::d3(*x, *y, *z),
-                _ => bail!("--global: a launch has 1 to 3 dimensions, not {}", global.len()),
-            };
-            let local = described.and_then(|described| described.local_size());
-            let [x, y, z] = described.map_or([0; 3], |described| described.global_offset());
-            let range = range.offset(x, y, z);
-            local.map_or(range, |[x, y, z]| range.local(x, y, z))
-        }
-    };
-    if adjusted.local.is_empty() { Ok(base) } else { with_local(base, &adjusted.local) }
-}
-
-/// A range in work-groups of a given size.
-fn with_local(range: NdRange, local: &[usize]) -> Result<NdRange> {
-    if local.len() > range.dimensions() {
-        bail!("a work-group of {} dimensions in a launch of {}", local.len(), range.dimensions());
-    }
-    if local.contains(&0) {
-        bail!("--local: sizes are at least 1");
-    }
-    let mut all = [1; 3];
-    all.iter_mut().zip(local).for_each(|(extent, given)| *extent = *given);
-    let [x, y, z] = all;
-    Ok(range.local(x, y, z))
 }

@@ -1,6 +1,7 @@
 //! `tripipe check`: launch files with and without bugs, in every format; inputs that cannot be checked.
 
-use std::process::Output;
+use std::io::Write;
+use std::process::{Output, Stdio};
 
 use serde_json::{Value, json};
 
@@ -53,7 +54,7 @@ fn a_bug_is_shown_in_its_line() {
     }
     let bench = bench();
     let clean =
-        "checked: `scale`, 4 x 1 x 1 work-items in work-groups of 2 x 1 x 1\nno findings (35 checks)\n";
+        "checked: `scale`, 4 x 1 x 1 work-items in work-groups of 2 x 1 x 1\nno findings (36 checks)\n";
     assert_eq!(said(bench.run(&["check", "clean.toml"]), 0), clean);
 
     // Elements 4 and 5 of four: bytes 16 to 23 of 16.
@@ -84,7 +85,7 @@ help: Compare the index with the size before the access, or make the object larg
 explain: tripipe explain out-of-bounds-read
 
 checked: `scale`, 6 x 1 x 1 work-items in work-groups of 2 x 1 x 1
-2 errors (35 checks)
+2 errors (36 checks)
 ";
     assert_eq!(said(bench.run(&["check", "bug.toml"]), 1), found);
     // The same launch in Oclgrind's format.
@@ -109,7 +110,7 @@ fn findings_as_json() {
         report["launches"],
         json!([{ "kernel": "scale", "global": [6, 1, 1], "local": [2, 1, 1], "seconds": null }])
     );
-    assert_eq!(report["checks"].as_array().unwrap().len(), 35);
+    assert_eq!(report["checks"].as_array().unwrap().len(), 36);
     assert_eq!(report["findings"].as_array().unwrap().len(), 2);
     let source = String::from_utf8(bench.read("scale.cl")).unwrap();
     let line = source.lines().nth(2).unwrap();
@@ -173,18 +174,93 @@ fn checks_are_chosen() {
     }
     let bench = bench();
     let (read, write) = ("out-of-bounds-read", "out-of-bounds-write");
-    assert_eq!(codes(&bench, &["bug.toml", "--only", read]), [read]);
-    assert_eq!(codes(&bench, &["bug.toml", "--only", read, "--only", write]), [write, read]);
-    assert_eq!(codes(&bench, &["bug.toml", "--disable", read]), [write]);
-    assert!(codes(&bench, &["bug.toml", "--disable", read, "--disable", write]).is_empty());
-    let said = said(bench.run(&["check", "bug.toml", "--only", "data-race"]), 0);
+    let only = ["bug.toml", "--allow", "all", "--deny", read];
+    assert_eq!(codes(&bench, &only), [read]);
+    assert_eq!(codes(&bench, &[&only[..], &["--deny", write]].concat()), [write, read]);
+    assert_eq!(codes(&bench, &["bug.toml", "--allow", read]), [write]);
+    assert!(codes(&bench, &["bug.toml", "--allow", read, "--allow", write]).is_empty());
+    assert!(codes(&bench, &["bug.toml", "--allow", "all"]).is_empty());
+    // What is allowed by its own name is not denied.
+    assert_eq!(codes(&bench, &["bug.toml", "--deny", read, "--allow", read]), [write]);
+    let said = said(bench.run(&["check", "bug.toml", "--allow", "all", "--deny", "data-race"]), 0);
     assert!(said.ends_with("no findings (1 check)\n"), "{said}");
     let refuse = |arguments: &[&str], words: &[&str]| {
         bench.refuse(&[&["check", "bug.toml"], arguments].concat(), words);
     };
-    refuse(&["--only", "out-of-bound-read"], &["`out-of-bound-read`", "did you mean out-of-bounds-read?"]);
-    refuse(&["--disable", "zzz"], &["`zzz`", "`tripipe explain` lists them"]);
-    refuse(&["--disable", read, "--only", write], &["--disable", "--only", "cannot be used with"]);
+    refuse(&["--deny", "out-of-bound-read"], &["`out-of-bound-read`", "did you mean out-of-bounds-read?"]);
+    refuse(&["--allow", "zzz"], &["`zzz`", "`tripipe explain` lists them"]);
+}
+
+/// A note does not set the exit code by itself.
+#[test]
+fn a_denied_note_is_a_failure() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("note.cl", "kernel void note(global float *a) { a[0] = get_global_id(0) / (float)0; }\n");
+    bench.write("note.toml", "source = 'note.cl'\nglobal = 1\n[[argument]]\nbuffer = 'float'\ncount = 1\n");
+    let notes = said(bench.run(&["check", "note.toml", "--fail-on", "note"]), 1);
+    let code = notes.split_once('[').unwrap().1.split_once(']').unwrap().0;
+    said(bench.run(&["check", "note.toml"]), 0);
+    said(bench.run(&["check", "note.toml", "--deny", code]), 1);
+}
+
+/// Without a launch file, the launch is a template's, with what the command line says.
+#[test]
+fn a_program_is_checked_with_a_guessed_launch() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let output = bench.run(&["check", "scale.cl", "--global", "96", "--local", "32", "--arg", "factor=2.5"]);
+    let (out, err) = (String::from_utf8(output.stdout).unwrap(), complaint(&output.stderr));
+    let checked = "checked: `scale`, 96 x 1 x 1 work-items in work-groups of 32 x 1 x 1\nno findings";
+    assert!(out.starts_with(checked), "{out}");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(err.starts_with("note: the launch of `scale` is guessed") && err.lines().count() == 1, "{err}");
+    assert!(err.contains("`tripipe template scale.cl -o LAUNCH.toml`"), "{err}");
+    // The same program from standard input, and a launch file from there.
+    let from_pipe = |text: &str| {
+        let mut child = bench.command(&["check", "-"]);
+        let mut child =
+            child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+    };
+    assert!(from_pipe(SCALE).contains("`scale`, 1024 x 1 x 1 work-items"));
+    assert!(from_pipe(&scale(4)).contains("`scale`, 4 x 1 x 1 work-items"));
+    let refuse = |arguments: &[&str], words: &[&str]| {
+        bench.refuse(&[&["check", "scale.cl"], arguments].concat(), words);
+    };
+    refuse(&["--arg", "facto=1"], &["--arg facto", "`scale` has no such argument", "did you mean `factor`?"]);
+    refuse(&["--arg", "in=1"], &["--arg in", "not a number"]);
+    refuse(&["-k", "scales"], &["no kernel `scales`", "did you mean `scale`?"]);
+}
+
+/// The command line takes precedence over a launch file, in every command that has one.
+#[test]
+fn launch_options_change_a_launch_file() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    bench.write("clean.toml", scale(4).replace("count = 4", "count = 4\ndump = true"));
+    let text = said(bench.run(&["check", "clean.toml", "--global", "2", "--local", "1"]), 0);
+    assert!(text.contains("2 x 1 x 1 work-items in work-groups of 1 x 1 x 1"), "{text}");
+    let run = |arguments: &[&str]| bench.succeed(&[&["run-kernel", "clean.toml"], arguments].concat());
+    assert!(run(&["--arg", "factor=2"]).contains("out[2] = 6.0\n"));
+    assert!(run(&["--arg", "factor=0.25", "--global", "1", "--local", "1"]).contains("out[0] = 0.25\n"));
+    bench.refuse(&["run-kernel", "clean.toml", "--arg", "f=2"], &["--arg f", "it has in, out, factor"]);
+    bench.refuse(&["run-kernel", "clean.toml", "-k", "scal"], &["no kernel `scal`", "did you mean `scale`?"]);
+    // An argument that is not a whole number, in the commands that price.
+    for command in ["analyze", "simulate"] {
+        bench.succeed(&[command, "scale.cl", "-g", "g77", "--global", "64", "--arg", "factor=0.5"]);
+        bench.refuse(
+            &[command, "scale.cl", "-g", "g77", "--global", "64", "--arg", "fact=0.5"],
+            &["`factor`"],
+        );
+    }
 }
 
 #[test]
@@ -207,6 +283,39 @@ fn limits_are_those_of_the_gpu() {
         &["\"Mali-G6100\"", "did you mean Mali-G610"],
     );
     bench.refuse(&["check", "clean.toml", "--gpu", "zzz"], &["\"zzz\"", "known are", "Adreno 740"]);
+}
+
+/// One missing barrier is one finding: what else it leaves unordered are notes of it.
+#[test]
+fn a_missing_barrier_is_reported_once() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    let kernel = |first: &str, second: &str| {
+        format!(
+            "kernel void sums(global const float *in, global float *out) {{\n    local float a[64], b[64];\n    \
+             int l = get_local_id(0);\n    a[l] = in[l];\n    b[l] = in[63 - l];\n    {first}\n    \
+             float x = a[63 - l];\n    float y = b[(l + 1) % 64];\n    float z = a[(l + 2) % 64];\n    {second}\n    \
+             a[l] = x + y + z;\n    barrier(CLK_LOCAL_MEM_FENCE);\n    out[l] = a[63 - l];\n}}\n"
+        )
+    };
+    let launch = "source = 'sums.cl'\nglobal = 64\nlocal = 64\n\
+                  [[argument]]\nbuffer = 'float'\ncount = 64\nfill = 1\naccess = 'read'\n\
+                  [[argument]]\nbuffer = 'float'\ncount = 64\n";
+    bench.write("sums.toml", launch);
+    let barrier = "barrier(CLK_LOCAL_MEM_FENCE);";
+    for (first, second, count) in [(barrier, barrier, 0), ("", barrier, 1), (barrier, "", 1), ("", "", 2)] {
+        bench.write("sums.cl", kernel(first, second));
+        assert_eq!(codes(&bench, &["sums.toml"]), vec!["data-race"; count], "`{first}`, `{second}`");
+    }
+    // Lines 7 to 9 read what others write in lines 4 and 5.
+    bench.write("sums.cl", kernel("", barrier));
+    let text = said(bench.run(&["check", "sums.toml"]), 1);
+    for line in ["float x = a[63 - l];", "float y = b[(l + 1) % 64];", "float z = a[(l + 2) % 64];"] {
+        assert!(text.contains(line), "{line}:\n{text}");
+    }
+    assert_eq!(text.matches("one barrier orders this as well").count(), 2, "{text}");
 }
 
 #[test]
@@ -263,7 +372,7 @@ fn endless_kernels_are_stopped() {
     assert!(ended.starts_with(first) && ended.contains("work-item: global (0, 0, 0)"), "{ended}");
     // A loop that waits for memory that never changes is detected before the step limit.
     bench.write("waits.toml", launch("waits"));
-    let ended = said(bench.run(&["check", "waits.toml", "--only", "infinite-loop"]), 1);
+    let ended = said(bench.run(&["check", "waits.toml", "--allow", "all", "--deny", "infinite-loop"]), 1);
     let first = "warning[infinite-loop]: waits for a change of memory that never comes";
     assert!(ended.starts_with(first) && ended.contains(" --> endless.cl:7:"), "{ended}");
 
@@ -302,7 +411,8 @@ fn skipped_race_checks_are_reported() {
     bench.write("huge.toml", launch("8589934592"));
     bench.write("small.toml", launch("128"));
     // Another order starts with another group, one after the first 2^32 work-items.
-    let check = ["--limit-steps", "10000", "--schedules", "4", "--only", "same-value-race"];
+    let only = ["--allow", "all", "--deny", "same-value-race"];
+    let check = [&["--limit-steps", "10000", "--schedules", "4"], &only[..]].concat();
     let huge = said(bench.run(&[&["check", "huge.toml"], &check[..]].concat()), 1);
     assert!(huge.contains("\nnot checked: races after the first 4294967295 work-items"), "{huge}");
     assert!(!said(bench.run(&[&["check", "small.toml"], &check[..]].concat()), 1).contains("not checked"));
@@ -403,7 +513,7 @@ fn comments_in_the_source_suppress_findings() {
     assert_eq!(codes(&bench, &["bug.toml"]), ["out-of-bounds-read"]);
     let both = "    out[i] = in[i] * factor; // tripipe: allow out-of-bounds-write, out-of-bounds-read\n";
     bench.write("scale.cl", SCALE.replace("    out[i] = in[i] * factor;\n", both));
-    assert!(said(bench.run(&["check", "bug.toml"]), 0).ends_with("no findings (35 checks)\n"));
+    assert!(said(bench.run(&["check", "bug.toml"]), 0).ends_with("no findings (36 checks)\n"));
     // A finding about the kernel as a whole is suppressed at the declaration.
     bench.write("spare.cl", format!("// tripipe: allow unused-argument\n{SPARE}"));
     bench.write("spare.toml", SPARE_LAUNCH);

@@ -57,6 +57,7 @@ const LAUNCHES: &[(&str, Launch, Option<Launch>)] = &[
     ("float-to-int-range", "global = 3\nargument = [{ buffer = 'float', values = [0.5, 1.5, -0.5] }, { buffer = 'uchar', count = 3 }]", None),
     ("half-overflow", "global = 2\nargument = [{ buffer = 'half', values = [2, 256] }, { buffer = 'half', count = 2 }]", None),
     ("half-underflow", "global = 2\nargument = [{ buffer = 'half', fill = 1, count = 2 }, { buffer = 'half', values = [1, 0.01] }]", Some("global = 2\nargument = [{ buffer = 'float', fill = 1, count = 2 }, { buffer = 'half', values = [1, 0.01] }]")),
+    ("accuracy-lost", "global = 1\nargument = [{ buffer = 'half', count = 4096, fill = 1 }, { buffer = 'half', count = 1 }, { value = 4096 }]", None),
     ("nan-born", "global = 2\nargument = [{ buffer = 'float4', values = [1, 2, 3, 4, 0, 0, 0, 0] }]", None),
     ("kernel-without-effect", "global = 64\nargument = [{ buffer = 'float', count = 64, fill = 2 }]", None),
     ("infinite-loop", "global = 2\nlocal = 1\nargument = [

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use super::Bench;
@@ -9,7 +10,7 @@ use super::Bench;
 /// The subcommands that the help lists.
 fn subcommands(bench: &Bench) -> BTreeSet<String> {
     let help = bench.succeed(&["--help"]);
-    let commands = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
+    let commands = help.split("Your kernel:").nth(1).unwrap().split("Options:").next().unwrap();
     let names =
         commands.lines().filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
     names
@@ -67,32 +68,56 @@ fn impossible_manual_pages_are_refused() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("missing"), "{output:?}");
 }
 
-/// What bash offers for a command line whose last word is to be completed.
-fn offered(script: &str, words: &[&str]) -> Vec<String> {
-    let (last, before) = (words.len() - 1, words.get(words.len() - 2).copied().unwrap_or_default());
+/// What bash offers for a command line that ends at the cursor: what replaces the part of the last word that follows `:`,
+/// `=` or a space.
+fn offered(bench: &Bench, line: &str) -> Vec<String> {
+    let script = bench.succeed(&["completions", "bash"]);
+    let command = bench.command(&[]);
+    let folder = Path::new(command.get_program()).parent().unwrap().to_owned();
     let run = format!(
-        "{script}\nCOMP_WORDS=({}); COMP_CWORD={last}; _tripipe tripipe \"{}\" \"{before}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
-        words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" "),
-        words[last],
+        "PATH={}:$PATH\n{script}\nCOMP_LINE='{line}'; COMP_POINT=${{#COMP_LINE}}; _tripipe tripipe; \
+         printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        folder.display()
     );
     let output = Command::new("bash").args(["--norc", "-c", &run]).output().unwrap();
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().map(|line| line.trim_end().to_owned()).filter(|line| !line.is_empty()).collect()
 }
 
 #[test]
-fn bash_completes_commands_options_gpus_and_devices() {
+fn bash_completes_commands_options_gpus_devices_and_changes() {
     let bench = Bench::new();
-    let script = bench.succeed(&["completions", "bash"]);
-    assert_eq!(offered(&script, &["tripipe", "sim"]), ["simulate"]);
-    assert_eq!(offered(&script, &["tripipe", "simulate", "--what"]), ["--what-if"]);
-    assert_eq!(offered(&script, &["tripipe", "simulate", "-g", "mali-g77"]), ["mali-g77"]);
-    assert_eq!(
-        offered(&script, &["tripipe", "ladder", "--device", "virtual:adreno-65"]),
-        ["virtual:adreno-650"]
-    );
-    assert_eq!(offered(&script, &["tripipe", "explain", "data-race-b"]), ["data-race-between-groups"]);
-    assert!(offered(&script, &["tripipe", "ladder", "lap"]).contains(&"laplace".to_owned()));
+    for (line, wanted) in [
+        ("tripipe sim", &["simulate"][..]),
+        ("tripipe simulate --what", &["--what-if"]),
+        ("tripipe simulate -g mali-g77", &["mali-g77"]),
+        ("tripipe simulate -g mali-g52,mali-g77", &["mali-g52,mali-g77"]),
+        ("tripipe ladder --device virtual:adreno-65", &["adreno-650"]),
+        ("tripipe tune gemm --device cpu,virtual:adreno-65", &["adreno-650"]),
+        ("tripipe explain data-race-b", &["data-race-between-groups"]),
+        ("tripipe ladder lap", &["laplace"]),
+        ("tripipe simulate --what-if cl", &["clock="]),
+        ("tripipe simulate --what-if clock=800,co", &["800,cores="]),
+        ("tripipe tune wor", &[]),
+    ] {
+        assert_eq!(offered(&bench, line), wanted, "{line}");
+    }
+    let tune = offered(&bench, "tripipe tune ");
+    assert!(tune.contains(&"gemm".to_owned()) && !tune.contains(&"worker".to_owned()), "{tune:?}");
+}
+
+/// A synopsis names what an option takes.
+#[test]
+fn synopses_have_value_names() {
+    let bench = Bench::new();
+    let page = bench.succeed(&["man", "simulate"]).replace('\\', "");
+    let synopsis = page.split(".SH SYNOPSIS").nth(1).unwrap().split(".SH").next().unwrap();
+    for words in
+        ["[-k|--kernel NAME]", "[--global N[,N[,N]]]", "[-D NAME[=VALUE]]", "[--exact]", "FILE.cl|FILE.spv"]
+    {
+        assert!(synopsis.contains(words), "{words}: {synopsis}");
+    }
 }
 
 #[test]
@@ -100,7 +125,7 @@ fn every_shell_has_a_script() {
     let bench = Bench::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = bench.succeed(&["completions", shell]);
-        assert!(script.contains("tripipe") && script.contains("simulate"), "{shell}");
+        assert!(script.contains("tripipe"), "{shell}");
     }
     let output = bench.command(&["completions", "csh"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));

@@ -131,6 +131,63 @@ fn a_definition_changes_the_kernel() {
     bench.refuse_said(&[&["simulate"], &arguments[..]].concat(), &["-D ROUNDS=x", "undeclared"]);
 }
 
+/// Each work-group computes 1024 numbers: groups four times as large are a quarter as many.
+#[test]
+fn a_change_that_computes_less_says_so() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write(
+        "row.cl",
+        "kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void row(global float* o) {\n    \
+         for (int i = get_local_id(0); i < 1024; i += WG) o[get_group_id(0) * 1024 + i] = i;\n}\n",
+    );
+    let launch = |global: &str| {
+        format!(
+            "source = 'row.cl'\noptions = '-D WG=64'\nglobal = {global}\n\
+             [[argument]]\nname = 'o'\nbuffer = 'float'\ncount = 1048576\n"
+        )
+    };
+    bench.write("fixed.toml", launch("65536"));
+    bench.write("follows.toml", launch("'1024 * WG'"));
+    let arguments = |file: &'static str| [file, "-g", "g78", "--what-if", "-D WG=256,clock=700"];
+    let changes = |file: &'static str| {
+        let object = &objects(&bench, &arguments(file))[0];
+        let results = |change: &str| {
+            let all = object["what_if"].as_array().unwrap();
+            let found = all.iter().find(|each| each["change"] == change).unwrap();
+            found["results"].as_f64().unwrap()
+        };
+        [results("-D WG=256"), results("clock=700"), results("all together")]
+    };
+    assert_eq!(changes("fixed.toml"), [0.25, 1.0, 0.25]);
+    assert_eq!(changes("follows.toml"), [1.0; 3]);
+    let said = |file: &'static str| bench.succeed(&[&["simulate"], &arguments(file)[..]].concat());
+    assert!(said("fixed.toml").contains("25 % of the results"), "{}", said("fixed.toml"));
+    assert!(!said("follows.toml").contains("results"), "{}", said("follows.toml"));
+    // Definitions of the command line count too.
+    let object = &objects(&bench, &["follows.toml", "-g", "g78", "-D", "WG=128"])[0];
+    assert_eq!(object["global"], serde_json::json!([131_072, 1, 1]));
+}
+
+/// What is expected or shown after a run does not matter to a prediction, nor to the checks.
+#[test]
+fn expected_results_are_not_read() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let template = bench.succeed(&["template", "copy.cl", "--global", "256"]);
+    bench.write("copy.toml", template.replace("# dump = true", "expect = { npy = 'missing.npy' }  #"));
+    for command in ["simulate", "analyze"] {
+        bench.succeed(&[command, "copy.toml", "-g", "g77"]);
+    }
+    bench.succeed(&["check", "copy.toml"]);
+    bench.succeed(&["run-kernel", "copy.toml", "--device", "virtual:mali-g77", "--time-only"]);
+    bench.refuse(&["run-kernel", "copy.toml"], &["missing.npy"]);
+}
+
 #[test]
 fn a_launch_file_gives_the_launch() {
     if !compiles() {

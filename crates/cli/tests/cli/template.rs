@@ -47,6 +47,31 @@ value = 0.5  # `float`: a guess
     bench.succeed(&["run-kernel", "scale.toml"]);
 }
 
+/// What the command line gives is in the file, which works from where it was written.
+#[test]
+fn a_template_is_written_to_a_file() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path().join("launches")).unwrap();
+    std::fs::create_dir(bench.path().join("include")).unwrap();
+    bench.write("include/more.h", "#define MORE 1\n");
+    bench.write("scale.cl", format!("#include <more.h>\n{SCALE}"));
+    let given = ["--global", "300", "--local", "20", "--arg", "factor=1.5", "-I", "include"];
+    for file in ["scale.toml", "launches/scale.toml"] {
+        let said = bench.succeed(&[&["template", "scale.cl", "-o", file], &given[..]].concat());
+        assert_eq!(said, "", "{file}");
+        let text = String::from_utf8(bench.read(file)).unwrap();
+        for words in ["global = 300\nlocal = 20  # given\n", "value = 1.5  # `float`: given\n"] {
+            assert!(text.contains(words), "{words}:\n{text}");
+        }
+        bench.succeed(&["run-kernel", file]);
+    }
+    bench.refuse(&["template", "scale.toml"], &["scale.toml is a launch file already"]);
+    bench.refuse(&["template", "scale.cl", "-I", "include", "-o", "none/scale.toml"], &["none/scale.toml"]);
+}
+
 #[test]
 fn every_kind_of_argument() {
     if !compiles() {

@@ -35,8 +35,19 @@ fn a_search_fills_a_table_and_a_log() {
     if !device_of_this_machine(&bench) {
         return;
     }
-    let arguments =
-        ["tune", "gemm", "--sizes", "16", "--runs", "6", "--keep-slow", "-o", "t.toml", "--log", "log.jsonl"];
+    let arguments = [
+        "tune",
+        "gemm",
+        "--sizes",
+        "16",
+        "--runs",
+        "6",
+        "--keep-slow",
+        "--table",
+        "t.toml",
+        "--log",
+        "log.jsonl",
+    ];
     let all = [&arguments[..], &TWO_CANDIDATES].concat();
     let said = done(&opencl(&bench, &all).output().unwrap());
     assert!(said.contains("1 search on ") && said.contains("120 s at most (--limit)"), "{said}");
@@ -106,7 +117,7 @@ fn at_a_limit_partial_results_are_printed() {
     }
     // The time is over after the first candidate, which is always tried.
     let products =
-        ["tune", "gemm", "--sizes", "16", "-o", "t.toml", "--log", "none", "--strategy", "exhaustive"];
+        ["tune", "gemm", "--sizes", "16", "--table", "t.toml", "--log", "none", "--strategy", "exhaustive"];
     let limit = ["--limit", "0.000001"];
     let said = done(&opencl(&bench, &[&products[..], &TWO_CANDIDATES, &limit].concat()).output().unwrap());
     assert!(said.contains("1 candidates"), "{said}");
@@ -139,7 +150,7 @@ fn after_an_interrupt_partial_results_are_printed_and_logged() {
         "none",
         "--strategy",
         "exhaustive",
-        "-o",
+        "--table",
         "t.toml",
         "--log",
         "log.jsonl",
@@ -186,6 +197,15 @@ fn a_search_is_reported_as_json_and_as_a_page() {
     let rate = candidates[0]["operations_per_second"].as_f64().unwrap();
     assert!((rate * seconds[0] / (2.0 * 64.0_f64.powi(3)) - 1.0).abs() < 1e-9, "{rate}");
     bench.write("tune.json", &text);
+    // The format is that of the output, wherever it goes.
+    tune[5] = "html";
+    tune.extend(["-o", "search.html", "--table", "times.toml"]);
+    assert_eq!(bench.succeed(&tune), "");
+    let page = String::from_utf8(bench.read("search.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains("tile 4x4 unroll=4 group=8x8"), "{page:.200}");
+    let table = String::from_utf8(bench.read("times.toml")).unwrap();
+    assert!(table.parse::<toml::Table>().is_ok(), "{table}");
+    bench.refuse(&["tune", "show", "log.jsonl", "--format", "html"], &["--format"]);
     bench.succeed(&["view", "tune.json", "-o", "page.html"]);
     let page = String::from_utf8(bench.read("page.html")).unwrap();
     let best = candidates[0]["parameters"].as_str().unwrap();
@@ -199,8 +219,16 @@ fn virtual_gpus_fill_tables_of_predicted_entries() {
     if !compiles(&bench) {
         return;
     }
-    let tune =
-        ["tune", "gemm", "--sizes", "32", "--device", "virtual:mali-g77,virtual:adreno-650", "-o", "t.toml"];
+    let tune = [
+        "tune",
+        "gemm",
+        "--sizes",
+        "32",
+        "--device",
+        "virtual:mali-g77,virtual:adreno-650",
+        "--table",
+        "t.toml",
+    ];
     let said = bench.succeed(&[&tune[..], &TWO_CANDIDATES, &["--log", "log.jsonl", "--report"]].concat());
     assert!(said.contains("2 searches on 2 devices"), "{said}");
     let table = String::from_utf8(bench.read("t.toml")).unwrap();
@@ -290,7 +318,7 @@ fn logs_are_merged_compared_and_judged() {
 #[test]
 fn logs_that_cannot_be_used_are_refused_before_anything_runs() {
     let bench = Bench::new();
-    let mut tune = vec!["tune", "gemm", "--sizes", "16", "--log", "log.jsonl", "-o", "t.toml"];
+    let mut tune = vec!["tune", "gemm", "--sizes", "16", "--log", "log.jsonl", "--table", "t.toml"];
     tune.extend(ON_MALI);
     bench.write("log.jsonl", "{\"format\":2}\n");
     bench.refuse(&tune, &["log.jsonl, line 1", "format 2"]);

@@ -84,8 +84,8 @@ def check(
     include: Sequence[ProgramLike] = (),
     options: str = "",
     schedules: int = 1,
-    disable: Sequence[str] = (),
-    only: Sequence[str] = (),
+    allow: Sequence[str] = (),
+    deny: Sequence[str] = (),
     threads: int | None = None,
     limit_steps: int | None = None,
     limit_memory: int | None = None,
@@ -95,12 +95,12 @@ def check(
     :param arguments: All arguments in order, or some by name; those left out are guessed, as sizes are.
     :param gpu: The GPU whose limits apply, such as ``"mali-g77"``.
     :param schedules: The number of execution orders to try.
-    :param disable: Codes of checks to leave out; `only` has those to run instead of all.
+    :param allow: Codes of checks to leave out, or ``"all"``, which leaves those of `deny`.
     :param limit_memory: The most bytes of all buffers and images.
     :raises CommandError: if the kernel cannot be compiled or launched.
     """
     flags = [*flag("gpu", _text("gpu", gpu)), *flag("schedules", schedules), *flag("threads", threads)]
-    flags += [*_each("disable", disable), *_each("only", only)]
+    flags += [*_each("allow", allow), *_each("deny", deny)]
     flags += [*flag("limit-steps", limit_steps), *flag("limit-memory", limit_memory)]
     with _launch.opened(program, defines, include, options) as (opened, folder):
         launch = _launch.launch_file(

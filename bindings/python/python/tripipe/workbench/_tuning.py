@@ -37,7 +37,7 @@ def tune(
     also: Sequence[str] = (),
     only: bool = False,
     verify: bool = False,
-    output: str | os.PathLike[str] | None = None,
+    table: str | os.PathLike[str] | None = None,
 ) -> TuneReport:
     """Find the fastest parameters of the library's kernels on a device.
 
@@ -51,7 +51,7 @@ def tune(
     :param candidates: How many candidates are tried for each problem.
     :param log: A file that keeps all outcomes, from which a search continues; none by default.
     :param also: Parameters to try too, or, with `only`, to try alone.
-    :param output: A file for the table that the library reads.
+    :param table: A file for the table that the library reads.
     :raises CommandError: if nothing could be tried.
     """
     if family not in ("gemm", "filter", "quantised"):
@@ -81,7 +81,7 @@ def tune(
     arguments += [each for parameters in also for each in flag("also", parameters)]
     arguments += ["--only"] if only else []
     arguments += ["--verify"] if verify else []
-    arguments += flag("output", None if output is None else os.fspath(output))
+    arguments += flag("table", None if table is None else os.fspath(table))
     with tempfile.TemporaryDirectory(prefix="tripipe-") as folder:
         report = Path(folder) / "report.txt"
         try:

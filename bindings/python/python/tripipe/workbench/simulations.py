@@ -45,6 +45,8 @@ class Change:
 
     change: str
     gain: float | None = None
+    results: float | None = None
+    """The results that it computes, as a share of those without the change."""
     seconds: float | None = None
     limiter: str | None = None
     error: str | None = None

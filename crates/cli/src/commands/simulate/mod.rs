@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::Args;
 use tripipe_device::Gpu;
-use tripipe_launch_file::Number;
 use tripipe_report::simulation::{self, Predicted, Repriced, Simulated, Simulation};
 use tripipe_timing::Options;
 use tripipe_timing::counters::counters;
@@ -18,11 +17,10 @@ use super::{Format, OutputArgument, TextArgument, file_canvas, note, write_text}
 use crate::chain;
 use crate::files::output::Output;
 use crate::finish::Finish;
-use crate::launch_input::{
-    Adjusted, BuildArgument, Description, GpuArgument, Timed, Trial, Workload, check_arguments,
-};
+use crate::launch_input::{GpuArgument, LaunchArgument, Timed, Trial, Workload, one_kernel};
 use crate::progress::Progress;
 use crate::terminal;
+pub(crate) use what_if::CHANGES;
 use what_if::{Change, Variant, WhatIf};
 
 /// Examples for the help text.
@@ -40,26 +38,10 @@ const EXAMPLES: &str = "Examples:
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Simulate {
-    /// The program: OpenCL C, SPIR-V if its name ends in .spv, or a launch file if it ends in .toml or .sim; - reads a
-    /// program from standard input. Without a launch file, memory is guessed as `tripipe template` does.
-    #[arg(value_name = "FILE.cl|FILE.spv|LAUNCH.toml|-")]
-    program: PathBuf,
-    /// Kernel to simulate [default: all kernels; for a launch file, the one it names].
-    #[arg(short, long, value_name = "NAME")]
-    kernel: Option<String>,
+    #[command(flatten)]
+    launch: LaunchArgument,
     #[command(flatten)]
     gpu: GpuArgument,
-    #[command(flatten)]
-    build: BuildArgument,
-    /// Value of a number argument; may be repeated.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = argument)]
-    arg: Vec<(String, Number)>,
-    /// Global work size: work-items in each dimension. A launch file has its own.
-    #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
-    global: Vec<usize>,
-    /// Work-group size: work-items in each dimension [default: the launch file's, else the driver's choice].
-    #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
-    local: Vec<usize>,
     /// Changes to price, one by one and all together: clock=MHZ, cores=N, l2=BYTES (K and M are accepted),
     /// bandwidth=GB/s, registers=N (the most that the compiler may use), local=N[,N[,N]], and -D NAME=VALUE; may be
     /// repeated.
@@ -93,20 +75,6 @@ pub(crate) struct Simulate {
     text: TextArgument,
 }
 
-/// A number argument of the command line.
-///
-/// # Errors
-/// It is not of the form `NAME=VALUE`, or the value is not a number.
-pub(crate) fn argument(text: &str) -> Result<(String, Number), String> {
-    let (name, value) = text.split_once('=').ok_or("want NAME=VALUE, such as width=1024")?;
-    let value = value.trim();
-    let number = match value.parse::<i128>() {
-        Ok(integer) => Number::Integer(integer),
-        Err(_) => Number::Float(value.parse().map_err(|_| format!("`{value}` is not a number"))?),
-    };
-    Ok((name.trim().to_owned(), number))
-}
-
 impl Simulate {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
         self.output.write(out, self.format == Format::Html, |out| self.report(out))
@@ -117,26 +85,17 @@ impl Simulate {
         let gpus = self.gpu.resolve()?;
         let trace = self.trace.as_deref().map(TraceFile::new).transpose()?;
         let changes: Vec<&Change> = self.what_if.iter().flat_map(|what_if| &what_if.changes).collect();
-        let description = Description::open(&self.program, self.build.options()?)?;
+        let description = self.launch.open()?;
         let progress = Progress::compiler("compiling the kernel");
         let build = description.as_driver()?;
         let name = description.shown();
-        let wanted = self.kernel.as_deref().or(description.file.kernel.as_deref());
         let source = description.text().unwrap_or_default();
-        let kernels = build.kernels(&name, wanted)?;
-        if let [first, second, ..] = kernels[..]
-            && description.has_launch()
-        {
-            let (first, second) = (&first.name, &second.name);
-            bail!("{name} has several kernels; choose one with --kernel, such as `{first}` or `{second}`");
-        }
-        let adjusted = Adjusted {
-            global: self.global.clone(),
-            local: self.local.clone(),
-            arguments: self.arg.clone(),
-            limit_steps: self.limit_steps,
+        let kernels = if description.has_launch() {
+            vec![one_kernel(&build.loaded, &name, description.file.kernel.as_deref())?]
+        } else {
+            build.kernels(&name, description.file.kernel.as_deref())?
         };
-        check_arguments(&kernels, &adjusted)?;
+        description.options.check_kernels(&kernels)?;
         if self.counters_csv.is_some() && kernels.len() * gpus.len() != 1 {
             bail!(
                 "--counters-csv: a file has the counters of one kernel on one GPU; choose them with -k and -g"
@@ -145,18 +104,19 @@ impl Simulate {
         let variants = Variant::of(&changes, &description)?;
         let wanted = self.counters || self.counters_csv.is_some() || self.format == Format::Html;
         let activity = wanted || trace.is_some();
-        let options = Options { exact: self.exact, activity, ..Options::default() };
+        let stored = !variants.is_empty();
+        let options = Options { exact: self.exact, activity, stored, ..Options::default() };
         let left_out: Vec<String> = build.left_out.iter().cloned().collect();
         let mut results = Vec::new();
         for kernel in kernels {
-            let workload = Workload::new(&description, &build, kernel, &adjusted)?;
+            let workload = Workload::new(&description, &build, kernel, self.limit_steps)?;
             let mut all = Vec::new();
             for gpu in &gpus {
                 progress.say(&format!("simulating {} on {}", kernel.name, gpu.name()));
                 let outcome = match workload.predict(gpu, &Trial::default(), &options) {
                     Ok(timed) => {
                         let counters = wanted.then(|| counters(gpu, &timed.prediction)).flatten();
-                        let all = Self::predicted(timed, gpu, &workload, &variants, &adjusted, &options);
+                        let all = Self::predicted(timed, gpu, &workload, &variants, &options);
                         Ok(Predicted { counters, ..all })
                     }
                     Err(error) => Err(chain(&error)),
@@ -218,18 +178,17 @@ impl Simulate {
         gpu: &'static Gpu,
         workload: &Workload<'_>,
         variants: &[Variant],
-        adjusted: &Adjusted,
         options: &Options,
     ) -> Predicted {
         let options = &Options { activity: false, ..options.clone() };
         let price = |variant: &Variant| {
-            let outcome = variant.predict(gpu, workload, adjusted, options);
+            let outcome = variant.predict(gpu, workload, options);
             Repriced { change: variant.name.clone(), outcome: outcome.map_err(|error| chain(&error)) }
         };
         let mut what_if: Vec<Repriced> = variants.iter().map(price).collect();
-        let seconds =
-            |repriced: &Repriced| repriced.outcome.as_ref().map_or(f64::INFINITY, |after| after.seconds);
-        what_if.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)));
+        what_if.sort_by(|a, b| {
+            a.seconds_for_all(&timed.prediction).total_cmp(&b.seconds_for_all(&timed.prediction))
+        });
         Predicted { what_if, ..timed.into() }
     }
 }

@@ -9,7 +9,7 @@ use tripipe_device::Gpu;
 use tripipe_device::nearest::nearest;
 use tripipe_timing::{Options, Prediction};
 
-use crate::launch_input::{Adjusted, Description, DriverBuild, Trial, Workload};
+use crate::launch_input::{Description, DriverBuild, Trial, Workload};
 
 /// The changes of one option on the command line.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +37,7 @@ pub(super) enum Change {
 }
 
 /// The names of changes in an option.
-const NAMES: [&str; 6] = ["clock", "cores", "l2", "bandwidth", "registers", "local"];
+pub(crate) const CHANGES: [&str; 6] = ["clock", "cores", "l2", "bandwidth", "registers", "local"];
 
 impl FromStr for WhatIf {
     type Err = String;
@@ -99,7 +99,7 @@ impl FromStr for Change {
                 Ok(Self::L2(bytes, value.to_owned()))
             }
             _ => {
-                let near = nearest(&name.to_lowercase(), NAMES.into_iter());
+                let near = nearest(&name.to_lowercase(), CHANGES.into_iter());
                 let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
                 Err(format!("`{name}`: {wanted}{near}"))
             }
@@ -221,7 +221,6 @@ impl Variant {
         &self,
         gpu: &'static Gpu,
         workload: &Workload<'_>,
-        adjusted: &Adjusted,
         options: &Options,
     ) -> Result<Prediction> {
         let mut changed = gpu.clone();
@@ -239,7 +238,7 @@ impl Variant {
         let name = &workload.kernel().name;
         let kernel = build.loaded.module.kernel(name);
         let kernel = kernel.ok_or_else(|| anyhow!("the program has no kernel `{name}` then"))?;
-        let workload = Workload::new(description, build, kernel, adjusted)?;
+        let workload = Workload::new(description, build, kernel, workload.limit_steps())?;
         Ok(workload.predict(gpu, &trial, options)?.prediction)
     }
 }

@@ -7,15 +7,15 @@ mod problems;
 mod session;
 mod worker;
 
-use std::io::{self, Write};
+use std::io::Write;
+use std::mem;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use tripipe_report::page;
 use tripipe_tune::StrategyKind;
 
-use super::{DeviceChoices, Format, TextArgument, write_text};
+use super::{DeviceChoices, Format, OutputArgument, TextArgument, write_text};
 use crate::finish::Finish;
 use crate::trace::TraceArgument;
 use limit::Limit;
@@ -31,20 +31,14 @@ use worker::Worker;
 /// (--limit, --candidates), or after Ctrl-C, the search ends with the results so far. A log keeps every outcome, so that
 /// another search continues where this one ends, and a kernel that crashed is not tried again on that driver.
 ///
-/// The library reads tables (-o, `tune export`) from the folder `tripipe/gemm` in your configuration folder,
+/// The library reads tables (--table, `tune export`) from the folder `tripipe/gemm` in your configuration folder,
 /// or from the folder in `TRIPIPE_TABLES`, before the built-in ones.
 #[derive(Args)]
 pub(crate) struct Tune {
     #[command(subcommand)]
     what: What,
-    /// Output format of a search; JSON is one object for each problem and device, HTML is a page with charts
-    /// (docs/reports.md).
-    #[arg(long, value_enum, default_value_t = Format::Text, global = true)]
-    format: Format,
     #[command(flatten)]
     pub(crate) trace: TraceArgument,
-    #[command(flatten)]
-    text: TextArgument,
 }
 
 #[derive(Subcommand)]
@@ -106,48 +100,75 @@ struct SearchArguments {
     /// Reports how well estimates rank the candidates that were measured.
     #[arg(long)]
     report: bool,
-    /// Output file for a table of the times; an existing file is replaced once the new one is
+    /// Output file for a table of the times, for the library; an existing file is replaced once the new one is
     /// complete, and remains if no candidate was correct.
-    #[arg(short, long, value_name = "TABLE")]
-    output: Option<PathBuf>,
+    #[arg(long, value_name = "TABLE")]
+    table: Option<PathBuf>,
+    #[command(flatten)]
+    reporting: Reporting,
+}
+
+/// How a search reports its results.
+#[derive(Args, Default)]
+struct Reporting {
+    /// Output format; JSON is one object for each problem and device, HTML is a page with charts (docs/reports.md).
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    #[command(flatten)]
+    output: OutputArgument,
+    #[command(flatten)]
+    text: TextArgument,
+}
+
+impl What {
+    /// The options of a search, if it is one.
+    fn search(&mut self) -> Option<&mut SearchArguments> {
+        match self {
+            Self::Gemm(products) => Some(&mut products.search),
+            Self::Filter(filters) => Some(&mut filters.search),
+            Self::Quantised(products) => Some(&mut products.search),
+            Self::Logs(_) | Self::Worker(_) => None,
+        }
+    }
+
+    /// Runs it; searches report as text, and add their results as JSON to `documents`.
+    fn run(self, out: &mut dyn Write, documents: &mut Vec<String>) -> Result<Finish> {
+        match self {
+            Self::Gemm(products) => products.run(out, documents),
+            Self::Filter(filters) => filters.run(out, documents),
+            Self::Quantised(products) => products.run(out, documents),
+            Self::Logs(logs) => logs.run(out),
+            Self::Worker(worker) => worker.run().map(|()| Finish::Clean),
+        }
+    }
 }
 
 impl Tune {
     pub(crate) fn run(mut self, out: &mut dyn Write) -> Result<Finish> {
-        if self.trace.is_wanted() {
+        let in_process = self.trace.is_wanted();
+        let Some(search) = self.what.search() else { return self.what.run(out, &mut Vec::new()) };
+        if in_process {
             // A trace has what this process runs.
-            match &mut self.what {
-                What::Gemm(products) => products.search.machine.stay_in_process(),
-                What::Filter(filters) => filters.search.machine.stay_in_process(),
-                What::Quantised(products) => products.search.machine.stay_in_process(),
-                What::Logs(_) | What::Worker(_) => {}
-            }
+            search.machine.stay_in_process();
         }
-        let mut documents = Vec::new();
-        let is_text = self.format == Format::Text;
-        let text = self.text.open(is_text)?;
-        let (mut sink, mut kept) = (io::sink(), Vec::new());
-        let said: &mut dyn Write = match (is_text, &text) {
-            (true, _) => &mut *out,
-            (false, Some(_)) => &mut kept,
-            (false, None) => &mut sink,
-        };
-        let finish = match self.what {
-            What::Gemm(products) => products.run(said, &mut documents),
-            What::Filter(filters) => filters.run(said, &mut documents),
-            What::Quantised(products) => products.run(said, &mut documents),
-            What::Logs(logs) => return logs.run(out),
-            What::Worker(worker) => return worker.run().map(|()| Finish::Clean),
-        }?;
-        write_text(text, || String::from_utf8_lossy(&kept).into_owned())?;
-        let documents = documents.join("\n");
-        match self.format {
-            Format::Json if !documents.is_empty() => writeln!(out, "{documents}")?,
-            Format::Html if !documents.is_empty() => {
-                out.write_all(page::page(&page::read("the result", &documents)?).as_bytes())?;
-            }
-            _ => {}
-        }
-        Ok(finish)
+        let Reporting { format, output, text } = mem::take(&mut search.reporting);
+        output.write(out, format == Format::Html, |out| report(self.what, format, &text, out))
     }
+}
+
+/// Searches, and writes the results as text or JSON.
+fn report(what: What, format: Format, text: &TextArgument, out: &mut dyn Write) -> Result<Finish> {
+    let mut documents = Vec::new();
+    if format == Format::Text {
+        text.open(true)?;
+        return what.run(out, &mut documents);
+    }
+    let text = text.open(false)?;
+    let mut kept = Vec::new();
+    let finish = what.run(&mut kept, &mut documents)?;
+    write_text(text, || String::from_utf8_lossy(&kept).into_owned())?;
+    for document in documents {
+        writeln!(out, "{document}")?;
+    }
+    Ok(finish)
 }

@@ -19,7 +19,7 @@ use crate::finish::Finish;
 
 /// Matrix products.
 ///
-/// Example: tripipe tune gemm --sizes 64,256,1024,1x1024x1024 --device opencl -o ~/.config/tripipe/gemm/mine.toml
+/// Example: tripipe tune gemm --sizes 64,256,1024,1x1024x1024 --device opencl --table ~/.config/tripipe/gemm/mine.toml
 #[derive(Args)]
 pub(super) struct Products {
     /// Sizes, `MxNxK` or `N`, separated by commas.

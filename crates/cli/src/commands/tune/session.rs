@@ -64,7 +64,7 @@ impl Session {
         documents: &mut Vec<String>,
     ) -> Result<Finish> {
         let machines = self.arguments.machine.machines(&self.choices())?;
-        let output = self.arguments.output.as_deref().map(Output::open).transpose()?;
+        let output = self.arguments.table.as_deref().map(Output::open).transpose()?;
         let log = self.log(&machines)?;
         if let Some(log) = &log {
             writeln!(out, "log: {}", log.path().display())?;
@@ -124,7 +124,7 @@ impl Session {
                 table = format!("# Partial: without {}.\n{table}", not_tuned.join(", "));
             }
             output.write(|sink| Ok(sink.write_all(table.as_bytes())?))?;
-        } else if self.arguments.output.is_some() {
+        } else if self.arguments.table.is_some() {
             writeln!(out, "no table is written: no candidate gave a correct result")?;
         }
         Ok(match (self.clock.is_interrupted(), empty + unreachable) {
