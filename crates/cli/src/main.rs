@@ -72,6 +72,9 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Help and results", &["explain", "view", "man", "completions", "help"]),
 ];
 
+/// Characters of a line of the help, at most.
+const HELP_WIDTH: usize = 100;
+
 /// The help of the command: the subcommands in groups.
 fn help_template() -> StyledStr {
     let mut template = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
@@ -85,7 +88,16 @@ fn help_template() -> StyledStr {
                 || "Print this message or the help of a command".to_owned(),
                 ToString::to_string,
             );
-            let _ = writeln!(template, "  {name:width$}  {about}");
+            let mut line = format!("  {name:width$} ");
+            for word in about.split(' ') {
+                if line.chars().count() + 1 + word.chars().count() > HELP_WIDTH {
+                    let _ = writeln!(template, "{line}");
+                    line = " ".repeat(width + 3);
+                }
+                line.push(' ');
+                line.push_str(word);
+            }
+            let _ = writeln!(template, "{line}");
         }
     }
     template.push_str("\nOptions:\n{options}{after-help}");

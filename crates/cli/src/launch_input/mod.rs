@@ -271,9 +271,13 @@ impl Description {
         let kernel = one_kernel(&loaded, &name, self.file.kernel.as_deref())?;
         let text = self.template(kernel, &self.file.source, "")?;
         let file = file::parse(&text, &format!("the guessed launch of `{}`", kernel.name))?;
+        let how = if self.given.is_some() {
+            "a launch file gives them".to_owned()
+        } else {
+            format!("`tripipe template {name} -o LAUNCH.toml` writes it to a file, to correct it")
+        };
         note(&format!(
-            "the launch of `{}` is guessed: sizes, and contents of memory, for which `tripipe template {name} -o \
-             LAUNCH.toml` writes a launch file to correct",
+            "the launch of `{}` is guessed: sizes, numbers and contents of memory; {how}",
             kernel.name
         ));
         Ok(Self { file, ..self })
@@ -292,6 +296,9 @@ impl Description {
     /// # Errors
     /// The options of the command line are not possible for the kernel, or in a launch file.
     pub(crate) fn launch_file(&self, kernel: &Kernel, elsewhere: bool) -> Result<String> {
+        if self.given.is_some() {
+            bail!("- has no name for a launch file; save the program in a file");
+        }
         let mut source = self.file.source.clone();
         if elsewhere {
             let (ProgramFile::OpenClC { path } | ProgramFile::SpirV { path }) = &mut source;

@@ -115,7 +115,7 @@ fn inputs_that_cannot_be_analysed_are_rejected() {
         assert!(said.contains("error: broken.cl does not compile: broken.cl:1:"), "{said}");
         refused(&bench.run(&["analyze", "sum.cl", "-k", "product"]), &["it has `sum`"]);
         refused(&bench.run(&["analyze", "sum.cl", "--arg", "m=3"]), &["it has in, out, n"]);
-        refused(&bench.run(&["analyze", "sum.cl", "--arg", "in=3"]), &["not an integer"]);
+        refused(&bench.run(&["analyze", "sum.cl", "--arg", "in=3"]), &["not a number"]);
         refused(&bench.run(&["analyze", "sum.cl", "--global", "0"]), &["at least 1"]);
     }
 }

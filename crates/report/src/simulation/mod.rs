@@ -17,7 +17,7 @@ use tripipe_device::Gpu;
 use tripipe_timing::Prediction;
 use tripipe_timing::counters::Counters;
 
-use crate::number::significant;
+use crate::number::{percent, significant};
 
 /// A kernel whose time is predicted on several GPUs.
 pub struct Simulation<'a> {
@@ -99,10 +99,9 @@ const SAME_RESULTS: [f64; 2] = [0.95, 1.05];
 
 /// What a change computes besides another time, if it does.
 pub(crate) fn other_results(share: f64) -> Option<String> {
-    let percent = significant(100.0 * share);
     match share {
-        share if share < SAME_RESULTS[0] => Some(format!("{percent} % of the results")),
-        share if share > SAME_RESULTS[1] => Some(format!("{percent} % as many results")),
+        share if share < SAME_RESULTS[0] => Some(format!("{} of the results", percent(share))),
+        share if share > SAME_RESULTS[1] => Some(format!("{} times as many results", significant(share))),
         _ => None,
     }
 }

@@ -201,7 +201,7 @@ pub(crate) fn end_group(watch: &mut Watch, s: &State<'_>) {
                 message: format!(
                     "the sum is {last} instead of {}: {additions} additions lost their operand, such as {added:.3}, in \
                      rounding",
-                    last + lost
+                    (last + lost) as f32
                 ),
                 fix: "Sum in float, or in parts that stay small: a sum for each row, or for each work-item of a group."
                     .to_owned(),
