@@ -96,7 +96,7 @@ fn bash_completes_commands_options_gpus_devices_and_changes() {
         ("tripipe ladder --device virtual:adreno-65", &["adreno-650"]),
         ("tripipe tune gemm --device cpu,virtual:adreno-65", &["adreno-650"]),
         ("tripipe explain data-race-b", &["data-race-between-groups"]),
-        ("tripipe ladder lap", &["laplace"]),
+        ("tripipe ladder vector-a", &["vector-add"]),
         ("tripipe simulate --what-if cl", &["clock="]),
         ("tripipe simulate --what-if clock=800,co", &["800,cores="]),
         ("tripipe tune wor", &[]),
