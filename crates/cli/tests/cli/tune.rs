@@ -80,7 +80,7 @@ fn quantised_products_are_tuned_and_the_library_reads_their_times() {
     // Which candidates are slow differs from one processor to the next, and from one run to the next.
     let two = ["--keep-slow", "--only", "--also", "2x1 group=4x2", "--also", "4x1 group=4x1 masks"];
     let sizes = ["tune", "quantised", "--sizes", "1x48x80", "--formats", "q4_0", "--runs", "3"];
-    let files = ["--log", "log.jsonl", "-o", "q.toml"];
+    let files = ["--log", "log.jsonl", "--table", "q.toml"];
     let said = done(&opencl(&bench, &[&sizes[..], &two, &files].concat()).output().unwrap());
     assert!(said.contains("q4_0 f32 1x48x80") && said.contains(": 2 candidates"), "{said}");
     let table = String::from_utf8(bench.read("q.toml")).unwrap();
@@ -202,7 +202,7 @@ fn a_search_is_reported_as_json_and_as_a_page() {
     tune.extend(["-o", "search.html", "--table", "times.toml"]);
     assert_eq!(bench.succeed(&tune), "");
     let page = String::from_utf8(bench.read("search.html")).unwrap();
-    assert!(page.starts_with("<!doctype html>") && page.contains("tile 4x4 unroll=4 group=8x8"), "{page:.200}");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("tile 4x4 unroll=4 group=8x8"), "{page:.200}");
     let table = String::from_utf8(bench.read("times.toml")).unwrap();
     assert!(table.parse::<toml::Table>().is_ok(), "{table}");
     bench.refuse(&["tune", "show", "log.jsonl", "--format", "html"], &["--format"]);
@@ -249,7 +249,7 @@ fn several_types_are_tuned_in_one_run() {
         return;
     }
     let arguments = ["tune", "gemm", "--sizes", "16,32", "--elements", "f32,f16", "--strategy", "predicted"];
-    let more = ["--candidates", "3", "--log", "t.jsonl", "-o", "t.toml"];
+    let more = ["--candidates", "3", "--log", "t.jsonl", "--table", "t.toml"];
     let said = bench.succeed(&[&arguments[..], &more, &ON_MALI].concat());
     assert!(said.starts_with("log: t.jsonl\n4 searches on Mali-G77"), "{said}");
     let table = String::from_utf8(bench.read("t.toml")).unwrap();
