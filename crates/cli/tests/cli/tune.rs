@@ -202,7 +202,10 @@ fn a_search_is_reported_as_json_and_as_a_page() {
     tune.extend(["-o", "search.html", "--table", "times.toml"]);
     assert_eq!(bench.succeed(&tune), "");
     let page = String::from_utf8(bench.read("search.html")).unwrap();
-    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("tile 4x4 unroll=4 group=8x8"), "{page:.200}");
+    assert!(
+        page.starts_with("<!DOCTYPE html>") && page.contains("tile 4x4 unroll=4 group=8x8"),
+        "{page:.200}"
+    );
     let table = String::from_utf8(bench.read("times.toml")).unwrap();
     assert!(table.parse::<toml::Table>().is_ok(), "{table}");
     bench.refuse(&["tune", "show", "log.jsonl", "--format", "html"], &["--format"]);

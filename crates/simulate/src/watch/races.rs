@@ -363,11 +363,7 @@ pub(crate) fn guesses(kernel: &Kernel) -> EntitySet<ir::Inst> {
 }
 
 /// The values that a block's parameter may have.
-fn handed_on(
-    kernel: &Kernel,
-    block: ir::Block,
-    position: usize,
-) -> impl Iterator<Item = Value> + '_ {
+fn handed_on(kernel: &Kernel, block: ir::Block, position: usize) -> impl Iterator<Item = Value> + '_ {
     let calls = kernel.blocks.values().flat_map(|data| data.terminator.calls());
     calls
         .filter(move |call| call.block == block)
