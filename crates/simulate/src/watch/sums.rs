@@ -199,8 +199,8 @@ pub(crate) fn end_group(watch: &mut Watch, s: &State<'_>) {
             let lane = index as u64 % 64;
             watch.findings.note(&rules::ACCURACY_LOST, Some(inst), 1, || Occurrence {
                 message: format!(
-                    "the sum is {last} instead of {}: {additions} additions lost their operand, such as {added:.3}, in \
-                     rounding",
+                    "the sum is {last} instead of {}: rounding lost a quarter or more of what {additions} additions add, \
+                     such as {added:.3}",
                     (last + lost) as f32
                 ),
                 fix: "Sum in float, or in parts that stay small: a sum for each row, or for each work-item of a group."

@@ -2,7 +2,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 kernel void half_dot(global const half4 *in, global half4 *out) {
     half4 even = 0, odd = 0;
-    for (int k = 0; k < 4096; k += 2) {
+    for (int k = 0; k < 8192; k += 2) {
         even = fma(in[k], (half4)3, even); //~ WARNING accuracy-lost
         odd = odd - in[k + 1]; //~ WARNING accuracy-lost
     }
@@ -13,7 +13,7 @@ kernel void half_dot(global const half4 *in, global half4 *out) {
 // Parts that stay small.
 kernel void half_dot_ok(global const half4 *in, global half4 *out) {
     float4 even = 0, odd = 0;
-    for (int j = 0; j < 4096; j += 64) {
+    for (int j = 0; j < 8192; j += 64) {
         half4 a = 0, b = 0;
         for (int k = j; k < j + 64; k += 2) {
             a = fma(in[k], (half4)3, a);
