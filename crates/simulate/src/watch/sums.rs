@@ -17,7 +17,7 @@ use super::state::Watch;
 use super::values::float_result;
 use crate::execute::code::Inst;
 use crate::execute::ops::convert::float;
-use crate::execute::rows::lanes;
+use crate::execute::rows::{WIDTH, lanes};
 use crate::execute::state::State;
 
 /// The share of a sum from which on its loss is reported.
@@ -25,7 +25,7 @@ const LOST: f64 = 0.05;
 /// The share of what is added from which on an addition counts.
 const COUNTS: f64 = 0.25;
 
-/// The losses of the sums of a group, by the first work-item of a warp and the addition; one for each number of the row.
+/// The losses of the sums of a group, by the first work-item of a warp and the addition; one for each component and lane.
 pub(crate) type Sums = HashMap<(u32, ir::Inst), Vec<Loss>>;
 
 /// The loss of a sum.
@@ -180,8 +180,10 @@ pub(crate) fn sum(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
             let error = before + added - result;
             if error.is_finite() && error.abs() >= COUNTS * added.abs() && error != 0.0 {
                 let losses = watch.sums.entry((s.warp.first_item, i.origin)).or_default();
-                losses.resize(losses.len().max(components * width), Loss::default());
-                losses[index].note(before, added, result, error);
+                losses.resize(components * WIDTH, Loss::default());
+                // A number that all work-items share is that of the first one.
+                let lane = if width == 1 { s.mask.trailing_zeros() as usize % WIDTH } else { lane };
+                losses[component * WIDTH + lane].note(before, added, result, error);
             }
         }
     }
@@ -196,7 +198,7 @@ pub(crate) fn end_group(watch: &mut Watch, s: &State<'_>) {
         for (index, mut loss) in losses.into_iter().enumerate() {
             loss.close();
             let Some((last, added, lost, additions)) = loss.worst else { continue };
-            let lane = index as u64 % 64;
+            let lane = (index % WIDTH) as u64;
             watch.findings.note(&rules::ACCURACY_LOST, Some(inst), 1, || Occurrence {
                 message: format!(
                     "the sum is {last} instead of {}: rounding lost a quarter or more of what {additions} additions add, \
