@@ -234,7 +234,8 @@ impl LaunchFile {
         program
     }
 
-    /// Removes what is expected and shown after the run, for runs whose results nobody looks at: its files need not exist.
+    /// Removes what is expected and shown after the run, for runs whose results nobody looks at: its files need not
+    /// exist.
     pub fn forget_results(&mut self) {
         for entry in &mut self.arguments {
             if let Given::Memory(memory) = &mut entry.given {

@@ -23,8 +23,8 @@ pub(super) enum Named {
 /// Findings to suppress and to insist on, the same for every command that has findings.
 #[derive(Args, Clone, Debug)]
 pub(super) struct RuleOptions<T: RuleTable> {
-    /// Finding to suppress, by its code (`tripipe explain` lists them), or all; may be repeated. A comment `tripipe: allow
-    /// CODE` on a line or the line above suppresses it for that line.
+    /// Finding to suppress, by its code (`tripipe explain` lists them), or all; may be repeated. A comment `tripipe:
+    /// allow CODE` on a line or the line above suppresses it for that line.
     #[arg(long, value_name = "CODE", value_parser = named::<T>)]
     allow: Vec<Named>,
     /// Finding that sets the exit code to 1, whatever its severity, and that --allow all does not suppress; may be

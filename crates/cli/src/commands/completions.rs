@@ -39,8 +39,8 @@ complete -o nospace -o bashdefault -F _tripipe tripipe
 
 /// Print a script that completes commands, options, GPUs, devices and changes in your shell, after commas too.
 ///
-/// Write it to the place where your shell looks for such scripts. zsh needs that folder in `fpath`, before `compinit`. The
-/// script asks the installed `tripipe` what fits.
+/// Write it to the place where your shell looks for such scripts. zsh needs that folder in `fpath`, before `compinit`.
+/// The script asks the installed `tripipe` what fits.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Completions {

@@ -33,9 +33,9 @@ use crate::files::output::plain;
 /// A kernel and its launch.
 #[derive(Args)]
 pub(crate) struct LaunchArgument {
-    /// The program: OpenCL C, SPIR-V if its name ends in .spv, or a launch file (docs/launch-files.md) if it ends in .toml
-    /// or .sim; - reads a program or a launch file from standard input. Without a launch file, memory and numbers are
-    /// guessed as `tripipe template` does.
+    /// The program: OpenCL C, SPIR-V if its name ends in .spv, or a launch file (docs/launch-files.md) if it ends in
+    /// .toml or .sim; - reads a program or a launch file from standard input. Without a launch file, memory and numbers
+    /// are guessed as `tripipe template` does.
     #[arg(value_name = "FILE.cl|FILE.spv|LAUNCH.toml|-")]
     path: PathBuf,
     #[command(flatten)]
@@ -206,7 +206,8 @@ impl Description {
     /// The same with additional build options, whose paths are relative to the working folder.
     ///
     /// # Errors
-    /// There are options, but the program is a SPIR-V module, which is not compiled; the launch file is wrong with them.
+    /// There are options, but the program is a SPIR-V module, which is not compiled; the launch file is wrong with
+    /// them.
     pub(crate) fn built_with(mut self, more: BuildOptions) -> Result<Self> {
         if more != BuildOptions::default()
             && let ProgramFile::SpirV { path } = &self.file.source
@@ -257,8 +258,8 @@ impl Description {
         if self.has_launch() { Ok(Some(self.file.range)) } else { self.options.range(None) }
     }
 
-    /// The same with a launch: if it is only a program, with one that is guessed as `tripipe template` does, which a note
-    /// says.
+    /// The same with a launch: if it is only a program, with one that is guessed as `tripipe template` does, which a
+    /// note says.
     ///
     /// # Errors
     /// The program does not compile, or has several kernels and none is chosen.
@@ -334,8 +335,8 @@ impl Description {
     }
 }
 
-/// Whether a text is a launch file in TOML and not OpenCL C: whether its first line that is neither empty nor starts with
-/// `#` is a key or a table.
+/// Whether a text is a launch file in TOML and not OpenCL C: whether its first line that is neither empty nor starts
+/// with `#` is a key or a table.
 fn is_launch_file(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let Some(line) = lines.next() else { return false };

@@ -112,10 +112,12 @@ impl Findings {
     }
 }
 
-/// The findings with one for each missing barrier: races that the same barrier would order become notes of the first one.
+/// The findings with one for each missing barrier: races that the same barrier would order become notes of the first
+/// one.
 ///
-/// A race is between two instructions, and any barrier between them orders it. Of intervals, the fewest points that meet
-/// all of them are found from the interval that ends first; each other one that it meets needs no point of its own.
+/// A race is between two instructions, and any barrier between them orders it. Of intervals, the fewest points that
+/// meet all of them are found from the interval that ends first; each other one that it meets needs no point of its
+/// own.
 fn one_for_each_barrier(entries: Vec<Entry>, kernel: &Kernel) -> Vec<Entry> {
     let order = kernel.blocks.values().flat_map(|block| &block.insts).copied();
     let position: HashMap<ir::Inst, usize> = order.enumerate().map(|(index, inst)| (inst, index)).collect();

@@ -1,9 +1,9 @@
 //! Sums that stop growing: what is added is lost because the sum has become too large for its type.
 //!
-//! Watched are additions in a loop whose result is an operand of the next iteration, while what they add does not depend
-//! on the sum. That leaves out filters with feedback, whose errors fade, and compensated sums, which add what was lost.
-//! An addition that loses at least a quarter of what it adds is recorded, with its rounding error; errors of random sign
-//! cancel, those of a sum that stagnates do not.
+//! Watched are additions in a loop whose result is an operand of the next iteration, while what they add does not
+//! depend on the sum. That leaves out filters with feedback, whose errors fade, and compensated sums, which add what
+//! was lost. An addition that loses at least a quarter of what it adds is recorded, with its rounding error; errors of
+//! random sign cancel, those of a sum that stagnates do not.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,8 @@ const LOST: f64 = 0.05;
 /// The share of what is added from which on an addition counts.
 const COUNTS: f64 = 0.25;
 
-/// The losses of the sums of a group, by the first work-item of a warp and the addition; one for each component and lane.
+/// The losses of the sums of a group, by the first work-item of a warp and the addition; one for each component and
+/// lane.
 pub(crate) type Sums = HashMap<(u32, ir::Inst), Vec<Loss>>;
 
 /// The loss of a sum.
@@ -201,8 +202,8 @@ pub(crate) fn end_group(watch: &mut Watch, s: &State<'_>) {
             let lane = (index % WIDTH) as u64;
             watch.findings.note(&rules::ACCURACY_LOST, Some(inst), 1, || Occurrence {
                 message: format!(
-                    "the sum is {last} instead of {}: rounding lost a quarter or more of what {additions} additions add, \
-                     such as {added:.3}",
+                    "the sum is {last} instead of {}: rounding lost a quarter or more of what {additions} additions \
+                     add, such as {added:.3}",
                     (last + lost) as f32
                 ),
                 fix: "Sum in float, or in parts that stay small: a sum for each row, or for each work-item of a group."
