@@ -57,7 +57,7 @@ impl<T: Shade> Rows<T> for Recolor<'_, T> {
         let [takes, gives] = *channels;
         part.resize(out.len() / gives * takes, T::zeroed());
         input.part(y, at / gives * takes, part);
-        match (color, channels) {
+        match (&*color, &*channels) {
             (Color::RgbToGray | Color::BgrToGray, _) => {
                 let places = if *color == Color::RgbToGray { [0, 1, 2] } else { [2, 1, 0] };
                 gray(*arch, part, takes, places, out);
