@@ -273,6 +273,15 @@ enum tripipe_status tripipe_device_name(size_t index,
 enum tripipe_status tripipe_context_new(const char *device,
                                         struct tripipe_context **context);
 
+// As `tripipe_context_new`, with the number of threads that an operation on the CPU uses, with the one that runs it: 0 is
+// one for each processor.
+//
+// # Safety
+// As `tripipe_context_new`.
+enum tripipe_status tripipe_context_with_threads(const char *device,
+                                                 size_t threads,
+                                                 struct tripipe_context **context);
+
 // Makes a context over a command queue of the application (`cl_command_queue`): what it does is enqueued there, in order
 // with the commands of the application, and it can use the buffers of the queue's context
 // (`tripipe_vector_import`). The queue is in order. The CPU path is not used where it would be faster.

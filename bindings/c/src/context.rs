@@ -1,7 +1,9 @@
 //! Devices and contexts.
 
 use std::ffi::{c_char, c_void};
+use std::num::NonZeroUsize;
 
+use tripipe::cpu::Threads;
 use tripipe::opencl::{ExecutorOptions, OpenClExecutor, Queue};
 use tripipe::{Context, Device};
 
@@ -60,6 +62,21 @@ pub unsafe extern "C" fn tripipe_context_new(
     device: *const c_char,
     context: *mut *mut tripipe_context,
 ) -> tripipe_status {
+    // SAFETY: as the caller guarantees.
+    unsafe { tripipe_context_with_threads(device, 0, context) }
+}
+
+/// As `tripipe_context_new`, with the number of threads that an operation on the CPU uses, with the one that runs it: 0 is
+/// one for each processor.
+///
+/// # Safety
+/// As `tripipe_context_new`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tripipe_context_with_threads(
+    device: *const c_char,
+    threads: usize,
+    context: *mut *mut tripipe_context,
+) -> tripipe_status {
     call(|| {
         let device = if device.is_null() {
             Device::best()?
@@ -67,7 +84,8 @@ pub unsafe extern "C" fn tripipe_context_new(
             // SAFETY: as the caller guarantees.
             Device::named(unsafe { text(device, "device") }?)?
         };
-        let made = tripipe_context { context: Context::new(&device)? };
+        let threads = NonZeroUsize::new(threads).map_or(Threads::All, Threads::AtMost);
+        let made = tripipe_context { context: Context::builder().threads(threads).build(&device)? };
         // SAFETY: as the caller guarantees.
         unsafe { give_context(context, made) }
     })

@@ -1,6 +1,7 @@
 //! Devices and contexts.
 
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::process;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -91,7 +92,6 @@ pub(crate) struct PyContext {
     context: Context,
     choice: String,
     is_host: bool,
-    threads: Threads,
 }
 
 impl PyContext {
@@ -99,10 +99,11 @@ impl PyContext {
         let builder = Context::builder()
             .cpu_when_faster(options.cpu_when_faster)
             .background_builds(options.background_builds)
-            .predictions(options.predictions);
+            .predictions(options.predictions)
+            .threads(options.threads);
         let context = builder.build(device)?;
         let is_host = matches!(device, Device::Cpu);
-        Ok(Self { context, choice: device.choice().to_string(), is_host, threads: options.threads })
+        Ok(Self { context, choice: device.choice().to_string(), is_host })
     }
 
     /// The library's context.
@@ -113,11 +114,6 @@ impl PyContext {
     /// Whether it is the CPU path, whose memory is the host's.
     pub(crate) fn is_host(&self) -> bool {
         self.is_host
-    }
-
-    /// The threads of filters on the CPU path.
-    pub(crate) fn threads(&self) -> Threads {
-        self.threads
     }
 }
 
@@ -149,11 +145,14 @@ impl PyContext {
                 Err(_) => named(py, &name_of("device", device)?)?,
             },
         };
-        let threads = match threads {
+        let threads = match threads.map(NonZeroUsize::new) {
             None => Threads::All,
-            Some(1) => Threads::One,
-            Some(other) => {
-                return Err(error::value("threads", format!("{other}: 1, or None for one of each core")));
+            Some(Some(most)) => Threads::AtMost(most),
+            Some(None) => {
+                return Err(error::value(
+                    "threads",
+                    "0: at least 1, or None for one of each core".to_owned(),
+                ));
             }
         };
         let options = Options { cpu_when_faster, background_builds, predictions, threads };

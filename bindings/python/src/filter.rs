@@ -249,7 +249,7 @@ fn on_host(
     to: Raster,
 ) -> PyResult<()> {
     let is_long = source.bytes().len().max(result.bytes_mut().len()) >= LONG_BYTES;
-    let threads = context.get().threads();
+    let threads = context.get().inner().threads();
     let filter = move || work.on_host(&from, source.bytes(), &to, result.bytes_mut(), threads);
     wait::run(context.py(), is_long, filter)
 }

@@ -111,3 +111,16 @@ def test_packed_weights(context, random_array, format, dtype):
         placed = context.array(x) @ packed
         assert isinstance(placed, tripipe.Array)
         assert numpy.array_equal(placed.numpy(), found)
+
+
+def test_a_context_limits_the_threads_of_products(random_array):
+    a, b = random_array((300, 200), numpy.float32), random_array((200, 310), numpy.float32)
+    wanted = exact(a, b)
+    # More than there are processors are as many as there are.
+    for threads in (None, 1, 2, 1000):
+        limited = tripipe.Context("cpu", threads=threads)
+        assert close(tripipe.matmul(a, b, context=limited), wanted, 200, numpy.float32)
+        product = limited.array(a) @ limited.array(b)
+        assert close(product.numpy(), wanted, 200, numpy.float32)
+    with pytest.raises(ValueError, match="threads: 0"):
+        tripipe.Context("cpu", threads=0)

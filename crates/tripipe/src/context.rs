@@ -13,6 +13,8 @@ use tripipe_launch::Executor;
 #[cfg(feature = "opencl")]
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
+#[cfg(feature = "cpu")]
+use crate::cpu::Threads;
 use crate::engine::Core;
 #[cfg(feature = "cpu")]
 use crate::engine::host::HostPath;
@@ -107,6 +109,12 @@ impl Context {
             chain_table: Arc::default(),
             quantised_table: Arc::default(),
         }
+    }
+
+    /// The threads that an operation of the CPU path uses, as [`ContextBuilder::threads`] sets them.
+    #[cfg(feature = "cpu")]
+    pub fn threads(&self) -> Threads {
+        self.core.threads()
     }
 
     /// The device's name for display.
@@ -273,11 +281,20 @@ pub struct ContextBuilder {
     cpu_when_faster: bool,
     predictions: bool,
     profiling: bool,
+    #[cfg(feature = "cpu")]
+    threads: Threads,
 }
 
 impl Default for ContextBuilder {
     fn default() -> Self {
-        Self { background_builds: false, cpu_when_faster: true, predictions: true, profiling: true }
+        Self {
+            background_builds: false,
+            cpu_when_faster: true,
+            predictions: true,
+            profiling: true,
+            #[cfg(feature = "cpu")]
+            threads: Threads::All,
+        }
     }
 }
 
@@ -317,6 +334,14 @@ impl ContextBuilder {
         self
     }
 
+    /// Sets how many threads each operation of the CPU path uses, with the one that runs it: on the CPU path, and where it
+    /// stands in for a device. The default is all.
+    #[cfg(feature = "cpu")]
+    pub fn threads(mut self, threads: Threads) -> Self {
+        self.threads = threads;
+        self
+    }
+
     /// A context on `device`.
     ///
     /// # Errors
@@ -347,6 +372,8 @@ impl ContextBuilder {
         core.build_in_background(self.background_builds);
         core.fall_back_when_slower(self.cpu_when_faster);
         core.predict_times(self.predictions);
+        #[cfg(feature = "cpu")]
+        core.use_threads(self.threads);
         if !self.profiling {
             context.set_profiling(false)?;
         }

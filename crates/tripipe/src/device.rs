@@ -244,7 +244,7 @@ impl Choice {
 fn cpu_name() -> String {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
-        let threads = rayon::current_num_threads();
+        let threads = crate::cpu::Threads::All.count();
         let plural = if threads == 1 { "" } else { "s" };
         format!("CPU path ({}, {threads} thread{plural})", processor().unwrap_or_else(|| "CPU".to_owned()))
     })

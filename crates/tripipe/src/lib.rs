@@ -70,8 +70,6 @@ mod matrix;
 mod memory;
 mod operation;
 mod pending;
-#[cfg(feature = "cpu")]
-mod pool;
 pub mod quantised;
 mod task;
 mod team;

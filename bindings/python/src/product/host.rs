@@ -8,11 +8,13 @@ use tripipe::f16;
 use tripipe::gemm::Accumulate;
 
 use super::{Activation, Extents, check_types};
+use crate::context::PyContext;
 use crate::host::{ElementType, HostArray};
 use crate::wait;
 
-/// Multiply-adds from which on the CPU path may take so long that somebody presses Ctrl-C.
-const LONG_OPERATIONS: usize = 1 << 26;
+/// Multiply-adds from which on the CPU path may take so long that somebody presses Ctrl-C: a second on one core of a
+/// phone. Below, a thread that is started for the product, and may get no processor at once, costs more than it gives.
+const LONG_OPERATIONS: usize = 1 << 33;
 
 /// On the CPU path, in the memory of the arrays.
 pub(super) fn product<'py>(
@@ -21,6 +23,7 @@ pub(super) fn product<'py>(
     bias: Option<&Bound<'py, PyAny>>,
     activation: Activation,
     accumulate: Option<&str>,
+    context: &Bound<'py, PyContext>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = a.py();
     let (a, b) = (HostArray::of("a", a)?, HostArray::of("b", b)?);
@@ -37,7 +40,8 @@ pub(super) fn product<'py>(
     let operations =
         extents.m.saturating_mul(extents.n).saturating_mul(extents.k).saturating_mul(extents.count);
     let element = a.element();
-    let work = OnHost { extents, a, b, bias, activation, accumulate };
+    let threads = context.get().inner().threads();
+    let work = OnHost { extents, a, b, bias, activation, accumulate, threads };
     wait::run(py, operations >= LONG_OPERATIONS, move || match element {
         ElementType::F32 => work.run::<f32>(&mut c),
         ElementType::F64 => work.run::<f64>(&mut c),
@@ -55,6 +59,7 @@ struct OnHost {
     bias: Option<HostArray>,
     activation: Activation,
     accumulate: Accumulate,
+    threads: Threads,
 }
 
 /// Sums that have limits.
@@ -162,7 +167,7 @@ impl OnHost {
             }
         };
         let (a, b) = (self.a.elements(), self.b.elements());
-        cpu::gemm::<T>(&description, a, b, c.elements_mut(), finish, Threads::All)?;
+        cpu::gemm::<T>(&description, a, b, c.elements_mut(), finish, self.threads)?;
         Ok(())
     }
 }

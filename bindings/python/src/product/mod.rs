@@ -54,7 +54,7 @@ pub(crate) fn matmul<'py>(
     }
     let context = resolve(py, context)?;
     if context.get().is_host() {
-        return host::product(a, b, bias, activation, accumulate);
+        return host::product(a, b, bias, activation, accumulate, &context);
     }
     let (product, shape) = device::product(a, b, bias, activation, accumulate, &context)?;
     let (elements, _) = product.stored();

@@ -1,11 +1,9 @@
 //! Division of work into bands for the threads.
 
-use std::hint::spin_loop;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use super::Threads;
+use super::helpers::helpers;
 
 /// Work with less than this many bytes of output stays on the calling thread: waking another thread takes some ten
 /// microseconds, in which a single core writes about as much.
@@ -24,8 +22,8 @@ const BANDS_PER_WORKER: usize = 4;
 /// done on the calling thread.
 pub(super) fn band_rows(rows: usize, row_bytes: usize, step: usize, threads: Threads) -> Option<usize> {
     let small = rows.saturating_mul(row_bytes) <= SMALL_BYTES;
-    let workers = rayon::current_num_threads();
-    if threads == Threads::One || small || workers == 1 {
+    let workers = if small { 1 } else { threads.count() };
+    if workers == 1 {
         return None;
     }
     let fair = rows.div_ceil(BANDS_PER_WORKER * workers);
@@ -47,66 +45,50 @@ pub(super) fn for_each_band<T: Send>(
     match band_rows(dst.len() / row_len, row_len * size_of::<T>(), step, threads) {
         None => band(0, dst),
         Some(rows) => {
-            share_out(dst.chunks_mut(rows * row_len).enumerate(), |(index, chunk)| band(index * rows, chunk));
+            let bands = dst.chunks_mut(rows * row_len).enumerate();
+            share_out(bands, threads, |(index, chunk)| band(index * rows, chunk));
         }
     }
 }
 
-/// Calls `work` with every item, on the calling thread and on all workers of the current pool but one.
-///
-/// The calling thread works as well because a pool that has gone to sleep wakes one worker, which wakes the next: for a
-/// large image on two cores that took a third of the time.
-pub(super) fn share_out<T>(items: impl Iterator<Item = T> + Send, work: impl Fn(T) + Sync) {
-    share_out_with(items, || (), |(), item| work(item));
+/// Calls `work` with every item, on the calling thread and on those that help it.
+pub(super) fn share_out<T: Send>(
+    items: impl Iterator<Item = T> + Send,
+    threads: Threads,
+    work: impl Fn(T) + Sync,
+) {
+    share_out_with(items, threads, || (), |(), item| work(item));
 }
 
 /// As [`share_out`]; each thread that gets an item makes a state of its own first, and gets items in ascending order.
-pub(super) fn share_out_with<T, S>(
+pub(super) fn share_out_with<T: Send, S>(
     items: impl Iterator<Item = T> + Send,
+    threads: Threads,
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, T) + Sync,
 ) {
-    let items = Mutex::new(items);
-    let next = || items.lock().ok()?.next();
-    let work = || {
-        let Some(first) = next() else { return };
-        let mut state = state();
-        work(&mut state, first);
-        while let Some(item) = next() {
-            work(&mut state, item);
+    let most = threads.count() - 1;
+    let Some(helpers) = helpers().filter(|_| most > 0) else {
+        let mut items = items.peekable();
+        if items.peek().is_some() {
+            let mut state = state();
+            items.for_each(|item| work(&mut state, item));
         }
+        return;
     };
-    let others = rayon::current_num_threads() - 1;
-    let ended = AtomicUsize::new(0);
-    rayon::in_place_scope(|scope| {
-        for _ in 0..others {
-            scope.spawn(|_| {
-                work();
-                ended.fetch_add(1, Ordering::Release);
-            });
-        }
-        work();
-        // A worker of the pool has others' work to do while it waits.
-        if rayon::current_thread_index().is_none() {
-            spin_until(|| ended.load(Ordering::Acquire) == others);
+    let items = Mutex::new(items.peekable());
+    helpers.share(most, |lend| {
+        // An item, and whether there are more.
+        let next = || {
+            let mut items = items.lock().ok()?;
+            Some((items.next()?, items.peek().is_some()))
+        };
+        let mut own = None;
+        while let Some((item, more)) = next() {
+            if more {
+                lend();
+            }
+            work(own.get_or_insert_with(&state), item);
         }
     });
-}
-
-/// Waits for some microseconds, or until `is_done`. The scope's own wait puts the thread to sleep at once, and waking it
-/// takes longer than the last band of another thread.
-fn spin_until(is_done: impl Fn() -> bool) {
-    const AT_MOST: Duration = Duration::from_micros(50);
-    /// Checks between two looks at the clock.
-    const CHECKS: usize = 64;
-
-    let begun = Instant::now();
-    while begun.elapsed() < AT_MOST {
-        for _ in 0..CHECKS {
-            if is_done() {
-                return;
-            }
-            spin_loop();
-        }
-    }
 }

@@ -12,8 +12,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use pulp::{Simd, WithSimd};
-use rayon::prelude::*;
 
+use super::bands::share_out;
 use super::{CpuError, Threads, vectors};
 
 /// Bytes of each buffer of the copy: several times the last-level cache of common CPUs.
@@ -41,15 +41,10 @@ pub enum MultiplyAdd {
 pub fn copy_rate(threads: Threads) -> f64 {
     let source = vec![0x5A_u8; COPY_BYTES];
     let mut target = vec![0_u8; COPY_BYTES];
-    let best = best_seconds(|| match threads {
-        Threads::One => black_box(&mut target).copy_from_slice(black_box(&source)),
-        Threads::All => {
-            let chunk = COPY_BYTES / rayon::current_num_threads().max(1);
-            let target = black_box(&mut target).par_chunks_mut(chunk.max(1));
-            target
-                .zip(black_box(&source).par_chunks(chunk.max(1)))
-                .for_each(|(to, from)| to.copy_from_slice(from));
-        }
+    let chunk = COPY_BYTES / threads.count();
+    let best = best_seconds(|| {
+        let chunks = black_box(&mut target).chunks_mut(chunk).zip(black_box(&source).chunks(chunk));
+        share_out(chunks, threads, |(to, from)| to.copy_from_slice(from));
     });
     2.0 * COPY_BYTES as f64 / best
 }
@@ -70,8 +65,7 @@ fn best_seconds(mut work: impl FnMut()) -> f64 {
 /// # Errors
 /// [`CpuError::WrongResult`] when the loop computed something wrong.
 pub fn multiply_add_rate(kind: MultiplyAdd, threads: Threads) -> Result<f64, CpuError> {
-    let workers = if threads == Threads::One { 1 } else { rayon::current_num_threads() };
-    let mut done = vec![Done::default(); workers];
+    let mut done = vec![Done::default(); threads.count()];
     let arch = vectors::arch();
     let run = |done: &mut Done| {
         *done = match kind {
@@ -81,10 +75,7 @@ pub fn multiply_add_rate(kind: MultiplyAdd, threads: Threads) -> Result<f64, Cpu
             MultiplyAdd::I16 => arch.dispatch(Shorts),
         };
     };
-    let best = best_seconds(|| match threads {
-        Threads::One => done.iter_mut().for_each(run),
-        Threads::All => done.par_iter_mut().for_each(run),
-    });
+    let best = best_seconds(|| share_out(done.iter_mut(), threads, run));
     let want = match kind {
         MultiplyAdd::F32 | MultiplyAdd::F64 => FLOAT_RESULT,
         MultiplyAdd::I32 => (0..TURNS).fold(1_i32, |x, _| x.wrapping_mul(77).wrapping_add(31)).into(),

@@ -9,10 +9,10 @@
 //! compiled for AVX-512, for AVX2, or for the target's baseline (SSE2, NEON); [`vectors`] names it, and limits it for
 //! comparisons.
 //!
-//! *Threads.* [`Threads::All`] divides the output into bands, which the calling thread shares with the current `rayon`
-//! pool; small work stays on the calling thread. [`Threads::One`] uses only the calling thread. Both give bit-identical
-//! results for everything except the floating-point matrix products, whose order of summation depends on their
-//! implementation.
+//! *Threads.* Work is divided into pieces, which the calling thread does one after the other, together with those threads
+//! of the CPU path that get a processor meanwhile; small work stays on the calling thread. [`Threads::One`] uses only the
+//! calling thread. All give bit-identical results for everything except the floating-point matrix products, whose order
+//! of summation depends on their implementation.
 //!
 //! *Sizes.* [`filter`], [`resize`] and [`gemm`] take descriptions of the layout of their operands; those of the others
 //! are dense and row-major. A size of zero is not an error: nothing is written.
@@ -22,12 +22,15 @@
     reason = "a body that is not inlined into pulp's dispatch is compiled for the baseline, without the wider vectors"
 )]
 
+use std::num::NonZeroUsize;
+
 mod aligned;
 mod bands;
 mod ceilings;
 mod error;
 mod filter;
 mod gemm;
+mod helpers;
 mod histogram;
 mod laplace;
 mod map;
@@ -39,6 +42,8 @@ mod transpose;
 mod vector;
 mod vectors;
 mod wide;
+
+use helpers::helpers;
 
 pub use ceilings::{MultiplyAdd, copy_rate, multiply_add_rate};
 pub use error::CpuError;
@@ -57,12 +62,36 @@ pub use transpose::{transpose_f32, transpose_u8};
 pub use vector::{saxpy, vector_add};
 pub use vectors::vectors;
 
-/// The number of threads that an operation may use.
+/// The number of threads that an operation may use, with the calling thread. They do SIMD in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Threads {
-    /// Only the calling thread, still with SIMD.
+    /// Only the calling thread.
     One,
-    /// All threads of the current `rayon` pool, by default one per core.
+    /// At most so many.
+    AtMost(NonZeroUsize),
+    /// One for each processor that the process may use, or as many as the environment variable `RAYON_NUM_THREADS` says.
     #[default]
     All,
+}
+
+impl Threads {
+    /// The number of threads, at least 1.
+    pub(crate) fn count(self) -> usize {
+        let most = match self {
+            Self::One => return 1,
+            Self::AtMost(most) => most.get(),
+            Self::All => usize::MAX,
+        };
+        if most == 1 { 1 } else { most.min(helpers().map_or(1, |helpers| helpers.count + 1)) }
+    }
+
+    /// Whichever allows fewer.
+    #[must_use]
+    pub(crate) fn limited_to(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::All, other) | (other, Self::All) => other,
+            (Self::AtMost(one), Self::AtMost(other)) => Self::AtMost(one.min(other)),
+            (Self::One, _) | (_, Self::One) => Self::One,
+        }
+    }
 }

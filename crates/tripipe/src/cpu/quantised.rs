@@ -6,18 +6,24 @@
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
-use pulp::Arch;
 use tripipe_kernels::quantised::{BLOCK, PackedLayout, QuantisedProduct, WeightFormat};
 
 use super::bands::share_out;
 use super::error::check_length;
+use super::gemm::widened;
 use super::wide::Wide;
-use super::{CpuError, Threads};
+use super::{CpuError, Threads, vectors};
 
-/// Columns whose sums of a block are in registers at the same time.
+/// Columns whose sums of a block are in registers at the same time; half as many at the end of the lines, whose length is
+/// a multiple of 16.
 const LANES: usize = 32;
-/// Columns that a thread takes at a time: a kilobyte of each line.
-const TILE: usize = 256;
+/// Columns that a thread takes at a time, at most: four kilobytes of each line, long enough for the processor to fetch
+/// ahead, and four totals of each stay in the first-level cache.
+const TILE: usize = 1024;
+/// Tiles for each thread at least: while one wakes up, the others have work.
+const TILES_PER_THREAD: usize = 4;
+/// Steps along K for which totals of halves are loaded once.
+const STEPS: usize = 8;
 /// Below this number of weights, another thread is not woken.
 const SMALL: usize = 1 << 16;
 
@@ -90,11 +96,12 @@ pub fn quantised<T: QuantisedNumber>(
         T::widen(&x[x_offset + i * x_stride..][..k], &mut wide[..k]);
     }
     let packed = PackedLines { format, pitch: layout.pitch(), k, weights, scales };
-    let alone = threads == Threads::One || n.saturating_mul(k) <= SMALL;
-    let workers = if alone { 1 } else { rayon::current_num_threads() };
-    let tile = n.div_ceil(workers).next_multiple_of(LANES).min(TILE);
+    let threads = if n.saturating_mul(k) <= SMALL { Threads::One } else { threads };
+    let workers = threads.count();
+    let share = if workers > 1 { n.div_ceil(TILES_PER_THREAD * workers) } else { n };
+    let tile = share.next_multiple_of(LANES).min(TILE);
     let mut totals = vec![0.0f32; n.div_ceil(tile) * tile * m];
-    let arch = Arch::new();
+    let arch = vectors::arch();
     let work = |(index, totals): (usize, &mut [f32])| {
         arch.dispatch(Wide(
             #[inline(always)]
@@ -102,11 +109,7 @@ pub fn quantised<T: QuantisedNumber>(
         ));
     };
     let tiles = totals.chunks_exact_mut(tile * m).enumerate();
-    if alone {
-        tiles.for_each(work);
-    } else {
-        share_out(tiles, work);
-    }
+    share_out(tiles, threads, work);
     for (index, totals) in totals.chunks_exact(tile * m).enumerate() {
         let first = index * tile;
         let count = tile.min(n - first);
@@ -136,16 +139,16 @@ fn columns(packed: &PackedLines<'_>, first: usize, tile: usize, x: &[f32], steps
     while done < m {
         let (x, totals) = (&x[done * steps..], &mut totals[done * tile..]);
         done += match m - done {
-            4.. => vectors::<4>(packed, [first, count, tile], x, steps, totals),
-            2.. => vectors::<2>(packed, [first, count, tile], x, steps, totals),
-            _ => vectors::<1>(packed, [first, count, tile], x, steps, totals),
+            4.. => multiply::<4>(packed, [first, count, tile], x, steps, totals),
+            2.. => multiply::<2>(packed, [first, count, tile], x, steps, totals),
+            _ => multiply::<1>(packed, [first, count, tile], x, steps, totals),
         };
     }
 }
 
-/// `V` vectors; returns `V`.
+/// Products of `V` vectors; returns `V`.
 #[inline(always)]
-fn vectors<const V: usize>(
+fn multiply<const V: usize>(
     packed: &PackedLines<'_>,
     [first, count, tile]: [usize; 3],
     x: &[f32],
@@ -177,15 +180,39 @@ fn halves<const V: usize>(
     totals: &mut [f32],
 ) {
     let weights: &[f16] = bytemuck::cast_slice(packed.weights);
-    let mut line = [0.0; TILE];
-    for l in 0..packed.k {
-        let line = &mut line[..count];
-        weights[l * packed.pitch + first..][..count].convert_to_f32_slice(line);
+    let line = |l: usize| &weights[l * packed.pitch + first..][..count];
+    let whole = packed.k - packed.k % STEPS;
+    for l in (0..whole).step_by(STEPS) {
+        add_lines::<STEPS, V>(std::array::from_fn(|step| line(l + step)), x.map(|x| &x[l..]), tile, totals);
+    }
+    for l in whole..packed.k {
+        add_lines::<1, V>([line(l)], x.map(|x| &x[l..]), tile, totals);
+    }
+}
+
+/// Adds the products of `N` lines of halves and of as many elements of each vector.
+#[inline(always)]
+fn add_lines<const N: usize, const V: usize>(
+    lines: [&[f16]; N],
+    x: [&[f32]; V],
+    tile: usize,
+    totals: &mut [f32],
+) {
+    /// As many columns as a line has at least.
+    const COLUMNS: usize = LANES / 2;
+
+    let lines = lines.map(|line| line.as_chunks::<COLUMNS>().0);
+    for block in 0..lines[0].len() {
         for (x, totals) in x.iter().zip(totals.chunks_exact_mut(tile)) {
-            let x = x[l];
-            for (total, weight) in totals.iter_mut().zip(&*line) {
-                *total += weight * x;
+            let totals = &mut totals.as_chunks_mut::<COLUMNS>().0[block];
+            let mut sums = *totals;
+            for step in 0..N {
+                let (x, line) = (x[step], &lines[step][block]);
+                for (sum, weight) in sums.iter_mut().zip(line) {
+                    *sum += widened(*weight) * x;
+                }
             }
+            *totals = sums;
         }
     }
 }
@@ -200,44 +227,60 @@ fn blocks<const LINES: usize, const V: usize>(
 ) {
     let scales: &[f16] = bytemuck::cast_slice(packed.scales);
     let has_scales = packed.format != WeightFormat::I8;
-    let mut scale = [1.0; TILE];
     for block in 0..packed.k.div_ceil(BLOCK) {
-        if has_scales {
-            scales[block * packed.pitch + first..][..count].convert_to_f32_slice(&mut scale[..count]);
+        let lines = &packed.weights[block * LINES * packed.pitch..];
+        let lines: [&[u32]; LINES] =
+            std::array::from_fn(|line| &lines[line * packed.pitch + first..][..count]);
+        let scales = if has_scales { &scales[block * packed.pitch + first..][..count] } else { &[] };
+        let x = x.map(|x| &x[block * BLOCK..][..BLOCK]);
+        let whole = count - count % LANES;
+        for from in (0..whole).step_by(LANES) {
+            add_block::<LANES, LINES, V>(from, lines, scales, x, tile, totals);
         }
-        let lines = &packed.weights[block * LINES * packed.pitch..][..LINES * packed.pitch];
-        for from in (0..count).step_by(LANES) {
-            let lanes = LANES.min(count - from);
-            let mut sums = [[0.0; LANES]; V];
-            for line in 0..LINES {
-                let at = line * packed.pitch + first + from;
-                let mut words = [0; LANES];
-                words[..lanes].copy_from_slice(&lines[at..][..lanes]);
-                let l = block * BLOCK + line * BLOCK / LINES;
-                for step in 0..BLOCK / LINES {
-                    let mut weights = [0.0; LANES];
-                    for (weight, word) in weights.iter_mut().zip(&words) {
-                        *weight = if LINES == 4 {
-                            (word >> (4 * step) & 15).cast_signed() as f32 - 8.0
-                        } else {
-                            // The byte moves to the top of the word, and back with its sign.
-                            ((word << (24 - 8 * step)).cast_signed() >> 24) as f32
-                        };
-                    }
-                    for (sums, x) in sums.iter_mut().zip(x) {
-                        let x = x[l + step];
-                        for (sum, weight) in sums.iter_mut().zip(&weights) {
-                            *sum += weight * x;
-                        }
-                    }
+        for from in (whole..count).step_by(LANES / 2) {
+            add_block::<{ LANES / 2 }, LINES, V>(from, lines, scales, x, tile, totals);
+        }
+    }
+}
+
+/// Adds the products of a block of `N` columns from `from` on; without scales, they are 1.
+#[inline(always)]
+fn add_block<const N: usize, const LINES: usize, const V: usize>(
+    from: usize,
+    lines: [&[u32]; LINES],
+    scales: &[f16],
+    x: [&[f32]; V],
+    tile: usize,
+    totals: &mut [f32],
+) {
+    let mut sums = [[0.0; N]; V];
+    for line in 0..LINES {
+        let Some(words) = lines[line][from..].first_chunk::<N>() else { return };
+        for step in 0..BLOCK / LINES {
+            let mut weights = [0.0; N];
+            for (weight, word) in weights.iter_mut().zip(words) {
+                *weight = if LINES == 4 {
+                    (word >> (4 * step) & 15).cast_signed() as f32 - 8.0
+                } else {
+                    // The byte moves to the top of the word, and back with its sign.
+                    ((word << (24 - 8 * step)).cast_signed() >> 24) as f32
+                };
+            }
+            for (sums, x) in sums.iter_mut().zip(x) {
+                let x = x[line * BLOCK / LINES + step];
+                for (sum, weight) in sums.iter_mut().zip(&weights) {
+                    *sum += weight * x;
                 }
             }
-            let scale = &scale[from..][..lanes];
-            for (sums, totals) in sums.iter().zip(totals.chunks_exact_mut(tile)) {
-                for ((total, sum), scale) in totals[from..].iter_mut().zip(sums).zip(scale) {
-                    *total += sum * scale;
-                }
-            }
+        }
+    }
+    let scale: [f32; N] = match scales.get(from..).and_then(<[f16]>::first_chunk) {
+        Some(scales) => scales.map(widened),
+        None => [1.0; N],
+    };
+    for (sums, totals) in sums.iter().zip(totals.chunks_exact_mut(tile)) {
+        for ((total, sum), scale) in totals[from..].iter_mut().zip(sums).zip(&scale) {
+            *total += sum * scale;
         }
     }
 }

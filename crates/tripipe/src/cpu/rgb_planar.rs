@@ -27,7 +27,7 @@ pub fn rgb_to_planes(
         None => arch.dispatch(Split { rgb, red, green, blue }),
         Some(band) => {
             let planes = red.chunks_mut(band).zip(green.chunks_mut(band)).zip(blue.chunks_mut(band));
-            share_out(rgb.chunks(3 * band).zip(planes), |(rgb, ((red, green), blue))| {
+            share_out(rgb.chunks(3 * band).zip(planes), threads, |(rgb, ((red, green), blue))| {
                 arch.dispatch(Split { rgb, red, green, blue });
             });
         }

@@ -11,6 +11,8 @@ use tripipe_launch::locks::lock;
 use super::kernels::Builds;
 use super::{Engine, stored};
 use crate::Error;
+#[cfg(feature = "cpu")]
+use crate::cpu::Threads;
 use crate::explanation::{Arithmetic, Ceilings};
 use crate::line::Line;
 
@@ -25,6 +27,8 @@ pub(crate) struct Core {
     in_background: AtomicBool,
     falls_back_when_slower: AtomicBool,
     predicts: AtomicBool,
+    #[cfg(feature = "cpu")]
+    threads: Mutex<Threads>,
     builds: Builds,
     cache: Mutex<CacheChoice>,
     /// The time that tuning of a new shape may take; `None` without tuning.
@@ -42,6 +46,8 @@ impl Core {
             in_background: AtomicBool::new(false),
             falls_back_when_slower: AtomicBool::new(true),
             predicts: AtomicBool::new(true),
+            #[cfg(feature = "cpu")]
+            threads: Mutex::default(),
             builds: Builds::default(),
             cache: Mutex::default(),
             tuning_budget: Mutex::default(),
@@ -85,6 +91,17 @@ impl Core {
 
     pub(crate) fn predict_times(&self, predict: bool) {
         self.predicts.store(predict, Ordering::Relaxed);
+    }
+
+    /// The threads that an operation of the CPU path may use.
+    #[cfg(feature = "cpu")]
+    pub(crate) fn threads(&self) -> Threads {
+        *lock(&self.threads)
+    }
+
+    #[cfg(feature = "cpu")]
+    pub(crate) fn use_threads(&self, threads: Threads) {
+        *lock(&self.threads) = threads;
     }
 
     /// Where what is measured is kept; `None` if nothing is.

@@ -8,8 +8,6 @@ use tripipe_kernels::Role;
 #[cfg(feature = "cpu")]
 use crate::cpu::{CpuError, Threads};
 #[cfg(feature = "cpu")]
-use crate::pool::on_pool;
-
 #[cfg(feature = "cpu")]
 /// The operation on the CPU path: the inputs, the output, and how many threads it may use.
 pub(crate) type HostWork = Arc<dyn Fn(&Inputs<'_>, &mut [u8], Threads) -> Result<(), CpuError> + Send + Sync>;
@@ -53,6 +51,18 @@ pub(crate) struct Host {
 
 #[cfg(feature = "cpu")]
 impl Host {
+    /// The same, with at most so many threads.
+    pub(crate) fn limited_to(self, most: Threads) -> Self {
+        if most == Threads::All {
+            return self;
+        }
+        let work = self.work;
+        let limited = move |inputs: &Inputs<'_>, output: &mut [u8], threads: Threads| {
+            work(inputs, output, threads.limited_to(most))
+        };
+        Self { work: Arc::new(limited), ..self }
+    }
+
     /// As [`Self::run`], with inputs in the order of `begins`, where it also says how much later they begin.
     pub(crate) fn run_later(
         &self,
@@ -78,7 +88,7 @@ impl Host {
         if self.small {
             (self.work)(&inputs, output, Threads::One)
         } else {
-            on_pool(|| (self.work)(&inputs, output, Threads::All))
+            (self.work)(&inputs, output, Threads::All)
         }
     }
 }

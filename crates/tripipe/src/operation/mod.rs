@@ -74,6 +74,8 @@ impl Operation {
         run_on: RunOn,
     ) -> Result<Self, Error> {
         let core = Arc::clone(context.core());
+        #[cfg(feature = "cpu")]
+        let host = host.limited_to(core.threads());
         let ready = core.engine().prepare(context, Box::new(plan), &host, run_on)?;
         Ok(Self { core, ready, host, times: Times::default() })
     }
@@ -176,7 +178,11 @@ impl Operation {
 #[cfg(all(test, feature = "cpu"))]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
+    use std::num::NonZeroUsize;
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tripipe_launch::locks::lock;
 
     use super::*;
     use crate::cpu::{CpuError, Threads};
@@ -268,6 +274,30 @@ mod tests {
             context.finish().unwrap();
             run().unwrap().wait().unwrap();
             assert_eq!(result.to_vec().unwrap(), [5; 16]);
+        }
+    }
+
+    #[test]
+    fn a_context_limits_the_threads_of_an_operation() {
+        let two = Threads::AtMost(NonZeroUsize::MIN.saturating_add(1));
+        for threads in [Threads::One, two, Threads::All] {
+            let seen = Arc::new(Mutex::new(None));
+            let sees = Arc::clone(&seen);
+            let work = move |_: &Inputs<'_>, _: &mut [u8], threads: Threads| {
+                *lock(&sees) = Some(threads);
+                Ok(())
+            };
+            let size = Size { inputs: Vec::new(), result: (Role::C, 1), written: 1, operations: 1.0 };
+            let host = Host { name: "a test", work: Arc::new(work), small: false, size };
+            let context = Context::builder().threads(threads).build(&Device::Cpu).unwrap();
+            assert_eq!(context.threads(), threads);
+            let plan = |_: &Probe| Err(Refused::Lacks("kernels".to_owned()));
+            let operation = Operation::new(&context, plan, host, RunOn::Fastest).unwrap();
+            let result = Vector::from_slice(&context, &[0u8]).unwrap();
+            operation.run(&[], result.memory(), Later::default()).unwrap().wait().unwrap();
+            assert_eq!(lock(&seen).take(), Some(threads));
+            operation.run_here(&[], &mut [0]).unwrap();
+            assert_eq!(lock(&seen).take(), Some(threads));
         }
     }
 

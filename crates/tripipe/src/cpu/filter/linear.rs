@@ -261,6 +261,19 @@ impl<P: Copy + Zeroable, W: Term<P, Sum = i32>, U: Number> Finish<P, W, U> for W
         sums: &mut [i32],
         outs: &mut [&mut [U]],
     ) {
+        let Self { divisor, offset, unsigned } = *self;
+        if !U::REAL && !unsigned && divisor.is_power_of_two() {
+            // The most frequent quotient needs no memory for the sums.
+            let (half, shift) = ((divisor / 2) as i32, divisor.trailing_zeros());
+            return fold_into(
+                arch,
+                (taps, rows, at),
+                sums,
+                outs,
+                #[inline(always)]
+                move |sum: i32| U::from_integer((sum.wrapping_add(half) >> shift).saturating_add(offset)),
+            );
+        }
         for (row, out) in outs.iter_mut().enumerate() {
             fold(arch, taps, &rows[row..], at, sums);
             self.quotients(arch, sums, out);
@@ -285,10 +298,6 @@ impl WholeSums {
             each(arch, sums, out, move |sum| {
                 let quotient = (sum.wrapping_add(half) as u32 >> shift) as i32;
                 U::from_integer(quotient.saturating_add(offset))
-            });
-        } else if divisor.is_power_of_two() {
-            each(arch, sums, out, move |sum| {
-                U::from_integer((sum.wrapping_add(half) >> shift).saturating_add(offset))
             });
         } else if unsigned {
             let divisor = f64::from(divisor);

@@ -11,6 +11,8 @@ mod bilateral;
 mod fold;
 mod kernel;
 mod linear;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod luma;
 mod number;
 mod point;
 mod rank;

@@ -4,6 +4,8 @@ use pulp::Arch;
 use tripipe_kernels::filter::{Chroma, Color};
 
 use super::kernel::each;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use super::luma::luma;
 use super::number::Number;
 use super::rows::{LANES, Rows};
 
@@ -55,11 +57,11 @@ impl<T: Shade> Rows<T> for Recolor<'_, T> {
         let [takes, gives] = *channels;
         part.resize(out.len() / gives * takes, T::zeroed());
         input.part(y, at / gives * takes, part);
-        match (color, channels) {
-            (Color::RgbToGray, [3, _]) => pixels(*arch, part, out, |[r, g, b]: [T; 3]| [T::luma(r, g, b)]),
-            (Color::RgbToGray, _) => pixels(*arch, part, out, |[r, g, b, _]: [T; 4]| [T::luma(r, g, b)]),
-            (Color::BgrToGray, [3, _]) => pixels(*arch, part, out, |[b, g, r]: [T; 3]| [T::luma(r, g, b)]),
-            (Color::BgrToGray, _) => pixels(*arch, part, out, |[b, g, r, _]: [T; 4]| [T::luma(r, g, b)]),
+        match (&*color, &*channels) {
+            (Color::RgbToGray | Color::BgrToGray, _) => {
+                let places = if *color == Color::RgbToGray { [0, 1, 2] } else { [2, 1, 0] };
+                gray(*arch, part, takes, places, out);
+            }
             (Color::GrayToRgb, _) => pixels(*arch, part, out, |[gray]: [T; 1]| [gray; 3]),
             (Color::SwapRedBlue, [3, _]) => pixels(*arch, part, out, |[r, g, b]: [T; 3]| [b, g, r]),
             (Color::SwapRedBlue, _) => pixels(*arch, part, out, |[r, g, b, a]: [T; 4]| [b, g, r, a]),
@@ -77,6 +79,29 @@ impl<T: Shade> Rows<T> for Recolor<'_, T> {
                 });
             }
         }
+    }
+}
+
+/// The compilers of other machines load every third byte at once.
+#[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+fn luma(_: Arch, _: &[u8], _: usize, _: [usize; 3], _: &mut [u8]) -> usize {
+    0
+}
+
+/// Luma of pixels of `channels` elements, of which red, green and blue are at these places.
+fn gray<T: Shade>(arch: Arch, row: &[T], channels: usize, [r, g, b]: [usize; 3], out: &mut [T]) {
+    let done = match (bytemuck::try_cast_slice(row), bytemuck::try_cast_slice_mut(out)) {
+        // Bytes are the only elements of this size.
+        (Ok(row), Ok(out)) if size_of::<T>() == 1 => luma(arch, row, channels, [r, g, b], out),
+        _ => 0,
+    };
+    let (row, out) = (&row[done * channels..], &mut out[done..]);
+    // Closures that know the places, which the compiler makes shuffles of.
+    match (channels, r < b) {
+        (3, true) => pixels(arch, row, out, |[r, g, b]: [T; 3]| [T::luma(r, g, b)]),
+        (3, false) => pixels(arch, row, out, |[b, g, r]: [T; 3]| [T::luma(r, g, b)]),
+        (_, true) => pixels(arch, row, out, |[r, g, b, _]: [T; 4]| [T::luma(r, g, b)]),
+        (_, false) => pixels(arch, row, out, |[b, g, r, _]: [T; 4]| [T::luma(r, g, b)]),
     }
 }
 

@@ -36,13 +36,8 @@ pub(super) fn write<'p>(
         }
     };
     let bands = bands(to, result, rows).into_iter().enumerate();
-    // Small work never leaves the calling thread: the pool's threads may all be waiting for it.
-    if shared.is_some() {
-        share_out_with(bands, started, write_band);
-    } else {
-        let mut pipe = started();
-        bands.for_each(|band| write_band(&mut pipe, band));
-    }
+    let threads = if shared.is_some() { threads } else { Threads::One };
+    share_out_with(bands, threads, started, write_band);
     failure.into_inner().map_or(Ok(()), |error| Err(error.into()))
 }
 

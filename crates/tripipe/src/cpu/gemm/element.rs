@@ -10,6 +10,8 @@ use super::operand::StridedMatrix;
 use super::vector;
 use crate::cpu::Threads;
 use crate::cpu::bands::for_each_band;
+use crate::cpu::vectors;
+use crate::cpu::wide::Wide;
 
 /// The number of rows and columns of a tile of C, and of steps along K that are done together, where operands or
 /// results are converted.
@@ -237,15 +239,40 @@ impl GemmArithmetic for i8 {
         products: &mut Vec<f32>,
         threads: Threads,
     ) {
-        let n = b.columns;
+        let (n, arch) = (b.columns, vectors::arch());
+        if !add {
+            // In the memory of the sums, which have as many bits.
+            multiply((bytemuck::cast_slice_mut(sums), stride), a, b, false, threads);
+            for_each_band(sums, stride, 1, threads, |_, sums| {
+                arch.dispatch(Wide(
+                    #[inline(always)]
+                    || {
+                        for sums in sums.chunks_mut(stride) {
+                            for sum in sums.iter_mut().take(n) {
+                                *sum = f32::from_bits(sum.cast_unsigned()) as i32;
+                            }
+                        }
+                    },
+                ));
+            });
+            return;
+        }
         products.resize(a.rows * n, 0.0);
         multiply((products, n), a, b, false, threads);
-        for (sums, products) in sums.chunks_mut(stride).zip(products.chunks_exact(n)) {
-            for (sum, product) in sums.iter_mut().zip(products) {
-                let old = if add { *sum } else { 0 };
-                *sum = old.wrapping_add(*product as i32);
-            }
-        }
+        let products = &products[..];
+        for_each_band(sums, stride, 1, threads, |first, sums| {
+            arch.dispatch(Wide(
+                #[inline(always)]
+                || {
+                    for (sums, products) in sums.chunks_mut(stride).zip(products[first * n..].chunks_exact(n))
+                    {
+                        for (sum, product) in sums.iter_mut().zip(products) {
+                            *sum = sum.wrapping_add(*product as i32);
+                        }
+                    }
+                },
+            ));
+        });
     }
 
     fn times_vector(
@@ -282,10 +309,16 @@ pub(super) fn view<'a, T: GemmArithmetic>(
     scratch.resize(rows * columns, T::Work::default());
     if let Some((data, stride, down)) = matrix.lines() {
         let len = if down { rows } else { columns };
+        let arch = vectors::arch();
         for_each_band(scratch, len, 1, threads, |first, wide| {
-            for (line, wide) in wide.chunks_exact_mut(len).enumerate() {
-                T::widen(&data[(first + line) * stride..][..len], wide);
-            }
+            arch.dispatch(Wide(
+                #[inline(always)]
+                || {
+                    for (line, wide) in wide.chunks_exact_mut(len).enumerate() {
+                        T::widen(&data[(first + line) * stride..][..len], wide);
+                    }
+                },
+            ));
         });
         return StridedMatrix::dense(scratch, extents, down);
     }

@@ -39,7 +39,7 @@ pub(super) fn multiply<T: Real>(
     threads: Threads,
 ) {
     let (m, n, depth) = (a.rows, b.columns, a.columns);
-    let workers = if threads == Threads::All { rayon::current_num_threads() } else { 1 };
+    let workers = threads.count();
     let most = (SUMS_BYTES / size_of::<T>() / m).max(LEAST_COLUMNS);
     let fair = if workers > 1 { n.div_ceil(2 * workers).max(LEAST_COLUMNS) } else { n };
     let run = most.min(fair).next_multiple_of(LEAST_COLUMNS);
@@ -59,11 +59,7 @@ pub(super) fn multiply<T: Real>(
             with_memory(kept, len, |sums| arch.dispatch(ColumnRun { a, b, sums, rows: &mut rows, add }));
         });
     };
-    if workers == 1 {
-        runs.into_iter().enumerate().for_each(work);
-    } else {
-        share_out(runs.into_iter().enumerate(), work);
-    }
+    share_out(runs.into_iter().enumerate(), threads, work);
 }
 
 /// Some columns of B, and of the result.

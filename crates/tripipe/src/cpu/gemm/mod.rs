@@ -23,6 +23,7 @@ use super::{CpuError, Threads};
 pub use element::GemmElement;
 pub use operand::StridedLayout;
 pub(crate) use product::small_product;
+pub(super) use vector::widened;
 
 /// `C = alpha A B + beta C`, or a batch of such products: A is m x k, B is k x n, C is m x n. `S` is the type of the
 /// sums.
@@ -108,27 +109,15 @@ pub(crate) fn gemm_with<T: GemmElement>(
     }
     let stride = gemm.c.batch_stride;
     let products = c[gemm.c.offset..].chunks_mut(stride.max(1)).take(batch);
-    if batch > 1
-        && stride >= span
-        && m.saturating_mul(n).saturating_mul(k) <= SMALL
-        && threads == Threads::All
-    {
-        share_out(products.enumerate(), |(index, c)| {
+    if batch > 1 && stride >= span && m.saturating_mul(n).saturating_mul(k) <= SMALL && threads.count() > 1 {
+        share_out(products.enumerate(), threads, |(index, c)| {
             product::product(gemm, index, a, b, c, finish, Threads::One);
         });
         return Ok(());
     }
-    let mut all = || {
-        for index in 0..batch {
-            let c = &mut c[gemm.c.offset + index * stride..];
-            product::product(gemm, index, a, b, c, finish, threads);
-        }
-    };
-    if T::as_work(&[]).is_none() && product::is_shared([m, n, k], threads) {
-        // Inside the pool, so that no thread has to be woken between conversion and multiplication.
-        rayon::scope(|_| all());
-    } else {
-        all();
+    for index in 0..batch {
+        let c = &mut c[gemm.c.offset + index * stride..];
+        product::product(gemm, index, a, b, c, finish, threads);
     }
     Ok(())
 }

@@ -23,6 +23,13 @@ const DEPTH: usize = 384;
 const ROWS: usize = 192;
 /// The number of columns in a block of B.
 const COLUMNS: usize = 4096;
+/// The number of bands of C for each thread, where several work.
+const BANDS_PER_WORKER: usize = 4;
+/// The number of tiles that a band of rows is high, or a band of columns wide, at least: what is packed for it is used
+/// that often.
+const LEAST_TILES: usize = 4;
+/// The number of panels of B that a thread packs at a time.
+const PACKED_TOGETHER: usize = 4;
 /// The number of panels of B up to which rows of A are read where they lie: packing them would take as long as
 /// multiplying them by two panels or so.
 const FEW_PANELS: usize = 4;
@@ -151,22 +158,25 @@ pub(super) fn multiply<T: Real>(
     let arch = vectors::arch();
     let (m, n, k) = (a.rows, b.columns, a.columns);
     let c = &mut c[..(m - 1) * stride + n];
-    let workers = if threads == Threads::All { rayon::current_num_threads() } else { 1 };
+    let workers = threads.count();
     if workers > 1 && m * n <= SMALL_RESULT && k >= 8 * DEPTH {
-        return multiply_deep((c, stride), a, b, add, workers);
+        return multiply_deep((c, stride), a, b, add, threads);
     }
     if few_rows::applies(&a, &b) {
         return few_rows::multiply((c, stride), a, b, add, threads);
     }
     let TileShape { rows: tile_rows, columns: tile_columns } = tile_shape::<T>();
-    // As many bands of rows as there are threads, or a multiple; when there are too few rows, columns are divided as
-    // well.
-    let row_bands = m.div_ceil(ROWS).next_multiple_of(workers).min(m.div_ceil(tile_rows));
+    // Some bands of rows for each thread, so that the others go on while one wakes up or loses its processor; when there
+    // are too few rows, columns are divided as well.
+    let bands = if workers == 1 { 1 } else { BANDS_PER_WORKER * workers };
+    let row_bands = m.div_ceil(ROWS).next_multiple_of(bands).min(m.div_ceil(LEAST_TILES * tile_rows));
     let band_rows = m.div_ceil(row_bands).next_multiple_of(tile_rows);
-    let column_bands = workers.div_ceil(m.div_ceil(band_rows));
+    let column_bands = bands.div_ceil(m.div_ceil(band_rows));
     T::kept(|[kept_a, kept_b]| {
         for (j, columns) in parts(n, COLUMNS) {
             let band_columns = columns.div_ceil(column_bands).next_multiple_of(tile_columns);
+            let band_columns =
+                if column_bands == 1 { columns } else { band_columns.max(LEAST_TILES * tile_columns) };
             for (l, depth) in parts(k, DEPTH) {
                 let part = b.part([l, j], [depth, columns]);
                 let packed_len = columns.next_multiple_of(tile_columns) * depth;
@@ -179,10 +189,9 @@ pub(super) fn multiply<T: Real>(
                     if workers == 1 {
                         packing(0, packed);
                     } else {
-                        let share = packed_len / depth / tile_columns;
-                        let share = share.div_ceil(workers) * tile_columns;
+                        let share = PACKED_TOGETHER * tile_columns;
                         let shares = packed.chunks_mut(share * depth).enumerate();
-                        share_out(shares, |(index, to)| packing(index * share, to));
+                        share_out(shares, threads, |(index, to)| packing(index * share, to));
                     }
                     let packed = &*packed;
                     let block = |first: usize, band: usize, rows: &mut [&mut [T]]| {
@@ -214,7 +223,7 @@ pub(super) fn multiply<T: Real>(
                             }
                             tasks.into_iter().enumerate().map(move |(band, rows)| (first, band, rows))
                         });
-                        share_out(tasks, |(first, band, mut rows)| block(first, band, &mut rows));
+                        share_out(tasks, threads, |(first, band, mut rows)| block(first, band, &mut rows));
                     }
                 });
             }
@@ -229,12 +238,12 @@ fn multiply_deep<T: Real>(
     a: StridedMatrix<'_, T>,
     b: StridedMatrix<'_, T>,
     add: bool,
-    workers: usize,
+    threads: Threads,
 ) {
-    let (m, n, k) = (a.rows, b.columns, a.columns);
+    let (m, n, k, workers) = (a.rows, b.columns, a.columns, threads.count());
     let mut sums = vec![T::default(); workers * m * n];
     let parts = parts(k, k.div_ceil(workers));
-    share_out(sums.chunks_mut(m * n).zip(parts), |(sums, (l, depth))| {
+    share_out(sums.chunks_mut(m * n).zip(parts), threads, |(sums, (l, depth))| {
         let (a, b) = (a.part([0, l], [m, depth]), b.part([l, 0], [depth, n]));
         multiply((sums, n), a, b, false, Threads::One);
     });

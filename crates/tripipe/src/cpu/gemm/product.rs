@@ -198,5 +198,5 @@ fn tiles(size: usize, tile: usize) -> impl Iterator<Item = (usize, usize)> {
 /// Whether several threads compute a product. A product so small that waking a thread costs more than it saves stays on
 /// the calling thread.
 pub(super) fn is_shared([m, n, k]: [usize; 3], threads: Threads) -> bool {
-    threads == Threads::All && m.saturating_mul(n).saturating_mul(k) > small_product()
+    m.saturating_mul(n).saturating_mul(k) > small_product() && threads.count() > 1
 }

@@ -12,8 +12,11 @@ use crate::cpu::bands::share_out;
 use crate::cpu::vectors;
 use crate::cpu::wide::Wide;
 
+/// The number of elements of the matrix up to which a product stays on the calling thread.
+const SMALL: usize = 1 << 18;
+
 /// The number of elements of the matrix that a thread takes at a time.
-const BAND: usize = 1 << 18;
+const BAND: usize = 1 << 16;
 
 /// The number of elements that are converted together; small enough that sums of products of bytes are exact in `f32`.
 const PIECE: usize = 512;
@@ -106,7 +109,7 @@ impl Lines for f16 {
 
 /// The same number, by operations on integers that the compiler uses vectors for.
 #[inline(always)]
-fn widened(half: f16) -> f32 {
+pub(in crate::cpu) fn widened(half: f16) -> f32 {
     /// What a normal exponent of a half lacks to that of the same number in `f32`.
     const BIAS: u32 = (127 - 15) << 23;
     /// The smallest normal half.
@@ -276,13 +279,14 @@ pub(super) fn product<T: Lines>(
             },
         ));
     };
-    if threads == Threads::One || m.saturating_mul(k) <= BAND {
+    let workers = if m.saturating_mul(k) <= SMALL { 1 } else { threads.count() };
+    if workers == 1 {
         band(0, &mut sums);
     } else {
         // Columns are divided into only as many parts as there are threads: each part of each column is at a separate
         // location.
-        let rows = if down { m.div_ceil(rayon::current_num_threads()) } else { (BAND / k).max(1) };
-        share_out(sums.chunks_mut(rows).enumerate(), |(index, sums)| band(index * rows, sums));
+        let rows = if down { m.div_ceil(workers) } else { (BAND / k).max(1) };
+        share_out(sums.chunks_mut(rows).enumerate(), threads, |(index, sums)| band(index * rows, sums));
     }
     Some(sums)
 }

@@ -1,8 +1,8 @@
-//! The queue of the CPU path: operations in order, on a thread other than the caller's.
+//! The queue of the CPU path: operations in order, on a thread of its own, or on one that waits for them.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::thread;
 use std::time::Instant;
 
@@ -13,17 +13,31 @@ use tripipe_launch::{ExecuteError, Submission, Timing};
 use crate::Error;
 use crate::cpu::CpuError;
 
-/// Runs operations one after the other. The thread they run on is started with the first operation that is worth it and
-/// ends with the queue.
+/// Runs operations one after the other. Its thread is started with the first operation that is worth it and ends with the
+/// queue. A thread that waits for an operation does what has not begun itself: the queue's thread may get no processor.
 pub(crate) struct HostQueue {
     start: Instant,
-    line: Mutex<Worker>,
+    tasks: Arc<Tasks>,
+}
+
+/// The operations that have not begun, in order.
+#[derive(Default)]
+struct Tasks {
+    queued: Mutex<Queued>,
+    changed: Condvar,
 }
 
 #[derive(Default)]
-struct Worker {
-    tasks: Option<Sender<QueuedTask>>,
-    last: Option<Arc<HostTask>>,
+struct Queued {
+    tasks: VecDeque<QueuedTask>,
+    /// Whether one runs, on any thread.
+    runs: bool,
+    /// The number of threads that wait until none runs, besides that of the queue.
+    waiters: usize,
+    /// Whether the thread of the queue was started.
+    has_thread: bool,
+    /// Whether the queue is gone: its thread ends once nothing is left.
+    ends: bool,
 }
 
 struct QueuedTask {
@@ -38,6 +52,7 @@ type QueuedWork = Box<dyn FnOnce() -> Result<(), CpuError> + Send>;
 pub(crate) struct HostTask {
     start: Instant,
     queued_ns: u64,
+    queue: Weak<Tasks>,
     phase: Mutex<Phase>,
     done: Condvar,
 }
@@ -87,7 +102,7 @@ pub(crate) fn done(outcome: Result<(), HostError>) -> Result<(), Error> {
 
 impl HostQueue {
     pub(crate) fn new() -> Self {
-        Self { start: Instant::now(), line: Mutex::default() }
+        Self { start: Instant::now(), tasks: Arc::default() }
     }
 
     /// Queues an operation, which runs whether or not those before it failed. A `small` operation that has nothing to
@@ -101,45 +116,83 @@ impl HostQueue {
         let state = Arc::new(HostTask {
             start: self.start,
             queued_ns: nanoseconds(self.start),
+            queue: Arc::downgrade(&self.tasks),
             phase: Mutex::new(Phase::Under(Vec::new())),
             done: Condvar::new(),
         });
-        let mut task = QueuedTask { name, work: Box::new(work), state: Arc::clone(&state) };
-        let mut line = lock(&self.line);
-        let last = line.last.replace(Arc::clone(&state));
-        if !small || last.as_ref().is_some_and(|last| !last.is_done()) {
-            match line.hand_over(task) {
-                Ok(()) => return state,
-                Err(back) => task = back,
-            }
+        let mut queued = lock(&self.tasks.queued);
+        let has_to_wait = queued.runs || !queued.tasks.is_empty();
+        queued.tasks.push_back(QueuedTask { name, work: Box::new(work), state: Arc::clone(&state) });
+        if (has_to_wait || !small) && (queued.has_thread || self.start_thread()) {
+            queued.has_thread = true;
+            drop(queued);
+            self.tasks.changed.notify_one();
+        } else {
+            drop(queued);
+            // The outcome is looked at elsewhere.
+            let _ = state.finish();
         }
-        // The line stays locked, so nothing queued later overtakes it. The outcome of the last is checked elsewhere.
-        if let Some(last) = last {
-            let _ = last.finish();
-        }
-        task.run();
         state
+    }
+
+    fn start_thread(&self) -> bool {
+        let tasks = Arc::clone(&self.tasks);
+        let builder = thread::Builder::new().name("tripipe-cpu-path".to_owned());
+        builder.spawn(move || tasks.run_until_the_end()).is_ok()
     }
 }
 
-impl Worker {
-    /// Sends a task to the thread; returns it when there is none and none can be started.
-    fn hand_over(&mut self, task: QueuedTask) -> Result<(), QueuedTask> {
-        if self.tasks.is_none() {
-            let (sender, tasks) = channel::<QueuedTask>();
-            let run = move || tasks.into_iter().for_each(QueuedTask::run);
-            let started = thread::Builder::new().name("tripipe-cpu-path".to_owned()).spawn(run);
-            self.tasks = started.is_ok().then_some(sender);
+impl Drop for HostQueue {
+    fn drop(&mut self) {
+        lock(&self.tasks.queued).ends = true;
+        self.tasks.changed.notify_all();
+    }
+}
+
+impl Tasks {
+    /// What the thread of the queue does.
+    fn run_until_the_end(&self) {
+        loop {
+            let waits = |queued: &mut Queued| queued.runs || (queued.tasks.is_empty() && !queued.ends);
+            let queued = recovered(self.changed.wait_while(lock(&self.queued), waits));
+            if queued.tasks.is_empty() {
+                return;
+            }
+            self.run_next(queued);
         }
-        match &self.tasks {
-            Some(tasks) => tasks.send(task).map_err(|back| back.0),
-            None => Err(task),
+    }
+
+    /// Runs operations that have not begun, and waits for those that have, until `is_done` or until none is left.
+    fn run_until(&self, is_done: impl Fn() -> bool) {
+        while !is_done() {
+            let mut queued = lock(&self.queued);
+            if queued.runs {
+                let _span = tripipe_trace::span("wait", || "wait");
+                queued.waiters += 1;
+                queued = recovered(self.changed.wait_while(queued, |queued| queued.runs && !is_done()));
+                queued.waiters -= 1;
+            }
+            if is_done() || !self.run_next(queued) {
+                break;
+            }
         }
+    }
+
+    /// Runs the next operation, if there is one and none runs; returns whether it did.
+    fn run_next(&self, mut queued: MutexGuard<'_, Queued>) -> bool {
+        if queued.runs {
+            return false;
+        }
+        let Some(task) = queued.tasks.pop_front() else { return false };
+        queued.runs = true;
+        drop(queued);
+        task.run(self);
+        true
     }
 }
 
 impl QueuedTask {
-    fn run(self) {
+    fn run(self, queue: &Tasks) {
         let start_ns = nanoseconds(self.state.start);
         let span = tripipe_trace::span("CPU path", || self.name);
         let outcome = guarded(self.work);
@@ -148,11 +201,17 @@ impl QueuedTask {
         let queued_ns = self.state.queued_ns;
         let timing = Timing { queued_ns, submit_ns: queued_ns, start_ns, end_ns };
         let outcome = outcome.map(|()| timing);
-        let callbacks = match std::mem::replace(&mut *lock(&self.state.phase), Phase::Over(outcome)) {
-            Phase::Under(callbacks) => callbacks,
-            Phase::Over(_) => Vec::new(),
-        };
+        // A waiting thread that finds this one ended must not begin with a later one.
+        let mut queued = lock(&queue.queued);
+        let phase = std::mem::replace(&mut *lock(&self.state.phase), Phase::Over(outcome));
+        queued.runs = false;
+        let is_awaited = !queued.tasks.is_empty() || queued.waiters > 0 || queued.ends;
+        drop(queued);
+        if is_awaited {
+            queue.changed.notify_all();
+        }
         self.state.done.notify_all();
+        let callbacks = if let Phase::Under(callbacks) = phase { callbacks } else { Vec::new() };
         for callback in callbacks {
             // A waker that panics is its owner's concern: the tasks queued behind it must still run.
             let _ = catch_unwind(AssertUnwindSafe(callback));
@@ -166,10 +225,12 @@ impl HostTask {
         matches!(&*lock(&self.phase), Phase::Over(Ok(_)))
     }
 
+    /// Waits until it has ended. Operations up to this one that have not begun are done by the calling thread.
     fn finish(&self) -> Result<Timing, HostError> {
+        if let Some(tasks) = self.queue.upgrade() {
+            tasks.run_until(|| self.is_done());
+        }
         let phase = lock(&self.phase);
-        let waits = matches!(&*phase, Phase::Under(_));
-        let _span = waits.then(|| tripipe_trace::span("wait", || "wait"));
         let under = |phase: &mut Phase| matches!(phase, Phase::Under(_));
         let phase = recovered(self.done.wait_while(phase, under));
         match &*phase {
@@ -210,7 +271,48 @@ fn nanoseconds(start: Instant) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::channel;
+
     use super::*;
+
+    /// As where the system gives the thread of the queue no processor: it is believed to be there.
+    #[test]
+    fn a_thread_that_waits_does_what_has_not_begun() {
+        let queue = HostQueue::new();
+        lock(&queue.tasks.queued).has_thread = true;
+        let (tell, told) = channel();
+        let submit = |number: usize| {
+            let tell = tell.clone();
+            queue.submit("a test", false, move || {
+                let _ = tell.send((number, thread::current().id()));
+                Ok(())
+            })
+        };
+        let [_, second, third] = [0, 1, 2].map(submit);
+        second.wait().unwrap();
+        let own = thread::current().id();
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), [(0, own), (1, own)]);
+        assert!(!third.is_done());
+        // One that runs elsewhere is waited for, and what comes after it is done here.
+        let (begin, begun) = channel();
+        let (end, ended) = channel::<()>();
+        let held = queue.submit("a test", false, move || {
+            let _ = (begin.send(()), ended.recv());
+            Ok(())
+        });
+        let last = submit(3);
+        thread::scope(|scope| {
+            let other = scope.spawn(|| held.wait());
+            begun.recv().unwrap();
+            let waits = scope.spawn(|| last.wait());
+            while lock(&queue.tasks.queued).waiters == 0 {
+                thread::yield_now();
+            }
+            drop(end);
+            assert!(other.join().unwrap().is_ok() && waits.join().unwrap().is_ok());
+        });
+        assert!(third.is_done() && last.is_done());
+    }
 
     /// A completion callback may panic; other operations still run.
     #[test]
