@@ -4,6 +4,8 @@
 //! and on every OpenCL device found; the reference is the family's serial one. The same cases run again under Oclgrind,
 //! which checks every memory access. See `tests/ladders.rs`.
 
+pub mod cliffs;
+pub mod defaults;
 pub mod phone;
 pub mod programs;
 pub mod sizes;

@@ -12,6 +12,7 @@ const DATA: &str = "data/filter.toml";
 #[serde(deny_unknown_fields)]
 struct File {
     fusion: Fusion,
+    registers: Registers,
     candidates: Candidates,
     family: Vec<Family>,
     preset: Vec<Preset>,
@@ -25,6 +26,12 @@ struct Fusion {
     rows_max: Count,
     convert_operations: Count,
     gray_operations: Count,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Registers {
+    reserve_bytes: Count,
 }
 
 #[derive(Deserialize)]
@@ -52,6 +59,7 @@ struct Family {
     operations_per_byte: f64,
     vectors: bool,
     short_lanes: bool,
+    register_bytes: Option<usize>,
     median_rows: Option<usize>,
     median_loads: Option<String>,
     images: Option<String>,
@@ -120,6 +128,7 @@ fn constants(file: &File) -> Result<String, Box<dyn std::error::Error>> {
         ("FUSED_ROWS_MAX", "usize", rows_max),
         ("CONVERT_OPERATIONS", "f64", convert_operations),
         ("GRAY_OPERATIONS", "f64", gray_operations),
+        ("REGISTER_RESERVE_BYTES", "usize", &file.registers.reserve_bytes),
     ] {
         sourced(name, &count.source)?;
         if count.value == 0 {
@@ -143,7 +152,16 @@ fn constants(file: &File) -> Result<String, Box<dyn std::error::Error>> {
     )?;
     writeln!(text, "pub(super) const FAMILIES: [Figures; {}] = [", file.family.len())?;
     for family in &file.family {
-        let Family { name, operations_per_byte, vectors, short_lanes, median_rows, images, .. } = family;
+        let Family {
+            name,
+            operations_per_byte,
+            vectors,
+            short_lanes,
+            register_bytes,
+            median_rows,
+            images,
+            ..
+        } = family;
         sourced(name, &family.source)?;
         if !operations_per_byte.is_finite() || *operations_per_byte <= 0.0 {
             return Err(format!("{DATA}: operations_per_byte of {name} is not above 0").into());
@@ -152,7 +170,7 @@ fn constants(file: &File) -> Result<String, Box<dyn std::error::Error>> {
         writeln!(
             text,
             "    // {}: {}\n    Figures {{ family: Family::{name}, operations_per_byte: {operations_per_byte:?}, \
-             vectors: {vectors}, short_lanes: {short_lanes}, median_rows: {median_rows:?}, median_loads: {}, \
+             vectors: {vectors}, short_lanes: {short_lanes}, register_bytes: {register_bytes:?}, median_rows: {median_rows:?}, median_loads: {}, \
              images: {images:?} }},",
             family.basis.word(),
             family.source.escape_debug(),

@@ -265,8 +265,9 @@ enum tripipe_status tripipe_device_name(size_t index,
                                         char **name,
                                         char **description);
 
-// Makes a context on a device: `auto`, `cpu`, `opencl`, `opencl:N` or `virtual:GPU`, e.g. `virtual:mali-g77`; null is
-// `auto`, the strongest GPU, or else the CPU. Free it with `tripipe_context_free`.
+// Makes a context on a device: `auto`, `cpu`, `opencl`, `opencl:N` or `virtual:GPU`, e.g. `virtual:mali-g77`. `opencl`
+// is the strongest OpenCL device, a GPU before a CPU; null is `auto`: that if it is a GPU, or else the CPU. Free it
+// with `tripipe_context_free`.
 //
 // # Safety
 // `device` is null or a string; `context` is valid for a write.
@@ -333,8 +334,10 @@ enum tripipe_status tripipe_chain_result(const struct tripipe_chain *chain,
 // `chain` is null or live, and is not used afterwards.
 void tripipe_chain_free(struct tripipe_chain *chain);
 
-// Filters an image in the memory of the application; returns when the result is there. On the CPU path nothing is
-// copied. Bytes between the rows of the result are unchanged.
+// Filters an image in the memory of the application; returns when the result is there. Bytes between the rows of the
+// result are unchanged. On the CPU path nothing is copied. With a device, the first calls run on the CPU path, while
+// the kernels are built on another thread; then calls on the device, with copies, decide which of the two runs all
+// others. A context over a queue always uses the device.
 //
 // # Safety
 // `context` and `chain` are live; `source` and `result` have all elements of the images `from` and `to`, which are valid,

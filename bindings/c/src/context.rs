@@ -52,8 +52,9 @@ pub unsafe extern "C" fn tripipe_device_name(
     })
 }
 
-/// Makes a context on a device: `auto`, `cpu`, `opencl`, `opencl:N` or `virtual:GPU`, e.g. `virtual:mali-g77`; null is
-/// `auto`, the strongest GPU, or else the CPU. Free it with `tripipe_context_free`.
+/// Makes a context on a device: `auto`, `cpu`, `opencl`, `opencl:N` or `virtual:GPU`, e.g. `virtual:mali-g77`. `opencl`
+/// is the strongest OpenCL device, a GPU before a CPU; null is `auto`: that if it is a GPU, or else the CPU. Free it
+/// with `tripipe_context_free`.
 ///
 /// # Safety
 /// `device` is null or a string; `context` is valid for a write.

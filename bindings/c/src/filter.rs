@@ -4,7 +4,6 @@ use std::ffi::{c_char, c_void};
 use std::slice;
 
 use half::f16;
-use tripipe::cpu::{self, Threads};
 use tripipe::filter::{Border, Chain, ChannelLayout, PixelType, Raster};
 use tripipe::{Image, Pixel, Vector};
 
@@ -130,8 +129,10 @@ pub unsafe extern "C" fn tripipe_chain_free(chain: *mut tripipe_chain) {
     unsafe { free(chain) }
 }
 
-/// Filters an image in the memory of the application; returns when the result is there. On the CPU path nothing is
-/// copied. Bytes between the rows of the result are unchanged.
+/// Filters an image in the memory of the application; returns when the result is there. Bytes between the rows of the
+/// result are unchanged. On the CPU path nothing is copied. With a device, the first calls run on the CPU path, while
+/// the kernels are built on another thread; then calls on the device, with copies, decide which of the two runs all
+/// others. A context over a queue always uses the device.
 ///
 /// # Safety
 /// `context` and `chain` are live; `source` and `result` have all elements of the images `from` and `to`, which are valid,
@@ -155,17 +156,7 @@ pub unsafe extern "C" fn tripipe_filter(
         let source = unsafe { bytes(source, &from, "source") }?;
         // SAFETY: as the caller guarantees.
         let result = unsafe { bytes_mut(result, &to, "result") }?;
-        if context.context.probe().is_none() {
-            return cpu::filter(&chain.0, &from, source, &to, result, Threads::All)
-                .map_err(Failure::argument);
-        }
-        match from.element {
-            PixelType::U8 => through_device::<u8>(context, &chain.0, [&from, &to], source, result),
-            PixelType::U16 => through_device::<u16>(context, &chain.0, [&from, &to], source, result),
-            PixelType::I16 => through_device::<i16>(context, &chain.0, [&from, &to], source, result),
-            PixelType::F16 => through_device::<f16>(context, &chain.0, [&from, &to], source, result),
-            PixelType::F32 => through_device::<f32>(context, &chain.0, [&from, &to], source, result),
-        }
+        Ok(context.context.filter_bytes(&chain.0, &from, source, &to, result)?)
     })
 }
 
@@ -203,55 +194,6 @@ unsafe fn bytes_mut<'b>(
     }
     // SAFETY: not null; the caller guarantees the length and that nothing else uses it.
     Ok(unsafe { slice::from_raw_parts_mut(result.cast(), size) })
-}
-
-/// Elements that may be misaligned, copied.
-fn elements<T: Pixel>(bytes: &[u8]) -> Vec<T> {
-    let mut elements = vec![T::default(); bytes.len() / size_of::<T>()];
-    // SAFETY: a pixel type has no invalid bytes, and the length is that of `bytes`, rounded down.
-    let into =
-        unsafe { slice::from_raw_parts_mut(elements.as_mut_ptr().cast::<u8>(), size_of_val(&*elements)) };
-    into.copy_from_slice(&bytes[..into.len()]);
-    elements
-}
-
-fn through_device<S: Pixel>(
-    context: &tripipe_context,
-    chain: &Chain,
-    [from, to]: [&Raster; 2],
-    source: &[u8],
-    result: &mut [u8],
-) -> Result<(), Failure> {
-    match to.element {
-        PixelType::U8 => between::<S, u8>(context, chain, [from, to], source, result),
-        PixelType::U16 => between::<S, u16>(context, chain, [from, to], source, result),
-        PixelType::I16 => between::<S, i16>(context, chain, [from, to], source, result),
-        PixelType::F16 => between::<S, f16>(context, chain, [from, to], source, result),
-        PixelType::F32 => between::<S, f32>(context, chain, [from, to], source, result),
-    }
-}
-
-fn between<S: Pixel, R: Pixel>(
-    context: &tripipe_context,
-    chain: &Chain,
-    [from, to]: [&Raster; 2],
-    source: &[u8],
-    result: &mut [u8],
-) -> Result<(), Failure> {
-    let context = &context.context;
-    let image = Image::<S>::with_raster(context, *from, &elements::<S>(source))?;
-    let packed = Raster::packed([to.width, to.height], to.channels, to.element);
-    let mut filtered = Image::<R>::zeros(context, packed)?;
-    context.filter(chain, from, &packed)?.run(&image, &mut filtered)?;
-    let elements = filtered.to_vec()?;
-    // SAFETY: all bytes of the elements of a vector are initialised.
-    let made = unsafe { slice::from_raw_parts(elements.as_ptr().cast::<u8>(), size_of_val(&*elements)) };
-    let row = to.width * to.channels * size_of::<R>();
-    for y in 0..to.height {
-        let at = (to.offset + y * to.pitch) * size_of::<R>();
-        result[at..at + row].copy_from_slice(&made[y * row..][..row]);
-    }
-    Ok(())
 }
 
 /// Queues a chain over an image in a vector, into another vector; returns at once. With a context over a queue of the

@@ -92,6 +92,7 @@ pub(crate) struct PyContext {
     context: Context,
     choice: String,
     is_host: bool,
+    cpu_when_faster: bool,
 }
 
 impl PyContext {
@@ -103,7 +104,8 @@ impl PyContext {
             .threads(options.threads);
         let context = builder.build(device)?;
         let is_host = matches!(device, Device::Cpu);
-        Ok(Self { context, choice: device.choice().to_string(), is_host })
+        let cpu_when_faster = options.cpu_when_faster;
+        Ok(Self { context, choice: device.choice().to_string(), is_host, cpu_when_faster })
     }
 
     /// The library's context.
@@ -114,6 +116,11 @@ impl PyContext {
     /// Whether it is the CPU path, whose memory is the host's.
     pub(crate) fn is_host(&self) -> bool {
         self.is_host
+    }
+
+    /// Whether the CPU path may do what it does faster than the device.
+    pub(crate) fn cpu_when_faster(&self) -> bool {
+        self.cpu_when_faster
     }
 }
 
@@ -128,12 +135,12 @@ struct Options {
 #[pymethods]
 impl PyContext {
     #[new]
-    #[pyo3(signature = (device = None, *, cpu_when_faster = true, background_builds = false, predictions = true, threads = None))]
+    #[pyo3(signature = (device = None, *, cpu_when_faster = true, background_builds = None, predictions = true, threads = None))]
     fn new(
         py: Python<'_>,
         device: Option<&Bound<'_, PyAny>>,
         cpu_when_faster: bool,
-        background_builds: bool,
+        background_builds: Option<bool>,
         predictions: bool,
         threads: Option<usize>,
     ) -> PyResult<Self> {
@@ -155,6 +162,7 @@ impl PyContext {
                 ));
             }
         };
+        let background_builds = background_builds.unwrap_or(cpu_when_faster);
         let options = Options { cpu_when_faster, background_builds, predictions, threads };
         py.detach(|| Self::build(&device, options)).map_err(|failed| error::of_argument("device", &failed))
     }
@@ -188,6 +196,13 @@ impl PyContext {
         py.detach(|| self.context.explain()).into_iter().map(PyExplanation::new).collect()
     }
 
+    /// The kernels that the driver is compiling now, on any thread, each with the seconds since it began.
+    #[getter]
+    fn compilations(&self) -> Vec<(String, f64)> {
+        let all = self.context.compilations().into_iter();
+        all.map(|one| (one.kernels, one.elapsed.as_secs_f64())).collect()
+    }
+
     fn __repr__(&self) -> String {
         format!("<tripipe.Context {}: {}>", self.choice, self.context.name())
     }
@@ -215,7 +230,7 @@ pub(crate) fn shared_context(py: Python<'_>, name: &str) -> PyResult<Py<PyContex
     let device = named(py, &name)?;
     let choice = device.choice().to_string();
     let options =
-        Options { cpu_when_faster: true, background_builds: false, predictions: true, threads: Threads::All };
+        Options { cpu_when_faster: true, background_builds: true, predictions: true, threads: Threads::All };
     let built = py
         .detach(|| PyContext::build(&device, options))
         .map_err(|failed| error::of_argument("context", &failed))?;
@@ -248,6 +263,19 @@ pub(crate) fn resolve<'py>(
         }
         Err(_) => Ok(shared_context(py, &name_of("context", context)?)?.into_bound(py)),
     }
+}
+
+/// The context for work on arrays of the host that takes no longer than copying them: the CPU path, where that may be
+/// used.
+#[pyfunction]
+#[pyo3(name = "_context_of_host", signature = (context = None))]
+pub(crate) fn context_of_host<'py>(
+    py: Python<'py>,
+    context: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyContext>> {
+    let context = resolve(py, context)?;
+    let stays = context.get().is_host || !context.get().cpu_when_faster;
+    if stays { Ok(context) } else { Ok(shared_context(py, "cpu")?.into_bound(py)) }
 }
 
 fn name_of(argument: &str, object: &Bound<'_, PyAny>) -> PyResult<String> {

@@ -89,6 +89,13 @@ impl PyExplanation {
         others.map(|other| (other.kernel.clone(), other.why_not.clone())).collect()
     }
 
+    /// For calls on arrays of NumPy: the times of the CPU path and of the device with the copies; `None` before the
+    /// first.
+    #[getter]
+    fn copied(&self) -> Option<&str> {
+        self.explanation.copied.as_deref()
+    }
+
     /// Why it does not run on the requested device; `None` if it does.
     #[getter]
     fn fallback(&self) -> Option<&str> {

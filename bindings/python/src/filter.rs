@@ -1,13 +1,12 @@
 //! Filters and resizing of images.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use tripipe::cpu::{self, Threads};
 use tripipe::filter::{Interpolation, Raster};
-use tripipe::{Image, Pixel};
+use tripipe::{Context, Image, Pixel};
 
 use crate::array::PyArray;
 use crate::chain::{self, ParsedChain, result_shape};
@@ -15,7 +14,7 @@ use crate::context::{PyContext, resolve};
 use crate::elements::{Elements, Stored, for_pixels};
 use crate::error;
 use crate::explanation::PyExplanation;
-use crate::host::{ElementType, HostArray, image_shape, numpy, shape_text, type_name};
+use crate::host::{ElementType, HostArray, image_shape, shape_text, type_name};
 use crate::wait;
 
 /// Bytes of an image from which on the CPU path may take so long that somebody presses Ctrl-C.
@@ -85,7 +84,15 @@ pub(crate) fn explain(
     };
     let to = Work::Chain(Arc::clone(&chain)).result(&from)?;
     let inner = context.get().inner();
-    let explained = py.detach(|| inner.filter(&chain, &from, &to).map(|filter| filter.explain()));
+    let is_array = img.cast::<PyArray>().is_ok();
+    let explained = py.detach(|| {
+        let filter = if is_array {
+            inner.filter(&chain, &from, &to)
+        } else {
+            inner.filter_of_host(&chain, &from, &to)
+        };
+        filter.map(|filter| filter.explain())
+    });
     explained.map(PyExplanation::new).map_err(|failed| error::of_argument("chain", &failed))
 }
 
@@ -125,6 +132,21 @@ impl Work {
     /// The argument that an error is about.
     fn argument(&self) -> &'static str {
         if matches!(self, Self::Chain(_)) { "chain" } else { "size" }
+    }
+
+    /// On the CPU path or with copies on the device of a context, whichever is faster.
+    fn on_fastest(
+        &self,
+        context: &Context,
+        from: &Raster,
+        source: &[u8],
+        to: &Raster,
+        result: &mut [u8],
+    ) -> Result<(), tripipe::Error> {
+        match self {
+            Self::Chain(chain) => context.filter_bytes(chain, from, source, to, result),
+            Self::Resize(_, interpolation) => context.resize_bytes(*interpolation, from, source, to, result),
+        }
     }
 
     /// On the CPU path, from memory to memory.
@@ -193,11 +215,7 @@ fn apply<'py>(
     if to.is_empty() {
         return Ok(object);
     }
-    if context.get().is_host() {
-        on_host(&context, work, source, from, result, to)?;
-    } else {
-        through_device(&context, &work, &source, from, result, to)?;
-    }
+    in_memory(&context, work, source, from, result, to)?;
     Ok(object)
 }
 
@@ -239,8 +257,8 @@ fn given(
     }
 }
 
-/// Computes on the CPU path, in the memory of the arrays.
-fn on_host(
+/// Computes in the memory of the arrays, or with copies on a device.
+fn in_memory(
     context: &Bound<'_, PyContext>,
     work: Work,
     source: HostArray,
@@ -248,41 +266,19 @@ fn on_host(
     mut result: HostArray,
     to: Raster,
 ) -> PyResult<()> {
-    let is_long = source.bytes().len().max(result.bytes_mut().len()) >= LONG_BYTES;
-    let threads = context.get().inner().threads();
-    let filter = move || work.on_host(&from, source.bytes(), &to, result.bytes_mut(), threads);
-    wait::run(context.py(), is_long, filter)
-}
-
-/// Copies to the device, computes there, and copies back.
-fn through_device(
-    context: &Bound<'_, PyContext>,
-    work: &Work,
-    source: &HostArray,
-    from: Raster,
-    mut result: HostArray,
-    to: Raster,
-) -> PyResult<()> {
-    let py = context.py();
-    let inner = context.get().inner();
-    let queued = py.detach(|| {
-        for_pixels!(from.element, S => {
-            let elements = bytemuck::try_cast_slice::<u8, S>(source.bytes()).map_or_else(
-                |_| Cow::Owned(bytemuck::pod_collect_to_vec(source.bytes())),
-                Cow::Borrowed,
-            );
-            work.queued(&Image::with_raster(inner, from, &elements)?)
-        })
-    });
-    let made = queued.map_err(|failed| error::of_argument(work.argument(), &failed))?;
-    if result.is_dense() {
-        return wait::run(py, true, move || made.read(&mut result));
-    }
-    let mut dense = HostArray::empty(py, result.shape(), ElementType::of_pixel(to.element))?;
-    let copy = dense.object(py);
-    wait::run(py, true, move || made.read(&mut dense))?;
-    numpy(py)?.call_method1("copyto", (result.object(py), copy))?;
-    Ok(())
+    let own = context.get();
+    let is_large = source.bytes().len().max(result.bytes_mut().len()) >= LONG_BYTES;
+    // Where the CPU path may not be used, the call waits for the driver's compiler.
+    let is_long = is_large || !own.is_host() && !own.cpu_when_faster();
+    let (is_host, inner) = (own.is_host(), own.inner().clone());
+    let threads = inner.threads();
+    wait::run(context.py(), is_long, move || {
+        if is_host {
+            work.on_host(&from, source.bytes(), &to, result.bytes_mut(), threads)
+        } else {
+            work.on_fastest(&inner, &from, source.bytes(), &to, result.bytes_mut())
+        }
+    })
 }
 
 /// The result of an array, on its device.

@@ -32,7 +32,7 @@ mod _tripipe {
     #[pymodule_export]
     use super::chain::{PyChain, stages, unpickled};
     #[pymodule_export]
-    use super::context::{PyContext, PyDevice, devices, shared_context};
+    use super::context::{PyContext, PyDevice, context_of_host, devices, shared_context};
     #[pymodule_export]
     use super::error::{DeviceError, Error, UnsupportedError};
     #[pymodule_export]

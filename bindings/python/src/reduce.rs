@@ -5,7 +5,7 @@ use tripipe::filter::Semiplanar;
 use tripipe::{Image, Vector};
 
 use crate::array::PyArray;
-use crate::context::resolve;
+use crate::context::context_of_host;
 use crate::elements::{Elements, Stored};
 use crate::error;
 use crate::host::{ElementType, HostArray, shape_text};
@@ -40,7 +40,7 @@ pub(crate) fn histogram<'py>(
     Ok(host.object(py))
 }
 
-/// An argument as an array of its own context, or of the context of the call.
+/// An argument as an array of its own context, or of the one for arrays of the host.
 fn operand<'py>(
     argument: &str,
     object: &Bound<'py, PyAny>,
@@ -48,7 +48,7 @@ fn operand<'py>(
 ) -> PyResult<Bound<'py, PyArray>> {
     let context = match object.cast::<PyArray>() {
         Ok(array) => array.get().context_of(object.py(), context)?,
-        Err(_) => resolve(object.py(), context)?,
+        Err(_) => context_of_host(object.py(), context)?,
     };
     PyArray::on(argument, object, &context)
 }

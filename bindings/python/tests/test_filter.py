@@ -184,3 +184,19 @@ def test_the_histogram_equals_numpy(context, random_array):
     img = random_array((33, 21, 3), numpy.uint8)
     wanted = numpy.bincount(img.reshape(-1), minlength=256)
     assert numpy.array_equal(tripipe.histogram(img, context=context), wanted)
+
+
+@pytest.mark.skipif(not any(device.choice == "opencl:0" for device in tripipe.devices()), reason="no OpenCL device")
+def test_a_device_is_chosen_with_its_copies(random_array):
+    """The first calls are the CPU path's, whatever the driver compiles meanwhile; all results are the same."""
+    context = tripipe.Context("opencl:0")
+    img = random_array((120, 160), numpy.uint8)
+    wanted = cv2.medianBlur(img, 5)
+    for _ in range(8):
+        found = tripipe.filter(img, "median:5", border="replicate", context=context)
+        assert numpy.array_equal(found, wanted)
+    explained = tripipe.explain(img, "median:5", border="replicate", context=context)
+    assert explained.copied is not None and "with copies" in explained.copied
+    assert explained.copied in str(explained)
+    assert tripipe.sum(img, context=context) == img.astype(int).sum()
+    assert all(seconds >= 0 for _, seconds in context.compilations)

@@ -18,7 +18,7 @@ use crate::cpu::Threads;
 use crate::engine::Core;
 #[cfg(feature = "cpu")]
 use crate::engine::host::HostPath;
-use crate::engine::kernels::{Kernels, Plain, Runner};
+use crate::engine::kernels::{Compilation, Kernels, Plain, Runner};
 use crate::error::Fault;
 use crate::explanation::{Arithmetic, Ceilings, Explanation};
 use crate::kept::Kept;
@@ -133,6 +133,12 @@ impl Context {
     /// The first failure of an operation that was not reported yet, once.
     pub fn finish(&self) -> Result<(), Error> {
         self.core.finish()
+    }
+
+    /// The kernels that the driver's compiler is building at this moment, on any thread: what a first call waits for,
+    /// and what is built in the background. From another thread, this says why a call takes long.
+    pub fn compilations(&self) -> Vec<Compilation> {
+        self.core.engine().compilations()
     }
 
     /// The ceilings of the device for a type: as [measured](Self::measure_ceilings), now or before, otherwise those of the GPU's
@@ -310,11 +316,12 @@ impl ContextBuilder {
 
     /// Sets whether the CPU path does operations that it does in clearly less time than the OpenCL device; the default
     /// is yes: a launch alone costs more than a small product. Operations that take milliseconds on both (at most 268 M
-    /// operations and 32 MiB of operands; on an OpenCL device that is the CPU, at most 2^38 and 1 GiB) are tried on both when they are made, after everything queued so far, and the
-    /// choice is then fixed; [`crate::Explanation::fallback`] says so. Sums of floating-point numbers may differ
-    /// between the two in their last bits: pass `false` where every run of a program must give the same result.
-    /// Operations whose kernels are [built in the background](Self::background_builds), products of packed operands and
-    /// the work of a [`crate::Team`] always run on the device. Without the feature `cpu` everything does.
+    /// operations and 32 MiB of operands; on an OpenCL device that is the CPU, at most 2^38 and 1 GiB) are tried on
+    /// both when they are made, after everything queued so far, and the choice is then fixed;
+    /// [`crate::Explanation::fallback`] says so. Sums of floating-point numbers may differ between the two in their
+    /// last bits: pass `false` where every run of a program must give the same result. Operations whose kernels are
+    /// [built in the background](Self::background_builds) are tried once these are built. Products of packed operands
+    /// and the work of a [`crate::Team`] always run on the device. Without the feature `cpu` everything does.
     pub fn cpu_when_faster(mut self, cpu_when_faster: bool) -> Self {
         self.cpu_when_faster = cpu_when_faster;
         self

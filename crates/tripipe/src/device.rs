@@ -74,40 +74,22 @@ impl Device {
         name.parse::<Choice>()?.resolve()
     }
 
-    /// The OpenCL GPU with the largest product of compute units and clock (its model's, if the driver reports an
-    /// impossible one), the first among equals; the CPU path when
-    /// there is no OpenCL GPU. (An OpenCL device that is the CPU itself, such as PoCL's, is slower than the CPU path.)
-    /// Without the feature `cpu`: the first OpenCL device when there is no OpenCL GPU.
+    /// The strongest OpenCL device ([`Choice::OpenCl`]) if it is a GPU, otherwise the CPU path. (An OpenCL device that
+    /// is the CPU itself, such as PoCL's, is slower than the CPU path.) Without the feature `cpu`: the strongest OpenCL
+    /// device.
     ///
     /// # Errors
     /// There is no device. With the feature `cpu` there always is one.
     pub fn best() -> Result<Self, Error> {
-        let strength = |device: &crate::driver::Device| {
-            let probe = device.probe();
-            let clock_mhz = identify(probe).clock_mhz;
-            u64::from(probe.compute_units) * u64::from(clock_mhz.unwrap_or(1))
-        };
-        let found = crate::driver::devices();
-        let gpus = found.iter().flatten().filter(|device| device.probe().kind == DeviceKind::Gpu);
-        // Among equals `max_by_key` takes the last.
-        match gpus.rev().max_by_key(|device| strength(device)).cloned().map(Self::OpenCl) {
-            Some(gpu) => Ok(gpu),
-            None => Self::without_gpu(found),
+        match Choice::OpenCl(None).resolve() {
+            Ok(strongest) if strongest.probe().is_some_and(|probe| probe.kind == DeviceKind::Gpu) => {
+                Ok(strongest)
+            }
+            #[cfg(feature = "cpu")]
+            _ => Ok(Self::Cpu),
+            #[cfg(not(feature = "cpu"))]
+            other => other,
         }
-    }
-
-    /// The best device of a machine without an OpenCL GPU.
-    #[cfg(feature = "cpu")]
-    #[allow(clippy::unnecessary_wraps, reason = "without the feature `cpu` there may be none")]
-    fn without_gpu(_: Result<Vec<crate::driver::Device>, DevicesError>) -> Result<Self, Error> {
-        Ok(Self::Cpu)
-    }
-
-    /// The best device of a machine without an OpenCL GPU.
-    #[cfg(not(feature = "cpu"))]
-    fn without_gpu(found: Result<Vec<crate::driver::Device>, DevicesError>) -> Result<Self, Error> {
-        let first = found?.into_iter().next();
-        first.map(Self::OpenCl).ok_or(Error::from(Fault::NoSuchDevice { index: 0, count: 0 }))
     }
 
     /// Its name for display.
@@ -168,7 +150,9 @@ pub enum Choice {
     Auto,
     /// The built-in CPU path.
     Cpu,
-    /// The OpenCL device with that number, or the first one for `None`.
+    /// The OpenCL device with that number. `None`: the strongest one, that is a GPU before other accelerators before
+    /// the CPU itself; of several, the one with the largest product of compute units and clock (its model's, if the
+    /// driver reports an impossible one); of equal ones the first.
     OpenCl(Option<usize>),
     /// The virtual GPU of the model with this name.
     Virtual(&'static str),
@@ -223,6 +207,7 @@ impl Choice {
             Self::Auto => Device::best(),
             Self::OpenCl(index) => {
                 let found = crate::driver::devices()?;
+                let index = index.or_else(|| strongest(found.iter().map(crate::driver::Device::probe)));
                 let (index, count) = (index.unwrap_or(0), found.len());
                 let device =
                     found.into_iter().nth(index).ok_or(Error::from(Fault::NoSuchDevice { index, count }))?;
@@ -237,6 +222,22 @@ impl Choice {
             Self::Virtual(_) => Err(Error::from(Fault::NoVirtualGpus)),
         }
     }
+}
+
+/// The index of the strongest of these devices, as [`Choice::OpenCl`] defines it.
+fn strongest<'p>(probes: impl DoubleEndedIterator<Item = &'p Probe> + ExactSizeIterator) -> Option<usize> {
+    let strength = |probe: &Probe| {
+        let kind = match probe.kind {
+            DeviceKind::Gpu => 3,
+            DeviceKind::Accelerator => 2,
+            DeviceKind::Other => 1,
+            DeviceKind::Cpu => 0,
+        };
+        let clock_mhz = identify(probe).clock_mhz.unwrap_or(1);
+        (kind, u64::from(probe.compute_units) * u64::from(clock_mhz))
+    };
+    // Among equals `max_by_key` takes the last.
+    probes.enumerate().rev().max_by_key(|(_, probe)| strength(probe)).map(|(index, _)| index)
 }
 
 #[cfg(feature = "cpu")]
@@ -284,6 +285,21 @@ mod tests {
             let error = wrong.parse::<Choice>().unwrap_err().to_string();
             assert!(error.contains("opencl:N"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_gpu_is_stronger_than_a_cpu_and_more_units_are_stronger() {
+        let probe =
+            |kind, compute_units, clock_mhz| Probe { kind, compute_units, clock_mhz, ..Probe::default() };
+        let cpu = probe(DeviceKind::Cpu, 64, 3000);
+        let (small, large) = (probe(DeviceKind::Gpu, 2, 800), probe(DeviceKind::Gpu, 132, 1980));
+        let of = |probes: &[&Probe]| strongest(probes.iter().copied());
+        assert_eq!(of(&[&cpu, &small]), Some(1));
+        assert_eq!(of(&[&cpu, &small, &large]), Some(2));
+        assert_eq!(of(&[&large, &small, &large]), Some(0));
+        assert_eq!(of(&[&cpu, &probe(DeviceKind::Accelerator, 1, 1)]), Some(1));
+        assert_eq!(of(&[&cpu]), Some(0));
+        assert_eq!(of(&[]), None);
     }
 
     #[cfg(feature = "cpu")]

@@ -38,6 +38,9 @@ pub struct Explanation {
     /// Seconds from the first call to its completion, once it has ended: longer than other calls, because the device then
     /// allocates memory and prepares launches.
     pub first_call_seconds: Option<f64>,
+    /// For calls over the host's memory: the times of the CPU path, and of the device with the copies there and back,
+    /// from the calls so far, and which of the two runs the next call.
+    pub copied: Option<String>,
     /// The reason why it does not run on the requested device. Over imported memory that the host cannot access, it runs
     /// there nevertheless, if the device supports it.
     pub fallback: Option<String>,
@@ -138,6 +141,9 @@ impl fmt::Display for Explanation {
                 let both: Vec<String> = build.into_iter().chain(first).collect();
                 writeln!(f, "  start-up    {}", both.join(", then "))?;
             }
+        }
+        if let Some(copied) = &self.copied {
+            writeln!(f, "  host memory {copied}")?;
         }
         for RunnerUp { kernel, why_not } in &self.runners_up {
             writeln!(f, "  runner-up   {kernel}: {why_not}")?;

@@ -37,6 +37,8 @@ pub use tripipe_kernels::filter::{
 use crate::cpu;
 use crate::error::Fault;
 use crate::explanation::{Arithmetic, Chosen, Prediction, RunnerUp};
+#[cfg(feature = "cpu")]
+use crate::image::spanned;
 use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
 #[cfg(feature = "cpu")]
@@ -87,16 +89,61 @@ impl Context {
         let counts =
             |raster: &Raster| raster.elements().is_ok_and(|elements| u32::try_from(elements).is_ok());
         if later != UNMOVED && counts(from) && counts(to) {
-            let shared = self.chained(chain, &near, &near_to)?;
+            let shared = self.chained(chain, &near, &near_to, RunOn::Fastest)?;
             if shared.operation.can_move(&later) {
                 return Ok(Arc::new(Filter { shared, from: *from, to: *to, later }));
             }
         }
-        let shared = self.chained(chain, from, to)?;
+        let shared = self.chained(chain, from, to, RunOn::Fastest)?;
         Ok(Arc::new(Filter { shared, from: *from, to: *to, later: UNMOVED }))
     }
 
-    fn chained(&self, chain: &Chain, from: &Raster, to: &Raster) -> Result<Arc<Chained>, Error> {
+    /// A chain for images in the host's memory, as [`Self::filter_bytes`] runs it: nothing waits for its kernels. What
+    /// [`Filter::explain`] says of it holds for such images.
+    ///
+    /// # Errors
+    /// As [`Self::filter`].
+    #[cfg(feature = "cpu")]
+    pub fn filter_of_host(&self, chain: &Chain, from: &Raster, to: &Raster) -> Result<Arc<Filter>, Error> {
+        let shared = self.chained(chain, from, to, self.run_on_copies())?;
+        Ok(Arc::new(Filter { shared, from: *from, to: *to, later: UNMOVED }))
+    }
+
+    /// Runs a chain over an image in the host's memory, with the result there; bytes between its pixels are unchanged.
+    /// Done when it returns.
+    ///
+    /// Where the CPU path may be used ([`crate::ContextBuilder::cpu_when_faster`]), it runs the first calls, while the
+    /// kernels are built on another thread; the next calls are the device's, with copies there and back, and then the
+    /// faster one of the two runs all others. [`Explanation::copied`] has the times. Chains that would take the CPU
+    /// path about a second or more are the device's from the first call on.
+    ///
+    /// # Errors
+    /// As [`Self::filter`]; slices that are too short.
+    #[cfg(feature = "cpu")]
+    pub fn filter_bytes(
+        &self,
+        chain: &Chain,
+        from: &Raster,
+        source: &[u8],
+        to: &Raster,
+        result: &mut [u8],
+    ) -> Result<(), Error> {
+        let (source, result) = spanned([from, to], source, result)?;
+        chain.check(from, to)?;
+        if to.is_empty() {
+            return Ok(());
+        }
+        let filter = self.filter_of_host(chain, from, to)?;
+        filter.shared.operation.run_copied(self, &[(Role::Source, source)], result)
+    }
+
+    fn chained(
+        &self,
+        chain: &Chain,
+        from: &Raster,
+        to: &Raster,
+        run_on: RunOn,
+    ) -> Result<Arc<Chained>, Error> {
         let kept = self.kept();
         kept.get_or_make(
             key(&(from, to, chain.stages.len())),
@@ -108,8 +155,9 @@ impl Context {
                 let relative = kept.relative(|known: &Chained| {
                     alike(&known.from, from) && alike(&known.to, to) && known.chain == *chain
                 });
-                let tried = relative.and_then(|known| known.operation.trial());
-                Chained::new(self, chain, from, to, tried.map_or(RunOn::Fastest, RunOn::AsTried))
+                let tried = relative.filter(|_| run_on == RunOn::Fastest);
+                let tried = tried.and_then(|known| known.operation.trial());
+                Chained::new(self, chain, from, to, tried.map_or(run_on, RunOn::AsTried))
             },
         )
     }

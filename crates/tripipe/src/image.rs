@@ -290,6 +290,24 @@ fn check_elements<T: Pixel>(raster: &Raster, found: usize) -> Result<(), Error> 
     Ok(())
 }
 
+/// The bytes of two images in the host's memory, gaps included.
+///
+/// # Errors
+/// A slice is too short.
+#[cfg(feature = "cpu")]
+pub(crate) fn spanned<'b>(
+    [from, to]: [&Raster; 2],
+    source: &'b [u8],
+    result: &'b mut [u8],
+) -> Result<(&'b [u8], &'b mut [u8]), Error> {
+    let bytes = |raster: &Raster| Ok::<_, Error>(raster.elements()? * raster.element.bytes());
+    let short = |operand, want, found| Error::from(Fault::Length { operand, want, found });
+    let ([want, to_fill], found) = ([bytes(from)?, bytes(to)?], result.len());
+    let source = source.get(..want).ok_or_else(|| short("the source", want, source.len()))?;
+    let result = result.get_mut(..to_fill).ok_or_else(|| short("the result", to_fill, found))?;
+    Ok((source, result))
+}
+
 /// The number of elements that a raster of `T` spans.
 pub(crate) fn elements_of<T: Pixel>(raster: &Raster) -> Result<usize, Error> {
     if raster.element != T::PIXEL {

@@ -86,6 +86,7 @@ pub use context::{Context, ContextBuilder};
 pub use device::{Choice, Device, Devices};
 pub use element::{Element, Float, Pixel};
 pub use elementwise::{Array, ArrayMut, Counted, Elementwise, Summed};
+pub use engine::kernels::Compilation;
 pub use error::{Error, ErrorKind};
 pub use explanation::{Arithmetic, Bound, Ceilings, Chosen, Explanation, Prediction, RunnerUp};
 pub use image::{Image, ImageView, ImageViewMut};

@@ -81,15 +81,40 @@ impl Context {
     /// # Errors
     /// Shapes that do not match; a kernel does not build; the device is gone.
     pub(crate) fn task<T: Task>(&self, task: &T) -> Result<Arc<Prepared<T>>, Error> {
+        self.task_on(task, RunOn::Fastest)
+    }
+
+    fn task_on<T: Task>(&self, task: &T, run_on: RunOn) -> Result<Arc<Prepared<T>>, Error> {
         self.kept().get_or_make(
             key(&(TypeId::of::<T>(), task.key())),
             |known: &Prepared<T>| known.task == *task,
             || {
                 let relative = self.kept().relative(|known: &Prepared<T>| known.task.costs_as(task));
-                let tried = relative.and_then(|known| known.operation.trial());
-                Prepared::new(self, task.clone(), tried.map_or(RunOn::Fastest, RunOn::AsTried))
+                let tried = relative.filter(|_| run_on == RunOn::Fastest);
+                let tried = tried.and_then(|known| known.operation.trial());
+                Prepared::new(self, task.clone(), tried.map_or(run_on, RunOn::AsTried))
             },
         )
+    }
+
+    /// Runs a task over the host's memory, as [`Operation::run_copied`].
+    ///
+    /// # Errors
+    /// As [`Self::task`] and [`Operation::run_copied`].
+    #[cfg(feature = "cpu")]
+    pub(crate) fn run_task_copied<T: Task>(
+        &self,
+        task: &T,
+        inputs: &[(Role, &[u8])],
+        output: &mut [u8],
+    ) -> Result<(), Error> {
+        self.task_on(task, self.run_on_copies())?.operation.run_copied(self, inputs, output)
+    }
+
+    /// What runs operations over the host's memory.
+    #[cfg(feature = "cpu")]
+    pub(crate) fn run_on_copies(&self) -> RunOn {
+        if self.core().falls_back_when_slower() { RunOn::Copies } else { RunOn::Fastest }
     }
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._tripipe import Array, Context, array
+from ._tripipe import Array, Context, _context_of_host, array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ def _placed(x: ArrayLike | Array, context: Context | str | None) -> Array:
         if context is not None:
             raise ValueError("context: the array is in a context: copy it with to()")
         return x
-    return array(x, context)
+    return array(x, _context_of_host(context))
 
 
 def sum(x: ArrayLike | Array, *, context: Context | str | None = None) -> int | float:

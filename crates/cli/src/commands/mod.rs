@@ -42,9 +42,9 @@ use crate::terminal;
 /// The device that runs the operations.
 #[derive(Args)]
 pub(crate) struct DeviceArgument {
-    /// Device: auto (the OpenCL GPU with the highest product of compute units and clock, else the CPU path), cpu,
-    /// opencl (the first device), opencl:N with the number that `tripipe devices` shows, or virtual:GPU, a GPU that is
-    /// not there, e.g. virtual:mali-g77 (`tripipe devices --virtual` lists them).
+    /// Device: auto (the strongest OpenCL device if it is a GPU, else the CPU path), cpu, opencl (the strongest OpenCL
+    /// device: a GPU before a CPU, then by compute units times clock), opencl:N with the number that `tripipe devices`
+    /// shows, or virtual:GPU, a GPU that is not there, e.g. virtual:mali-g77 (`tripipe devices --virtual` lists them).
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Choice,
 }
@@ -63,10 +63,10 @@ impl DeviceArgument {
 /// The devices to measure.
 #[derive(Args)]
 pub(crate) struct DevicesArgument {
-    /// Devices, separated by commas: cpu, opencl (the first device), opencl:N with the number that `tripipe devices`
-    /// shows, auto (the OpenCL GPU with the highest product of compute units and clock, else the CPU path), virtual:GPU,
-    /// a GPU that is not there, whose times are predicted, or virtual:all [default: the CPU path and every OpenCL
-    /// device].
+    /// Devices, separated by commas: cpu, opencl (the strongest OpenCL device: a GPU before a CPU, then by compute
+    /// units times clock), opencl:N with the number that `tripipe devices` shows, auto (the strongest OpenCL device if
+    /// it is a GPU, else the CPU path), virtual:GPU, a GPU that is not there, whose times are predicted, or virtual:all
+    /// [default: the CPU path and every OpenCL device].
     #[arg(long, value_name = "DEVICE,...", value_delimiter = ',')]
     device: Vec<DeviceChoices>,
 }
@@ -104,12 +104,19 @@ impl DevicesArgument {
     }
 }
 
+/// The chosen device; a note names it if it was chosen among several.
 fn resolve(choice: Choice) -> anyhow::Result<Device> {
-    choice.resolve().map_err(|error| match error.kind() {
+    let device = choice.resolve().map_err(|error| match error.kind() {
         ErrorKind::NoOpenCl => anyhow!("{error}; --device cpu needs no OpenCL"),
         ErrorKind::NoSuchDevice => anyhow!("{error}; `tripipe devices` lists them"),
         _ => error.into(),
-    })
+    })?;
+    let is_open = matches!(choice, Choice::Auto | Choice::OpenCl(None));
+    if is_open && device.opencl().is_some() && tripipe_opencl::survey().is_ok_and(|all| all.devices.len() > 1)
+    {
+        note(&format!("--device {choice} is {}, {}", device.choice(), device.name()));
+    }
+    Ok(device)
 }
 
 /// The one of `names` that `name` was probably meant to be.

@@ -37,8 +37,8 @@ pub(crate) struct RunKernel {
     launch: LaunchArgument,
     #[command(flatten)]
     limits: LaunchLimits,
-    /// Where to run it: simulator, opencl (the first device), opencl:N with the number that `tripipe devices` shows, or
-    /// virtual:GPU: the simulator with the limits and the predicted time of a GPU that is not there.
+    /// Where to run it: simulator, opencl (the strongest device), opencl:N with the number that `tripipe devices`
+    /// shows, or virtual:GPU: the simulator with the limits and the predicted time of a GPU that is not there.
     #[arg(long, value_name = "DEVICE", default_value = "simulator")]
     device: Target,
     /// Predicts the time on a virtual GPU without running the kernel: no result is shown or compared.

@@ -44,7 +44,7 @@ pub(crate) struct Verdict {
     /// Launch files, or folders with folders of launch files, as `tripipe import` makes them.
     #[arg(value_name = "LAUNCH|DIR", required = true)]
     paths: Vec<PathBuf>,
-    /// Judge what this device computes now, instead of what the launch files expect: opencl (the first device) or
+    /// Judge what this device computes now, instead of what the launch files expect: opencl (the strongest device) or
     /// opencl:N with the number that `tripipe devices` shows.
     #[arg(long, value_name = "DEVICE")]
     device: Option<Choice>,

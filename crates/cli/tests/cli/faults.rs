@@ -48,6 +48,31 @@ fn a_kernel_that_does_not_build() {
 }
 
 #[test]
+fn opencl_is_the_strongest_device_and_is_named() {
+    let bench = Bench::new();
+    image::RgbImage::new(20, 20).save(bench.path().join("a.png")).unwrap();
+    let filtered = |fault: &str, device: &str| {
+        let output = with_fault(
+            &bench,
+            fault,
+            &["filter", "laplace", "a.png", "b.png", "--device", device, "--explain"],
+        );
+        (done(&output), String::from_utf8(output.stderr).unwrap())
+    };
+    for device in ["opencl", "auto"] {
+        let (said, notes) = filtered("cpu-first", device);
+        assert!(said.contains("Stand-In GPU") && !said.contains("Stand-In CPU"), "{said}");
+        assert!(notes.contains(&format!("note: --device {device} is opencl:1, Stand-In GPU\n")), "{notes}");
+    }
+    // Nothing was chosen.
+    for (fault, device) in [("cpu-first", "opencl:0"), ("sound", "opencl")] {
+        let (said, notes) = filtered(fault, device);
+        assert!(said.contains(if device == "opencl" { "Stand-In GPU" } else { "Stand-In CPU" }), "{said}");
+        assert!(!notes.contains("--device"), "{notes}");
+    }
+}
+
+#[test]
 fn devices_that_are_not_there() {
     let bench = Bench::new();
     for fault in ["no-platform", "empty", "broken", "no-device", "only-broken"] {

@@ -1,7 +1,11 @@
 // filter_window: a work-item computes LANES elements of ROWS rows.
 //
 // Work-items inside the image and those at its edges call the same function with another constant: the compiler makes
-// two bodies of it, and the inner one has no test.
+// two bodies of it, and the inner one has no test. ONE_BODY: 1 when the code is too large for two.
+
+#ifndef ONE_BODY
+#define ONE_BODY 0
+#endif
 
 #if LOADS == IMAGE
 #define IMAGE_PARAMETERS , read_only image2d_t texels, const int first_texel, const int first_row, const int plane_rows
@@ -29,8 +33,12 @@ kernel void filter_window(global const FROM *source, global STORED *result, cons
 #if INNER
     inside &= (y >= RADIUS_Y + INNER_RADIUS_Y) & (y <= height - ROWS - RADIUS_Y - INNER_RADIUS_Y);
 #endif
+#if ONE_BODY
+    filter(SAME_SOURCE, result, from_pitch, to_pitch, x, y, width, height, inside);
+#else
     if (inside)
         filter(SAME_SOURCE, result, from_pitch, to_pitch, x, y, width, height, true);
     else
         filter(SAME_SOURCE, result, from_pitch, to_pitch, x, y, width, height, false);
+#endif
 }

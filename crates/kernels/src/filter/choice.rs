@@ -43,12 +43,47 @@ pub(super) fn preset(chain: &Chain, from: &Raster, probe: &Probe) -> Ruled {
     let fits = |[x, y]: [usize; 2]| probe.max_work_group_size == 0 || x * y <= probe.max_work_group_size;
     parameters.work_group = parameters.work_group.filter(|group| fits(*group));
     parameters = with_windows_fused(chain, from, parameters, family);
-    let image = Parameters { loads: Loads::Image, ..parameters };
+    parameters = within_registers(parameters, chain, from, probe);
+    let image = within_registers(Parameters { loads: Loads::Image, ..parameters }, chain, from, probe);
     let fits = chain.apply_to(from).is_ok_and(|to| image.check(chain, from, &to, probe).is_ok());
     match family.figures().images {
         Some(why) if fits => Ruled { parameters: image, why, source: preset.source },
         _ => Ruled { parameters, why: preset.why, source: preset.source },
     }
+}
+
+/// The parameters, with fewer lanes or rows if a work-item would spill registers: those that cost least, by
+/// [`Pass::cost_of_all`], or need the fewest registers if there are always too few.
+pub(super) fn within_registers(
+    parameters: Parameters,
+    chain: &Chain,
+    from: &Raster,
+    probe: &Probe,
+) -> Parameters {
+    let family = Family::of(probe);
+    let (Some(limit), Ok(to)) = (family.register_bytes(probe), chain.apply_to(from)) else {
+        return parameters;
+    };
+    let excess = |parameters: &Parameters| {
+        let bytes = Pass::most_register_bytes(chain, from, &to, parameters, family).unwrap_or(0);
+        bytes.saturating_sub(limit)
+    };
+    if excess(&parameters) == 0 {
+        return parameters;
+    }
+    let Parameters { lanes, rows, .. } = parameters;
+    let sizes =
+        [lanes, lanes / 2, lanes / 4].into_iter().flat_map(|lanes| (1..=rows).map(move |rows| [lanes, rows]));
+    let smaller = sizes.map(|[lanes, rows]| Parameters { lanes, rows, ..parameters });
+    let cost = |parameters: &Parameters| {
+        Pass::cost_of_all(chain, from, &to, parameters, family).unwrap_or(f64::INFINITY)
+    };
+    let fits = smaller.filter(|smaller| smaller.check(chain, from, &to, probe).is_ok());
+    let ranked = fits.map(|smaller| (excess(&smaller), cost(&smaller), smaller));
+    let least = ranked.min_by(|(excess, cost, _), (other_excess, other_cost, _)| {
+        excess.cmp(other_excess).then(cost.total_cmp(other_cost))
+    });
+    least.map_or(parameters, |(_, _, smaller)| smaller)
 }
 
 /// The parameters with windows fused when that costs less, by [`Pass::cost_of_all`]. Fused passes then use up to
@@ -161,6 +196,30 @@ mod tests {
 
     use super::super::{Border, Color, FilterError, Linear};
     use super::*;
+
+    /// gaussian:7 of bytes needs sums of 32 bits: 6 rows of 8 take 192 bytes, a sum along a row and two loaded vectors
+    /// 96 more, and a work-item of a Mali-G78 has 256. gaussian:5 has sums of 16 bits.
+    #[test]
+    fn sums_fit_the_registers() -> Result<(), FilterError> {
+        let taken = |text: &str, name: &str| {
+            let chain = Chain::parse(text, Border::Reflect101)?;
+            let probe = Probe { name: name.to_owned(), kind: DeviceKind::Gpu, ..Probe::default() };
+            let (loads, sums, fuse) = (Loads::Shared, Sums::Narrow, Fuse::Pixels);
+            let given = Parameters { lanes: 8, rows: 6, loads, sums, work_group: None, fuse };
+            let from = Raster::packed([640, 480], 1, PixelType::U8);
+            let Parameters { lanes, rows, .. } = within_registers(given, &chain, &from, &probe);
+            Ok::<_, FilterError>([lanes, rows])
+        };
+        assert_eq!(taken("gaussian:5", "Mali-G78")?, [8, 6]);
+        let [lanes, rows] = taken("gaussian:7", "Mali-G78")?;
+        assert!(
+            (lanes * rows + lanes + (6_usize + lanes).div_ceil(lanes) * lanes) * 4 + 48 <= 256,
+            "{lanes}x{rows}"
+        );
+        // 768 bytes.
+        assert_eq!(taken("gaussian:7", "Adreno(TM) 650")?, [8, 6]);
+        Ok(())
+    }
 
     /// Saving a pass pays when memory bandwidth is the limit. It does not pay when the image stays in a cache and
     /// half of each vector is unused.

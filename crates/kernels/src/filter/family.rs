@@ -26,6 +26,7 @@ pub(super) struct Figures {
     operations_per_byte: f64,
     vectors: bool,
     short_lanes: bool,
+    register_bytes: Option<usize>,
     pub(super) median_rows: Option<usize>,
     pub(super) median_loads: Option<Loads>,
     /// Why sources are read as images where that is possible.
@@ -112,6 +113,14 @@ impl Family {
     /// Whether it has vector registers, whose unused lanes cost as much as the others.
     pub(super) fn has_vectors(self) -> bool {
         self.figures().vectors
+    }
+
+    /// Bytes of registers that a work-item may use before it spills: those of the device's model, or of its family;
+    /// `None` for processors.
+    pub(super) fn register_bytes(self, probe: &Probe) -> Option<usize> {
+        let own = self.figures().register_bytes?;
+        let model = identify(probe).model.map(|gpu| &gpu.registers);
+        Some(model.map_or(own, |registers| (registers.max.value * registers.width_bits.value / 8) as usize))
     }
 
     /// Whether two 16-bit lanes cost as much as one 32-bit lane.

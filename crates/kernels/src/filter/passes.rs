@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::family::{CONVERSIONS, CONVERT_OPERATIONS, Family, GRAY_OPERATIONS, INNER_EXTENT_MAX};
+use super::family::{
+    CONVERSIONS, CONVERT_OPERATIONS, Family, GRAY_OPERATIONS, INNER_EXTENT_MAX, REGISTER_RESERVE_BYTES,
+};
 use super::pairs::Pairs;
 use super::texels::{self, TEXEL};
 use super::window::{Fused, Windows};
@@ -215,6 +217,50 @@ impl<'c> Pass<'c> {
             + (loaded.columns * loaded.rows) as f64 / (lanes * parameters.rows as f64);
         let channels = self.to.channels as f64;
         Ok(moved + channels * (taken + if halved { operations / 2.0 } else { operations }))
+    }
+
+    /// Bytes of registers that a work-item uses at once, estimated: its unfinished sums, a sum along a row, the loaded
+    /// vectors of a row, and what all kernels need. 0 for passes without such an estimate: of two windows, of pairs,
+    /// and pixel by pixel.
+    ///
+    /// # Errors
+    /// As [`Stage::output`].
+    fn register_bytes(&self, parameters: &Parameters, family: Family) -> Result<usize, FilterError> {
+        let stage = self.stage.as_deref().filter(|stage| Self::is_vector(Some(stage)));
+        let paired = parameters.sums == Sums::Paired && self.is_paired();
+        let Some(stage) = stage.filter(|_| !paired && self.fused.inner.is_none()) else { return Ok(0) };
+        let windows = Windows::of(stage, self.fused, &self.from, parameters)?;
+        let step = if self.fused.before.is_some() { self.to.step() } else { self.from.step() };
+        let columns = Loaded::of(None, stage, step, parameters).columns;
+        let [_, height] = stage.window();
+        let element = if family.has_short_lanes() { windows.work_bytes() } else { 4 };
+        let row = match parameters.loads {
+            // As they are loaded; each is converted when it is used.
+            Loads::Direct => element + columns * self.from.element.bytes(),
+            _ => columns * element,
+        };
+        let of_a_lane = match stage {
+            // The rows of the window, and what the network orders.
+            Stage::Median { size } => (height * columns + size * size / 2 + 2) * element,
+            Stage::Gradient(_) => (2 * parameters.rows + 2) * element + row,
+            _ => (parameters.rows + 1) * element + row,
+        };
+        Ok(of_a_lane * parameters.lanes + REGISTER_RESERVE_BYTES)
+    }
+
+    /// The most registers of all passes of a chain, as [`Self::register_bytes`].
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub(super) fn most_register_bytes(
+        chain: &'c Chain,
+        from: &Raster,
+        to: &Raster,
+        parameters: &Parameters,
+        family: Family,
+    ) -> Result<usize, FilterError> {
+        let passes = Self::of(chain, from, to, parameters)?;
+        passes.iter().try_fold(0, |most, pass| Ok(most.max(pass.register_bytes(parameters, family)?)))
     }
 
     /// The total cost of all passes of a chain.

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use tripipe_device::Probe;
 
-use super::choice::preset;
+use super::choice::{preset, within_registers};
 use super::pairs::Pairs;
 use super::raster::is_aligned;
 use super::{Chain, Fuse, Loads, Parameters, Raster, Stage, Sums};
@@ -159,15 +159,16 @@ impl ChainTable {
         }
         let mut ranked: Vec<(f64, Parameters)> = Vec::new();
         let all = known.iter().flat_map(|one| one.times.iter().map(|(parameters, _)| *parameters));
+        let suited = |timed| within_registers(adapted(timed, chain, from), chain, from, probe);
         for timed in std::iter::once(preset).chain(all) {
-            let parameters = adapted(timed, chain, from);
+            let parameters = suited(timed);
             if !ranked.iter().any(|(_, listed)| *listed == parameters) && fits(timed) {
                 ranked.push((expected_loss([&parameters, &timed], &known, nearest.distance), parameters));
             }
         }
         // The sort is stable: of equal ones, the preset is first.
         ranked.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        let own = ranked.iter().position(|(_, parameters)| *parameters == adapted(preset, chain, from));
+        let own = ranked.iter().position(|(_, parameters)| *parameters == suited(preset));
         let least = ranked.first()?.0;
         let chosen = own.filter(|own| ranked[*own].0 <= least + MARGIN).unwrap_or(0);
         let (loss, parameters) = ranked.remove(chosen);

@@ -115,7 +115,16 @@ impl Windows {
 
     /// Whether the type of the computation has at most 16 bits.
     pub(super) fn are_narrow(&self) -> bool {
-        !["int", "uint", "float"].contains(&self.work)
+        self.work_bytes() <= 2
+    }
+
+    /// Bytes of the type of the computation.
+    pub(super) fn work_bytes(&self) -> usize {
+        match self.work {
+            "uchar" => 1,
+            "short" | "ushort" => 2,
+            _ => 4,
+        }
     }
 }
 

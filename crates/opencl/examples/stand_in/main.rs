@@ -13,6 +13,7 @@
 //! | `no-device` | the platform has no device |
 //! | `one-broken` | a platform that fails beside the sound one |
 //! | `only-broken` | only the platform that fails |
+//! | `cpu-first` | a strong device that is a CPU (`Stand-In CPU`) comes before the GPU |
 //! | `mute` | the device refuses every question but its type |
 //! | `device-lost` | the device vanishes while a kernel runs: the wait fails |
 //! | `device-lost-enqueue` | the device is gone when a kernel is enqueued |
@@ -22,10 +23,13 @@
 //! | `build-failure` | no program compiles; the log is `TRIPIPE_STAND_IN_LOG` or a Mali-like line |
 //! | `build-aborts` | the compiler aborts the process for programs whose build options contain `TRIPIPE_STAND_IN_OPTIONS` |
 //! | `build-hangs` | the compiler never ends for such programs |
+//! | `build-waits` | the compiler waits until the file `TRIPIPE_STAND_IN_FILE` exists |
 //! | `refuse-argument` | the second argument of every kernel is of the wrong size |
 //! | `refuse-release` | as `device-lost`, and every release fails afterwards |
 //! | `refuse-callback` | no callback is accepted, for events or memory objects |
 //!
+//! `TRIPIPE_STAND_IN_TRANSFER_MS` is the time that a copy from or to a buffer takes, 0 if unset, and
+//! `TRIPIPE_STAND_IN_FIRST_MS` that which the first launch takes longer, as with a driver that compiles then.
 //! `TRIPIPE_STAND_IN_EXTENSIONS` is the device's list of extensions, empty if unset; those that import memory
 //! (`cl_arm_import_memory_*`, `cl_qcom_*_host_ptr`) work if they are listed, with all checks of their specifications.
 //! Event callbacks come from a separate thread. [`stand_in_buffers`] counts the remaining memory objects.
@@ -80,6 +84,7 @@ const PLATFORM_NOT_FOUND: Int = -1001;
 const SOUND_PLATFORM: Handle = 0x10 as Handle;
 const BROKEN_PLATFORM: Handle = 0x20 as Handle;
 const DEVICE: Handle = 0x30 as Handle;
+const CPU_DEVICE: Handle = 0x31 as Handle;
 const CONTEXT: Handle = 0x40 as Handle;
 const QUEUE: Handle = 0x50 as Handle;
 const EVENT: Handle = 0x60 as Handle;
@@ -100,6 +105,13 @@ static BUFFERS: AtomicUsize = AtomicUsize::new(0);
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_buffers() -> usize {
     BUFFERS.load(Ordering::SeqCst)
+}
+
+/// Sleeps for the milliseconds of an environment variable.
+fn take_time(variable: &str) {
+    if let Some(milliseconds) = std::env::var(variable).ok().and_then(|value| value.parse().ok()) {
+        std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+    }
 }
 
 fn offers(extension: &str) -> bool {
@@ -210,16 +222,17 @@ pub extern "C" fn clGetDeviceIDs(
         give(count, 0);
         return DEVICE_NOT_FOUND;
     }
-    give(count, 1);
-    if room > 0 && !to.is_null() {
-        unsafe { *to = DEVICE };
+    let all: &[Handle] = if is("cpu-first") { &[CPU_DEVICE, DEVICE] } else { &[DEVICE] };
+    give(count, all.len() as Uint);
+    for (index, device) in all.iter().take(if to.is_null() { 0 } else { room as usize }).enumerate() {
+        unsafe { *to.add(index) = *device };
     }
     SUCCESS
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn clGetDeviceInfo(
-    _device: Handle,
+    device: Handle,
     question: Uint,
     size: usize,
     value: *mut c_void,
@@ -231,7 +244,10 @@ pub extern "C" fn clGetDeviceInfo(
     let word = |number: u32| number.to_ne_bytes().to_vec();
     let long = |number: u64| number.to_ne_bytes().to_vec();
     let reply = match question {
+        0x1000 if device == CPU_DEVICE => long(2),
         0x1000 => long(4),
+        0x102B if device == CPU_DEVICE => text("Stand-In CPU"),
+        0x1002 if device == CPU_DEVICE => word(64),
         0x102B => text("Stand-In GPU"),
         0x102C => text("Tripipe"),
         0x102D => text("1.0"),

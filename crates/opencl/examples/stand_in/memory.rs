@@ -66,6 +66,7 @@ pub extern "C" fn clCreateBuffer(
     let used = if flags & (1 << 3) != 0 { host.cast() } else { null_mut() };
     let buffer = Buffer::hand_out(flags, size, used, false);
     if flags & (1 << 5) != 0 {
+        take_time("TRIPIPE_STAND_IN_TRANSFER_MS");
         unsafe { std::ptr::copy_nonoverlapping(host.cast(), (*buffer.cast::<Buffer>()).at(0), size) };
     }
     give(code, SUCCESS);
@@ -243,6 +244,7 @@ pub extern "C" fn clEnqueueReadBuffer(
     _wait_list: *const Handle,
     event: *mut Handle,
 ) -> Int {
+    take_time("TRIPIPE_STAND_IN_TRANSFER_MS");
     match commanded(buffer) {
         Ok(buffer) => unsafe { std::ptr::copy(buffer.at(offset), to.cast(), size) },
         Err(error) => return error,
@@ -263,6 +265,7 @@ pub extern "C" fn clEnqueueWriteBuffer(
     _wait_list: *const Handle,
     event: *mut Handle,
 ) -> Int {
+    take_time("TRIPIPE_STAND_IN_TRANSFER_MS");
     match commanded(buffer) {
         Ok(buffer) => unsafe { std::ptr::copy(from.cast(), buffer.at(offset), size) },
         Err(error) => return error,

@@ -54,6 +54,12 @@ pub extern "C" fn clBuildProgram(
         "build-hangs" if is_meant => loop {
             std::thread::sleep(std::time::Duration::from_secs(3600));
         },
+        "build-waits" => {
+            let file = std::env::var_os("TRIPIPE_STAND_IN_FILE").unwrap_or_default();
+            while !std::path::Path::new(&file).exists() {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        }
         "build-slow" => std::thread::sleep(std::time::Duration::from_secs(1)),
         _ => {}
     }
@@ -204,7 +210,9 @@ pub extern "C" fn clEnqueueNDRangeKernel(
         "out-of-memory-late" => return OUT_OF_RESOURCES,
         _ => {}
     }
-    LAUNCHED.store(true, Ordering::Relaxed);
+    if !LAUNCHED.swap(true, Ordering::Relaxed) {
+        take_time("TRIPIPE_STAND_IN_FIRST_MS");
+    }
     let number = LAUNCHES.fetch_add(1, Ordering::SeqCst) + 1;
     let fails =
         || std::env::var("TRIPIPE_STAND_IN_FAILS").ok().and_then(|number| number.parse().ok()).unwrap_or(1);

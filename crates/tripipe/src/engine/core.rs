@@ -66,9 +66,14 @@ impl Core {
         self.engine.probe()
     }
 
-    /// The background builds, if they are enabled.
-    pub(crate) fn builds(&self) -> Option<&Builds> {
-        self.in_background.load(Ordering::Relaxed).then_some(&self.builds)
+    /// The builds on other threads.
+    pub(crate) fn builds(&self) -> &Builds {
+        &self.builds
+    }
+
+    /// Whether kernels of operations over the context's memory are built on another thread.
+    pub(crate) fn builds_in_background(&self) -> bool {
+        self.in_background.load(Ordering::Relaxed)
     }
 
     pub(crate) fn build_in_background(&self, background: bool) {

@@ -28,13 +28,18 @@ use crate::operation::{Host, Refused, Run, RunOn, Size};
 use crate::{Context, Error, Event, Pending};
 #[cfg(feature = "cpu")]
 use host::Cells;
-use kernels::{DeviceMemory, Trial};
+use kernels::{Compilation, DeviceMemory, Trial};
 
 /// What runs the operations of a context.
 pub(crate) trait Engine: Send + Sync {
     /// The properties that the device reports; `None` for the CPU path.
     fn probe(&self) -> Option<&Probe> {
         None
+    }
+
+    /// The kernels that are being built.
+    fn compilations(&self) -> Vec<Compilation> {
+        Vec::new()
     }
 
     /// Where its times come from.
@@ -204,6 +209,21 @@ pub(crate) trait Ready: Send + Sync {
     /// A kernel does not build; no memory left; the device is gone; for an operation that is done in the call, that it
     /// failed.
     fn run(&self, run: &Run<'_>) -> Result<Event, Error>;
+
+    /// Runs it over the host's memory: what it reads, in any order, and what it writes. Done when it returns: on a
+    /// device or on the CPU path, whichever takes less time with the copies.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    #[cfg(feature = "cpu")]
+    fn run_copied(&self, context: &Context, inputs: &[(Role, &[u8])], output: &mut [u8])
+    -> Result<(), Error>;
+
+    /// The times of runs over the host's memory; `None` before the first.
+    #[cfg(feature = "cpu")]
+    fn copied(&self) -> Option<String> {
+        None
+    }
 
     /// Seconds to build or load its kernels; `None` while the CPU path does it.
     fn build_seconds(&self) -> Option<f64> {

@@ -5,8 +5,12 @@ use tripipe_kernels::filter::{ChannelLayout, FilterError, Interpolation, Raster,
 use tripipe_kernels::{Plan, PlanError, Role};
 
 #[cfg(feature = "cpu")]
+use crate::Context;
+#[cfg(feature = "cpu")]
 use crate::cpu::{self, CpuError, Threads};
 use crate::error::Fault;
+#[cfg(feature = "cpu")]
+use crate::image::spanned;
 use crate::kept::key;
 #[cfg(feature = "cpu")]
 use crate::operation::Inputs;
@@ -36,9 +40,7 @@ impl<T: Pixel> Image<T> {
             ChannelLayout::Packed => Raster::packed(size, from.channels, from.element),
             ChannelLayout::Planar => Raster::planar(size, from.channels, from.element),
         };
-        if from.is_empty() != to.is_empty() {
-            return Err(Error::from(Fault::Resize { from: [from.width, from.height], to: size }));
-        }
+        check_extents(&from, &to)?;
         let result = Self::unwritten(self.context(), to)?;
         if to.is_empty() {
             return Ok(Event::done().with(result));
@@ -47,6 +49,41 @@ impl<T: Pixel> Image<T> {
         let inputs = [(Role::Source, self.view().memory())];
         Ok(resize.run(&inputs, result.view().memory())?.with(result))
     }
+}
+
+#[cfg(feature = "cpu")]
+impl Context {
+    /// Resizes an image in the host's memory to the extents of `to`, with the result there, on the device or the CPU
+    /// path as [`Self::filter_bytes`] chooses; bytes between its pixels are unchanged. Done when it returns.
+    ///
+    /// # Errors
+    /// One of the two is empty and the other is not, or they differ in channels or elements; slices that are too short;
+    /// the device is gone.
+    pub fn resize_bytes(
+        &self,
+        interpolation: Interpolation,
+        from: &Raster,
+        source: &[u8],
+        to: &Raster,
+        result: &mut [u8],
+    ) -> Result<(), Error> {
+        let (source, result) = spanned([from, to], source, result)?;
+        check_extents(from, to)?;
+        if to.is_empty() {
+            return Ok(());
+        }
+        let resize = Resize { interpolation, from: *from, to: *to };
+        self.run_task_copied(&resize, &[(Role::Source, source)], result)
+    }
+}
+
+/// Checks that both are empty, or neither.
+fn check_extents(from: &Raster, to: &Raster) -> Result<(), Error> {
+    if from.is_empty() == to.is_empty() {
+        return Ok(());
+    }
+    let [from, to] = [from, to].map(|raster| [raster.width, raster.height]);
+    Err(Error::from(Fault::Resize { from, to }))
 }
 
 /// An image with other extents.

@@ -37,6 +37,9 @@ pub(crate) struct Operation {
 pub(crate) enum RunOn {
     /// The CPU path where it is faster, and until kernels are built that the context builds in the background.
     Fastest,
+    /// Likewise, for operands in the host's memory: kernels are built in the background in any case.
+    #[cfg(feature = "cpu")]
+    Copies,
     /// Likewise; which one is faster was tried with an operation of the same cost.
     AsTried(Trial),
     /// The device, unless it lacks a feature.
@@ -112,6 +115,21 @@ impl Operation {
         done(guarded(|| self.host.run(inputs, output)))
     }
 
+    /// Runs it over the host's memory, as [`Ready::run_copied`].
+    ///
+    /// # Errors
+    /// As [`Self::run_here`]; as [`Self::run`].
+    #[cfg(feature = "cpu")]
+    pub(crate) fn run_copied(
+        &self,
+        context: &Context,
+        inputs: &[(Role, &[u8])],
+        output: &mut [u8],
+    ) -> Result<(), Error> {
+        let _span = tripipe_trace::span("operation", || self.host.name);
+        self.ready.run_copied(context, inputs, output)
+    }
+
     /// What runs the operation, and how long that took; `operation` is the description.
     pub(crate) fn explanation(&self, operation: String) -> Explanation {
         let build_seconds = self.ready.build_seconds();
@@ -119,6 +137,8 @@ impl Operation {
             operation,
             device: self.core.name().to_owned(),
             fallback: self.ready.fallback(),
+            #[cfg(feature = "cpu")]
+            copied: self.ready.copied(),
             build_seconds,
             ..Explanation::default()
         };

@@ -10,6 +10,7 @@ mod extremes;
 mod faulty;
 mod filters;
 mod first_use;
+mod host_memory;
 mod import;
 mod kept;
 mod maps;

@@ -108,10 +108,9 @@ impl MachineArguments {
     /// The machines with these devices.
     pub(super) fn machines(&self, choices: &[Choice]) -> Result<Vec<TunedMachine>> {
         if self.remote.is_empty() {
-            return choices
-                .iter()
-                .map(|choice| Ok(TunedMachine::Here { choice: *choice, device: tuned_device(*choice)? }))
-                .collect();
+            // A worker is told which device it is, not to choose again.
+            let here = |device: Device| TunedMachine::Here { choice: device.choice(), device };
+            return choices.iter().map(|choice| tuned_device(*choice).map(here)).collect();
         }
         let mut machines = Vec::new();
         for remote in &self.remote {

@@ -56,7 +56,7 @@ enum What {
 #[derive(Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 struct SearchArguments {
-    /// Devices, separated by commas: auto (the best OpenCL device), opencl (the first one), opencl:N with the number that
+    /// Devices, separated by commas: auto and opencl (the strongest OpenCL device), opencl:N with the number that
     /// `tripipe devices` shows, virtual:GPU, a GPU that is not there, whose times are predicted, or virtual:all.
     #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', default_value = "auto")]
     device: Vec<DeviceChoices>,

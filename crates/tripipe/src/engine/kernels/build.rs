@@ -1,11 +1,13 @@
-//! Kernels that are built on another thread while the CPU path does the work.
+//! Kernels that are built on another thread while the CPU path does the work, and what is being built.
 
 #[cfg(feature = "cpu")]
 use std::sync::mpsc::TryRecvError;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
+#[cfg(feature = "opencl")]
+use std::sync::{Once, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::driver::BuiltProgram;
 use tripipe_kernels::{Plan, Role};
@@ -14,6 +16,90 @@ use tripipe_launch::locks::lock;
 use super::Kernels;
 use super::planned::Planned;
 use crate::Error;
+
+/// Kernels that a driver's compiler is building.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Compilation {
+    /// The names of the kernels.
+    pub kernels: String,
+    /// The time since it began.
+    pub elapsed: Duration,
+}
+
+/// The compilations of a device, on all threads, in the order in which they began.
+#[derive(Clone, Default)]
+pub(super) struct Compilations(Arc<Mutex<Vec<Arc<(String, Instant)>>>>);
+
+/// Lists a compilation until it is dropped.
+pub(super) struct Compiling {
+    all: Compilations,
+    this: Arc<(String, Instant)>,
+}
+
+impl Compilations {
+    /// Adds that of the kernels of a plan.
+    pub(super) fn begin(&self, plan: &Plan<'static>) -> Compiling {
+        let mut kernels: Vec<&str> = Vec::new();
+        for launch in plan.preparation().iter().chain(plan.launches()) {
+            if !kernels.contains(&launch.entry.as_str()) {
+                kernels.push(&launch.entry);
+            }
+        }
+        let this = Arc::new((kernels.join(", "), Instant::now()));
+        lock(&self.0).push(Arc::clone(&this));
+        Compiling { all: self.clone(), this }
+    }
+
+    pub(super) fn list(&self) -> Vec<Compilation> {
+        let elapsed =
+            |one: &Arc<(String, Instant)>| Compilation { kernels: one.0.clone(), elapsed: one.1.elapsed() };
+        lock(&self.0).iter().map(elapsed).collect()
+    }
+}
+
+impl Drop for Compiling {
+    fn drop(&mut self) {
+        lock(&self.all.0).retain(|one| !Arc::ptr_eq(one, &self.this));
+    }
+}
+
+/// The builds of all contexts that have begun on another thread and have not ended.
+static UNDER_WAY: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+/// Counts a build until it is dropped. A process that ends by `exit` waits for it, as dropping [`Builds`] does:
+/// contexts in statics, such as those of an interpreter, are never dropped.
+struct CountedBuild;
+
+impl CountedBuild {
+    fn begin() -> Self {
+        #[cfg(feature = "opencl")]
+        {
+            static AT_EXIT: Once = Once::new();
+            // The driver is loaded, so its own handlers run later.
+            AT_EXIT.call_once(|| {
+                tripipe_opencl::at_exit(wait_for_all);
+            });
+        }
+        *lock(&UNDER_WAY.0) += 1;
+        Self
+    }
+}
+
+impl Drop for CountedBuild {
+    fn drop(&mut self) {
+        *lock(&UNDER_WAY.0) -= 1;
+        UNDER_WAY.1.notify_all();
+    }
+}
+
+#[cfg(feature = "opencl")]
+extern "C" fn wait_for_all() {
+    let mut left = lock(&UNDER_WAY.0);
+    while *left > 0 {
+        left = UNDER_WAY.1.wait(left).unwrap_or_else(PoisonError::into_inner);
+    }
+}
 
 /// The background builds of a context. Dropping it waits for builds in progress: a compiler that is still running when
 /// the process ends may crash the process.
@@ -48,9 +134,12 @@ impl Build {
     pub(super) fn begin(builds: &Builds, kernels: &Kernels, plan: &Plan<'static>) -> Option<Self> {
         let task = kernels.runner().builder(plan)?;
         let (sender, made) = channel();
+        let compiling = kernels.compilations.begin(plan);
+        let counted = CountedBuild::begin();
         let build = move || {
             let start = Instant::now();
             let programs = task();
+            drop((compiling, counted));
             // The receiver may be gone.
             let _ = sender.send(Made { programs, seconds: start.elapsed().as_secs_f64() });
         };

@@ -2,6 +2,8 @@
 
 mod build;
 #[cfg(feature = "cpu")]
+mod copied;
+#[cfg(feature = "cpu")]
 mod fallback;
 mod memory;
 #[cfg(feature = "opencl")]
@@ -30,10 +32,12 @@ use crate::line::Line;
 use crate::memory::MakeZeros;
 use crate::operation::{Host, Run, RunOn};
 use crate::{Context, Error, Event};
+use build::Compilations;
 use operation::OnDevice;
 use planned::{Bindings, Planned};
 
 pub(crate) use build::Builds;
+pub use build::Compilation;
 pub(crate) use memory::DeviceMemory;
 pub(crate) use runner::{Plain, Runner};
 pub(crate) use trial::Trial;
@@ -49,6 +53,7 @@ pub(crate) struct Kernels {
     bound: Mutex<HashMap<MemoryId, Vec<Weak<Mutex<Bindings>>>>>,
     /// Counts the runs of plans.
     runs: AtomicU64,
+    compilations: Compilations,
     time_source: TimeSource,
     #[cfg(feature = "virtual")]
     predictor: Mutex<predicted::Predictor>,
@@ -71,6 +76,7 @@ impl Kernels {
             bindings: Mutex::default(),
             bound: Mutex::default(),
             runs: AtomicU64::new(0),
+            compilations: Compilations::default(),
         })
     }
 
@@ -175,6 +181,10 @@ impl Kernels {
 impl Engine for Arc<Kernels> {
     fn probe(&self) -> Option<&Probe> {
         Some(&self.probe)
+    }
+
+    fn compilations(&self) -> Vec<Compilation> {
+        self.compilations.list()
     }
 
     fn time_source(&self) -> TimeSource {

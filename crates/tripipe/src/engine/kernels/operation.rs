@@ -1,12 +1,12 @@
 //! An operation on a device: its kernels, or the CPU path on the device's memory.
 
-use std::sync::Arc;
-#[cfg(feature = "virtual")]
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use tripipe_kernels::{Plan, Role};
 
 use super::build::Build;
+#[cfg(feature = "cpu")]
+use super::copied::{Copied, Runner, through_device, timed};
 #[cfg(feature = "cpu")]
 use super::fallback::fall_back;
 #[cfg(feature = "cpu")]
@@ -14,6 +14,8 @@ use super::memory::DeviceMemory;
 use super::planned::Planned;
 use super::{Kernels, Trial};
 use crate::engine::Ready;
+#[cfg(feature = "cpu")]
+use crate::engine::host::{done, guarded};
 #[cfg(not(feature = "cpu"))]
 use crate::error::Fault;
 #[cfg(feature = "virtual")]
@@ -29,20 +31,24 @@ pub(super) struct OnDevice {
     way: Way,
     #[cfg(feature = "cpu")]
     host: Host,
-    trial: Option<Trial>,
+    #[cfg(feature = "cpu")]
+    run_on: RunOn,
+    /// Both in turn, once the kernels are built.
+    trial: OnceLock<Option<Trial>>,
+    #[cfg(feature = "cpu")]
+    copied: Copied,
     #[cfg(feature = "virtual")]
     predicted: OnceLock<Option<Prediction>>,
 }
 
 /// What does an operation.
 enum Way {
-    /// The CPU path, for this reason. Where the device can do it as well, its kernels are for memory that the host cannot
-    /// access.
+    /// The CPU path, for this reason: the device cannot.
     #[cfg(feature = "cpu")]
-    Fallback { reason: String, kernels: Option<Planned> },
-    /// The kernels.
+    Fallback(String),
+    /// The kernels, or the CPU path where that is faster.
     Kernels(Planned),
-    /// The kernels once they are built; until then, the CPU path.
+    /// Likewise, once they are built; until then, the CPU path.
     Later(Build),
 }
 
@@ -60,21 +66,23 @@ impl OnDevice {
         host: &Host,
         run_on: RunOn,
     ) -> Result<Self, Error> {
-        let made = |way, trial| Self {
+        let made = |way| Self {
             kernels: Arc::clone(kernels),
             way,
             #[cfg(feature = "cpu")]
             host: host.clone(),
-            trial,
+            #[cfg(feature = "cpu")]
+            run_on,
+            trial: OnceLock::new(),
+            #[cfg(feature = "cpu")]
+            copied: Copied::default(),
             #[cfg(feature = "virtual")]
             predicted: OnceLock::new(),
         };
         let plan = match plan {
             Ok(plan) => plan,
             #[cfg(feature = "cpu")]
-            Err(Refused::Lacks(what)) => {
-                return Ok(made(Way::Fallback { reason: what, kernels: None }, None));
-            }
+            Err(Refused::Lacks(what)) => return Ok(made(Way::Fallback(what))),
             #[cfg(not(feature = "cpu"))]
             Err(Refused::Lacks(lacks)) => {
                 let device = kernels.name().to_owned();
@@ -83,53 +91,68 @@ impl OnDevice {
             Err(Refused::Wrong(error)) => return Err(error),
         };
         let core = context.core();
-        let builds = core.builds().filter(|_| run_on != RunOn::Device);
+        let builds = match run_on {
+            RunOn::Device => None,
+            #[cfg(feature = "cpu")]
+            RunOn::Copies => Some(core.builds()),
+            RunOn::Fastest | RunOn::AsTried(_) => core.builds_in_background().then(|| core.builds()),
+        };
         if let Some(build) = builds.and_then(|builds| Build::begin(builds, kernels, &plan)) {
-            return Ok(made(Way::Later(build), None));
+            return Ok(made(Way::Later(build)));
         }
-        let planned = Planned::new(kernels, plan)?;
+        let operation = made(Way::Kernels(Planned::new(kernels, plan)?));
         #[cfg(feature = "cpu")]
-        if core.falls_back_when_slower() {
-            let trial = match run_on {
-                RunOn::Fastest => Trial::of(context, kernels, &planned, host),
+        if run_on != RunOn::Copies {
+            operation.built_and_tried(context, true)?;
+        }
+        Ok(operation)
+    }
+
+    /// The plan, if its kernels are built by now. With `wait`, and without the CPU path, waits until they are.
+    ///
+    /// # Errors
+    /// A kernel does not build; the device is gone.
+    fn built(&self, wait: bool) -> Result<Option<&Planned>, Error> {
+        match &self.way {
+            Way::Kernels(planned) => Ok(Some(planned)),
+            Way::Later(build) if wait => build.wait(&self.kernels),
+            Way::Later(build) => build.planned(&self.kernels),
+            #[cfg(feature = "cpu")]
+            Way::Fallback(_) => Ok(None),
+        }
+    }
+
+    /// As [`Self::built`]; once they are built, it is tried whether the CPU path is faster.
+    ///
+    /// # Errors
+    /// As [`Self::built`].
+    #[cfg(feature = "cpu")]
+    fn built_and_tried(&self, context: &Context, wait: bool) -> Result<Option<&Planned>, Error> {
+        let built = self.built(wait)?;
+        if let Some(planned) = built.filter(|_| context.core().falls_back_when_slower()) {
+            self.trial.get_or_init(|| match self.run_on {
+                RunOn::Fastest | RunOn::Copies => Trial::of(context, &self.kernels, planned, &self.host),
                 RunOn::AsTried(trial) => Some(trial),
                 RunOn::Device => None,
-            };
-            let way = match trial {
-                Some(trial) if trial.is_the_hosts() => {
-                    Way::Fallback { reason: trial.to_string(), kernels: Some(planned) }
-                }
-                _ => Way::Kernels(planned),
-            };
-            return Ok(made(way, trial));
+            });
         }
-        Ok(made(Way::Kernels(planned), None))
+        Ok(built)
+    }
+
+    /// The trial, if the CPU path was worth using in it.
+    fn lost_trial(&self) -> Option<Trial> {
+        #[cfg(feature = "cpu")]
+        return self.trial().filter(Trial::is_the_hosts);
+        #[cfg(not(feature = "cpu"))]
+        None
     }
 
     /// The plan, if kernels do the operation by now. Without the CPU path, waits until they are built.
     ///
     /// # Errors
-    /// A kernel does not build; the device is gone.
+    /// As [`Self::built`].
     fn planned(&self) -> Result<Option<&Planned>, Error> {
-        match &self.way {
-            Way::Kernels(planned) => Ok(Some(planned)),
-            Way::Later(build) => build.planned(&self.kernels),
-            #[cfg(feature = "cpu")]
-            Way::Fallback { .. } => Ok(None),
-        }
-    }
-
-    /// The plan for operands that the host cannot access, if kernels can do the operation. Waits until they are built.
-    ///
-    /// # Errors
-    /// As [`Self::planned`].
-    #[cfg(feature = "cpu")]
-    fn planned_without_host(&self) -> Result<Option<&Planned>, Error> {
-        match &self.way {
-            Way::Kernels(planned) => Ok(Some(planned)),
-            Way::Later(build) => build.wait(&self.kernels),
-            Way::Fallback { kernels, .. } => Ok(kernels.as_ref()),
-        }
+        Ok(self.built(false)?.filter(|_| self.lost_trial().is_none()))
     }
 }
 
@@ -139,25 +162,53 @@ impl Ready for OnDevice {
             Way::Kernels(planned) => planned.plan().can_move(operand),
             Way::Later(build) => build.can_move(operand),
             #[cfg(feature = "cpu")]
-            Way::Fallback { kernels, .. } => {
-                kernels.as_ref().is_none_or(|planned| planned.plan().can_move(operand))
-            }
+            Way::Fallback(_) => true,
         }
     }
 
+    #[cfg(feature = "cpu")]
     fn run(&self, run: &Run<'_>) -> Result<Event, Error> {
-        let planned = match self.planned()? {
-            #[cfg(feature = "cpu")]
-            None if !is_accessible(run) => self.planned_without_host()?,
-            planned => planned,
-        };
-        match planned {
-            Some(planned) => planned.submit(run),
-            #[cfg(feature = "cpu")]
-            None => fall_back(&self.kernels, run, &self.host),
-            #[cfg(not(feature = "cpu"))]
-            None => Err(Error::from(Fault::NoCpuPath)),
+        let context = run.result.memory.context();
+        let only_kernels = !is_accessible(run);
+        let wait = only_kernels || !context.core().builds_in_background();
+        match self.built_and_tried(context, wait)? {
+            Some(planned) if only_kernels || self.lost_trial().is_none() => planned.submit(run),
+            _ => fall_back(&self.kernels, run, &self.host),
         }
+    }
+
+    #[cfg(not(feature = "cpu"))]
+    fn run(&self, run: &Run<'_>) -> Result<Event, Error> {
+        self.built(true)?.ok_or(Error::from(Fault::NoCpuPath))?.submit(run)
+    }
+
+    #[cfg(feature = "cpu")]
+    fn run_copied(
+        &self,
+        context: &Context,
+        inputs: &[(Role, &[u8])],
+        output: &mut [u8],
+    ) -> Result<(), Error> {
+        let chooses = context.core().falls_back_when_slower()
+            && Copied::is_tried(&self.host.size)
+            && self.kernels.runner().is_tried();
+        let built = self.built(!chooses)?;
+        match built.filter(|_| !chooses || self.copied.next() == Runner::Device) {
+            Some(planned) => {
+                let time = timed(|| through_device(context, planned, &self.host, inputs, output))?;
+                self.copied.add(Runner::Device, time);
+            }
+            None => {
+                let time = timed(|| done(guarded(|| self.host.run(inputs, output))))?;
+                self.copied.add(Runner::Host, time);
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "cpu")]
+    fn copied(&self) -> Option<String> {
+        Some(self.copied.to_string()).filter(|said| !said.is_empty())
     }
 
     fn build_seconds(&self) -> Option<f64> {
@@ -165,11 +216,15 @@ impl Ready for OnDevice {
     }
 
     fn fallback(&self) -> Option<String> {
-        match (&self.way, self.planned()) {
+        match (&self.way, self.built(false)) {
             #[cfg(feature = "cpu")]
-            (Way::Fallback { reason, .. }, _) => Some(reason.clone()),
+            (Way::Fallback(reason), _) => Some(reason.clone()),
             (Way::Later(_), Ok(None)) => Some("its kernels are being built".to_owned()),
-            (_, planned) => planned.err().map(|error| error.to_string()),
+            (_, Err(error)) => Some(error.to_string()),
+            #[cfg(feature = "cpu")]
+            _ => self.lost_trial().map(|trial| trial.to_string()),
+            #[cfg(not(feature = "cpu"))]
+            _ => None,
         }
     }
 
@@ -180,7 +235,7 @@ impl Ready for OnDevice {
     }
 
     fn trial(&self) -> Option<Trial> {
-        self.trial
+        self.trial.get().copied().flatten()
     }
 }
 

@@ -157,6 +157,7 @@ impl Planned {
     pub(super) fn new(kernels: &Arc<Kernels>, plan: Plan<'static>) -> Result<Self, Error> {
         let start = Instant::now();
         {
+            let _compiling = kernels.compilations.begin(&plan);
             let mut runner = kernels.runner();
             for launch in plan.preparation().iter().chain(plan.launches()) {
                 runner.executor().prepare(&launch.program, &launch.entry)?;

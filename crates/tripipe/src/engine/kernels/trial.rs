@@ -35,19 +35,27 @@ const OTHER: Terms = Terms { most_operations: (1 << 28) as f64, most_bytes: 32 <
 /// AVX2 the CPU path takes half the time there.
 const SAME: Terms = Terms { most_operations: (1_u64 << 38) as f64, most_bytes: 1 << 30, worth: 0.95 };
 
-/// The number of timed runs, and the time after which no other is started.
+/// The number of runs that count, and their time after which no other is started.
 const RUNS: usize = 5;
 const TIME: Duration = Duration::from_millis(20);
 
-/// The time of a first run after which there is no other.
-const MOST_TIME: Duration = Duration::from_millis(200);
-
-/// The times of an operation from the call until the result is available.
+/// The times of an operation from the call until the result is available, over operands in the device's memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Trial {
-    device_seconds: f64,
-    host_seconds: f64,
+    device: Tried,
+    host: Tried,
     terms: Terms,
+}
+
+/// The times of a few runs, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Tried {
+    /// The first run, which does not count: it may still compile, allocate and wake threads.
+    pub(super) first: f64,
+    /// The shortest of the other runs.
+    pub(super) shortest: f64,
+    /// The number of these other runs.
+    pub(super) runs: usize,
 }
 
 impl Terms {
@@ -94,14 +102,14 @@ impl Trial {
         context.core().settle();
         let result = Placed::new(role, &result);
         let run = Run { operation: "a trial", inputs: &inputs, result, written: *written };
-        let device_seconds = shortest(|| planned.submit(&run)?.wait())?;
-        let host_seconds = shortest(|| on_host(kernels, &run, host))?;
-        Ok(Self { device_seconds, host_seconds, terms: Terms::of(context) })
+        let device = Tried::of(|| planned.submit(&run)?.wait())?;
+        let host = Tried::of(|| on_host(kernels, &run, host))?;
+        Ok(Self { device, host, terms: Terms::of(context) })
     }
 
     /// Whether the CPU path is worth using.
     pub(super) fn is_the_hosts(&self) -> bool {
-        self.host_seconds < self.terms.worth * self.device_seconds
+        self.host.shortest < self.terms.worth * self.device.shortest
     }
 
     /// The alternative that was not taken. `kernel` is the device's.
@@ -117,12 +125,17 @@ impl Trial {
 
 impl fmt::Display for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { device_seconds, host_seconds, terms } = *self;
+        let Self { device, host, terms } = *self;
         write!(
             f,
-            "the device takes {} for this size, the CPU path {}, each from call to completion (tried",
-            Time(device_seconds),
-            Time(host_seconds)
+            "the device takes {} for this size, the CPU path {}, each from call to completion (tried: the shortest of {} and \
+             {} runs, without the first ones of {} and {}",
+            Time(device.shortest),
+            Time(host.shortest),
+            device.runs,
+            host.runs,
+            Time(device.first),
+            Time(host.first)
         )?;
         if terms == OTHER {
             let times = 1.0 / terms.worth;
@@ -132,24 +145,30 @@ impl fmt::Display for Trial {
     }
 }
 
-/// The shortest time of a few runs. The first, which may still prepare resources and wake threads, does not count, unless
-/// it takes longer than all runs may.
-fn shortest(mut run: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
-    let begun = Instant::now();
-    run()?;
-    if begun.elapsed() > MOST_TIME {
-        return Ok(begun.elapsed().as_secs_f64());
-    }
-    let mut least = f64::INFINITY;
-    for _ in 0..RUNS {
-        let start = Instant::now();
-        run()?;
-        least = least.min(start.elapsed().as_secs_f64());
-        if begun.elapsed() > TIME {
-            break;
+impl Tried {
+    /// The times of a few runs. However long the first took, at least one other counts.
+    fn of(mut run: impl FnMut() -> Result<(), Error>) -> Result<Self, Error> {
+        let mut timed = || {
+            let start = Instant::now();
+            run().map(|()| start.elapsed().as_secs_f64())
+        };
+        let mut tried = Self::begun(timed()?);
+        let begun = Instant::now();
+        while tried.runs < RUNS && (tried.runs == 0 || begun.elapsed() <= TIME) {
+            tried.add(timed()?);
         }
+        Ok(tried)
     }
-    Ok(least)
+
+    /// After the first run.
+    pub(super) fn begun(first: f64) -> Self {
+        Self { first, shortest: f64::INFINITY, runs: 0 }
+    }
+
+    pub(super) fn add(&mut self, seconds: f64) {
+        self.shortest = self.shortest.min(seconds);
+        self.runs += 1;
+    }
 }
 
 #[cfg(test)]
@@ -157,7 +176,8 @@ mod tests {
     use super::*;
 
     fn trial(device: f64, host: f64) -> Trial {
-        Trial { device_seconds: device, host_seconds: host, terms: OTHER }
+        let tried = |shortest| Tried { first: 3.65, shortest, runs: 5 };
+        Trial { device: tried(device), host: tried(host), terms: OTHER }
     }
 
     #[test]
@@ -168,23 +188,35 @@ mod tests {
         assert!(!trial(10e-6, 50e-6).is_the_hosts());
         let said = trial(52e-6, 4.1e-6).to_string();
         assert!(said.starts_with("the device takes 52.0 us for this size, the CPU path 4.10 us"), "{said}");
-        assert!(said.contains("1.4 times"), "{said}");
+        assert!(said.contains("1.4 times") && said.contains("5 and 5 runs"), "{said}");
+        assert!(said.contains("without the first ones of 3.65 s"), "{said}");
         // On the CPU itself, nothing is left to others.
         let same = |host| Trial { terms: SAME, ..trial(10e-6, host) };
         assert!(same(9e-6).is_the_hosts() && !same(10e-6).is_the_hosts());
         assert!(!same(9e-6).to_string().contains("others"), "{}", same(9e-6));
     }
 
+    /// A driver may compile in the first run, for as long as it likes.
     #[test]
     fn the_first_run_does_not_count() {
         let mut runs = 0;
-        let mut run = || {
+        let tried = Tried::of(|| {
             runs += 1;
-            std::thread::sleep(Duration::from_millis(if runs == 1 { 50 } else { 1 }));
+            std::thread::sleep(Duration::from_millis(if runs == 1 { 300 } else { 1 }));
             Ok(())
-        };
-        assert!(shortest(&mut run).unwrap() < 50e-3);
-        assert_eq!(runs, 2);
+        });
+        let tried = tried.unwrap();
+        assert!(tried.first >= 0.3 && tried.shortest < 0.3, "{tried:?}");
+        assert!((1..=RUNS).contains(&tried.runs) && runs == tried.runs + 1, "{tried:?}");
+    }
+
+    #[test]
+    fn slow_operations_run_twice() {
+        let slow = Tried::of(|| {
+            std::thread::sleep(2 * TIME);
+            Ok(())
+        });
+        assert_eq!(slow.unwrap().runs, 1);
     }
 
     #[test]
