@@ -69,6 +69,24 @@ static Work middle(const Row *rows)
 }
 #endif
 
+// The median, or NaN if the window holds one: `min` and `max` lose it.
+static Work median(const Row *rows)
+{
+    const Work found = middle(rows);
+#if WORK_FLOAT
+    typedef VECTOR(int) Flags;
+    Flags unordered = 0;
+    UNROLL_LOOP
+    for (int i = 0; i < WIDTH * HEIGHT; i += 2) {
+        const int next = min(i + 1, WIDTH * HEIGHT - 1);
+        unordered |= isunordered(tap(rows[i / WIDTH], i % WIDTH), tap(rows[next / WIDTH], next % WIDTH));
+    }
+    return select(found, (Work)NAN, unordered);
+#else
+    return found;
+#endif
+}
+
 static void filter(FILTER_PARAMETERS)
 {
     Work sum[ROWS], centre[ROWS];
@@ -79,7 +97,7 @@ static void filter(FILTER_PARAMETERS)
         rows[j] = NEXT_ROW(j);
     UNROLL_LOOP
     for (int r = 0; r < ROWS; ++r) {
-        sum[r] = middle(rows + r);
+        sum[r] = median(rows + r);
         centre[r] = tap(rows[r + RADIUS_Y], RADIUS_X);
     }
     STORE_ROWS
