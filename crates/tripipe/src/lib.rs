@@ -72,6 +72,7 @@ mod operation;
 mod pending;
 #[cfg(feature = "cpu")]
 mod pool;
+mod process;
 pub mod quantised;
 mod task;
 mod team;

@@ -10,8 +10,8 @@ use thiserror::Error;
 use tripipe_launch::locks::{lock, recovered};
 use tripipe_launch::{ExecuteError, Submission, Timing};
 
-use crate::Error;
 use crate::cpu::CpuError;
+use crate::{Error, process};
 
 /// Runs operations one after the other. The thread they run on is started with the first operation that is worth it and
 /// ends with the queue.
@@ -92,12 +92,15 @@ impl HostQueue {
 
     /// Queues an operation, which runs whether or not those before it failed. A `small` operation that has nothing to
     /// wait for runs at once, on the calling thread: waking another would take longer.
+    ///
+    /// # Errors
+    /// It needs the thread, which the child of a `fork` does not have.
     pub(crate) fn submit(
         &self,
         name: &'static str,
         small: bool,
         work: impl FnOnce() -> Result<(), CpuError> + Send + 'static,
-    ) -> Arc<HostTask> {
+    ) -> Result<Arc<HostTask>, Error> {
         let state = Arc::new(HostTask {
             start: self.start,
             queued_ns: nanoseconds(self.start),
@@ -106,10 +109,14 @@ impl HostQueue {
         });
         let mut task = QueuedTask { name, work: Box::new(work), state: Arc::clone(&state) };
         let mut line = lock(&self.line);
+        let waits = !small || line.last.as_ref().is_some_and(|last| !last.is_done());
+        if waits {
+            process::check()?;
+        }
         let last = line.last.replace(Arc::clone(&state));
-        if !small || last.as_ref().is_some_and(|last| !last.is_done()) {
+        if waits {
             match line.hand_over(task) {
-                Ok(()) => return state,
+                Ok(()) => return Ok(state),
                 Err(back) => task = back,
             }
         }
@@ -118,7 +125,7 @@ impl HostQueue {
             let _ = last.finish();
         }
         task.run();
-        state
+        Ok(state)
     }
 }
 
@@ -209,6 +216,7 @@ fn nanoseconds(start: Instant) -> u64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
     use super::*;
 
@@ -222,11 +230,12 @@ mod tests {
             let _ = told.recv();
             Ok(())
         });
+        let held = held.unwrap();
         held.on_done(Box::new(|| panic!("as it should")));
-        let next = queue.submit("a test", false, || Ok(()));
+        let next = queue.submit("a test", false, || Ok(())).unwrap();
         tell.send(()).unwrap();
         assert!(held.wait().is_ok());
         assert!(next.wait().is_ok());
-        assert!(queue.submit("a test", false, || Ok(())).wait().is_ok());
+        assert!(queue.submit("a test", false, || Ok(())).unwrap().wait().is_ok());
     }
 }

@@ -13,7 +13,7 @@ use tripipe_launch::locks::lock;
 
 use super::Kernels;
 use super::planned::Planned;
-use crate::Error;
+use crate::{Error, process};
 
 /// The background builds of a context. Dropping it waits for builds in progress: a compiler that is still running when
 /// the process ends may crash the process.
@@ -115,6 +115,10 @@ impl Build {
 
 impl Drop for Builds {
     fn drop(&mut self) {
+        // The threads of another process never end in this one.
+        if process::check().is_err() {
+            return;
+        }
         for thread in std::mem::take(&mut *lock(&self.0)) {
             // A thread that panicked has built nothing; this was seen before.
             let _ = thread.join();

@@ -21,7 +21,7 @@ use crate::explanation::Prediction;
 #[cfg(feature = "virtual")]
 use crate::operation::Size;
 use crate::operation::{Host, Refused, Run, RunOn};
-use crate::{Context, Error, Event};
+use crate::{Context, Error, Event, process};
 
 /// An operation on a device.
 pub(super) struct OnDevice {
@@ -146,6 +146,7 @@ impl Ready for OnDevice {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Event, Error> {
+        process::check()?;
         let planned = match self.planned()? {
             #[cfg(feature = "cpu")]
             None if !is_accessible(run) => self.planned_without_host()?,
