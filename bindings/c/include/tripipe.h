@@ -19,7 +19,8 @@ typedef enum tripipe_status {
   TRIPIPE_STATUS_UNSUPPORTED = 3,
   // The host or the device is out of memory.
   TRIPIPE_STATUS_OUT_OF_MEMORY = 4,
-  // The device failed, or an operation that was queued before.
+  // The device failed, or an operation that was queued before, or the process was forked from the one that made the
+  // context.
   TRIPIPE_STATUS_DEVICE_FAILED = 5,
   // A bug of the library: please report it.
   TRIPIPE_STATUS_INTERNAL = 6,
@@ -325,11 +326,12 @@ enum tripipe_status tripipe_chain_result(const struct tripipe_chain *chain,
 void tripipe_chain_free(struct tripipe_chain *chain);
 
 // Filters an image in the memory of the application; returns when the result is there. On the CPU path nothing is
-// copied. Bytes between the rows of the result are unchanged.
+// copied. Bytes between the rows of the result are unchanged. `source` and `result`, from the first element of their
+// images to the last, must not overlap: such calls are refused.
 //
 // # Safety
-// `context` and `chain` are live; `source` and `result` have all elements of the images `from` and `to`, which are valid,
-// and do not overlap.
+// `context` and `chain` are live; `source` and `result` have all elements of the images `from` and `to`, which are
+// valid.
 enum tripipe_status tripipe_filter(const struct tripipe_context *context,
                                    const struct tripipe_chain *chain,
                                    const void *source,
