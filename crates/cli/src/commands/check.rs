@@ -115,6 +115,7 @@ impl Check {
                 if self.only.is_empty() { !self.disable.contains(rule) } else { self.only.contains(rule) };
             checks.set(rule, on);
         }
+        checks.set_elements(description.file.element_types());
         let looked_for: Vec<&'static Rule> =
             rules::ALL.iter().copied().filter(|rule| checks.has(rule)).collect();
         let mut findings: Vec<Finding> = Vec::new();
