@@ -24,7 +24,11 @@ fn is(context: &Context, values: &[i32]) {
     let wide = || values.iter().map(|value| i64::from(*value));
     let name = context.name();
     assert_eq!(x.sum().unwrap(), wide().sum::<i64>(), "{name}");
-    assert_eq!(x.dot(&x).unwrap(), wide().fold(0i64, |sum, x| sum.wrapping_add(x.wrapping_mul(x))), "{name}");
+    let squares: i128 = wide().map(|x| i128::from(x * x)).sum();
+    match i64::try_from(squares) {
+        Ok(squares) => assert_eq!(x.dot(&x).unwrap(), squares, "{name}"),
+        Err(_) => assert_eq!(x.dot(&x).unwrap_err().kind(), ErrorKind::Overflow, "{name}"),
+    }
     let first =
         |best: Option<&i32>| best.map(|best| (*best, values.iter().position(|one| one == best).unwrap()));
     assert_eq!(x.min().unwrap(), first(values.iter().min()), "{name}");

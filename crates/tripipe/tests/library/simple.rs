@@ -167,7 +167,7 @@ fn a_context_explains_all_cached_operations() {
         let image = Image::from_slice(&context, [6, 4], 3, &bytes(72)).unwrap();
         image.resized([3, 2], Interpolation::Area).unwrap();
         image.histogram().unwrap();
-        let chain = tripipe::filter::Chain::parse("box:3", tripipe::filter::Border::Replicate).unwrap();
+        let chain = Chain::parse("box:3", Border::Replicate).unwrap();
         let blurred: Image<u8> = image.filtered(&chain).unwrap();
         blurred.to_vec().unwrap();
         let explanations = context.explain();
@@ -218,7 +218,7 @@ fn empty_parts_are_parts() {
         let image = Image::from_slice(&context, [4, 3], 2, &bytes(24)).unwrap();
         for (at, size) in [([4, 3], [0, 0]), ([0, 3], [4, 0]), ([4, 0], [0, 3])] {
             let part = *image.region(at, size).unwrap().raster();
-            let chain = tripipe::filter::Chain::parse("box:3", tripipe::filter::Border::Reflect).unwrap();
+            let chain = Chain::parse("box:3", Border::Reflect).unwrap();
             let to = chain.apply_to(&part).unwrap();
             let mut result = Image::<u8>::zeros(&context, to).unwrap();
             let filter = context.filter(&chain, &part, &to).unwrap();
