@@ -255,7 +255,7 @@ fn infinities_and_nan_stay_in_their_outputs() {
             let weights = if format == WeightFormat::I8 {
                 let mut scales = weights.scales().to_vec();
                 scales[4] = special.to_f32();
-                StoredWeights::from_bytes(cast_slice(weights.bytes()), scales, [n, k]).unwrap()
+                StoredWeights::from_bytes(cast_slice(weights.bytes()).to_vec(), scales, [n, k]).unwrap()
             } else {
                 let mut bytes = weights.bytes().to_vec();
                 bytes[4 * format.row_bytes(k)..][..2].copy_from_slice(&special.to_ne_bytes());

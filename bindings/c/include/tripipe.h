@@ -19,7 +19,8 @@ typedef enum tripipe_status {
   TRIPIPE_STATUS_UNSUPPORTED = 3,
   // The host or the device is out of memory.
   TRIPIPE_STATUS_OUT_OF_MEMORY = 4,
-  // The device failed, or an operation that was queued before.
+  // The device failed, or an operation that was queued before, or the process was forked from the one that made the
+  // context.
   TRIPIPE_STATUS_DEVICE_FAILED = 5,
   // A bug of the library: please report it.
   TRIPIPE_STATUS_INTERNAL = 6,
@@ -335,13 +336,14 @@ enum tripipe_status tripipe_chain_result(const struct tripipe_chain *chain,
 void tripipe_chain_free(struct tripipe_chain *chain);
 
 // Filters an image in the memory of the application; returns when the result is there. Bytes between the rows of the
-// result are unchanged. On the CPU path nothing is copied. With a device, the first calls run on the CPU path, while
-// the kernels are built on another thread; then calls on the device, with copies, decide which of the two runs all
-// others. A context over a queue always uses the device.
+// result are unchanged. `source` and `result`, from the first element of their images to the last, must not overlap: such
+// calls are refused. On the CPU path nothing is copied. With a device, the first calls run on the CPU path, while the
+// kernels are built on another thread; then calls on the device, with copies, decide which of the two runs all others. A
+// context over a queue always uses the device.
 //
 // # Safety
-// `context` and `chain` are live; `source` and `result` have all elements of the images `from` and `to`, which are valid,
-// and do not overlap.
+// `context` and `chain` are live; `source` and `result` have all elements of the images `from` and `to`, which are
+// valid.
 enum tripipe_status tripipe_filter(const struct tripipe_context *context,
                                    const struct tripipe_chain *chain,
                                    const void *source,

@@ -113,7 +113,7 @@ pub unsafe extern "C" fn tripipe_chain_result(
     call(|| {
         // SAFETY: as the caller guarantees.
         let (chain, from) = unsafe { (object(chain, "chain")?, object(from, "from")?.raster("from")?) };
-        let result = chain.0.apply_to(&from).map_err(Failure::argument)?;
+        let result = made(&chain.0, &from)?;
         // SAFETY: as the caller guarantees.
         unsafe { give(to, tripipe_image::of(&result), "to") }
     })
@@ -130,13 +130,14 @@ pub unsafe extern "C" fn tripipe_chain_free(chain: *mut tripipe_chain) {
 }
 
 /// Filters an image in the memory of the application; returns when the result is there. Bytes between the rows of the
-/// result are unchanged. On the CPU path nothing is copied. With a device, the first calls run on the CPU path, while
-/// the kernels are built on another thread; then calls on the device, with copies, decide which of the two runs all
-/// others. A context over a queue always uses the device.
+/// result are unchanged. `source` and `result`, from the first element of their images to the last, must not overlap: such
+/// calls are refused. On the CPU path nothing is copied. With a device, the first calls run on the CPU path, while the
+/// kernels are built on another thread; then calls on the device, with copies, decide which of the two runs all others. A
+/// context over a queue always uses the device.
 ///
 /// # Safety
-/// `context` and `chain` are live; `source` and `result` have all elements of the images `from` and `to`, which are valid,
-/// and do not overlap.
+/// `context` and `chain` are live; `source` and `result` have all elements of the images `from` and `to`, which are
+/// valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tripipe_filter(
     context: *const tripipe_context,
@@ -151,13 +152,24 @@ pub unsafe extern "C" fn tripipe_filter(
         let (context, chain) = unsafe { (object(context, "context")?, object(chain, "chain")?) };
         // SAFETY: as the caller guarantees.
         let (from, to) = unsafe { (object(from, "from")?.raster("from")?, object(to, "to")?.raster("to")?) };
-        chain.0.check(&from, &to).map_err(Failure::argument)?;
+        made(&chain.0, &from)?;
+        chain.0.check(&from, &to).map_err(|error| Failure::argument(format_args!("to: {error}")))?;
+        let [read, written] = [size(&from, "source")?, size(&to, "result")?];
+        let [source_at, result_at] = [source.addr(), result.addr()];
+        if read > 0 && written > 0 && source_at < result_at + written && result_at < source_at + read {
+            return Err(Failure::argument("source and result overlap: give the result memory of its own"));
+        }
         // SAFETY: as the caller guarantees.
         let source = unsafe { bytes(source, &from, "source") }?;
-        // SAFETY: as the caller guarantees.
+        // SAFETY: as the caller guarantees; it does not overlap the source.
         let result = unsafe { bytes_mut(result, &to, "result") }?;
         Ok(context.context.filter_bytes(&chain.0, &from, source, &to, result)?)
     })
+}
+
+/// The layout of a chain's result.
+fn made(chain: &Chain, from: &Raster) -> Result<Raster, Failure> {
+    chain.apply_to(from).map_err(|error| Failure::argument(format_args!("from: {error}")))
 }
 
 /// The bytes of a raster.
@@ -272,7 +284,7 @@ pub unsafe extern "C" fn tripipe_filter_explain(
         let (context, chain) = unsafe { (object(context, "context")?, object(chain, "chain")?) };
         // SAFETY: as the caller guarantees.
         let from = unsafe { object(from, "from") }?.raster("from")?;
-        let to = chain.0.apply_to(&from).map_err(Failure::argument)?;
+        let to = made(&chain.0, &from)?;
         let filter = context.context.filter(&chain.0, &from, &to)?;
         // SAFETY: as the caller guarantees.
         unsafe { give_text(explanation, &filter.explain().to_string(), "explanation") }

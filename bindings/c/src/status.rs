@@ -22,7 +22,8 @@ pub enum tripipe_status {
     Unsupported = 3,
     /// The host or the device is out of memory.
     OutOfMemory = 4,
-    /// The device failed, or an operation that was queued before.
+    /// The device failed, or an operation that was queued before, or the process was forked from the one that made the
+    /// context.
     DeviceFailed = 5,
     /// A bug of the library: please report it.
     Internal = 6,
@@ -54,7 +55,7 @@ impl From<Error> for Failure {
             ErrorKind::DeviceName | ErrorKind::NoOpenCl | ErrorKind::NoSuchDevice => tripipe_status::NoDevice,
             ErrorKind::Unsupported => tripipe_status::Unsupported,
             ErrorKind::OutOfMemory => tripipe_status::OutOfMemory,
-            ErrorKind::Device | ErrorKind::Dependency => tripipe_status::DeviceFailed,
+            ErrorKind::Device | ErrorKind::Dependency | ErrorKind::Forked => tripipe_status::DeviceFailed,
             _ => tripipe_status::InvalidArgument,
         };
         Self(status, error.to_string())

@@ -240,7 +240,8 @@ impl PyArray {
     }
 
     /// The same elements with another shape.
-    fn reshape(&self, py: Python<'_>, shape: Vec<usize>) -> PyResult<Self> {
+    fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let shape: Vec<usize> = error::extracted("shape", shape, "whole numbers of at least 0")?;
         if shape.iter().product::<usize>() != self.size() || shape.len() > 4 {
             let (own, wanted) = (shape_text(&self.shape), shape_text(&shape));
             return Err(error::value("shape", format!("{wanted} has another number of elements than {own}")));
@@ -421,6 +422,17 @@ impl PyArray {
         self.combined(Operation::Subtract, other)
     }
 
+    fn __rsub__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (py, own) = (slf.py(), slf.get());
+        // A number is as an array of it.
+        let other = if other.extract::<f64>().is_ok() {
+            numpy(py)?.call_method1(intern!(py, "full"), (own.shape.clone(), other, own.dtype_name()))?
+        } else {
+            other.clone()
+        };
+        Self::on("other", &other, own.context.bind(py))?.get().combined(Operation::Subtract, slf)
+    }
+
     fn __mul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         self.combined(Operation::Multiply, other)
     }
@@ -431,6 +443,17 @@ impl PyArray {
 
     fn __matmul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         crate::product::matmul(slf, other, None, None, None, None)
+    }
+
+    fn __rmatmul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        crate::product::matmul(other, slf, None, None, None, None)
+    }
+
+    /// NumPy leaves `x + array` to this class, and computes nothing with a copy of the elements: `numpy.asarray(array)`
+    /// is such a copy.
+    #[classattr]
+    fn __array_ufunc__() -> Option<u8> {
+        None
     }
 
     fn __len__(&self) -> PyResult<usize> {

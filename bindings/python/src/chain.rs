@@ -190,9 +190,10 @@ impl PyChain {
     fn output<'py>(
         &self,
         py: Python<'py>,
-        shape: Vec<usize>,
+        shape: &Bound<'py, PyAny>,
         dtype: &Bound<'py, PyAny>,
     ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyAny>)> {
+        let shape: Vec<usize> = error::extracted("shape", shape, "whole numbers of at least 0")?;
         let (size, channels) = image_shape("shape", &shape)?;
         let element = ElementType::named("dtype", dtype)?.pixel("dtype")?;
         let from = Raster::packed(size, channels, element);

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::process;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -113,6 +111,14 @@ impl PyContext {
         &self.context
     }
 
+    /// Checks that this process is not a child, by `fork`, of the one that made it.
+    ///
+    /// # Errors
+    /// It is.
+    fn usable(&self) -> PyResult<()> {
+        self.context.check_process().map_err(|failed| error::of(&failed))
+    }
+
     /// Whether it is the CPU path, whose memory is the host's.
     pub(crate) fn is_host(&self) -> bool {
         self.is_host
@@ -142,25 +148,22 @@ impl PyContext {
         cpu_when_faster: bool,
         background_builds: Option<bool>,
         predictions: bool,
-        threads: Option<usize>,
+        threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        check_process()?;
         let device = match device {
-            None => named(py, "auto")?,
+            None => named(py, "device", "auto")?,
             Some(device) => match device.cast::<PyDevice>() {
                 Ok(device) => device.get().device.clone(),
-                Err(_) => named(py, &name_of("device", device)?)?,
+                Err(_) => named(py, "device", &name_of("device", device)?)?,
             },
         };
-        let threads = match threads.map(NonZeroUsize::new) {
+        let want = "a number from 1, or None for one of each core";
+        let threads = match threads.map(|threads| error::extracted("threads", threads, want)).transpose()? {
             None => Threads::All,
-            Some(Some(most)) => Threads::AtMost(most),
-            Some(None) => {
-                return Err(error::value(
-                    "threads",
-                    "0: at least 1, or None for one of each core".to_owned(),
-                ));
-            }
+            Some(number) => match NonZeroUsize::new(number) {
+                Some(most) => Threads::AtMost(most),
+                None => return Err(error::value("threads", format!("0: want {want}"))),
+            },
         };
         let background_builds = background_builds.unwrap_or(cpu_when_faster);
         let options = Options { cpu_when_faster, background_builds, predictions, threads };
@@ -219,15 +222,15 @@ impl PyContext {
 pub(crate) fn shared_context(py: Python<'_>, name: &str) -> PyResult<Py<PyContext>> {
     static SHARED: Mutex<Option<HashMap<String, Py<PyContext>>>> = Mutex::new(None);
     let lock = || SHARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    check_process()?;
     let name = name.to_ascii_lowercase();
     // The lock is not held while Python code or a driver runs.
     if let Some(known) =
         lock().as_ref().and_then(|contexts| contexts.get(&name)).map(|known| known.clone_ref(py))
     {
+        known.get().usable()?;
         return Ok(known);
     }
-    let device = named(py, &name)?;
+    let device = named(py, "context", &name)?;
     let choice = device.choice().to_string();
     let options =
         Options { cpu_when_faster: true, background_builds: true, predictions: true, threads: Threads::All };
@@ -252,13 +255,13 @@ pub(crate) fn resolve<'py>(
 ) -> PyResult<Bound<'py, PyContext>> {
     static BEST: PyOnceLock<Py<PyContext>> = PyOnceLock::new();
     let Some(context) = context else {
-        check_process()?;
         let best = BEST.get_or_try_init(py, || shared_context(py, "auto"))?;
+        best.get().usable()?;
         return Ok(best.bind(py).clone());
     };
     match context.cast::<PyContext>() {
         Ok(context) => {
-            check_process()?;
+            context.get().usable()?;
             Ok(context.clone())
         }
         Err(_) => Ok(shared_context(py, &name_of("context", context)?)?.into_bound(py)),
@@ -288,22 +291,6 @@ fn name_of(argument: &str, object: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-fn named(py: Python<'_>, name: &str) -> PyResult<Device> {
-    py.detach(|| Device::named(name)).map_err(|failed| error::of_argument("device", &failed))
-}
-
-/// Checks that this is not the child of a process that used the library: its threads do not exist in the child.
-///
-/// # Errors
-/// It is.
-fn check_process() -> PyResult<()> {
-    static USER: AtomicU32 = AtomicU32::new(0);
-    let own = process::id();
-    match USER.compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed) {
-        Err(user) if user != own => Err(error::Error::new_err(
-            "this process was forked from one that used tripipe, and has none of its threads: start it with \
-             multiprocessing's `spawn` or `forkserver`",
-        )),
-        _ => Ok(()),
-    }
+fn named(py: Python<'_>, argument: &str, name: &str) -> PyResult<Device> {
+    py.detach(|| Device::named(name)).map_err(|failed| error::of_argument(argument, &failed))
 }

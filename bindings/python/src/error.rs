@@ -1,7 +1,8 @@
 //! Errors as exceptions of Python.
 
+use pyo3::conversion::FromPyObjectOwned;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use tripipe::ErrorKind;
 
@@ -31,6 +32,7 @@ fn exception(kind: ErrorKind, message: String) -> PyErr {
         | ErrorKind::Description
         | ErrorKind::Aliased
         | ErrorKind::OtherContext => PyValueError::new_err(message),
+        ErrorKind::Overflow => PyOverflowError::new_err(message),
         ErrorKind::OutOfMemory => PyMemoryError::new_err(message),
         ErrorKind::Unsupported => UnsupportedError::new_err(message),
         ErrorKind::NoOpenCl | ErrorKind::NoSuchDevice | ErrorKind::Device | ErrorKind::Dependency => {
@@ -38,6 +40,24 @@ fn exception(kind: ErrorKind, message: String) -> PyErr {
         }
         _ => Error::new_err(message),
     }
+}
+
+/// The value of the argument `name`; `want` says what it should be.
+///
+/// # Errors
+/// Another type; a number that is negative or too large.
+pub(crate) fn extracted<'py, T: FromPyObjectOwned<'py>>(
+    name: &str,
+    object: &Bound<'py, PyAny>,
+    want: &str,
+) -> PyResult<T> {
+    object.extract().map_err(|failed| {
+        let failed: PyErr = failed.into();
+        let message =
+            format!("{}: want {want}", object.repr().map(|text| text.to_string()).unwrap_or_default());
+        let is_number = failed.is_instance_of::<PyOverflowError>(object.py());
+        if is_number { value(name, message) } else { wrong_type(name, message) }
+    })
 }
 
 /// A `ValueError` about the argument `name`.

@@ -20,6 +20,9 @@ use crate::wait;
 /// Bytes of an image from which on the CPU path may take so long that somebody presses Ctrl-C.
 const LONG_BYTES: usize = 4 << 20;
 
+/// What a size is.
+pub(crate) const SIZE: &str = "(rows, columns), two whole numbers of at least 0";
+
 /// The result of a chain of filters on an image.
 ///
 /// `img` has (rows, columns) or (rows, columns, channels), in any strides. An `Array` gives an `Array`, which stays on
@@ -53,14 +56,15 @@ pub(crate) fn run<'py>(
 #[pyo3(signature = (img, size, interpolation = "linear", *, out = None, context = None))]
 pub(crate) fn resize<'py>(
     img: &Bound<'py, PyAny>,
-    size: (usize, usize),
+    size: &Bound<'py, PyAny>,
     interpolation: &str,
     out: Option<&Bound<'py, PyAny>>,
     context: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let interpolation: Interpolation =
         interpolation.parse().map_err(|failed| error::value("interpolation", failed))?;
-    apply(img, Work::Resize([size.1, size.0], interpolation), out, context)
+    let (rows, columns) = error::extracted("size", size, SIZE)?;
+    apply(img, Work::Resize([columns, rows], interpolation), out, context)
 }
 
 /// What a chain does on a device, and why; nothing is computed.

@@ -128,10 +128,10 @@ impl PyPacked {
         self.weights.format().to_string()
     }
 
-    /// The number of outputs and of inputs.
+    /// The number of inputs and of outputs: the shape of the matrix that `x @ packed` multiplies with.
     #[getter]
     fn shape(&self) -> (usize, usize) {
-        (self.weights.outputs(), self.weights.inputs())
+        (self.weights.inputs(), self.weights.outputs())
     }
 
     /// The size in bytes.
@@ -146,9 +146,11 @@ impl PyPacked {
         self.context.clone_ref(py)
     }
 
-    /// What a product with this number of vectors does, and why.
-    #[pyo3(signature = (vectors = 1))]
-    fn explain(&self, py: Python<'_>, vectors: usize) -> PyResult<PyExplanation> {
+    /// What a product with this number of vectors does, and why; of one vector by default.
+    #[pyo3(signature = (vectors = None))]
+    fn explain(&self, py: Python<'_>, vectors: Option<&Bound<'_, PyAny>>) -> PyResult<PyExplanation> {
+        let want = "a whole number of at least 0";
+        let vectors = vectors.map_or(Ok(1), |vectors| error::extracted("vectors", vectors, want))?;
         let explained = py.detach(|| self.weights.explain::<f32>(vectors));
         explained.map(PyExplanation::new).map_err(|failed| error::of_argument("vectors", &failed))
     }
@@ -164,7 +166,7 @@ impl PyPacked {
     }
 
     fn __repr__(&self) -> String {
-        let (outputs, inputs) = self.shape();
+        let (inputs, outputs) = self.shape();
         format!(
             "<tripipe.Packed {} {outputs} outputs x {inputs} inputs, {} bytes>",
             self.format(),

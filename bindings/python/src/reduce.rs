@@ -8,6 +8,7 @@ use crate::array::PyArray;
 use crate::context::context_of_host;
 use crate::elements::{Elements, Stored};
 use crate::error;
+use crate::filter::SIZE;
 use crate::host::{ElementType, HostArray, shape_text};
 use crate::wait;
 
@@ -64,18 +65,21 @@ fn frame_layout(format: &str, (height, width): (usize, usize)) -> PyResult<Semip
     }
 }
 
-/// The image, RGB or RGBA, of a camera's frame: bytes of luma, then of chroma, for a size of (rows, columns).
+/// The image of a camera's frame: bytes of luma, then of chroma, for a size of (rows, columns). It has 3 channels, RGB,
+/// or 4, RGBA.
 #[pyfunction]
-#[pyo3(signature = (frame, size, format = "nv12", *, channels = 3, context = None))]
+#[pyo3(signature = (frame, size, format = "nv12", *, channels = None, context = None))]
 pub(crate) fn from_frame<'py>(
     frame: &Bound<'py, PyAny>,
-    size: (usize, usize),
+    size: &Bound<'py, PyAny>,
     format: &str,
-    channels: usize,
+    channels: Option<&Bound<'py, PyAny>>,
     context: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = frame.py();
+    let size = error::extracted("size", size, SIZE)?;
     let layout = frame_layout(format, size)?;
+    let channels = channels.map_or(Ok(3), |channels| error::extracted("channels", channels, "3 or 4"))?;
     if ![3, 4].contains(&channels) {
         return Err(error::value("channels", format!("{channels}: want 3 or 4")));
     }

@@ -182,3 +182,41 @@ def test_any_number_of_threads(context, random_array):
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_operators_of_numpy_stay_on_the_device(context, random_array):
+    """An `Array` on the right gives an `Array`: NumPy computes nothing with a copy of it."""
+    x = random_array((4, 5), numpy.float32)
+    y = random_array((4, 5), numpy.float32)
+    array = context.array(y)
+    square = context.array(y.T.copy())
+    for found, wanted in [
+        (x + array, x + y),
+        (x - array, x - y),
+        (x * array, x * y),
+        (x @ square, x @ y.T),
+        (2 - array, 2 - y),
+        (numpy.float32(2) * array, 2 * y),
+    ]:
+        assert isinstance(found, tripipe.Array)
+        assert numpy.allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-4)
+    for refused in [lambda: numpy.add(x, array), lambda: numpy.sqrt(array), lambda: x / array]:
+        with pytest.raises(TypeError, match="Array|unsupported"):
+            refused()
+    # With a copy, as it is asked for.
+    assert isinstance(x / numpy.asarray(array), numpy.ndarray)
+
+
+def test_integer_sums_are_exact_or_an_error(context):
+    largest = context.array(numpy.full(100, 2**31 - 1, numpy.int32))
+    assert largest.sum() == 100 * (2**31 - 1)
+    with pytest.raises(OverflowError, match=str(100 * (2**31 - 1) ** 2)):
+        largest.dot(largest)
+    one = context.array(numpy.full(1, -(2**31), numpy.int32))
+    assert one.dot(one) == 2**62
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_sums_of_nothing_are_plus_0(context, dtype):
+    nothing = context.array(numpy.zeros(0, dtype))
+    assert str(nothing.sum()) == "0.0" and str(nothing.dot(nothing)) == "0.0"

@@ -200,3 +200,30 @@ def test_a_device_is_chosen_with_its_copies(random_array):
     assert explained.copied in str(explained)
     assert tripipe.sum(img, context=context) == img.astype(int).sum()
     assert all(seconds >= 0 for _, seconds in context.compilations)
+
+
+@pytest.mark.parametrize("chain", ["erode:3", "dilate:3", "median:3", "box:3", "gaussian:3", "gaussian:3:1.0"])
+@pytest.mark.parametrize("dtype", [numpy.float16, numpy.float32])
+def test_a_nan_is_in_every_window_that_holds_it(context, chain, dtype):
+    img = numpy.zeros((7, 7), dtype)
+    img[3, 3] = numpy.nan
+    found = numpy.argwhere(numpy.isnan(tripipe.filter(img, chain, context=context)))
+    assert found.tolist() == [[row, column] for row in (2, 3, 4) for column in (2, 3, 4)]
+
+
+@pytest.mark.parametrize("dtype", [numpy.uint16, numpy.int16])
+@pytest.mark.parametrize("size", [3, 5, 7, 9, 15, 31])
+def test_gaussians_of_16_bits_are_within_one_level(context, dtype, size):
+    limits = numpy.iinfo(dtype)
+    img = numpy.random.default_rng(size).integers(limits.min, limits.max + 1, (50, 60), dtype)
+    for sigma in (0.6, 1.0, 4.0):
+        x = numpy.arange(size) - size // 2
+        weights = numpy.exp(-x * x / (2 * sigma * sigma))
+        weights /= weights.sum()
+        exact = numpy.pad(img.astype(float), size // 2, mode="reflect")
+        exact = numpy.apply_along_axis(numpy.convolve, 0, exact, weights, "valid")
+        exact = numpy.apply_along_axis(numpy.convolve, 1, exact, weights, "valid")
+        found = tripipe.filter(img, f"gaussian:{size}:{sigma}", context=context)
+        assert numpy.abs(found - exact).max() <= 1
+    flat = numpy.full((9, 9), 100, dtype)
+    assert numpy.array_equal(tripipe.filter(flat, f"gaussian:{size}", context=context), flat)

@@ -98,7 +98,8 @@ def test_products_of_arrays_stay_on_the_device(context, random_array):
 def test_packed_weights(context, random_array, format, dtype):
     weights = random_array((48, 64), numpy.float32)
     packed = tripipe.pack(weights, format, context=context)
-    assert (packed.format, packed.shape) == (format, (48, 64))
+    # As a matrix on the right of `@`.
+    assert (packed.format, packed.shape) == (format, weights.T.shape)
     # A quantised number is off by at most half a step of its block.
     step = {"f16": 2.0**-11, "i8": 1 / 127, "q8_0": 1 / 127, "q4_0": 1 / 7}[format]
     for shape in [(64,), (5, 64)]:

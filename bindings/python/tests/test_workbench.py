@@ -419,3 +419,21 @@ def test_reports_in_notebooks() -> None:
     assert frame.startswith("<iframe srcdoc='")
     assert frame.count("'") == len(["srcdoc", "sandbox", "style"]) * 2, "quotes in the page are escaped"
     assert list(report.to_pandas()["code"]) == ["out-of-bounds-write"]
+
+
+FLOATS = "__kernel void k(__global const float *a, __global float *b) { b[get_global_id(0)] = a[get_global_id(0)]; }"
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32", "uint8", "uint32"])
+def test_elements_of_another_type_are_a_finding(dtype):
+    arrays = [numpy.arange(1, 4097).astype(dtype), numpy.zeros(1024, numpy.float32)]
+    found = tripipe.check(FLOATS, arrays, global_size=1024)
+    assert not found.ok
+    assert "argument-type" in {finding.code for finding in found.findings}
+
+
+def test_elements_of_the_type_and_structs_are_none():
+    right = [numpy.ones(1024, numpy.float32), numpy.zeros(1024, numpy.float32)]
+    assert tripipe.check(FLOATS, right, global_size=1024).ok
+    raw = numpy.ones(1024, numpy.float32).view("V4")
+    assert tripipe.check(FLOATS, [raw, numpy.zeros(1024, numpy.float32)], global_size=1024).ok

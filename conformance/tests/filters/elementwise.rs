@@ -71,6 +71,34 @@ fn vectors_are_added_and_reduced() {
     }
 }
 
+/// Sums of products of 32-bit integers are exact where they exceed 64 bits.
+#[test]
+fn products_of_32_bit_integers_are_summed_exactly() {
+    let mut random = Rng::with_seed(19);
+    for mut executor in executors() {
+        for element in [ScalarType::I32, ScalarType::U32] {
+            let ends: &[u32] = &[0, 1, i32::MAX as u32, i32::MIN as u32, u32::MAX];
+            for drawn in [ends, &[i32::MIN as u32], &[u32::MAX], &[i32::MAX as u32]] {
+                let mut words = || -> Vec<u32> { (0..777).map(|_| *random.choice(drawn).unwrap()).collect() };
+                let (x, y) = (words(), words());
+                let wide = |word: u32| match element {
+                    ScalarType::I32 => i128::from(word as i32),
+                    _ => i128::from(word),
+                };
+                let want: i128 = x.iter().zip(&y).map(|(x, y)| wide(*x) * wide(*y)).sum();
+                let grid = Grid::dense(x.len());
+                let planned =
+                    elementwise::reduce(Reduction::Dot, grid, Some(grid), element, executor.probe()).unwrap();
+                let room = vec![0; Reduction::Dot.result_bytes(element)];
+                let operands = [cast_slice(&x), cast_slice(&y), &room];
+                let roles = [Role::X, Role::Y, Role::Result];
+                let found = run_over(executor.as_mut(), &planned, &roles, &operands).pop().unwrap();
+                assert_eq!(Reduction::Dot.exact(element, &found), want, "{element:?} of {drawn:?}");
+            }
+        }
+    }
+}
+
 /// Sums of bytes are exact; among equal elements the first is found.
 #[test]
 fn integers_are_reduced() {

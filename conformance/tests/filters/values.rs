@@ -3,8 +3,8 @@
 use bytemuck::{cast_slice, pod_collect_to_vec};
 use fastrand::Rng;
 use tripipe_kernels::filter::{
-    Bilateral, Border, Chain, Color, Fuse, Gradient, Interpolation, Linear, Parameters, PixelType, Raster,
-    Stage, Sums, reference, resize,
+    Bilateral, Border, Chain, Color, Fuse, Gradient, Interpolation, Linear, Morphology, Neighbourhood,
+    Parameters, PixelType, Raster, Stage, Sums, plan, reference, resize,
 };
 
 use super::drawn::{BORDERS, COLORS, Case, choose, laid_out, run, run_on};
@@ -98,12 +98,67 @@ fn sums_of_all_32_bits_are_right() {
     }
 }
 
+/// The exact Gaussian, in `f64` from its definition: 16-bit results are within 1 of it, for every size, on every
+/// executor.
+#[test]
+fn gaussians_of_16_bits_are_within_1_of_the_exact_ones() {
+    let [width, height] = [37, 33];
+    let mut random = Rng::with_seed(16);
+    for mut executor in executors() {
+        for size in (1..=31usize).step_by(2) {
+            let half = (size / 2) as isize;
+            let sigma = choose(&mut random, &[None, Some(0.4), Some(1.0), Some(2.7), Some(1e3)]);
+            // Without a sigma, the smaller ones are from a table.
+            let sigma = if size <= 9 { sigma.or(Some(1.3)) } else { sigma };
+            let exact = f64::from(sigma.unwrap_or(0.3 * (half as f32 - 1.0) + 0.8));
+            let bell: Vec<f64> = (-half..=half).map(|x| (-(x as f64 / exact).powi(2) / 2.0).exp()).collect();
+            let sum: f64 = bell.iter().sum();
+            for element in [PixelType::U16, PixelType::I16] {
+                let stage = Stage::Linear(Linear::gaussian(size, sigma).unwrap());
+                let chain = Chain::one(stage, Border::Replicate);
+                let raster = Raster::packed([width, height], 1, element);
+                let ends = [0u16, 0x7FFF, 0x8000, 0xFFFF];
+                let source: Vec<u16> = (0..width * height)
+                    .map(|_| if random.bool() { choose(&mut random, &ends) } else { random.u16(..) })
+                    .collect();
+                let value = |bits: u16| match element {
+                    PixelType::I16 => f64::from(bits as i16),
+                    _ => f64::from(bits),
+                };
+                let planned = plan(&chain, &raster, &raster, &PLAIN, executor.probe()).unwrap();
+                let bytes = cast_slice(&source);
+                let found =
+                    run_over(executor.as_mut(), &planned, &ONE_INPUT, &[bytes, &vec![0; bytes.len()]]);
+                let found: Vec<u16> = pod_collect_to_vec(&found[1]);
+                let at = |x: isize, y: isize| {
+                    let [x, y] = [x.clamp(0, width as isize - 1), y.clamp(0, height as isize - 1)];
+                    value(source[y as usize * width + x as usize])
+                };
+                for (index, found) in found.iter().enumerate() {
+                    let [x, y] = [index % width, index / width].map(|at| at as isize);
+                    let row = |dy: isize| -> f64 {
+                        (-half..=half).zip(&bell).map(|(dx, weight)| weight * at(x + dx, y + dy)).sum()
+                    };
+                    let want = (-half..=half).zip(&bell).map(|(dy, weight)| weight * row(dy)).sum::<f64>()
+                        / (sum * sum);
+                    let found = value(*found);
+                    assert!(
+                        (found - want).abs() <= 1.0,
+                        "{element} gaussian:{size}:{sigma:?} at ({x}, {y}): {found}, {want}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 /// NaN and infinity affect exactly the elements that the specification says, on every executor.
 #[test]
 fn nan_and_infinity_are_the_same_everywhere() {
     let linear = |linear: Linear| Stage::Linear(linear);
     let bilateral = Stage::Bilateral(Bilateral { size: 5, sigma_color: 40.0, sigma_space: 1.8 });
-    let chains: [(usize, Vec<Stage>); 10] = [
+    let erode = |seen| Stage::Morphology(Morphology::Erode(seen));
+    let chains: [(usize, Vec<Stage>); 16] = [
         (1, vec![Stage::Gradient(Gradient::Sobel)]),
         (1, vec![Stage::Gradient(Gradient::Scharr)]),
         (1, vec![linear(Linear::sobel_x())]),
@@ -116,6 +171,18 @@ fn nan_and_infinity_are_the_same_everywhere() {
         ),
         (3, vec![bilateral.clone()]),
         (1, vec![bilateral]),
+        (1, vec![Stage::Median { size: 3 }]),
+        (3, vec![Stage::Median { size: 5 }]),
+        (1, vec![erode(Neighbourhood::Rectangle([3, 5]))]),
+        (
+            1,
+            vec![
+                Stage::Morphology(Morphology::Dilate(Neighbourhood::Cross([5, 3]))),
+                erode(Neighbourhood::Rectangle([1, 3])),
+            ],
+        ),
+        (3, vec![Stage::Morphology(Morphology::Dilate(Neighbourhood::Rectangle([3, 3])))]),
+        (1, vec![erode(Neighbourhood::Rectangle([3, 1])), Stage::Median { size: 3 }]),
         (1, vec![linear(Linear::gaussian(5, Some(0.2)).unwrap()), Stage::Gradient(Gradient::Sobel)]),
         (3, vec![Stage::Color(Color::RgbToYuv)]),
         (1, vec![Stage::Convert { to: PixelType::I16, scale: 2.0, offset: 1.0 }]),
@@ -123,7 +190,8 @@ fn nan_and_infinity_are_the_same_everywhere() {
     let borders = [Border::Constant(f32::NAN), Border::Constant(f32::INFINITY), Border::Reflect101];
     let mut random = Rng::with_seed(15);
     for mut executor in executors() {
-        for ((channels, stages), border) in chains.iter().zip(borders.into_iter().cycle()) {
+        let cases = chains.iter().flat_map(|chain| borders.iter().map(move |border| (chain, *border)));
+        for ((channels, stages), border) in cases {
             let chain = Chain { stages: stages.clone(), border, keep_alpha: false };
             let from = Raster::packed([19, 11], *channels, PixelType::F32);
             let to = chain.apply_to(&from).unwrap();

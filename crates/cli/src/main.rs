@@ -1,7 +1,7 @@
 //! The `tripipe` command: one file per subcommand under `commands`.
 //!
 //! Results go to standard output, one-line errors and progress to standard error. Exit codes: 0 success, 1 findings, 2
-//! failure, 130 interrupted.
+//! failure, 130 interrupted (143 by SIGTERM, 129 by SIGHUP).
 
 mod commands;
 mod files;
@@ -131,7 +131,7 @@ fn main() -> ExitCode {
         Ok(Finish::Clean) => ExitCode::SUCCESS,
         Ok(Finish::Findings) => ExitCode::from(FOUND),
         Ok(Finish::Bad) => ExitCode::from(FAILED),
-        Ok(Finish::Interrupted) => ExitCode::from(interruption::INTERRUPTED),
+        Ok(Finish::Interrupted) => ExitCode::from(interruption::exit_code()),
         // The reader of the output has closed it, which is not an error.
         Err(error) if terminal::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

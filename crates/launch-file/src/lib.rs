@@ -34,7 +34,9 @@ pub use stage::{Outcome, Staged, StagedMemory};
 use std::sync::Arc;
 
 pub use tripipe_device::document::{LineColumn, Number};
-use tripipe_launch::{Access, ChannelOrder, ChannelType, ImageExtent, NdRange, Program, Sampler, Source};
+use tripipe_launch::{
+    Access, ChannelOrder, ChannelType, ImageExtent, NdRange, Program, Sampler, ScalarType, Source,
+};
 
 /// One run of one kernel: program, range and arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -242,6 +244,23 @@ impl LaunchFile {
                 (memory.dump, memory.expect) = (None, None);
             }
         }
+    }
+
+    /// The type that the file gives the elements of each argument's buffer; `None` for other arguments, and for bytes
+    /// from a file, which may be anything.
+    pub fn element_types(&self) -> Vec<Option<ScalarType>> {
+        let mut types: Vec<Option<ScalarType>> = Vec::new();
+        for entry in &self.arguments {
+            types.push(match &entry.given {
+                Given::Memory(Memory { shape: MemoryShape::Buffer { element, .. }, contents, .. }) => {
+                    let is_raw = element.scalar().bytes() == 1 && matches!(contents, Contents::File { .. });
+                    (!is_raw).then_some(element.scalar())
+                }
+                Given::SameAs { index } => types.get(*index).copied().flatten(),
+                _ => None,
+            });
+        }
+        types
     }
 
     fn error(&self, location: LineColumn, reason: FileReason) -> FileError {

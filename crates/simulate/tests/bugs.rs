@@ -102,7 +102,9 @@ fn check(path: &Path) -> Result<(), Failed> {
     let loaded = file.load(&kernels, &mut NoFiles, Limits::default())?;
     let kernel = loaded.kernel.clone();
     let staged = loaded.stage(&mut simulator, Arc::new(program))?;
-    let checked = simulator.check(&staged.launch, &Checks::all())?;
+    let mut checks = Checks::all();
+    checks.set_elements(file.element_types());
+    let checked = simulator.check(&staged.launch, &checks)?;
 
     let declared = declaration(&text, &kernel).ok_or("the kernel's name is nowhere declared")?;
     compare(&marks, &checked.findings, declared)

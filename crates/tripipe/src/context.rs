@@ -22,7 +22,7 @@ use crate::engine::kernels::{Compilation, Kernels, Plain, Runner};
 use crate::error::Fault;
 use crate::explanation::{Arithmetic, Ceilings, Explanation};
 use crate::kept::Kept;
-use crate::{Device, Error};
+use crate::{Device, Error, process};
 
 /// A device with its own queue. Vectors, matrices and images live in a context, and operations on them are queued
 /// there. Cheap to clone; clones are the same context, and any number of threads may use it.
@@ -58,8 +58,10 @@ impl Context {
     /// A context on `device` with the default options.
     ///
     /// # Errors
-    /// The driver refuses a context or a queue; the device is gone; the file that `TRIPIPE_TRACE` names cannot be written.
+    /// The driver refuses a context or a queue; the device is gone; the file that `TRIPIPE_TRACE` names cannot be
+    /// written; this process was [forked](Self::check_process).
     pub fn new(device: &Device) -> Result<Self, Error> {
+        process::check()?;
         #[cfg(feature = "trace")]
         crate::trace::start_from_environment()?;
         match device {
@@ -99,7 +101,8 @@ impl Context {
     }
 
     fn with(core: Core) -> Self {
-        // Reported by `new`, or by `trace::save`: here the executor exists already.
+        // Reported by `new`, by `trace::save`, and by the operations: here the executor exists already.
+        let _ = process::check();
         #[cfg(feature = "trace")]
         let _ = crate::trace::start_from_environment();
         Self {
@@ -127,11 +130,23 @@ impl Context {
         self.core.probe()
     }
 
+    /// Checks that this process can use contexts. The child of a `fork` has none of the threads of its parent's
+    /// contexts, and those of a driver are missing as well: what would wait for them fails instead, here and in every
+    /// operation.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Forked`](crate::ErrorKind::Forked).
+    pub fn check_process(&self) -> Result<(), Error> {
+        process::check()
+    }
+
     /// Waits until all queued operations have ended.
     ///
     /// # Errors
-    /// The first failure of an operation that was not reported yet, once.
+    /// The first failure of an operation that was not reported yet, once; this process was
+    /// [forked](Self::check_process).
     pub fn finish(&self) -> Result<(), Error> {
+        process::check()?;
         self.core.finish()
     }
 
@@ -224,7 +239,8 @@ impl Context {
     /// in the folder for settings; they precede those that are shipped.
     ///
     /// # Errors
-    /// A file of the user's that cannot be read, or is not a table.
+    /// The folder that `TRIPIPE_TABLES` names does not exist; a file of the user's that cannot be read, or is not a
+    /// table.
     pub(crate) fn table(&self) -> Result<&Table, Error> {
         if let Some(table) = self.table.get() {
             return Ok(table);
@@ -266,10 +282,13 @@ impl Context {
     }
 }
 
-/// The folder of the user's tables.
+/// The folder of the user's tables: the one that `TRIPIPE_TABLES` names, or that for settings, if there is one.
 fn folder_of_tables() -> Option<PathBuf> {
-    let folder = std::env::var_os("TRIPIPE_TABLES").map(PathBuf::from);
-    folder.or_else(|| Some(dirs::config_dir()?.join("tripipe").join("gemm")))
+    if let Some(named) = std::env::var_os("TRIPIPE_TABLES").filter(|name| !name.is_empty()) {
+        return Some(named.into());
+    }
+    let folder = dirs::config_dir()?.join("tripipe").join("gemm");
+    folder.try_exists().unwrap_or(true).then_some(folder)
 }
 
 impl std::fmt::Debug for Context {

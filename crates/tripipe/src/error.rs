@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::driver::DevicesError;
 use crate::matrix::ViewLayout;
 use thiserror::Error;
+use tripipe_kernels::elementwise::Reduction;
 use tripipe_kernels::filter::{FilterError, PixelType, Raster};
 use tripipe_kernels::gemm::{DescriptionError, Unfit};
 use tripipe_kernels::quantised::WeightsError;
@@ -37,6 +38,8 @@ pub enum ErrorKind {
     Shape,
     /// An operation that is invalid by itself: a filter with a wrong parameter, a product with an invalid description.
     Description,
+    /// A sum of integers that exceeds the type of its result.
+    Overflow,
     /// An operand shares memory with the result.
     Aliased,
     /// An operand is stored in another context.
@@ -49,6 +52,8 @@ pub enum ErrorKind {
     Device,
     /// An operation that was queued before failed, so its result, and everything computed from it, is not available.
     Dependency,
+    /// This process was forked from one that has contexts.
+    Forked,
     /// The value of an operation was already taken.
     ValueTaken,
     /// A table of parameters that the user supplies cannot be read.
@@ -79,8 +84,12 @@ impl Error {
             Fault::Failed { .. } => ErrorKind::Dependency,
             Fault::Mapped { .. } => ErrorKind::Mapped,
             Fault::Aliased { .. } => ErrorKind::Aliased,
+            Fault::SumTooLarge { .. } => ErrorKind::Overflow,
+            #[cfg(feature = "cpu")]
+            Fault::Cpu(CpuError::SumTooLarge { .. }) => ErrorKind::Overflow,
             Fault::OtherContext { .. } => ErrorKind::OtherContext,
             Fault::NoMemory { .. } => ErrorKind::OutOfMemory,
+            Fault::Forked => ErrorKind::Forked,
             Fault::ValueTaken => ErrorKind::ValueTaken,
             Fault::NoMemberLeft { first, .. } => first.kind(),
             #[cfg(feature = "cpu")]
@@ -106,6 +115,7 @@ impl Error {
             | Fault::Block { .. }
             | Fault::Within { .. }
             | Fault::RasterElement { .. }
+            | Fault::ChainElement { .. }
             | Fault::Resize { .. }
             | Fault::Shape { .. }
             | Fault::Raster { .. }
@@ -296,6 +306,16 @@ pub(crate) enum Fault {
         /// The element type of the raster.
         found: PixelType,
     },
+    /// A chain that makes pixels of a type other than the wanted one.
+    #[error(
+        "the chain makes pixels of {made}, not {want}: end it with `convert:{want}`, or take an image of {made}"
+    )]
+    ChainElement {
+        /// The type of the result.
+        made: PixelType,
+        /// The type that was asked for.
+        want: PixelType,
+    },
     /// An empty image resized to one with pixels, or an image with pixels resized to an empty one.
     #[error("an image of {}x{} cannot be resized to {}x{}: either both have pixels, or neither does", from[0], from[1], to[0], to[1])]
     Resize {
@@ -324,6 +344,12 @@ pub(crate) enum Fault {
         /// The obstacle, and the remedy.
         why: &'static str,
     },
+    /// The child of a process that has contexts.
+    #[error(
+        "this process was forked from one that uses Tripipe, and has none of its threads: start another program \
+         instead, or fork before the first context (in Python, use multiprocessing's `spawn` or `forkserver`)"
+    )]
+    Forked,
     /// The value of an operation was already taken.
     #[error("the value of the operation was already taken")]
     ValueTaken,
@@ -338,6 +364,14 @@ pub(crate) enum Fault {
         want: String,
         /// The operand's context.
         found: String,
+    },
+    /// A sum of integers that `i64` does not hold.
+    #[error("the {reduction} is {sum}, which 64 bits do not hold: convert the elements to f64")]
+    SumTooLarge {
+        /// What was summed.
+        reduction: Reduction,
+        /// The sum.
+        sum: i128,
     },
     /// An operand that shares memory with the result.
     #[error("{operand} and the result share memory: the operation would read one while it writes the other")]

@@ -400,6 +400,9 @@ impl<T: Pixel> Image<T> {
     /// As [`Self::filtered`].
     pub fn filtered_async<R: Pixel>(&self, chain: &Chain) -> Result<Pending<Image<R>>, Error> {
         let to = chain.apply_to(self.raster())?;
+        if to.element != R::PIXEL {
+            return Err(Error::from(Fault::ChainElement { made: to.element, want: R::PIXEL }));
+        }
         let mut result = Image::unwritten(self.context(), to)?;
         let pending = self.context().filter(chain, self.raster(), &to)?.run(self, &mut result)?;
         Ok(pending.with(result))

@@ -70,6 +70,7 @@ mod matrix;
 mod memory;
 mod operation;
 mod pending;
+mod process;
 pub mod quantised;
 mod task;
 mod team;

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use tripipe_launch::locks::lock;
 use tripipe_launch::{ExecuteError, Submission};
 
-use crate::Error;
 use crate::error::Fault;
+use crate::{Error, process};
 
 /// The operations of a context whose outcome was not looked at yet, in the order they run in, and the failures that
 /// were not reported yet.
@@ -70,10 +70,14 @@ impl Line {
     }
 
     /// Waits until all queued operations have ended, whether they succeeded or failed.
-    pub(crate) fn settle(&self) {
+    ///
+    /// # Errors
+    /// They were queued by the process that this one was forked from, and never end here.
+    pub(crate) fn settle(&self) -> Result<(), Error> {
         let (last, end) = {
             let inner = self.lock();
-            let Some(last) = inner.queued.back() else { return };
+            let Some(last) = inner.queued.back() else { return Ok(()) };
+            process::check()?;
             (Arc::clone(&last.submission), inner.gone + inner.queued.len() as u64)
         };
         // Not under the lock: other threads may queue operations meanwhile. The outcome is looked at below.
@@ -81,6 +85,7 @@ impl Line {
         let mut inner = self.lock();
         let count = end.saturating_sub(inner.gone);
         inner.look_at(count as usize);
+        Ok(())
     }
 
     /// The first failure that was not reported; those after it are discarded.

@@ -10,10 +10,10 @@ use std::thread;
 use tripipe_launch::locks::lock;
 use tripipe_launch::{Submission, Timing};
 
-use crate::Error;
 use crate::engine::Ended;
 use crate::error::Fault;
 use crate::line::{Line, Outcome};
+use crate::{Error, process};
 
 /// A queued operation: wait for it with [`Self::wait`] or `.await`, or drop it and let it run.
 ///
@@ -79,6 +79,9 @@ impl Event {
 
     /// The outcome, once it has ended.
     fn result(&self) -> Result<(), Error> {
+        if !self.submission.is_done() {
+            process::check()?;
+        }
         let ended = self.submission.wait();
         let looked_up = self.outcome.as_ref().map_or(Ok(()), |(line, outcome)| line.look_at(outcome));
         // Its own error says more than the recorded one.
@@ -107,7 +110,7 @@ impl Event {
 
     /// Whether it has ended; if not, `task` is woken when it has.
     fn poll_end(&mut self, task: &Task<'_>) -> Poll<()> {
-        if self.submission.is_done() {
+        if self.submission.is_done() || process::check().is_err() {
             return Poll::Ready(());
         }
         if let Some(waker) = &self.waker {

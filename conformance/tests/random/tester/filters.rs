@@ -289,6 +289,16 @@ impl Step {
         }
     }
 
+    /// Whether integer sums are not exact: real weights of 16-bit pixels.
+    fn sums_in_float(&self, kind: Kind) -> bool {
+        let real = match self {
+            Self::Real { .. } | Self::Unsharp { .. } => true,
+            Self::Gaussian { size, sigma } => sigma.is_some() || *size > 7,
+            _ => false,
+        };
+        real && matches!(kind, Kind::I16 | Kind::U16)
+    }
+
     /// The number of pixels that are read for one result.
     fn window(&self) -> usize {
         match self {

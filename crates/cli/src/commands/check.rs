@@ -115,6 +115,7 @@ impl Check {
         for rule in rules::ALL {
             checks.set(rule, !self.rules.allows(rule));
         }
+        checks.set_elements(description.file.element_types());
         let looked_for: Vec<&'static Rule> =
             rules::ALL.iter().copied().filter(|rule| checks.has(rule)).collect();
         let mut findings: Vec<Finding> = Vec::new();

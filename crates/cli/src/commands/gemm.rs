@@ -189,14 +189,23 @@ impl Gemm {
                 let device = if auto { &Device::Cpu } else { &device };
                 Work { device, ..work }.run::<f64>(x, y, &sides)?
             }
-            (left, right) => bail!(
-                "{} holds {} and {} holds {}; convert one, e.g. a.astype('{}')",
-                shown_input(&self.a),
-                left.type_name(),
-                shown_input(&self.b),
-                right.type_name(),
-                right.type_name()
-            ),
+            (left, right) => {
+                // The wider type holds every number of the other.
+                let width = |of: &Elements| {
+                    ["int8", "float16", "float32"].iter().position(|name| *name == of.type_name())
+                };
+                let is_left = width(left).is_some_and(|left| width(right).is_none_or(|right| left < right));
+                let (converted, to) = if is_left { (&self.a, right) } else { (&self.b, left) };
+                bail!(
+                    "{} holds {} and {} holds {}; convert {} with a.astype('{}')",
+                    shown_input(&self.a),
+                    left.type_name(),
+                    shown_input(&self.b),
+                    right.type_name(),
+                    shown_input(converted),
+                    to.type_name()
+                )
+            }
         };
         let sums = if type_name == "int8" { "int32" } else { type_name };
         let times = count.map(|count| format!("{count} times ")).unwrap_or_default();

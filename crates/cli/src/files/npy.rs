@@ -60,7 +60,8 @@ pub(crate) fn read(path: &Path) -> Result<Matrix> {
     let matrix = read_any(path)?;
     if let Elements::I32(_) = matrix.elements {
         bail!(
-            "{shown} cannot be multiplied: it holds '<i4', and products of integers take int8; a.astype('int8')"
+            "{shown} cannot be multiplied: it holds '<i4', and products of integers take int8; {}",
+            lossless(ScalarType::I32)
         );
     }
     Ok(matrix)
@@ -134,6 +135,15 @@ pub(crate) fn read_array(path: &Path, at_most: u64) -> Result<Array> {
     Ok(Array { extents, scalar, bytes })
 }
 
+/// How to convert integers that cannot be multiplied without losing any.
+fn lossless(scalar: ScalarType) -> &'static str {
+    match scalar {
+        ScalarType::I32 | ScalarType::U32 => "a.astype('float64') keeps every number",
+        ScalarType::I64 | ScalarType::U64 => "a.astype('float64') keeps every number up to 2^53",
+        _ => "a.astype('float32') keeps every number",
+    }
+}
+
 /// A `.npy` file whose header has been read.
 struct Opened {
     header: Header,
@@ -156,9 +166,9 @@ impl Opened {
             ScalarType::F32 => Elements::F32(self.numbers()?),
             ScalarType::F64 => Elements::F64(self.numbers()?),
             _ => bail!(
-                "{shown} cannot be multiplied: it holds {}, not int8, float16, float32 or float64; convert it, e.g. \
-                 a.astype('float32')",
-                self.header.kind()
+                "{shown} cannot be multiplied: it holds {}, not int8, float16, float32 or float64; {}",
+                self.header.kind(),
+                lossless(scalar)
             ),
         })
     }

@@ -57,7 +57,7 @@ impl Header {
     /// Records, types other than integers and floats, big-endian numbers.
     pub(super) fn scalar(&self) -> Result<ScalarType> {
         let Some(kind) = self.kind.as_deref() else {
-            bail!("it holds records; save one field of it, e.g. a['x'].astype('float32')")
+            bail!("it holds records; save one field of it, e.g. a['x']")
         };
         let scalar = match kind.trim_start_matches(['<', '>', '|', '=']) {
             "i1" => ScalarType::I8,
@@ -71,9 +71,14 @@ impl Header {
             "f2" => ScalarType::F16,
             "f4" => ScalarType::F32,
             "f8" => ScalarType::F64,
-            _ => bail!(
-                "it holds '{kind}', neither integers nor floats of 16, 32 or 64 bits; convert it, e.g. \
-                a.astype('float32')"
+            other => bail!(
+                "it holds '{kind}', neither integers nor floats of 16, 32 or 64 bits; {}",
+                match other.chars().next() {
+                    Some('b') => "a.astype('int8') keeps every value",
+                    Some('c') => "save its parts, a.real and a.imag",
+                    Some('f') => "a.astype('float64') is the nearest type, and rounds",
+                    _ => "save an array of numbers",
+                }
             ),
         };
         if kind.starts_with('>') && scalar.bytes() > 1 {

@@ -4,17 +4,21 @@ use std::io::{BufRead, Read, Seek};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
+use image::codecs::bmp::BmpDecoder;
 use image::metadata::Orientation;
 use image::{
-    ColorType, DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageFormat, ImageReader, Limits,
+    ColorType, DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageError, ImageFormat,
+    ImageReader, Limits,
 };
 
-use super::input::{self, Input, shown, shown_input};
+use super::input::{self, Input, SeekableInput, shown, shown_input};
 use super::output::Sink;
 use super::several::{jpeg_is_whole, left_out};
 
 /// Maximum bytes of a decoded picture: 26754x26754 pixels of RGB.
 pub(crate) const DECODED_MAX: u64 = 1 << 31;
+/// What to do with a picture that cannot be read.
+const CONVERT: &str = "convert it first, e.g. with ImageMagick's `magick in.tiff -depth 16 out.png`";
 /// High, because the output may be filtered again.
 const JPEG_QUALITY: u8 = 95;
 
@@ -79,12 +83,19 @@ fn read_from(input: Input, shown: &str, at_most: u64) -> Result<Picture> {
     let mut start = Vec::new();
     source.by_ref().take(64).read_to_end(&mut start).map_err(failed)?;
     source.rewind().map_err(failed)?;
-    let format = image::guess_format(&start).ok().filter(ImageFormat::reading_enabled);
+    // The crate's guess knows no BigTIFF, which its decoder reads.
+    let is_big_tiff = start.starts_with(b"II\x2b\0") || start.starts_with(b"MM\0\x2b");
+    let guessed = if is_big_tiff { Some(ImageFormat::Tiff) } else { image::guess_format(&start).ok() };
+    let format = guessed.filter(ImageFormat::reading_enabled);
     let Some(format) = format else {
         bail!("{shown} is not a picture that can be read; want PNG, JPEG, PPM, PGM, PAM, BMP, TIFF or WebP");
     };
     let broken = |error: &dyn std::fmt::Display| {
         anyhow!("{shown} is broken or truncated ({error}); get it again, or save it again from a viewer")
+    };
+    let undecoded = |error: &ImageError| match error {
+        ImageError::Unsupported(_) => anyhow!("{shown} is not supported ({error}); {CONVERT}"),
+        _ => broken(error),
     };
     if format == ImageFormat::Jpeg {
         let mut bytes = Vec::new();
@@ -96,8 +107,20 @@ fn read_from(input: Input, shown: &str, at_most: u64) -> Result<Picture> {
     }
     let left_out = left_out(&mut source, format);
     source.rewind().map_err(failed)?;
-    let picture = decode(ImageReader::with_format(source, format), shown, at_most, &broken)?;
+    let is_gray = format == ImageFormat::Bmp && has_gray_palette(&mut source);
+    source.rewind().map_err(failed)?;
+    let mut picture = decode(ImageReader::with_format(source, format), shown, at_most, &undecoded)?;
+    if is_gray {
+        picture.pixels = DynamicImage::ImageLuma8(picture.pixels.into_luma8());
+    }
     Ok(Picture { left_out, ..picture })
+}
+
+/// Whether a BMP has a palette, and only gray in it: the crate decodes it as RGB.
+fn has_gray_palette(source: &mut dyn SeekableInput) -> bool {
+    let is_gray =
+        |palette: &[[u8; 3]]| palette.iter().all(|[red, green, blue]| red == green && green == blue);
+    BmpDecoder::new(source).is_ok_and(|decoder| decoder.get_palette().is_some_and(is_gray))
 }
 
 /// Reads the picture that is built into the program.
@@ -113,7 +136,7 @@ fn decode<R: BufRead + Seek>(
     mut reader: ImageReader<R>,
     shown: &str,
     at_most: u64,
-    broken: &dyn Fn(&dyn std::fmt::Display) -> anyhow::Error,
+    undecoded: &dyn Fn(&ImageError) -> anyhow::Error,
 ) -> Result<Picture> {
     use ColorType::{L8, L16, La8, La16, Rgb8, Rgb16, Rgba8, Rgba16};
 
@@ -121,7 +144,7 @@ fn decode<R: BufRead + Seek>(
     // A decoder's memory besides the picture itself.
     limits.max_alloc = Some(2 * DECODED_MAX);
     reader.limits(limits);
-    let mut decoder = reader.into_decoder().map_err(|error| broken(&error))?;
+    let mut decoder = reader.into_decoder().map_err(|error| undecoded(&error))?;
     let (width, height) = decoder.dimensions();
     if width == 0 || height == 0 {
         bail!("{shown} is {width}x{height} pixels: it is empty; choose another picture");
@@ -138,13 +161,12 @@ fn decode<R: BufRead + Seek>(
     if !matches!(colour, L8 | La8 | Rgb8 | Rgba8 | L16 | La16 | Rgb16 | Rgba16) {
         let bits = colour.bits_per_pixel() / u16::from(colour.channel_count());
         bail!(
-            "{shown} has {bits} bits per channel, but only 8 and 16 are supported; convert it first, e.g. \
-            `magick in.tiff -depth 16 out.png`"
+            "{shown} is not supported: it has {bits} bits per channel, and pictures have 8 or 16; {CONVERT}"
         );
     }
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let icc_profile = decoder.icc_profile().unwrap_or(None);
-    let mut pixels = DynamicImage::from_decoder(decoder).map_err(|error| broken(&error))?;
+    let mut pixels = DynamicImage::from_decoder(decoder).map_err(|error| undecoded(&error))?;
     pixels.apply_orientation(orientation);
     Ok(Picture { pixels, icc_profile, left_out: None })
 }
@@ -458,6 +480,15 @@ mod tests {
         assert!(of(&tiff(40), ImageFormat::Tiff).is_some());
         assert!(of(&tiff(0), ImageFormat::Tiff).is_none());
         assert!(of(b"MM\0\x2a\0\0\0\x08\0\0\0\0\0\x09", ImageFormat::Tiff).is_some());
+        // BigTIFF: offsets and counts of 8 bytes, entries of 20.
+        let big = |next: u8| {
+            let mut bytes = b"II\x2b\0\x08\0\0\0\x10\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0".to_vec();
+            bytes.extend([0; 20]);
+            bytes.extend([next, 0, 0, 0, 0, 0, 0, 0]);
+            bytes
+        };
+        assert_eq!(of(&big(60), ImageFormat::Tiff), Some("a file of several pages"));
+        assert_eq!(of(&big(0), ImageFormat::Tiff), None);
     }
 
     #[test]

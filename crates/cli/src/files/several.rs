@@ -37,24 +37,29 @@ fn png_is_animated(source: &mut dyn SeekableInput) -> Option<bool> {
     }
 }
 
-/// Whether the first directory of a classic TIFF refers to another one.
+/// Whether the first directory of a TIFF refers to another one.
 fn tiff_has_pages(source: &mut dyn SeekableInput) -> Option<bool> {
     let mut header = [0; 8];
     source.read_exact(&mut header).ok()?;
     let little = header.starts_with(b"II");
-    let word = |bytes: [u8; 4]| if little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) };
-    let [_, _, a, b, offset @ ..] = header;
-    if [a, b] != [42, 0] && [a, b] != [0, 42] {
-        return None;
-    }
-    source.seek(SeekFrom::Start(word(offset).into())).ok()?;
-    let mut count = [0; 2];
-    source.read_exact(&mut count).ok()?;
-    let count = if little { u16::from_le_bytes(count) } else { u16::from_be_bytes(count) };
-    source.seek(SeekFrom::Current(12 * i64::from(count))).ok()?;
-    let mut next = [0; 4];
-    source.read_exact(&mut next).ok()?;
-    Some(word(next) != 0)
+    let number = |source: &mut dyn SeekableInput, bytes: usize| {
+        let mut read = [0; 8];
+        let into = if little { &mut read[..bytes] } else { &mut read[8 - bytes..] };
+        source.read_exact(into).ok()?;
+        Some(if little { u64::from_le_bytes(read) } else { u64::from_be_bytes(read) })
+    };
+    // Bytes of a directory's count, of its entries, and of an offset. The first offset ends the header.
+    let (first, entry, [count, offset]) = match header[2..4] {
+        [42, 0] | [0, 42] => (4, 12u64, [2, 4]),
+        [43, 0] | [0, 43] => (8, 20, [8, 8]),
+        _ => return None,
+    };
+    source.seek(SeekFrom::Start(first)).ok()?;
+    let directory = number(source, offset)?;
+    source.seek(SeekFrom::Start(directory)).ok()?;
+    let entries = number(source, count)?;
+    source.seek(SeekFrom::Current(i64::try_from(entries.checked_mul(entry)?).ok()?)).ok()?;
+    Some(number(source, offset)? != 0)
 }
 
 /// Whether JPEG data ends with its end marker. The decoder fills missing data with gray and reports nothing.

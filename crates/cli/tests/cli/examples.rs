@@ -50,6 +50,7 @@ const LAUNCHES: &[(&str, Launch, Option<Launch>)] = &[
     ("write-only-read", "global = 64\nargument = [IN, { buffer = 'float', count = 64, fill = 0, access = 'write' }]", Some("global = 64\nargument = [IN, IN, { buffer = 'float', count = 64, access = 'write' }]")),
     ("aliasing-arguments", "global = 1\nargument = [{ buffer = 'float', count = 64, fill = 1 }, { same_as = 0 }, { value = 64 }]", Some("global = 64\nargument = [{ buffer = 'float', count = 64, fill = 1 }]")),
     ("unused-argument", "global = [8, 8]\nargument = [IN, OUT, { value = 8 }, { value = 8 }]", None),
+    ("argument-type", "global = 64\nargument = [{ buffer = 'int', count = 64, fill = 3, access = 'read' }, OUT]", None),
     ("division-by-zero", "global = 2\nargument = [{ buffer = 'int', values = [9, 0] }, { buffer = 'int', values = [3, 0] }, { buffer = 'int', count = 2 }]", None),
     ("division-overflow", "global = 2\nargument = [
          { buffer = 'int', values = [9, -2147483648] }, { buffer = 'int', values = [3, -1] }, { buffer = 'int', count = 2 }]", None),

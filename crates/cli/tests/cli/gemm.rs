@@ -123,15 +123,24 @@ fn invalid_products_are_rejected() {
     let bench = Bench::new();
     let good = file("<f4", false, "(2, 3)", &f32s(&[1.0; 6]));
     bench.write("good.npy", &good);
-    let cases: [(&str, Vec<u8>, &[&str]); 12] = [
+    let cases: [(&str, Vec<u8>, &[&str]); 17] = [
         ("big.npy", file(">f4", false, "(3, 2)", &[0; 24]), &["big-endian", "astype('<f4')"]),
-        ("int.npy", file("<i4", false, "(3, 2)", &[0; 24]), &["'<i4'", "astype"]),
+        ("int.npy", file("<i4", false, "(3, 2)", &[0; 24]), &["'<i4'", "a.astype('float64') keeps every"]),
+        ("unsigned.npy", file("|u1", false, "(3, 2)", &[0; 6]), &["a.astype('float32') keeps every"]),
+        ("long.npy", file("<i8", false, "(3, 2)", &[0; 48]), &["a.astype('float64')", "2^53"]),
+        ("truth.npy", file("|b1", false, "(3, 2)", &[0; 6]), &["a.astype('int8') keeps every"]),
+        ("complex.npy", file("<c8", false, "(3, 2)", &[0; 48]), &["a.real", "a.imag"]),
+        ("bytes.npy", file("|i1", false, "(3, 2)", &[0; 6]), &["convert bytes.npy with a.astype('float32')"]),
         ("row.npy", file("<f4", false, "(3,)", &[0; 12]), &["1 dimensions", "reshape"]),
         ("cube.npy", file("<f4", false, "(3, 1, 1, 1)", &[0; 12]), &["4 dimensions", "reshape"]),
         ("cut.npy", file("<f4", false, "(3, 2)", &[0; 23]), &["cut short", "3x2"]),
         ("liar.npy", file("<f4", false, "(3, 300000000000)", &[0; 24]), &["cut short"]),
         ("huge.npy", file("<f4", false, "(4294967296, 4294967296)", &[0; 24]), &["too many elements"]),
-        ("double.npy", file("<f8", false, "(3, 2)", &[0; 48]), &["float64", "float32", "astype"]),
+        (
+            "double.npy",
+            file("<f8", false, "(3, 2)", &[0; 48]),
+            &["convert good.npy with a.astype('float64')"],
+        ),
         ("same.npy", good.clone(), &["2x3", "transpose B"]),
         ("other.npy", file("<f4", false, "(5, 4)", &[0; 80]), &["2x3", "5x4"]),
         ("text.npy", b"1 2 3\n4 5 6\n".to_vec(), &["not a .npy file"]),

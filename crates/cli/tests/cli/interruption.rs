@@ -1,4 +1,4 @@
-//! Ctrl-C during work.
+//! Ctrl-C and requests to terminate during work.
 #![cfg(unix)]
 
 use std::process::{Command, Stdio};
@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use crate::Bench;
 use crate::npy::file;
 
-/// Interrupts a command once its unfinished output exists; it must end with 130 and leave only `files`.
-fn interrupt(bench: &Bench, arguments: &[&str]) {
+/// Interrupts a command once its unfinished output exists; it must end with this code and leave only the files that
+/// were there.
+fn interrupt(bench: &Bench, signal: &str, code: i32, arguments: &[&str]) {
     let before = bench.files();
     let mut child = bench.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let start = Instant::now();
@@ -18,9 +19,9 @@ fn interrupt(bench: &Bench, arguments: &[&str]) {
         assert_eq!(child.try_wait().unwrap(), None, "it ended before it could be interrupted");
         sleep(Duration::from_millis(1));
     }
-    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(status.success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(child.wait().unwrap().code(), Some(code), "{signal}");
     assert_eq!(bench.files(), before);
 }
 
@@ -31,12 +32,15 @@ fn a_product() {
     let zeros = vec![0; 8 * side * side];
     bench.write("a.npy", file("<f8", false, &format!("({side}, {side})"), &zeros));
     bench.write("c.npy", "what was there");
-    interrupt(&bench, &["gemm", "a.npy", "a.npy", "-o", "c.npy"]);
-    assert_eq!(bench.read("c.npy"), b"what was there");
+    // 128 and the number of the signal, as POSIX shells report it.
+    for (signal, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+        interrupt(&bench, signal, code, &["gemm", "a.npy", "a.npy", "-o", "c.npy"]);
+        assert_eq!(bench.read("c.npy"), b"what was there");
+    }
 }
 
 #[test]
 fn a_ladder() {
     let bench = Bench::new();
-    interrupt(&bench, &["ladder", "laplace", "--sizes", "1024x1024", "--runs", "1000"]);
+    interrupt(&bench, "-INT", 130, &["ladder", "laplace", "--sizes", "1024x1024", "--runs", "1000"]);
 }

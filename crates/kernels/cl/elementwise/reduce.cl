@@ -7,6 +7,8 @@
 //
 // OPERATION:   SUM, DOT, or LEAST and MOST with the index of the first.
 // ACCUMULATOR: ulong for sums of integers, which are exact; int or uint for their extremes; float otherwise.
+// SPLIT:       1 for sums of products of int and 2 for those of uint, which ulong does not hold: ACCUMULATOR is ulong2,
+//              the sum of the lower halves of the products, and that of the upper ones.
 // START:       the result of an empty share. GROUP: work-items of a group, a power of two.
 
 #define SUM 0
@@ -19,6 +21,9 @@
 #ifndef ACCUMULATOR
 #define ACCUMULATOR float
 #define START 0
+#endif
+#ifndef SPLIT
+#define SPLIT 0
 #endif
 #ifndef GROUP
 #define GROUP 64
@@ -78,9 +83,16 @@ kernel void reduce_groups(global const ELEMENT *x, const uint4 x_place, global c
     local Found shared[GROUP];
     Found own = { START, UINT_MAX };
     for (uint i = get_global_id(0); i < extents.w; i += get_global_size(0)) {
+#if SPLIT
+        const ulong product =
+            (ulong)GET(x + offset_of(x_place, extents, i)) * (ulong)GET(y + offset_of(y_place, extents, i));
+        const ulong upper = SPLIT == 1 ? as_ulong(as_long(product) >> 32) : product >> 32;
+        Found next = { (ulong2)(product & UINT_MAX, upper), i };
+#else
         Found next = { LOAD(x + offset_of(x_place, extents, i)), i };
 #if OPERATION == DOT
         next.value *= LOAD(y + offset_of(y_place, extents, i));
+#endif
 #endif
         own = joined(own, next);
     }

@@ -17,13 +17,22 @@
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #endif
 
+// The smaller and the larger element, NaN if either is one: `min` and `max` of float leave that open.
+#if WORK_FLOAT
+#define LEAST_OF(a, b) select(a, b, ((b) < (a)) | ((b) != (b)))
+#define MOST_OF(a, b) select(a, b, ((b) > (a)) | ((b) != (b)))
+#else
+#define LEAST_OF(a, b) min(a, b)
+#define MOST_OF(a, b) max(a, b)
+#endif
+
 // What a window makes of its elements so far and one more, or of its rows so far and one more.
 static Work taken(const int operation, const Work so_far, const WORK weight, const Work value)
 {
     if (operation == LEAST)
-        return min(so_far, value);
+        return LEAST_OF(so_far, value);
     if (operation == MOST)
-        return max(so_far, value);
+        return MOST_OF(so_far, value);
     return MULTIPLY_ADD(weight, value, so_far);
 }
 

@@ -69,6 +69,24 @@ static Work middle(const Row *rows)
 }
 #endif
 
+// The median, or NaN if the window holds one: `min` and `max` lose it.
+static Work median(const Row *rows)
+{
+    const Work found = middle(rows);
+#if WORK_FLOAT
+    typedef VECTOR(int) Flags;
+    Flags unordered = 0;
+    UNROLL_LOOP
+    for (int i = 0; i < WIDTH * HEIGHT; i += 2) {
+        const int next = min(i + 1, WIDTH * HEIGHT - 1);
+        unordered |= isunordered(tap(rows[i / WIDTH], i % WIDTH), tap(rows[next / WIDTH], next % WIDTH));
+    }
+    return select(found, (Work)NAN, unordered);
+#else
+    return found;
+#endif
+}
+
 // A row of results at a time, in a loop that moves the window down: one network serves all rows. Unrolled, with a body
 // for the edges beside that for the inside, an NVIDIA driver took minutes to compile it.
 #define ONE_BODY !INNER
@@ -87,7 +105,7 @@ static void filter(FILTER_PARAMETERS)
             rows[j - 1] = rows[j];
         rows[HEIGHT - 1] = NEXT_ROW(r + HEIGHT - 1);
         if (y + r < height)
-            store_row(result + to_pitch * (y + r), middle(rows), tap(rows[RADIUS_Y], RADIUS_X), x, y + r, width, height,
+            store_row(result + to_pitch * (y + r), median(rows), tap(rows[RADIUS_Y], RADIUS_X), x, y + r, width, height,
                       inside);
     }
 }

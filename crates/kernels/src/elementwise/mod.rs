@@ -11,6 +11,7 @@ pub mod reference;
 use std::fmt;
 use std::sync::Arc;
 
+use bytemuck::pod_read_unaligned;
 use tripipe_device::Probe;
 use tripipe_launch::{Argument, NdRange, ScalarType};
 
@@ -80,11 +81,10 @@ impl MatrixLayout {
 /// A reduction of one operand, or of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reduction {
-    /// The sum. For integers a `long`, exact modulo 2^64 (and exact without the modulus for fewer than 2^32 elements);
-    /// for floating-point elements a `float`, for `double` a `double`, within `(length + 2) u sum |x|`, u = 2^-24 or
-    /// 2^-53.
+    /// The sum. For integers exact ([`Reduction::exact`]); for floating-point elements a `float`, for `double` a
+    /// `double`, within `(length + 2) u sum |x|`, u = 2^-24 or 2^-53. Without elements: +0.
     Sum,
-    /// The sum of the products of two operands, as [`Reduction::Sum`], except for the statement about 2^32 elements.
+    /// The sum of the products of two operands, as [`Reduction::Sum`].
     Dot,
     /// The smallest element, and the index of the first such element. NaN is ignored. The result is an `int` or `uint`
     /// for integers, otherwise the type of a sum, followed by the index as `uint`. Without elements: the largest value
@@ -100,8 +100,23 @@ impl Reduction {
         match (self, element) {
             (Self::Sum | Self::Dot, ScalarType::F16 | ScalarType::F32) => 4,
             (Self::Least | Self::Most, ScalarType::F64) => 16,
+            _ if self.is_split(element) => 16,
             _ => 8,
         }
+    }
+
+    /// Whether the result is the sum of the lower halves of products, as `ulong`, followed by that of the upper halves.
+    pub fn is_split(self, element: ScalarType) -> bool {
+        self == Self::Dot && matches!(element, ScalarType::I32 | ScalarType::U32)
+    }
+
+    /// The sum of integers, or of their products, that a result holds: a `long`, or `ulong` for unsigned elements,
+    /// which is exact for fewer than 2^32 elements; in two parts [where that is too short](Self::is_split).
+    pub fn exact(self, element: ScalarType, result: &[u8]) -> i128 {
+        let part = |index: usize| pod_read_unaligned::<u64>(&result[8 * index..][..8]);
+        let is_unsigned = matches!(element, ScalarType::U8 | ScalarType::U16 | ScalarType::U32);
+        let whole = |part: u64| if is_unsigned { i128::from(part) } else { i128::from(part as i64) };
+        if self.is_split(element) { (whole(part(1)) << 32) + i128::from(part(0)) } else { whole(part(0)) }
     }
 }
 
@@ -192,6 +207,7 @@ pub fn reduce(
         (ScalarType::F64 | ScalarType::I64 | ScalarType::U64, _) => {
             return Err(PlanError::NotOffered { what: format!("kernels for {}", element.opencl_name()) });
         }
+        _ if reduction.is_split(element) => ("ulong2", 16, ["(ulong2)0", "(ulong2)0"]),
         // `ulong` wraps around, which is not allowed for `long`.
         (_, Reduction::Sum | Reduction::Dot) => ("ulong", 8, ["0", "ULONG_MAX"]),
         (ScalarType::U32, _) => ("uint", 4, ["0", "UINT_MAX"]),
@@ -199,9 +215,15 @@ pub fn reduce(
     };
     let (operation, start) = match reduction {
         Reduction::Sum => (0, "0"),
+        Reduction::Dot if reduction.is_split(element) => (1, least),
         Reduction::Dot => (1, "0"),
         Reduction::Least => (2, most),
         Reduction::Most => (3, least),
+    };
+    let split = match (reduction.is_split(element), element) {
+        (false, _) => 0,
+        (true, ScalarType::U32) => 2,
+        (true, _) => 1,
     };
     let mut plan = Plan::new();
     let y = if y.is_some() { Role::Y } else { Role::X };
@@ -213,6 +235,7 @@ pub fn reduce(
         .define("HALF", usize::from(element == ScalarType::F16))
         .define("ACCUMULATOR", accumulator)
         .define("START", start)
+        .define("SPLIT", split)
         .define("GROUP", GROUP);
     let program = Arc::new(program);
     let count = x.count();

@@ -42,8 +42,8 @@ pub enum FilterError {
         /// The given size.
         found: usize,
     },
-    /// Integer weights were requested for a floating-point type.
-    #[error("fixed-point weights are for integer pixels")]
+    /// Integer weights were requested for sums in `float`.
+    #[error("the sums are in float: there are no fixed-point weights")]
     NotInteger,
     /// Sums that exceed 32 bits.
     #[error(

@@ -16,10 +16,12 @@ pub(super) const WINDOW_MAX: usize = 31;
 /// `floor((S + divisor / 2) / divisor) + offset`, saturated to the result's type; for a floating-point result type it
 /// is `S / divisor + offset` in `float`. *Floating-point pixels.* The result is `S / divisor + offset`, in `float`,
 /// summed in any order. The error is at most `2 (taps + 1) u sum |weight x pixel| / divisor`, u = 2^-24, plus half a
-/// unit in the last place of the result's type. An integer result is rounded to the nearest (ties to even) and
-/// saturated; NaN becomes 0. A pixel whose weight is 0 is not read: infinity and NaN there have no effect. Weights
-/// that are not integers are used unchanged on floating-point pixels. For integer pixels they are rounded once, here
-/// ([`Linear::fixed`]); a Gaussian blur of bytes is within 1 of the exact one for every size and sigma.
+/// unit in the last place of the result's type; for an outer product, taps is columns + rows. An integer result is
+/// rounded to the nearest (ties to even) and saturated; NaN becomes 0. A pixel whose weight is 0 is not read: infinity
+/// and NaN there have no effect. Weights that are not integers are used unchanged on floating-point pixels, and on
+/// 16-bit ones, whose sums are then in `float` too: the result is rounded to the nearest, and two paths may differ by
+/// 1. For bytes they are rounded once, here ([`Linear::fixed`]). A Gaussian blur of integers is within 1 of the exact
+/// one for every size and sigma.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Linear {
     size: [usize; 2],
@@ -183,8 +185,8 @@ impl Linear {
     }
 
     /// Gaussian blur over `size` x `size` pixels. `sigma` is in pixels. Without it, sigma is
-    /// `0.3 ((size - 1) / 2 - 1) + 0.8`, and sizes 1 to 7 use OpenCV's binomial-like weights (1 2 1, 1 4 6 4 1, 8 28
-    /// 56 72 56 28 8).
+    /// `0.3 ((size - 1) / 2 - 1) + 0.8`, and sizes 1 to 9 have the weights of OpenCV's table (4.10 to 5.0: 1 2 1, 1 4 6
+    /// 4 1, 8 28 56 72 56 28 8, 4 13 30 51 60 51 30 13 4).
     ///
     /// # Errors
     /// A size that is even or over 31; a sigma that is not finite or not above 0.
@@ -200,6 +202,11 @@ impl Linear {
         if let Some(weights) = table {
             let sum: i32 = weights.iter().sum();
             return Self::separable(weights.to_vec(), weights.to_vec(), (sum * sum) as u32);
+        }
+        if (sigma, size) == (None, 9) {
+            // Real weights: sums of `i16` pixels with integer ones exceed 32 bits.
+            let weights = [4.0, 13.0, 30.0, 51.0, 60.0, 51.0, 30.0, 13.0, 4.0].map(|weight| weight / 256.0);
+            return Self::separable_real(weights.to_vec(), weights.to_vec());
         }
         let half = (size / 2) as f64;
         let sigma = sigma.map_or(0.3 * (half - 1.0) + 0.8, f64::from);
@@ -259,6 +266,13 @@ impl Linear {
     /// The type of the results, for pixels of type `from`.
     pub fn result(&self, from: PixelType) -> PixelType {
         self.to.unwrap_or(from)
+    }
+
+    /// Whether sums of such pixels are in `float`: floating-point pixels, and 16-bit ones with real weights, which
+    /// integer weights are too coarse for when sums have 32 bits.
+    pub fn sums_in_float(&self, from: PixelType) -> bool {
+        let real = matches!(self.taps, Taps::FullReal(_) | Taps::SeparableReal { .. });
+        from.is_float() || real && from != PixelType::U8
     }
 
     /// The weights for floating-point pixels, row by row, already divided by the divisor.

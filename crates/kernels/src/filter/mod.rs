@@ -1,4 +1,5 @@
-//! Image filters: what each one computes, bit-exact for integer pixels.
+//! Image filters: what each one computes, bit-exact for integer pixels (but for real weights of 16-bit ones,
+//! [`Linear`]).
 //!
 //! A [`Chain`] is a list of [`Stage`]s with one [`Border`]. A [`Raster`] is the memory layout of an image. Neither
 //! depends on a device. The [reference](mod@reference) computes a chain slowly and plainly. Every other
@@ -9,12 +10,13 @@
 //! or for two of them, with adjacent single-pixel stages fused in. [`Parameters`] control how the passes run; they
 //! change times and never a result. [`resize`] and the NV12 conversions are separate plans.
 //!
-//! *NaN and infinity*, on every path alike. A pixel whose weight is 0 is not read, so its value cannot affect the
-//! result (windows, gradients, resizing). All other pixels are summed as IEEE 754 specifies: NaN gives NaN, infinity
-//! gives infinity, infinities of both signs give NaN. A bilateral filter skips pixels that are not finite. An integer
-//! result of NaN is 0; of infinity, the largest or smallest value of its type. Medians, erosions and dilations order
-//! infinities as numbers; a window that holds a NaN gives an unspecified result. Subnormal numbers, weights included,
-//! may be treated as 0.
+//! *NaN and infinity*, on every path alike. A result is NaN if its window holds a NaN: in weighted sums, gradients,
+//! medians, erosions, dilations, resizing, conversions and colour. A pixel that a window does not use, or whose weight
+//! is 0, is not read, so its value cannot affect the result. A NaN is like no colour: a bilateral filter gives it the
+//! weight 0, and so all pixels of a window with a NaN in its centre, whose result is NaN. Infinities are summed as IEEE
+//! 754 specifies (those of both signs give NaN), ordered as numbers, and skipped by a bilateral filter. An integer
+//! result of NaN is 0; of infinity, the largest or smallest value of its type. Subnormal numbers, weights included, may
+//! be treated as 0.
 //!
 //! Coordinates are (x, y) from the upper left. A window of a x b pixels has a columns and b rows, both odd; its
 //! centre is the pixel that it computes. Windows are applied as written (correlation, like OpenCV's `filter2D`), not

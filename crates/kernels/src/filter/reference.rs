@@ -271,7 +271,7 @@ impl<'s> Operation<'s> {
             }
             Self::Median(size) => {
                 let seen = window([*size; 2], |_| true, from, place, border);
-                each(&seen, |mut values| {
+                rank(&seen, |mut values| {
                     values.sort_by(f64::total_cmp);
                     values[values.len() / 2]
                 })
@@ -284,7 +284,7 @@ impl<'s> Operation<'s> {
                     Neighbourhood::Cross([width, height]) => 2 * x + 1 == width || 2 * y + 1 == height,
                 };
                 let seen = window(size, holds, from, place, border);
-                each(&seen, |values| match morphology {
+                rank(&seen, |values| match morphology {
                     Morphology::Erode(_) => values.into_iter().fold(f64::INFINITY, f64::min),
                     Morphology::Dilate(_) => values.into_iter().fold(f64::NEG_INFINITY, f64::max),
                 })
@@ -340,8 +340,12 @@ fn window(
     places.filter(|at| holds(*at)).map(|at| from.seen(place, offset(at), border)).collect()
 }
 
-/// A function that rises with every pixel, applied to the low, the exact and the high values.
-fn each(seen: &[Spread], rising: impl Fn(Vec<f64>) -> f64) -> Spread {
+/// A function that rises with every pixel, applied to the low, the exact and the high values; NaN for a window that
+/// holds one.
+fn rank(seen: &[Spread], rising: impl Fn(Vec<f64>) -> f64) -> Spread {
+    if seen.iter().any(|spread| spread.value.is_nan()) {
+        return Spread::exact(f64::NAN);
+    }
     Spread {
         low: rising(seen.iter().map(|spread| spread.low).collect()),
         value: rising(seen.iter().map(|spread| spread.value).collect()),

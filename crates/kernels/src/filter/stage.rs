@@ -12,8 +12,8 @@ pub enum Stage {
     Linear(Linear),
     /// The length of a gradient, separately for each channel.
     Gradient(Gradient),
-    /// The median of the window, 3 x 3 or 5 x 5, separately for each channel. The result is unspecified for a
-    /// floating-point window that holds a NaN.
+    /// The median of the window, 3 x 3 or 5 x 5, separately for each channel. NaN if the window holds
+    /// one.
     Median {
         /// Extent of the window, 3 or 5.
         size: usize,
@@ -284,7 +284,7 @@ impl Stage {
         }
         match self {
             Self::Linear(linear) => {
-                if !element.is_float() {
+                if !linear.sums_in_float(element) {
                     linear.fixed(element)?;
                 }
                 Ok((channels, linear.result(element)))

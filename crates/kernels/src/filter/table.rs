@@ -84,10 +84,10 @@ struct Known<'t> {
 }
 
 impl ChainTable {
-    /// The times in all `.toml` files of the user's `folder`, then the shipped ones. A missing folder counts as empty.
+    /// The times in all `.toml` files of the user's `folder`, then the shipped ones.
     ///
     /// # Errors
-    /// A file that cannot be read or is not a valid table.
+    /// There is no such folder; a file that cannot be read, or is not a valid table.
     pub fn load(folder: Option<&Path>) -> Result<Self, TableError> {
         let mut table = Self { has_predictions: true, ..Self::default() };
         for file in folder.map(TableFile::read_all).transpose()?.unwrap_or_default() {

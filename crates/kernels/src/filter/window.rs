@@ -108,7 +108,9 @@ impl Windows {
         self.inner.as_ref().is_none_or(|inner| {
             let both = [inner, &self.outer];
             let float = both.map(|window| window.work == "float");
+            // Inner results in `float` are not rounded to an integer type.
             float[0] == float[1]
+                && (inner.whole || self.between.element.is_float())
                 && (both.iter().all(|window| window.work != "uint") || both.into_iter().all(narrow))
         })
     }
@@ -357,10 +359,9 @@ impl Window {
         to: PixelType,
         narrow: bool,
     ) -> Result<Self, FilterError> {
-        let whole = !from.is_float() && !to.is_float();
-        if from.is_float() {
+        if linear.sums_in_float(from) {
             let offset = float(f64::from(linear.offset()));
-            let this = Self { offset, whole, ..self };
+            let this = Self { offset, work: "float", whole: false, ..self };
             if let Some([across, down]) = linear.real_factors(Axis::Across) {
                 let text = |weights: &[f32]| weights.iter().map(|weight| float(f64::from(*weight))).collect();
                 return Ok(Self { across: text(&across), down: text(&down), ..this });
@@ -372,6 +373,7 @@ impl Window {
             let text = |weights: &[f32]| weights.iter().map(|weight| float(f64::from(*weight))).collect();
             return Ok(Self { across: text(&across), kind, down: text(&down), ..this });
         }
+        let whole = !to.is_float();
         let fixed = linear.fixed(from)?;
         let (across, kind, down) = distinct_rows(&fixed.weights, self.size[0], primitive);
         let text = |weights: &[i32]| weights.iter().map(ToString::to_string).collect();

@@ -69,11 +69,10 @@ pub struct Choice {
 }
 
 impl Table {
-    /// All `.toml` files of the user's `folder`, in the order of their names, then the shipped tables. A missing
-    /// folder counts as empty.
+    /// All `.toml` files of the user's `folder`, in the order of their names, then the shipped tables.
     ///
     /// # Errors
-    /// A file that cannot be read or is not a valid table.
+    /// There is no such folder; a file that cannot be read, or is not a valid table.
     pub fn load(folder: Option<&Path>) -> Result<Self, TableError> {
         let mut table = Self { has_predictions: true, ..Self::default() };
         for file in folder.map(TableFile::read_all).transpose()?.unwrap_or_default() {

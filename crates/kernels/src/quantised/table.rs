@@ -32,10 +32,10 @@ pub struct QuantisedTable {
 }
 
 impl QuantisedTable {
-    /// The times in all `.toml` files of the user's `folder`. A missing folder counts as empty.
+    /// The times in all `.toml` files of the user's `folder`.
     ///
     /// # Errors
-    /// A file that cannot be read or is not a valid table.
+    /// There is no such folder; a file that cannot be read, or is not a valid table.
     pub fn load(folder: Option<&Path>) -> Result<Self, TableError> {
         let files = folder.map(TableFile::read_all).transpose()?.unwrap_or_default();
         Ok(Self { series: files.into_iter().flat_map(|file| file.quantised).collect() })

@@ -111,7 +111,7 @@ fn weights_that_no_format_can_store_are_refused() {
     let found = said(StoredWeights::from_stored(WeightFormat::Q8_0, vec![0; 33], [1, 32]));
     assert!(found.contains("33 were given, expected 34"), "{found}");
     assert!(said(StoredWeights::from_stored(WeightFormat::I8, vec![0; 4], [1, 4])).contains("give both"));
-    let found = said(StoredWeights::from_bytes(&[1, 2, 3, 4], vec![1.0], [2, 2]));
+    let found = said(StoredWeights::from_bytes(vec![1, 2, 3, 4], vec![1.0], [2, 2]));
     assert_eq!(found, "scales of 2 outputs with 2 inputs: 1 were given, expected 2");
     let found = said(StoredWeights::quantise(WeightFormat::F16, &[], [usize::MAX, 2]));
     assert!(found.contains("address range"), "{found}");

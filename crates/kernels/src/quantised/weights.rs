@@ -122,7 +122,7 @@ impl StoredWeights {
     /// # Errors
     /// A number of weights or scales that does not match.
     pub fn from_bytes(
-        weights: &[i8],
+        weights: Vec<i8>,
         scales: Vec<f32>,
         [outputs, inputs]: [usize; 2],
     ) -> Result<Self, WeightsError> {
@@ -134,7 +134,7 @@ impl StoredWeights {
         if scales.len() != outputs {
             return wrong("scales", outputs, scales.len());
         }
-        let bytes = bytemuck::cast_slice(weights).to_vec();
+        let bytes = bytemuck::allocation::cast_vec(weights);
         Ok(Self { format: WeightFormat::I8, outputs, inputs, bytes, scales })
     }
 

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use tripipe_ir::diagnostic::Rule;
+use tripipe_launch::ScalarType;
 
-/// The set of enabled rules.
+/// The set of enabled rules, and what is known about the launch.
 #[derive(Clone, Debug, Default)]
 pub struct Checks {
     off: BTreeSet<&'static str>,
+    elements: Vec<Option<ScalarType>>,
 }
 
 impl Checks {
@@ -23,6 +25,16 @@ impl Checks {
         } else {
             self.off.insert(rule.code);
         }
+    }
+
+    /// Sets the type that the application gives the elements of each argument's buffer; `None` where it gives none.
+    pub fn set_elements(&mut self, elements: Vec<Option<ScalarType>>) {
+        self.elements = elements;
+    }
+
+    /// The types of [`Self::set_elements`].
+    pub(super) fn elements(&self) -> &[Option<ScalarType>] {
+        &self.elements
     }
 
     /// Whether a rule is enabled.

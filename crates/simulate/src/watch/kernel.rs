@@ -2,7 +2,8 @@
 
 use tripipe_ir as ir;
 use tripipe_ir::diagnostic::Rule;
-use tripipe_ir::{Kernel, Op, ParameterKind, Space};
+use tripipe_ir::{Kernel, Op, ParameterKind, Scalar, Space, Type, TypeLayout};
+use tripipe_launch::ScalarType;
 
 use super::findings::{Occurrence, work_item};
 use super::rules;
@@ -18,6 +19,7 @@ use crate::execute::state::{Present, State};
 /// Checks the kernel, and whether its arguments share objects.
 pub(crate) fn check(watch: &mut Watch, kernel: &Kernel, memory_map: &MemoryMap) {
     unused(watch, kernel);
+    element_types(watch, kernel);
     effect(watch, kernel);
     aliases(watch, kernel, memory_map);
 }
@@ -191,13 +193,43 @@ fn unused(watch: &mut Watch, kernel: &Kernel) {
     }
 }
 
+/// Reports buffers whose elements have another type than the argument points to.
+fn element_types(watch: &mut Watch, kernel: &Kernel) {
+    let declared = |parameter: &ir::Parameter| match &parameter.kind {
+        ParameterKind::Pointer {
+            space: Space::Global | Space::Constant,
+            pointee: TypeLayout::Value(Type::Scalar(scalar) | Type::Vector(scalar, _)),
+            ..
+        } => Some(*scalar),
+        _ => None,
+    };
+    for (parameter, given) in kernel.parameters.iter().zip(watch.checks.elements().to_vec()) {
+        let (Some(declared), Some(given)) = (declared(parameter), given) else { continue };
+        let alike = match declared {
+            Scalar::Bool | Scalar::I8 => true,
+            Scalar::I16 | Scalar::F16 => given.bytes() == 2,
+            Scalar::I32 => matches!(given, ScalarType::I32 | ScalarType::U32),
+            Scalar::I64 => matches!(given, ScalarType::I64 | ScalarType::U64),
+            Scalar::F32 => given == ScalarType::F32,
+            Scalar::F64 => given == ScalarType::F64,
+        };
+        if !alike {
+            let (name, declared, given) = (&parameter.name, &parameter.type_name, given.opencl_name());
+            let message =
+                format!("argument `{name}` is `{declared}`, and the elements of its buffer are `{given}`");
+            let fix = "Convert the elements, or declare the argument with their type.";
+            note(watch, &rules::ARGUMENT_TYPE, message, fix);
+        }
+    }
+}
+
 fn effect(watch: &mut Watch, kernel: &Kernel) {
     let writes = kernel.blocks.values().flat_map(|data| &data.insts).any(|inst| {
         let inst = &kernel.insts[*inst];
         match inst.op {
             Op::Store(_) | Op::Copy(_) | Op::Atomic(_) | Op::AsyncCopy { .. } => {
                 inst.operands.first().is_none_or(|pointer| {
-                    !matches!(kernel.ty(*pointer), tripipe_ir::Type::Pointer(Space::Private | Space::Local))
+                    !matches!(kernel.ty(*pointer), Type::Pointer(Space::Private | Space::Local))
                 })
             }
             Op::ImageWrite { .. } | Op::Printf(_) => true,

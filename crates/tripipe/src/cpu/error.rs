@@ -39,6 +39,12 @@ pub enum CpuError {
         /// The expected value.
         want: f64,
     },
+    /// A sum of integers of 2^32 elements or more.
+    #[error("the sum of {elements} integers exceeds 64 bits: convert them to f64")]
+    SumTooLarge {
+        /// The number of elements.
+        elements: usize,
+    },
     /// An operand is missing.
     #[error("operand {operand} is missing")]
     Operand {

@@ -20,9 +20,9 @@ use crate::{Element, Error, Image, ImageView, Matrix, MatrixView, Pending, Pixel
 
 /// An element type that can be summed; every element type can.
 pub trait Summed: Element {
-    /// The type of a sum. For integers `i64`: exact for fewer than 2^32 elements; modulo 2^64 for more, and for sums of
-    /// products that exceed its range, as those of 32-bit integers can. For `f16` and `f32` it is `f32`, for `f64` it
-    /// is `f64`: within `(length + 2) u sum |x|`, u = 2^-24 or 2^-53.
+    /// The type of a sum. For integers `i64`: exact, and an [error](crate::ErrorKind::Overflow) where the sum exceeds
+    /// its range. For `f16` and `f32` it is `f32`, for `f64` it is `f64`: within `(length + 2) u sum |x|`, u = 2^-24 or
+    /// 2^-53. Without elements it is +0.
     type Sum: bytemuck::Pod + Default + Send + Sync;
 }
 
@@ -99,14 +99,20 @@ impl Task for Reduce {
     fn run(&self, inputs: &Inputs<'_>, output: &mut [u8], _: Threads) -> Result<(), CpuError> {
         let x = inputs.get(Role::X)?;
         let y = if self.reduction == Reduction::Dot { inputs.get(Role::Y)? } else { x };
-        cpu::reduce(self.reduction, self.element, (&self.x, x), (&self.y, y), output);
-        Ok(())
+        cpu::reduce(self.reduction, self.element, (&self.x, x), (&self.y, y), output)
     }
 }
 
 fn sum<T: Summed>(reduction: Reduction, parts: &[Part<'_>]) -> Result<Pending<T::Sum>, Error> {
     let bytes = reduced(reduction, T::SCALAR, parts)?;
-    Ok(bytes.then(|bytes| Ok(bytemuck::pod_read_unaligned(&bytes[..size_of::<T::Sum>()]))))
+    Ok(bytes.then(move |bytes| {
+        if matches!(T::SCALAR, ScalarType::F16 | ScalarType::F32 | ScalarType::F64) {
+            return Ok(bytemuck::pod_read_unaligned(&bytes[..size_of::<T::Sum>()]));
+        }
+        let sum = reduction.exact(T::SCALAR, &bytes);
+        let sum = i64::try_from(sum).map_err(|_| Fault::SumTooLarge { reduction, sum })?;
+        Ok(bytemuck::pod_read_unaligned(&sum.to_ne_bytes()))
+    }))
 }
 
 /// The extreme and its index; `None` when there is none.
@@ -133,7 +139,7 @@ macro_rules! reductions {
             /// The sum of its elements, after all operations queued before: see [`Summed::Sum`].
             ///
             /// # Errors
-            /// An earlier operation failed; the device is gone.
+            /// A sum of integers that exceeds `i64`; an earlier operation failed; the device is gone.
             pub fn sum(&self) -> Result<T::Sum, Error> {
                 self.sum_async()?.wait()
             }
@@ -151,7 +157,7 @@ macro_rules! reductions {
             /// [`Summed::Sum`].
             ///
             /// # Errors
-            /// The shapes differ; the contexts differ; an earlier operation failed; the device is gone.
+            /// The shapes differ; the contexts differ; otherwise as [`Self::sum`].
             pub fn dot(&self, other: &Self) -> Result<T::Sum, Error> {
                 self.dot_async(other)?.wait()
             }

@@ -155,7 +155,7 @@ impl Core {
     /// # Errors
     /// As [`Engine::measure`].
     pub(crate) fn measure_ceilings(&self, arithmetic: Arithmetic) -> Result<Ceilings, Error> {
-        self.settle();
+        self.settle()?;
         if self.engine.time_source().is_predicted()
             && let Some(ceilings) = self.ceilings(arithmetic)
         {
@@ -186,8 +186,11 @@ impl Core {
     }
 
     /// Waits until all queued operations have ended, whether they succeeded or failed.
-    pub(crate) fn settle(&self) {
-        self.line.settle();
+    ///
+    /// # Errors
+    /// As [`Line::settle`].
+    pub(crate) fn settle(&self) -> Result<(), Error> {
+        self.line.settle()
     }
 
     /// Waits until all queued operations have ended.
@@ -195,7 +198,7 @@ impl Core {
     /// # Errors
     /// The first failure of an operation that was not reported yet, once.
     pub(crate) fn finish(&self) -> Result<(), Error> {
-        self.settle();
+        self.settle()?;
         self.line.failure()
     }
 }
@@ -203,7 +206,7 @@ impl Core {
 #[cfg(all(feature = "trace", not(feature = "opencl")))]
 impl Drop for Core {
     fn drop(&mut self) {
-        self.settle();
+        let _ = self.settle();
         crate::trace::context_dropped();
     }
 }

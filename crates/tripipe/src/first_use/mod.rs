@@ -74,7 +74,7 @@ pub(crate) fn tuned<P: KernelParameters>(context: &Context, request: &Request<'_
     let Request { family, key, estimated, fits, work, .. } = request;
     let mut notes = Notes::read(cache.as_ref(), family, probe);
     if !notes.is_done(key) {
-        core.settle();
+        core.settle().ok()?;
         core.engine().with_executor(&mut |executor| {
             let began = Instant::now();
             // What is too large to be tried runs with the choice without tuning.

@@ -232,7 +232,7 @@ fn bytes(
 
 fn requantised(requantise: Requantise, scales: &[i32], column: usize, sum: i32) -> i8 {
     let pair = if requantise.scale == Scale::Columns { 2 * column } else { 0 };
-    let (multiplier, shift) = (i64::from(scales[pair]), scales[pair + 1].clamp(1, 62));
+    let [multiplier, shift] = [scales[pair], scales[pair + 1]];
     let scaled = (i128::from(sum) * i128::from(multiplier) + (1 << (shift - 1))) >> shift;
     let value = scaled + i128::from(requantise.zero_c);
     value.clamp(requantise.least.into(), requantise.most.into()) as i8

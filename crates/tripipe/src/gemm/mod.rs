@@ -29,7 +29,7 @@ mod product;
 pub use factor::Factor;
 pub(crate) use operation::GemmOperation;
 pub use packed::Packed;
-pub use product::{Operand, Product, Requantisation, Strides};
+pub use product::{Multipliers, Operand, Product, Requantisation, Strides};
 pub use tripipe_kernels::gemm::{
     Accumulate, Batch, DescriptionError, Elements, EpilogueStage, Gemm, Layout, Parameters, Requantise, Scale,
 };

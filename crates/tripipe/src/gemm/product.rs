@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{
-    self as kernels, Accumulate, Batch, Elements, EpilogueStage, Gemm, Layout, Parameters, Requantise, Scale,
+    self as kernels, Accumulate, Batch, DescriptionError, Elements, EpilogueStage, Gemm, Layout, Parameters,
+    Requantise, Scale,
 };
 
 use super::factor::Factor;
@@ -107,8 +108,8 @@ pub struct Strides {
 /// How sums of bytes are converted back to bytes: [`Requantise`] with its multipliers.
 #[derive(Clone, Copy, Debug)]
 pub struct Requantisation<'m> {
-    /// Pairs of a multiplier and a shift: one pair for all of C, or one for each column.
-    pub scales: &'m Vector<i32>,
+    /// One pair of a multiplier and a shift for all of C, or one for each column.
+    pub scales: &'m Multipliers,
     /// The zero point of A: the value that represents 0.
     pub zero_a: i8,
     /// The zero point of B.
@@ -117,6 +118,25 @@ pub struct Requantisation<'m> {
     pub zero_c: i8,
     /// The smallest and the largest value of C.
     pub range: [i8; 2],
+}
+
+/// The multipliers and shifts of a [`Requantisation`], in a context's memory.
+#[derive(Debug)]
+pub struct Multipliers(Vector<i32>);
+
+impl Multipliers {
+    /// Pairs of a multiplier, at least 0, and a shift, 1 to 62: sums are multiplied by `multiplier / 2^shift`.
+    ///
+    /// # Errors
+    /// A pair outside these ranges; no memory left.
+    pub fn new(context: &Context, pairs: &[[i32; 2]]) -> Result<Self, Error> {
+        let wrong = |[multiplier, shift]: &[i32; 2]| *multiplier < 0 || !(1..=62).contains(shift);
+        if let Some(index) = pairs.iter().position(wrong) {
+            let [multiplier, shift] = pairs[index];
+            return Err(DescriptionError::Multiplier { index, multiplier, shift }.into());
+        }
+        Ok(Self(Vector::from_slice(context, pairs.as_flattened())?))
+    }
 }
 
 impl<T: Factor> Matrix<T> {
@@ -442,15 +462,13 @@ impl<'m> Product<'m, i8> {
         let c = c.into();
         self.place(c.shape())?;
         let Requantisation { scales, zero_a, zero_b, zero_c, range: [least, most] } = requantisation;
-        let scale = match scales.len() {
-            2 => Scale::Tensor,
-            length if length == self.gemm.n.saturating_mul(2) => Scale::Columns,
+        let scales = &scales.0;
+        let scale = match scales.len() / 2 {
+            1 => Scale::Tensor,
+            pairs if pairs == self.gemm.n => Scale::Columns,
             found => {
-                return Err(Error::from(Fault::Length {
-                    operand: "the multipliers and shifts",
-                    want: 2,
-                    found,
-                }));
+                let operand = "the pairs of a multiplier and a shift";
+                return Err(Error::from(Fault::Length { operand, want: 1, found }));
             }
         };
         self.gemm.elements = Elements::I8ToI8(Requantise { scale, zero_a, zero_b, zero_c, least, most });

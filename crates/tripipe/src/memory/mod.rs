@@ -223,9 +223,11 @@ impl Memory {
         self.0.bytes
     }
 
-    /// Whether the two have bytes in common: they are the same piece, or cover the same imported memory.
+    /// Whether the two have bytes in common: they are not empty, and are the same piece or cover the same imported
+    /// memory.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.storage().overlaps(other.storage())
+        let same = Arc::ptr_eq(&self.0, &other.0) || self.storage().overlaps(other.storage());
+        same && self.0.bytes > 0 && other.0.bytes > 0
     }
 
     /// Copies from byte `offset` on, after all operations queued before.
@@ -235,7 +237,7 @@ impl Memory {
     pub(crate) fn read(&self, offset: usize, into: &mut [u8]) -> Result<(), Error> {
         self.check(offset, into.len())?;
         self.check_free(MEMORY, false)?;
-        self.core().settle();
+        self.core().settle()?;
         self.check_contents()?;
         self.storage().read(offset, into)
     }
@@ -261,7 +263,7 @@ impl Memory {
     /// As [`Self::read`].
     pub(crate) fn with<R>(&self, look: impl FnOnce(&[u8]) -> R) -> Result<R, Error> {
         let _mapping = self.mapping(false)?;
-        self.core().settle();
+        self.core().settle()?;
         self.check_contents()?;
         let (mut look, mut seen) = (Some(look), None);
         self.storage().with(&mut |bytes| seen = look.take().map(|look| look(bytes)))?;
@@ -274,7 +276,7 @@ impl Memory {
     /// As [`Self::read`].
     pub(crate) fn with_mut<R>(&self, edit: impl FnOnce(&mut [u8]) -> R) -> Result<R, Error> {
         let _mapping = self.mapping(true)?;
-        self.core().settle();
+        self.core().settle()?;
         self.check_contents()?;
         let (mut edit, mut done) = (Some(edit), None);
         self.storage().with_mut(&mut |bytes| done = edit.take().map(|edit| edit(bytes)))?;
@@ -339,7 +341,7 @@ impl Memory {
     /// As [`Self::read`]; no room for a copy.
     pub(crate) fn into_vec<T: bytemuck::Pod + Send + Sync>(mut self) -> Result<Vec<T>, Error> {
         self.check_free(MEMORY, false)?;
-        self.core().settle();
+        self.core().settle()?;
         self.check_contents()?;
         if let Some(block) = Arc::get_mut(&mut self.0).and_then(|inner| inner.storage.take()) {
             return block.into_vec().ok_or(Error::from(Fault::ValueTaken));

@@ -16,6 +16,8 @@ use crate::engine::kernels::Trial;
 use crate::engine::{Core, Ready};
 use crate::explanation::{Arithmetic, Explanation, Prediction, RunnerUp};
 use crate::memory::Memory;
+#[cfg(feature = "cpu")]
+use crate::process;
 use crate::{Context, Error, Event};
 use times::Times;
 
@@ -111,6 +113,7 @@ impl Operation {
     /// An input is missing; slices that are too short.
     #[cfg(feature = "cpu")]
     pub(crate) fn run_here(&self, inputs: &[(Role, &[u8])], output: &mut [u8]) -> Result<(), Error> {
+        process::check()?;
         let _span = tripipe_trace::span("CPU path", || self.host.name);
         done(guarded(|| self.host.run(inputs, output)))
     }
@@ -126,6 +129,7 @@ impl Operation {
         inputs: &[(Role, &[u8])],
         output: &mut [u8],
     ) -> Result<(), Error> {
+        process::check()?;
         let _span = tripipe_trace::span("operation", || self.host.name);
         self.ready.run_copied(context, inputs, output)
     }

@@ -24,7 +24,11 @@ fn is(context: &Context, values: &[i32]) {
     let wide = || values.iter().map(|value| i64::from(*value));
     let name = context.name();
     assert_eq!(x.sum().unwrap(), wide().sum::<i64>(), "{name}");
-    assert_eq!(x.dot(&x).unwrap(), wide().fold(0i64, |sum, x| sum.wrapping_add(x.wrapping_mul(x))), "{name}");
+    let squares: i128 = wide().map(|x| i128::from(x * x)).sum();
+    match i64::try_from(squares) {
+        Ok(squares) => assert_eq!(x.dot(&x).unwrap(), squares, "{name}"),
+        Err(_) => assert_eq!(x.dot(&x).unwrap_err().kind(), ErrorKind::Overflow, "{name}"),
+    }
     let first =
         |best: Option<&i32>| best.map(|best| (*best, values.iter().position(|one| one == best).unwrap()));
     assert_eq!(x.min().unwrap(), first(values.iter().min()), "{name}");
@@ -46,6 +50,48 @@ fn integers_of_every_type_are_reduced() {
         let bytes = Vector::from_slice(&context, &[-7i8, -128, 127, -128]).unwrap();
         assert_eq!(bytes.dot(&bytes).unwrap(), 49 + 2 * 16_384 + 16_129, "{}", context.name());
         assert_eq!((bytes.min().unwrap(), bytes.max().unwrap()), (Some((-128, 1)), Some((127, 2))));
+    }
+}
+
+/// An exact sum, or an error that says it: 100 x (2^31 - 1)^2 exceeds 2^63, and so does 3 x (2^32 - 1)^2.
+#[test]
+fn integer_dot_products_do_not_wrap() {
+    for context in contexts() {
+        let words = |value: i32, count: usize| Vector::from_slice(&context, &vec![value; count]).unwrap();
+        let error = words(i32::MAX, 100).dot(&words(i32::MAX, 100)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Overflow, "{}", context.name());
+        assert!(error.to_string().contains("461168601413242060900"), "{error}");
+        let least = words(i32::MIN, 1).dot(&words(i32::MIN, 1)).unwrap();
+        assert_eq!(least, 1 << 62, "{}", context.name());
+        // The partial sums exceed 64 bits, the sum does not.
+        let mixed: Vec<i32> = [vec![i32::MIN; 400], vec![i32::MAX; 400]].concat();
+        let mixed = Vector::from_slice(&context, &mixed).unwrap();
+        let ones: Vec<i32> = [vec![i32::MAX; 400], vec![i32::MAX; 400]].concat();
+        let found = mixed.dot(&Vector::from_slice(&context, &ones).unwrap()).unwrap();
+        assert_eq!(found, -400 * i64::from(i32::MAX), "{}", context.name());
+        let unsigned = |count: usize| Vector::from_slice(&context, &vec![u32::MAX; count]).unwrap();
+        for count in [1, 3] {
+            let error = unsigned(count).dot(&unsigned(count)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Overflow, "{}", context.name());
+        }
+        let shorts = Vector::from_slice(&context, &[u16::MAX; 5000]).unwrap();
+        assert_eq!(shorts.dot(&shorts).unwrap(), 5000 * 65535 * 65535, "{}", context.name());
+    }
+}
+
+#[test]
+fn sums_of_nothing_are_plus_0() {
+    for context in contexts() {
+        let (halves, floats) = (Vector::<f16>::zeros(&context, 0), Vector::<f32>::zeros(&context, 0));
+        let (halves, floats) = (halves.unwrap(), floats.unwrap());
+        let doubles = Vector::<f64>::zeros(&context, 0).unwrap();
+        let singles = [halves.sum(), halves.dot(&halves), floats.sum(), floats.dot(&floats)];
+        for sum in singles {
+            assert_eq!(sum.unwrap().to_bits(), 0, "{}", context.name());
+        }
+        for sum in [doubles.sum(), doubles.dot(&doubles)] {
+            assert_eq!(sum.unwrap().to_bits(), 0, "{}", context.name());
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Edge cases of products: batches of any count, empty operands, absurd extents, infinities and NaN, double precision.
 
 use half::f16;
-use tripipe::gemm::{Accumulate, Factor, Packed, Product, Requantisation, Strides};
+use tripipe::gemm::{Accumulate, Factor, Multipliers, Packed, Product, Requantisation, Strides};
 use tripipe::{Context, Device, Matrix, Order, Team, Vector};
 
 use crate::{bytes, contexts, in_the_background};
@@ -171,7 +171,7 @@ fn extents_strides_and_counts_at_the_extremes() {
             let [none, columns] =
                 [[0, 0], [0, huge]].map(|shape| Matrix::<i8>::zeros(&context, shape).unwrap());
             let mut bytes = Matrix::<i8>::zeros(&context, [0, huge]).unwrap();
-            let scales = Vector::from_slice(&context, &[1i32; 6]).unwrap();
+            let scales = Multipliers::new(&context, &[[1, 1]; 3]).unwrap();
             let requantisation =
                 Requantisation { scales: &scales, zero_a: 0, zero_b: 0, zero_c: 0, range: [-128, 127] };
             let product = Product::new(&none, &columns).unwrap();

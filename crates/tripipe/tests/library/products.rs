@@ -1,7 +1,7 @@
 //! Products on every device: exact if the sums are, with every layout, factor and epilogue.
 
 use half::f16;
-use tripipe::gemm::{Accumulate, Packed, Product, Requantisation, Strides};
+use tripipe::gemm::{Accumulate, Multipliers, Packed, Product, Requantisation, Strides};
 use tripipe::{Context, Element, ErrorKind, Matrix, Order, Vector};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
@@ -298,12 +298,26 @@ fn bytes_to_bytes() {
     for context in contexts() {
         let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
         let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
-        let scales = Vector::from_slice(&context, &[multiplier as i32, shift]).unwrap();
+        let scales = Multipliers::new(&context, &[[multiplier as i32, shift]]).unwrap();
         let [zero_a, zero_b, zero_c] = zeros;
         let requantisation = Requantisation { scales: &scales, zero_a, zero_b, zero_c, range: [-100, 100] };
         let mut c = Matrix::<i8>::zeros(&context, [m, n]).unwrap();
         drop(Product::new(&in_a, &in_b).unwrap().store_bytes(&mut c, requantisation).unwrap());
         assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
+    }
+}
+
+/// Other shifts have no meaning, and every path would compute something else.
+#[test]
+fn multipliers_and_shifts_are_in_their_range() {
+    for context in contexts() {
+        assert!(Multipliers::new(&context, &[[0, 1], [i32::MAX, 62]]).is_ok());
+        for wrong in [[1, 0], [1, 63], [1, -1], [1, i32::MIN], [-1, 8]] {
+            let error = Multipliers::new(&context, &[[5, 6], wrong]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Description);
+            let said = error.to_string();
+            assert!(said.contains("pair 1") && said.contains(&wrong[1].to_string()), "{said}");
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Resizing, frames, vectors, reductions, the transpose, histograms: every device gives the result of the definition.
 
 use half::f16;
-use tripipe::filter::{Interpolation, PixelType, Raster, Semiplanar};
-use tripipe::{Image, Matrix, Order, Vector};
+use tripipe::filter::{Border, Chain, Interpolation, PixelType, Raster, Semiplanar};
+use tripipe::{Elementwise, ErrorKind, Image, Matrix, Order, Vector};
 use tripipe_kernels::filter::resize_reference;
 
 use crate::{bytes, contexts};
@@ -167,7 +167,7 @@ fn a_context_explains_all_cached_operations() {
         let image = Image::from_slice(&context, [6, 4], 3, &bytes(72)).unwrap();
         image.resized([3, 2], Interpolation::Area).unwrap();
         image.histogram().unwrap();
-        let chain = tripipe::filter::Chain::parse("box:3", tripipe::filter::Border::Replicate).unwrap();
+        let chain = Chain::parse("box:3", Border::Replicate).unwrap();
         let blurred: Image<u8> = image.filtered(&chain).unwrap();
         blurred.to_vec().unwrap();
         let explanations = context.explain();
@@ -218,7 +218,7 @@ fn empty_parts_are_parts() {
         let image = Image::from_slice(&context, [4, 3], 2, &bytes(24)).unwrap();
         for (at, size) in [([4, 3], [0, 0]), ([0, 3], [4, 0]), ([4, 0], [0, 3])] {
             let part = *image.region(at, size).unwrap().raster();
-            let chain = tripipe::filter::Chain::parse("box:3", tripipe::filter::Border::Reflect).unwrap();
+            let chain = Chain::parse("box:3", Border::Reflect).unwrap();
             let to = chain.apply_to(&part).unwrap();
             let mut result = Image::<u8>::zeros(&context, to).unwrap();
             let filter = context.filter(&chain, &part, &to).unwrap();
@@ -257,5 +257,31 @@ fn images_come_back_without_gaps() {
         }
         let none = Image::<u16>::zeros(&context, Raster::packed([0, 3], 1, PixelType::U16)).unwrap();
         assert_eq!(none.to_packed_vec().unwrap(), [0; 0]);
+    }
+}
+
+#[test]
+fn a_chain_for_another_type_of_pixels_says_how_to_convert() {
+    for context in contexts() {
+        let image = Image::from_slice(&context, [4, 3], 1, &[7u8; 12]).unwrap();
+        let error = image.filtered::<f32>(&Chain::parse("sobel", Border::Wrap).unwrap()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Shape);
+        assert!(error.to_string().contains("convert:f32"), "{error}");
+        let chain = Chain::parse("sobel,convert:f32", Border::Wrap).unwrap();
+        assert_eq!(image.filtered::<f32>(&chain).unwrap().to_vec().unwrap(), [0.0; 12]);
+    }
+}
+
+/// Vectors without elements have none in common.
+#[test]
+fn empty_vectors_may_be_shared() {
+    for context in contexts() {
+        let none = Vector::<f32>::zeros(&context, 0).unwrap();
+        let mut same = none.share();
+        same.add_scaled(2.0, &none).unwrap().wait().unwrap();
+        Elementwise::in_place(&mut same).add(&none).run().unwrap().wait().unwrap();
+        let some = Vector::from_slice(&context, &[1.0f32]).unwrap();
+        let error = some.share().add_scaled(2.0, &some).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Aliased, "{}", context.name());
     }
 }

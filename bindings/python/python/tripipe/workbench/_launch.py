@@ -314,10 +314,14 @@ class _Writer:
                 raise TypeError(f"{name}: elements of {buffer.dtype}; there are {', '.join(ELEMENTS)}, and structs")
             # Structs are bytes.
             lines += ['buffer = "uchar"', f"count = {count * buffer.dtype.itemsize}"]
-            contents = None if contents is None else numpy.frombuffer(contents.tobytes(), numpy.uint8)
         else:
             lines += [f'buffer = "{element}"', f"count = {list(buffer.shape)}"]
-        if contents is not None:
+        if contents is not None and element is None:
+            # Bytes of a file have no type, which could differ from the kernel's.
+            path = self._folder / f"argument-{index}.bin"
+            path.write_bytes(contents.tobytes())
+            lines.append(f"file = {_text(str(path))}")
+        elif contents is not None:
             path = self._folder / f"argument-{index}.npy"
             little = contents.astype(contents.dtype.newbyteorder("<"), copy=False)
             numpy.save(path, little.view(numpy.uint8) if contents.dtype == bool else little)

@@ -97,7 +97,10 @@ fn coordinates(shape: Shape, index: usize) -> Vec<usize> {
 /// of magnitudes.
 fn sum(kind: Kind, terms: impl Iterator<Item = [f64; 2]>) -> Expected {
     if !kind.is_float() {
-        let sum = terms.fold(0i64, |sum, [x, y]| sum.wrapping_add((x as i64).wrapping_mul(y as i64)));
+        let sum: i128 = terms.map(|[x, y]| x as i128 * y as i128).sum();
+        if i64::try_from(sum).is_err() {
+            return Expected::Refused;
+        }
         return Right::dense(Kind::I64, vec![Span::exact(sum as f64)]);
     }
     let (mut sum, mut magnitude, mut count) = (0.0, 0.0, 0);

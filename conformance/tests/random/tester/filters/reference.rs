@@ -72,6 +72,7 @@ pub(super) fn expected(filter: &Filter) -> Expected {
     let mut image = Image { shape: filter.shape(), kind: filter.kind, spans };
     let mut exact = !filter.kind.is_float();
     for step in &filter.steps {
+        exact &= !step.sums_in_float(image.kind);
         image = match made(filter, step, &image) {
             Ok(image) => image,
             Err(Not::Taken) => return Expected::Refused,
@@ -195,10 +196,13 @@ fn value(
     }
 }
 
-/// A function that does not decrease in any pixel. If a pixel is NaN, the result is unspecified.
+/// A function that does not decrease in any pixel. If a pixel is NaN, so is the result.
 fn ranked(pixels: &[Span], rising: impl Fn(Vec<f64>) -> f64) -> Span {
-    if pixels.iter().any(|pixel| pixel.any || pixel.value.is_nan()) {
+    if pixels.iter().any(|pixel| pixel.any) {
         return Span::any();
+    }
+    if pixels.iter().any(|pixel| pixel.value.is_nan()) {
+        return Span::exact(f64::NAN);
     }
     let all = |which: fn(&Span) -> f64| rising(pixels.iter().map(which).collect());
     Span { low: all(|p| p.low), value: all(|p| p.value), high: all(|p| p.high), any: false }
@@ -229,10 +233,11 @@ fn weighted(sum: &Sum, seen: impl Iterator<Item = ([i64; 2], Span)>, kind: Kind,
     if total.any {
         return total;
     }
-    let float = kind.is_float();
-    if !float {
+    if let Rounding::Float { terms } = sum.rounding {
+        taps = terms;
+    } else if !kind.is_float() {
         let error = match sum.rounding {
-            Rounding::Exact | Rounding::Result(_) => 0.0,
+            Rounding::Exact | Rounding::Result(_) | Rounding::Float { .. } => 0.0,
             Rounding::Weights { each } => each * plain,
             // At most the largest pixel times the total error of the weights.
             Rounding::Factors { each: [a, b], sums: [across, down] } => {

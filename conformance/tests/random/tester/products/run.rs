@@ -1,7 +1,7 @@
 //! How the library computes a product.
 
 use half::f16;
-use tripipe::gemm::{Accumulate, Factor, Operand, Packed, Product, Requantisation, Strides};
+use tripipe::gemm::{Accumulate, Factor, Multipliers, Operand, Packed, Product, Requantisation, Strides};
 use tripipe::{Context, Error, Matrix, Vector, cpu};
 
 use super::super::backends::Backend;
@@ -22,7 +22,7 @@ impl ProductCase {
             Elements::I8 => self.run_as::<i8>(context).map(Some),
             Elements::I8ToI8 { zeros: [zero_a, zero_b, zero_c], range, .. } => {
                 let [m, n, _] = self.extents;
-                let scales = Vector::from_slice(context, &self.scales())?;
+                let scales = Multipliers::new(context, self.scales().as_chunks().0)?;
                 let store = |product: Product<'_, i8>| {
                     let requantisation = Requantisation { scales: &scales, zero_a, zero_b, zero_c, range };
                     let contents: Vec<i8> = bytemuck::pod_collect_to_vec(&self.contents(2));

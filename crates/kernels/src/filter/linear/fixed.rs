@@ -30,23 +30,24 @@ const FACTOR_BITS: u32 = 12;
 impl Linear {
     /// The integer weights for pixels of an integer type.
     ///
-    /// Integer weights are used unchanged. Real weights are rounded to multiples of a power of two. Their
-    /// rounded sum is preserved, so that a flat area stays unchanged. Factors of an outer product take 8 to 12 bits
-    /// each. Factors down the window take no more than needed: enough that no result is off by more than 1, or as
-    /// many as fit in 32 bits. Other weights take as many bits, up to 22, as keep sums below 2^30.
-    ///
-    /// For 16-bit pixels there are 8 bits per factor (7 for the factors down in `I16`). A result may be off by the
-    /// largest pixel times the larger extent / 2^9 (three times as much in `I16`, which has one bit less and twice
-    /// the range). For a Gaussian over 31 x 31 pixels that is 6 % in an image with stripes one pixel wide, and next
-    /// to nothing in a smooth one.
+    /// Integer weights are used unchanged, but for factors that they have in common with the divisor. Real weights are
+    /// rounded to multiples of a power of two. Their rounded sum is preserved, so that a flat area stays unchanged.
+    /// Factors of an outer product take 8 to 12 bits each. Factors down the window take no more than needed: enough
+    /// that no result is off by more than 1, or as many as fit in 32 bits. Other weights take as many bits, up to 22,
+    /// as keep sums below 2^30.
     ///
     /// # Errors
-    /// Floating-point pixels; sums that exceed 32 bits.
+    /// Sums in `float` ([`Linear::sums_in_float`]), or that exceed 32 bits.
     pub fn fixed(&self, element: PixelType) -> Result<Fixed, FilterError> {
-        let Some(range) = element.range() else { return Err(FilterError::NotInteger) };
+        let range =
+            element.range().filter(|_| !self.sums_in_float(element)).ok_or(FilterError::NotInteger)?;
         let largest = f64::from(range[0].abs().max(range[1]));
+        let mut divisor = self.divisor;
         match &self.taps {
-            Taps::Full(weights) => self.fixed_from(weights.clone(), None, self.divisor, range),
+            Taps::Full(weights) => {
+                let weights = reduced(weights, &mut divisor);
+                self.fixed_from(weights, None, divisor, range)
+            }
             Taps::FullReal(weights) => {
                 let magnitude = magnitude(weights) * largest;
                 let fits = |bits: &u32| magnitude * f64::from(1 << bits) < f64::from(1 << 30);
@@ -54,7 +55,8 @@ impl Linear {
                 self.fixed_from(rounded(weights, bits), None, 1 << bits, range)
             }
             Taps::Separable { across, down } => {
-                self.fixed_from_factors([across.clone(), down.clone()], self.divisor, range)
+                let factors = [across, down].map(|factors| reduced(factors, &mut divisor));
+                self.fixed_from_factors(factors, divisor, range)
             }
             Taps::SeparableReal { across, down } => {
                 let magnitudes = [magnitude(across), magnitude(down)];
@@ -156,6 +158,20 @@ fn coarse_bits() -> impl Iterator<Item = [u32; 2]> {
 
 pub(super) fn magnitude(weights: &[f32]) -> f64 {
     weights.iter().map(|weight| f64::from(weight.abs())).sum()
+}
+
+/// The weights and the divisor, both divided by their greatest common divisor. Rounded quotients stay the same: what
+/// half the divisor loses is less than a step of the sum.
+fn reduced(weights: &[i32], divisor: &mut u32) -> Vec<i32> {
+    let mut common = *divisor;
+    for weight in weights {
+        let mut rest = weight.unsigned_abs();
+        while rest != 0 {
+            (common, rest) = (rest, common % rest);
+        }
+    }
+    *divisor /= common;
+    weights.iter().map(|weight| (i64::from(*weight) / i64::from(common)) as i32).collect()
 }
 
 /// The sum of the rounding errors of all weights.

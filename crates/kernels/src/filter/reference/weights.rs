@@ -12,6 +12,8 @@ pub(super) struct Weights {
     offset: f64,
     /// Whether the quotient is rounded down, as from integers to integers.
     whole: bool,
+    /// The number of terms of a sum in `float`: an outer product is summed along one axis, then along the other.
+    terms: usize,
 }
 
 impl Weights {
@@ -31,14 +33,18 @@ impl Weights {
             Taps::FullReal(weights) => doubles(weights),
             Taps::SeparableReal { across, down } => outer(doubles(across), doubles(down)),
         };
-        let whole = !from.is_float() && !linear.result(from).is_float();
+        let terms = match linear.taps() {
+            Taps::Full(_) | Taps::FullReal(_) => size[0] * size[1],
+            Taps::Separable { .. } | Taps::SeparableReal { .. } => size[0] + size[1],
+        };
+        let whole = !linear.sums_in_float(from) && !linear.result(from).is_float();
         match linear.taps() {
-            Taps::FullReal(_) | Taps::SeparableReal { .. } if !from.is_float() => {
+            Taps::FullReal(_) | Taps::SeparableReal { .. } if !linear.sums_in_float(from) => {
                 let fixed = linear.fixed(from)?;
                 let each = integers(&fixed.weights);
-                Ok(Self { size, each, divisor: f64::from(fixed.divisor), offset, whole })
+                Ok(Self { size, each, divisor: f64::from(fixed.divisor), offset, whole, terms })
             }
-            _ => Ok(Self { size, each, divisor, offset, whole }),
+            _ => Ok(Self { size, each, divisor, offset, whole, terms }),
         }
     }
 
@@ -55,6 +61,7 @@ impl Weights {
             divisor: 1.0,
             offset: 0.0,
             whole,
+            terms: 6,
         })
     }
 
@@ -71,7 +78,7 @@ impl Weights {
         }
         let terms: Vec<(f64, Spread)> =
             terms.into_iter().map(|(weight, pixel)| (weight / self.divisor, pixel)).collect();
-        in_float(&terms, self.offset)
+        summed_in_float(&terms, self.offset, self.terms)
     }
 }
 
@@ -89,6 +96,11 @@ pub(super) fn weighted(terms: &[(f64, Spread)], offset: f64) -> Spread {
 
 /// The same sum computed in `float`, in any order.
 pub(super) fn in_float(terms: &[(f64, Spread)], offset: f64) -> Spread {
+    summed_in_float(terms, offset, terms.len())
+}
+
+/// As [`in_float`], when each term passes through at most `count` operations.
+fn summed_in_float(terms: &[(f64, Spread)], offset: f64, count: usize) -> Spread {
     let sum = weighted(terms, offset);
     let magnitude: f64 = terms.iter().map(|(weight, pixel)| (weight * pixel.value).abs()).sum();
     if !magnitude.is_finite() {
@@ -97,7 +109,7 @@ pub(super) fn in_float(terms: &[(f64, Spread)], offset: f64) -> Spread {
     if magnitude > f64::from(f32::MAX) {
         return Spread { low: f64::NEG_INFINITY, value: sum.value, high: f64::INFINITY };
     }
-    let operations = (terms.len() + 1) as f64;
+    let operations = (count + 1) as f64;
     let subnormal = operations * f64::from(f32::MIN_POSITIVE);
     sum.widened(2.0 * operations * UNIT * magnitude + UNIT * sum.value.abs() + subnormal)
 }

@@ -54,6 +54,19 @@ pub enum DescriptionError {
         /// What it must be.
         want: &'static str,
     },
+    /// A multiplier and a shift of requantisation that are out of range.
+    #[error(
+        "pair {index} of the multipliers and shifts is {multiplier} and {shift}: a multiplier is at least 0, a shift 1 \
+         to 62"
+    )]
+    Multiplier {
+        /// The index of the pair.
+        index: usize,
+        /// The multiplier.
+        multiplier: i32,
+        /// The shift.
+        shift: i32,
+    },
     /// More stages than the kernels support.
     #[error("an epilogue of {found} stages: the kernels take {most}")]
     Stages {

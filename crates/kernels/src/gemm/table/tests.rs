@@ -126,8 +126,19 @@ fn the_users_entries_come_first() {
     assert_eq!(choice.parameters, entry.parameters);
     std::fs::write(folder.join("mine.toml"), text.replace("gflops", "colour")).unwrap();
     assert!(matches!(Table::load(Some(&folder)), Err(TableError::Parse { .. })));
+    // What is unknown here, in a table that says that it is newer.
+    let newer = text.replace("gflops", "colour").replace("version = \"0\"", "version = \"999.1.0\"");
+    std::fs::write(folder.join("mine.toml"), newer).unwrap();
+    let error = Table::load(Some(&folder)).unwrap_err();
+    assert!(matches!(error, TableError::Newer { .. }), "{error}");
+    let said = error.to_string();
+    assert!(said.contains("999.1.0") && said.contains("newer") && said.contains("mine.toml"), "{said}");
+    // A sparse file of a terabyte takes no room, and is not read.
+    std::fs::File::create(folder.join("mine.toml")).unwrap().set_len(1 << 40).unwrap();
+    let error = Table::load(Some(&folder)).unwrap_err();
+    assert!(matches!(error, TableError::NotAFile { .. }), "{error}");
     std::fs::remove_dir_all(&folder).unwrap();
-    assert!(Table::load(Some(&folder)).is_ok());
+    assert!(matches!(Table::load(Some(&folder)), Err(TableError::Folder { .. })));
 }
 
 #[test]

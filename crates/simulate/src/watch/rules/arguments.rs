@@ -189,3 +189,50 @@ When several kernels share one list of arguments on purpose, or a `-D` option sw
 - None: it is allowed, and may be intended.
 ",
 };
+
+/// The elements of a buffer are not of the type that the kernel points to.
+pub const ARGUMENT_TYPE: Rule = Rule {
+    code: "argument-type",
+    severity: Severity::Warning,
+    title: "a buffer has elements of another type than its argument points to",
+    explanation: r"## What it finds
+
+A buffer whose elements are declared, by a launch file or as an array of NumPy, with a type of another size or kind than
+that which the kernel's argument points to: `double` or `int` for `float *`.
+
+## Why it matters
+
+OpenCL passes bytes, and converts nothing. The kernel reads the bits of one type as another, and often only half of the
+elements, or past the end.
+
+## Example
+
+```c
+__kernel void scale(__global const float *in, __global float *out) {  // in: elements of int
+    int i = get_global_id(0);
+    out[i] = 2.0f * in[i];
+}
+```
+
+## Instead
+
+Convert the elements, with NumPy by `a.astype(numpy.float32)`, or declare the argument with their type.
+
+```c
+__kernel void scale(__global const int *in, __global float *out) {
+    int i = get_global_id(0);
+    out[i] = 2.0f * in[i];
+}
+```
+
+## When it is wrong
+
+When the kernel reinterprets the bits on purpose. Signed and unsigned integers of one size are not distinguished, nor is
+`half` from 16-bit integers, which hold it where a language has no such type; arguments that point to `char` or `uchar`,
+and buffers of bytes from a `file`, have no type.
+
+## Source
+
+- OpenCL API 3.0, 5.2.1 Creating Buffer Objects: a buffer is a number of bytes, accessed through the kernel's pointer.
+",
+};

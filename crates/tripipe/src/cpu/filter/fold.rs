@@ -50,17 +50,17 @@ macro_rules! integer_weight {
 
 integer_weight!(u8 => u16, u16 => u16, u8 => i32, i16 => i32, u16 => i32, i32 => i32);
 
-impl Term<f32> for Weight<f32> {
+impl<T: Number> Term<T> for Weight<f32> {
     type Sum = f32;
 
     #[inline(always)]
-    fn first(self, pixel: f32) -> f32 {
-        self.0 * pixel
+    fn first(self, pixel: T) -> f32 {
+        self.0 * pixel.to_float()
     }
 
     #[inline(always)]
-    fn next(self, sum: f32, pixel: f32) -> f32 {
-        sum + self.0 * pixel
+    fn next(self, sum: f32, pixel: T) -> f32 {
+        sum + self.0 * pixel.to_float()
     }
 }
 

@@ -114,10 +114,26 @@ where
     }
 }
 
+/// A linear filter in `f32`.
+fn real<'a, T: Number, U: Number>(input: Input<'a, T>, linear: &Linear, arch: Arch) -> Box<dyn Rows<U> + 'a> {
+    let (size, step) = (linear.size(), input.shape.channels);
+    let finish = RealSums { offset: linear.offset() as f32 };
+    if let Some([across, down]) = linear.real_factors(Axis::Down) {
+        let sums = Separable::new(arch, weights(&down), weights(&across), step);
+        input.windows(size, Finished::new(arch, sums, finish))
+    } else {
+        let sums = Full::new(weights(&linear.real()), size, step);
+        input.windows(size, Finished::new(arch, sums, finish))
+    }
+}
+
 macro_rules! weighed_integer {
     ($($type:ty: $element:expr),*) => { $(
         impl Weighed for $type {
             fn linear<'a, U: Number>(input: Input<'a, $type>, linear: &Linear, arch: Arch) -> Results<'a, U> {
+                if linear.sums_in_float($element) {
+                    return Ok(real(input, linear, arch));
+                }
                 Ok(whole(input, &linear.fixed($element)?, arch))
             }
 
@@ -140,15 +156,7 @@ weighed_integer!(i16: PixelType::I16, u16: PixelType::U16);
 
 impl Weighed for f32 {
     fn linear<'a, U: Number>(input: Input<'a, f32>, linear: &Linear, arch: Arch) -> Results<'a, U> {
-        let (size, step) = (linear.size(), input.shape.channels);
-        let finish = RealSums { offset: linear.offset() as f32 };
-        Ok(if let Some([across, down]) = linear.real_factors(Axis::Down) {
-            let sums = Separable::new(arch, weights(&down), weights(&across), step);
-            input.windows(size, Finished::new(arch, sums, finish))
-        } else {
-            let sums = Full::new(weights(&linear.real()), size, step);
-            input.windows(size, Finished::new(arch, sums, finish))
-        })
+        Ok(real(input, linear, arch))
     }
 
     fn gradient(input: Input<'_, f32>, gradient: Gradient, arch: Arch) -> Results<'_, f32> {

@@ -37,7 +37,8 @@ pub use semiplanar::{rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
 /// elements in host byte order; they need no alignment. Bytes between rows of `result` are unchanged. Images without
 /// pixels are allowed.
 ///
-/// Integer results are bit-identical to the specification, floating-point results are within its error.
+/// Integer results are bit-identical to the specification; floating-point results, and those of 16-bit pixels with real
+/// weights, are within its error.
 ///
 /// # Errors
 /// [`CpuError::Filter`] for anything that [`Chain::check`] refuses and for slices too short for their rasters; nothing

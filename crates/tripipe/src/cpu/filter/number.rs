@@ -18,6 +18,9 @@ pub(super) trait Number: Pod + PartialOrd + Send + Sync {
     /// The nearest number, saturated.
     fn from_integer(value: i32) -> Self;
 
+    /// Whether it is NaN.
+    fn is_nan(self) -> bool;
+
     /// Rows of this type.
     fn pipe<'a>(rows: Box<dyn Rows<Self> + 'a>) -> Pipe<'a>;
 
@@ -54,6 +57,11 @@ macro_rules! integer {
                 value.clamp(Self::MIN.into(), Self::MAX.into()) as Self
             }
 
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                false
+            }
+
             fn pipe<'a>(rows: Box<dyn Rows<Self> + 'a>) -> Pipe<'a> {
                 Pipe::$pipe(rows)
             }
@@ -79,6 +87,11 @@ impl Number for f32 {
     #[inline(always)]
     fn from_integer(value: i32) -> Self {
         value as f32
+    }
+
+    #[inline(always)]
+    fn is_nan(self) -> bool {
+        self.is_nan()
     }
 
     fn pipe<'a>(rows: Box<dyn Rows<Self> + 'a>) -> Pipe<'a> {

@@ -1,5 +1,7 @@
 //! Medians and extremes.
 
+use std::ops::Range;
+
 use pulp::{Arch, Simd, WithSimd};
 use tripipe_kernels::filter::{Morphology, Neighbourhood};
 
@@ -32,12 +34,14 @@ fn extremes<'a, T: Number>(
     match neighbourhood {
         Neighbourhood::Rectangle(_) => {
             let sums = Separable::new(arch, vec![Some(extreme); height], vec![Some(extreme); width], step);
-            input.windows(size, Finished::new(arch, sums, Keep))
+            let kernel = Finished::new(arch, sums, Keep);
+            input.windows(size, WithNan { kernel, arch, neighbourhood, step })
         }
         Neighbourhood::Cross(_) => {
             let places = (0..width * height).map(|i| [i % width, i / width]);
             let terms = places.map(|at| neighbourhood.holds(at).then_some(extreme));
-            input.windows(size, Finished::new(arch, Full::new(terms, size, step), Keep))
+            let kernel = Finished::new(arch, Full::new(terms, size, step), Keep);
+            input.windows(size, WithNan { kernel, arch, neighbourhood, step })
         }
     }
 }
@@ -45,10 +49,64 @@ fn extremes<'a, T: Number>(
 /// The medians of windows of 3 x 3 or 5 x 5.
 pub(super) fn median<T: Number>(input: Input<'_, T>, size: usize, arch: Arch) -> Box<dyn Rows<T> + '_> {
     let step = input.shape.channels;
+    let neighbourhood = Neighbourhood::Rectangle([size; 2]);
     if size == 3 {
-        input.windows([3; 2], Median3 { arch, step })
+        let kernel = Median3 { arch, step };
+        input.windows([3; 2], WithNan { kernel, arch, neighbourhood, step })
     } else {
-        input.windows([5; 2], Median5::new(arch, step))
+        let kernel = Median5::new(arch, step);
+        input.windows([5; 2], WithNan { kernel, arch, neighbourhood, step })
+    }
+}
+
+/// A kernel of comparisons, which lose a NaN; here the result of every window that holds one is NaN.
+struct WithNan<K> {
+    kernel: K,
+    arch: Arch,
+    neighbourhood: Neighbourhood,
+    step: usize,
+}
+
+impl<T: Number, K: Kernel<T, T>> Kernel<T, T> for WithNan<K> {
+    fn run(&mut self, rows: &[&[T]], outs: &mut [&mut [T]]) {
+        self.kernel.run(rows, outs);
+        let [width, height] = self.neighbourhood.size();
+        let read = outs.first().map_or(0, |out| out.len()) + (width - 1) * self.step;
+        if !T::REAL || !rows.iter().any(|row| self.arch.dispatch(HoldsNan(&row[..read]))) {
+            return;
+        }
+        for (rows, out) in rows.windows(height).zip(outs) {
+            match self.neighbourhood {
+                Neighbourhood::Rectangle(_) => mark(rows, 0..width, self.step, out),
+                Neighbourhood::Cross(_) => {
+                    mark(rows, width / 2..width / 2 + 1, self.step, out);
+                    mark(&rows[height / 2..][..1], 0..width, self.step, out);
+                }
+            }
+        }
+    }
+}
+
+/// Whether an element is NaN.
+struct HoldsNan<'a, T>(&'a [T]);
+
+impl<T: Number> WithSimd for HoldsNan<'_, T> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> bool {
+        self.0.iter().fold(false, |found, value| found | value.is_nan())
+    }
+}
+
+/// Sets results to NaN whose windows, `rows` with these columns, hold one.
+fn mark<T: Number>(rows: &[&[T]], columns: Range<usize>, step: usize, out: &mut [T]) {
+    let read = out.len() + (columns.end - 1) * step;
+    let holds: Vec<bool> = (0..read).map(|at| rows.iter().any(|row| row[at].is_nan())).collect();
+    for (at, out) in out.iter_mut().enumerate() {
+        if columns.clone().any(|column| holds[at + column * step]) {
+            *out = T::from_float(f32::NAN);
+        }
     }
 }
 

@@ -49,7 +49,7 @@ impl Storage for HostMemory {
     }
 
     fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), Error> {
-        self.path.line.settle();
+        self.path.line.settle()?;
         let mut cells = recovered(self.cells.write());
         cells.bytes_mut()[offset..][..bytes.len()].copy_from_slice(bytes);
         Ok(())
@@ -77,7 +77,7 @@ impl Storage for HostMemory {
                 block.bytes_mut().copy_from_slice(&cells.bytes()[offset..][..bytes]);
             }
             Ok(())
-        });
+        })?;
         Ok(memory
             .reading(task, rests_on)
             .then(move |()| lock(&found).take().ok_or(Error::from(Fault::ValueTaken))))
@@ -89,13 +89,13 @@ impl Storage for HostMemory {
         let task = self.path.queue.submit("write", true, move || {
             *recovered(cells.write()) = from;
             Ok(())
-        });
+        })?;
         Ok(memory.writing(task))
     }
 }
 
 /// Calls `work` with the bytes of memory of the CPU path, the given number of each: first those it reads, in order,
-/// then those it writes. None of the inputs is also the output.
+/// then those it writes. None of the inputs is also the output, unless it is empty.
 pub(super) fn with_cells<R>(
     inputs: &[(Arc<Cells>, usize)],
     (output, output_bytes): (&Cells, usize),
@@ -104,17 +104,21 @@ pub(super) fn with_cells<R>(
     // Memory that occurs twice is locked once: a waiting writer must not come between two locks of one reader.
     let mut distinct: Vec<&Arc<Cells>> = Vec::new();
     let mut places = Vec::with_capacity(inputs.len());
-    for (cells, _) in inputs {
+    for (cells, bytes) in inputs {
         let place = distinct.iter().position(|known| Arc::ptr_eq(known, cells));
-        places.push(place.unwrap_or(distinct.len()));
-        if place.is_none() {
+        // Empty memory is not locked: it may be the output as well.
+        let is_locked = *bytes > 0;
+        places.push(is_locked.then(|| place.unwrap_or(distinct.len())));
+        if is_locked && place.is_none() {
             distinct.push(cells);
         }
     }
     let guards: Vec<_> = distinct.iter().map(|cells| recovered(cells.read())).collect();
     let mut output = recovered(output.write());
     // The contents need not fill the block.
-    let inputs: Vec<&[u8]> =
-        places.iter().zip(inputs).map(|(place, (_, bytes))| &guards[*place].bytes()[..*bytes]).collect();
+    let bytes_of = |(place, (_, bytes)): (Option<usize>, &(Arc<Cells>, usize))| {
+        place.map_or(&[][..], |place| &guards[place].bytes()[..*bytes])
+    };
+    let inputs: Vec<&[u8]> = places.into_iter().zip(inputs).map(bytes_of).collect();
     work(&inputs, &mut output.bytes_mut()[..output_bytes])
 }

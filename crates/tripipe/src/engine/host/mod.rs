@@ -95,7 +95,7 @@ impl Ready for OnHost {
         let work = move || {
             with_cells(&inputs, (&output, bytes), |inputs, output| host.run_later(&begins, inputs, output))
         };
-        let task = self.path.queue.submit(self.host.name, self.host.small, work);
+        let task = self.path.queue.submit(self.host.name, self.host.small, work)?;
         if rests_on.is_empty() && task.went_well() {
             run.result.memory.rest_on(None);
             return Ok(Event::ended(task));

@@ -10,8 +10,8 @@ use thiserror::Error;
 use tripipe_launch::locks::{lock, recovered};
 use tripipe_launch::{ExecuteError, Submission, Timing};
 
-use crate::Error;
 use crate::cpu::CpuError;
+use crate::{Error, process};
 
 /// Runs operations one after the other. Its thread is started with the first operation that is worth it and ends with the
 /// queue. A thread that waits for an operation does what has not begun itself: the queue's thread may get no processor.
@@ -107,12 +107,15 @@ impl HostQueue {
 
     /// Queues an operation, which runs whether or not those before it failed. A `small` operation that has nothing to
     /// wait for runs at once, on the calling thread: waking another would take longer.
+    ///
+    /// # Errors
+    /// It needs the thread, which the child of a `fork` does not have.
     pub(crate) fn submit(
         &self,
         name: &'static str,
         small: bool,
         work: impl FnOnce() -> Result<(), CpuError> + Send + 'static,
-    ) -> Arc<HostTask> {
+    ) -> Result<Arc<HostTask>, Error> {
         let state = Arc::new(HostTask {
             start: self.start,
             queued_ns: nanoseconds(self.start),
@@ -122,6 +125,9 @@ impl HostQueue {
         });
         let mut queued = lock(&self.tasks.queued);
         let has_to_wait = queued.runs || !queued.tasks.is_empty();
+        if has_to_wait || !small {
+            process::check()?;
+        }
         queued.tasks.push_back(QueuedTask { name, work: Box::new(work), state: Arc::clone(&state) });
         if (has_to_wait || !small) && (queued.has_thread || self.start_thread()) {
             queued.has_thread = true;
@@ -132,7 +138,7 @@ impl HostQueue {
             // The outcome is looked at elsewhere.
             let _ = state.finish();
         }
-        state
+        Ok(state)
     }
 
     fn start_thread(&self) -> bool {
@@ -270,6 +276,7 @@ fn nanoseconds(start: Instant) -> u64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
     use std::sync::mpsc::channel;
 
@@ -283,10 +290,11 @@ mod tests {
         let (tell, told) = channel();
         let submit = |number: usize| {
             let tell = tell.clone();
-            queue.submit("a test", false, move || {
+            let task = queue.submit("a test", false, move || {
                 let _ = tell.send((number, thread::current().id()));
                 Ok(())
-            })
+            });
+            task.unwrap()
         };
         let [_, second, third] = [0, 1, 2].map(submit);
         second.wait().unwrap();
@@ -300,6 +308,7 @@ mod tests {
             let _ = (begin.send(()), ended.recv());
             Ok(())
         });
+        let held = held.unwrap();
         let last = submit(3);
         thread::scope(|scope| {
             let other = scope.spawn(|| held.wait());
@@ -324,11 +333,12 @@ mod tests {
             let _ = told.recv();
             Ok(())
         });
+        let held = held.unwrap();
         held.on_done(Box::new(|| panic!("as it should")));
-        let next = queue.submit("a test", false, || Ok(()));
+        let next = queue.submit("a test", false, || Ok(())).unwrap();
         tell.send(()).unwrap();
         assert!(held.wait().is_ok());
         assert!(next.wait().is_ok());
-        assert!(queue.submit("a test", false, || Ok(())).wait().is_ok());
+        assert!(queue.submit("a test", false, || Ok(())).unwrap().wait().is_ok());
     }
 }

@@ -15,7 +15,7 @@ use tripipe_launch::locks::lock;
 
 use super::Kernels;
 use super::planned::Planned;
-use crate::Error;
+use crate::{Error, process};
 
 /// Kernels that a driver's compiler is building.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -204,6 +204,10 @@ impl Build {
 
 impl Drop for Builds {
     fn drop(&mut self) {
+        // The threads of another process never end in this one.
+        if process::check().is_err() {
+            return;
+        }
         for thread in std::mem::take(&mut *lock(&self.0)) {
             // A thread that panicked has built nothing; this was seen before.
             let _ = thread.join();

@@ -18,7 +18,7 @@ use crate::{Error, Event};
 /// # Errors
 /// As [`on_host`]; an operation that it depends on failed.
 pub(super) fn fall_back(kernels: &Arc<Kernels>, run: &Run<'_>, host: &Host) -> Result<Event, Error> {
-    kernels.line.settle();
+    kernels.line.settle()?;
     run.read().try_for_each(Memory::check_contents)?;
     let start = Instant::now();
     on_host(kernels, run, host)?;
@@ -35,7 +35,7 @@ pub(super) fn fall_back(kernels: &Arc<Kernels>, run: &Run<'_>, host: &Host) -> R
 /// The device is gone; no room for a copy; the operation failed.
 pub(super) fn on_host(kernels: &Arc<Kernels>, run: &Run<'_>, host: &Host) -> Result<(), Error> {
     let _span = tripipe_trace::span("CPU path", || format!("{} on the CPU path", run.operation));
-    kernels.line.settle();
+    kernels.line.settle()?;
     let object = |memory: &Memory| -> Option<(MemoryId, usize)> {
         Some((memory.storage().device()?.id_on(kernels)?, memory.bytes()))
     };

@@ -9,7 +9,7 @@ use super::runner::Imported;
 use crate::engine::Storage;
 use crate::error::Fault;
 use crate::memory::{Memory, zeros};
-use crate::{Error, Event, Pending};
+use crate::{Error, Event, Pending, process};
 
 /// An object on a device; released when dropped.
 pub(crate) struct DeviceMemory {
@@ -55,6 +55,7 @@ impl Storage for DeviceMemory {
     }
 
     fn read(&self, offset: usize, into: &mut [u8]) -> Result<(), Error> {
+        process::check()?;
         if !into.is_empty() {
             self.kernels.runner().executor().read(self.id, offset, into)?;
         }
@@ -62,6 +63,7 @@ impl Storage for DeviceMemory {
     }
 
     fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), Error> {
+        process::check()?;
         if !bytes.is_empty() {
             self.kernels.runner().executor().write(self.id, offset, bytes)?;
         }
@@ -69,6 +71,7 @@ impl Storage for DeviceMemory {
     }
 
     fn with(&self, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+        process::check()?;
         let held = self.kernels.runner().hold(self.id, Access::Read)?;
         match held {
             Some(held) => held.with_bytes(0..self.bytes.max(1), |found| look(&found[..self.bytes]))?,
@@ -78,6 +81,7 @@ impl Storage for DeviceMemory {
     }
 
     fn with_mut(&self, edit: &mut dyn FnMut(&mut [u8])) -> Result<(), Error> {
+        process::check()?;
         let held = self.kernels.runner().hold(self.id, Access::ReadWrite)?;
         if let Some(mut held) = held {
             held.with_bytes_mut(0..self.bytes.max(1), |found| edit(&mut found[..self.bytes]))?;
@@ -89,6 +93,7 @@ impl Storage for DeviceMemory {
     }
 
     fn read_later(&self, memory: &Memory, offset: usize, into: Block) -> Result<Pending<Block>, Error> {
+        process::check()?;
         let mut runner = self.kernels.runner();
         let reading: Arc<dyn Reading> = Arc::from(runner.executor().read_later(self.id, offset, into)?);
         let submission: Arc<dyn Submission> = Arc::clone(&reading) as _;
@@ -99,6 +104,7 @@ impl Storage for DeviceMemory {
     }
 
     fn write_later(&self, memory: &Memory, from: Block) -> Result<Event, Error> {
+        process::check()?;
         let mut runner = self.kernels.runner();
         let submission = runner.executor().write_later(self.id, 0, from)?;
         // The executor is still locked, as above.

@@ -31,7 +31,7 @@ use crate::explanation::Arithmetic;
 use crate::line::Line;
 use crate::memory::MakeZeros;
 use crate::operation::{Host, Run, RunOn};
-use crate::{Context, Error, Event};
+use crate::{Context, Error, Event, process};
 use build::Compilations;
 use operation::OnDevice;
 use planned::{Bindings, Planned};
@@ -158,7 +158,7 @@ impl Kernels {
     /// Waits until all queued operations have ended, and frees what operations retain between their runs.
     fn make_room(&self) {
         // Queued operations retain their memory until they have ended.
-        self.line.settle();
+        let _ = self.line.settle();
         self.free_scratch(self.runner().executor(), 0);
     }
 
@@ -171,7 +171,7 @@ impl Kernels {
         if !matches!(made, Err(ExecuteError::OutOfMemory { .. })) {
             return made;
         }
-        self.line.settle();
+        let _ = self.line.settle();
         let mut runner = self.runner();
         self.free_scratch(runner.executor(), 0);
         make(runner.executor())
@@ -192,6 +192,7 @@ impl Engine for Arc<Kernels> {
     }
 
     fn measure(&self, arithmetic: Arithmetic) -> Result<Rates, Error> {
+        process::check()?;
         let element = match arithmetic {
             Arithmetic::F32 => ScalarType::F32,
             Arithmetic::F64 => ScalarType::F64,
@@ -223,6 +224,7 @@ impl Engine for Arc<Kernels> {
         _: MakeZeros,
         initial: Initial<'_>,
     ) -> Result<Box<dyn Storage>, Error> {
+        process::check()?;
         let limit = self.probe.max_buffer_bytes;
         if limit != 0 && bytes as u64 > limit && !matches!(initial, Initial::Undefined) {
             return Err(PlanError::OverLimit { what: format!("memory of {bytes} bytes"), limit }.into());
@@ -237,6 +239,7 @@ impl Engine for Arc<Kernels> {
     }
 
     fn import(&self, external: External, bytes: usize) -> Result<Option<Box<dyn Storage>>, Error> {
+        process::check()?;
         let imported = self.runner().import(external, bytes)?;
         Ok(imported.map(|(id, imported)| -> Box<dyn Storage> {
             Box::new(DeviceMemory::new(Arc::clone(self), id, bytes, Some(imported)))
@@ -250,10 +253,12 @@ impl Engine for Arc<Kernels> {
         host: &Host,
         run_on: RunOn,
     ) -> Result<Box<dyn Ready>, Error> {
+        process::check()?;
         Ok(Box::new(OnDevice::new(self, context, plan(&self.probe), host, run_on)?))
     }
 
     fn run_plan(&self, plan: Plan<'static>, run: &Run<'_>) -> Result<Event, Error> {
+        process::check()?;
         Planned::new(self, plan)?.submit(run)
     }
 }

@@ -23,7 +23,7 @@ use crate::explanation::Prediction;
 #[cfg(feature = "virtual")]
 use crate::operation::Size;
 use crate::operation::{Host, Refused, Run, RunOn};
-use crate::{Context, Error, Event};
+use crate::{Context, Error, Event, process};
 
 /// An operation on a device.
 pub(super) struct OnDevice {
@@ -168,6 +168,7 @@ impl Ready for OnDevice {
 
     #[cfg(feature = "cpu")]
     fn run(&self, run: &Run<'_>) -> Result<Event, Error> {
+        process::check()?;
         let context = run.result.memory.context();
         let only_kernels = !is_accessible(run);
         let wait = only_kernels || !context.core().builds_in_background();
@@ -179,6 +180,7 @@ impl Ready for OnDevice {
 
     #[cfg(not(feature = "cpu"))]
     fn run(&self, run: &Run<'_>) -> Result<Event, Error> {
+        process::check()?;
         self.built(true)?.ok_or(Error::from(Fault::NoCpuPath))?.submit(run)
     }
 

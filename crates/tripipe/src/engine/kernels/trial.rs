@@ -99,7 +99,7 @@ impl Trial {
         let inputs: Vec<Placed<'_>> =
             inputs.iter().map(|(role, memory)| Placed::new(*role, memory)).collect();
         let (role, result) = make(result)?;
-        context.core().settle();
+        context.core().settle()?;
         let result = Placed::new(role, &result);
         let run = Run { operation: "a trial", inputs: &inputs, result, written: *written };
         let device = Tried::of(|| planned.submit(&run)?.wait())?;

