@@ -15,7 +15,7 @@ use super::{Format, OutputArgument};
 use crate::files::input::{open_or_standard, shown_input};
 use crate::finish::Finish;
 use crate::launch_input::{
-    Adjusted, BuildArgument, Description, GpuArgument, Trial, Workload, check_arguments,
+    Adjusted, BuildArgument, Description, GpuArgument, LIMIT_STEPS, Trial, Workload, check_arguments,
 };
 use crate::progress::Progress;
 
@@ -74,7 +74,7 @@ pub(crate) struct CompareCapture {
     #[arg(long)]
     exact: bool,
     /// Maximum number of instructions that a work-group may run, counted once for all work-items that run them together.
-    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = LIMIT_STEPS, value_parser = clap::value_parser!(u64).range(1..))]
     limit_steps: u64,
     /// Output format; JSON is one object.
     #[arg(long, value_enum, default_value_t = Format::Text)]

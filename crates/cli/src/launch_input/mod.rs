@@ -3,6 +3,7 @@
 mod disk;
 mod dump;
 mod gpus;
+mod price;
 mod program;
 mod template;
 mod workload;
@@ -20,7 +21,7 @@ pub(crate) use dump::Dumps;
 pub(crate) use gpus::GpuArgument;
 pub(crate) use program::{Built, DriverBuild, signature};
 pub(crate) use template::LaunchTemplate;
-pub(crate) use workload::{Adjusted, Timed, Trial, Workload, check_arguments};
+pub(crate) use workload::{Adjusted, LIMIT_STEPS, Timed, Trial, Workload, check_arguments};
 
 use crate::files::output::plain;
 
