@@ -8,22 +8,32 @@ use crate::{Analysis, Column, Polynomial};
 /// One limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    what: Figure,
+    figure: Figure,
     most: bool,
     value: f64,
     text: String,
 }
 
+/// What a limit is for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Figure {
+pub enum Figure {
+    /// Cycles of a work-item.
     Column(Column),
+    /// Loads and stores.
     Messages,
+    /// Work registers.
     Registers,
+    /// Uniform registers.
     Uniform,
+    /// Bytes of spilled registers.
     SpillBytes,
+    /// Bytes of private memory.
     StackBytes,
+    /// Bytes of local memory.
     LocalBytes,
+    /// Threads of a core.
     Threads,
+    /// The predicted time of the launch in milliseconds.
     Milliseconds,
 }
 
@@ -47,9 +57,29 @@ const FIGURES: [(&str, Figure); 17] = [
     ("time", Figure::Milliseconds),
 ];
 
+/// Units of time, in milliseconds.
+const UNITS: [(&str, f64); 5] = [("ms", 1.0), ("us", 1e-3), ("µs", 1e-3), ("ns", 1e-6), ("s", 1e3)];
+
+impl Figure {
+    /// The unit of its values.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Column(_) => "cycles",
+            Self::Messages => "messages",
+            Self::Registers | Self::Uniform => "registers",
+            Self::SpillBytes | Self::StackBytes | Self::LocalBytes => "bytes",
+            Self::Threads => "threads",
+            Self::Milliseconds => "ms",
+        }
+    }
+}
+
 /// A limit that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a limit; want FIGURE<=NUMBER or FIGURE>=NUMBER, with one of {known}")]
+#[error(
+    "`{text}` is not a limit; want FIGURE<=NUMBER or FIGURE>=NUMBER, with one of {known}; a time may have a unit, such \
+    as time<=2ms or time<=300us"
+)]
 pub struct LimitError {
     /// The text.
     pub text: String,
@@ -69,13 +99,17 @@ impl FromStr for Limit {
             _ => return Err(refused()),
         };
         let name = name.trim().to_lowercase();
-        let what =
+        let figure =
             FIGURES.iter().find(|(known, _)| *known == name).map(|(_, what)| *what).ok_or_else(refused)?;
-        let value: f64 = value.trim().parse().map_err(|_| refused())?;
+        let value = value.trim();
+        let unit = UNITS.iter().filter(|_| figure == Figure::Milliseconds);
+        let unit = unit.filter_map(|(unit, scale)| Some((value.strip_suffix(unit)?, scale))).next();
+        let (number, scale) = unit.unwrap_or((value, &1.0));
+        let value: f64 = number.trim().parse().map_err(|_| refused())?;
         if !value.is_finite() {
             return Err(refused());
         }
-        Ok(Self { what, most, value, text: text.trim().to_owned() })
+        Ok(Self { figure, most, value: value * scale, text: text.trim().to_owned() })
     }
 }
 
@@ -99,16 +133,22 @@ pub enum BudgetError {
         /// The columns that it has.
         columns: String,
     },
-    /// A time requires a launch.
-    #[error("--budget {limit}: a time requires the global size; give --global, or a launch file")]
-    NoGlobalSize {
+    /// There is no predicted time.
+    #[error("--budget {limit}: {kernel} on {gpu} has no predicted time: {missing}")]
+    NoTime {
         /// The limit.
         limit: String,
+        /// The kernel.
+        kernel: String,
+        /// The GPU.
+        gpu: String,
+        /// What is missing.
+        missing: String,
     },
     /// A trip count is not known.
     #[error(
-        "--budget {limit}: {kernel} on {gpu} takes {figure}, which is not a number; --arg NAME=VALUE sets \
-        arguments that loop counts depend on"
+        "--budget {limit}: {kernel} on {gpu} takes {figure}, which is not a number; --arg NAME=VALUE, --global and \
+        --local set what loop counts depend on"
     )]
     Open {
         /// The limit.
@@ -123,31 +163,32 @@ pub enum BudgetError {
 }
 
 impl Limit {
-    /// The kernel's figure if it violates the limit; `None` if it is within the limit.
+    /// What it is for.
+    pub fn figure(&self) -> Figure {
+        self.figure
+    }
+
+    /// Whether a figure violates it.
+    pub fn is_broken_by(&self, value: f64) -> bool {
+        if self.most { value > self.value } else { value < self.value }
+    }
+
+    /// The kernel's figure; `seconds` is the predicted time of the launch, or what is missing for one.
     ///
     /// # Errors
-    /// The limit cannot be checked: the GPU has no such column, the launch is not known, or a trip count is unknown.
-    pub fn broken_by(&self, analysis: &Analysis) -> Result<Option<String>, BudgetError> {
+    /// There is none: the GPU has no such column, there is no predicted time, or a trip count is unknown.
+    pub fn of(&self, analysis: &Analysis, seconds: Result<f64, &str>) -> Result<f64, BudgetError> {
         let longest = &analysis.longest;
-        let limit = || self.to_string();
-        let open = |figure: &Polynomial| BudgetError::Open {
-            limit: limit(),
-            kernel: analysis.kernel.clone(),
-            gpu: analysis.gpu.name().to_owned(),
-            figure: figure.to_string(),
-        };
-        let figure = match self.what {
+        let (limit, kernel, gpu) =
+            (self.to_string(), analysis.kernel.clone(), analysis.gpu.name().to_owned());
+        let figure: Polynomial = match self.figure {
             Figure::Column(column) => {
-                let at = analysis.columns.iter().position(|other| *other == column).ok_or_else(|| {
+                let Some(at) = analysis.columns.iter().position(|other| *other == column) else {
                     let family = analysis.gpu.family();
                     let heads: Vec<&str> =
                         analysis.columns.iter().map(|column| column.head(family)).collect();
-                    BudgetError::NoColumn {
-                        limit: limit(),
-                        gpu: analysis.gpu.name().to_owned(),
-                        columns: heads.join(", "),
-                    }
-                })?;
+                    return Err(BudgetError::NoColumn { limit, gpu, columns: heads.join(", ") });
+                };
                 longest.columns[at].clone()
             }
             Figure::Messages => longest.messages.clone(),
@@ -157,18 +198,19 @@ impl Limit {
             Figure::StackBytes => (analysis.stack_bytes as f64).into(),
             Figure::LocalBytes => (analysis.local_bytes as f64).into(),
             Figure::Threads => f64::from(analysis.registers.threads).into(),
-            Figure::Milliseconds => match &analysis.launch {
-                Some(launch) => launch.milliseconds.into(),
-                None if !analysis.has_global => return Err(BudgetError::NoGlobalSize { limit: limit() }),
-                None => {
-                    let symbolic = longest.columns.iter().find(|cost| cost.as_constant().is_none());
-                    return Err(open(symbolic.unwrap_or(&Polynomial::default())));
+            Figure::Milliseconds => match seconds {
+                Ok(seconds) => (seconds * 1e3).into(),
+                Err(missing) => {
+                    return Err(BudgetError::NoTime { limit, kernel, gpu, missing: missing.to_owned() });
                 }
             },
         };
-        let number = figure.as_constant().ok_or_else(|| open(&figure))?;
-        let keeps = if self.most { number <= self.value } else { number >= self.value };
-        Ok((!keeps).then(|| figure.to_string()))
+        figure.as_constant().ok_or_else(|| BudgetError::Open {
+            limit,
+            kernel,
+            gpu,
+            figure: figure.to_string(),
+        })
     }
 }
 
@@ -179,9 +221,15 @@ mod tests {
     #[test]
     fn limits_are_read() {
         let limit: Limit = " LS <= 32 ".parse().unwrap();
-        assert_eq!((limit.what, limit.most, limit.value), (Figure::Column(Column::LoadStore), true, 32.0));
+        assert_eq!((limit.figure, limit.most, limit.value), (Figure::Column(Column::LoadStore), true, 32.0));
         assert_eq!(limit.to_string(), "LS <= 32");
-        for wrong in ["ls", "ls<32", "speed<=3", "ls<=fast", "ls<=1>=2", "ls<=inf"] {
+        let milliseconds = |text: &str| text.parse::<Limit>().map(|limit| limit.value);
+        for (text, value) in
+            [("time<=2ms", 2.0), ("ms<=2", 2.0), ("time<=300 us", 0.3), ("time<=1.5s", 1500.0)]
+        {
+            assert!((milliseconds(text).unwrap() - value).abs() < 1e-12, "{text}");
+        }
+        for wrong in ["time<=2m", "ls<=2ms", "ls", "ls<32", "speed<=3", "ls<=fast", "ls<=1>=2", "ls<=inf"] {
             assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
         }
     }

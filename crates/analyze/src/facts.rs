@@ -16,6 +16,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) cfg: &'a Cfg,
     pub(crate) setup: &'a Setup,
     forms: OnceCell<LinearForms>,
+    launched: OnceCell<LinearForms>,
     memory: OnceCell<Vec<MemoryFact>>,
     dominators: OnceCell<Dominators>,
     post: OnceCell<Dominators>,
@@ -43,6 +44,7 @@ impl<'a> Facts<'a> {
             cfg,
             setup,
             forms: OnceCell::new(),
+            launched: OnceCell::new(),
             memory: OnceCell::new(),
             dominators: OnceCell::new(),
             post: OnceCell::new(),
@@ -55,14 +57,25 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Integers and addresses as linear forms.
+    /// Integers and addresses as linear forms, for every launch.
     pub(crate) fn forms(&self) -> &LinearForms {
         self.forms.get_or_init(|| LinearForms::new(self.kernel, self.cfg))
+    }
+
+    /// The same for this launch: what is known of it is a constant.
+    fn launched(&self) -> &LinearForms {
+        let known = |atom| self.setup.value(self.kernel, atom);
+        self.launched.get_or_init(|| LinearForms::with(self.kernel, self.cfg, &known))
     }
 
     /// Every load, store and atomic with its address, in the kernel's order.
     pub(crate) fn memory(&self) -> &[MemoryFact] {
         self.memory.get_or_init(|| self.forms().accesses(self.kernel, self.cfg))
+    }
+
+    /// The same for this launch.
+    pub(crate) fn launched_memory(&self) -> Vec<MemoryFact> {
+        self.launched().accesses(self.kernel, self.cfg)
     }
 
     /// The dominator tree.
@@ -80,11 +93,13 @@ impl<'a> Facts<'a> {
         self.loops.get_or_init(|| Loops::new(self.cfg, self.dominators()))
     }
 
-    /// How many times each loop goes back to its start, where a counter determines that.
+    /// How many times each loop goes back to its start, where a counter determines that: for every launch, or else for
+    /// this one, as with a step of `get_local_size(0)`.
     pub(crate) fn counts(&self) -> &[Option<TripCount>] {
         self.counts.get_or_init(|| {
-            let count = |each| TripCount::of(self.kernel, self.cfg, self.dominators(), self.forms(), each);
-            self.loops().all.iter().map(count).collect()
+            let count = |forms, each| TripCount::of(self.kernel, self.cfg, self.dominators(), forms, each);
+            let counts = |each| count(self.forms(), each).or_else(|| count(self.launched(), each));
+            self.loops().all.iter().map(counts).collect()
         })
     }
 

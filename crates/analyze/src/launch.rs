@@ -1,56 +1,30 @@
-//! The cost of a launch: the pipes' cycles, and the least number of bytes that DRAM has to transfer.
+//! The size of a launch: its work-items, and the least number of bytes that DRAM has to transfer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use cranelift_entity::EntitySet;
-use tripipe_device::Gpu;
 use tripipe_ir::flow::linear::Base;
 use tripipe_ir::flow::{Atom, MemoryFact};
 use tripipe_ir::op::QueryKind;
 use tripipe_ir::{Block, Kernel, Op, Space, Type, Value, ValueDef};
 
+use crate::Setup;
 use crate::paths::Paths;
-use crate::{Cycles, Polynomial, Setup};
 
-/// The cost of a launch.
+/// What a launch has to do, however long that takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchCost {
     /// Work-items.
     pub items: u64,
-    /// Cycles of the whole GPU, when every work-item takes the longest path and the bounding pipe is never idle.
-    pub cycles: f64,
-    /// A lower bound: the longer of the pipes' time at the GPU's clock and DRAM's time at the memory's peak.
-    pub milliseconds: f64,
-    /// The utilisation of each column meanwhile, 1 for one that bounds.
-    pub busy: Vec<f64>,
     /// Bytes of buffers that are read or written, each counted once. Images, and addresses that depend on the contents
     /// of memory, are not counted.
     pub dram_bytes: u64,
-    /// The utilisation of DRAM meanwhile, 1 if it bounds.
-    pub dram_busy: f64,
 }
 
-/// The launch's cost; `None` if its size or a trip count is not known.
-pub(crate) fn launch(
-    gpu: &Gpu,
-    setup: &Setup,
-    longest: &Cycles,
-    extents: &Extents<'_>,
-    facts: &[MemoryFact],
-) -> Option<LaunchCost> {
-    let items: u64 = setup.global?.iter().product();
-    let columns: Option<Vec<f64>> = longest.columns.iter().map(Polynomial::as_constant).collect();
-    let columns = columns?;
-    let most = columns.iter().copied().fold(0.0, f64::max);
-    let cores = f64::from(gpu.configuration.cores.value.max(1));
-    let cycles = most * items as f64 / cores;
-    let clock = f64::from(gpu.configuration.clock_mhz.value.max(1)) * 1e3;
-    let dram_bytes = extents.traffic(facts);
-    let dram = dram_bytes as f64 / (gpu.configuration.dram_gb_s_peak.value.max(1e-3) * 1e6);
-    let milliseconds = (cycles / clock).max(dram);
-    let share = |part: f64| if milliseconds > 0.0 { part / milliseconds } else { 0.0 };
-    let busy = columns.iter().map(|column| share(column * items as f64 / cores / clock)).collect();
-    Some(LaunchCost { items, cycles, milliseconds, busy, dram_bytes, dram_busy: share(dram) })
+/// The launch's cost; `None` if its size is not known.
+pub(crate) fn launch(extents: &Extents<'_>, facts: &[MemoryFact]) -> Option<LaunchCost> {
+    let items = extents.setup.global?.iter().product();
+    Some(LaunchCost { items, dram_bytes: extents.traffic(facts) })
 }
 
 /// Something that an address varies with.
@@ -69,21 +43,70 @@ pub(crate) struct Extents<'a> {
     pub(crate) paths: &'a Paths<'a>,
 }
 
+/// Accesses of a buffer whose addresses differ by constants.
+type SameTerms<'f> = ((Value, bool, &'f BTreeMap<Atom, i64>), Vec<&'f MemoryFact>);
+
 impl Extents<'_> {
-    /// Bytes of buffers that are touched: for each buffer the access that covers most, reads and writes separately.
+    /// Bytes of buffers that are touched, reads and writes separately. Accesses whose addresses differ by more than a
+    /// constant may touch the same bytes: those that cover most count.
     fn traffic(&self, facts: &[MemoryFact]) -> u64 {
-        let mut most: BTreeMap<(Value, bool), u64> = BTreeMap::new();
+        let mut groups: Vec<SameTerms<'_>> = Vec::new();
         for fact in facts {
             let Base::Value(base) = fact.base else { continue };
             let Type::Pointer(space) = self.kernel.ty(base) else { continue };
-            if matches!(space, Space::Global | Space::Constant)
-                && let Some(bytes) = self.covered(fact)
-            {
-                let known = most.entry((base, fact.writes)).or_default();
-                *known = (*known).max(bytes);
+            if !matches!(space, Space::Global | Space::Constant) {
+                continue;
+            }
+            let key = (base, fact.writes, &fact.offset.terms);
+            match groups.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, same)) => same.push(fact),
+                None => groups.push((key, vec![fact])),
             }
         }
+        let mut most: BTreeMap<(Value, bool), u64> = BTreeMap::new();
+        for ((base, writes, _), same) in &groups {
+            let known = most.entry((*base, *writes)).or_default();
+            *known = (*known).max(self.covered_together(same));
+        }
         most.values().sum()
+    }
+
+    /// Bytes that accesses whose addresses differ by constants cover together.
+    fn covered_together(&self, same: &[&MemoryFact]) -> u64 {
+        let Some(first) = same.first() else { return 0 };
+        let lattice = first.offset.terms.values().fold(0, |all, factor| gcd(all, factor.unsigned_abs()));
+        let lattice = i64::try_from(lattice).unwrap_or(i64::MAX);
+        let is_dense = same.iter().any(|fact| i64::from(fact.bytes) >= lattice);
+        // Each access is a run of bytes, or of the points of a lattice: for each remainder of the lattice, the bytes of
+        // a point, and the runs.
+        let mut remainders: BTreeMap<i64, (i64, Vec<(i64, i64)>)> = BTreeMap::new();
+        for fact in same {
+            let Some(covered) = self.covered(fact).and_then(|bytes| i64::try_from(bytes).ok()) else {
+                continue;
+            };
+            let (at, bytes) = (fact.offset.constant, i64::from(fact.bytes.max(1)));
+            let (remainder, start, length, width) = if is_dense {
+                (0, at, covered, 1)
+            } else {
+                (at.rem_euclid(lattice), at.div_euclid(lattice), covered / bytes, bytes)
+            };
+            let (most, runs) = remainders.entry(remainder).or_default();
+            *most = (*most).max(width);
+            runs.push((start, start.saturating_add(length)));
+        }
+        let next: Vec<i64> = remainders.keys().skip(1).copied().chain([i64::MAX]).collect();
+        let bytes = remainders.into_iter().zip(next).map(|((remainder, (width, mut runs)), next)| {
+            runs.sort_unstable();
+            let mut end = i64::MIN;
+            let points = runs.into_iter().map(|run| {
+                let new = run.1.saturating_sub(run.0.max(end)).max(0);
+                end = end.max(run.1);
+                new.unsigned_abs()
+            });
+            let width = width.min(next.saturating_sub(remainder)).unsigned_abs();
+            points.fold(0, u64::saturating_add).saturating_mul(width)
+        });
+        bytes.fold(0, u64::saturating_add)
     }
 
     /// Bytes that all work-items and iterations of an access cover: at most the distance from the first to the last,
@@ -189,4 +212,8 @@ fn is_same_for_all(kind: QueryKind) -> bool {
         kind,
         Q::GlobalSize | Q::GlobalOffset | Q::LocalSize | Q::EnqueuedLocalSize | Q::NumGroups | Q::WorkDim
     )
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }

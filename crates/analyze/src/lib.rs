@@ -20,7 +20,7 @@ mod result;
 mod setup;
 
 pub use access::{Stride, Times, WarpAccess};
-pub use budget::{BudgetError, Limit, LimitError};
+pub use budget::{BudgetError, Figure, Limit, LimitError};
 pub use columns::Column;
 pub use launch::LaunchCost;
 pub use lints::{Advice, Effect, Gain, WorkEffect};
@@ -54,9 +54,8 @@ pub fn analyze_all(kernel: &Kernel, gpus: &[&'static Gpu], setup: &Setup) -> Vec
 /// Calls `with` with a function that prices the kernel on a GPU.
 fn each<T>(kernel: &Kernel, setup: &Setup, with: impl FnOnce(&dyn Fn(&'static Gpu) -> Analysis) -> T) -> T {
     let cfg = Cfg::new(kernel);
-    let known = |atom| setup.value(kernel, atom);
     let facts = Facts::new(kernel, &cfg, setup);
-    let paths = Paths::new(&facts, known);
+    let paths = Paths::new(&facts);
     let codes = Codes::default();
     with(&|gpu| analysis(&facts, &paths, &codes, gpu))
 }
@@ -65,7 +64,8 @@ fn analysis(facts: &Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static G
     let (kernel, cfg, setup) = (facts.kernel, facts.cfg, facts.setup);
     let known = |atom| setup.value(kernel, atom);
     let code = codes.get(kernel, gpu);
-    let accesses = access::accesses(kernel, paths, gpu, facts.memory(), &known);
+    let memory = facts.launched_memory();
+    let accesses = access::accesses(kernel, paths, gpu, &memory, &known);
     let mut positions = SecondaryMap::new();
     for (position, access) in accesses.iter().enumerate() {
         positions[access.inst] = u32::try_from(position).ok();
@@ -123,7 +123,7 @@ fn analysis(facts: &Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static G
     }
     let (narrow_arithmetic, idle_lanes) = shares(cfg, &code);
     let extents = launch::Extents { kernel, setup, paths };
-    let launch = launch::launch(gpu, setup, &longest, &extents, facts.memory());
+    let launch = launch::launch(&extents, &memory);
     let loops = (0..paths.trips.len()).map(|at| {
         let pipes: Vec<Polynomial> =
             path_costs.iter().map(|path_costs| path_costs.iteration(at).clone()).collect();
@@ -179,7 +179,6 @@ fn analysis(facts: &Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static G
         loops,
         images: images(kernel, cfg),
         lines: pricing.lines(kernel, cfg, paths),
-        has_global: setup.global.is_some(),
         launch,
         advice,
         left_out,

@@ -29,6 +29,13 @@ pub(crate) struct LoopTrips {
 pub enum Trips {
     /// This many times.
     Known(u64),
+    /// A number of times that differs between work-items.
+    Between {
+        /// The least.
+        least: u64,
+        /// The greatest.
+        most: u64,
+    },
     /// Linear in an argument or another named value: `factor * name + constant`. Where a step does not divide it, the
     /// true count is rounded up.
     Follows {
@@ -68,10 +75,12 @@ pub(crate) enum Which {
 }
 
 impl Trips {
-    /// The cost times the trip count.
-    fn times(&self, cost: &Polynomial) -> Polynomial {
+    /// The cost times the trip count, the greatest or the least.
+    fn times(&self, which: Which, cost: &Polynomial) -> Polynomial {
         match self {
             Self::Known(trips) => cost.times(*trips as f64),
+            Self::Between { least, .. } if which == Which::Shortest => cost.times(*least as f64),
+            Self::Between { most, .. } => cost.times(*most as f64),
             Self::Follows { name, factor, constant } => {
                 cost.times(*factor).times_name(name).plus(&cost.times(*constant))
             }
@@ -81,9 +90,10 @@ impl Trips {
 }
 
 impl<'k> Paths<'k> {
-    /// Finds loops and their trip counts; `known` returns an atom's value in this launch, if it is known.
-    pub(crate) fn new(facts: &'k Facts<'k>, known: impl Fn(Atom) -> Option<i64>) -> Self {
+    /// Finds loops and their trip counts.
+    pub(crate) fn new(facts: &'k Facts<'k>) -> Self {
         let kernel = facts.kernel;
+        let bounds = |count: &TripCount| count.between(|atom| facts.setup.bounds(kernel, atom));
         let name = |atom| match atom {
             Atom::Value(value) => names::value_name(kernel, value),
             Atom::Query(..) => atom.to_string(),
@@ -103,8 +113,12 @@ impl<'k> Paths<'k> {
             .iter()
             .zip(counts)
             .map(|(each, count)| {
-                let trips = match count.as_ref().and_then(|count| count.evaluate(&known)) {
-                    Some(trips) => Trips::Known(u64::try_from(trips).unwrap_or(0)),
+                let known = |atom| facts.setup.value(kernel, atom);
+                let one = |count: &TripCount| count.evaluate(known).map(|trips| [trips; 2]);
+                let trips = count.as_ref().and_then(|count| one(count).or_else(|| bounds(count)));
+                let trips = match trips.map(|trips| trips.map(|trips| u64::try_from(trips).unwrap_or(0))) {
+                    Some([least, most]) if least == most => Trips::Known(most),
+                    Some([least, most]) => Trips::Between { least, most },
                     None => match count.as_ref().map(|count| (count, single(count))) {
                         Some((count, Some((atom, factor)))) if has_name(atom) => Trips::Follows {
                             name: name(atom).into(),
@@ -131,10 +145,12 @@ impl<'k> Paths<'k> {
         count.is_none_or(|count| self.cfg.position[block] <= self.cfg.position[count.decides])
     }
 
-    /// How many times a block runs each time a loop around it is entered, if that is known.
+    /// How many times a block runs at most each time a loop around it is entered, if that is known.
     pub(crate) fn iterations(&self, at: usize, block: Block) -> Option<u64> {
         match self.trips.get(at)?.trips {
-            Trips::Known(trips) => Some(trips + u64::from(self.begins_once_more(at, block))),
+            Trips::Known(trips) | Trips::Between { most: trips, .. } => {
+                Some(trips + u64::from(self.begins_once_more(at, block)))
+            }
             Trips::Follows { .. } | Trips::Unknown { .. } => None,
         }
     }
@@ -145,7 +161,7 @@ impl<'k> Paths<'k> {
         let mut at = self.loops.around(block);
         while let Some(index) = at {
             let more = if self.begins_once_more(index, block) { 1.0 } else { 0.0 };
-            weight = self.trips[index].trips.times(&weight).plus(&weight.times(more));
+            weight = self.trips[index].trips.times(Which::Longest, &weight).plus(&weight.times(more));
             at = self.loops.all[index].outer;
         }
         weight
@@ -248,7 +264,7 @@ impl<'p, 'k> PathCosts<'p, 'k> {
             path_costs.iteration[at] = path_costs.to(Some(at), &each.latches);
             path_costs.iterations[at] = match &paths.trips[at].trips {
                 Trips::Follows { .. } | Trips::Unknown { .. } if which == Which::Shortest => 0.0,
-                trips => trips.times(&path_costs.iteration[at]).evaluate(ASSUMED_TRIPS),
+                trips => trips.times(which, &path_costs.iteration[at]).evaluate(ASSUMED_TRIPS),
             };
         }
         path_costs.region(None, Kernel::ENTRY, &paths.cfg.order);
@@ -376,7 +392,7 @@ impl<'p, 'k> PathCosts<'p, 'k> {
                     let trips = &self.paths.trips[inner].trips;
                     let open = matches!(trips, Trips::Follows { .. } | Trips::Unknown { .. });
                     if !(open && self.which == Which::Shortest) {
-                        cost.add(&trips.times(&self.iteration[inner]));
+                        cost.add(&trips.times(self.which, &self.iteration[inner]));
                     }
                     cost.add(&self.along(Some(inner), leaving));
                 }

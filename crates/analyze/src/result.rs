@@ -117,9 +117,7 @@ pub struct Analysis {
     pub accesses: Vec<WarpAccess>,
     /// Accesses to images, in the kernel's order.
     pub images: Vec<ImageAccess>,
-    /// Whether the launch's global size is known.
-    pub has_global: bool,
-    /// The launch's cost, if its global size and all trip counts are known.
+    /// What the launch has to do, if its global size is known.
     pub launch: Option<LaunchCost>,
     /// Possible improvements, the largest gain first.
     pub advice: Vec<Advice>,

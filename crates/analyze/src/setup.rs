@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tripipe_ir::Kernel;
-use tripipe_ir::flow::Atom;
+use tripipe_ir::flow::{Atom, ranges};
 use tripipe_ir::op::QueryKind;
 
 /// What is known of the launch that a kernel is analysed for.
@@ -39,6 +39,18 @@ impl Setup {
             }
             Atom::Query(QueryKind::GlobalOffset, _) => Some(0),
             Atom::Query(..) => None,
+        }
+    }
+
+    /// The least and the greatest value of an atom over all work-items; `None` where they do not follow from the setup.
+    pub(crate) fn bounds(&self, kernel: &Kernel, atom: Atom) -> [Option<i64>; 2] {
+        let known = |atom| self.value(kernel, atom);
+        match atom {
+            Atom::Query(kind, dimension) if known(atom).is_none() => {
+                let range = ranges::of_query(kernel, &known, kind, dimension);
+                [Some(range.low), Some(range.high).filter(|high| *high < i64::from(i32::MAX))]
+            }
+            _ => [known(atom); 2],
         }
     }
 }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! - [`Model`] describes how a family executes; it is data (`data/`), each entry with basis and source.
-//! - `sums` reorders integer sums to follow the order of the code; `addresses` shares addresses that differ by a
+//! - `relaxed` takes native functions and fuses products where the build's options allow it; `sums` reorders integer sums to follow the order of the code; `addresses` shares addresses that differ by a
 //!   constant, and joins neighbouring loads; `narrow` drops the upper half of integers where nothing uses it.
 //! - `lower` turns instructions into operations of units, split by the register width of the family: vectors of 128
 //!   bits on Midgard, 32 bits on Bifrost and later Mali, single lanes on Adreno.
@@ -24,6 +24,7 @@ mod lanes;
 mod lower;
 pub mod model;
 mod narrow;
+mod relaxed;
 mod schedule;
 mod spill;
 mod sums;
@@ -32,6 +33,7 @@ mod work;
 
 pub use code::{Code, Issue, Operation, Passed, Register, RegisterData, WorkRegisters};
 pub use model::{Model, Pipe, Recipe, Unit, Units};
+pub use relaxed::native;
 pub use work::Work;
 
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
@@ -58,6 +60,7 @@ pub fn compile_as(kernel: &Kernel, gpu: &Gpu, model: &Model) -> Code {
     let dominators = Dominators::new(&cfg);
     let loops = Loops::new(&cfg, &dominators);
     let mut kernel = sums::in_order(kernel, &cfg);
+    relaxed::relax(&mut kernel, &cfg);
     let forms = LinearForms::new(&kernel, &cfg);
     let joins = addresses::joins(&kernel, &cfg, &forms, &model.layout);
     addresses::share(&mut kernel, &cfg, &dominators, &forms);

@@ -6,6 +6,7 @@ pub mod analysis;
 pub mod comparison;
 pub mod counters;
 pub mod devices;
+pub mod diff;
 pub mod findings;
 pub mod histogram;
 pub mod ladder;

@@ -98,13 +98,25 @@ fn computes(kernel: &Kernel, scalar: Scalar) -> bool {
 
 /// Whether a branch or an address of a kernel depends on what was read from memory.
 pub fn depends_on_memory(kernel: &Kernel) -> bool {
+    steers(kernel, EntitySet::new(), true)
+}
+
+/// Whether a branch or an address of a kernel depends on an argument, given by position.
+pub fn depends_on_argument(kernel: &Kernel, position: usize) -> bool {
+    let mut argument = EntitySet::new();
+    argument.extend(kernel.blocks[Kernel::ENTRY].parameters.get(position).copied());
+    steers(kernel, argument, false)
+}
+
+/// Whether a branch or an address depends on some values, or on what was read from memory if `reads`, which is also
+/// the case once one of the values was stored.
+fn steers(kernel: &Kernel, mut from: EntitySet<Value>, mut reads: bool) -> bool {
     let cfg = Cfg::new(kernel);
-    let mut read: EntitySet<Value> = EntitySet::new();
     let mut passed: SecondaryMap<Value, Vec<Value>> = SecondaryMap::new();
     for block in &cfg.order {
         for call in kernel.blocks[*block].terminator.calls() {
-            for (from, to) in call.arguments.iter().zip(&kernel.blocks[call.block].parameters) {
-                passed[*from].push(*to);
+            for (value, to) in call.arguments.iter().zip(&kernel.blocks[call.block].parameters) {
+                passed[*value].push(*to);
             }
         }
     }
@@ -113,19 +125,23 @@ pub fn depends_on_memory(kernel: &Kernel) -> bool {
         for block in &cfg.order {
             for inst in &kernel.blocks[*block].insts {
                 let data = &kernel.insts[*inst];
-                let reads = matches!(
+                let is_read = matches!(
                     data.op,
                     Op::Load(_) | Op::Atomic(_) | Op::ImageRead { .. } | Op::ImageSample(_) | Op::Group(_)
                 );
-                if reads || data.operands.iter().any(|operand| read.contains(*operand)) {
-                    changed |= data.result.is_some_and(|result| read.insert(result));
+                let depends = data.operands.iter().any(|operand| from.contains(*operand));
+                if reads && is_read || depends {
+                    changed |= data.result.is_some_and(|result| from.insert(result));
+                }
+                if depends && !reads && matches!(data.op, Op::Store(_) | Op::Atomic(_)) {
+                    (reads, changed) = (true, true);
                 }
             }
         }
-        for (from, to) in passed.iter() {
-            if read.contains(from) {
+        for (value, to) in passed.iter() {
+            if from.contains(value) {
                 for to in to {
-                    changed |= read.insert(*to);
+                    changed |= from.insert(*to);
                 }
             }
         }
@@ -143,9 +159,9 @@ pub fn depends_on_memory(kernel: &Kernel) -> bool {
                 Op::ImageSample(_) => 2..3,
                 _ => 0..0,
             };
-            addresses.filter_map(|at| inst.operands.get(at)).any(|value| read.contains(*value))
+            addresses.filter_map(|at| inst.operands.get(at)).any(|value| from.contains(*value))
         });
-        addressed || data.terminator.decider().is_some_and(|decider| read.contains(decider))
+        addressed || data.terminator.decider().is_some_and(|decider| from.contains(decider))
     })
 }
 

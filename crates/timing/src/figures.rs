@@ -115,6 +115,8 @@ figures! {
     group_start_clocks,
     /// Host time from the call to the start of the kernel, in microseconds.
     launch_us,
+    /// Seconds after which the kernel driver stops a launch and resets the GPU.
+    watchdog_s,
     /// Messages of a warp in flight. 0: a thread waits for each word.
     messages_in_flight,
     /// Clocks of a barrier after the last work-item has arrived.

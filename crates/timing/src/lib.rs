@@ -47,7 +47,7 @@ mod stored;
 mod tape;
 mod traffic;
 
-pub use compiled::{Compiled, depends_on_memory};
+pub use compiled::{Compiled, depends_on_argument, depends_on_memory};
 pub use executor::{VirtualGpu, VirtualOptions};
 pub use predict::{BUSY, Limiter, Options, Prediction, Resource, predict};
 pub use traffic::Traffic;

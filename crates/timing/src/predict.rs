@@ -98,11 +98,22 @@ impl Prediction {
         if self.launch_seconds > self.seconds {
             return Limiter::Launch;
         }
-        let shares = Resource::ALL.into_iter().zip(self.shares);
-        match shares.max_by(|a, b| a.1.total_cmp(&b.1)) {
-            Some((resource, share)) if share >= BUSY => Limiter::Resource(resource),
+        match self.busiest() {
+            (resource, share) if share >= BUSY => Limiter::Resource(resource),
             _ => Limiter::Latency,
         }
+    }
+
+    /// The busiest resource, and its share of the time.
+    pub fn busiest(&self) -> (Resource, f64) {
+        let shares = Resource::ALL.into_iter().zip(self.shares);
+        shares.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((Resource::Arithmetic, 0.0))
+    }
+
+    /// A lower bound of [`Self::seconds`]: how long the busiest resource works. It takes no less without any waiting.
+    pub fn least_seconds(&self) -> f64 {
+        // A resource may still be busy when the last played work-item has ended.
+        self.seconds * self.busiest().1.min(1.0)
     }
 }
 
@@ -122,6 +133,8 @@ pub struct Prediction {
     pub cycles: f64,
     /// Seconds that the host needs for the launch.
     pub launch_seconds: f64,
+    /// Seconds after which the kernel driver stops a launch; other drivers may wait longer.
+    pub watchdog_seconds: f64,
     /// Registers of a work-item, in the GPU's own width.
     pub registers: u32,
     /// Threads of a core that its registers allow.
@@ -230,6 +243,7 @@ pub fn predict(
             error_band: [least * (1.0 - error).max(0.0), most * (1.0 + error)],
             cycles: clocks,
             launch_seconds: figures.launch_us * 1e-6,
+            watchdog_seconds: figures.watchdog_s,
             registers: code.work.used,
             threads,
             occupancy: resident

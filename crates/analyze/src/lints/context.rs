@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use tripipe_device::Gpu;
-use tripipe_ir::diagnostic::Rule;
+use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::{Cfg, Range};
 use tripipe_ir::{Block, Inst, Kernel, Location, Value};
 use tripipe_machine::{Code, Pipe};
@@ -31,6 +31,11 @@ impl Advice {
     pub fn most_cycles(&self) -> Option<f64> {
         let gain = self.gain.as_ref()?;
         gain.together.or(gain.cycles)
+    }
+
+    /// Whether it is reported: it gains enough as far as that is known, or the kernel fails without it.
+    pub fn is_reported(&self) -> bool {
+        self.rule.severity == Severity::Error || self.share().is_none_or(|share| share >= LEAST)
     }
 
     /// The fraction that it saves: of the time where that is known, otherwise of the cycles.
@@ -119,6 +124,9 @@ impl WorkEffect {
 /// gain.
 pub const WORTH: f64 = 0.05;
 
+/// The least gain that is reported.
+const LEAST: f64 = 0.01;
+
 /// The number of changes that a lint prices separately.
 pub(super) const MOST_PRICES: usize = 8;
 
@@ -166,6 +174,11 @@ impl Context<'_> {
     /// The fraction by which the longest path gets shorter when instructions keep only the fraction `remains` of their
     /// cost; `None` when it does not get shorter.
     pub(crate) fn gain(&self, remains: impl Fn(&Share) -> f64) -> Option<Gain> {
+        Some(self.work(remains)).filter(|gain| gain.cycles.is_some())
+    }
+
+    /// The same, for a model of time to price where the path does not get shorter.
+    pub(crate) fn work(&self, remains: impl Fn(&Share) -> f64) -> Gain {
         let mut times: Vec<(Inst, f64)> = Vec::new();
         let mut pipes = self.pipes.to_vec();
         for share in self.shares {
@@ -180,7 +193,15 @@ impl Context<'_> {
             }
         }
         let effect = Effect::Work(WorkEffect { times, outputs: [1; 3] });
-        Some(Gain { effect: Some(effect), ..self.gain_with(&pipes)? })
+        self.priced(&pipes, effect)
+    }
+
+    /// A change after which the longest path takes these clocks of each pipe.
+    fn priced(&self, pipes: &[Polynomial], effect: Effect) -> Gain {
+        match self.gain_with(pipes) {
+            Some(gain) => Gain { effect: Some(effect), ..gain },
+            None => Gain::of_effect(effect),
+        }
     }
 
     /// The fraction by which the longest path gets shorter when a work-item computes the outputs of several.
@@ -209,10 +230,15 @@ impl Context<'_> {
     /// The fraction by which the longest path gets shorter when the kernel is changed: other instructions in the same
     /// blocks, with the same loads and stores. `None` when it does not get shorter.
     pub(crate) fn gain_by(&self, change: impl FnOnce(&mut Kernel)) -> Option<Gain> {
+        Some(self.rewritten(change)).filter(|gain| gain.cycles.is_some())
+    }
+
+    /// The same, for a model of time to price where the path does not get shorter.
+    pub(crate) fn rewritten(&self, change: impl FnOnce(&mut Kernel)) -> Gain {
         let mut kernel = self.kernel.clone();
         change(&mut kernel);
-        let gain = self.gain_with(&(self.reprice)(&kernel).1)?;
-        Some(Gain { effect: Some(Effect::Kernel(Box::new(kernel))), ..gain })
+        let pipes = (self.reprice)(&kernel).1;
+        self.priced(&pipes, Effect::Kernel(Box::new(kernel)))
     }
 
     /// The range of an integer; `None` for values that are not integers, and for unreachable code.

@@ -1,7 +1,7 @@
 //! `divergent-branch`: work-items of a warp take different branches.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
-use tripipe_ir::flow::Atom;
+use tripipe_ir::flow::{Atom, Linear};
 use tripipe_ir::op::QueryKind;
 use tripipe_ir::{Block, TerminatorKind};
 
@@ -39,7 +39,8 @@ Make the condition uniform in each warp, compute both and select, or sort the wo
 ## When it is wrong
 
 Where few warps take both paths. Tests of ids against sizes, as at the border of an image, are not reported, nor are
-branches that depend on them. Nothing is reported for Midgard, which has no warps.
+branches that depend on them. Nor are loops in which a warp strides over a tile, since its last iteration is the only one
+that idles lanes. Nothing is reported for Midgard, which has no warps.
 
 ## Source
 
@@ -89,27 +90,68 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     }
 }
 
-/// Whether all work-items run the same number of iterations of a loop: from start to end at the same distance for each,
-/// or in steps of a group over a multiple of the group.
+/// Whether the work-items of a warp run the same number of iterations of a loop, or some run one more: they start within
+/// one step of each other, as when a group strides over a tile.
 fn has_equal_iterations(context: &Context<'_>, index: usize) -> bool {
-    let facts = &context.facts;
-    facts.counts()[index].as_ref().is_some_and(|count| {
-        let distance = &count.distance;
-        let differs = distance.terms.keys().any(|atom| match atom {
-            Atom::Value(value) => !facts.divergence().variation(*value).is_uniform(),
-            Atom::Query(kind, _) => matches!(
-                kind,
-                QueryKind::GlobalId
-                    | QueryKind::LocalId
-                    | QueryKind::GlobalLinearId
+    let Some(count) = &context.facts.counts()[index] else { return strides_by_size(context, index) };
+    let warp = i64::from(context.gpu.core.warp_width.value);
+    let spread = |(atom, factor): (&Atom, &i64)| {
+        let items = match atom {
+            Atom::Value(value) => context.facts.divergence().variation(*value).is_uniform().then_some(1)?,
+            Atom::Query(kind, _) => {
+                let [_, last] = context.setup.bounds(context.kernel, *atom);
+                let unknown = match kind {
+                    QueryKind::LocalId | QueryKind::LocalLinearId => count.step,
+                    QueryKind::GlobalId | QueryKind::GlobalLinearId => warp,
+                    _ => return Some(0),
+                };
+                last.map_or(unknown, |last| last.saturating_add(1)).min(warp)
+            }
+        };
+        factor.checked_abs()?.checked_mul(items - 1)
+    };
+    let mut all = count.distance.terms.iter().map(spread);
+    let all = all.try_fold(0_i64, |all, spread| all.checked_add(spread?));
+    all.is_some_and(|all| all <= count.step)
+}
+
+/// Whether a counter of a loop starts at an id and steps by a size, such as `i += get_local_size(0)`.
+fn strides_by_size(context: &Context<'_>, index: usize) -> bool {
+    let (kernel, facts) = (context.kernel, &context.facts);
+    let each = &facts.loops().all[index];
+    let is_id = |atom: &Atom| {
+        matches!(
+            atom,
+            Atom::Query(
+                QueryKind::LocalId
                     | QueryKind::LocalLinearId
-            ),
-        });
-        let steps_of_a_group = distance.constant % count.step == 0
-            && distance.terms.iter().all(|(atom, factor)| {
-                *factor < 0 && matches!(atom, Atom::Query(QueryKind::LocalId | QueryKind::LocalLinearId, _))
-            });
-        !differs || steps_of_a_group
+                    | QueryKind::GlobalId
+                    | QueryKind::GlobalLinearId,
+                _
+            )
+        )
+    };
+    let passed = |position: usize, latch: bool| {
+        let from = context.cfg.predecessors[each.header].iter();
+        let from = from.filter(move |from| each.latches.contains(from) == latch);
+        let calls = from.flat_map(|from| kernel.blocks[*from].terminator.calls());
+        let calls = calls.filter(|call| call.block == each.header);
+        calls
+            .filter_map(move |call| call.arguments.get(position))
+            .map(|value| facts.forms().get(kernel, *value))
+    };
+    let mut counters = kernel.blocks[each.header].parameters.iter().enumerate();
+    counters.any(|(position, counter)| {
+        let steps_by_size = |next: Linear| {
+            let step = next.plus(&Linear::atom(Atom::Value(*counter)), -1).unwrap_or_default();
+            !step.terms.is_empty()
+                && step.terms.keys().all(|atom| match atom {
+                    Atom::Value(value) => facts.divergence().variation(*value).is_uniform(),
+                    Atom::Query(..) => !is_id(atom),
+                })
+        };
+        passed(position, false).all(|first| first.terms.keys().any(is_id))
+            && passed(position, true).all(steps_by_size)
     })
 }
 

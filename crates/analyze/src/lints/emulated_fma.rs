@@ -2,7 +2,7 @@
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::op::Builtin;
-use tripipe_ir::{Op, Scalar, Type};
+use tripipe_ir::{Inst, Op, Scalar};
 use tripipe_machine::{Model, Work};
 
 use super::context::{Advice, Context};
@@ -61,23 +61,29 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         return;
     }
     let model = Model::of(context.gpu);
-    for (_, inst) in context.instructions() {
+    // Clocks of fma and of mad.
+    let calls = context.instructions().filter_map(|(_, inst)| {
         let data = &context.kernel.insts[inst];
-        let ty = data.result.map(|result| context.kernel.ty(result));
-        let (Op::Builtin(Builtin::Fma), Some(scalar)) = (data.op, ty.and_then(Type::scalar)) else {
-            continue;
-        };
-        let lanes = u32::from(ty.map_or(1, Type::lanes));
-        let (fma, mad) = (clocks(&model, scalar, Work::Fma, lanes), clocks(&model, scalar, Work::Mad, lanes));
-        if mad >= fma {
-            continue;
-        }
+        let ty = context.kernel.ty(data.result?);
+        let (Op::Builtin(Builtin::Fma), Some(scalar)) = (data.op, ty.scalar()) else { return None };
+        let clocks = |work| clocks(&model, scalar, work, u32::from(ty.lanes()));
+        let (fma, mad) = (clocks(Work::Fma), clocks(Work::Mad));
+        (mad < fma).then_some((inst, (fma, mad)))
+    });
+    for line in context.by_line(calls, |clocks| *clocks) {
+        let (first, (fma, mad)) = line[0];
+        let is_call = |inst: Inst| line.iter().any(|(call, _)| *call == inst);
+        let calls = if line.len() == 1 { String::new() } else { format!(", in {} calls", line.len()) };
         found.push(Advice {
             rule: &RULE,
-            location: data.location,
-            message: format!("fma() costs {:.0} times as much as mad() on {}", fma / mad, context.gpu.name()),
+            location: context.kernel.insts[first].location,
+            message: format!(
+                "fma() costs {:.0} times as much as mad() on {}{calls}",
+                fma / mad,
+                context.gpu.name()
+            ),
             fix: "Write mad(a, b, c) or a * b + c, unless the single rounding is needed.".into(),
-            gain: context.gain(|share| if share.inst == inst { mad / fma } else { 1.0 }),
+            gain: Some(context.work(|share| if is_call(share.inst) { mad / fma } else { 1.0 })),
         });
     }
 }

@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     explanation: r"## What it finds
 
 A copy of global memory in local memory, on a GPU without on-chip local memory: everything stored there was loaded
-from memory that the kernel does not write.
+from memory that the kernel does not write, and at most converted to another type.
 
 ## Why it costs
 
@@ -113,14 +113,15 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         fix: "Read global memory directly, and remove the copy.".into(),
         // Reads of the copy become reads of global memory at the same price. A branch around a part of the copy is not
         // removed.
-        gain: context.gain_by(|kernel| rewrite::remove(kernel, &gone)),
+        gain: Some(context.rewritten(|kernel| rewrite::remove(kernel, &gone))),
     });
 }
 
 /// Instructions to follow a value back through.
 const MOST_STEPS: u32 = 12;
 
-/// Whether a value is only loaded from memory that the kernel does not write, or a constant as an alternative.
+/// Whether a value is only loaded from memory that the kernel does not write, at most converted, or a constant as an
+/// alternative.
 fn is_loaded(context: &Context<'_>, value: Value, steps: u32) -> bool {
     let kernel = context.kernel;
     let Some(steps) = steps.checked_sub(1) else { return false };
@@ -146,7 +147,7 @@ fn is_loaded(context: &Context<'_>, value: Value, steps: u32) -> bool {
                 && matches!(space, Type::Pointer(Space::Global | Space::Constant))
                 && !memory.iter().any(|fact| fact.writes && Some(fact.base) == base(inst))
         }
-        Op::Construct | Op::Extract(_) | Op::Insert(_) | Op::Shuffle(_) | Op::Bitcast => {
+        Op::Construct | Op::Extract(_) | Op::Insert(_) | Op::Shuffle(_) | Op::Bitcast | Op::Convert(_) => {
             data.operands.iter().all(|operand| is_loaded(context, *operand, steps))
         }
         Op::Select => data.operands[1..].iter().all(|operand| is_loaded(context, *operand, steps)),

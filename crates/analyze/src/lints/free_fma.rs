@@ -2,7 +2,7 @@
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::op::{Binary, Builtin};
-use tripipe_ir::{Flags, Inst, Op};
+use tripipe_ir::{Inst, Op};
 
 use super::context::{Advice, Context, counted};
 use super::rewrite::replace;
@@ -79,14 +79,14 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
 fn product(context: &Context<'_>, sum: Inst) -> Option<Inst> {
     let kernel = context.kernel;
     let data = &kernel.insts[sum];
-    if !matches!(data.op, Op::Binary(Binary::FAdd | Binary::FSub)) || data.flags.contains(Flags::FAST) {
+    if !matches!(data.op, Op::Binary(Binary::FAdd | Binary::FSub)) || data.flags.allow_contraction() {
         return None;
     }
     let fits = |inst: &Inst| {
         let product = &kernel.insts[*inst];
         let uses = product.result.map(|result| context.facts.uses(result));
         product.op == Op::Binary(Binary::FMul)
-            && !product.flags.contains(Flags::FAST)
+            && !product.flags.allow_contraction()
             && uses.is_some_and(|uses| uses.by[..] == [sum] && !uses.at_end)
             && context.shares.iter().any(|share| share.inst == *inst)
     };

@@ -94,10 +94,12 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                     end - start
                 ),
                 fix: "Load them as one vector (vloadN), and use its lanes.".into(),
-                gain: context.gain(
-                    |share| {
-                        if run.iter().any(|fact| fact.inst == share.inst) { joined } else { 1.0 }
-                    },
+                gain: Some(
+                    context.work(
+                        |share| {
+                            if run.iter().any(|fact| fact.inst == share.inst) { joined } else { 1.0 }
+                        },
+                    ),
                 ),
             });
         }

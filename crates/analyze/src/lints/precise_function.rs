@@ -1,9 +1,10 @@
 //! `precise-function`: a precise function where a native one may suffice.
 
+use cranelift_entity::EntitySet;
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::op::{Binary, Builtin, Ulp};
 use tripipe_ir::{Flags, Inst, Kernel, Op, Scalar, Value};
-use tripipe_machine::Code;
+use tripipe_machine::{Code, native};
 
 use super::context::{Advice, Context, Gain};
 use super::rewrite::{constant_like, replace};
@@ -85,15 +86,11 @@ impl Call {
                 Some(Self { name: "/", ulp: Some(2.5), native })
             }
             Op::Builtin(builtin) => {
-                let named = |name: String| {
-                    Builtin::named(&name).filter(|other| other.signature() == builtin.signature())
+                let fast = || {
+                    Builtin::named(&format!("fast_{}", builtin.name()))
+                        .filter(|other| other.signature() == builtin.signature())
                 };
-                let native = match builtin {
-                    // The native function takes no negative base, so it is `native_powr`.
-                    Builtin::Pow => Some(Builtin::NativePowr),
-                    _ => named(format!("native_{}", builtin.name()))
-                        .or_else(|| named(format!("fast_{}", builtin.name()))),
-                };
+                let native = native(builtin).or_else(fast);
                 let ulp = match builtin.ulp(Scalar::F32) {
                     Ulp::Within(ulp) => Some(ulp),
                     Ulp::Length(once, each) => {
@@ -147,7 +144,11 @@ impl Call {
 const ONE: u64 = 0x3F80_0000;
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
-    let calls = context.instructions().filter_map(|(_, inst)| Some((inst, Call::of(context.kernel, inst)?)));
+    // What is the same for the whole launch costs nothing.
+    let mut priced: EntitySet<Inst> = EntitySet::new();
+    priced.extend(context.shares.iter().map(|share| share.inst));
+    let insts = context.instructions().filter(|(_, inst)| priced.contains(*inst));
+    let calls = insts.filter_map(|(_, inst)| Some((inst, Call::of(context.kernel, inst)?)));
     for line in context.by_line(calls, |call| *call) {
         let (first, call) = line[0];
         let mut kernel = context.kernel.clone();

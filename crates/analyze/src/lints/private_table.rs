@@ -84,7 +84,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                     data.bytes()
                 ),
                 fix: "Declare it constant, outside of the kernel.".into(),
-                gain: context.gain_by(|kernel| rewrite::remove(kernel, &gone)),
+                gain: Some(context.rewritten(|kernel| rewrite::remove(kernel, &gone))),
             });
         } else {
             found.push(Advice {

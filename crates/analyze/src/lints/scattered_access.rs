@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     explanation: r"## What it finds
 
 Loads and stores of neighbouring work-items of a warp that are a cache line or more apart, with bytes between them
-that the work-item does not use.
+that the work-item does not use, in global or local memory.
 
 ## Why it costs
 
@@ -65,8 +65,8 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             Stride::Unknown => false,
         };
         let whole = || runs.iter().any(|run| run.is_whole() && run.contains(access.inst));
-        let global = matches!(access.space, Space::Global | Space::Constant);
-        global && far && !access.is_coalesced(context.gpu) && !whole()
+        let shared = matches!(access.space, Space::Global | Space::Constant | Space::Local);
+        shared && far && !access.is_coalesced(context.gpu) && !whole()
     };
     let mut all: Vec<&WarpAccess> = context.accesses.iter().filter(is_scattered).collect();
     while let Some(first) = all.first().copied() {
@@ -108,13 +108,17 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                     "Use a separate kernel for {argument} = 1, or let get_global_id(0) follow consecutive \
                     addresses; `--arg {argument}=1` shows the cost."
                 ),
+                None if first.space == Space::Local => format!(
+                    "Swap the indices of `{}`, so that neighbours in dimension 0 are adjacent.",
+                    first.name(context.kernel)
+                ),
                 None => "Let get_global_id(0) follow consecutive addresses, so that neighbours share lines."
                     .into(),
             },
-            gain: context.gain(|share| match same.iter().find(|access| access.inst == share.inst) {
+            gain: Some(context.work(|share| match same.iter().find(|access| access.inst == share.inst) {
                 Some(access) => f64::from(best(access)) / f64::from(access.lines.max(1)),
                 None => 1.0,
-            }),
+            })),
         });
     }
 }

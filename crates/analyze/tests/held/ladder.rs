@@ -9,7 +9,7 @@ use tripipe_ir::front::clang::build_file;
 use tripipe_ladders::published::{LaplaceStep, Published};
 use tripipe_machine::{Model, Pipe, compile_as};
 
-use crate::{compiled, error, file, keep, percent};
+use crate::{compiled, error, file, keep, percent, without_waiting};
 
 /// Arithmetic cycles, load/store cycles, registers.
 type Figures = [f64; 3];
@@ -173,7 +173,7 @@ fn speed_ups(module: &Module) -> String {
             global: Some([height, width / pixels, 1]),
             local: None,
         };
-        analyze(kernel, gpu, &setup).launch.unwrap().milliseconds
+        without_waiting(&analyze(kernel, gpu, &setup)).1
     };
     let scalar = time(&published.step[0]);
     let mut table = String::from(

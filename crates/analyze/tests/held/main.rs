@@ -12,6 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use tripipe_analyze::Analysis;
 use tripipe_ir::Module;
 use tripipe_ir::front::clang::{Build, BuildError, Built, Optimization};
 use tripipe_ir::front::spirv;
@@ -48,6 +49,17 @@ fn keep(name: &str, table: &str) {
     } else {
         assert!(known == table, "docs/model.md has another table (BLESS=1 rewrites it):\n{table}");
     }
+}
+
+/// The launch of an analysis: cycles of the whole GPU in which the bounding pipe is never idle, and their milliseconds,
+/// or those that DRAM takes.
+fn without_waiting(analysis: &Analysis) -> (f64, f64) {
+    let (gpu, launch) = (analysis.gpu, analysis.launch.as_ref().unwrap());
+    let columns = analysis.longest.columns.iter().map(|column| column.as_constant().unwrap());
+    let cores = f64::from(gpu.configuration.cores.value);
+    let cycles = columns.fold(0.0, f64::max) * launch.items as f64 / cores;
+    let dram = launch.dram_bytes as f64 / (gpu.configuration.dram_gb_s_peak.value * 1e6);
+    (cycles, (cycles / (f64::from(gpu.configuration.clock_mhz.value) * 1e3)).max(dram))
 }
 
 /// The relative error of a figure.

@@ -108,3 +108,26 @@ kernel void quick_window(global const float *in, global float *out, int n)
         sum += native_sin(in[k]);
     out[i] = sum;
 }
+
+// A group strides over a tile: at most its last iteration is not full.
+kernel __attribute__((reqd_work_group_size(16, 1, 1))) void quick_tile(global const float *in, global float *out, local float *tile)
+{
+    for (int k = get_local_id(0); k < 22; k += 16)
+        tile[k] = native_sin(in[k]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = tile[get_local_id(0) + 6];
+}
+
+kernel void quick_any_tile(global const float *in, global float *out, local float *tile, int n)
+{
+    for (int k = get_local_id(0); k < n; k += get_local_size(0))
+        tile[k] = native_sin(in[k]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = tile[n - get_local_id(0) - 1];
+}
+
+kernel void quick_grid(global const float *in, global float *out, int n)
+{
+    for (int k = get_global_id(0); k < n; k += get_global_size(0))
+        out[k] = native_sin(in[k]);
+}

@@ -93,3 +93,15 @@ kernel void slow_border(global const float *in, global float *out, int width)
     barrier(CLK_LOCAL_MEM_FENCE);
     out[i] = tile[l] + tile[l ? l - 1 : 0];
 }
+
+// The copy only converts.
+kernel __attribute__((reqd_work_group_size(64, 1, 1))) void slow_converted(global const uchar *in, global int *out)
+{
+    local int tile[66];
+    const int i = get_global_id(0), l = get_local_id(0);
+    tile[l] = in[i]; // here
+    if (l < 2)
+        tile[64 + l] = in[64 + i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[i] = tile[l] + tile[l + 2];
+}

@@ -125,3 +125,20 @@ kernel void quick_rare(global const float *in, global float *out, int width, int
         sum += in[at * 37 + i * width];
     out[at] = sum / at;
 }
+
+// One of the calls of a line is the same for the whole launch.
+kernel void slow_with_uniform(global float *data, float y, int n)
+{
+    float x = data[get_global_id(0)];
+    for (int i = 0; i < n; ++i)
+        x = exp(-y) * exp(x); // here
+    data[get_global_id(0)] = x;
+}
+
+kernel void quick_with_uniform(global float *data, float y, int n)
+{
+    float x = data[get_global_id(0)];
+    for (int i = 0; i < n; ++i)
+        x = exp(-y) * native_exp(x);
+    data[get_global_id(0)] = x;
+}

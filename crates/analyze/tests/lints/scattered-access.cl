@@ -63,3 +63,38 @@ kernel void quick_pixels(global const uchar *in, global uchar *out)
     const int i = get_global_id(0);
     out[3 * i + 1] = in[3 * i + 1] / 2;
 }
+
+// A tile whose columns are neighbours.
+kernel __attribute__((reqd_work_group_size(16, 16, 1))) void slow_tile(global const int *in, global int *out)
+{
+    local int t[16][16];
+    const int x = get_local_id(0), y = get_local_id(1);
+    const int i = get_global_id(1) * get_global_size(0) + get_global_id(0);
+    t[x][y] = in[i] * 3; // here
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int sum = 0;
+    for (int k = 0; k < 16; k++)
+        sum += t[x][(y + k) & 15] * k; // here
+    out[i] = sum;
+}
+
+kernel __attribute__((reqd_work_group_size(16, 16, 1))) void quick_rows_of_a_tile(global const int *in, global int *out)
+{
+    local int t[16][16];
+    const int x = get_local_id(0), y = get_local_id(1);
+    const int i = get_global_id(1) * get_global_size(0) + get_global_id(0);
+    t[y][x] = in[i] * 3;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int sum = 0;
+    for (int k = 0; k < 16; k++)
+        sum += t[(y + k) & 15][x] * k;
+    out[i] = sum;
+}
+
+// Planes of two arguments: known only if both are.
+// launch slow_planes: width=112 height=112
+kernel void slow_planes(global const char *in, global char *out, int width, int height)
+{
+    const int c = get_global_id(0), x = get_global_id(1), y = get_global_id(2);
+    out[(c * height + y) * width + x] = in[(c * height + y) * width + x] + 1; // here
+}

@@ -8,21 +8,23 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
-use tripipe_analyze::{Advice, Analysis, Limit, Setup, analyze_all, lints};
+use tripipe_analyze::{Advice, Analysis, Figure, Limit, Polynomial, Setup, analyze_all, lints};
 use tripipe_device::{Gpu, Vendor};
 use tripipe_ir::diagnostic::{Finding, Rule, Severity};
 use tripipe_ir::{Kernel, Module, Parameter, ParameterKind};
 use tripipe_launch_file::{Given, Number};
 use tripipe_report::analysis::{self, Priced};
-use tripipe_report::findings;
 use tripipe_report::simulation::Predicted;
-use tripipe_timing::Options;
+use tripipe_report::{diff, findings};
+use tripipe_timing::{Options, depends_on_argument};
 
 use crate::chain;
 use crate::commands::allow::{self, RuleOptions, RuleTable};
 use crate::commands::{OutputArgument, TextArgument, file_canvas, write_text};
 use crate::finish::Finish;
-use crate::launch_input::{Description, DriverBuild, GpuArgument, LaunchArgument, Trial, Workload};
+use crate::launch_input::{
+    Description, DriverBuild, GpuArgument, LIMIT_STEPS, LaunchArgument, Trial, Workload,
+};
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -47,11 +49,12 @@ pub(crate) struct Analyze {
     gpu: GpuArgument,
     #[command(flatten)]
     rules: RuleOptions<AnalyzeRules>,
-    /// Limits, e.g. "ls<=32,registers<=32,threads>=512"; the exit code is 1 if a limit is exceeded.
+    /// Limits, e.g. "ls<=32,registers<=32,threads>=512,time<=2ms"; the exit code is 1 if a limit is exceeded. A time is
+    /// the predicted one.
     #[arg(long, value_name = "LIMITS", value_delimiter = ',', num_args = 1)]
     budget: Vec<Limit>,
     /// Output of an earlier `--format json`: shows what has changed since then instead of the result, in every format
-    /// except malioc-json. The exit code is 1 if something got worse.
+    /// except malioc-json. The exit code is 1 if something got worse: the predicted time, or without one the figures.
     #[arg(long, value_name = "OLD.json")]
     diff: Option<PathBuf>,
     /// Output format; malioc-json is the format of Arm's offline compiler, for Mali GPUs only; sarif contains only the
@@ -87,18 +90,6 @@ enum AnalyzeFormat {
 /// Most GPUs that a time is predicted for.
 const MOST_PREDICTED: usize = 8;
 
-/// Most advice that is priced in time, of all GPUs together but at least the first of each.
-const MOST_PRICED: usize = 8;
-
-/// The least gain of advice that only a model of time can price.
-const LEAST_GAIN: f64 = 0.01;
-
-/// Most instructions that a work-group may run while a time is predicted.
-const LIMIT_STEPS: u64 = 4_000_000;
-
-/// Steps of warps that a prediction plays; `tripipe simulate` plays more.
-const STEPS: u64 = 200_000;
-
 impl Analyze {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
         let as_page = self.format == AnalyzeFormat::Html;
@@ -108,7 +99,7 @@ impl Analyze {
     fn report(&self, out: &mut dyn Write) -> Result<Finish> {
         let text = self.text.open(self.format == AnalyzeFormat::Text)?;
         let gpus = self.gpu.resolve()?;
-        let before = self.diff.as_deref().map(earlier).transpose()?.unwrap_or_default();
+        let before = self.diff.as_deref().map(|path| earlier(path, "analyze")).transpose()?;
         let description = self.launch.open()?;
         let progress = Progress::compiler("compiling the kernel");
         let build = description.as_driver()?;
@@ -133,6 +124,9 @@ impl Analyze {
             }
             progress.say("predicting the time");
             let predictions = self.predictions(kernel, &mut analyses, &description, &build);
+            for analysis in &mut analyses {
+                analysis.advice.retain(Advice::is_reported);
+            }
             results.push((*kernel, analyses, predictions));
         }
         drop(progress);
@@ -149,7 +143,7 @@ impl Analyze {
             .collect();
         // Limits that cannot be checked are reported before anything is written.
         let over = self.over_budget(&all)?;
-        let diff = self.diff.is_some().then(|| analysis::diff(&before, &all));
+        let diff = before.map(|before| diff::of_analyses(&before, &all));
         let sarif = |rules: &'static [&'static Rule], found: &[Finding]| {
             findings::sarif(&findings::Report {
                 launches: &[],
@@ -173,7 +167,7 @@ impl Analyze {
             }
             (AnalyzeFormat::Markdown, Some(diff)) => write!(out, "{}", diff.markdown())?,
             (AnalyzeFormat::Sarif, Some(diff)) => {
-                writeln!(out, "{}", sarif(&[&analysis::WORSE], &diff.findings()))?;
+                writeln!(out, "{}", sarif(&[&diff::RULE], &diff.findings()))?;
             }
             (AnalyzeFormat::MaliocJson | AnalyzeFormat::Html, Some(_)) => {
                 bail!(
@@ -198,26 +192,26 @@ impl Analyze {
             }
             (AnalyzeFormat::MaliocJson, None) => writeln!(out, "{:#}", analysis::malioc(&all, &name))?,
         }
-        for said in &over {
-            writeln!(io::stderr(), "{}", terminal::shown(said.clone()))?;
-        }
+        let is_over = !over.is_empty();
+        warn(over);
         let denied =
             |advice: &Advice| self.rules.denies(advice.rule) || advice.rule.severity == Severity::Error;
         let mut advice = all.iter().flat_map(|priced| priced.analyses).flat_map(|analysis| &analysis.advice);
         let worse = diff.is_some_and(|diff| diff.is_worse());
-        let found = worse || !over.is_empty() || advice.any(denied);
+        let found = worse || is_over || advice.any(denied);
         Ok(if found { Finish::Findings } else { Finish::Clean })
     }
 
     /// The limits that are exceeded, one per line.
     fn over_budget(&self, all: &[Priced<'_>]) -> Result<Vec<String>> {
         let mut over = Vec::new();
-        for analysis in all.iter().flat_map(|priced| priced.analyses) {
+        for (analysis, prediction) in
+            all.iter().flat_map(|priced| priced.analyses.iter().zip(priced.predictions))
+        {
+            let seconds = prediction.as_ref().map(|predicted| predicted.prediction.seconds);
             for limit in &self.budget {
-                if let Some(found) = limit.broken_by(analysis)? {
-                    let (kernel, gpu) = (&analysis.kernel, analysis.gpu.name());
-                    over.push(format!("over budget: {kernel} on {gpu}: {found}, want {limit}"));
-                }
+                let value = limit.of(analysis, seconds.map_err(String::as_str))?;
+                over.extend(exceeded(limit, value, &analysis.kernel, analysis.gpu));
             }
         }
         Ok(over)
@@ -270,17 +264,20 @@ impl Analyze {
         }
         if !description.has_launch() {
             // A wrong guess of a count would be a wrong time.
-            let unknown = kernel.parameters.iter().find(|parameter| {
+            let unknown = kernel.parameters.iter().enumerate().find(|(position, parameter)| {
                 let counts = matches!(parameter.kind, ParameterKind::Value(ty) if ty.is_int());
-                counts && !description.options.arguments.iter().any(|(name, _)| *name == parameter.name)
+                let given =
+                    description.options.arguments.iter().any(|(name, _)| *name == parameter.name);
+                counts && !given && depends_on_argument(kernel, *position)
             });
-            if let Some(Parameter { name, .. }) = unknown {
+            if let Some((_, Parameter { name, .. })) = unknown {
                 return none(format!(
                     "argument `{name}` is not known; give --arg {name}=..., or a launch file"
                 ));
             }
         }
-        if count > MOST_PREDICTED {
+        let limits_time = self.budget.iter().any(|limit| limit.figure() == Figure::Milliseconds);
+        if count > MOST_PREDICTED && !limits_time {
             return none(format!(
                 "with more than {MOST_PREDICTED} GPUs it would take long; `tripipe simulate` predicts for all"
             ));
@@ -289,55 +286,44 @@ impl Analyze {
             Ok(workload) => workload,
             Err(error) => return none(chain(&error)),
         };
-        let options = Options { steps: Some(STEPS), ..Options::default() };
-        // A table of several GPUs shows no advice, and findings for code scanning show no times.
-        let shows_times = match self.format {
-            AnalyzeFormat::Text => count == 1,
-            AnalyzeFormat::Json | AnalyzeFormat::Markdown | AnalyzeFormat::Html => true,
-            AnalyzeFormat::MaliocJson | AnalyzeFormat::Sarif => false,
-        };
-        let priced = if shows_times { (MOST_PRICED / count.max(1)).max(1) } else { 0 };
         let predict = |analysis: &mut Analysis| {
-            let timed = workload.predict(analysis.gpu, &Trial::default(), &options);
+            let timed = workload.predict(analysis.gpu, &Trial::default(), &Options::default());
             let timed = timed.map_err(|error| chain(&error))?;
-            price(analysis, &workload, timed.prediction.seconds, &options, priced);
+            workload.price(analysis, &timed.prediction);
             Ok(timed.into())
         };
         analyses.iter_mut().map(predict).collect()
     }
 }
 
-/// Predicts the time of a launch with each advice followed. What only a model of time can tell is dropped if it gains
-/// nothing.
-fn price(analysis: &mut Analysis, workload: &Workload<'_>, before: f64, options: &Options, most: usize) {
-    // What the launch has to transfer, however the kernel computes.
-    let rate = analysis.gpu.configuration.dram_gb_s_peak.value * 1e9;
-    let transfer = analysis.launch.as_ref().map_or(0.0, |launch| launch.dram_bytes as f64 / rate);
-    let gpu = analysis.gpu;
-    let gains = analysis.advice.iter_mut().filter_map(|advice| advice.gain.as_mut());
-    for gain in gains.filter(|gain| gain.effect.is_some()).take(most) {
-        let Some(effect) = gain.effect.clone() else { continue };
-        let trial = Trial { effect: Some(effect), ..Trial::default() };
-        let after = workload.predict(gpu, &trial, options);
-        gain.seconds = after.ok().map(|after| [before, after.prediction.seconds.max(transfer.min(before))]);
+/// Writes the limits that are exceeded to standard error.
+pub(crate) fn warn(over: Vec<String>) {
+    for said in over {
+        // If this fails, nobody reads standard error.
+        let _ = writeln!(io::stderr(), "{}", terminal::shown(said));
     }
-    analysis.advice.retain(|advice| {
-        let only_time = advice.gain.as_ref().is_some_and(|gain| gain.cycles.is_none());
-        !only_time || advice.share().is_none_or(|share| share >= LEAST_GAIN)
-    });
-    lints::sort(&mut analysis.advice);
 }
 
-/// The JSON objects of an earlier result.
-fn earlier(path: &Path) -> Result<Vec<Value>> {
+/// What to say about a limit if a figure exceeds it.
+pub(crate) fn exceeded(limit: &Limit, value: f64, kernel: &str, gpu: &Gpu) -> Option<String> {
+    let found = match limit.figure() {
+        Figure::Milliseconds => format!("{} predicted", tripipe_report::time(value * 1e-3)),
+        figure => format!("{} {}", Polynomial::constant(value), figure.unit()),
+    };
+    let broken = limit.is_broken_by(value);
+    broken.then(|| format!("over budget: {kernel} on {}: {found}, want {limit}", gpu.name()))
+}
+
+/// The JSON objects of an earlier result of a command.
+pub(crate) fn earlier(path: &Path, command: &str) -> Result<Vec<Value>> {
     let shown = path.display();
     let text = fs::read_to_string(path).with_context(|| format!("{shown} cannot be read"))?;
     text.lines()
         .enumerate()
         .map(|(index, line)| {
             let object: Option<Value> = serde_json::from_str(line).ok();
-            object.filter(|object| object["longest_path"].is_object()).ok_or_else(|| {
-                anyhow!("{shown}:{}: not a result of `tripipe analyze --format json`", index + 1)
+            object.filter(|object| object["command"] == command).ok_or_else(|| {
+                anyhow!("{shown}:{}: not a result of `tripipe {command} --format json`", index + 1)
             })
         })
         .collect()

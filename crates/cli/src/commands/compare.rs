@@ -13,7 +13,7 @@ use tripipe_timing::counters::{Capture, Clock, compare};
 use super::{Format, OutputArgument};
 use crate::files::input::{open_or_standard, shown_input};
 use crate::finish::Finish;
-use crate::launch_input::{LaunchArgument, Trial, Workload, gpu, one_kernel};
+use crate::launch_input::{LIMIT_STEPS, LaunchArgument, Trial, Workload, gpu, one_kernel};
 use crate::progress::Progress;
 
 /// Bytes of a capture, at most.
@@ -56,7 +56,7 @@ pub(crate) struct CompareCapture {
     #[arg(long)]
     exact: bool,
     /// Maximum number of instructions that a work-group may run, counted once for all work-items that run them together.
-    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = LIMIT_STEPS, value_parser = clap::value_parser!(u64).range(1..))]
     limit_steps: u64,
     /// Output format; JSON is one object.
     #[arg(long, value_enum, default_value_t = Format::Text)]

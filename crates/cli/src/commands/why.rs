@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use tripipe_analyze::analyze_all;
+use tripipe_analyze::analyze;
 use tripipe_capture::trace::{self, KernelTimes};
 use tripipe_device::Gpu;
 use tripipe_report::simulation::{head, limiter};
 use tripipe_report::why::{Measured, PredictedLaunch, RankedLaunch, Why as Ranking};
-use tripipe_timing::{Options, Resource};
+use tripipe_timing::Options;
 use tripipe_trace::TraceFile;
 
 use super::analyze::launch_setup;
@@ -21,7 +21,9 @@ use super::{Format, OutputArgument};
 use crate::chain;
 use crate::files::output::plain;
 use crate::finish::Finish;
-use crate::launch_input::{DEFAULT_GPU, Description, LaunchOptions, Trial, Workload, gpu, one_kernel};
+use crate::launch_input::{
+    DEFAULT_GPU, Description, LIMIT_STEPS, LaunchOptions, Trial, Workload, gpu, one_kernel,
+};
 use crate::progress::Progress;
 
 /// Examples for the help text.
@@ -46,7 +48,7 @@ pub(crate) struct Why {
     #[arg(short, long, value_name = "GPU", default_value = DEFAULT_GPU, value_parser = gpu)]
     gpu: &'static Gpu,
     /// Maximum number of instructions that a work-group may run, counted once for all work-items that run them together.
-    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = LIMIT_STEPS, value_parser = clap::value_parser!(u64).range(1..))]
     limit_steps: u64,
     /// Writes the launches one after the other for ui.perfetto.dev (docs/traces.md), with their times and what bounds
     /// them: a Perfetto trace if FILE ends in .pftrace or .perfetto-trace, Chrome JSON if it ends in .json.
@@ -128,14 +130,13 @@ impl Why {
             launches: 1,
             ..RankedLaunch::default()
         };
+        let setup = launch_setup(&description)?;
+        let mut analysis = analyze(kernel, self.gpu, &setup);
         match workload.predict(self.gpu, &Trial::default(), &Options::default()) {
             Ok(timed) => {
                 let prediction = timed.prediction;
-                let (busiest, share) = Resource::ALL
-                    .into_iter()
-                    .zip(prediction.shares)
-                    .max_by(|a, b| a.1.total_cmp(&b.1))
-                    .unwrap_or((Resource::Arithmetic, 0.0));
+                workload.price(&mut analysis, &prediction);
+                let (busiest, share) = prediction.busiest();
                 row.predicted = Some(PredictedLaunch {
                     local: prediction.local,
                     seconds: prediction.seconds,
@@ -147,11 +148,11 @@ impl Why {
             }
             Err(error) => notes.push(format!("{file}: {}", chain(&error))),
         }
-        let setup = launch_setup(&description)?;
-        let analyses = analyze_all(kernel, &[self.gpu], &setup);
-        let advice = analyses.first().and_then(|analysis| analysis.advice.first());
+        let advice = analysis.advice.iter().find(|advice| advice.is_reported());
         row.advice = advice.map(|advice| {
-            (format!("{}: {} {}", advice.rule.code, sentence(&advice.message), advice.fix), advice.share())
+            let seconds = advice.gain.as_ref().and_then(|gain| gain.seconds);
+            let said = format!("{}: {} {}", advice.rule.code, sentence(&advice.message), advice.fix);
+            (said, seconds.map(|[before, after]| 1.0 - after / before))
         });
         Ok(row)
     }

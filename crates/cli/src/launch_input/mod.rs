@@ -4,6 +4,7 @@ mod disk;
 mod dump;
 mod gpus;
 mod options;
+mod price;
 mod program;
 mod template;
 mod workload;
@@ -22,7 +23,7 @@ pub(crate) use dump::Dumps;
 pub(crate) use gpus::{DEFAULT_GPU, GpuArgument, gpu};
 pub(crate) use options::{BuildArgument, LaunchOptions, options_text};
 pub(crate) use program::{Built, DriverBuild, one_kernel, signature};
-pub(crate) use workload::{Timed, Trial, Workload};
+pub(crate) use workload::{LIMIT_STEPS, Timed, Trial, Workload};
 
 use template::LaunchTemplate;
 

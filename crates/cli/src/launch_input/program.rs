@@ -178,8 +178,9 @@ impl Description {
         let Source::SpirV(module) = &program.source else {
             return Err(anyhow!("{name} is neither OpenCL C nor SPIR-V"));
         };
-        let loaded = spirv::load_each(module, &spirv::Options::default())
-            .map_err(|error: LoadError| anyhow!("{name}: {error}"))?;
+        let options = spirv::Options { math: spirv::Math::of(&program.options), ..spirv::Options::default() };
+        let loaded =
+            spirv::load_each(module, &options).map_err(|error: LoadError| anyhow!("{name}: {error}"))?;
         Ok(Ok((program, loaded)))
     }
 
@@ -192,13 +193,17 @@ impl Description {
         let (name, source) = self.source()?;
         let why = if let Source::SpirV(module) = &source {
             match clang::optimize(&name, module, Optimization::Driver) {
-                Ok(built) => match spirv::load_each(&built.spirv, &spirv::Options::default()) {
-                    Ok(loaded) if loaded.refused.is_empty() => {
-                        let program = self.program(name, Source::SpirV(built.spirv.into()));
-                        return Ok(DriverBuild::new(program, loaded, None));
+                Ok(built) => {
+                    let program = self.program(name.clone(), Source::SpirV(built.spirv.clone().into()));
+                    let math = spirv::Math::of(&program.options);
+                    let options = spirv::Options { math, ..spirv::Options::default() };
+                    match spirv::load_each(&built.spirv, &options) {
+                        Ok(loaded) if loaded.refused.is_empty() => {
+                            return Ok(DriverBuild::new(program, loaded, None));
+                        }
+                        _ => "the optimised module uses unsupported features",
                     }
-                    _ => "the optimised module uses unsupported features",
-                },
+                }
                 Err(BuildError::ToolMissing { .. }) => "clang with llvm-spirv is not installed",
                 Err(_) => "the optimiser does not accept the module",
             }

@@ -19,6 +19,9 @@ use super::{Description, DriverBuild, LaunchTemplate};
 /// Guessed buffers grow, while the kernel accesses elements behind their ends, up to this number of bytes together.
 const GUESS_MOST: u64 = 1 << 30;
 
+/// Most instructions that a work-group may run by default, counted once for all work-items that run them together.
+pub(crate) const LIMIT_STEPS: u64 = 10_000_000;
+
 /// A change of a launch, for one prediction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trial {

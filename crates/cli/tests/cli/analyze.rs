@@ -132,7 +132,7 @@ fn budgets_pass_or_fail() {
     };
     assert_eq!(run("ls<=16.07,registers<=64,spill<=0,threads>=1024"), (Some(0), String::new()));
     let (code, said) = run("ls<=16,registers<=64");
-    assert_eq!((code, &*said), (Some(1), "over budget: sum on Mali-G77: 16.06, want ls<=16\n"));
+    assert_eq!((code, &*said), (Some(1), "over budget: sum on Mali-G77: 16.06 cycles, want ls<=16\n"));
     refused(&bench.run(&["analyze", "sum.cl", "--budget", "speed<=1"]), &["speed<=1", "registers"]);
     // A limit that cannot be evaluated is not met: a time without a launch, a symbolic cost, a column of other GPUs.
     let unknown = |arguments: &[&str], says: &[&str]| {

@@ -8,6 +8,7 @@ mod analyze;
 mod bad_input;
 mod check;
 mod counters;
+mod decisions;
 #[path = "../../../trace/tests/decoder/mod.rs"]
 mod decoder;
 mod devices;

@@ -10,7 +10,7 @@ use cranelift_entity::SecondaryMap;
 
 use super::Cfg;
 use crate::op::{Address, Binary, Number, Query};
-use crate::{Block, Inst, Kernel, Object, Op, ProgramObject, Value, ValueDef};
+use crate::{Block, Inst, Instruction, Kernel, Object, Op, ProgramObject, Value, ValueDef};
 
 /// Maximum number of terms of a sum; longer ones count as one unknown.
 const MOST_TERMS: usize = 12;
@@ -93,6 +93,17 @@ impl Linear {
         Some(Self { terms: terms.collect::<Option<_>>()?, constant: whole(self.constant)? })
     }
 
+    /// The least and the greatest value, where each atom is between the bounds that `of` returns; `None` where a bound
+    /// is not known or a number overflows.
+    pub fn bounds(&self, of: impl Fn(Atom) -> [Option<i64>; 2]) -> [Option<i64>; 2] {
+        [false, true].map(|greatest| {
+            self.terms.iter().try_fold(self.constant, |sum, (atom, factor)| {
+                let bound = of(*atom)[usize::from(greatest == (*factor > 0))]?;
+                sum.checked_add(factor.checked_mul(bound)?)
+            })
+        })
+    }
+
     /// Its value, with each atom's value from `of`; `None` if one is not known or a number overflows.
     pub fn evaluate(&self, mut of: impl FnMut(Atom) -> Option<i64>) -> Option<i64> {
         self.terms
@@ -150,12 +161,28 @@ pub struct LinearForms {
 impl LinearForms {
     /// Computes them.
     pub fn new(kernel: &Kernel, cfg: &Cfg) -> Self {
+        Self::with(kernel, cfg, &|_| None)
+    }
+
+    /// Computes them for a launch: atoms whose value `known` returns are constants, so that products with them are
+    /// sums.
+    pub fn with(kernel: &Kernel, cfg: &Cfg, known: &dyn Fn(Atom) -> Option<i64>) -> Self {
         let mut all = Self { forms: SecondaryMap::new() };
+        for parameter in &kernel.blocks[Kernel::ENTRY].parameters {
+            all.forms[*parameter] =
+                known(Atom::Value(*parameter)).map(|value| (None, Linear::constant(value)));
+        }
         for block in &cfg.order {
             for inst in &kernel.blocks[*block].insts {
-                if let Some(result) = kernel.insts[*inst].result {
-                    all.forms[result] = all.form(kernel, *inst);
-                }
+                let Instruction { op, result: Some(result), .. } = kernel.insts[*inst] else { continue };
+                let value = match op {
+                    Op::Query(Query { kind, dimension }) => known(Atom::Query(kind, dimension)),
+                    _ => None,
+                };
+                all.forms[result] = match value {
+                    Some(value) => Some((None, Linear::constant(value))),
+                    None => all.form(kernel, *inst),
+                };
             }
         }
         all

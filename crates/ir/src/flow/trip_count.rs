@@ -115,6 +115,23 @@ impl TripCount {
         Some(count)
     }
 
+    /// The least and the greatest trip count, where each atom is between the bounds that `of` returns; the least is 0
+    /// where it is not known. `None` if the greatest is not known, or if the loop may not end.
+    pub fn between(&self, of: impl Fn(Atom) -> [Option<i64>; 2]) -> Option<[i64; 2]> {
+        let sign = if self.increment > 0 { 1 } else { -1 };
+        let bound = self.start.plus(&self.distance, sign)?;
+        // An unsigned counter may step past a bound below zero.
+        let least = if self.increment > 0 { 0 } else { self.step };
+        let wraps =
+            [(&self.start, 0), (&bound, least)].iter().any(|(sum, least)| sum.bounds(&of)[0] < Some(*least));
+        if self.exact || self.unsigned && wraps {
+            return None;
+        }
+        let count = |distance: i64| if distance <= 0 { 0 } else { (distance - 1) / self.step + 1 };
+        let [low, high] = self.distance.bounds(of);
+        Some([low.map_or(0, count), count(high?)])
+    }
+
     /// The trip count, if it is a constant.
     pub fn constant(&self) -> Option<i64> {
         self.evaluate(|_| None)

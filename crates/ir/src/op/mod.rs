@@ -238,8 +238,10 @@ impl Flags {
     pub const RECIPROCAL: Self = Self(32);
     /// Any algebraic rewriting is allowed.
     pub const FAST: Self = Self(64);
+    /// A product and a sum of it may be rounded once.
+    pub const CONTRACT: Self = Self(128);
 
-    const NAMES: [(Self, &'static str); 7] = [
+    const NAMES: [(Self, &'static str); 8] = [
         (Self::NO_SIGNED_WRAP, "nsw"),
         (Self::NO_UNSIGNED_WRAP, "nuw"),
         (Self::NOT_NAN, "nnan"),
@@ -247,7 +249,13 @@ impl Flags {
         (Self::NO_SIGNED_ZERO, "nsz"),
         (Self::RECIPROCAL, "arcp"),
         (Self::FAST, "fast"),
+        (Self::CONTRACT, "contract"),
     ];
+
+    /// Whether a product and a sum of it may be rounded once.
+    pub const fn allow_contraction(self) -> bool {
+        self.contains(Self::FAST) || self.contains(Self::CONTRACT)
+    }
 
     /// Whether there are no flags.
     pub const fn is_empty(self) -> bool {

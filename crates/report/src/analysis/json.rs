@@ -5,10 +5,10 @@ use tripipe_analyze::{Analysis, Cycles, LoopCost, Polynomial, Stride, Trips};
 use tripipe_machine::Pipe;
 
 use super::{Priced, bound};
-use crate::simulation::short_json;
+use crate::simulation;
 
 /// The version of the format. It increases when a key is removed or changes its meaning, not for a new key.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// One object per kernel and GPU.
 pub fn json(priced: &Priced<'_>) -> Vec<Value> {
@@ -17,6 +17,8 @@ pub fn json(priced: &Priced<'_>) -> Vec<Value> {
 
 fn one(priced: &Priced<'_>, analysis: &Analysis, at: usize) -> Value {
     let prediction = priced.predictions.get(at);
+    let predicted = prediction.and_then(|prediction| prediction.as_ref().ok());
+    let played = predicted.map(|predicted| &predicted.prediction);
     let family = analysis.gpu.family();
     let heads: Vec<&str> = analysis.columns.iter().map(|column| column.head(family)).collect();
     let columns = |all: &[Polynomial]| {
@@ -47,7 +49,9 @@ fn one(priced: &Priced<'_>, analysis: &Analysis, at: usize) -> Value {
         .iter()
         .map(|each| {
             let (trips, symbol, follows) = match &each.trips {
-                Trips::Known(trips) => (json!(trips), Value::Null, Value::Null),
+                Trips::Known(trips) | Trips::Between { most: trips, .. } => {
+                    (json!(trips), Value::Null, Value::Null)
+                }
                 Trips::Follows { name, factor, constant } => {
                     let times =
                         Polynomial::constant(*factor).times_name(name).plus(&Polynomial::constant(*constant));
@@ -57,10 +61,15 @@ fn one(priced: &Priced<'_>, analysis: &Analysis, at: usize) -> Value {
                     (Value::Null, json!(&**symbol), json!(follows_from))
                 }
             };
+            let least = match each.trips {
+                Trips::Between { least, .. } | Trips::Known(least) => json!(least),
+                Trips::Follows { .. } | Trips::Unknown { .. } => Value::Null,
+            };
             json!({
                 "line": loop_line(priced, each),
                 "depth": each.depth,
                 "trips": trips,
+                "least_trips": least,
                 "symbol": symbol,
                 "follows_from": follows,
                 "iteration": columns(&each.iteration),
@@ -143,13 +152,11 @@ fn one(priced: &Priced<'_>, analysis: &Analysis, at: usize) -> Value {
         "program": priced.name,
         "launch": analysis.launch.as_ref().map(|launch| json!({
             "work_items": launch.items,
-            "cycles": launch.cycles,
-            "milliseconds": launch.milliseconds,
+            "milliseconds": played.map(|played| played.least_seconds() * 1e3),
             "dram_bytes": launch.dram_bytes,
-            "dram_busy": launch.dram_busy,
-            "busy": heads.iter().zip(&launch.busy).map(|(head, busy)| ((*head).to_owned(), json!(busy))).collect::<Map<_, _>>(),
+            "busy": played.map_or_else(Map::new, |played| simulation::shares(played, analysis.gpu)),
         })),
-        "prediction": prediction.and_then(|prediction| prediction.as_ref().ok()).map(|predicted| short_json(predicted, analysis.gpu)),
+        "prediction": predicted.map(|predicted| simulation::short_json(predicted, analysis.gpu)),
         "prediction_missing": prediction.and_then(|prediction| prediction.as_ref().err()),
         "advice": analysis.advice.iter().map(|advice| json!({
             "code": advice.rule.code,

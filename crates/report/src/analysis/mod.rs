@@ -1,12 +1,10 @@
 //! The cost of kernels on GPUs ([`tripipe_analyze::Analysis`]).
 
-mod diff;
 mod json;
 mod malioc;
 mod markdown;
 mod text;
 
-pub use diff::{Change, Changed, Diff, Only, RULE as WORSE, diff};
 pub use json::json;
 pub use malioc::malioc;
 pub use markdown::markdown;
@@ -105,16 +103,9 @@ fn gain(advice: &Advice) -> String {
     let cycles = gain.cycles.map(percent);
     let mut said = match (gain.seconds, cycles) {
         (Some([before, after]), cycles) => {
-            let factor = before / after.max(f64::MIN_POSITIVE);
-            let change = if (factor - 1.0).abs() < 0.005 {
-                "no change".to_owned()
-            } else if factor > 1.0 {
-                format!("{} instead of {}, {}x faster", time(after), time(before), significant(factor))
-            } else {
-                format!("{} instead of {}, slower", time(after), time(before))
-            };
+            let factor = significant(before / after.max(f64::MIN_POSITIVE));
             let cycles = cycles.map_or_else(String::new, |cycles| format!(" ({cycles} of the cycles)"));
-            format!(" Predicted time: {change}{cycles}.")
+            format!(" Predicted time: {} instead of {}, {factor}x faster{cycles}.", time(after), time(before))
         }
         (None, Some(cycles)) => format!(" {cycles} of the cycles would be saved."),
         (None, None) => String::new(),

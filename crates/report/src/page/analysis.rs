@@ -83,7 +83,6 @@ struct AccessCost {
 struct LaunchCost {
     busy: Map<String, Value>,
     milliseconds: Option<f64>,
-    dram_busy: Option<f64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -248,7 +247,8 @@ fn gpu(analysis: &Analysis, ids: &Ids) -> Markup {
     if let Some(reason) = &analysis.prediction_missing {
         rows.push(("no predicted time", reason.clone()));
     }
-    let busy = analysis.launch.as_ref().map_or_else(Markup::default, |launch| busy(launch, ids));
+    let launch = analysis.launch.as_ref().filter(|launch| !launch.busy.is_empty());
+    let busy = launch.map_or_else(Markup::default, |launch| busy(launch, ids));
     let (table, figures) = (table.draw(ids), facts("Figures of the kernel", &rows).draw(ids));
     let (lines, accesses, advice) = (lines(analysis, ids), accesses(analysis, ids), advice(analysis));
     let left_out: Markup = analysis.left_out.iter().map(|sentence| markup! { li : sentence; }).collect();
@@ -272,9 +272,6 @@ fn busy(launch: &LaunchCost, ids: &Ids) -> Markup {
     let mut table = Table::new(caption, vec![Head::text("resource"), Head::number("busy")]);
     for (name, share) in launch.busy.iter().filter_map(|(name, share)| Some((name, share.as_f64()?))) {
         table.push(vec![TableCell::text(name), TableCell::share(share)]);
-    }
-    if let Some(share) = launch.dram_busy {
-        table.push(vec![TableCell::text("DRAM"), TableCell::share(share)]);
     }
     table.draw(ids)
 }

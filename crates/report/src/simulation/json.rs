@@ -51,6 +51,13 @@ pub(crate) fn short(predicted: &Predicted, gpu: &Gpu) -> Map<String, Value> {
     keys
 }
 
+/// The shares of the time that the GPU's resources are busy, by their short names.
+pub(crate) fn shares(prediction: &Prediction, gpu: &Gpu) -> Map<String, Value> {
+    let all = Resource::ALL.into_iter().zip(prediction.shares);
+    let own = all.filter(|(resource, _)| super::limits::exists(*resource, gpu));
+    own.map(|(resource, share)| (head(resource, gpu).to_owned(), share.into())).collect()
+}
+
 fn chooser(local_by: LocalBy) -> &'static str {
     match local_by {
         LocalBy::Launch => "launch",
@@ -61,17 +68,11 @@ fn chooser(local_by: LocalBy) -> &'static str {
 
 fn predicted_keys(simulation: &Simulation<'_>, predicted: &Predicted, gpu: &Gpu) -> Map<String, Value> {
     let Predicted { prediction, spill_bytes, local_by, counters, what_if } = predicted;
-    let shares: Map<String, Value> = Resource::ALL
-        .iter()
-        .zip(prediction.shares)
-        .filter(|(resource, _)| super::limits::exists(**resource, gpu))
-        .map(|(resource, share)| (head(*resource, gpu).to_owned(), share.into()))
-        .collect();
     let traffic = &prediction.traffic;
     let mut keys = times(prediction, gpu);
     let others = json!({
         "local_chosen_by": chooser(*local_by),
-        "shares": shares,
+        "shares": shares(prediction, gpu),
         "occupancy": prediction.occupancy,
         "registers": prediction.registers,
         "register_bits": gpu.registers.width_bits.value,
@@ -79,6 +80,7 @@ fn predicted_keys(simulation: &Simulation<'_>, predicted: &Predicted, gpu: &Gpu)
         "threads": prediction.threads,
         "max_threads": gpu.core.max_threads.value,
         "launch_seconds": prediction.launch_seconds,
+        "watchdog_seconds": prediction.watchdog_seconds,
         "groups": prediction.groups,
         "played_groups": prediction.played,
         "sampling_error": prediction.sampling_error,

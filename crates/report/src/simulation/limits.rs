@@ -69,8 +69,7 @@ pub(super) fn what(resource: Resource) -> &'static str {
 
 /// What limits a launch and what that means, in sentences.
 pub(super) fn verdict(prediction: &Prediction, gpu: &Gpu) -> String {
-    let shares = Resource::ALL.into_iter().zip(prediction.shares);
-    let (busiest, share) = shares.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((Resource::Arithmetic, 0.0));
+    let (busiest, share) = prediction.busiest();
     let (name, busy) = (head(busiest, gpu), percent(share));
     match prediction.limiter() {
         Limiter::Launch => {

@@ -7,7 +7,7 @@ mod text;
 mod timeline;
 
 pub use json::json;
-pub(crate) use json::short as short_json;
+pub(crate) use json::{shares, short as short_json};
 pub use limits::{head, limiter};
 pub(crate) use text::sentence;
 pub use text::text;

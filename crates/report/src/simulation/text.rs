@@ -60,7 +60,8 @@ fn single(
     let title = format!("{} on {}: {}", simulation.kernel, gpu.name(), time(prediction.seconds));
     let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, &title));
     out.push_str(&paragraph(canvas, "", 0, &trust(each, prediction)));
-    out.push_str(&paragraph(canvas, "", 0, &verdict(prediction, gpu)));
+    let verdict = format!("{}{}", verdict(prediction, gpu), too_long(prediction));
+    out.push_str(&paragraph(canvas, "", 0, &verdict));
     out.push('\n');
     facts(prediction, predicted, each, canvas, out);
     out.push('\n');
@@ -74,11 +75,24 @@ pub(crate) fn sentence(predicted: &Predicted, gpu: &Gpu) -> String {
     let chosen = if predicted.local_by == LocalBy::Driver { " (the driver's choice)" } else { "" };
     format!(
         "Predicted time: {} ({} expected), limited by {}, in work-groups of {}{chosen}; `tripipe simulate` shows \
-        more.",
+        more.{}",
         time(prediction.seconds),
         band(prediction.error_band),
         limiter(prediction.limiter(), gpu),
-        extents(prediction.local)
+        extents(prediction.local),
+        too_long(prediction)
+    )
+}
+
+/// What happens to a launch that takes too long, with a space before; empty for all others.
+fn too_long(prediction: &Prediction) -> String {
+    let watchdog = prediction.watchdog_seconds;
+    if watchdog <= 0.0 || prediction.seconds <= watchdog {
+        return String::new();
+    }
+    format!(
+        " This is too long: drivers stop a launch after about {}, and its results are lost. Divide it into several.",
+        time(watchdog)
     )
 }
 
@@ -254,6 +268,15 @@ fn several(simulation: &Simulation<'_>, gpus: &[Simulated], canvas: Canvas, out:
             out.push_str("* the driver's choice: the launch names no work-group size.\n");
         }
         out.push_str(&paragraph(canvas, "", 0, &limits(&ranked)));
+        let stopped: Vec<&str> = ranked
+            .iter()
+            .filter(|(_, predicted)| !too_long(&predicted.prediction).is_empty())
+            .map(|(each, _)| each.gpu.name())
+            .collect();
+        if !stopped.is_empty() {
+            let said = format!("Too long, so that drivers stop the launch: {}.", stopped.join(", "));
+            out.push_str(&paragraph(canvas, "", 0, &said));
+        }
         let legend = "Percentages: how long the limit is busy; the share of a core's threads that are occupied. First x: \
             the time as a multiple of the fastest.";
         out.push_str(&paragraph(canvas, "", 0, legend));

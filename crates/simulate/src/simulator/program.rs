@@ -89,14 +89,12 @@ impl Loaded {
                 });
             }
         };
-        let spirv::Loaded { module, refused } =
-            spirv::load_each(bytes, &spirv::Options::default()).map_err(|error| {
-                let line = error
-                    .location()
-                    .and_then(|location| location.source.as_ref())
-                    .map(|location| location.line);
-                failed(error.to_string(), line)
-            })?;
+        let options = spirv::Options { math: spirv::Math::of(&program.options), ..spirv::Options::default() };
+        let spirv::Loaded { module, refused } = spirv::load_each(bytes, &options).map_err(|error| {
+            let line =
+                error.location().and_then(|location| location.source.as_ref()).map(|location| location.line);
+            failed(error.to_string(), line)
+        })?;
         Ok(Self { module, refused, without_double, codes: HashMap::new(), objects: None })
     }
 

@@ -68,6 +68,7 @@ __all__ = [
 ]
 
 _CHECK_VERSION = 2
+_ANALYZE_VERSION = 2
 _VERSION = 1
 
 
@@ -142,7 +143,7 @@ def analyze(
     with _launch.opened(program, defines, include, options) as (opened, folder):
         target, launch, more = _target(opened, folder, arguments, kernel, global_size, local_size, None)
         text, json = _run(opened, folder, ["analyze", target, *_gpus(gpu), *more, *flags], launch)
-    found = documents(json, "analyze", _VERSION)
+    found = documents(json, "analyze", _ANALYZE_VERSION)
     analyses = tuple(decode(Analysis, document, f"analyze[{at}]") for at, document in enumerate(found))
     return AnalysisReport(text, json, analyses)
 

@@ -92,19 +92,17 @@ class MemoryAccess:
 
 @dataclass(frozen=True)
 class LaunchBound:
-    """A lower bound of the time of a launch."""
+    """What a launch has to do; with a prediction, a lower bound of its time, and how busy each resource is."""
 
     work_items: int
-    cycles: float
-    milliseconds: float
+    milliseconds: float | None
     dram_bytes: float | None
-    dram_busy: float | None
     busy: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class QuickPrediction:
-    """The predicted time, from a smaller part of the launch than :func:`tripipe.simulate` plays."""
+    """The predicted time, as :func:`tripipe.simulate` predicts it."""
 
     seconds: float
     error_band: tuple[float, float]

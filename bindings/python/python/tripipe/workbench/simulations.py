@@ -68,6 +68,8 @@ class Prediction:
     """The lowest and highest time at which a measurement is expected."""
     cycles: float
     launch_seconds: float
+    watchdog_seconds: float
+    """The time after which drivers stop a launch."""
     limiter: str
     sentence: str
     """What limits the launch, and what that means."""

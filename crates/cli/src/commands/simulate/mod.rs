@@ -7,17 +7,22 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
+use tripipe_analyze::{Figure, Limit};
 use tripipe_device::Gpu;
+use tripipe_report::diff::{self, Diff};
 use tripipe_report::simulation::{self, Predicted, Repriced, Simulated, Simulation};
 use tripipe_timing::Options;
 use tripipe_timing::counters::counters;
 use tripipe_trace::TraceFile;
 
+use super::analyze::{earlier, exceeded, warn};
 use super::{Format, OutputArgument, TextArgument, file_canvas, note, write_text};
 use crate::chain;
 use crate::files::output::Output;
 use crate::finish::Finish;
-use crate::launch_input::{GpuArgument, LaunchArgument, Timed, Trial, Workload, one_kernel};
+use crate::launch_input::{
+    GpuArgument, LIMIT_STEPS, LaunchArgument, Timed, Trial, Workload, one_kernel,
+};
 use crate::progress::Progress;
 use crate::terminal;
 pub(crate) use what_if::CHANGES;
@@ -54,6 +59,14 @@ pub(crate) struct Simulate {
     /// Play every work-group instead of a part; slow for large launches.
     #[arg(long)]
     exact: bool,
+    /// Limits of time, registers, spill (bytes) and threads, e.g. "time<=2ms,registers<=32"; the exit code is 1 if a
+    /// limit is exceeded.
+    #[arg(long, value_name = "LIMITS", value_delimiter = ',', num_args = 1)]
+    budget: Vec<Limit>,
+    /// Output of an earlier `--format json`: shows what has changed since then instead of the result, as text or JSON.
+    /// The exit code is 1 if a predicted time got longer.
+    #[arg(long, value_name = "OLD.json")]
+    diff: Option<PathBuf>,
     /// Show the counters of the launch under the names of the GPU's vendor, with how each is derived
     /// (docs/counters.md).
     #[arg(long)]
@@ -63,7 +76,7 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "FILE.csv")]
     counters_csv: Option<PathBuf>,
     /// Maximum number of instructions that a work-group may run, counted once for all work-items that run them together.
-    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = LIMIT_STEPS, value_parser = clap::value_parser!(u64).range(1..))]
     limit_steps: u64,
     /// Output format; JSON is one object per kernel and GPU, one per line, HTML is a page with charts
     /// (docs/reports.md).
@@ -82,6 +95,12 @@ impl Simulate {
 
     fn report(&self, out: &mut dyn Write) -> Result<Finish> {
         let text = self.text.open(self.format == Format::Text)?;
+        if self.diff.is_some() && self.format == Format::Html {
+            bail!(
+                "--diff does not support html; use `tripipe view OLD.json NEW.json` for a page of the changes"
+            );
+        }
+        let before = self.diff.as_deref().map(|path| earlier(path, "simulate")).transpose()?;
         let gpus = self.gpu.resolve()?;
         let trace = self.trace.as_deref().map(TraceFile::new).transpose()?;
         let changes: Vec<&Change> = self.what_if.iter().flat_map(|what_if| &what_if.changes).collect();
@@ -135,6 +154,7 @@ impl Simulate {
         if failed.len() == count {
             bail!("{}", reasons(&failed));
         }
+        let over = self.over_budget(&results)?;
         if let Some(path) = &self.counters_csv {
             write_counters(path, &results)?;
         }
@@ -153,23 +173,55 @@ impl Simulate {
         if let Some(trace) = trace {
             trace.save(&simulation::timeline(&simulations))?;
         }
-        let report = |canvas| {
-            simulations.iter().map(|each| simulation::text(each, canvas)).collect::<Vec<_>>().join("\n")
+        let diff = before.map(|before| diff::of_simulations(&before, &simulations));
+        let report = |canvas| match &diff {
+            Some(diff) => diff.text(canvas),
+            None => {
+                simulations.iter().map(|each| simulation::text(each, canvas)).collect::<Vec<_>>().join("\n")
+            }
         };
         write_text(text, || report(file_canvas()))?;
         match self.format {
             Format::Text => out.write_all(report(self.output.canvas()).as_bytes())?,
             Format::Json | Format::Html => {
-                for object in simulations.iter().flat_map(simulation::json) {
+                let all = || simulations.iter().flat_map(simulation::json).collect();
+                for object in diff.as_ref().map_or_else(all, Diff::json) {
                     writeln!(out, "{object}")?;
                 }
             }
         }
+        let is_over = !over.is_empty();
+        warn(over);
         if failed.is_empty() {
-            return Ok(Finish::Clean);
+            let found = is_over || diff.is_some_and(|diff| diff.is_worse());
+            return Ok(if found { Finish::Findings } else { Finish::Clean });
         }
         note(&terminal::shown(reasons(&failed)));
         Ok(Finish::Bad)
+    }
+
+    /// The limits that are exceeded, one per line.
+    fn over_budget(&self, results: &[(Workload<'_>, Vec<Simulated>)]) -> Result<Vec<String>> {
+        let mut over = Vec::new();
+        for (workload, all) in results {
+            for (limit, each) in
+                self.budget.iter().flat_map(|limit| all.iter().map(move |each| (limit, each)))
+            {
+                let Ok(predicted) = &each.outcome else { continue };
+                let value = match limit.figure() {
+                    Figure::Milliseconds => predicted.prediction.seconds * 1e3,
+                    Figure::Registers => f64::from(predicted.prediction.registers),
+                    Figure::SpillBytes => f64::from(predicted.spill_bytes),
+                    Figure::Threads => f64::from(predicted.prediction.threads),
+                    _ => bail!(
+                        "--budget {limit}: a simulation has time, registers, spill and threads; `tripipe analyze` has \
+                        the other figures"
+                    ),
+                };
+                over.extend(exceeded(limit, value, &workload.kernel().name, each.gpu));
+            }
+        }
+        Ok(over)
     }
 
     /// The result on a GPU, with all changes.

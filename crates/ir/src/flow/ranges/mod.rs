@@ -253,7 +253,7 @@ impl RangeAnalysis<'_> {
                 let lanes: Option<Vec<Range>> = (0..data.operands.len()).map(operand).collect();
                 lanes?.into_iter().reduce(Range::join)?
             }
-            Op::Query(query) => self.query(query.kind, query.dimension).meet(all),
+            Op::Query(query) => of_query(self.kernel, self.known, query.kind, query.dimension).meet(all),
             Op::Builtin(builtin) => {
                 let operands: Option<Vec<Range>> = (0..data.operands.len())
                     .map(|position| operand(position).or_else(|| self.full(data.operands[position])))
@@ -299,36 +299,48 @@ impl RangeAnalysis<'_> {
         }
         Range::fitted(i128::from(range.low), i128::from(range.high), bits, true)
     }
+}
 
-    fn query(&self, kind: QueryKind, dimension: u8) -> Range {
-        let size = |kind| (self.known)(Atom::Query(kind, dimension)).filter(|size| *size > 0);
-        let below = |size: Option<i64>| match size {
-            Some(size) => Range { low: 0, high: size - 1 },
-            None => Range { low: 0, high: i64::from(i32::MAX) },
-        };
-        match kind {
-            QueryKind::GlobalId if size(QueryKind::GlobalSize).is_none() => below(None),
-            QueryKind::GlobalId => {
-                let first = (self.known)(Atom::Query(QueryKind::GlobalOffset, dimension));
-                match (below(size(QueryKind::GlobalSize)), first) {
-                    (ids, Some(0)) => ids,
-                    _ => below(None),
-                }
+/// The numbers that a fact about the work-item can be; `known` returns the value of a size in this launch, if it is
+/// known.
+pub fn of_query(
+    kernel: &Kernel,
+    known: &dyn Fn(Atom) -> Option<i64>,
+    kind: QueryKind,
+    dimension: u8,
+) -> Range {
+    let size = |kind| known(Atom::Query(kind, dimension)).filter(|size| *size > 0);
+    let below = |size: Option<i64>| match size {
+        Some(size) => Range { low: 0, high: size - 1 },
+        None => Range { low: 0, high: i64::from(i32::MAX) },
+    };
+    let local = |dimension: u8| {
+        let required = kernel.required_local_size.map(|sizes| sizes[usize::from(dimension.min(2))]);
+        let size = known(Atom::Query(QueryKind::EnqueuedLocalSize, dimension)).filter(|size| *size > 0);
+        size.or(required.map(i64::from))
+    };
+    match kind {
+        QueryKind::GlobalId if size(QueryKind::GlobalSize).is_none() => below(None),
+        QueryKind::GlobalId => {
+            let first = known(Atom::Query(QueryKind::GlobalOffset, dimension));
+            match (below(size(QueryKind::GlobalSize)), first) {
+                (ids, Some(0)) => ids,
+                _ => below(None),
             }
-            QueryKind::LocalId => {
-                let required =
-                    self.kernel.required_local_size.map(|sizes| sizes[usize::from(dimension.min(2))]);
-                below(size(QueryKind::EnqueuedLocalSize).or(required.map(i64::from)))
-            }
-            QueryKind::GroupId => below(size(QueryKind::NumGroups)),
-            QueryKind::WorkDim => Range { low: 1, high: 3 },
-            QueryKind::SubGroupEqMask
-            | QueryKind::SubGroupGeMask
-            | QueryKind::SubGroupGtMask
-            | QueryKind::SubGroupLeMask
-            | QueryKind::SubGroupLtMask => Range::signed(32),
-            QueryKind::GlobalLinearId => Range::unsigned(63),
-            _ => size(kind).map_or(below(None), Range::only),
         }
+        QueryKind::LocalId => below(local(dimension)),
+        QueryKind::LocalLinearId => {
+            let sizes = [0, 1, 2].map(local).into_iter();
+            below(sizes.reduce(|all, size| all?.checked_mul(size?)).flatten())
+        }
+        QueryKind::GroupId => below(size(QueryKind::NumGroups)),
+        QueryKind::WorkDim => Range { low: 1, high: 3 },
+        QueryKind::SubGroupEqMask
+        | QueryKind::SubGroupGeMask
+        | QueryKind::SubGroupGtMask
+        | QueryKind::SubGroupLeMask
+        | QueryKind::SubGroupLtMask => Range::signed(32),
+        QueryKind::GlobalLinearId => Range::unsigned(63),
+        _ => size(kind).map_or(below(None), Range::only),
     }
 }

@@ -35,7 +35,7 @@ mod translator;
 mod types;
 mod variables;
 
-pub use options::{Limits, Loaded, Options, Refused};
+pub use options::{Limits, Loaded, Math, Options, Refused};
 
 use crate::Module;
 use crate::diagnostic::LoadError;
@@ -63,6 +63,7 @@ pub fn load_each(bytes: &[u8], options: &Options) -> Result<Loaded, LoadError> {
     let in_words = |error| ids::in_words(error, &code);
     let declarations = declare::Declarations::read(&code, options).map_err(in_words)?;
     let mut loaded = translator::translate(&code, &declarations, options);
+    loaded.module.kernels.iter_mut().for_each(|kernel| options.math.mark(kernel));
     for refused in &mut loaded.refused {
         refused.error = in_words(refused.error.clone());
     }

@@ -1,7 +1,8 @@
 //! Options for loading a module, and the result.
 
 use crate::diagnostic::LoadError;
-use crate::{Module, transform};
+use crate::op::{Binary, Unary};
+use crate::{Flags, Kernel, Module, Op, transform};
 
 /// Limits on the size of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +30,56 @@ pub struct Options {
     pub limits: Limits,
     /// Transformations of the kernels after translation.
     pub transform: transform::Options,
+    /// What the build allows that a module does not say.
+    pub math: Math,
     /// Values for specialization constants, by their `SpecId`: the bits of the constant.
     pub specialization: Vec<(u32, u64)>,
+}
+
+/// Permissions of a build for floats. A module has those for sums and products, but none for functions, and no
+/// contraction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Math {
+    /// `-cl-fast-relaxed-math` or `-cl-unsafe-math-optimizations`: functions need only their relaxed precision (OpenCL C
+    /// 3.0, 7.4), and sums may be reordered.
+    pub relaxed: bool,
+    /// `-cl-mad-enable`: a product and a sum of it may be rounded once.
+    pub contracted: bool,
+}
+
+impl Math {
+    /// The permissions in build options.
+    pub fn of(options: &[String]) -> Self {
+        let has = |option: &str| options.iter().any(|word| word == option);
+        Self {
+            relaxed: has("-cl-fast-relaxed-math") || has("-cl-unsafe-math-optimizations"),
+            contracted: has("-cl-mad-enable"),
+        }
+    }
+
+    /// Marks the operations on floats.
+    pub(super) fn mark(self, kernel: &mut Kernel) {
+        let flags = [(self.relaxed, Flags::FAST), (self.contracted, Flags::CONTRACT)];
+        let flags = flags.into_iter().filter(|flag| flag.0);
+        let flags = flags.fold(Flags::default(), |all, flag| all.union(flag.1));
+        if flags.is_empty() {
+            return;
+        }
+        let Kernel { insts, values, .. } = kernel;
+        for data in insts.values_mut() {
+            let computes = match data.op {
+                Op::Binary(binary) => {
+                    matches!(binary, Binary::FAdd | Binary::FSub | Binary::FMul | Binary::FDiv | Binary::FRem)
+                }
+                Op::Unary(unary) => unary == Unary::FNeg,
+                Op::Builtin(_) => data.result.is_some_and(|result| values[result].ty.is_float()),
+                _ => false,
+            };
+            if computes {
+                data.flags = data.flags.union(flags);
+            }
+        }
+    }
 }
 
 /// A module as far as it could be loaded.

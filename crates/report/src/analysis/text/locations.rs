@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use tripipe_analyze::{ASSUMED_TRIPS, Analysis, Polynomial, Stride, Trips, WarpAccess};
 use tripipe_ir::Space;
 
-use super::{faint, figure};
+use super::{cell, faint, figure};
 use crate::analysis::Priced;
 use crate::number::percent;
 use crate::style::{Canvas, Tone, paragraph};
@@ -42,6 +42,7 @@ pub(super) fn loops(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, ou
         let iteration = if iteration.is_empty() { "nothing".to_owned() } else { iteration.join(", ") };
         let times = match &each.trips {
             Trips::Known(trips) => format!("{trips} times"),
+            Trips::Between { least, most } => format!("{least} to {most} times"),
             Trips::Follows { name, factor, constant } => {
                 let times =
                     Polynomial::constant(*factor).times_name(name).plus(&Polynomial::constant(*constant));
@@ -172,7 +173,7 @@ pub(super) fn lines(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, ou
     for line in hot.iter().take(HOT_LINES) {
         let mut row = format!("{:<6}", priced.at(Some(line.location)).unwrap_or_default());
         for at in &beside {
-            let _ = write!(row, " {:>FIGURE$}", line.columns[*at].to_string());
+            let _ = write!(row, " {:>FIGURE$}", cell(&line.columns[*at]));
         }
         let room = canvas.width.saturating_sub(row.chars().count() + 2);
         let code: String = priced.text_of(line.location).chars().take(room).collect();

@@ -7,14 +7,14 @@ mod verdict;
 use std::fmt::Write as _;
 use std::iter;
 
-use tripipe_analyze::{Analysis, Cycles, Polynomial};
+use tripipe_analyze::{ASSUMED_TRIPS, Analysis, Cycles, Polynomial};
 use tripipe_device::Family;
 
 pub(super) use self::several::tables;
 pub(super) use self::verdict::verdict;
 use super::{Priced, bound, gain};
-use crate::number::{bytes, grouped, percent, significant};
-use crate::simulation;
+use crate::number::{bytes, grouped, percent};
+use crate::simulation::{self, Predicted};
 use crate::style::{Canvas, Tone, paragraph};
 use crate::table::Columns;
 use crate::time;
@@ -27,7 +27,7 @@ pub fn text(priced: &Priced<'_>, canvas: Canvas) -> String {
 fn drawn(priced: &Priced<'_>, canvas: Canvas) -> String {
     match priced.analyses {
         [one] => single(priced, one, canvas),
-        several => several::table(several, priced.predictions, canvas),
+        _ => several::table(priced, canvas),
     }
 }
 
@@ -44,49 +44,52 @@ fn single(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas) -> String {
     locations::loops(priced, analysis, canvas, &mut out);
     locations::accesses(priced, analysis, canvas, &mut out);
     locations::lines(priced, analysis, canvas, &mut out);
-    if let Some(launch) = &analysis.launch {
-        let busy: Vec<String> = analysis
-            .columns
-            .iter()
-            .zip(&launch.busy)
-            .map(|(column, busy)| format!("{} {}", column.head(gpu.family()), percent(*busy)))
-            .collect();
-        let launched = format!(
-            "Launch of {} work-items on {} cores at {} MHz: at least {}, {} cycles of arithmetic and memory.",
-            grouped(launch.items),
-            gpu.configuration.cores.value,
-            gpu.configuration.clock_mhz.value,
-            time(launch.milliseconds * 1e-3),
-            grouped(launch.cycles.ceil() as u64),
-        );
-        let busy = format!(
-            "Utilisation: {}; DRAM {} ({} once, at {} GB/s).",
-            busy.join(", "),
-            percent(launch.dram_busy),
-            bytes(launch.dram_bytes),
-            significant(gpu.configuration.dram_gb_s_peak.value)
-        );
-        out.push('\n');
-        out.push_str(&paragraph(canvas, "", 0, &launched));
-        out.push_str(&paragraph(canvas, "", 0, &busy));
-    }
-    match priced.predictions.first() {
-        Some(Ok(predicted)) => {
-            out.push_str(&paragraph(canvas, "", 0, &simulation::sentence(predicted, gpu)));
-        }
-        Some(Err(missing)) => {
-            let space = if analysis.launch.is_some() { "" } else { "\n" };
-            out.push_str(space);
-            out.push_str(&paragraph(canvas, "", 0, &format!("No predicted time: {missing}.")));
-        }
-        None => {}
-    }
+    launch(analysis, priced.predictions.first(), canvas, &mut out);
     advice(priced, analysis, canvas, &mut out);
     if !analysis.left_out.is_empty() {
         out.push('\n');
         out.push_str(&paragraph(canvas, "", 0, &format!("Left out: {}.", analysis.left_out.join("; "))));
     }
     out
+}
+
+/// What the launch has to do, and its predicted time.
+fn launch(
+    analysis: &Analysis,
+    prediction: Option<&Result<Predicted, String>>,
+    canvas: Canvas,
+    out: &mut String,
+) {
+    let gpu = analysis.gpu;
+    let mut said: Vec<String> = Vec::new();
+    said.extend(analysis.launch.as_ref().map(|launch| {
+        format!(
+            "Launch of {} work-items on {} cores at {} MHz; {} of buffers, each byte once.",
+            grouped(launch.items),
+            gpu.configuration.cores.value,
+            gpu.configuration.clock_mhz.value,
+            bytes(launch.dram_bytes),
+        )
+    }));
+    said.extend(prediction.map(|prediction| match prediction {
+        Ok(predicted) => simulation::sentence(predicted, gpu),
+        Err(missing) => format!("No predicted time: {missing}."),
+    }));
+    said.extend(prediction.and_then(|prediction| prediction.as_ref().ok()).map(|predicted| {
+        let prediction = &predicted.prediction;
+        let shares = simulation::shares(prediction, gpu);
+        let busy: Vec<String> = shares
+            .iter()
+            .filter_map(|(name, share)| Some(format!("{name} {}", percent(share.as_f64()?))))
+            .collect();
+        format!("Busy: {}; at least {} without waiting.", busy.join(", "), time(prediction.least_seconds()))
+    }));
+    if !said.is_empty() {
+        out.push('\n');
+    }
+    for paragraph_text in said {
+        out.push_str(&paragraph(canvas, "", 0, &paragraph_text));
+    }
 }
 
 fn advice(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut String) {
@@ -170,6 +173,23 @@ fn issued(family: Family) -> &'static str {
     }
 }
 
+/// Characters of the widest symbolic cost in a table.
+const WIDEST: usize = 24;
+
+/// What `~` means.
+fn roughly() -> String {
+    format!("~: with {ASSUMED_TRIPS} for each unknown count; --format json has the whole sum.")
+}
+
+/// The same for a table: a long symbolic cost is evaluated.
+pub(super) fn cell(cost: &Polynomial) -> String {
+    let said = figure(cost);
+    if said.chars().count() <= WIDEST {
+        return said;
+    }
+    format!("~{:.2}", cost.evaluate(ASSUMED_TRIPS))
+}
+
 /// A cost with two decimals, or a symbolic cost.
 fn figure(cost: &Polynomial) -> String {
     cost.as_constant().map_or_else(|| cost.to_string(), |number| format!("{number:.2}"))
@@ -183,7 +203,7 @@ fn cycles(analysis: &Analysis, canvas: Canvas, out: &mut String) {
         ("Longest path cycles", &analysis.longest),
     ];
     let cells = |cycles: &Cycles| {
-        let mut cells: Vec<String> = cycles.columns.iter().map(figure).collect();
+        let mut cells: Vec<String> = cycles.columns.iter().map(cell).collect();
         cells.push(bound(analysis, &cycles.bound));
         cells
     };
@@ -195,11 +215,14 @@ fn cycles(analysis: &Analysis, canvas: Canvas, out: &mut String) {
         .extend(analysis.columns.iter().map(|column| column.emitted(family, &analysis.emitted).to_string()));
     let mut paths = rows.map(|(name, cycles)| [vec![name.to_owned()], cells(cycles)].concat()).to_vec();
     if analysis.longest_at_most != analysis.longest.columns {
-        let cells = analysis.longest_at_most.iter().map(figure);
+        let cells = analysis.longest_at_most.iter().map(cell);
         paths.push(iter::once("  at most".to_owned()).chain(cells).chain([String::new()]).collect());
     }
     let table = Columns { heads, rows: [vec![emitted], paths].concat(), left: vec![0], keys: 1 };
     out.push_str(&table.draw(canvas));
+    if table.rows.iter().flatten().any(|cell| cell.starts_with('~')) {
+        out.push_str(&faint(canvas, &roughly()));
+    }
     let messages = &analysis.longest.messages;
     if analysis.gpu.core.warp_width.value > 1 {
         let note = format!(

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use tripipe_analyze::ASSUMED_TRIPS;
 use tripipe_ir::diagnostic::{Finding, Rule, Severity};
 
-use super::{Priced, bound, json};
-use crate::number::percent;
+use crate::analysis::{self, Priced};
+use crate::number::{percent, time};
+use crate::simulation::{self, Simulation};
 use crate::style::{Canvas, Tone, paragraph};
 
 /// The rule of the findings from [`Diff::findings`].
@@ -17,8 +18,9 @@ pub const RULE: Rule = Rule {
     title: "a figure is worse than in the earlier result",
     explanation: r"## What it finds
 
-A kernel whose longest path takes more cycles of the pipe that bounds it than in an earlier result, whose launch takes
-longer, that spills more bytes of registers, needs more stack, or keeps fewer threads in flight.
+A kernel whose launch is predicted to take longer than in an earlier result. If one of the results has no predicted
+time: a kernel whose longest path takes more cycles of the pipe that bounds it, that spills more bytes of registers,
+needs more stack, or keeps fewer threads in flight.
 
 ## Why it matters
 
@@ -68,22 +70,55 @@ pub struct Change {
     pub worse: bool,
 }
 
-/// The changes for each kernel and GPU in both results; those in only one result are listed. `before` contains the
-/// objects of an earlier [`json`].
-pub fn diff(before: &[Value], all: &[Priced<'_>]) -> Diff {
+/// The changes of `tripipe analyze` for each kernel and GPU in both results; those in only one result are listed.
+/// `before` contains the objects of an earlier [`analysis::json`].
+pub fn of_analyses(before: &[Value], all: &[Priced<'_>]) -> Diff {
+    diff(before, all.iter().flat_map(analysis::json), |changes, old, new| {
+        let (was, is) = (&old["longest_path"], &new["longest_path"]);
+        let most = |path: &Value| {
+            let costs = path["columns"].as_object().into_iter().flatten();
+            costs.filter_map(|(_, cost)| weight(cost)).fold(0.0, f64::max)
+        };
+        // A pipe that does not bound may take longer; only the one that takes longest counts.
+        let (most_before, most_now) = (most(was), most(is));
+        for (head, cost) in is["columns"].as_object().into_iter().flatten() {
+            let bounds = weight(cost).is_some_and(|cost| cost >= most_now * (1.0 - 1e-9));
+            let slower = bounds && more(most_before, most_now);
+            changes.add(head, &was["columns"][head], cost, |_, _| slower);
+        }
+        changes.add("bound by", &was["bound"], &is["bound"], never);
+        let (was, is) = (&old["registers"], &new["registers"]);
+        changes.registers(["used", "spill_bytes", "threads"], was, is);
+        changes.add("stack bytes", &old["stack_bytes"], &new["stack_bytes"], more);
+        changes.time(&old["prediction"], &new["prediction"]);
+    })
+}
+
+/// The same for `tripipe simulate`; `before` contains the objects of an earlier [`simulation::json`].
+pub fn of_simulations(before: &[Value], all: &[Simulation<'_>]) -> Diff {
+    diff(before, all.iter().flat_map(simulation::json), |changes, old, new| {
+        changes.add("limited by", &old["limiter"], &new["limiter"], never);
+        changes.registers(["registers", "spill_bytes", "threads"], old, new);
+        changes.time(old, new);
+    })
+}
+
+fn diff(
+    before: &[Value],
+    all: impl Iterator<Item = Value>,
+    compare: impl Fn(&mut Changes, &Value, &Value),
+) -> Diff {
     let text = |object: &Value, key: &str| object[key].as_str().unwrap_or("?").to_owned();
     let mut diff = Diff::default();
-    for priced in all {
-        for (object, analysis) in json(priced).iter().zip(priced.analyses) {
-            let (kernel, gpu) = (text(object, "kernel"), text(object, "gpu"));
-            let old = before.iter().find(|old| text(old, "kernel") == kernel && text(old, "gpu") == gpu);
-            let changes = old.map(|old| {
-                let now = bound(analysis, &analysis.longest.bound);
-                changes(old, object, &now)
-            });
-            let only = if changes.is_none() { Some(Only::New) } else { None };
-            diff.all.push(Changed { kernel, gpu, only, changes: changes.unwrap_or_default() });
+    for object in all {
+        let (kernel, gpu) = (text(&object, "kernel"), text(&object, "gpu"));
+        let old = before.iter().find(|old| text(old, "kernel") == kernel && text(old, "gpu") == gpu);
+        let mut changes = Changes::default();
+        if let Some(old) = old {
+            compare(&mut changes, old, &object);
         }
+        let only = if old.is_none() { Some(Only::New) } else { None };
+        diff.all.push(Changed { kernel, gpu, only, changes: changes.all });
     }
     for old in before {
         let (kernel, gpu) = (text(old, "kernel"), text(old, "gpu"));
@@ -94,45 +129,53 @@ pub fn diff(before: &[Value], all: &[Priced<'_>]) -> Diff {
     diff
 }
 
-fn changes(old: &Value, new: &Value, bound_now: &str) -> Vec<Change> {
-    let mut changes = Vec::new();
-    let mut add = |what: &str, before: &Value, after: &Value, is_worse: &dyn Fn(f64, f64) -> bool| {
-        let (was, is) = (weight(before), weight(after));
+/// What of a kernel on a GPU has changed.
+#[derive(Default)]
+struct Changes {
+    all: Vec<Change>,
+}
+
+fn more(was: f64, is: f64) -> bool {
+    is > was * (1.0 + 1e-9)
+}
+
+fn never(_: f64, _: f64) -> bool {
+    false
+}
+
+impl Changes {
+    fn add(&mut self, what: &str, before: &Value, after: &Value, is_worse: impl Fn(f64, f64) -> bool) {
         // A column that is added or removed, as by another version, is a change too.
         if shown(before) != shown(after) {
-            let worse = was.zip(is).is_some_and(|(was, is)| is_worse(was, is));
+            let worse = weight(before).zip(weight(after)).is_some_and(|(was, is)| is_worse(was, is));
             let (before, after) = (before.clone(), after.clone());
-            changes.push(Change { what: what.to_owned(), before, after, worse });
+            self.all.push(Change { what: what.to_owned(), before, after, worse });
         }
-    };
-    let more = |was: f64, is: f64| is > was * (1.0 + 1e-9);
-    let (was, is) = (&old["longest_path"], &new["longest_path"]);
-    let most = |path: &Value| {
-        let costs = path["columns"].as_object().into_iter().flatten();
-        costs.filter_map(|(_, cost)| weight(cost)).fold(0.0, f64::max)
-    };
-    // A pipe that does not bound may take longer; only the one that takes longest counts.
-    let (most_before, most_now) = (most(was), most(is));
-    for (head, cost) in is["columns"].as_object().into_iter().flatten() {
-        let bounds = weight(cost).is_some_and(|cost| cost >= most_now * (1.0 - 1e-9));
-        let slower = bounds && more(most_before, most_now);
-        add(head, &was["columns"][head], cost, &|_, _| slower);
     }
-    if was["bound"] != is["bound"] {
-        add("bound by", &was["bound"], &Value::from(bound_now), &|_, _| false);
+
+    /// Registers, spilled bytes and threads, under these keys.
+    fn registers(&mut self, [used, spilled, threads]: [&str; 3], old: &Value, new: &Value) {
+        self.add("registers", &old[used], &new[used], never);
+        self.add("spilled bytes", &old[spilled], &new[spilled], more);
+        self.add("threads", &old[threads], &new[threads], |was, is| is < was);
     }
-    for (key, what) in [("used", "registers"), ("spill_bytes", "spilled bytes"), ("threads", "threads")] {
-        let is_worse: &dyn Fn(f64, f64) -> bool = match key {
-            "used" => &|_, _| false,
-            "threads" => &|was, is| is < was,
-            _ => &more,
-        };
-        add(what, &old["registers"][key], &new["registers"][key], is_worse);
+
+    /// The predicted time. Where both results have one, it alone decides what is worse.
+    fn time(&mut self, old: &Value, new: &Value) {
+        let Some((was, is)) = old["seconds"].as_f64().zip(new["seconds"].as_f64()) else { return };
+        self.all.iter_mut().for_each(|change| change.worse = false);
+        if was.to_bits() != is.to_bits() {
+            let (before, after) = (was.into(), is.into());
+            self.all.insert(0, Change { what: TIME.into(), before, after, worse: is > was * (1.0 + SAME) });
+        }
     }
-    add("stack bytes", &old["stack_bytes"], &new["stack_bytes"], &more);
-    add("ms", &old["launch"]["milliseconds"], &new["launch"]["milliseconds"], &more);
-    changes
 }
+
+/// The figure in seconds.
+const TIME: &str = "seconds";
+
+/// An increase of the predicted time that is not worse: predictions play a sample of the launch.
+const SAME: f64 = 0.01;
 
 impl Diff {
     /// Whether a kernel got worse on a GPU.
@@ -184,14 +227,10 @@ impl Diff {
             if changed.changes.is_empty() {
                 let _ = writeln!(out, "| `{kernel}` | {gpu} | {} | | | |", changed.status());
             }
-            for Change { what, before, after, worse } in &changed.changes {
-                let worse = if *worse { "worse" } else { "" };
-                let _ = writeln!(
-                    out,
-                    "| `{kernel}` | {gpu} | {what} | {} | {} | {worse} |",
-                    shown(before),
-                    shown(after)
-                );
+            for change in &changed.changes {
+                let worse = if change.worse { "worse" } else { "" };
+                let (what, [before, after]) = (change.name(), change.values());
+                let _ = writeln!(out, "| `{kernel}` | {gpu} | {what} | {before} | {after} | {worse} |");
             }
         }
         out
@@ -248,7 +287,20 @@ impl Change {
             }
             _ => String::new(),
         };
-        format!("{} {} -> {}{share}", self.what, shown(&self.before), shown(&self.after))
+        let [before, after] = self.values();
+        format!("{} {before} -> {after}{share}", self.name())
+    }
+
+    fn name(&self) -> &str {
+        if self.what == TIME { "predicted time" } else { &self.what }
+    }
+
+    /// Before and after, as displayed.
+    fn values(&self) -> [String; 2] {
+        [&self.before, &self.after].map(|value| match value.as_f64() {
+            Some(seconds) if self.what == TIME => time(seconds),
+            _ => shown(value),
+        })
     }
 }
 
