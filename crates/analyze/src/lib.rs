@@ -230,9 +230,10 @@ fn shares(cfg: &Cfg, code: &Code) -> (Option<f64>, Option<f64>) {
 
 fn registers(kernel: &Kernel, gpu: &Gpu, code: &Code) -> Registers {
     let work = code.work.clone();
-    let threads = gpu.threads_per_core(work.used).unwrap_or(0);
+    let required = kernel.sub_group_size(Some(gpu.opencl()));
+    let threads = gpu.threads_in_waves(work.used, required).unwrap_or(0);
     let next_step = (1..work.used).rev().find_map(|fewer| {
-        let more = gpu.threads_per_core(fewer)?;
+        let more = gpu.threads_in_waves(fewer, required)?;
         (more > threads).then_some((work.used - fewer, more))
     });
     let peak = work.peak.and_then(|(block, position)| {

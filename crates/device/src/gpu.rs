@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::family::{Family, Vendor};
 use crate::occupancy::RegisterFile;
+use crate::opencl::Drivers;
 use crate::sourced::{Basis, Source, Sourced, word};
 use std::sync::Arc;
 
@@ -36,6 +37,8 @@ pub struct Gpu {
     pub texture: Texture,
     /// Limits of images.
     pub images: Images,
+    /// What its drivers offer to programs.
+    pub drivers: Drivers,
     /// Published measurements of this GPU, by figure; the unit is the end of the name. For comparison with a
     /// prediction, never its input.
     pub measured: BTreeMap<String, Sourced<f64>>,

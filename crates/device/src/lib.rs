@@ -43,6 +43,7 @@ mod identify;
 mod load;
 pub mod nearest;
 mod occupancy;
+pub mod opencl;
 pub mod probe;
 mod product;
 mod sourced;
@@ -56,6 +57,7 @@ pub use gpu::{
 pub use identify::{Certainty, Identification, identify};
 pub use load::{DataError, DataReason};
 pub use occupancy::{OccupancyStep, RegisterFile};
+pub use opencl::OpenCl;
 pub use probe::{DeviceKind, ImageLimits, Probe, Svm};
 pub use product::{GpuProduct, Revision};
 pub use sourced::{Basis, Source, Sourced};

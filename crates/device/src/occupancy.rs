@@ -32,14 +32,19 @@ pub struct OccupancyStep {
 impl Gpu {
     /// Work-items of a wave of a kernel that uses `registers` registers: on Adreno the double width as long as one group
     /// of double waves fits. A smaller work-group, or the rest of a larger one, occupies a whole wave.
-    pub fn wave_width(&self, registers: u32) -> u32 {
+    ///
+    /// `required` is the sub-group size that the kernel requires, if it does: waves then have that width, if the GPU has
+    /// such waves.
+    pub fn wave_width(&self, registers: u32, required: Option<u32>) -> u32 {
+        let single = self.core.warp_width.value;
         match (&self.registers.file, &self.core.warp_width_double) {
+            (RegisterFile::Waves { .. }, Some(double)) if required == Some(double.value) => double.value,
             (RegisterFile::Waves { file_vec4, .. }, Some(double))
-                if registers.max(1).saturating_mul(2) <= file_vec4.value =>
+                if required != Some(single) && registers.max(1).saturating_mul(2) <= file_vec4.value =>
             {
                 double.value
             }
-            _ => self.core.warp_width.value,
+            _ => single,
         }
     }
 
@@ -50,6 +55,11 @@ impl Gpu {
     /// runs with the threads of `registers.max`. Otherwise the result is at least 1 and does not rise with the
     /// register count. Local memory, barriers and the work-group size are not considered.
     pub fn threads_per_core(&self, registers: u32) -> Option<u32> {
+        self.threads_in_waves(registers, None)
+    }
+
+    /// The same for a kernel that requires a sub-group size, as in [`Self::wave_width`].
+    pub fn threads_in_waves(&self, registers: u32, required: Option<u32>) -> Option<u32> {
         if registers > self.registers.max.value {
             return None;
         }
@@ -59,9 +69,10 @@ impl Gpu {
                 steps.value.iter().find(|step| registers <= step.registers).map(|step| step.threads)
             }
             RegisterFile::Waves { file_vec4, max_waves, wave_granularity } => {
-                let width = self.wave_width(registers);
+                let width = self.wave_width(registers, required);
                 let cost = if width > self.core.warp_width.value { 2 * registers } else { registers };
-                let waves = wave_granularity.value.saturating_mul(file_vec4.value / cost);
+                // Waves of the required width spill until one fits.
+                let waves = wave_granularity.value.saturating_mul((file_vec4.value / cost).max(1));
                 Some(waves.min(max_waves.value) * width)
             }
         }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::family::Vendor;
 use crate::generation;
-use crate::gpu::{Gpu, Images, LocalPlacement};
+use crate::gpu::{Gpu, Images, LocalPlacement, VectorWidth};
+use crate::opencl;
 
 /// The properties that a live OpenCL device (or a simulated GPU) reports.
 ///
@@ -80,6 +80,12 @@ impl Probe {
         self.extensions.iter().any(|extension| extension == name)
     }
 
+    /// Whether build options allow work-groups of different sizes by Arm's extension of OpenCL C 1.2.
+    pub fn allows_arms_non_uniform<'o>(&self, mut options: impl Iterator<Item = &'o str>) -> bool {
+        self.has_extension("cl_arm_non_uniform_work_group_size")
+            && options.any(|option| option == "-cl-arm-non-uniform-work-group-size")
+    }
+
     /// Half-precision arithmetic (`cl_khr_fp16`).
     pub fn fp16(&self) -> bool {
         self.has_extension("cl_khr_fp16")
@@ -92,38 +98,42 @@ impl Probe {
 }
 
 impl Gpu {
-    /// What a current driver of this GPU is expected to report, for plans without a device: name, limits and features of
-    /// the model. Limits that the model does not have are 0, as for a device that reports none.
+    /// What a current driver of this GPU is expected to report: name, limits and features of the model, and what
+    /// [`Gpu::opencl`] offers. Limits that the model does not have are 0, as for a device that reports none.
     pub fn expected_probe(&self) -> Probe {
         let images = self.image_limits();
-        let offered = [
-            (images.from_buffer, "cl_khr_image2d_from_buffer"),
-            (self.supports.fp16.value, "cl_khr_fp16"),
-            (self.supports.fp64.value, "cl_khr_fp64"),
-        ];
-        let mut extensions: Vec<String> =
-            offered.iter().filter(|offer| offer.0).map(|offer| offer.1.to_owned()).collect();
-        let dot = self.operations_per_clock_per_core.int8_dot_mac.value > 0;
-        if dot && self.vendor() == Vendor::Arm {
-            let names = ["cl_arm_integer_dot_product_int8", "cl_arm_integer_dot_product_accumulate_int8"];
-            extensions.extend(names.map(str::to_owned));
-        }
+        let opencl = self.opencl();
+        let mut extensions = opencl.extensions.clone();
+        extensions.retain(|name| images.from_buffer || name != "cl_khr_image2d_from_buffer");
+        let limits = opencl::limits();
         let group = self.core.max_work_group_size.value as usize;
         Probe {
             name: self.name().to_owned(),
-            vendor: self.vendor().to_string(),
+            vendor: opencl::vendor_names(self.vendor()).name.clone(),
+            version: format!("OpenCL {}", opencl.version_text(opencl.version)),
+            opencl_c: opencl.newest_c(),
             kind: DeviceKind::Gpu,
             unified_memory: true,
             extensions,
             compute_units: self.configuration.cores.value,
             clock_mhz: self.configuration.clock_mhz.value,
+            address_bits: 64,
             max_work_group_size: group,
             max_work_item_sizes: [group; 3],
             local_memory_bytes: self.local_memory.bytes.value,
             local_memory_dedicated: self.local_memory.placement.value == LocalPlacement::Dedicated,
+            max_constant_bytes: limits.constant_bytes,
             cache_bytes: self.memory.l2_bytes.value,
             cache_line_bytes: self.memory.cache_line_bytes.value,
+            base_alignment_bytes: limits.base_alignment_bytes,
             images: Some(images),
+            svm: opencl.svm,
+            non_uniform_work_groups: opencl.non_uniform_work_groups,
+            preferred_vector_width: {
+                let reported = self.vector_width.reported.as_ref().unwrap_or(&self.vector_width.native);
+                let VectorWidth { char, short, int, long, half, float, double } = reported.value;
+                [char, short, int, long, float, double, half]
+            },
             ..Probe::default()
         }
     }
@@ -250,40 +260,6 @@ mod tests {
                 assert_eq!(vec![found as u64], all(key), "{name}: {key}");
             }
             assert_eq!(images.from_buffer, images.pitch_alignment > 0, "{name}");
-        }
-    }
-
-    /// The extensions that plans look for. From the vendors' guides: doubles on Midgard only, dot products since the
-    /// Mali-G76, and only as Arm's extensions.
-    #[test]
-    fn expected_probes_list_the_extensions_of_their_hardware() {
-        const IMAGE: &str = "cl_khr_image2d_from_buffer";
-        const HALF: &str = "cl_khr_fp16";
-        const DOUBLE: &str = "cl_khr_fp64";
-        const DOT: [&str; 2] =
-            ["cl_arm_integer_dot_product_int8", "cl_arm_integer_dot_product_accumulate_int8"];
-        for (gpu, want) in [
-            ("Mali-T860", vec![IMAGE, HALF, DOUBLE]),
-            ("Mali-T628", vec![IMAGE, HALF, DOUBLE]),
-            ("Mali-G71", vec![IMAGE, HALF]),
-            ("Mali-G76", vec![IMAGE, HALF, DOT[0], DOT[1]]),
-            ("Mali-G610", vec![IMAGE, HALF, DOT[0], DOT[1]]),
-            ("Immortalis-G720", vec![IMAGE, HALF, DOT[0], DOT[1]]),
-            ("Adreno 530", vec![IMAGE, HALF]),
-            ("Adreno 640", vec![IMAGE, HALF]),
-            ("Adreno 740", vec![IMAGE, HALF]),
-        ] {
-            assert_eq!(find(gpu).unwrap().expected_probe().extensions, want, "{gpu}");
-        }
-        for gpu in catalog() {
-            let probe = gpu.expected_probe();
-            assert!(
-                probe.fp16(),
-                "{}: every Mali since 2012 and every Adreno has half precision",
-                gpu.name()
-            );
-            let distinct: std::collections::BTreeSet<_> = probe.extensions.iter().collect();
-            assert_eq!(distinct.len(), probe.extensions.len(), "{}", gpu.name());
         }
     }
 

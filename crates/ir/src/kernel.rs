@@ -6,6 +6,8 @@ use std::sync::Arc;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 
+use tripipe_device::OpenCl;
+
 use crate::op::SubGroupShare;
 use crate::{
     Block, File, Flags, Inst, Location, LocationData, Object, Op, ProgramObject, Space, Type, TypeLayout,
@@ -315,6 +317,22 @@ impl Terminator {
 }
 
 impl Kernel {
+    /// Work-items of a sub-group, if the kernel requires a size: a number, or the half or full size of a device, or of the
+    /// devices that have two sizes.
+    pub fn sub_group_size(&self, device: Option<&OpenCl>) -> Option<u32> {
+        let sizes = || {
+            let own = device.and_then(|device| device.sub_group_sizes);
+            own.or_else(tripipe_device::opencl::usual_sub_group_sizes)
+        };
+        self.required_sub_group_size.or_else(|| {
+            let [half, full] = sizes()?;
+            Some(match self.required_sub_group_share? {
+                SubGroupShare::Half => half,
+                SubGroupShare::Full => full,
+            })
+        })
+    }
+
     /// The entry block.
     pub const ENTRY: Block = crate::entity::entry();
 

@@ -14,9 +14,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
+use tripipe_device::{OpenCl, find};
 use tripipe_ir::Module;
 use tripipe_ir::front::clang::{
-    Build, BuildError, Built, Cache, Clang, Offered, Optimization, build_file, build_text,
+    Build, BuildError, Built, Cache, Clang, Optimization, build_file, build_text,
 };
 use tripipe_ir::front::spirv::{Options, load};
 
@@ -253,9 +254,18 @@ fn cached_builds_do_not_run_clang() {
 }
 
 /// A build for a device that offers these extensions and features.
-fn for_device(names: &[&str], version: u32, options: &str) -> Build {
-    let names = names.iter().map(ToString::to_string).collect();
-    Build { offered: Some(Offered { names, version }), ..Build::with_options(options) }
+fn for_device(names: &[&str], version: (u8, u8), options: &str) -> Build {
+    let opencl = OpenCl {
+        extensions: names.iter().map(ToString::to_string).collect(),
+        features: Vec::new(),
+        version,
+        c_versions: [(1, 0), (1, 1), (1, 2), (2, 0), (3, 0)]
+            .into_iter()
+            .filter(|own| *own <= version)
+            .collect(),
+        ..find("t860").unwrap().opencl().clone()
+    };
+    Build { offered: Some(opencl), ..Build::with_options(options) }
 }
 
 #[test]
@@ -267,7 +277,7 @@ fn a_text_sees_what_its_device_offers() {
         #error defined
         #endif
         kernel void k(global float *a) { *a *= 1.1; }";
-    let build = for_device(&["cl_khr_fp16", "cl_vendor_thing"], 120, "");
+    let build = for_device(&["cl_khr_fp16", "cl_vendor_thing"], (1, 2), "");
     let Some(single) = support::built(build_text("k.cl", text, None, &build)) else { return };
     // What is not offered is an error, and not a reason to try another version.
     for wrong in [
@@ -281,7 +291,7 @@ fn a_text_sees_what_its_device_offers() {
     }
     // OpenCL C, floating-point constants: they are `double` where that exists.
     let text = text.replace("defined(cl_khr_fp64) ||", "");
-    let build = for_device(&["cl_khr_fp16", "cl_vendor_thing", "cl_khr_fp64"], 120, "");
+    let build = for_device(&["cl_khr_fp16", "cl_vendor_thing", "cl_khr_fp64"], (1, 2), "");
     assert_ne!(build_text("k.cl", &text, None, &build).unwrap().spirv, single.spirv);
     assert!(build_text("k.cl", "kernel void k(global double *a) { *a = 1; }", None, &build).is_ok());
 }
@@ -314,7 +324,92 @@ fn a_text_sees_no_macro_of_what_its_device_does_not_offer() {
             }
         }
         assert!(count > 20, "{count}");
-        let build = for_device(&known[..2], 300, &format!("-cl-std={version}"));
+        let build = for_device(&known[..2], (3, 0), &format!("-cl-std={version}"));
         build_text("k.cl", &text, None, &build).unwrap();
+    }
+}
+
+/// The compiler of a device takes the device's own functions and types, and the error names what it lacks.
+#[test]
+fn what_a_device_lacks_is_named() {
+    let error = |gpu: &str, text: &str, options: &str| {
+        let offered = Some(find(gpu).unwrap().opencl().clone());
+        let build = Build { offered, ..Build::with_options(options) };
+        match build_text("k.cl", text, None, &build) {
+            Err(BuildError::ToolMissing { .. }) => None,
+            built => Some(built.err().map(|error| error.to_string()).unwrap_or_default()),
+        }
+    };
+    let kernel = |body: &str| format!("kernel void k(global int *a, char4 c) {{ {body} }}");
+    let cases = [
+        (
+            "740",
+            "a[0] = sub_group_shuffle_xor(a[1], 1);",
+            "-cl-std=CL3.0",
+            "needs cl_khr_subgroup_shuffle, which Adreno 740",
+        ),
+        ("g77", "a[0] = sub_group_shuffle_xor(a[1], 1);", "-cl-std=CL3.0", ""),
+        ("t860", "a[0] = arm_dot_acc(c, c, a[1]);", "", "needs cl_arm_integer_dot_product_accumulate_int8"),
+        ("g77", "a[0] = arm_dot_acc(c, c, a[1]);", "", ""),
+        ("650", "a[0] = arm_dot_acc(c, c, a[1]);", "", "needs cl_arm_integer_dot_product_accumulate_int8"),
+        (
+            "t860",
+            "a[0] = work_group_reduce_add(a[1]);",
+            "",
+            "needs OpenCL C 2.0, and Mali-T860 offers OpenCL C 1.2",
+        ),
+        ("g77", "a[0] = work_group_reduce_add(a[1]);", "-cl-std=CL1.2", "build with -cl-std=CL3.0"),
+        ("g77", "a[0] = work_group_reduce_add(a[1]);", "", ""),
+        ("t860", "a[0] = 1;", "-cl-std=CL2.0", "-cl-std=CL2.0: Mali-T860 offers OpenCL C 1.2"),
+        ("650", "a[0] = 1;", "-cl-std=CL3.0", "-cl-std=CL3.0: Adreno 650 offers OpenCL C 2.0"),
+        ("650", "a[0] = 1;", "-cl-std=CLC++", "needs cl_ext_cxx_for_opencl"),
+        ("g77", "a[0] = 1;", "-cl-std=CLC++", ""),
+        ("t860", "a[0] = sub_group_reduce_add(a[1]);", "", "needs cl_khr_subgroups, which Mali-T860"),
+        ("530", "a[0] = sub_group_reduce_add(a[1]);", "", ""),
+        ("g77", "a[0] = qcom_dot8_acc(a[1], a[2], 0);", "", "needs cl_qcom_dot_product8"),
+        ("730", "a[0] = qcom_dot8_acc(a[1], a[2], 0);", "", ""),
+        ("g77", "double x = a[1]; a[0] = x / 3;", "", "needs cl_khr_fp64"),
+        ("t860", "double x = a[1]; a[0] = x / 3;", "", ""),
+        ("g77", "a[0] = intel_sub_group_shuffle(a[1], 1);", "", "needs cl_intel_subgroups"),
+    ];
+    for (gpu, body, options, want) in cases {
+        let Some(found) = error(gpu, &kernel(body), options) else { return };
+        assert!(
+            found.contains(want) && found.is_empty() == want.is_empty(),
+            "{gpu} {body} {options}: {found}"
+        );
+        let assumable = !want.is_empty() && !want.contains("-cl-std=CL3.0") || want.starts_with("-cl-std");
+        let intel = want.contains("intel");
+        assert_eq!(found.contains("--assume"), assumable && !intel, "{gpu} {body}: {found}");
+    }
+    // A text with overloads of library functions needs clang's header, which declares no more than the device offers.
+    let overload = "float3 __attribute__((overloadable)) cross(float3 a, float3 b) { return a.yzx * b.zxy - a.zxy * b.yzx; }\n\
+        kernel void k(global float4 *a, global int *b) { a[0] = cross(a[1], a[2]); a[1].xyz = cross(a[3].xyz, a[4].xyz); ";
+    assert_eq!(error("740", &format!("{overload} }}"), "").unwrap(), "");
+    let found = error("740", &format!("{overload} b[0] = sub_group_shuffle_xor(b[1], 1); }}"), "").unwrap();
+    assert!(found.contains("needs cl_khr_subgroup_shuffle"), "{found}");
+}
+
+/// `__OPENCL_VERSION__`, and the vendors' idiom.
+#[test]
+fn each_gpu_takes_its_own_path() {
+    let text = "#if __OPENCL_VERSION__ != VERSION\n#error version\n#endif\n\
+        #ifdef cl_qcom_reqd_sub_group_size\n#define PATH 1\n\
+        #elif defined(cl_arm_integer_dot_product_accumulate_int8)\n#define PATH 2\n#else\n#define PATH 3\n#endif\n\
+        #if PATH != WANTED\n#error path\n#endif\nkernel void k() {}";
+    for (gpu, version, path) in [
+        ("t604", 120, 3),
+        ("g52", 300, 3),
+        ("g77", 300, 2),
+        ("640", 200, 3),
+        ("650", 200, 1),
+        ("830", 300, 1),
+    ] {
+        let offered = Some(find(gpu).unwrap().opencl().clone());
+        let options = format!("-DVERSION={version} -DWANTED={path}");
+        let build = Build { offered, ..Build::with_options(&options) };
+        if support::built(build_text("k.cl", text, None, &build)).is_none() {
+            return;
+        }
     }
 }

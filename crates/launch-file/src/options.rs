@@ -11,6 +11,10 @@ pub struct BuildOptions {
     pub includes: Vec<String>,
     /// All other options, unchanged.
     pub flags: Vec<String>,
+    /// Extensions, features and versions of OpenCL C that a GPU is assumed to offer, whatever its driver does.
+    pub assume: Vec<String>,
+    /// The version of the GPU's driver; `None` for the newest.
+    pub driver: Option<String>,
 }
 
 impl BuildOptions {

@@ -20,8 +20,8 @@ const DIMENSIONS_MAX: usize = 8;
 /// File name extensions of pictures.
 const PICTURES: [&str; 11] = ["png", "jpg", "jpeg", "ppm", "pgm", "pnm", "pam", "bmp", "tif", "tiff", "webp"];
 
-const ROOT_KEYS: [&str; 8] =
-    ["source", "spirv", "options", "kernel", "global", "local", "offset", "argument"];
+const ROOT_KEYS: [&str; 10] =
+    ["source", "spirv", "options", "assume", "driver", "kernel", "global", "local", "offset", "argument"];
 const CONTENT_KEYS: [&str; 7] = ["fill", "range", "random", "values", "file", "npy", "picture"];
 /// The keys that determine an argument's kind.
 const KINDS: [&str; 8] = ["buffer", "image", "value", "bytes", "local", "sampler", "null", "same_as"];
@@ -56,12 +56,17 @@ fn launch(root: &Table<'_>, name: &str, overrides: &Overrides) -> Result<LaunchF
     let path = program.string()?.to_owned();
     let source =
         if program.key() == "spirv" { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
-    let options = match root.get("options") {
+    let mut options = match root.get("options") {
         Some(item) => {
             BuildOptions::parse(item.string_or_empty()?).map_err(|reason| error_at(&item, reason))?
         }
         None => BuildOptions::default(),
     };
+    if let Some(item) = root.get("assume") {
+        let names = item.list().ok_or_else(|| item.wrong_type("a list of names"))?;
+        options.assume = names.map(|name| name.string().map(str::to_owned)).collect::<Result<_, _>>()?;
+    }
+    options.driver = root.get("driver").map(|item| item.string().map(str::to_owned)).transpose()?;
     let kernel = root.get("kernel");
     let names = Names::new(&options, numbers(root), overrides);
     let mut file = LaunchFile {

@@ -159,8 +159,8 @@ pub(crate) fn check_local_memory(kernel: u64, arguments: u64, probe: &Probe) -> 
 /// device supports it and the options do not forbid it, or Arm's extension.
 pub(crate) fn allows_non_uniform(options: &str, probe: &Probe) -> bool {
     let words = || options.split_whitespace();
-    if words().any(|word| word == "-cl-arm-non-uniform-work-group-size") {
-        return probe.has_extension("cl_arm_non_uniform_work_group_size");
+    if probe.allows_arms_non_uniform(words()) {
+        return true;
     }
     let newer = words().any(
         |word| matches!(word.strip_prefix("-cl-std=CL"), Some(version) if version.starts_with(['2', '3'])),

@@ -14,6 +14,8 @@ pub struct Compiled {
     pub code: Code,
     /// Work-items that a core holds at the code's registers.
     pub threads: u32,
+    /// Work-items of a wave.
+    pub wave: u32,
     /// Most work-items of a work-group.
     pub most_items: u32,
     /// Whether its path or its addresses depend on the contents of memory.
@@ -37,12 +39,14 @@ impl Compiled {
             }
         }
         let code = tripipe_machine::compile(kernel, gpu);
+        let required = kernel.sub_group_size(Some(gpu.opencl()));
         let threads = gpu
-            .threads_per_core(code.work.used)
-            .or_else(|| gpu.threads_per_core(gpu.registers.max.value))
+            .threads_in_waves(code.work.used, required)
+            .or_else(|| gpu.threads_in_waves(gpu.registers.max.value, required))
             .unwrap_or(gpu.core.warp_width.value);
+        let wave = gpu.wave_width(code.work.used, required).max(1);
         let most_items = threads.min(gpu.core.max_work_group_size.value).max(1);
-        Ok(Self { code, threads, most_items, depends_on_memory: depends_on_memory(kernel) })
+        Ok(Self { code, threads, wave, most_items, depends_on_memory: depends_on_memory(kernel) })
     }
 }
 
@@ -208,7 +212,7 @@ mod tests {
             words_most: 1.0,
             unknown: Vec::new(),
         };
-        let compiled = Compiled { code, threads: 1, most_items: 1, depends_on_memory: false };
+        let compiled = Compiled { code, threads: 1, wave: 1, most_items: 1, depends_on_memory: false };
         let count = |times: &dyn Fn(usize) -> f64, pipe| {
             let changed = compiled.clone().with_work(|inst| inst.map_or(1.0, |inst| times(inst.index())));
             let issues = changed.code.blocks[block].iter().filter(|issue| issue.pipe == pipe);

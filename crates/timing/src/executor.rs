@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use tripipe_device::{DeviceKind, Gpu, Probe};
+use tripipe_device::{Gpu, Probe, opencl};
 use tripipe_ir::Kernel;
 use tripipe_ir::front::clang;
 use tripipe_launch::{
@@ -84,21 +84,13 @@ impl VirtualGpu {
             memory_bytes: (figures.memory_gib * f64::from(1 << 30)) as u64,
             ..SimulatorOptions::default()
         });
-        let limits = simulator.probe();
+        let memory = simulator.probe().global_memory_bytes;
         let probe = Probe {
             platform: "Tripipe".into(),
             name: format!("{} (predicted)", gpu.name()),
-            version: "OpenCL 3.0 Tripipe".into(),
             driver: env!("CARGO_PKG_VERSION").into(),
-            opencl_c: (3, 0),
-            kind: DeviceKind::Gpu,
-            address_bits: 64,
-            global_memory_bytes: limits.global_memory_bytes,
-            max_buffer_bytes: limits.max_buffer_bytes,
-            max_constant_bytes: limits.max_constant_bytes,
-            base_alignment_bytes: limits.base_alignment_bytes,
-            non_uniform_work_groups: figures.uniform_groups == 0.0,
-            preferred_vector_width: limits.preferred_vector_width,
+            global_memory_bytes: memory,
+            max_buffer_bytes: memory / opencl::limits().buffer_divisor,
             ..gpu.expected_probe()
         };
         let tape = Tape::of(&probe.name);
@@ -211,7 +203,8 @@ impl VirtualGpu {
             return Err(refused(format!("a work-group has at most {most} work-items on {name}{why}")));
         }
         let uneven = global.iter().zip([x, y, z]).any(|(global, local)| local > 0 && global % local > 0);
-        if uneven && !self.probe.non_uniform_work_groups {
+        let options = || program.options.iter().map(String::as_str);
+        if uneven && !self.probe.non_uniform_work_groups && !self.probe.allows_arms_non_uniform(options()) {
             return Err(refused(format!(
                 "on {name} (OpenCL 1.2) each extent must be a multiple of the work-group's"
             )));

@@ -129,8 +129,6 @@ figures! {
     chosen_group_items,
     /// Memory that the driver offers to programs, in GiB.
     memory_gib,
-    /// Whether each extent of a launch must be a multiple of the work-group's: 1, otherwise 0.
-    uniform_groups,
 }
 
 /// A figure with its provenance.

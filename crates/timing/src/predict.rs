@@ -175,11 +175,11 @@ pub fn predict(
 ) -> Result<Prediction, ExecuteError> {
     let figures = options.figures.clone().unwrap_or_else(|| Figures::of(gpu));
     simulator.trace(launch, |tracer| {
-        let Compiled { code, threads, .. } = compiled;
-        let threads = *threads;
+        let Compiled { code, threads, wave, .. } = compiled;
+        let (threads, wave) = (*threads, *wave);
         let mapping = Mapping::new(gpu, &figures, tracer.images(), options.activity);
         let private_bytes = u64::from(code.work.spill_bytes) + tracer.private_bytes();
-        let shape = Shape::new(gpu, code.work.used, threads, tracer.local_bytes(), private_bytes);
+        let shape = Shape::new(gpu, wave, threads, tracer.local_bytes(), private_bytes);
         let groups: u64 = tracer.groups().iter().product();
         let program = Program::new(tracer.kernel(), code, gpu, &figures, &shape);
         let mut engine = Engine::new(gpu, &figures, &program, shape);

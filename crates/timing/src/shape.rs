@@ -34,7 +34,7 @@ pub(crate) struct Shape {
 impl Shape {
     pub(crate) fn new(
         gpu: &Gpu,
-        registers: u32,
+        wave: u32,
         threads: u32,
         group_local_bytes: u64,
         private_bytes: u64,
@@ -48,7 +48,7 @@ impl Shape {
             shared_pipes: if midgard { f64::from(pipes) } else { 1.0 },
             single_threads: midgard,
             threads,
-            allocated: gpu.wave_width(registers).max(1),
+            allocated: wave,
             local_bytes: gpu.local_memory.bytes.value,
             group_local_bytes,
             private_lines: (private_bytes * u64::from(gpu.core.warp_width.value.clamp(1, 64)))

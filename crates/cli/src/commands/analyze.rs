@@ -20,10 +20,10 @@ use tripipe_timing::{Options, depends_on_argument};
 
 use crate::chain;
 use crate::commands::allow::{self, RuleOptions, RuleTable};
-use crate::commands::{OutputArgument, TextArgument, file_canvas, write_text};
+use crate::commands::{OutputArgument, TextArgument, file_canvas, note, write_text};
 use crate::finish::Finish;
 use crate::launch_input::{
-    Description, DriverBuild, GpuArgument, LIMIT_STEPS, LaunchArgument, Trial, Workload,
+    Description, DriverBuild, GpuArgument, GpuBuild, LIMIT_STEPS, LaunchArgument, Trial, Workload, names,
 };
 use crate::progress::Progress;
 use crate::terminal;
@@ -102,38 +102,49 @@ impl Analyze {
         let before = self.diff.as_deref().map(|path| earlier(path, "analyze")).transpose()?;
         let description = self.launch.open()?;
         let progress = Progress::compiler("compiling the kernel");
-        let build = description.as_driver()?;
+        let (builds, lacking) = GpuBuild::split(description.as_drivers(&gpus)?)?;
         let name = description.shown();
         let source = description.text().unwrap_or_default();
-        let kernels = build.kernels(&name, description.file.kernel.as_deref())?;
-        description.options.check_kernels(&kernels)?;
-        let loaded = &build.loaded;
+        let wanted = description.file.kernel.as_deref();
         if self.format == AnalyzeFormat::MaliocJson {
             Self::check_malioc(&gpus)?;
         }
         progress.say("pricing");
         let mut results = Vec::new();
-        for kernel in &kernels {
-            let setup = setup(&description, kernel)?;
-            let mut analyses = analyze_all(kernel, &gpus, &setup);
-            for analysis in &mut analyses {
-                analysis
-                    .advice
-                    .retain(|advice| !self.is_allowed(advice, &loaded.module, kernel, (&name, &source)));
-                analysis.left_out.extend(build.left_out.clone());
+        for (gpus, build) in &builds {
+            let module = &build.loaded.module;
+            let kernels = build.kernels(&name, wanted)?;
+            description.options.check_kernels(&kernels)?;
+            for kernel in kernels {
+                let setup = setup(&description, kernel)?;
+                let mut analyses = analyze_all(kernel, gpus, &setup);
+                for analysis in &mut analyses {
+                    analysis
+                        .advice
+                        .retain(|advice| !self.is_allowed(advice, module, kernel, (&name, &source)));
+                    analysis.left_out.extend(build.left_out.clone());
+                }
+                progress.say("predicting the time");
+                let predictions = self.predictions(kernel, &mut analyses, &description, build);
+                for analysis in &mut analyses {
+                    analysis.advice.retain(Advice::is_reported);
+                }
+                results.push((module, kernel, analyses, predictions));
             }
-            progress.say("predicting the time");
-            let predictions = self.predictions(kernel, &mut analyses, &description, &build);
-            for analysis in &mut analyses {
-                analysis.advice.retain(Advice::is_reported);
-            }
-            results.push((*kernel, analyses, predictions));
         }
         drop(progress);
-        let all: Vec<Priced<'_>> = results
+        for (gpus, error) in &lacking {
+            note(&format!("left out: {}: {}", names(gpus), terminal::shown(chain(error))));
+        }
+        // All of a kernel together, where GPUs run different code.
+        let order: Vec<&str> = results.iter().map(|(_, kernel, ..)| kernel.name.as_str()).collect();
+        let mut sorted: Vec<usize> = (0..results.len()).collect();
+        sorted.sort_by_key(|index| order.iter().position(|name| *name == order[*index]));
+        let all: Vec<Priced<'_>> = sorted
             .iter()
-            .map(|(kernel, analyses, predictions)| Priced {
-                module: &loaded.module,
+            .map(|index| &results[*index])
+            .map(|(module, kernel, analyses, predictions)| Priced {
+                module,
                 kernel,
                 name: &name,
                 source: &source,
@@ -199,6 +210,9 @@ impl Analyze {
         let mut advice = all.iter().flat_map(|priced| priced.analyses).flat_map(|analysis| &analysis.advice);
         let worse = diff.is_some_and(|diff| diff.is_worse());
         let found = worse || is_over || advice.any(denied);
+        if !lacking.is_empty() && self.gpu.is_named() {
+            return Ok(Finish::Bad);
+        }
         Ok(if found { Finish::Findings } else { Finish::Clean })
     }
 

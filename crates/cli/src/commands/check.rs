@@ -108,9 +108,9 @@ impl Check {
         let text = self.text.open(self.format == CheckFormat::Text)?;
         let description = self.launch.open()?;
         let progress = Progress::compiler("compiling the kernel");
-        let mut description = description.with_launch()?;
+        let mut description = description.with_launch(self.gpu)?;
         description.file.forget_results();
-        let built = description.build()?;
+        let built = description.build(self.gpu)?;
         let mut checks = Checks::all();
         for rule in rules::ALL {
             checks.set(rule, !self.rules.allows(rule));
@@ -129,6 +129,7 @@ impl Check {
             let context = || format!("kernel `{kernel}` of {} could not be checked", built.program.name);
             let mut options = self.limits.simulation();
             options.gpu = self.gpu;
+            options.build.offered = description.offered(self.gpu)?;
             options.schedule = Schedule::numbered(index);
             if let Some(gpu) = self.gpu {
                 options.schedule = options.schedule.at_most(gpu.core.warp_width.value as usize);
@@ -150,6 +151,14 @@ impl Check {
         let (kernel, global, local) = launch.ok_or_else(|| anyhow!("nothing was run"))?;
         let sources = sources(&findings);
         let own = description.text();
+        let asks = |vendor: &str| own.as_deref().is_some_and(|text| text.contains(vendor));
+        if self.gpu.is_none() && (asks("cl_arm_") || asks("cl_qcom_")) {
+            left_out.insert(
+                "the paths of other vendors, because no GPU is named and the macros of all vendors are defined: choose \
+                 one with --gpu"
+                    .to_owned(),
+            );
+        }
         findings.retain(|finding| !is_allowed(finding, &sources, own.as_deref()));
         let report = Report {
             launches: &[Launch { kernel: &kernel, global, local, seconds: elapsed.as_secs_f64() }],

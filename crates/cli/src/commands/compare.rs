@@ -117,7 +117,7 @@ impl CompareCapture {
         }
         let description = self.launch.open()?;
         let progress = Progress::compiler("compiling the kernel");
-        let build = description.as_driver()?;
+        let build = description.as_driver(gpu)?;
         let name = description.shown();
         let kernel = one_kernel(&build.loaded, &name, description.file.kernel.as_deref())?;
         description.options.check_kernels(&[kernel])?;

@@ -132,7 +132,7 @@ fn recorded(enqueue: &Enqueue, more: &BuildOptions) -> Result<Recorded> {
     let description = Description::of_read(path.clone(), program, is_spirv);
     let description = if is_spirv { description } else { description.built_with(merged.clone())? };
     let (_, loaded) = description
-        .translate()
+        .translate(None)
         .with_context(|| format!("{path} (folders of include files are given with -I)"))?;
     if let Some(refused) = loaded.refused.iter().find(|refused| refused.kernel == enqueue.kernel) {
         bail!("{path}: kernel `{}`: {}", refused.kernel, refused.error);

@@ -133,14 +133,20 @@ impl RunKernel {
         }
         let description = self.launch.open()?;
         let progress = Progress::compiler("compiling the kernel");
-        let mut description = description.with_launch()?;
+        let gpu = match self.device {
+            Target::Device(Choice::Virtual(name)) => {
+                tripipe_device::catalog().iter().find(|gpu| gpu.name() == name)
+            }
+            _ => None,
+        };
+        let mut description = description.with_launch(gpu)?;
         if self.time_only {
             description.file.forget_results();
         }
         let (mut machine, built) = match self.device {
             Target::Simulator => {
                 let simulator = Simulator::new(self.limits.simulation());
-                (Machine::Simulator(Box::new(simulator)), description.build()?)
+                (Machine::Simulator(Box::new(simulator)), description.build(None)?)
             }
             Target::Device(choice) => {
                 let device = resolve(choice)?;
@@ -151,7 +157,8 @@ impl RunKernel {
                 };
                 let built = match &device {
                     Device::OpenCl(device) => description.build_for(device)?,
-                    _ => description.build()?,
+                    Device::Virtual(device) => description.build(Some(device.gpu()))?,
+                    _ => description.build(None)?,
                 };
                 (Machine::Device(opened), built)
             }

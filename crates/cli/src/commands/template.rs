@@ -38,7 +38,7 @@ impl Template {
         }
         let output = self.output.as_deref().map(Output::open).transpose()?;
         let progress = Progress::compiler("compiling the kernel");
-        let (_, loaded) = description.translate()?;
+        let (_, loaded) = description.translate(description.offered(None)?)?;
         drop(progress);
         let kernel = one_kernel(&loaded, &description.shown(), description.file.kernel.as_deref())?;
         // Paths of a launch file are relative to its own folder.

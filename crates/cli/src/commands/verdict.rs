@@ -155,11 +155,11 @@ impl Verdict {
     }
 
     fn judge(&self, path: &Path, device: Option<&Device>, wants_reproducer: bool) -> Result<JudgedFile> {
-        let mut description = Description::open(path, &self.options)?.with_launch()?;
+        let mut description = Description::open(path, &self.options)?.with_launch(self.gpu)?;
         if device.is_some() {
             description.file.forget_results();
         }
-        let built = description.build()?;
+        let built = description.build(self.gpu)?;
         let mut loaded = description.load(&built, self.limits.memory())?;
         let mut run =
             device.map(|device| move |program: &Arc<Program>, loaded: &Loaded| on(device, program, loaded));

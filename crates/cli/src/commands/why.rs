@@ -118,7 +118,7 @@ impl Why {
     fn row(&self, path: &Path, notes: &mut Vec<String>) -> Result<RankedLaunch> {
         let file = path.display().to_string();
         let description = Description::open(path, &LaunchOptions::default())?;
-        let build = description.as_driver().with_context(|| file.clone())?;
+        let build = description.as_driver(self.gpu).with_context(|| file.clone())?;
         let name = description.shown();
         let kernel = one_kernel(&build.loaded, &name, description.file.kernel.as_deref())
             .with_context(|| file.clone())?;

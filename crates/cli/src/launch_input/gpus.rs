@@ -24,7 +24,17 @@ pub(crate) struct GpuArgument {
     names: Vec<String>,
 }
 
+/// The names of GPUs.
+pub(crate) fn names(gpus: &[&Gpu]) -> String {
+    gpus.iter().map(|gpu| gpu.name()).collect::<Vec<_>>().join(", ")
+}
+
 impl GpuArgument {
+    /// Whether the user named GPUs.
+    pub(crate) fn is_named(&self) -> bool {
+        !self.names.is_empty()
+    }
+
     /// The GPUs requested, without duplicates; for `all`, in the catalog's order.
     ///
     /// # Errors

@@ -15,14 +15,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
+use tripipe_device::{Gpu, OpenCl};
 use tripipe_ir::Kernel;
 use tripipe_launch::NdRange;
 use tripipe_launch_file::{self as file, BuildOptions, LaunchFile, Limits, LineColumn, Loaded, ProgramFile};
 
 pub(crate) use dump::Dumps;
-pub(crate) use gpus::{DEFAULT_GPU, GpuArgument, gpu};
+pub(crate) use gpus::{DEFAULT_GPU, GpuArgument, gpu, names};
 pub(crate) use options::{BuildArgument, LaunchOptions, options_text};
-pub(crate) use program::{Built, DriverBuild, one_kernel, signature};
+pub(crate) use program::{Built, DriverBuild, GpuBuild, one_kernel, signature};
 pub(crate) use workload::{LIMIT_STEPS, Timed, Trial, Workload};
 
 use template::LaunchTemplate;
@@ -213,7 +214,9 @@ impl Description {
         if more != BuildOptions::default()
             && let ProgramFile::SpirV { path } = &self.file.source
         {
-            bail!("{path} is SPIR-V, which is not compiled: -D, -I and --options have no effect");
+            bail!(
+                "{path} is SPIR-V, which is not compiled: -D, -I, --options, --assume and --driver have no effect"
+            );
         }
         self.more = more;
         // Sizes may depend on definitions.
@@ -229,6 +232,24 @@ impl Description {
             self.file.kernel = Some(kernel.clone());
         }
         Ok(self)
+    }
+
+    /// What a GPU offers to the program, with what is assumed; `None` without a GPU, which offers everything.
+    ///
+    /// # Errors
+    /// The driver or what is assumed is not known, or a driver is named without a GPU.
+    pub(crate) fn offered(&self, gpu: Option<&Gpu>) -> Result<Option<OpenCl>> {
+        let driver = self.more.driver.as_ref().or(self.file.options.driver.as_ref());
+        let Some(gpu) = gpu else {
+            let Some(driver) = driver else { return Ok(None) };
+            bail!("--driver {driver}: which GPU's? name it");
+        };
+        let opencl = match driver {
+            Some(driver) => gpu.opencl_of(driver).context("--driver")?,
+            None => gpu.opencl(),
+        };
+        let assumed: Vec<&String> = self.file.options.assume.iter().chain(&self.more.assume).collect();
+        Ok(Some(opencl.clone().assuming(&assumed).context("--assume")?))
     }
 
     /// Resolves a path of the launch file.
@@ -259,16 +280,16 @@ impl Description {
         if self.has_launch() { Ok(Some(self.file.range)) } else { self.options.range(None) }
     }
 
-    /// The same with a launch: if it is only a program, with one that is guessed as `tripipe template` does, which a
-    /// note says.
+    /// The same with a launch: if it is only a program, with one that is guessed as `tripipe template` does for `gpu`,
+    /// which a note says.
     ///
     /// # Errors
-    /// The program does not compile, or has several kernels and none is chosen.
-    pub(crate) fn with_launch(self) -> Result<Self> {
+    /// As [`Self::offered`]; the program does not compile, or has several kernels and none is chosen.
+    pub(crate) fn with_launch(self, gpu: Option<&Gpu>) -> Result<Self> {
         if self.has_launch() {
             return Ok(self);
         }
-        let (_, loaded) = self.translate()?;
+        let (_, loaded) = self.translate(self.offered(gpu)?)?;
         let name = self.shown();
         let kernel = one_kernel(&loaded, &name, self.file.kernel.as_deref())?;
         let text = self.template(kernel, &self.file.source, "")?;

@@ -19,6 +19,13 @@ pub(crate) struct BuildArgument {
     /// Build options, as for clBuildProgram.
     #[arg(long, value_name = "OPTIONS", default_value = "", allow_hyphen_values = true)]
     options: String,
+    /// Builds as if the GPU offered these extensions, features or versions of OpenCL C, which its driver does not, such
+    /// as cl_khr_subgroup_shuffle or CL3.0.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', num_args = 1)]
+    assume: Vec<String>,
+    /// Version of the GPU's driver, such as r32p1 or E031.41, which decides what it offers [default: the newest known].
+    #[arg(long, value_name = "VERSION")]
+    driver: Option<String>,
 }
 
 impl BuildArgument {
@@ -34,6 +41,8 @@ impl BuildArgument {
             options.defines.push((name.to_owned(), value.to_owned()));
         }
         options.includes.extend(self.include.iter().cloned());
+        options.assume.clone_from(&self.assume);
+        options.driver.clone_from(&self.driver);
         Ok(options)
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use tripipe_device::nearest::nearest;
+use tripipe_device::{Gpu, OpenCl};
 use tripipe_ir::diagnostic::LoadError;
 use tripipe_ir::front::clang::{self, BuildError, Optimization};
 use tripipe_ir::front::spirv::{self, Loaded};
@@ -33,14 +34,56 @@ pub(crate) struct DriverBuild {
     pub(crate) built: Built,
     /// Its kernels.
     pub(crate) loaded: Loaded,
+    /// The compiler's warnings.
+    warnings: String,
     /// Why the kernels are as written instead, if they are.
     pub(crate) left_out: Option<String>,
 }
 
+/// A program as SPIR-V, its kernels, and the compiler's warnings.
+struct Translated {
+    program: Program,
+    loaded: Loaded,
+    warnings: String,
+}
+
+/// A program as the drivers of some GPUs build it, or why they do not.
+pub(crate) struct GpuBuild {
+    pub(crate) gpus: Vec<&'static Gpu>,
+    pub(crate) build: Result<DriverBuild>,
+}
+
+impl GpuBuild {
+    /// The builds that succeeded, with their GPUs, and what the others lack.
+    ///
+    /// # Errors
+    /// None succeeded.
+    pub(crate) fn split(builds: Vec<Self>) -> Result<(Vec<BuiltFor>, Vec<Lacking>)> {
+        let (mut built, mut lacking) = (Vec::new(), Vec::new());
+        for GpuBuild { gpus, build } in builds {
+            match build {
+                Ok(build) => built.push((gpus, build)),
+                Err(error) => lacking.push((gpus, error)),
+            }
+        }
+        if built.is_empty() && !lacking.is_empty() {
+            return Err(lacking.swap_remove(0).1);
+        }
+        Ok((built, lacking))
+    }
+}
+
+/// GPUs whose drivers make the same of a program.
+pub(crate) type BuiltFor = (Vec<&'static Gpu>, DriverBuild);
+
+/// GPUs whose drivers do not build a program, and why.
+pub(crate) type Lacking = (Vec<&'static Gpu>, anyhow::Error);
+
 impl DriverBuild {
-    fn new(program: Program, loaded: Loaded, left_out: Option<String>) -> Self {
+    fn new(translated: Translated, left_out: Option<String>) -> Self {
+        let Translated { program, loaded, warnings } = translated;
         let kernels = loaded.module.kernels.iter().map(signature).collect();
-        Self { built: Built { program: Arc::new(program), kernels }, loaded, left_out }
+        Self { built: Built { program: Arc::new(program), kernels }, loaded, warnings, left_out }
     }
 
     /// The kernels: the one that is wanted, or all of them. `program` is the program's name for messages.
@@ -143,14 +186,18 @@ impl Description {
         program
     }
 
-    /// The program as SPIR-V, compiled by clang if it is source, and its kernels; warnings go to standard error.
+    /// The program as SPIR-V, compiled by clang if it is source for a device that offers `offered`, and its kernels;
+    /// warnings go to standard error.
     ///
     /// # Errors
     /// There is no clang, the source does not compile (clang's messages go to standard error), or a module cannot be
     /// loaded.
-    pub(crate) fn translate(&self) -> Result<(Program, Loaded)> {
+    pub(crate) fn translate(&self, offered: Option<OpenCl>) -> Result<(Program, Loaded)> {
         let (name, source) = self.source()?;
-        self.translated(&name, source, Optimization::AsWritten)?.map_err(explained)
+        let translated =
+            self.translated(&name, source, Optimization::AsWritten, offered)?.map_err(explained)?;
+        say(&translated.warnings);
+        Ok((translated.program, translated.loaded))
     }
 
     /// The same for the result of [`Self::source`], at an optimisation level; the inner error is a failed build of the
@@ -160,19 +207,21 @@ impl Description {
         name: &str,
         source: Source,
         optimization: Optimization,
-    ) -> Result<Result<(Program, Loaded), BuildError>> {
+        offered: Option<OpenCl>,
+    ) -> Result<Result<Translated, BuildError>> {
+        let mut warnings = String::new();
         let mut program = self.program(name.to_owned(), source);
         if let Source::OpenClC(text) = &program.source {
             let defines = program.defines.iter().map(|(name, value)| format!("-D{name}={value}"));
             let options = defines.chain(program.options.iter().cloned()).collect();
             let cache = CacheChoice::default().cache();
-            let build = clang::Build { options, optimization, cache, offered: None };
+            let build = clang::Build { options, optimization, cache, offered };
             let folder = clang::folder_of(Path::new(name));
             let built = match clang::build_text(name, text, Some(folder), &build) {
                 Ok(built) => built,
                 Err(error) => return Ok(Err(error)),
             };
-            say(&built.warnings);
+            warnings = built.warnings;
             program.source = Source::SpirV(built.spirv.into());
         }
         let Source::SpirV(module) = &program.source else {
@@ -181,15 +230,63 @@ impl Description {
         let options = spirv::Options { math: spirv::Math::of(&program.options), ..spirv::Options::default() };
         let loaded =
             spirv::load_each(module, &options).map_err(|error: LoadError| anyhow!("{name}: {error}"))?;
-        Ok(Ok((program, loaded)))
+        Ok(Ok(Translated { program, loaded, warnings }))
     }
 
     /// The kernels after the optimisations that a driver applies before it selects instructions; or the kernels as
-    /// written, with the reason why they could not be optimised.
+    /// written, with the reason why they could not be optimised. They are built for a GPU as its driver does.
     ///
     /// # Errors
-    /// As [`Self::translate`].
-    pub(crate) fn as_driver(&self) -> Result<DriverBuild> {
+    /// As [`Self::translate`] and [`Self::offered`].
+    pub(crate) fn as_driver(&self, gpu: &Gpu) -> Result<DriverBuild> {
+        let build = self.as_driver_of(self.offered(Some(gpu))?)?;
+        say(&build.warnings);
+        Ok(build)
+    }
+
+    /// The same for several GPUs: one build for those whose drivers make the same of it. A GPU that lacks something has
+    /// the error.
+    ///
+    /// # Errors
+    /// As [`Self::offered`].
+    pub(crate) fn as_drivers(&self, gpus: &[&'static Gpu]) -> Result<Vec<GpuBuild>> {
+        // A module is not compiled.
+        let is_module = matches!(self.file.source, ProgramFile::SpirV { .. });
+        let mut offers: Vec<(Option<OpenCl>, Vec<&'static Gpu>)> = Vec::new();
+        for gpu in gpus {
+            let own = self.offered(Some(gpu))?;
+            let same = |known: &Option<OpenCl>| {
+                is_module
+                    || known.as_ref().zip(own.as_ref()).is_some_and(|(known, own)| known.compiles_as(own))
+            };
+            match offers.iter_mut().find(|(known, _)| same(known)) {
+                Some((_, gpus)) => gpus.push(gpu),
+                None => offers.push((own, vec![gpu])),
+            }
+        }
+        let mut builds: Vec<GpuBuild> = Vec::new();
+        let mut said: Vec<String> = Vec::new();
+        for (offered, gpus) in offers {
+            let build = self.as_driver_of(offered);
+            if let Ok(DriverBuild { warnings, .. }) = &build
+                && !said.contains(warnings)
+            {
+                say(warnings);
+                said.push(warnings.clone());
+            }
+            let same = |known: &&mut GpuBuild| match (&known.build, &build) {
+                (Ok(known), Ok(build)) => known.built.program.source == build.built.program.source,
+                _ => false,
+            };
+            match builds.iter_mut().find(same) {
+                Some(known) => known.gpus.extend(gpus),
+                None => builds.push(GpuBuild { gpus, build }),
+            }
+        }
+        Ok(builds)
+    }
+
+    fn as_driver_of(&self, offered: Option<OpenCl>) -> Result<DriverBuild> {
         let (name, source) = self.source()?;
         let why = if let Source::SpirV(module) = &source {
             match clang::optimize(&name, module, Optimization::Driver) {
@@ -199,7 +296,8 @@ impl Description {
                     let options = spirv::Options { math, ..spirv::Options::default() };
                     match spirv::load_each(&built.spirv, &options) {
                         Ok(loaded) if loaded.refused.is_empty() => {
-                            return Ok(DriverBuild::new(program, loaded, None));
+                            let translated = Translated { program, loaded, warnings: String::new() };
+                            return Ok(DriverBuild::new(translated, None));
                         }
                         _ => "the optimised module uses unsupported features",
                     }
@@ -208,9 +306,9 @@ impl Description {
                 Err(_) => "the optimiser does not accept the module",
             }
         } else {
-            match self.translated(&name, source.clone(), Optimization::Driver)? {
-                Ok((program, loaded)) if loaded.refused.is_empty() => {
-                    return Ok(DriverBuild::new(program, loaded, None));
+            match self.translated(&name, source.clone(), Optimization::Driver, offered.clone())? {
+                Ok(translated) if translated.loaded.refused.is_empty() => {
+                    return Ok(DriverBuild::new(translated, None));
                 }
                 // Optimised code contains something that the translator or the reader does not support: use it as
                 // written.
@@ -218,17 +316,17 @@ impl Description {
                 Err(error) => return Err(explained(error)),
             }
         };
-        let (program, loaded) =
-            self.translated(&name, source, Optimization::AsWritten)?.map_err(explained)?;
-        Ok(DriverBuild::new(program, loaded, Some(format!("the optimisations of a driver: {why}"))))
+        let translated =
+            self.translated(&name, source, Optimization::AsWritten, offered)?.map_err(explained)?;
+        Ok(DriverBuild::new(translated, Some(format!("the optimisations of a driver: {why}"))))
     }
 
-    /// The program for the simulator.
+    /// The program for the simulator, built for a GPU, or for everything that phones offer.
     ///
     /// # Errors
-    /// As [`Self::translate`]; the requested kernel cannot be loaded, or any kernel if none is named.
-    pub(crate) fn build(&self) -> Result<Built> {
-        let (program, loaded) = self.translate()?;
+    /// As [`Self::translate`] and [`Self::offered`]; the requested kernel cannot be loaded, or any kernel if none is named.
+    pub(crate) fn build(&self, gpu: Option<&Gpu>) -> Result<Built> {
+        let (program, loaded) = self.translate(self.offered(gpu)?)?;
         let wanted = |kernel: &str| self.file.kernel.as_deref().is_none_or(|wanted| wanted == kernel);
         if let Some(refused) = loaded.refused.iter().find(|refused| wanted(&refused.kernel)) {
             return Err(anyhow!("{}: kernel `{}`: {}", program.name, refused.kernel, refused.error));

@@ -26,6 +26,7 @@ mod ladder;
 mod layer;
 mod man;
 mod npy;
+mod offered;
 mod pipes;
 mod readme;
 mod run_kernel;

@@ -60,6 +60,8 @@ pub(super) fn read(root: &Table<'_>, sources: &Sources) -> Result<Gpu, DataError
         Some(section) => images(section)?,
         None => images_of(identity.family).clone(),
     };
+    let drivers = crate::opencl::drivers_of(&identity)
+        .map_err(|message| error(root.location(), DataReason::Contradiction { message }))?;
     Ok(Gpu {
         configuration: configuration(section("configuration")?)?,
         operations_per_clock_per_core: operations(section("operations_per_clock_per_core")?)?,
@@ -70,6 +72,7 @@ pub(super) fn read(root: &Table<'_>, sources: &Sources) -> Result<Gpu, DataError
         local_memory: local_memory(section("local_memory")?)?,
         texture: texture(section("texture")?)?,
         images,
+        drivers,
         measured,
         identity,
         core,

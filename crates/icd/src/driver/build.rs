@@ -8,7 +8,8 @@ use std::process::Command;
 
 use opencl_sys as cl;
 use tripipe_cache::Cache;
-use tripipe_ir::front::clang::{self, BuildError, Offered, Optimization};
+use tripipe_device::OpenCl;
+use tripipe_ir::front::clang::{self, BuildError, Optimization};
 use tripipe_ir::front::spirv;
 
 use super::failure::{Failure, Outcome};
@@ -81,6 +82,13 @@ const PREFIXES: [&str; 12] = [
 ];
 
 impl BuildOptions {
+    /// The words, with the version of the language that OpenCL demands of drivers if they do not say one.
+    fn words_with_standard(&self) -> Vec<String> {
+        let said = self.words.iter().any(|word| word.starts_with("-cl-std="));
+        let usual = (!said).then(|| "-cl-std=CL1.2".to_owned());
+        self.words.iter().cloned().chain(usual).collect()
+    }
+
     /// The options of a text; words are separated by spaces, unless they are in quotes.
     ///
     /// # Errors
@@ -159,19 +167,19 @@ pub fn compile(
     source: &str,
     options: &BuildOptions,
     headers: &[(String, String)],
-    offered: Offered,
+    offered: Option<OpenCl>,
     code: i32,
 ) -> Outcome<Built> {
     let unavailable = |error: std::io::Error| Failure::new(cl::CL_COMPILER_NOT_AVAILABLE, error.to_string());
     let mut build = clang::Build {
-        options: options.words.clone(),
+        options: options.words_with_standard(),
         // Checks find errors in the source, some of which the optimiser removes.
         optimization: if options.unoptimized || Settings::current().check {
             Optimization::AsWritten
         } else {
             Optimization::Driver
         },
-        offered: Some(offered),
+        offered,
         cache: Cache::from_environment(),
     };
     let mut folder = None;

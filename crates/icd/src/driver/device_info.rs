@@ -2,7 +2,7 @@
 
 use opencl_sys as cl;
 use opencl_sys::cl_device_info;
-use tripipe_device::Vendor;
+use tripipe_device::{Vendor, opencl};
 
 use super::device::Device;
 use super::failure::{Failure, Outcome};
@@ -40,54 +40,41 @@ impl Device {
             })
     }
 
-    fn version_number(&self) -> u32 {
-        if self.is_opencl_3() { cl::make_version(3, 0, 0) } else { cl::make_version(1, 2, 0) }
-    }
-
     /// Names, versions, kinds.
     fn identity(&self, query: cl_device_info) -> Option<Answer> {
-        let version = if self.is_opencl_3() { "3.0" } else { "1.2" };
-        let suffix = match self.gpu.vendor() {
-            Vendor::Arm => self.vendor().version_suffix.clone(),
-            // As phones report it: the name of an Adreno is in its version.
-            Vendor::Qualcomm => {
-                format!(
-                    "{} {}",
-                    self.gpu.name().replace("Adreno", "Adreno(TM)"),
-                    self.vendor().version_suffix
-                )
-            }
-        };
+        let (opencl, vendor) = (&self.opencl, opencl::vendor_names(self.gpu.vendor()));
+        let number = |(major, minor): (u8, u8)| cl::make_version(major.into(), minor.into(), 0);
         Some(match query {
             cl::CL_DEVICE_TYPE => info::number(cl::CL_DEVICE_TYPE_GPU),
-            cl::CL_DEVICE_VENDOR_ID => info::number(self.vendor().vendor_id),
+            cl::CL_DEVICE_VENDOR_ID => info::number(vendor.id),
             cl::CL_DEVICE_NAME => info::text(&match self.gpu.vendor() {
                 Vendor::Arm => self.gpu.name().to_owned(),
                 Vendor::Qualcomm => format!("QUALCOMM {}", self.gpu.name().replace("Adreno", "Adreno(TM)")),
             }),
-            cl::CL_DEVICE_VENDOR => info::text(&self.vendor().vendor),
+            cl::CL_DEVICE_VENDOR => info::text(&vendor.name),
             cl::CL_DRIVER_VERSION => info::text(&self.driver_version()),
             cl::CL_DEVICE_PROFILE => info::text("FULL_PROFILE"),
-            cl::CL_DEVICE_VERSION => info::text(&format!("OpenCL {version} {suffix}")),
-            cl::CL_DEVICE_NUMERIC_VERSION => info::number(self.version_number()),
-            cl::CL_DEVICE_OPENCL_C_VERSION => info::text(&format!("OpenCL C 1.2 {suffix}")),
-            cl::CL_DEVICE_OPENCL_C_ALL_VERSIONS => {
-                let newest = if self.is_opencl_3() { 3 } else { 2 };
-                let versions =
-                    [(1, 0), (1, 1), (1, 2), (3, 0)].into_iter().take(if newest == 3 { 4 } else { 3 });
-                info::names_with_versions(
-                    versions.map(|(major, minor)| ("OpenCL C", cl::make_version(major, minor, 0))),
-                )
+            cl::CL_DEVICE_VERSION => info::text(&self.probe.version),
+            cl::CL_DEVICE_NUMERIC_VERSION => info::number(number(opencl.version)),
+            cl::CL_DEVICE_OPENCL_C_VERSION => {
+                info::text(&format!("OpenCL C {}", opencl.version_text(opencl.newest_c())))
             }
-            cl::CL_DEVICE_EXTENSIONS => info::text(&self.extensions.join(" ")),
+            cl::CL_DEVICE_OPENCL_C_ALL_VERSIONS => {
+                info::names_with_versions(opencl.c_versions.iter().map(|own| ("OpenCL C", number(*own))))
+            }
+            cl::CL_DEVICE_EXTENSIONS => info::text(&opencl.extensions.join(" ")),
             cl::CL_DEVICE_EXTENSIONS_WITH_VERSION => {
                 let version = cl::make_version(1, 0, 0);
-                info::names_with_versions(self.extensions.iter().map(|name| (name.as_str(), version)))
+                info::names_with_versions(opencl.extensions.iter().map(|name| (name.as_str(), version)))
             }
             cl::CL_DEVICE_PLATFORM => info::pointer(Platform::get().handle().pointer()),
             cl::CL_DEVICE_REFERENCE_COUNT => info::number(1u32),
-            cl::CL_DEVICE_IL_VERSION => info::text("SPIR-V_1.0 SPIR-V_1.1 SPIR-V_1.2"),
-            cl::CL_DEVICE_ILS_WITH_VERSION => info::names_with_versions(ILS),
+            cl::CL_DEVICE_IL_VERSION => {
+                info::text(if self.takes_modules() { "SPIR-V_1.0 SPIR-V_1.1 SPIR-V_1.2" } else { "" })
+            }
+            cl::CL_DEVICE_ILS_WITH_VERSION => {
+                info::names_with_versions(ILS.into_iter().filter(|_| self.takes_modules()))
+            }
             cl::CL_DEVICE_BUILT_IN_KERNELS => info::text(""),
             // None was passed; the form is a date nevertheless.
             cl::CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED => info::text("v0000-01-01-00"),
@@ -98,7 +85,7 @@ impl Device {
 
     /// Compute units, work-groups, sub-groups.
     fn sizes(&self, query: cl_device_info) -> Option<Answer> {
-        let (probe, limits) = (&self.probe, &Self::data().limits);
+        let (probe, limits) = (&self.probe, opencl::limits());
         let warp = self.gpu.core.warp_width.value.max(1);
         Some(match query {
             cl::CL_DEVICE_MAX_COMPUTE_UNITS => info::number(probe.compute_units),
@@ -112,7 +99,7 @@ impl Device {
             }
             cl::CL_DEVICE_MAX_NUM_SUB_GROUPS => {
                 let most =
-                    if self.is_opencl_3() { probe.max_work_group_size.div_ceil(warp as usize) } else { 0 };
+                    if self.has_sub_groups() { probe.max_work_group_size.div_ceil(warp as usize) } else { 0 };
                 info::number(most as u32)
             }
             cl::CL_DEVICE_MAX_PARAMETER_SIZE => info::number(limits.parameter_bytes),
@@ -128,31 +115,33 @@ impl Device {
 
     /// Sizes and kinds of memory.
     fn memory(&self, query: cl_device_info) -> Option<Answer> {
-        let (probe, data) = (&self.probe, Self::data());
+        let (probe, limits) = (&self.probe, opencl::limits());
         Some(match query {
             cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE => info::number(self.largest_buffer()),
             cl::CL_DEVICE_GLOBAL_MEM_SIZE => info::number(probe.global_memory_bytes),
             cl::CL_DEVICE_GLOBAL_MEM_CACHE_TYPE => info::number(cl::CL_READ_WRITE_CACHE),
             cl::CL_DEVICE_GLOBAL_MEM_CACHE_SIZE => info::number(probe.cache_bytes),
             cl::CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE => info::number(probe.cache_line_bytes),
-            cl::CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE => info::number(data.limits.constant_bytes),
-            cl::CL_DEVICE_MAX_CONSTANT_ARGS => info::number(data.limits.constant_arguments),
+            cl::CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE => info::number(probe.max_constant_bytes),
+            cl::CL_DEVICE_MAX_CONSTANT_ARGS => info::number(limits.constant_arguments),
             cl::CL_DEVICE_LOCAL_MEM_TYPE => {
                 info::number(if probe.local_memory_dedicated { cl::CL_LOCAL } else { cl::CL_GLOBAL })
             }
             cl::CL_DEVICE_LOCAL_MEM_SIZE => info::number(probe.local_memory_bytes),
-            cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN => info::number(data.alignment.bits),
-            cl::CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE => info::number(data.alignment.bits / 8),
+            cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN => info::number(8 * probe.base_alignment_bytes as u32),
+            cl::CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE => info::number(probe.base_alignment_bytes as u32),
             cl::CL_DEVICE_ERROR_CORRECTION_SUPPORT => info::boolean(false),
             cl::CL_DEVICE_HOST_UNIFIED_MEMORY => info::boolean(true),
             cl::CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE | cl::CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE => {
-                info::number(if self.is_opencl_3() { data.limits.global_variable_bytes } else { 0 })
+                info::number(if self.opencl.has(VARIABLES) { limits.global_variable_bytes } else { 0 })
             }
-            cl::CL_DEVICE_SVM_CAPABILITIES => info::number(if self.is_opencl_3() {
-                cl::CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | cl::CL_DEVICE_SVM_FINE_GRAIN_BUFFER
-            } else {
-                0
-            }),
+            cl::CL_DEVICE_SVM_CAPABILITIES => {
+                let kinds = [
+                    (probe.svm.coarse_buffer, cl::CL_DEVICE_SVM_COARSE_GRAIN_BUFFER),
+                    (probe.svm.fine_buffer, cl::CL_DEVICE_SVM_FINE_GRAIN_BUFFER),
+                ];
+                info::number(kinds.iter().filter(|kind| kind.0).fold(0, |all, kind| all | kind.1))
+            }
             cl::CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT
             | cl::CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT
             | cl::CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT => info::number(0u32),
@@ -162,7 +151,7 @@ impl Device {
 
     /// Limits of images and samplers.
     fn images(&self, query: cl_device_info) -> Option<Answer> {
-        let data = &Self::data().limits;
+        let data = opencl::limits();
         let images = self.probe.images.unwrap_or_default();
         let [wide, high] = images.max_2d;
         let [width, height, depth] = images.max_3d;
@@ -171,7 +160,11 @@ impl Device {
             cl::CL_DEVICE_MAX_READ_IMAGE_ARGS => info::number(data.read_image_arguments),
             cl::CL_DEVICE_MAX_WRITE_IMAGE_ARGS => info::number(data.write_image_arguments),
             cl::CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS => {
-                info::number(if self.is_opencl_3() { data.read_write_image_arguments } else { 0 })
+                info::number(if self.opencl.has("__opencl_c_read_write_images") {
+                    data.read_write_image_arguments
+                } else {
+                    0
+                })
             }
             cl::CL_DEVICE_IMAGE2D_MAX_WIDTH => info::number(wide),
             cl::CL_DEVICE_IMAGE2D_MAX_HEIGHT => info::number(high),
@@ -189,30 +182,30 @@ impl Device {
 
     /// Vector widths and properties of floating-point numbers.
     fn arithmetic(&self, query: cl_device_info) -> Option<Answer> {
-        let width = self.gpu.vector_width.reported.as_ref().unwrap_or(&self.gpu.vector_width.native).value;
+        let [char, short, int, long, float, double_width, half_width] = self.probe.preferred_vector_width;
         let (half, double) = (self.has_half(), self.has_double());
         let fused = if self.gpu.supports.fused_multiply_add.value { cl::CL_FP_FMA } else { 0 };
         Some(match query {
             cl::CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR | cl::CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR => {
-                info::number(width.char)
+                info::number(char)
             }
             cl::CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT | cl::CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT => {
-                info::number(width.short)
+                info::number(short)
             }
             cl::CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT | cl::CL_DEVICE_NATIVE_VECTOR_WIDTH_INT => {
-                info::number(width.int)
+                info::number(int)
             }
             cl::CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG | cl::CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG => {
-                info::number(width.long)
+                info::number(long)
             }
             cl::CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT | cl::CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT => {
-                info::number(width.float)
+                info::number(float)
             }
             cl::CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE | cl::CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE => {
-                info::number(if double { width.double.max(1) } else { 0 })
+                info::number(if double { double_width.max(1) } else { 0 })
             }
             cl::CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF | cl::CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF => {
-                info::number(if half { width.half.max(1) } else { 0 })
+                info::number(if half { half_width.max(1) } else { 0 })
             }
             cl::CL_DEVICE_SINGLE_FP_CONFIG => info::number(CL_DEVICE_SINGLE_FP | fused),
             cl::CL_DEVICE_HALF_FP_CONFIG => info::number(if half { CL_DEVICE_SINGLE_FP | fused } else { 0 }),
@@ -224,15 +217,18 @@ impl Device {
         })
     }
 
-    /// The optional features of OpenCL C that it has.
-    pub(super) fn features_of_c(&self) -> impl Iterator<Item = &'static str> {
-        let names: &[&str] = if self.is_opencl_3() { &FEATURES } else { &FEATURES[..3] };
-        names.iter().copied().chain(self.has_double().then_some("__opencl_c_fp64"))
+    /// Whether it has sub-groups.
+    pub(super) fn has_sub_groups(&self) -> bool {
+        self.opencl.has("cl_khr_subgroups")
+    }
+
+    /// Whether it takes programs as modules.
+    fn takes_modules(&self) -> bool {
+        self.opencl.has("cl_khr_il_program")
     }
 
     /// What is offered.
     fn features(&self, query: cl_device_info) -> Option<Answer> {
-        let new = self.is_opencl_3();
         let atomics = cl::CL_DEVICE_ATOMIC_ORDER_RELAXED
             | cl::CL_DEVICE_ATOMIC_ORDER_ACQ_REL
             | cl::CL_DEVICE_ATOMIC_ORDER_SEQ_CST
@@ -258,37 +254,27 @@ impl Device {
             | cl::CL_DEVICE_PIPE_MAX_PACKET_SIZE => info::number(0u32),
             cl::CL_DEVICE_PREFERRED_INTEROP_USER_SYNC => info::boolean(true),
             // The extension demands it.
-            cl::CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => {
-                info::boolean(self.extensions.iter().any(|name| name == "cl_khr_subgroups"))
-            }
+            cl::CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info::boolean(self.has_sub_groups()),
             cl::CL_DEVICE_PIPE_SUPPORT => info::boolean(false),
             cl::CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES => info::number(atomics),
             cl::CL_DEVICE_ATOMIC_FENCE_CAPABILITIES => {
                 info::number(atomics | cl::CL_DEVICE_ATOMIC_SCOPE_WORK_ITEM)
             }
-            cl::CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT
-            | cl::CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT
-            | cl::CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT => info::boolean(new),
+            cl::CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT => info::boolean(self.probe.non_uniform_work_groups),
+            cl::CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT => {
+                info::boolean(self.opencl.has("__opencl_c_work_group_collective_functions"))
+            }
+            cl::CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT => {
+                info::boolean(self.opencl.has("__opencl_c_generic_address_space"))
+            }
             cl::CL_DEVICE_OPENCL_C_FEATURES => {
                 let version = cl::make_version(3, 0, 0);
-                info::names_with_versions(self.features_of_c().map(|name| (name, version)))
+                info::names_with_versions(self.opencl.features.iter().map(|name| (name.as_str(), version)))
             }
             _ => return None,
         })
     }
 }
 
-/// Features of OpenCL C; devices of OpenCL 1.2 have the first three.
-const FEATURES: [&str; 11] = [
-    "__opencl_c_int64",
-    "__opencl_c_images",
-    "__opencl_c_3d_image_writes",
-    "__opencl_c_read_write_images",
-    "__opencl_c_atomic_order_acq_rel",
-    "__opencl_c_atomic_order_seq_cst",
-    "__opencl_c_atomic_scope_device",
-    "__opencl_c_generic_address_space",
-    "__opencl_c_program_scope_global_variables",
-    "__opencl_c_subgroups",
-    "__opencl_c_work_group_collective_functions",
-];
+/// The feature of variables of a program.
+const VARIABLES: &str = "__opencl_c_program_scope_global_variables";

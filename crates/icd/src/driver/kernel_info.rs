@@ -147,9 +147,9 @@ impl Kernel {
         input: &[usize],
     ) -> Outcome<Answer> {
         self.program.owner().check_device(device)?;
-        require(device.is_opencl_3(), cl::CL_INVALID_OPERATION, "the device has no sub-groups")?;
+        require(device.has_sub_groups(), cl::CL_INVALID_OPERATION, "the device has no sub-groups")?;
         let warp = device.gpu.core.warp_width.value.max(1);
-        let size = self.ir().required_sub_group_size.unwrap_or(warp) as usize;
+        let size = self.ir().sub_group_size(Some(&device.opencl)).unwrap_or(warp) as usize;
         let most = self.executable.facts(device, &self.ir().name)?.max_work_group_size;
         let wrong = || Failure::new(cl::CL_INVALID_VALUE, "the input is not a work-group size");
         let items = || {

@@ -80,7 +80,7 @@ impl WorkSizes {
             );
         }
         let uneven = self.global.iter().zip(local).any(|(global, local)| global % local != 0);
-        if uneven && (kernel.program.is_uniform() || !device.probe.non_uniform_work_groups) {
+        if uneven && (kernel.program.is_uniform() || !kernel.program.allows_non_uniform(device)) {
             return size(
                 cl::CL_INVALID_WORK_GROUP_SIZE,
                 "the global size is not a multiple of the work-group's".into(),

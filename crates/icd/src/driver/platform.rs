@@ -93,7 +93,11 @@ impl Platform {
     /// # Errors
     /// There is no such query.
     pub fn info(&self, query: cl_platform_info) -> Outcome<Answer> {
-        let extensions = ["cl_khr_icd", "cl_khr_il_program", "cl_khr_create_command_queue"];
+        // Those of all devices, and the loader's.
+        let common = Device::common_offer(&self.devices).map(|common| common.extensions).unwrap_or_default();
+        let loader = ["cl_khr_icd".to_owned()];
+        let own = loader.iter().filter(|name| !common.contains(name));
+        let extensions: Vec<&str> = common.iter().chain(own).map(String::as_str).collect();
         Ok(match query {
             cl::CL_PLATFORM_PROFILE => info::text("FULL_PROFILE"),
             cl::CL_PLATFORM_VERSION => {
@@ -103,9 +107,9 @@ impl Platform {
             cl::CL_PLATFORM_NAME => info::text("Tripipe (predicted)"),
             cl::CL_PLATFORM_VENDOR => info::text("Tripipe"),
             cl::CL_PLATFORM_EXTENSIONS => info::text(&extensions.join(" ")),
-            cl::CL_PLATFORM_EXTENSIONS_WITH_VERSION => {
-                info::names_with_versions(extensions.map(|name| (name, cl::make_version(1, 0, 0))))
-            }
+            cl::CL_PLATFORM_EXTENSIONS_WITH_VERSION => info::names_with_versions(
+                extensions.into_iter().map(|name| (name, cl::make_version(1, 0, 0))),
+            ),
             cl::CL_PLATFORM_ICD_SUFFIX_KHR => info::text("TRIPIPE"),
             // There is no timer that the host and a device share.
             cl::CL_PLATFORM_HOST_TIMER_RESOLUTION => info::number(0u64),

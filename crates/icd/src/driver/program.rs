@@ -363,6 +363,13 @@ impl Program {
         lock(&self.state).options.split_whitespace().any(|option| option == build::UNIFORM)
     }
 
+    /// Whether its build options allow work-groups of different sizes on a device.
+    pub fn allows_non_uniform(&self, device: &Device) -> bool {
+        let options = &lock(&self.state).options;
+        let probe = &device.probe;
+        probe.non_uniform_work_groups || probe.allows_arms_non_uniform(options.split_whitespace())
+    }
+
     /// The binary, as bytes; empty if there is none.
     pub fn binary(&self) -> Vec<u8> {
         lock(&self.state).binary.as_ref().map(|binary| binary.encode()).unwrap_or_default()

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use tripipe_device::{Gpu, UnknownGpu, find};
+use tripipe_device::{Gpu, OpenCl, UnknownGpu, find};
 
 /// The variable that names the devices.
 pub const DEVICES: &str = "TRIPIPE_DEVICES";
@@ -31,6 +31,8 @@ pub struct Settings {
     pub execute: Execute,
     /// Whether launches run with all checks (`TRIPIPE_CHECK`).
     pub check: bool,
+    /// Extensions, features and versions of OpenCL C that every device is assumed to offer, too (`TRIPIPE_ASSUME`).
+    pub assume: Vec<String>,
     /// Whether failures are logged on the standard error stream (`TRIPIPE_LOG`).
     pub log: bool,
     /// What is wrong with the variables.
@@ -61,7 +63,21 @@ impl Settings {
         };
         let is_on = |name| variable(name).is_some_and(|value| !value.is_empty() && value != "0");
         let (check, log) = (is_on("TRIPIPE_CHECK"), is_on("TRIPIPE_LOG"));
-        Self { gpus, execute, check, log, problems }
+        let mut settings = Self { gpus, execute, check, assume: Vec::new(), log, problems };
+        let assume = variable("TRIPIPE_ASSUME").unwrap_or_default();
+        for name in assume.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            let known = settings.gpus.first().map(|gpu| gpu.opencl().clone().assuming(&[name]));
+            match known {
+                Some(Err(error)) => settings.problems.push(format!("TRIPIPE_ASSUME: {error}")),
+                Some(Ok(_)) | None => settings.assume.push(name.to_owned()),
+            }
+        }
+        settings
+    }
+
+    /// What a device offers, with what is assumed.
+    pub fn assumed(&self, opencl: &OpenCl) -> OpenCl {
+        opencl.clone().assuming(&self.assume).unwrap_or_else(|_| opencl.clone())
     }
 
     /// Those of this process, read at the first call.

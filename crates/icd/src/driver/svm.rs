@@ -22,7 +22,7 @@ impl Context {
     pub fn svm_alloc(&self, flags: cl_svm_mem_flags, size: usize, alignment: usize) -> Outcome<usize> {
         let access = cl::CL_MEM_READ_WRITE | cl::CL_MEM_WRITE_ONLY | cl::CL_MEM_READ_ONLY;
         let known = access | cl::CL_MEM_SVM_FINE_GRAIN_BUFFER;
-        let offered = self.devices().iter().any(|device| device.is_opencl_3());
+        let offered = self.devices().iter().any(|device| device.probe.svm.coarse_buffer);
         require(offered, cl::CL_INVALID_OPERATION, "no device of the context has shared virtual memory")?;
         require(flags & !known == 0, cl::CL_INVALID_VALUE, "the flags are not offered")?;
         require((flags & access).count_ones() <= 1, cl::CL_INVALID_VALUE, "the flags exclude each other")?;

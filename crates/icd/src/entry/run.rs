@@ -41,7 +41,7 @@ function! {
         let known = (1..=3).contains(&dimensions);
         require(known, cl::CL_INVALID_WORK_DIMENSION, "a range has 1, 2 or 3 dimensions")?;
         let dimensions = dimensions as usize;
-        let new = queue.device().is_opencl_3();
+        let new = queue.device().is_at_least((2, 1));
         let global = sizes(global, dimensions, 1)?;
         if global.is_none() && !new {
             return Err(Failure::new(cl::CL_INVALID_GLOBAL_WORK_SIZE, "the global size is NULL"));

@@ -26,7 +26,7 @@ type Free = Option<unsafe extern "C" fn(cl_command_queue, cl_uint, *mut *mut c_v
 
 /// Fails unless the queue's device has shared virtual memory.
 fn check_offered(queue: &Queue) -> Outcome<()> {
-    let offered = queue.device().is_opencl_3();
+    let offered = queue.device().probe.svm.coarse_buffer;
     require(offered, cl::CL_INVALID_OPERATION, "the device has no shared virtual memory")
 }
 

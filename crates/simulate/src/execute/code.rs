@@ -3,6 +3,7 @@
 
 use tripipe_ir as ir;
 
+use super::range::Group;
 use super::state::State;
 
 /// Runs an instruction for the lanes of the current mask. Returns `false` if execution cannot continue;
@@ -184,8 +185,8 @@ pub(crate) struct Code {
 impl Code {
     /// Whether the warps of a work-group run in turns, because its work-items wait for each other. Otherwise they run
     /// one after another.
-    pub(crate) fn interleaves(&self) -> bool {
-        self.meets || !self.spins.is_empty()
+    pub(crate) fn interleaves(&self, group: &Group) -> bool {
+        self.meets || !self.spins.is_empty() || group.has_wide_sub_groups()
     }
 }
 

@@ -18,7 +18,7 @@ impl State<'_> {
             self.memory.copy_whole(*copy, *of);
         }
         let count = items.div_ceil(self.schedule.warp);
-        if !self.code.interleaves() {
+        if !self.code.interleaves(&self.group) {
             for index in 0..count {
                 let index = if self.schedule.backward { count - 1 - index } else { index };
                 self.start_warp(index, items);
@@ -49,11 +49,20 @@ impl State<'_> {
                     self.run_warp();
                 } else {
                     self.take_turn();
-                    running |= self.warp.parties.iter().any(|party| party.waits != Waits::Group);
+                    running |= self.warp.parties.iter().any(|party| !party.waits.is_for_other_warps());
                 }
                 std::mem::swap(&mut self.warp, warp);
                 if self.stop.is_some() {
                     return;
+                }
+            }
+            if self.group.has_wide_sub_groups() {
+                let met = self.meet_wide_sub_groups(warps);
+                if self.stop.is_some() {
+                    return;
+                }
+                if met {
+                    continue;
                 }
             }
             if running {
@@ -90,7 +99,7 @@ impl State<'_> {
 
     fn start_warp(&mut self, index: usize, items: usize) {
         self.warp.first_item = (index * self.schedule.warp) as u32;
-        self.warp.number = if self.code.interleaves() { index as u32 } else { 0 };
+        self.warp.number = if self.code.interleaves(&self.group) { index as u32 } else { 0 };
         self.warp.parties.clear();
         let left = items - index * self.schedule.warp;
         let mask = first_lanes(left.min(self.schedule.warp));

@@ -1,5 +1,7 @@
 //! The range of a launch: sizes, and the position of the current work-group.
 
+use super::rows::WIDTH;
+
 /// The current work-group.
 #[allow(clippy::struct_field_names, reason = "a sub-group is called so")]
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,6 +20,11 @@ pub(crate) struct Group {
 }
 
 impl Group {
+    /// Whether several warps run a sub-group.
+    pub(crate) fn has_wide_sub_groups(&self) -> bool {
+        self.sub_group as usize > WIDTH
+    }
+
     /// Work-items of this group.
     pub(crate) fn items(&self) -> u64 {
         self.local.iter().product()

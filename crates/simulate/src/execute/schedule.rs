@@ -32,10 +32,11 @@ impl Schedule {
         Self { warp: self.warp.min(width.clamp(1, WIDTH)), ..self }
     }
 
-    /// The same order with warps of at least `width` work-items, so that a sub-group fits in a warp.
+    /// The same order with warps of at least `width` work-items, so that a sub-group fits in a warp; a larger one fits
+    /// in several.
     #[must_use]
     pub(crate) fn at_least(self, width: usize) -> Self {
-        Self { warp: self.warp.max(width), ..self }
+        Self { warp: self.warp.max(width.min(WIDTH)), ..self }
     }
 
     /// The group that runs at a position of `0..groups`.

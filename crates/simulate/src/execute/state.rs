@@ -29,8 +29,17 @@ pub(crate) enum Waits {
     No,
     /// The rest of their sub-group.
     SubGroup,
+    /// The rest of their sub-group, of which other warps run a part.
+    WideSubGroup,
     /// The rest of the work-group.
     Group,
+}
+
+impl Waits {
+    /// Whether only other warps can end it.
+    pub(crate) fn is_for_other_warps(self) -> bool {
+        matches!(self, Self::WideSubGroup | Self::Group)
+    }
 }
 
 /// Up to 64 work-items of a group, in the order of their local linear ids.

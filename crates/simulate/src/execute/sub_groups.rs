@@ -1,14 +1,17 @@
 //! Sub-groups: which lanes an operation of a sub-group waits for.
 
 use super::code::Inst;
-use super::rows::{first_lanes, neighbours};
-use super::state::{Party, State, Stop, Waits};
+use super::ops::meet::perform;
+use super::rows::{WIDTH, first_lanes, neighbours};
+use super::state::{Party, Present, State, Stop, Waits, Warp};
 
 impl State<'_> {
     /// Whether the active lanes' sub-groups are complete at this instruction. If not, the warp stops to wait for the
-    /// lanes that may still arrive. This occurs only in kernels whose lanes may be at arbitrary blocks.
+    /// lanes that may still arrive. This occurs in kernels whose lanes may be at arbitrary blocks, and if sub-groups
+    /// are larger than warps.
     pub(crate) fn meets_sub_groups(&mut self, i: &Inst) -> bool {
-        let whole = self.code.spins.is_empty() || self.has_whole_sub_groups(i);
+        let whole =
+            !self.group.has_wide_sub_groups() && (self.code.spins.is_empty() || self.has_whole_sub_groups(i));
         if !whole {
             self.stop = Some(Stop::MeetSubGroup);
         }
@@ -29,7 +32,7 @@ impl State<'_> {
         match party.waits {
             Waits::No => true,
             Waits::SubGroup => at.get(party.inst as usize).is_some_and(|at| std::ptr::eq(at, inst)),
-            Waits::Group => false,
+            Waits::WideSubGroup | Waits::Group => false,
         }
     }
 
@@ -41,12 +44,52 @@ impl State<'_> {
 
     /// Parks the active lanes; each incomplete sub-group waits for its other lanes.
     pub(crate) fn park_sub_groups(&mut self, block: u32, inst: u32) {
+        if self.group.has_wide_sub_groups() {
+            self.park(Party { block, inst, mask: self.mask, waits: Waits::WideSubGroup });
+            return;
+        }
         for lanes in neighbours(self.mask, self.group.sub_group) {
             self.mask = lanes;
             let at = &self.code.blocks[block as usize].insts[inst as usize];
             let waits = if self.has_whole_sub_groups(at) { Waits::No } else { Waits::SubGroup };
             self.park(Party { block, inst, mask: lanes, waits });
         }
+    }
+
+    /// Performs an operation of each sub-group that several warps run, once none of its lanes can go on: of the lanes
+    /// that wait, those at the lowest position. Returns whether there was any; execution may have stopped.
+    pub(crate) fn meet_wide_sub_groups(&mut self, warps: &mut [Warp]) -> bool {
+        let code = self.code;
+        let place = |party: &Party| (party.block, party.inst);
+        let mut met = false;
+        for warps in warps.chunks_mut(self.group.sub_group as usize / WIDTH) {
+            let parties = || warps.iter().flat_map(|warp| &warp.parties);
+            if parties().any(|party| !party.waits.is_for_other_warps()) {
+                continue;
+            }
+            let waiting = parties().filter(|party| party.waits == Waits::WideSubGroup);
+            let Some((block, inst)) = waiting.map(place).min() else { continue };
+            let meets = |party: &Party| party.waits == Waits::WideSubGroup && place(party) == (block, inst);
+            let mask_of = |warp: &Warp| {
+                warp.parties.iter().filter(|party| meets(party)).fold(0, |mask, party| mask | party.mask)
+            };
+            let mut present: Vec<Present<'_>> = warps
+                .iter_mut()
+                .map(|warp| Present { mask: mask_of(warp), warp })
+                .filter(|present| present.mask != 0)
+                .collect();
+            if !perform(self, &code.blocks[block as usize].insts[inst as usize], &mut present) {
+                return true;
+            }
+            for party in warps.iter_mut().flat_map(|warp| &mut warp.parties) {
+                if meets(party) {
+                    party.waits = Waits::No;
+                    party.inst += 1;
+                }
+            }
+            met = true;
+        }
+        met
     }
 
     /// Releases waiting sub-groups when no running lane can still join them.

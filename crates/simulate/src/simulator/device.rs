@@ -1,42 +1,38 @@
 //! The device that the simulator presents.
 
-use tripipe_device::{DeviceKind, ImageLimits, Probe};
+use tripipe_device::{DeviceKind, ImageLimits, Probe, opencl};
 
 use super::options::Options;
 
-/// Extensions that phones offer and that the front end supports.
-const EXTENSIONS: [&str; 8] = [
-    "cl_khr_fp16",
-    "cl_khr_fp64",
-    "cl_khr_int64_base_atomics",
-    "cl_khr_int64_extended_atomics",
-    "cl_khr_3d_image_writes",
-    "cl_khr_byte_addressable_store",
-    "cl_khr_subgroups",
-    "cl_khr_integer_dot_product",
-];
-
-/// What the device reports about itself.
+/// What the device reports about itself: that of a GPU, or a device that offers what no vendor alone does.
 pub(super) fn probe(options: &Options) -> Probe {
+    if let Some(gpu) = options.gpu {
+        return Probe {
+            platform: "Tripipe".into(),
+            name: format!("Tripipe simulator as {}", gpu.name()),
+            driver: env!("CARGO_PKG_VERSION").into(),
+            global_memory_bytes: options.memory_bytes,
+            max_buffer_bytes: options.memory_bytes,
+            ..gpu.expected_probe()
+        };
+    }
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let largest_group = options.gpu.map_or(4096, |gpu| gpu.core.max_work_group_size.value as usize);
+    let largest_group = 4096;
     Probe {
         platform: "Tripipe".into(),
-        name: options
-            .gpu
-            .map_or_else(|| "Tripipe simulator".into(), |gpu| format!("Tripipe simulator as {}", gpu.name())),
+        name: "Tripipe simulator".into(),
         vendor: "Tripipe".into(),
         version: "OpenCL 3.0 Tripipe".into(),
         driver: env!("CARGO_PKG_VERSION").into(),
         opencl_c: (3, 0),
         kind: DeviceKind::Other,
         unified_memory: true,
-        extensions: EXTENSIONS.iter().map(|name| (*name).to_owned()).collect(),
+        extensions: opencl::common_extensions().map(str::to_owned).collect(),
         compute_units: cores as u32,
         address_bits: 64,
         max_work_group_size: largest_group,
         max_work_item_sizes: [largest_group; 3],
-        local_memory_bytes: options.gpu.map_or(1 << 20, |gpu| gpu.local_memory.bytes.value),
+        local_memory_bytes: 1 << 20,
         global_memory_bytes: options.memory_bytes,
         max_buffer_bytes: options.memory_bytes,
         max_constant_bytes: options.memory_bytes,

@@ -314,7 +314,7 @@ impl Need<'_> {
     fn check(&self, module: &Module, checked: bool, limit: u64) -> Result<(), ExecuteError> {
         let groups = self.range.groups.iter().product::<u64>().min(self.at_once as u64);
         // If work-items do not wait for each other, warps run one after another.
-        let warps = if self.code.interleaves() {
+        let warps = if self.code.interleaves(self.range) {
             self.range.enqueued_local.iter().product::<u64>().div_ceil(self.schedule.warp as u64)
         } else {
             1

@@ -45,9 +45,12 @@ impl Simulator {
     pub fn new(mut options: Options) -> Self {
         if let Some(gpu) = options.gpu {
             options.sub_group = gpu.core.warp_width.value.clamp(1, WIDTH as u32);
+            options.build.offered.get_or_insert_with(|| gpu.opencl().clone());
         }
-        // A sub-group must fit in a warp.
-        options.sub_group = options.sub_group.min(options.schedule.warp as u32);
+        // A sub-group must fit in a warp, or in several of the largest.
+        if options.sub_group <= WIDTH as u32 {
+            options.sub_group = options.sub_group.min(options.schedule.warp as u32);
+        }
         Self {
             probe: device::probe(&options),
             objects: Objects::new(options.memory_bytes),

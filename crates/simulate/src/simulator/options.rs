@@ -21,13 +21,14 @@ pub struct Options {
     /// Maximum total size of all memory objects. The same limit applies separately to a program's own variables, and
     /// to the private variables of the work-items that run at once.
     pub memory_bytes: u64,
-    /// Work-items per sub-group, a power of two up to 64, for kernels that require no specific size.
+    /// Work-items per sub-group, a power of two up to 128, for kernels that require no specific size.
     pub sub_group: u32,
     /// SPIR-V built ahead of time; it needs no compiler.
     pub prebuilt: Option<Prebuilt>,
     /// The order and width in which work-items run.
     pub schedule: Schedule,
-    /// The GPU whose limits apply: work-group size and local memory; its warp width becomes the sub-group size.
+    /// The GPU whose limits apply: work-group size and local memory; its warp width becomes the sub-group size, and
+    /// programs are built for what it offers, unless `build` says for what.
     pub gpu: Option<&'static Gpu>,
     /// How OpenCL C is compiled; the program's options are added.
     pub build: clang::Build,

@@ -53,8 +53,11 @@ impl Loaded {
             summary: summary.lines().next().unwrap_or_default().to_owned(),
             log: summary,
         };
-        let without_double =
-            options.gpu.filter(|gpu| !gpu.supports.fp64.value).map(tripipe_device::Gpu::name);
+        let offered = options.build.offered.as_ref();
+        let without_double = options
+            .gpu
+            .filter(|_| offered.is_some_and(|offered| !offered.has("cl_khr_fp64")))
+            .map(tripipe_device::Gpu::name);
         let built;
         // Prebuilt programs were built from the unchanged source, without further options.
         let as_usual =

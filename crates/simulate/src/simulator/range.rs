@@ -7,7 +7,9 @@ use tripipe_launch::{ExecuteError, NdRange};
 
 use super::options::Options;
 use crate::execute::range::Group;
-use crate::execute::rows::WIDTH;
+
+/// Most work-items of a sub-group: the bits of a ballot.
+const LARGEST_SUB_GROUP: u32 = 128;
 
 /// The range in the form that groups use.
 pub(super) fn range(
@@ -38,9 +40,11 @@ pub(super) fn range(
     if local.contains(&0) || items.is_none_or(|items| items > probe.max_work_group_size) {
         return Err(refused(format!("a work-group has 1 to {} work-items", probe.max_work_group_size)));
     }
-    let sub_group = kernel.required_sub_group_size.unwrap_or(options.sub_group);
-    if !sub_group.is_power_of_two() || sub_group > WIDTH as u32 {
-        return Err(refused(format!("sub-groups of {sub_group}: powers of two up to {WIDTH} are supported")));
+    let sub_group = kernel.sub_group_size(options.build.offered.as_ref()).unwrap_or(options.sub_group);
+    if !sub_group.is_power_of_two() || sub_group > LARGEST_SUB_GROUP {
+        return Err(refused(format!(
+            "sub-groups of {sub_group}: powers of two up to {LARGEST_SUB_GROUP} are supported"
+        )));
     }
     let wide = |sizes: [usize; 3]| sizes.map(|size| size as u64);
     Ok(Group {

@@ -48,8 +48,11 @@ impl Watch {
         let mut left = mask;
         if is_loaded_constant(info) {
             // Accesses of a sub-group to such memory are in program order.
+            let of_group =
+                Mark::new((first - u64::from(s.warp.first_item)) as u32, era, i.origin, touch.atomic);
             for lane in lanes(mask) {
-                let mark = mark.lane(lane - lane % s.group.sub_group as usize);
+                let item = s.warp.first_item as usize + lane;
+                let mark = of_group.lane(item - item % s.group.sub_group as usize);
                 let mut races = touched(lane).map(|index| cells.note(index, kind, mark, era, &self.order));
                 found.extend(
                     races

@@ -5,10 +5,11 @@ mod what_if;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use tripipe_analyze::{Figure, Limit};
 use tripipe_device::Gpu;
+use tripipe_ir::Kernel;
 use tripipe_report::diff::{self, Diff};
 use tripipe_report::simulation::{self, Predicted, Repriced, Simulated, Simulation};
 use tripipe_timing::Options;
@@ -21,7 +22,7 @@ use crate::chain;
 use crate::files::output::Output;
 use crate::finish::Finish;
 use crate::launch_input::{
-    GpuArgument, LIMIT_STEPS, LaunchArgument, Timed, Trial, Workload, one_kernel,
+    GpuArgument, GpuBuild, LIMIT_STEPS, LaunchArgument, Timed, Trial, Workload, one_kernel,
 };
 use crate::progress::Progress;
 use crate::terminal;
@@ -106,43 +107,76 @@ impl Simulate {
         let changes: Vec<&Change> = self.what_if.iter().flat_map(|what_if| &what_if.changes).collect();
         let description = self.launch.open()?;
         let progress = Progress::compiler("compiling the kernel");
-        let build = description.as_driver()?;
+        let (builds, lacking) = GpuBuild::split(description.as_drivers(&gpus)?)?;
         let name = description.shown();
         let source = description.text().unwrap_or_default();
-        let kernels = if description.has_launch() {
-            vec![one_kernel(&build.loaded, &name, description.file.kernel.as_deref())?]
-        } else {
-            build.kernels(&name, description.file.kernel.as_deref())?
-        };
-        description.options.check_kernels(&kernels)?;
-        if self.counters_csv.is_some() && kernels.len() * gpus.len() != 1 {
+        let wanted = description.file.kernel.as_deref();
+        let mut kernels: Vec<Vec<&Kernel>> = Vec::new();
+        for (_, build) in &builds {
+            let own = if description.has_launch() {
+                vec![one_kernel(&build.loaded, &name, wanted)?]
+            } else {
+                build.kernels(&name, wanted)?
+            };
+            description.options.check_kernels(&own)?;
+            kernels.push(own);
+        }
+        let first = kernels.first().map_or(&[][..], |kernels| kernels);
+        if self.counters_csv.is_some() && first.len() * gpus.len() != 1 {
             bail!(
                 "--counters-csv: a file has the counters of one kernel on one GPU; choose them with -k and -g"
             );
         }
-        let variants = Variant::of(&changes, &description)?;
+        let variants: Vec<Vec<Variant>> = builds
+            .iter()
+            .map(|(gpus, _)| {
+                gpus.first().map_or_else(|| Ok(Vec::new()), |gpu| Variant::of(&changes, &description, gpu))
+            })
+            .collect::<Result<_>>()?;
         let wanted = self.counters || self.counters_csv.is_some() || self.format == Format::Html;
         let activity = wanted || trace.is_some();
-        let stored = !variants.is_empty();
+        let stored = !changes.is_empty();
         let options = Options { exact: self.exact, activity, stored, ..Options::default() };
-        let left_out: Vec<String> = build.left_out.iter().cloned().collect();
+        let mut left_out: Vec<String> =
+            builds.iter().filter_map(|(_, build)| build.left_out.clone()).collect();
+        left_out.dedup();
         let mut results = Vec::new();
-        for kernel in kernels {
-            let workload = Workload::new(&description, &build, kernel, self.limit_steps)?;
+        for kernel in first {
+            // The kernel as each driver builds it; where some build others, those of the first count.
+            let mut workloads = Vec::new();
+            for ((_, build), kernels) in builds.iter().zip(&kernels) {
+                let own = kernels.iter().find(|own| own.name == kernel.name);
+                let workload = own.map(|own| Workload::new(&description, build, own, self.limit_steps));
+                workloads.push(workload.transpose()?);
+            }
             let mut all = Vec::new();
             for gpu in &gpus {
+                let is_of = |gpus: &[&Gpu]| gpus.iter().any(|own| own.name() == gpu.name());
+                let Some(at) = builds.iter().position(|(gpus, _)| is_of(gpus)) else {
+                    let lacks = lacking.iter().find(|(gpus, _)| is_of(gpus));
+                    let reason = lacks.map_or_else(String::new, |(_, error)| chain(error));
+                    all.push(Simulated { gpu, outcome: Err(reason) });
+                    continue;
+                };
+                let Some(workload) = &workloads[at] else {
+                    let reason = format!("its driver builds no kernel `{}`", kernel.name);
+                    all.push(Simulated { gpu, outcome: Err(reason) });
+                    continue;
+                };
+                let variants = &variants[at];
                 progress.say(&format!("simulating {} on {}", kernel.name, gpu.name()));
                 let outcome = match workload.predict(gpu, &Trial::default(), &options) {
                     Ok(timed) => {
                         let counters = wanted.then(|| counters(gpu, &timed.prediction)).flatten();
-                        let all = Self::predicted(timed, gpu, &workload, &variants, &options);
+                        let all = Self::predicted(timed, gpu, workload, variants, &options);
                         Ok(Predicted { counters, ..all })
                     }
                     Err(error) => Err(chain(&error)),
                 };
                 all.push(Simulated { gpu, outcome });
             }
-            results.push((workload, all));
+            let workload = workloads.into_iter().next().flatten();
+            results.push((workload.ok_or_else(|| anyhow!("{name} has no kernel"))?, all));
         }
         drop(progress);
         let failed: Vec<(&str, &Simulated, &str)> = results

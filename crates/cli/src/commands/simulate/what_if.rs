@@ -178,14 +178,15 @@ pub(super) struct Variant {
 }
 
 impl Variant {
-    /// Each change alone, and all together if there are several that do not contradict each other.
+    /// Each change alone, and all together if there are several that do not contradict each other; the program is built
+    /// for a GPU.
     ///
     /// # Errors
     /// The program does not build with a definition.
-    pub(super) fn of(changes: &[&Change], description: &Description) -> Result<Vec<Self>> {
+    pub(super) fn of(changes: &[&Change], description: &Description, gpu: &Gpu) -> Result<Vec<Self>> {
         let mut all: Vec<Self> = Vec::new();
         for change in changes {
-            all.push(Self::new(change.to_string(), vec![(*change).clone()], description)?);
+            all.push(Self::new(change.to_string(), vec![(*change).clone()], description, gpu)?);
         }
         let contradict = changes
             .iter()
@@ -193,12 +194,12 @@ impl Variant {
             .any(|(index, change)| changes[..index].iter().any(|other| change.conflicts(other)));
         if changes.len() > 1 && !contradict {
             let together = changes.iter().map(|change| (*change).clone()).collect();
-            all.push(Self::new("all together".to_owned(), together, description)?);
+            all.push(Self::new("all together".to_owned(), together, description, gpu)?);
         }
         Ok(all)
     }
 
-    fn new(name: String, changes: Vec<Change>, description: &Description) -> Result<Self> {
+    fn new(name: String, changes: Vec<Change>, description: &Description, gpu: &Gpu) -> Result<Self> {
         let mut changed = None;
         for change in &changes {
             if let Change::Define(name, value) = change {
@@ -207,7 +208,7 @@ impl Variant {
         }
         let rebuilt = changed.map(|changed| {
             let build =
-                changed.as_driver().map_err(|error| error.context(format!("--what-if \"{name}\"")))?;
+                changed.as_driver(gpu).map_err(|error| error.context(format!("--what-if \"{name}\"")))?;
             Ok::<_, anyhow::Error>((changed, build))
         });
         Ok(Self { name, changes, rebuilt: rebuilt.transpose()? })

@@ -10,12 +10,13 @@ use std::ffi::OsString;
 use tripipe_cache::{Cache, Key};
 
 use super::includes::Includes;
+use super::offered::{FUNCTIONS, MACROS};
 use super::records::{join, split};
 use super::{Built, Clang};
 
 /// Incremented whenever the format of entries changes, or anything about how modules are made that the arguments do
 /// not show.
-const VERSION: [u8; 1] = [3];
+const VERSION: [u8; 1] = [4];
 
 /// The cached results of builds that differ only in their text.
 pub(super) struct Kept<'b> {
@@ -28,7 +29,7 @@ impl<'b> Kept<'b> {
     pub(super) fn new(cache: &'b Cache, tools: &Clang, arguments: &[OsString], name: &str) -> Self {
         let described = tools.describe();
         let mut parts: Vec<&[u8]> =
-            vec![&VERSION, described.as_bytes(), super::EXTENSIONS.as_bytes(), name.as_bytes()];
+            vec![&VERSION, described.as_bytes(), MACROS.as_bytes(), FUNCTIONS.as_bytes(), name.as_bytes()];
         parts.extend(arguments.iter().map(|argument| argument.as_encoded_bytes()));
         Self { cache, how: join(&parts) }
     }

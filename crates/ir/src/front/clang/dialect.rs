@@ -1,6 +1,6 @@
 //! The OpenCL C version and features to assume for a text whose options do not say.
 
-use super::offered::Offered;
+use tripipe_device::OpenCl;
 
 /// The assumptions about a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,13 +16,21 @@ pub(super) struct Dialect {
 
 impl Dialect {
     /// The dialects to try, the most likely first. Phones have no `double`, and without `-cl-std` drivers use the
-    /// newest 1.x. A given device has one dialect.
-    pub(super) fn to_try(options: &[String], offered: Option<&Offered>) -> Vec<Self> {
+    /// newest 1.x. For a device, `double` is as it offers, and its newest version is tried last.
+    pub(super) fn to_try(options: &[String], offered: Option<&OpenCl>) -> Vec<Self> {
         let said = options.iter().any(|option| option.contains("-std="));
         if let Some(offered) = offered {
-            let standard = if said { None } else { Some("-cl-std=CL1.2") };
+            let newest = match offered.newest_c() {
+                (3, _) => Some("-cl-std=CL3.0"),
+                (2, _) => Some("-cl-std=CL2.0"),
+                _ => None,
+            };
+            let own = [Some("-cl-std=CL1.2"), newest];
+            let standards = if said { &[None][..] } else { &own[..1 + usize::from(newest.is_some())] };
             let double = offered.has("cl_khr_fp64");
-            return [false, true].map(|header| Self { standard, double, header }).to_vec();
+            let both =
+                |standard: &_| [false, true].map(|header| Self { standard: *standard, double, header });
+            return standards.iter().flat_map(both).collect();
         }
         let standards: &[_] = if said { &[None] } else { &[Some("-cl-std=CL1.2"), Some("-cl-std=CL3.0")] };
         let plain = standards.iter().flat_map(|standard| {
@@ -31,6 +39,16 @@ impl Dialect {
         plain
             .chain([Self { standard: *standards.last().unwrap_or(&None), double: true, header: true }])
             .collect()
+    }
+
+    /// Whether clang's header declares the library.
+    pub(super) fn has_header(self) -> bool {
+        self.header
+    }
+
+    /// The version that is assumed because the options do not say, if it is newer than what drivers use then.
+    pub(super) fn newer(self) -> Option<&'static str> {
+        self.standard.filter(|standard| *standard != "-cl-std=CL1.2")
     }
 
     /// The options for this dialect. Every extension that clang supports is declared; `extensions.h` handles the

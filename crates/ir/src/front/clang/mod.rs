@@ -15,12 +15,16 @@
 //! is priced for a GPU: like `-O2`, with unrolling.
 //!
 //! # Which OpenCL C
-//! The same as in a phone's driver: OpenCL C 1.2 unless `-cl-std` says otherwise, and no `double`: constants without
-//! `f` are `float`. Its extensions are enabled without pragmas, `half` and sub-groups among them, with their macros
-//! and the functions of Arm and Qualcomm (`extensions.h`). A text that does not compile this way is tried with
-//! `double`, then as OpenCL C 3.0 with every feature, then as that with `double`, and finally with clang's header of
-//! the library, which allows a text to add overloads of its functions. With [`Build::offered`], a text is built as the
-//! driver of that device has to: in one version, with its extensions alone. `-cl-std=CLC++` is clang's C++ for OpenCL.
+//! With [`Build::offered`], the same as in that device's driver: OpenCL C 1.2 unless `-cl-std` says otherwise, with the
+//! macros, functions and types of the device's own extensions and features alone (`functions.h` has those of the vendors),
+//! and `double` constants where it has `double`. What the device does not offer is an error that names it. A text that
+//! does not compile without a `-cl-std` is tried with the device's newest version, and each version then with clang's
+//! header of the library, which allows a text to add overloads of its functions. A driver passes `-cl-std` always.
+//!
+//! Without a device, everything that some phone offers is there: the macros of all vendors (so that a text which asks for
+//! them takes the path of the first that it asks for), their functions, `half`, and no `double`: constants without `f` are
+//! `float`. A text that does not compile this way is tried with `double`, then as OpenCL C 3.0, then as that with
+//! `double`, and finally with clang's header. `-cl-std=CLC++` is clang's C++ for OpenCL.
 //!
 //! # The host system
 //! Nothing of the host matters: clang searches for includes beside the file, in the folders of `-I` and among its own,
@@ -51,11 +55,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-pub use offered::Offered;
 pub use optimize::optimize;
 pub use tools::{Clang, Translator};
 use translate::translate;
 pub use tripipe_cache::Cache;
+use tripipe_device::OpenCl;
 
 use cache::Kept;
 use dialect::Dialect;
@@ -86,7 +90,7 @@ pub struct Build {
     pub optimization: Optimization,
     /// What the device offers for which the text is built; `None` offers everything, and tries several versions of the
     /// language.
-    pub offered: Option<Offered>,
+    pub offered: Option<OpenCl>,
     /// The cache for built kernels; `None` builds every time. [`Cache::from_environment`] is the user's.
     pub cache: Option<Cache>,
 }
@@ -182,18 +186,21 @@ pub fn folder_of(path: &Path) -> &Path {
 /// the fewest.
 pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) -> Result<Built, BuildError> {
     let tools = Clang::find_kept(build.cache.as_ref())?;
-    let ways: Vec<(Dialect, Vec<OsString>, Option<Kept<'_>>)> =
-        Dialect::to_try(&build.options, build.offered.as_ref())
-            .into_iter()
-            .map(|dialect| {
-                let mut arguments = arguments(&tools, build, folder, dialect);
-                if text.contains(components::EXTENSION) {
-                    arguments.push("-DTRIPIPE_EXTRA_VECTOR_TYPES".into());
-                }
-                let kept = build.cache.as_ref().map(|cache| Kept::new(cache, &tools, &arguments, name));
-                (dialect, arguments, kept)
-            })
-            .collect();
+    let offered = build.offered.as_ref();
+    if let Some(offered) = offered {
+        offered::check_standard(offered, &build.options, name)?;
+    }
+    let ways: Vec<(Dialect, Vec<OsString>, Option<Kept<'_>>)> = Dialect::to_try(&build.options, offered)
+        .into_iter()
+        .map(|dialect| {
+            let mut arguments = arguments(&tools, build, folder, dialect);
+            if text.contains(components::EXTENSION) {
+                arguments.push("-DTRIPIPE_EXTRA_VECTOR_TYPES".into());
+            }
+            let kept = build.cache.as_ref().map(|cache| Kept::new(cache, &tools, &arguments, name));
+            (dialect, arguments, kept)
+        })
+        .collect();
     let mut kept = ways.iter().filter_map(|way| way.2.as_ref());
     if let Some(built) = kept.find_map(|kept| kept.module_of_source(text)) {
         return Ok(built);
@@ -206,10 +213,10 @@ pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) 
     // `#line` gives the text its name. The source is passed in a file, because clang can read standard input only
     // once.
     write(SOURCE, &format!("#line 1 \"{}\"\n{}", quoted(name), components::renamed(text)))?;
-    write("extensions.h", &format!("{EXTENSIONS}{}", offered::text(build.offered.as_ref())))?;
     let source = Source { name, text, folder, work: work.path() };
     let mut fewest: Option<(usize, BuildError)> = None;
     for (dialect, arguments, kept) in ways {
+        write("extensions.h", &offered::prelude(offered, dialect.has_header()))?;
         match source.build(&tools, build, dialect, arguments, kept.as_ref()) {
             Err(error @ BuildError::Compile { .. }) => {
                 let errors = error.to_string().matches("error: ").count();
@@ -220,8 +227,13 @@ pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) 
             result => return result,
         }
     }
-    Err(fewest
-        .map_or(BuildError::Compile { name: name.to_owned(), messages: String::new() }, |fewest| fewest.1))
+    Err(match (fewest, offered) {
+        (Some((_, BuildError::Compile { name, messages })), Some(offered)) => {
+            BuildError::Compile { name, messages: offered::explained(offered, &messages) }
+        }
+        (Some((_, error)), _) => error,
+        (None, _) => BuildError::Compile { name: name.to_owned(), messages: String::new() },
+    })
 }
 
 /// A name as a C string literal, without the quotes.
@@ -324,14 +336,19 @@ impl Source<'_> {
         dialect: Dialect,
         arguments: Vec<OsString>,
     ) -> Result<Built, BuildError> {
-        if dialect.double {
-            return compile(tools, arguments, self.work, self.name);
+        let mut built = if dialect.double {
+            compile(tools, arguments, self.work, self.name)?
+        } else {
+            let compiled = [&arguments[..], &["-Wno-format".into()]].concat();
+            let built = compile(tools, compiled, self.work, self.name)?;
+            let formats = self.formats(tools, build, arguments);
+            Built { warnings: format!("{}\n{formats}", built.warnings).trim().to_owned(), ..built }
+        };
+        if let Some(option) = dialect.newer().filter(|_| build.offered.is_some()) {
+            let guess = format!("warning: {} is not OpenCL C 1.2; it is built with {option}\n", self.name);
+            built.warnings.insert_str(0, &guess);
         }
-        let compiled = [&arguments[..], &["-Wno-format".into()]].concat();
-        let built = compile(tools, compiled, self.work, self.name)?;
-        let formats = self.formats(tools, build, arguments);
-        let warnings = format!("{}\n{formats}", built.warnings).trim().to_owned();
-        Ok(Built { warnings, ..built })
+        Ok(built)
     }
 
     /// Clang's warnings about `printf` formats. Without `double`, clang reports every `%f` of a `float`; with it, the
@@ -416,14 +433,16 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Diale
         "-fno-discard-value-names",
         "-cl-kernel-arg-info",
         "-nostdlibinc",
-        "-Xclang",
-        "-finclude-default-header",
         // Vendor pragmas that this clang does not know are not an error of the kernel.
         "-Wno-ignored-pragmas",
     ];
     arguments.extend(level(build.optimization).iter().chain(&always).map(OsString::from));
     arguments.extend(dialect.arguments().map(OsString::from));
-    arguments.extend(build.offered.iter().flat_map(Offered::arguments));
+    if build.offered.is_none() || !dialect.has_header() {
+        // For a device, the header comes after its macros.
+        arguments.extend(["-Xclang", "-finclude-default-header"].map(OsString::from));
+    }
+    arguments.extend(build.offered.iter().flat_map(offered::arguments));
     if tools.keeps_three_lanes() {
         // A vector of three lanes is loaded as three lanes, not four.
         arguments.extend(["-Xclang", "-fpreserve-vec3-type"].map(OsString::from));
@@ -450,10 +469,7 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Diale
 /// Prefixes of options that only a vendor's driver accepts. None of them changes what a kernel computes.
 const VENDOR_OPTIONS: [&str; 5] = ["-cl-arm-", "-cl-intel-", "-cl-nv-", "-cl-qcom-", "-qcom-"];
 
-/// The text that precedes every kernel.
-const EXTENSIONS: &str = include_str!("extensions.h");
-
-/// The kernel in [`EXTENSIONS`].
+/// The kernel in [`offered::FUNCTIONS`].
 const FIRST_KERNEL: &str = "tripipe_first";
 
 struct Output {

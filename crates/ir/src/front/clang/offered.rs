@@ -1,19 +1,14 @@
-//! What one device offers, for texts that are built as its own driver builds them.
+//! What one device offers, for texts that are built as its own driver builds them: programs see the macros of its
+//! extensions and features and of no others, and functions and types of others are not declared.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 
-/// The extensions and features of OpenCL C that a device offers.
-///
-/// Programs see the macros of these and of no others, and functions and types of others are not declared. The language
-/// is OpenCL C 1.2 unless the options say otherwise, as OpenCL demands of drivers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Offered {
-    /// Names such as `cl_khr_fp64` and `__opencl_c_images`. With `cl_khr_fp64`, constants without `f` are `double`.
-    pub names: Vec<String>,
-    /// The version of OpenCL, as `__OPENCL_VERSION__` has it: 120 or 300.
-    pub version: u32,
-}
+use tripipe_device::OpenCl;
+use tripipe_device::opencl::Version;
+
+use super::BuildError;
 
 /// Macros that clang, its header and `extensions.h` define, whatever the device is. A test compares them with clang.
 const NAMES: [&str; 89] = [
@@ -108,33 +103,105 @@ const NAMES: [&str; 89] = [
     "cl_qcom_subgroup_uniform_load",
 ];
 
-impl Offered {
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.names.iter().any(|own| own == name)
-    }
+/// The parts of what precedes every kernel: macros, and functions that depend on them.
+pub(super) const MACROS: &str = include_str!("extensions.h");
+pub(super) const FUNCTIONS: &str = include_str!("functions.h");
 
-    /// The options for it.
-    pub(super) fn arguments(&self) -> Vec<OsString> {
-        let mut extensions = "-cl-ext=-all".to_owned();
-        for name in &self.names {
-            let _ = write!(extensions, ",+{name}");
-        }
-        let version = format!("-D__OPENCL_VERSION__={}", self.version);
-        vec![version.into(), "-Xclang".into(), extensions.into()]
+/// The options for a device.
+pub(super) fn arguments(offered: &OpenCl) -> Vec<OsString> {
+    let mut extensions = "-cl-ext=-all".to_owned();
+    for name in offered.names() {
+        let _ = write!(extensions, ",+{name}");
     }
+    let (major, minor) = offered.version;
+    let version = format!("-D__OPENCL_VERSION__={}", 100 * u32::from(major) + 10 * u32::from(minor));
+    vec![version.into(), "-DTRIPIPE_DEVICE".into(), "-Xclang".into(), extensions.into()]
 }
 
-/// What follows `extensions.h`: the macros of what a device does not offer are removed, and those of what it offers and
-/// clang does not know are defined.
-pub(super) fn text(offered: Option<&Offered>) -> String {
-    let Some(offered) = offered else { return String::new() };
-    let mut text = String::new();
+/// What precedes every text. For a device, the macros of what it does not offer are removed, and those of what it offers
+/// and clang does not know are defined; with clang's `header`, whose functions depend on these macros, the header follows.
+pub(super) fn prelude(offered: Option<&OpenCl>, header: bool) -> String {
+    let Some(offered) = offered else { return format!("{MACROS}{FUNCTIONS}") };
+    let mut text = if header { "#include <opencl-c-base.h>\n".to_owned() } else { String::new() };
+    text.push_str(MACROS);
     for name in NAMES.iter().filter(|name| !offered.has(name)) {
         let _ = writeln!(text, "#undef {name}");
     }
     // Macros of features are clang's: they are defined for the versions of OpenCL C that have features.
-    for name in offered.names.iter().filter(|name| name.starts_with("cl_")) {
+    for name in offered.names().filter(|name| name.starts_with("cl_")) {
         let _ = writeln!(text, "#ifndef {name}\n#define {name} 1\n#endif");
     }
+    // clang's own macro for the functions of sub-groups.
+    text.push_str("#undef __opencl_subgroup_builtins\n");
+    if offered.has("cl_khr_subgroups") {
+        text.push_str("#define __opencl_subgroup_builtins 1\n");
+    }
+    if header {
+        text.push_str("#include <opencl-c.h>\n");
+    }
+    text.push_str(FUNCTIONS);
     text
+}
+
+/// Checks that a device's compiler takes the version of the language that the options ask for.
+///
+/// # Errors
+/// It is newer than the device's newest, or C++ for OpenCL where the device has none.
+pub(super) fn check_standard(offered: &OpenCl, options: &[String], name: &str) -> Result<(), BuildError> {
+    let refused = |option: &str, what: &str, assumed: &str| BuildError::Compile {
+        name: name.to_owned(),
+        messages: format!("error: {option}: {}; {}", what, way_out(assumed)),
+    };
+    let said = options.iter().rev().find_map(|option| Some((option, option.strip_prefix("-cl-std=")?)));
+    let Some((option, standard)) = said else { return Ok(()) };
+    let standard = standard.to_ascii_uppercase();
+    let device = &offered.device;
+    if standard.starts_with("CLC++") {
+        let cpp = "cl_ext_cxx_for_opencl";
+        let lacks = format!("C++ for OpenCL needs {cpp}, which {device} does not offer");
+        return if offered.has(cpp) { Ok(()) } else { Err(refused(option, &lacks, cpp)) };
+    }
+    let wanted = standard.strip_prefix("CL").and_then(|number| {
+        let (major, minor) = number.split_once('.')?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    });
+    match wanted {
+        Some(wanted) if wanted > (1, 2) && !offered.c_versions.contains(&wanted) => {
+            let lacks = format!("{device} offers OpenCL C {}", Version(offered.newest_c()));
+            Err(refused(option, &lacks, &standard))
+        }
+        // Whatever else it is, clang says.
+        _ => Ok(()),
+    }
+}
+
+fn way_out(assumed: &str) -> String {
+    format!("--assume {assumed} (the driver: TRIPIPE_ASSUME={assumed}) builds as if it did")
+}
+
+/// A compiler's messages, preceded by what the device lacks for what the compiler does not know.
+pub(super) fn explained(offered: &OpenCl, messages: &str) -> String {
+    const UNKNOWN: [(&str, char); 4] = [
+        ("use of undeclared identifier '", '\''),
+        ("implicit declaration of function '", '\''),
+        ("unknown type name '", '\''),
+        ("use of type '", '\''),
+    ];
+    let errors = messages.lines().filter(|line| line.contains("error: "));
+    let unknown: BTreeSet<&str> = errors
+        .filter_map(|line| {
+            UNKNOWN
+                .iter()
+                .find_map(|(words, end)| line.split_once(words)?.1.split_once(*end))
+                .map(|found| found.0)
+        })
+        .collect();
+    let mut text = String::new();
+    for name in unknown {
+        if let Some((what, sentence)) = offered.missing(name) {
+            let way_out = if what.is_empty() { String::new() } else { format!("; {}", way_out(&what)) };
+            let _ = writeln!(text, "error: {sentence}{way_out}");
+        }
+    }
+    text + messages
 }

@@ -1,12 +1,12 @@
 //! Variables, loads and stores, copies, casts of pointers.
 
-use rspirv::spirv::{MemoryAccess, Op as RawOp};
+use rspirv::spirv::{MemoryAccess, MemorySemantics, Op as RawOp};
 
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::constants::Constant;
 use super::rep::Rep;
 use super::translator::BodyTranslator;
-use crate::op::{AccessAttributes, Address, Query, QueryKind};
+use crate::op::{AccessAttributes, Address, Compare, Query, QueryKind};
 use crate::{Op, Scalar, Space, Type, TypeLayout, Value};
 
 impl BodyTranslator<'_> {
@@ -108,6 +108,23 @@ impl BodyTranslator<'_> {
                 let pointer = self.value(raw.word(3)?)?;
                 let ty = self.result_type(raw)?;
                 let value = self.emit(Op::SpaceCast { checked: true }, &[pointer], ty)?;
+                self.define(raw, Rep::Value(value))?;
+            }
+            // The fence that a pointer needs: CrossWorkgroupMemory, unless it points to local memory.
+            RawOp::GenericPtrMemSemantics => {
+                let pointer = self.value(raw.word(3)?)?;
+                let local =
+                    self.emit(Op::SpaceCast { checked: true }, &[pointer], Type::Pointer(Space::Local))?;
+                let bits = self.emit(Op::PointerToInt, &[local], Type::I64)?;
+                let ty = self.result_type(raw)?;
+                let [null, work_group, cross_work_group] = [
+                    self.kernel.make_constant(Type::I64, &[0]),
+                    self.kernel.make_constant(ty, &[u64::from(MemorySemantics::WORKGROUP_MEMORY.bits())]),
+                    self.kernel
+                        .make_constant(ty, &[u64::from(MemorySemantics::CROSS_WORKGROUP_MEMORY.bits())]),
+                ];
+                let is_local = self.emit(Op::Compare(Compare::Ne), &[bits, null], Type::BOOL)?;
+                let value = self.emit(Op::Select, &[is_local, work_group, cross_work_group], ty)?;
                 self.define(raw, Rep::Value(value))?;
             }
             RawOp::ConvertPtrToU => {

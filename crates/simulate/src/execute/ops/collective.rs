@@ -27,7 +27,7 @@ struct Member {
 pub(super) fn sub_group(s: &mut State<'_>, i: &Inst) -> bool {
     let (kernel, group) = (s.kernel, s.group);
     let Op::Group(GroupFunction { op, active_only, .. }) = kernel.insts[i.origin].op else { return true };
-    if !active_only && !s.meets_sub_groups(i) {
+    if (!active_only || group.has_wide_sub_groups()) && !s.meets_sub_groups(i) {
         return false;
     }
     let size = match op {
@@ -43,17 +43,25 @@ pub(super) fn sub_group(s: &mut State<'_>, i: &Inst) -> bool {
     true
 }
 
-/// Runs the function for a work-group whose work-items have all arrived.
-pub(super) fn work_group(s: &State<'_>, i: &Inst, present: &mut [Present<'_>]) -> bool {
+/// Runs the function for a work-group whose work-items have all arrived, or for a sub-group that several warps run.
+pub(super) fn together(s: &State<'_>, i: &Inst, present: &mut [Present<'_>]) -> bool {
+    let Op::Group(GroupFunction { scope, op, .. }) = s.kernel.insts[i.origin].op else { return true };
+    let size = match scope {
+        GroupScope::SubGroup => u64::from(s.group.sub_group),
+        GroupScope::WorkGroup => u64::MAX,
+    };
     let members: Vec<Member> = present
         .iter()
         .enumerate()
         .flat_map(|(warp, each)| {
             let first = u64::from(each.warp.first_item);
-            lanes(each.mask).map(move |lane| Member { warp, lane, id: first + lane as u64 })
+            lanes(each.mask).map(move |lane| Member { warp, lane, id: (first + lane as u64) % size })
         })
         .collect();
-    perform(s.kernel, &s.group, i, present, &members);
+    let cluster = if let GroupOp::ClusterReduce(_, cluster) = op { u64::from(cluster) } else { u64::MAX };
+    for members in members.chunk_by(|a, b| a.id / cluster == b.id / cluster) {
+        perform(s.kernel, &s.group, i, present, members);
+    }
     true
 }
 
@@ -179,7 +187,7 @@ fn perform(kernel: &Kernel, group: &Group, i: &Inst, present: &mut [Present<'_>]
                 let votes = (0..4).fold(0u128, |votes, word| {
                     votes | u128::from(get(present, member, 0, word)) << (32 * word)
                 });
-                let votes = votes & ((1 << group.sub_group) - 1);
+                let votes = votes & (u128::MAX >> (u128::BITS - group.sub_group));
                 let bit = |id: u64| (votes.checked_shr(id as u32).unwrap_or(0) & 1) as u64;
                 let answer = match op {
                     GroupOp::InverseBallot => bit(member.id),

@@ -9,8 +9,13 @@ use crate::execute::state::{Present, State, Stop};
 /// The operation of a work-group whose work-items have all arrived.
 pub(crate) fn together(s: &mut State<'_>, inst: &Inst, present: &mut [Present<'_>]) -> bool {
     s.observe(|observer, s| observer.meet(s, inst, present));
+    perform(s, inst, present)
+}
+
+/// The operation of the work-items that have met: those of a work-group, or of a sub-group that several warps run.
+pub(crate) fn perform(s: &mut State<'_>, inst: &Inst, present: &mut [Present<'_>]) -> bool {
     match s.kernel.insts[inst.origin].op {
-        Op::Group(_) => collective::work_group(s, inst, present),
+        Op::Group(_) => collective::together(s, inst, present),
         Op::AsyncCopy { .. } => copy::start_together(s, inst, present),
         Op::WaitEvents { .. } => copy::wait_together(s, inst, present),
         Op::WaitCopies { .. } => copy::wait_all_together(s, inst, present),

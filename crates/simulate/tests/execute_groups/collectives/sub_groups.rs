@@ -46,6 +46,7 @@ fn sub_group_reductions_and_scans() {
     check_sub_groups::<i32>(8);
     check_sub_groups::<u32>(16);
     check_sub_groups::<i64>(64);
+    check_sub_groups::<f32>(128);
     check_sub_groups::<u64>(4);
     check_sub_groups::<f16>(16);
     check_sub_groups::<f32>(32);
@@ -75,7 +76,7 @@ fn sub_group_votes_and_broadcasts() {
             size_t own = get_sub_group_local_id();
             out[4 * i + 3] = s[get_local_id(0) - own + (own + 1) % get_sub_group_size()];
         }";
-    for size in [4, 16, 64] {
+    for size in [4, 16, 64, 128] {
         let Some(mut bench) = with_sub_groups(size, source, "-cl-std=CL2.0") else { return };
         let mut random = fastrand::Rng::with_seed(9);
         let input: Vec<i32> = (0..190).map(|_| [1, 1, 1, 3, 7][random.usize(..5)] & random.i32(..)).collect();
@@ -114,7 +115,7 @@ fn sub_group_shuffles() {
             int down = sub_group_shuffle_down(in[i], 3);
             out[4 * i + 3] = own + 3 < n ? down : 0;
         }";
-    for size in [8, 16, 64] {
+    for size in [8, 16, 64, 128] {
         let Some(mut bench) = with_sub_groups(size, source, "-cl-std=CL3.0") else { return };
         let size = size as usize;
         let input: Vec<i32> = (0..256).map(|i| i * i - 3000).collect();
@@ -164,7 +165,7 @@ fn only_work_items_on_the_same_path_take_part() {
                 }
             }
         }";
-    for size in [8, 64] {
+    for size in [8, 64, 128] {
         let Some(mut bench) = with_sub_groups(size, source, "-cl-std=CL3.0") else { return };
         let mut random = fastrand::Rng::with_seed(11);
         let input: Vec<i32> = (0..200).map(|_| random.i32(-3..100)).collect();
@@ -172,7 +173,7 @@ fn only_work_items_on_the_same_path_take_part() {
         for group in sub_groups(200, 100, size as usize) {
             let there: Vec<(u32, usize)> = (0..).zip(group).filter(|(_, i)| input[*i] % 3 != 0).collect();
             let all: Vec<i32> = there.iter().map(|(_, i)| input[*i]).collect();
-            let votes = there.iter().fold(0u64, |votes, (own, i)| votes | ((input[*i] & 1) as u64) << own);
+            let votes = there.iter().fold(0u128, |votes, (own, i)| votes | ((input[*i] & 1) as u128) << own);
             let mut before = i32::MIN;
             for (own, i) in &there {
                 let x = input[*i];
@@ -225,7 +226,7 @@ fn the_kernel_or_the_options_choose_the_size_of_sub_groups() {
         let Some(mut bench) = with_sub_groups(size, source, "-cl-std=CL2.0") else { return };
         let memories = [bench.buffer(&[0]), bench.buffer(&[0; 20])];
         let error = bench.try_run("f", NdRange::d1(20), &memories.map(memory)).unwrap_err();
-        assert!(error.contains(&format!("sub-groups of {size}: powers of two up to 64")), "{error}");
+        assert!(error.contains(&format!("sub-groups of {size}: powers of two up to 128")), "{error}");
     }
 }
 
@@ -239,11 +240,56 @@ fn clusters_of_a_sub_group() {
             out[3 * i + 1] = sub_group_clustered_reduce_max(in[i], 8);
             out[3 * i + 2] = sub_group_clustered_reduce_xor(in[i], 1);
         }";
-    let Some(mut bench) = with_sub_groups(16, source, "-cl-std=CL3.0") else { return };
+    for size in [16, 128] {
+        clusters(size, source);
+    }
+}
+
+fn clusters(size: u32, source: &str) {
+    let Some(mut bench) = with_sub_groups(size, source, "-cl-std=CL3.0") else { return };
     let input: Vec<i32> = (0..128).map(|i| i * 37 % 50 - 20).collect();
-    let out = numbers(&mut bench, &input, 3, 64);
+    let out = numbers(&mut bench, &input, 3, 128);
     for (i, found) in out.chunks(3).enumerate() {
         let of = |size: usize| &input[i / size * size..(i / size + 1) * size];
         assert_eq!(found, [of(4).iter().sum(), *of(8).iter().max().unwrap(), input[i]], "{i}");
+    }
+}
+
+/// Work-items of a sub-group on both sides of a branch, with more work-items than a warp runs: those that are absent do
+/// not count, and each side waits for its own.
+#[test]
+fn sub_groups_of_several_warps_diverge() {
+    let source = "
+        kernel void f(global const int *in, global int *out) {
+            uint own = get_sub_group_local_id();
+            int sum = 0;
+            if (own % 3 == 0)
+                sum = sub_group_non_uniform_reduce_add(in[get_global_id(0)]);
+            else
+                sum = -sub_group_non_uniform_reduce_add(in[get_global_id(0)]);
+            for (uint step = 0; step <= get_sub_group_id(); step++)
+                sum = sub_group_broadcast(sum, step) + sum;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            out[get_global_id(0)] = sum;
+        }";
+    for size in [64, 128] {
+        let Some(mut bench) = with_sub_groups(size, source, "-cl-std=CL3.0") else { return };
+        let input: Vec<i32> = (0..512).map(|i| i * i % 91 - 40).collect();
+        let out = numbers(&mut bench, &input, 1, 256);
+        for (group, items) in sub_groups(512, 256, size as usize).into_iter().enumerate() {
+            let sum = |third: bool| -> i32 {
+                items.iter().filter(|i| ((**i % size as usize) % 3 == 0) == third).map(|i| input[*i]).sum()
+            };
+            let mut values: Vec<i32> = items
+                .iter()
+                .map(|i| if (i % size as usize) % 3 == 0 { sum(true) } else { -sum(false) })
+                .collect();
+            for step in 0..=group % (256 / size as usize) {
+                let sent = values[step];
+                values.iter_mut().for_each(|value| *value += sent);
+            }
+            let found: Vec<i32> = items.iter().map(|i| out[*i]).collect();
+            assert_eq!(found, values, "sub-group {group} of {size}");
+        }
     }
 }

@@ -1,0 +1,265 @@
+//! What the drivers of a GPU offer to programs (`data/opencl.toml`).
+//!
+//! One description for everything that compiles for a GPU, runs on it or reports it: the front end's macros and
+//! functions, the simulator, the timing model, the driver, and the probes of virtual GPUs.
+
+mod data;
+
+use std::fmt;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+pub(crate) use data::drivers_of;
+pub use data::{ApiLimits, VendorNames, common_extensions, limits, usual_sub_group_sizes, vendor_names};
+
+use crate::family::Vendor;
+use crate::gpu::Gpu;
+use crate::nearest::nearest;
+use crate::probe::Svm;
+use crate::sourced::{Basis, Source};
+
+/// What a driver of a GPU offers to programs.
+///
+/// Extensions and features are those that virtual GPUs provide, too; what only a real driver offers is kept apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenCl {
+    /// Name of the GPU.
+    pub device: String,
+    /// The first version of the driver that offers this: `r38`, `E031.45`.
+    pub driver: String,
+    /// The version of OpenCL.
+    pub version: (u8, u8),
+    /// The versions of OpenCL C that its compiler takes, in ascending order.
+    pub c_versions: Vec<(u8, u8)>,
+    /// Extensions, such as `cl_khr_fp16`.
+    pub extensions: Vec<String>,
+    /// Optional features of OpenCL C, such as `__opencl_c_images`.
+    pub features: Vec<String>,
+    /// Extensions and features of the real driver that a virtual GPU does not provide.
+    pub not_virtual: Vec<String>,
+    /// Kinds of shared virtual memory.
+    pub svm: Svm,
+    /// Work-items of a sub-group of a kernel that requires the half or the full size (`qcom_reqd_sub_group_size`).
+    pub sub_group_sizes: Option<[u32; 2]>,
+    /// Whether a work-group at the edge of the global size may be smaller, in OpenCL C 2.0 and later.
+    pub non_uniform_work_groups: bool,
+    /// How this is known.
+    pub basis: Basis,
+    /// The source.
+    pub source: Arc<Source>,
+}
+
+/// The drivers of a GPU, by version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drivers {
+    /// Earlier drivers, oldest first.
+    pub earlier: Vec<OpenCl>,
+    /// The newest driver, which virtual GPUs have.
+    pub current: OpenCl,
+}
+
+/// A name that cannot be assumed.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("`{name}` cannot be assumed: it is neither an extension or a feature that virtual GPUs provide, nor CL2.0 or CL3.0{}",
+    .nearest.as_ref().map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default())]
+pub struct UnknownAssumption {
+    /// The name.
+    pub name: String,
+    /// A name that is similar.
+    pub nearest: Option<String>,
+}
+
+/// A text that is not a version of a vendor's driver.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("`{text}` is not a version of a driver of {device}; want one such as {example}")]
+pub struct UnknownDriver {
+    /// The text.
+    pub text: String,
+    /// The GPU.
+    pub device: String,
+    /// A version.
+    pub example: String,
+}
+
+impl Gpu {
+    /// What its current driver offers to programs.
+    pub fn opencl(&self) -> &OpenCl {
+        &self.drivers.current
+    }
+
+    /// What a version of its driver offers: `r32p1`, `E031.41`, or a driver's whole version string. A version before
+    /// the first known one offers what that one does.
+    ///
+    /// # Errors
+    /// The text contains no version of this vendor's.
+    pub fn opencl_of(&self, driver: &str) -> Result<&OpenCl, UnknownDriver> {
+        let Drivers { earlier, current } = &self.drivers;
+        let letter = match self.vendor() {
+            Vendor::Arm => 'r',
+            Vendor::Qualcomm => 'E',
+        };
+        let wanted = release(driver, letter).ok_or_else(|| UnknownDriver {
+            text: driver.to_owned(),
+            device: self.name().to_owned(),
+            example: current.driver.clone(),
+        })?;
+        let all = || earlier.iter().chain([current]);
+        let newest =
+            all().rev().find(|known| release(&known.driver, letter).is_some_and(|own| own <= wanted));
+        Ok(newest.or_else(|| all().next()).unwrap_or(current))
+    }
+}
+
+/// The numbers of a release that begins with `letter`: `v1.r38p1-01rel0` is 38, 1; `Compiler E031.45.02` is 31, 45, 2.
+fn release(text: &str, letter: char) -> Option<Vec<u32>> {
+    let mut starts = text.match_indices(letter).filter(|(at, _)| {
+        let before = text[..*at].chars().next_back();
+        !before.is_some_and(|before| before.is_ascii_alphanumeric())
+    });
+    let numbers = |(at, _): (usize, &str)| -> Option<Vec<u32>> {
+        let rest = &text[at + letter.len_utf8()..];
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.' && c != 'p').unwrap_or(rest.len());
+        let mut numbers = rest[..end].split(['.', 'p']).map(str::parse);
+        let first = numbers.next()?.ok()?;
+        Some([first].into_iter().chain(numbers.map_while(Result::ok)).collect())
+    };
+    starts.find_map(numbers)
+}
+
+impl OpenCl {
+    /// Whether it offers an extension or a feature.
+    pub fn has(&self, name: &str) -> bool {
+        self.names().any(|own| own == name)
+    }
+
+    /// Its extensions and features.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.extensions.iter().chain(&self.features).map(String::as_str)
+    }
+
+    /// Whether `other` offers the same to compilers.
+    pub fn compiles_as(&self, other: &Self) -> bool {
+        let sorted = |opencl: &Self| {
+            let mut names: Vec<String> = opencl.names().map(str::to_owned).collect();
+            names.sort_unstable();
+            names
+        };
+        (self.version, &self.c_versions) == (other.version, &other.c_versions)
+            && sorted(self) == sorted(other)
+    }
+
+    /// The newest version of OpenCL C.
+    pub fn newest_c(&self) -> (u8, u8) {
+        self.c_versions.last().copied().unwrap_or_default()
+    }
+
+    /// `CL_DEVICE_VERSION` without `OpenCL`: `3.0 v1.r38p0.tripipe`, `2.0 Adreno(TM) 650`. `number` is the version of
+    /// OpenCL, or of OpenCL C.
+    pub fn version_text(&self, number: (u8, u8)) -> String {
+        let (major, minor) = number;
+        match self.device.strip_prefix("Adreno ") {
+            // As phones report it: the name of an Adreno is in its version.
+            Some(product) => format!("{major}.{minor} Adreno(TM) {product}"),
+            None => format!("{major}.{minor} v1.{}p0.tripipe", self.driver),
+        }
+    }
+
+    /// What all of several devices offer; `None` without devices.
+    pub fn common<'o>(mut devices: impl Iterator<Item = &'o Self>) -> Option<Self> {
+        let mut common = devices.next()?.clone();
+        for other in devices {
+            common.device = format!("{}, {}", common.device, other.device);
+            common.version = common.version.min(other.version);
+            common.c_versions.retain(|version| other.c_versions.contains(version));
+            common.extensions.retain(|name| other.extensions.contains(name));
+            common.features.retain(|name| other.features.contains(name));
+        }
+        Some(common)
+    }
+
+    /// The same, as if it offered these extensions, features and versions of OpenCL C (`CL3.0`), too.
+    ///
+    /// # Errors
+    /// Virtual GPUs do not provide a name.
+    pub fn assuming<S: AsRef<str>>(mut self, names: &[S]) -> Result<Self, UnknownAssumption> {
+        if names.is_empty() {
+            return Ok(self);
+        }
+        for name in names.iter().map(AsRef::as_ref) {
+            let provided = data::provided();
+            let version = match name {
+                "CL2.0" => Some((2, 0)),
+                "CL3.0" => Some((3, 0)),
+                _ => None,
+            };
+            if let Some(version) = version {
+                self.c_versions.push(version);
+                self.c_versions.sort_unstable();
+                self.c_versions.dedup();
+                let optional = provided.features.iter().filter(|name| *name != "__opencl_c_fp64");
+                self.features.extend(optional.cloned());
+            } else if provided.extensions.iter().any(|known| known == name) {
+                self.extensions.push(name.to_owned());
+                self.complete();
+            } else if provided.features.iter().any(|known| known == name) {
+                self.features.push(name.to_owned());
+            } else {
+                let known = provided.extensions.iter().chain(&provided.features).map(String::as_str);
+                let nearest = nearest(name, known).map(str::to_owned);
+                return Err(UnknownAssumption { name: name.to_owned(), nearest });
+            }
+        }
+        self.features.sort_unstable();
+        self.features.dedup();
+        self.extensions.sort_unstable();
+        self.extensions.dedup();
+        Ok(self)
+    }
+
+    /// Adds what an extension has besides its name.
+    fn complete(&mut self) {
+        let has = |opencl: &Self, name: &str| opencl.extensions.iter().any(|own| own == name);
+        if has(self, "cl_khr_fp64") && !self.features.iter().any(|name| name == "__opencl_c_fp64") {
+            self.features.push("__opencl_c_fp64".to_owned());
+        }
+        if has(self, "cl_qcom_reqd_sub_group_size") && self.sub_group_sizes.is_none() {
+            self.sub_group_sizes = usual_sub_group_sizes();
+        }
+    }
+
+    /// Why a text that uses a function, type or attribute does not compile, if the device does not offer what it needs:
+    /// a name that [`Self::assuming`] takes, empty if none helps, and a sentence.
+    pub fn missing(&self, identifier: &str) -> Option<(String, String)> {
+        let what = data::needs(identifier)?;
+        let Some(version) = what.strip_prefix("CL") else {
+            return (!self.has(what)).then(|| {
+                let sentence = format!("`{identifier}` needs {what}, which {} does not offer", self.device);
+                let can_be_assumed = data::provided().extensions.iter().any(|name| name == what);
+                (if can_be_assumed { what.to_owned() } else { String::new() }, sentence)
+            });
+        };
+        let (own, device) = (Version(self.newest_c()), &self.device);
+        Some(if data::version(version).is_some_and(|wanted| wanted <= own.0) {
+            let sentence = format!("`{identifier}` needs OpenCL C {version}: build with -cl-std=CL{own}");
+            (String::new(), sentence)
+        } else {
+            let sentence =
+                format!("`{identifier}` needs OpenCL C {version}, and {device} offers OpenCL C {own}");
+            (what.to_owned(), sentence)
+        })
+    }
+}
+
+/// A version of OpenCL or OpenCL C, as in `3.0`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub (u8, u8));
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0.0, self.0.1)
+    }
+}
+
+#[cfg(test)]
+mod tests;
