@@ -126,7 +126,7 @@ fn filters(probe: &Probe) -> Plans {
 
 fn resizings(probe: &Probe) -> Plans {
     let mut plans = Vec::new();
-    for how in [Interpolation::Nearest, Interpolation::Linear, Interpolation::Area] {
+    for how in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area] {
         for (element, size) in
             [(PixelType::U8, [320, 240]), (PixelType::U8, [900, 700]), (PixelType::F32, [300, 200])]
         {

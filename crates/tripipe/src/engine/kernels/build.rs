@@ -27,14 +27,17 @@ pub struct Compilation {
     pub elapsed: Duration,
 }
 
+/// The names of kernels, and the beginning of their compilation.
+type Begun = Arc<(String, Instant)>;
+
 /// The compilations of a device, on all threads, in the order in which they began.
 #[derive(Clone, Default)]
-pub(super) struct Compilations(Arc<Mutex<Vec<Arc<(String, Instant)>>>>);
+pub(super) struct Compilations(Arc<Mutex<Vec<Begun>>>);
 
 /// Lists a compilation until it is dropped.
 pub(super) struct Compiling {
     all: Compilations,
-    this: Arc<(String, Instant)>,
+    this: Begun,
 }
 
 impl Compilations {
@@ -52,9 +55,8 @@ impl Compilations {
     }
 
     pub(super) fn list(&self) -> Vec<Compilation> {
-        let elapsed =
-            |one: &Arc<(String, Instant)>| Compilation { kernels: one.0.clone(), elapsed: one.1.elapsed() };
-        lock(&self.0).iter().map(elapsed).collect()
+        let compilation = |one: &Begun| Compilation { kernels: one.0.clone(), elapsed: one.1.elapsed() };
+        lock(&self.0).iter().map(compilation).collect()
     }
 }
 

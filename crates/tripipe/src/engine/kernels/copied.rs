@@ -23,16 +23,16 @@ const RUNS: [usize; 2] = [1, 2];
 
 /// The times of calls, on the CPU path and on the device. Nothing is computed twice: each call gives its result.
 #[derive(Default)]
-pub(super) struct Copied(Mutex<[Option<Tried>; 2]>);
+pub(super) struct CopyTimes(Mutex<[Option<Tried>; 2]>);
 
 /// What runs a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Runner {
+pub(super) enum CallRunner {
     Host,
     Device,
 }
 
-impl Copied {
+impl CopyTimes {
     /// Whether calls decide between the two.
     pub(super) fn is_tried(size: &Size) -> bool {
         size.operations <= MOST_OPERATIONS
@@ -40,19 +40,19 @@ impl Copied {
 
     /// What runs the next call: the CPU path until it has a time, then the device until it has one, then the faster
     /// one.
-    pub(super) fn next(&self) -> Runner {
+    pub(super) fn next(&self) -> CallRunner {
         let [host, device] = *lock(&self.0);
         let missing = |tried: Option<Tried>, runs| tried.is_none_or(|tried| tried.runs < runs);
         match (host, device) {
-            _ if missing(host, RUNS[0]) => Runner::Host,
-            _ if missing(device, RUNS[1]) => Runner::Device,
-            (Some(host), Some(device)) if device.shortest < host.shortest => Runner::Device,
-            _ => Runner::Host,
+            _ if missing(host, RUNS[0]) => CallRunner::Host,
+            _ if missing(device, RUNS[1]) => CallRunner::Device,
+            (Some(host), Some(device)) if device.shortest < host.shortest => CallRunner::Device,
+            _ => CallRunner::Host,
         }
     }
 
     /// Adds the time of a call. Those after the choice do not change it.
-    pub(super) fn add(&self, runner: Runner, time: Duration) {
+    pub(super) fn add(&self, runner: CallRunner, time: Duration) {
         let mut times = lock(&self.0);
         let [host, device] = *times;
         let chosen = [(host, RUNS[0]), (device, RUNS[1])];
@@ -66,7 +66,7 @@ impl Copied {
     }
 }
 
-impl fmt::Display for Copied {
+impl fmt::Display for CopyTimes {
     /// Nothing before the first call.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let say = |tried: Option<Tried>| match tried {
@@ -85,7 +85,7 @@ impl fmt::Display for Copied {
         if host.is_none() && device.is_none() {
             return Ok(());
         }
-        let next = if self.next() == Runner::Host { "the CPU path" } else { "the device" };
+        let next = if self.next() == CallRunner::Host { "the CPU path" } else { "the device" };
         write!(f, "the CPU path {}, the device with copies {}; next: {next}", say(host), say(device))
     }
 }
@@ -127,15 +127,15 @@ pub(super) fn timed(work: impl FnOnce() -> Result<(), Error>) -> Result<Duration
 mod tests {
     use super::*;
 
-    fn run(copied: &Copied, milliseconds: [u64; 2]) -> Runner {
+    fn run(copied: &CopyTimes, milliseconds: [u64; 2]) -> CallRunner {
         let runner = copied.next();
         copied.add(runner, Duration::from_millis(milliseconds[runner as usize]));
         runner
     }
 
     /// Each call's milliseconds on the CPU path and on the device; the first on each is slow.
-    fn chosen(first: [u64; 2], later: [u64; 2]) -> Vec<Runner> {
-        let copied = Copied::default();
+    fn chosen(first: [u64; 2], later: [u64; 2]) -> Vec<CallRunner> {
+        let copied = CopyTimes::default();
         let mut began = [false; 2];
         (0..8)
             .map(|_| {
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn calls_decide_with_their_copies() {
-        use Runner::{Device, Host};
+        use CallRunner::{Device, Host};
         let tried = [Host, Host, Device, Device, Device];
         assert_eq!(chosen([9, 9], [7, 8]), [&tried[..], &[Host; 3]].concat());
         assert_eq!(chosen([9, 9], [8, 7]), [&tried[..], &[Device; 3]].concat());
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_was_measured_is_said() {
-        let copied = Copied::default();
+        let copied = CopyTimes::default();
         assert_eq!(copied.to_string(), "");
         run(&copied, [9, 0]);
         let said = copied.to_string();

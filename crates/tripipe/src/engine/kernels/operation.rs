@@ -6,7 +6,7 @@ use tripipe_kernels::{Plan, Role};
 
 use super::build::Build;
 #[cfg(feature = "cpu")]
-use super::copied::{Copied, Runner, through_device, timed};
+use super::copied::{CallRunner, CopyTimes, through_device, timed};
 #[cfg(feature = "cpu")]
 use super::fallback::fall_back;
 #[cfg(feature = "cpu")]
@@ -36,7 +36,7 @@ pub(super) struct OnDevice {
     /// Both in turn, once the kernels are built.
     trial: OnceLock<Option<Trial>>,
     #[cfg(feature = "cpu")]
-    copied: Copied,
+    copied: CopyTimes,
     #[cfg(feature = "virtual")]
     predicted: OnceLock<Option<Prediction>>,
 }
@@ -75,7 +75,7 @@ impl OnDevice {
             run_on,
             trial: OnceLock::new(),
             #[cfg(feature = "cpu")]
-            copied: Copied::default(),
+            copied: CopyTimes::default(),
             #[cfg(feature = "virtual")]
             predicted: OnceLock::new(),
         };
@@ -192,18 +192,15 @@ impl Ready for OnDevice {
         output: &mut [u8],
     ) -> Result<(), Error> {
         let chooses = context.core().falls_back_when_slower()
-            && Copied::is_tried(&self.host.size)
+            && CopyTimes::is_tried(&self.host.size)
             && self.kernels.runner().is_tried();
         let built = self.built(!chooses)?;
-        match built.filter(|_| !chooses || self.copied.next() == Runner::Device) {
-            Some(planned) => {
-                let time = timed(|| through_device(context, planned, &self.host, inputs, output))?;
-                self.copied.add(Runner::Device, time);
-            }
-            None => {
-                let time = timed(|| done(guarded(|| self.host.run(inputs, output))))?;
-                self.copied.add(Runner::Host, time);
-            }
+        if let Some(planned) = built.filter(|_| !chooses || self.copied.next() == CallRunner::Device) {
+            let time = timed(|| through_device(context, planned, &self.host, inputs, output))?;
+            self.copied.add(CallRunner::Device, time);
+        } else {
+            let time = timed(|| done(guarded(|| self.host.run(inputs, output))))?;
+            self.copied.add(CallRunner::Host, time);
         }
         Ok(())
     }
