@@ -194,7 +194,10 @@ fn two_windows_in_a_pass_are_right() {
                 let planned = plan(&chain, &from, &to, &parameters, executor.probe()).unwrap();
                 let windows =
                     planned.launches().iter().filter(|launch| is_define(&launch.program, "INNER", "1"));
-                assert_eq!(windows.count(), 1, "{chain:?}");
+                // Sums of 16-bit pixels in `float` are rounded between the two: that takes a pass.
+                let is_rounded = matches!(&chain.stages[0], Stage::Linear(linear)
+                    if linear.sums_in_float(element) && element != PixelType::F32);
+                assert_eq!(windows.count(), usize::from(!is_rounded), "{chain:?}");
                 run(executor.as_mut(), &mut random, &Case { chain, from, to, parameters });
             }
         }
