@@ -57,8 +57,9 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
             other => return Err(format!("{other}: want --device, --limit, --only, --as or --write").into()),
         }
     }
-    let wanted =
-        |plans: Vec<DefaultPlan>| plans.into_iter().filter(|plan| plan.name.contains(&only)).collect();
+    let wanted = |plans: Vec<DefaultPlan>| -> Vec<DefaultPlan> {
+        plans.into_iter().filter(|plan| plan.name.contains(&only)).collect()
+    };
     if let Some(name) = stands_for {
         let probe = Probe {
             name,

@@ -51,7 +51,7 @@ pub(crate) fn extracted<'py, T: FromPyObjectOwned<'py>>(
     object: &Bound<'py, PyAny>,
     want: &str,
 ) -> PyResult<T> {
-    object.extract().map_err(|failed| {
+    object.extract::<T>().map_err(|failed| {
         let failed: PyErr = failed.into();
         let message =
             format!("{}: want {want}", object.repr().map(|text| text.to_string()).unwrap_or_default());

@@ -280,8 +280,7 @@ impl Analyze {
             // A wrong guess of a count would be a wrong time.
             let unknown = kernel.parameters.iter().enumerate().find(|(position, parameter)| {
                 let counts = matches!(parameter.kind, ParameterKind::Value(ty) if ty.is_int());
-                let given =
-                    description.options.arguments.iter().any(|(name, _)| *name == parameter.name);
+                let given = description.options.arguments.iter().any(|(name, _)| *name == parameter.name);
                 counts && !given && depends_on_argument(kernel, *position)
             });
             if let Some((_, Parameter { name, .. })) = unknown {

@@ -70,11 +70,11 @@ fn every_format_is_read() {
 /// A little-endian TIFF of 2 x 1 pixels, as its specification and that of BigTIFF have it: `kind` is the photometric
 /// interpretation, with a palette for 3; `format` is that of samples, 1 for integers and 3 for floats.
 fn tiff(is_big: bool, bits: u16, [kind, format]: [u16; 2], pixels: &[u8]) -> Vec<u8> {
-    let header: &[u8] =
-        if is_big { b"II\x2b\0\x08\0\0\0\x10\0\0\0\0\0\0\0" } else { b"II\x2a\0\x08\0\0\0" };
+    let header: &[u8] = if is_big { b"II\x2b\0\x08\0\0\0\x10\0\0\0\0\0\0\0" } else { b"II\x2a\0\x08\0\0\0" };
     let mut bytes = header.to_vec();
     let palette: Vec<u8> = (0..3 * 256).flat_map(|entry: u16| (entry * 80).to_le_bytes()).collect();
-    let mut entries = vec![(256, 1, 2), (257, 1, 1), (258, 1, u64::from(bits)), (259, 1, 1), (262, 1, u64::from(kind))];
+    let mut entries =
+        vec![(256, 1, 2), (257, 1, 1), (258, 1, u64::from(bits)), (259, 1, 1), (262, 1, u64::from(kind))];
     entries.extend([(273, 1, 0), (277, 1, 1), (278, 1, 1), (279, 1, pixels.len() as u64)]);
     if kind == 3 {
         entries.push((320, 3 * 256, 0));
