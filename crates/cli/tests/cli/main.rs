@@ -7,6 +7,7 @@ mod advice;
 mod analyze;
 mod bad_input;
 mod check;
+mod check_order;
 mod counters;
 mod decisions;
 #[path = "../../../trace/tests/decoder/mod.rs"]
@@ -23,6 +24,7 @@ mod import;
 mod interruption;
 mod kernel;
 mod ladder;
+mod launch_options;
 mod layer;
 mod man;
 mod npy;
