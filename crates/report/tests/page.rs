@@ -61,12 +61,12 @@ fn the_differences_between_files_are_listed() {
         ("after.json", ladder("Mali-T604", [2e-3, 1.5e-3]).to_string()),
     ];
     let page = shown(&files);
-    let said = "From before.json to after.json: 1 of 2 figures are worse and 0 are better by more than 2%.";
-    assert!(page.contains(said), "{page}");
+    let said = "after.json takes 1.50 times as long as before.json: 1.00 ms before, 1.50 ms after (fastest step at 64x64).";
+    assert!(page.contains(&format!("<p class=\"verdict worse\">{said}</p>")), "{page}");
     assert!(page.contains(">1.50</td>"), "{page}");
     // Other devices are no change.
     let other = shown(&[files[0].clone(), ("g77.json", ladder("Mali-G77", [2e-3, 1e-3]).to_string())]);
-    assert!(!other.contains("figures are worse") && other.contains("Side by side"), "{other}");
+    assert!(!other.contains("times as long as") && other.contains("Side by side"), "{other}");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn others() -> Vec<Value> {
         json!({ "command": "simulate", "gpu": "Mali-T604", "kernel": "blur", "program": "blur.cl", "global": [64, 64, 1],
             "local": [8, 8, 1], "seconds": 2e-3, "error_band": [1e-3, 3e-3], "limiter": "LS",
             "shares": { "A": 0.25, "LS": 0.9, "DRAM": 0.1 }, "occupancy": 0.5, "registers": 8, "groups": 64,
-            "played_groups": 32, "peaks": { "operations_per_second": 40e9, "dram_bytes_per_second": 12e9 },
+            "played_groups": 32, "peaks": { "operations_per_second": 40e9, "dram_bytes_per_second": 12e9, "pipes": { "A": 20e9 } },
             "played_traffic": { "l1_accesses": 10, "l1_hits": 5, "texture_accesses": 0, "texture_hits": 0,
                 "l2_accesses": 5, "l2_hits": 4, "dram_read_bytes": 4096, "dram_written_bytes": 4096, "tlb_misses": 1 },
             "what_if": [{ "change": "clock=800", "seconds": 1e-3, "gain": 2.0 }, { "change": "cores=9", "error": "no" }] }),
@@ -142,7 +142,14 @@ fn others() -> Vec<Value> {
         json!({ "command": "check", "launches": [{ "kernel": "blur", "global": [64, 1, 1], "local": [16, 1, 1] }],
             "checks": ["data-race"], "errors": 1, "warnings": 0, "notes": 0, "findings": [{ "code": "data-race",
             "severity": "error", "message": "two work-items write", "count": 64, "kernel": "blur",
-            "location": { "file": "blur.cl", "line": 6, "column": 14, "text": "    out[i] = zw\u{f6}lf < sum;" } }] }),
+            "location": { "file": "blur.cl", "line": 6, "column": 14, "text": "    out[i] = zw\u{f6}lf < sum;",
+                "first_line": 5, "lines": ["    sum += 1;", "    out[i] = zw\u{f6}lf < sum;", "}"] } }] }),
+        json!({ "command": "compare", "capture": "own.csv", "gpu": "Mali-G77", "kernel": "blur", "launches": 2,
+            "seconds": 1e-3, "error_band": [9e-4, 2e-3], "rows": [
+            { "row": "GPU active", "measured": 200.0, "predicted": 100.0, "ratio": 2.0, "reason": null,
+                "counter": { "title": "GPU active cycles", "group": "GPU", "unit": "cycles", "basis": "exact" } },
+            { "row": "Pixels", "measured": 4.0, "predicted": null, "ratio": null, "counter": null,
+                "reason": "only graphics moves it" }] }),
         serde_json::from_str(WHY).unwrap(),
         json!({ "command": "histogram", "picture": "a.png", "channels": [{ "name": "gray", "min": 0, "counts": [1, 2] }] }),
     ]
@@ -155,16 +162,24 @@ fn every_command_has_its_section() {
     for said in [
         "blur takes 2.00 ms on Mali-T604; a measurement is expected between 1.00 ms and 3.00 ms. Limited by LS.",
         "Mali-G31: no time, because it needs double precision.",
-        // 0.25 of 40 G operations in 2 ms, for 16384 bytes: 2 * 8192, because half of the work-groups were played.
-        "<th scope=\"row\">operations / byte</th><td>1221</td>",
-        "<th scope=\"row\">GB/s of DRAM</th><td>0.008</td>",
+        // A quarter of 20 G instructions per second is 5 G; in 2 ms 10 M for 16384 bytes: 2 * 8192, because half of the
+        // work-groups were played.
+        "<th scope=\"row\">A</th><td class=\"number\" data-key=\"610.3515625\">610</td>",
+        "roof of A",
+        "DRAM moves 0.008 of 12.0 GB/s.",
         "blur is bound by A on Mali-T604: 22.5 cycles on its longest path; 128 of 256 threads fit a core.",
         "<code>sum += a[i] &lt; b;</code>",
         "12 + 7 n",
         "Mali-T604 reaches 32.0 GFLOP/s of float multiply-adds.",
         ">80%</span>",
         "blur: 1 error, 0 warnings and 0 notes.",
-        "    out[i] = <mark>zw\u{f6}lf</mark> &lt; sum;",
+        "<span class=\"at\">\n6 </span>    out[i] = <mark>zw\u{f6}lf</mark> &lt; sum;",
+        "<span class=\"near\"><span class=\"at\">\n5 </span>    sum += 1;</span>",
+        // Advice leads to its line.
+        "<a href=\"#source-",
+        "0 of 1 compared counters are within a factor of 1.25 of the prediction. Furthest off: GPU active cycles (2.00 \
+         times the prediction).",
+        "only graphics moves it",
         "6 launches take 8.00 ms, in part measured, else predicted for Mali-G77. blur 64x32 takes 75% of it, limited by LS.",
         "narrow-access: 9 loads. Load vectors.",
         "launches/copy.toml: it needs double precision",
@@ -182,10 +197,16 @@ fn results_of_one_command_in_two_files_are_compared() {
     after[3]["peaks"][0]["value"] = 16e9.into();
     let join = |all: &[Value]| all.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
     let page = shown(&[("old.json", join(&others())), ("new.json", join(&after))]);
-    // The time and the time of three resources are halved; one of two costs is higher; one rate is halved.
-    assert!(page.contains("From old.json to new.json: 0 of 4 figures are worse and 4 are better"), "{page}");
-    assert!(page.contains("From old.json to new.json: 1 of 2 figures are worse and 0 are better"), "{page}");
-    assert!(page.contains("From old.json to new.json: 1 of 1 figures are worse and 0 are better"), "{page}");
+    // The time is halved, and so is the time of each resource, which only explains it; a cost is higher; a rate is halved.
+    for said in [
+        "<p class=\"verdict better\">new.json is 2.00 times as fast as old.json: 2.00 ms before, 1.00 ms after (time).</p>",
+        "new.json takes 1.33 times as long as old.json: 22.5 before, 30.0 after (cycles of the pipe that bounds).",
+        "<p class=\"verdict worse\">From old.json to new.json: 1 of 1 figures are worse and 0 are better",
+    ] {
+        assert!(page.contains(said), "{said} is not in {page}");
+    }
+    let judged = page.matches("<td class=\"better\">better</td>").count();
+    assert_eq!(judged, 1, "the time alone, not the time of each resource");
 }
 
 #[test]
@@ -241,7 +262,7 @@ fn the_launches_of_an_application_are_bars_beside_their_ceilings() {
     let before = WHY.replace("\"seconds\": 6e-3", "\"seconds\": 12e-3");
     let page = shown(&[("before.json", before), ("after.json", WHY.to_owned())]);
     assert!(
-        page.contains("From before.json to after.json: 0 of 2 figures are worse and 1 are better"),
+        page.contains("after.json is 1.75 times as fast as before.json: 14.0 ms before, 8.00 ms after"),
         "{page}"
     );
     let nothing = r#"{"command": "why", "gpu": "Mali-G77", "launches": []}"#;
@@ -254,4 +275,16 @@ fn the_launches_of_an_application_are_bars_beside_their_ceilings() {
     let page = shown(&[("why.json", many)]);
     assert!(page.contains("beside its ceiling: the longest 30 of 40"));
     assert!(page.contains(">k11</text>") || page.contains("k11\n</text>"), "the thirtieth");
+}
+
+/// Results that have no page of their own are tables; an object within a row is a list, not JSON.
+#[test]
+fn no_cell_is_json() {
+    let nested = json!({ "command": "devices", "no_opencl": null, "devices": [{ "name": "x", "limits": { "max_2d": [8, 8],
+        "formats": [{ "order": "RGBA" }] } }] });
+    let page = shown(&[("a.json", nested.to_string())]);
+    assert!(!page.contains("{&quot;") && !page.contains("[{"), "{page}");
+    for said in ["max 2d: </span>8, 8", "order: </span>RGBA"] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
 }

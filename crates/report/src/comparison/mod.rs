@@ -10,6 +10,9 @@ use tripipe_device::Gpu;
 use tripipe_timing::Prediction;
 use tripipe_timing::counters::CaptureComparison;
 
+/// A factor between measured and predicted values that counts as near.
+pub(crate) const NEAR: f64 = 1.25;
+
 /// A capture beside the prediction of a launch.
 pub struct Report<'a> {
     /// The name of the capture.

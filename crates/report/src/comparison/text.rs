@@ -2,14 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::Report;
+use super::{NEAR, Report};
 use crate::counters::{value, whose};
 use crate::number::{counted, significant, time};
 use crate::style::{Canvas, Tone, paragraph};
 use crate::table::Columns;
 
-/// A factor between measured and predicted values that counts as near.
-const NEAR: f64 = 1.25;
 /// Rows that the summary names.
 const NAMED: usize = 3;
 

@@ -55,11 +55,15 @@ fn related(report: &Report<'_>, related: &Related) -> Value {
 }
 
 fn location(report: &Report<'_>, location: &SourceLocation) -> Value {
+    let context = report.context(location);
+    let lines: Vec<&str> = context.iter().flat_map(|(_, lines)| lines.iter().copied()).collect();
     json!({
         "file": location.file,
         "line": location.line,
         "column": (location.column > 0).then_some(location.column),
         "text": report.line(location).map(|line| line.text),
+        "first_line": context.as_ref().map(|(first, _)| first),
+        "lines": lines,
     })
 }
 

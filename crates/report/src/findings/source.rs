@@ -4,6 +4,9 @@ use tripipe_ir::diagnostic::SourceLocation;
 
 use super::Report;
 
+/// Lines before and after that of a location.
+const CONTEXT: u32 = 2;
+
 /// The line of a location, and the position in the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line<'a> {
@@ -23,6 +26,16 @@ impl<'a> Report<'a> {
             within.rev().find(|offset| text.is_char_boundary(*offset)).unwrap_or(0)
         });
         Some(Line { text, offset })
+    }
+
+    /// The line of a location with up to [`CONTEXT`] lines on either side, and the number of the first of them; `None` as
+    /// for [`Self::line`].
+    pub(super) fn context(&self, location: &SourceLocation) -> Option<(u32, Vec<&'a str>)> {
+        self.line(location)?;
+        let first = location.line.saturating_sub(CONTEXT).max(1);
+        let count = location.line - first + 1 + CONTEXT;
+        let text = self.sources.get(&location.file)?;
+        Some((first, text.lines().skip(first as usize - 1).take(count as usize).collect()))
     }
 
     /// The 1-based column in characters; the original column in bytes where the text is not available. `None` if
@@ -66,6 +79,16 @@ mod tests {
         assert_eq!(report.column(&location(2, 4)), Some(3));
         // Past the end of the line: after its last character.
         assert_eq!(report.column(&location(1, 99)), Some(4));
+    }
+
+    #[test]
+    fn context_ends_with_the_text() {
+        let sources = sources("1\n2\n3\n4\n5\n6\n");
+        let report = report(&sources);
+        assert_eq!(report.context(&location(1, 1)), Some((1, vec!["1", "2", "3"])));
+        assert_eq!(report.context(&location(4, 1)), Some((2, vec!["2", "3", "4", "5", "6"])));
+        assert_eq!(report.context(&location(6, 1)), Some((4, vec!["4", "5", "6"])));
+        assert_eq!(report.context(&location(7, 1)), None);
     }
 
     #[test]

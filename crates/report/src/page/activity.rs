@@ -163,9 +163,9 @@ pub(super) fn over_time(activity: &Activity, gpu: &str, ids: &Ids) -> Markup {
         lines: vec![line("work-items", 0, activity.steps(|sample| sample.threads))],
         height: 200,
     };
-    let pipes = chart::wide(&pipes, &pipe_numbers, ids);
-    let traffic = chart::wide(&traffic, &traffic_numbers, ids);
-    let threads = chart::wide(&threads, &Table::new("", Vec::new()), ids);
+    let pipes = chart::tile(&pipes, &pipe_numbers, ids);
+    let traffic = chart::tile(&traffic, &traffic_numbers, ids);
+    let threads = chart::tile(&threads, &Table::new("", Vec::new()), ids);
     let said = match activity.windows.len() {
         0 | 1 => String::new(),
         several => format!(
@@ -175,7 +175,7 @@ pub(super) fn over_time(activity: &Activity, gpu: &str, ids: &Ids) -> Markup {
     markup! {
         h4 : "Over time";
         @ if !said.is_empty() { p(class = "about") : &said; }
-        div(class = "pair") { div { : &pipes; } div { : &traffic; } div { : &threads; } }
+        div(class = "tiles") { div { : &pipes; } div { : &traffic; } div { : &threads; } }
     }
 }
 

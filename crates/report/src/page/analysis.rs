@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::compare::{FigureChange, Kind, differences};
+use super::compare::{FigureChange, Headline, Kind, differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::switch::panels;
@@ -172,8 +172,8 @@ pub(super) fn section(all: &[Named<'_, Analysis>], ids: &Ids) -> Section {
         title: format!("Cost of {}", first.kernel),
         body: markup! {
             @ if !first.program.is_empty() { p(class = "about") : &first.program; }
-            : &verdicts;
             : &changes;
+            div(class = "verdicts") : &verdicts;
             : &beside;
             : &gpus;
         },
@@ -250,13 +250,19 @@ fn gpu(analysis: &Analysis, ids: &Ids) -> Markup {
     let launch = analysis.launch.as_ref().filter(|launch| !launch.busy.is_empty());
     let busy = launch.map_or_else(Markup::default, |launch| busy(launch, ids));
     let (table, figures) = (table.draw(ids), facts("Figures of the kernel", &rows).draw(ids));
-    let (lines, accesses, advice) = (lines(analysis, ids), accesses(analysis, ids), advice(analysis));
+    // The lines of a GPU have identifiers of their own, so that advice leads to the line in its own table.
+    let source = ids.next("source");
+    let (lines, accesses) = (lines(analysis, &source, ids), accesses(analysis, ids));
+    let advice = advice(analysis, &source);
     let left_out: Markup = analysis.left_out.iter().map(|sentence| markup! { li : sentence; }).collect();
     let title = &analysis.gpu;
     markup! {
         h3 : title;
-        div(class = "columns") { div { : &table; : &busy; } div { : &figures; } }
-        : &advice;
+        div(class = "tiles") {
+            div { : &table; : &busy; }
+            div { : &figures; }
+            div { : &advice; }
+        }
         : &lines;
         : &accesses;
         @ if !left_out.is_empty() { h4 : "Left out"; ul : &left_out; }
@@ -266,8 +272,10 @@ fn gpu(analysis: &Analysis, ids: &Ids) -> Markup {
 /// Which pipe sets the time of a launch.
 fn busy(launch: &LaunchCost, ids: &Ids) -> Markup {
     let caption = match launch.milliseconds {
-        Some(milliseconds) => format!("Speed of light, at {} without waiting", time(milliseconds * 1e-3)),
-        None => "Speed of light without waiting".to_owned(),
+        Some(milliseconds) => {
+            format!("Speed of light of these instructions, at {} without waiting", time(milliseconds * 1e-3))
+        }
+        None => "Speed of light of these instructions, without waiting".to_owned(),
     };
     let mut table = Table::new(caption, vec![Head::text("resource"), Head::number("busy")]);
     for (name, share) in launch.busy.iter().filter_map(|(name, share)| Some((name, share.as_f64()?))) {
@@ -276,8 +284,15 @@ fn busy(launch: &LaunchCost, ids: &Ids) -> Markup {
     table.draw(ids)
 }
 
+/// The identifier of a line of a GPU's table; lines of included files have none, because advice names lines of the source.
+fn line_id(analysis: &Analysis, source: &str, line: u64) -> Option<String> {
+    let file = &analysis.lines.iter().find(|own| own.line == line)?.file;
+    let is_only = analysis.lines.iter().filter(|own| own.line == line).all(|own| own.file == *file);
+    is_only.then(|| format!("{source}-{line}"))
+}
+
 /// The heat of each source line beside its text.
-fn lines(analysis: &Analysis, ids: &Ids) -> Markup {
+fn lines(analysis: &Analysis, source: &str, ids: &Ids) -> Markup {
     let Some(first) = analysis.lines.first() else { return Markup::default() };
     let names: Vec<&String> = first.columns.keys().collect();
     let several = analysis.lines.iter().any(|line| line.file != first.file);
@@ -291,7 +306,11 @@ fn lines(analysis: &Analysis, ids: &Ids) -> Markup {
     };
     for line in &analysis.lines {
         let shown = if several { format!("{}:{}", line.file, line.line) } else { line.line.to_string() };
-        let mut cells = vec![TableCell::number(line.line as f64, shown)];
+        let number = match line_id(analysis, source, line.line) {
+            Some(id) => TableCell::markup(markup! { span(id = &id) : &shown; }).with_key(line.line as f64),
+            None => TableCell::number(line.line as f64, shown),
+        };
+        let mut cells = vec![number];
         for name in &names {
             let value = line.columns.get(*name).unwrap_or(&Value::Null);
             cells.push(match value.as_f64() {
@@ -355,13 +374,21 @@ fn accesses(analysis: &Analysis, ids: &Ids) -> Markup {
     markup! { h4 : "Memory"; : &table; }
 }
 
-fn advice(analysis: &Analysis) -> Markup {
+fn advice(analysis: &Analysis, source: &str) -> Markup {
     let items: Markup = analysis
         .advice
         .iter()
         .map(|advice| {
             let class = format!("severity {}", advice.severity);
-            let at = advice.line.map_or_else(String::new, |line| format!(", line {line}"));
+            let at = advice.line.map_or_else(Markup::default, |line| {
+                let said = format!("line {line}");
+                if let Some(id) = line_id(analysis, source, line) {
+                    let link = format!("#{id}");
+                    markup! { : ", "; a(href = &link) : said; }
+                } else {
+                    markup! { : ", "; : said; }
+                }
+            });
             let gain = advice.seconds.map(|seconds| format!(" Then the launch takes {}.", time(seconds)));
             let gain = gain.or_else(|| {
                 advice.gain.map(|gain| format!(" It gains up to {} of the cycles.", percent(gain)))
@@ -394,6 +421,25 @@ fn changes(all: &[Named<'_, Analysis>], ids: &Ids) -> Markup {
                     after: other,
                 });
             }
+            let predicted =
+                |analysis: &Analysis| analysis.prediction.as_ref().map(|predicted| predicted.seconds);
+            // Without a launch there is no time: then the cost of the pipe that bounds decides.
+            let bound = |analysis: &Analysis| {
+                let bound = before.content.longest_path.bound.as_str()?;
+                analysis.longest_path.columns.get(bound)?.as_f64()
+            };
+            let pair = |what: &str, figure: &dyn Fn(&Analysis) -> Option<f64>| FigureChange {
+                what: what.to_owned(),
+                before: figure(before.content),
+                after: figure(after.content),
+            };
+            let times = pair("predicted time", &predicted);
+            let headline = if times.before.is_some() && times.after.is_some() {
+                Headline { figure: times, format: time }
+            } else {
+                let bound = pair("cycles of the pipe that bounds", &bound);
+                Headline { figure: bound, format: significant }
+            };
             let registers = |analysis: &Analysis| Some(analysis.registers.used as f64);
             figures.push(FigureChange {
                 what: "registers".to_owned(),
@@ -406,6 +452,8 @@ fn changes(all: &[Named<'_, Analysis>], ids: &Ids) -> Markup {
                 files: [before.file.to_owned(), after.file.to_owned()],
                 less_is_better: true,
                 format: significant,
+                headline: Some(headline),
+                are_judged: false,
             };
             differences(&kind, &figures, ids)
         })

@@ -48,6 +48,11 @@ struct Location {
     line: u64,
     column: Option<u64>,
     text: Option<String>,
+    /// The number of the first of `lines`.
+    first_line: Option<u64>,
+    /// The line and those around it.
+    #[serde(default)]
+    lines: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -106,7 +111,7 @@ pub(super) fn section(all: &[Named<'_, Check>], ids: &Ids) -> Section {
 
 fn one(named: &Named<'_, Check>, several: bool, ids: &Ids) -> Markup {
     let check = named.content;
-    let class = if check.errors + check.warnings > 0 { "verdict worse" } else { "verdict" };
+    let class = if check.errors + check.warnings > 0 { "verdict worse" } else { "verdict better" };
     let launches: Markup = check
         .launches
         .iter()
@@ -153,7 +158,7 @@ fn one(named: &Named<'_, Check>, several: bool, ids: &Ids) -> Markup {
         @ if check.findings.len() > 1 {
             fieldset(class = "filter", id = &group, hidden) { legend : "Severity"; : &buttons; }
         }
-        : &findings;
+        div(class = "findings") : &findings;
         @ if !left_out.is_empty() { h3 : "Not checked"; ul : &left_out; }
         details { summary : &summary; ul(class = "codes") : &codes; }
     }
@@ -209,7 +214,7 @@ fn memory_of(memory: &FoundMemory) -> String {
     said
 }
 
-/// A line of source with its location; the text from the column on is marked.
+/// A line of source between its neighbours, with its location; the word at the column is marked.
 fn excerpt(location: &Location) -> Markup {
     let column = location.column.map_or_else(String::new, |column| format!(":{column}"));
     let at = format!("{}:{}{column}", location.file, location.line);
@@ -223,13 +228,30 @@ fn excerpt(location: &Location) -> Markup {
     let word = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len()).max(1);
     let word = (word..=rest.len()).find(|end| rest.is_char_boundary(*end)).unwrap_or(rest.len());
     let (marked, after) = rest.split_at(word.min(rest.len()));
+    let own = markup! { : before; mark : marked; : after; };
+    let alone = vec![text.clone()];
+    let (first, lines) = match location.first_line {
+        Some(first) if !location.lines.is_empty() => (first, &location.lines),
+        _ => (location.line, &alone),
+    };
+    let last = first + lines.len() as u64 - 1;
+    let width = last.to_string().len();
+    let numbered = (first..).zip(lines).map(|(number, line)| {
+        let shown = format!("\n{number:width$} ");
+        let class = if number == location.line { "here" } else { "near" };
+        let is_own = number == location.line;
+        markup! {
+            span(class = class) {
+                span(class = "at") : &shown;
+                @ if is_own { : &own; } else { : line; }
+            }
+        }
+    });
+    let lines: Markup = numbered.collect();
     markup! {
         pre(class = "excerpt", tabindex = "0", role = "group", aria-label = &at) {
             span(class = "at") : &at;
-            : "\n";
-            : before;
-            mark : marked;
-            : after;
+            : &lines;
         }
     }
 }

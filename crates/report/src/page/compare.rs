@@ -13,6 +13,12 @@ pub(super) struct FigureChange {
     pub(super) after: Option<f64>,
 }
 
+/// The figure that decides which of two results is better: less is better.
+pub(super) struct Headline {
+    pub(super) figure: FigureChange,
+    pub(super) format: fn(f64) -> String,
+}
+
 /// What a set of figures is.
 pub(super) struct Kind {
     /// The caption of the table.
@@ -24,22 +30,68 @@ pub(super) struct Kind {
     /// Whether less is better.
     pub(super) less_is_better: bool,
     pub(super) format: fn(f64) -> String,
+    /// The time of the whole, if there is one.
+    pub(super) headline: Option<Headline>,
+    /// Whether each figure is better or worse by itself; otherwise it only explains the headline.
+    pub(super) are_judged: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Judgement {
+    Better,
+    Same,
+    Worse,
+}
+
+impl Judgement {
+    fn of(after_over_before: f64, less_is_better: bool) -> Self {
+        let cost = if less_is_better { after_over_before } else { 1.0 / after_over_before };
+        if cost < 1.0 / CLEARLY {
+            Self::Better
+        } else if cost > CLEARLY {
+            Self::Worse
+        } else {
+            Self::Same
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Same => "same",
+            Self::Worse => "worse",
+        }
+    }
+}
+
+impl FigureChange {
+    /// The figure after divided by that before.
+    fn ratio(&self) -> Option<f64> {
+        let (before, after) = (self.before?, self.after?);
+        (before > 0.0 && after >= 0.0).then(|| after / before)
+    }
+
+    fn row(&self, format: fn(f64) -> String, judgement: Option<Judgement>) -> Vec<TableCell> {
+        let verdict = judgement.map_or_else(
+            || TableCell::text(""),
+            |judgement| TableCell::text(judgement.name()).with_class(judgement.name()),
+        );
+        vec![
+            TableCell::text(&self.what),
+            TableCell::maybe(self.before, format),
+            TableCell::maybe(self.after, format),
+            TableCell::maybe(self.ratio(), crate::number::significant),
+            verdict,
+        ]
+    }
 }
 
 /// A sentence and a table of the differences. Empty without figures.
 pub(super) fn differences(kind: &Kind, changes: &[FigureChange], ids: &Ids) -> Markup {
-    if changes.is_empty() {
+    if changes.is_empty() && kind.headline.is_none() {
         return Markup::default();
     }
-    let ratio = |change: &FigureChange| {
-        let (before, after) = (change.before?, change.after?);
-        (before > 0.0 && after >= 0.0).then(|| after / before)
-    };
-    let is_better = |ratio: f64| if kind.less_is_better { ratio < 1.0 / CLEARLY } else { ratio > CLEARLY };
-    let is_worse = |ratio: f64| if kind.less_is_better { ratio > CLEARLY } else { ratio < 1.0 / CLEARLY };
-    let count =
-        |is: &dyn Fn(f64) -> bool| changes.iter().filter_map(ratio).filter(|ratio| is(*ratio)).count();
-    let (better, worse) = (count(&is_better), count(&is_worse));
+    let judged = |change: &FigureChange| Some(Judgement::of(change.ratio()?, kind.less_is_better));
     let [before, after] = &kind.files;
     let mut table = Table::new(
         kind.caption.clone(),
@@ -51,28 +103,55 @@ pub(super) fn differences(kind: &Kind, changes: &[FigureChange], ids: &Ids) -> M
             Head::text("verdict"),
         ],
     );
-    for change in changes {
-        let ratio = ratio(change);
-        let verdict = match ratio {
-            Some(ratio) if is_better(ratio) => TableCell::text("better").with_class("better"),
-            Some(ratio) if is_worse(ratio) => TableCell::text("worse").with_class("worse"),
-            Some(_) => TableCell::text("same"),
-            None => TableCell::missing(),
-        };
-        table.push(vec![
-            TableCell::text(&change.what),
-            TableCell::maybe(change.before, kind.format),
-            TableCell::maybe(change.after, kind.format),
-            TableCell::maybe(ratio, crate::number::significant),
-            verdict,
-        ]);
+    let whole = kind.headline.as_ref().and_then(|whole| Some((whole, whole.figure.ratio()?)));
+    if let Some((whole, ratio)) = whole {
+        table.push(whole.figure.row(whole.format, Some(Judgement::of(ratio, true))));
     }
-    let all = changes.iter().filter_map(ratio).count();
+    for change in changes {
+        table.push(change.row(kind.format, judged(change).filter(|_| kind.are_judged)));
+    }
+    let (sentence, judgement) = match whole {
+        Some((whole, ratio)) => headline(whole, ratio, kind),
+        None => counts(kind, changes.iter().filter_map(judged)),
+    };
+    let class = format!("verdict {}", judgement.name());
+    let table = table.draw(ids);
+    markup! { p(class = &class) : sentence; : &table; }
+}
+
+/// What the headline says, such as "after.json is 2.07 times as fast as before.json".
+fn headline(whole: &Headline, ratio: f64, kind: &Kind) -> (String, Judgement) {
+    let [before, after] = &kind.files;
+    let judgement = Judgement::of(ratio, true);
+    let how = match judgement {
+        Judgement::Better => {
+            format!("{after} is {} times as fast as {before}", crate::number::significant(1.0 / ratio))
+        }
+        Judgement::Same => format!("{after} is as fast as {before}, within {:.0}%", 100.0 * (CLEARLY - 1.0)),
+        Judgement::Worse => {
+            format!("{after} takes {} times as long as {before}", crate::number::significant(ratio))
+        }
+    };
+    let shown = |value: Option<f64>| value.map_or_else(String::new, whole.format);
+    let (old, new) = (shown(whole.figure.before), shown(whole.figure.after));
+    (format!("{how}: {old} before, {new} after ({}).", whole.figure.what), judgement)
+}
+
+/// How many figures are better and worse.
+fn counts(kind: &Kind, judged: impl Iterator<Item = Judgement>) -> (String, Judgement) {
+    let all: Vec<Judgement> = judged.collect();
+    let count = |wanted: Judgement| all.iter().filter(|judgement| **judgement == wanted).count();
+    let (better, worse) = (count(Judgement::Better), count(Judgement::Worse));
+    let [before, after] = &kind.files;
     let sentence = format!(
-        "From {before} to {after}: {worse} of {all} figures are worse and {better} are better by more than {:.0}%.",
+        "From {before} to {after}: {worse} of {} figures are worse and {better} are better by more than {:.0}%.",
+        all.len(),
         100.0 * (CLEARLY - 1.0)
     );
-    let class = if worse > 0 { "verdict worse" } else { "verdict" };
-    let table = table.draw(ids);
-    markup! { p(class = class) : sentence; : &table; }
+    let judgement = match (better, worse) {
+        (1.., 0) => Judgement::Better,
+        (0, 1..) => Judgement::Worse,
+        _ => Judgement::Same,
+    };
+    (sentence, judgement)
 }

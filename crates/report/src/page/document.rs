@@ -5,6 +5,7 @@ use serde_json::{Deserializer, Value};
 
 use super::PageError;
 use super::analysis::Analysis;
+use super::capture::Capture;
 use super::check::Check;
 use super::ladder::Ladder;
 use super::other::Other;
@@ -29,6 +30,7 @@ pub(super) enum Content {
     Check(Box<Check>),
     Tuning(Box<Tuning>),
     Application(Box<Application>),
+    Capture(Box<Capture>),
     Other(Box<Other>),
 }
 
@@ -83,6 +85,7 @@ fn document(file: &str, line: usize, value: Value) -> Result<Document, PageError
         "peaks" => typed(value).map(Content::Peaks),
         "check" => typed(value).map(Content::Check),
         "tune" => typed(value).map(Content::Tuning),
+        "compare" => typed(value).map(Content::Capture),
         "why" => typed(value).map(Content::Application),
         _ => Ok(Content::Other(Box::new(Other { command, value }))),
     };

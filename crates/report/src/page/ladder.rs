@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::chart::{self, Axis, Bar, Bars};
-use super::compare::{FigureChange, Kind, differences};
+use super::chart::{self, Bar, Bars};
+use super::compare::{FigureChange, Headline, Kind, differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::switch::panels;
@@ -75,6 +75,10 @@ struct PublishedStep {
     seconds: Vec<Option<f64>>,
 }
 
+/// What a share of a ceiling is here.
+const CEILING: &str = "The ceiling is that of the problem: the time in which its bytes can be copied or its arithmetic done, \
+    whichever is longer.";
+
 fn at<T: Clone>(all: &[Option<T>], index: usize) -> Option<T> {
     all.get(index).cloned().flatten()
 }
@@ -138,7 +142,7 @@ impl Ladder {
             said.push_str(&format!(", {} times as fast as {}", significant(speedup), first.name));
         }
         if let Some(share) = at(&step.ceiling_share, size) {
-            said.push_str(&format!(", {} of the ceiling", crate::number::percent(share)));
+            said.push_str(&format!(", {} of the ceiling of the problem", crate::number::percent(share)));
         }
         said.push('.');
         said
@@ -185,8 +189,8 @@ pub(super) fn section(all: &[Named<'_, Ladder>], ids: &Ids) -> Section {
         title: format!("Ladder {}", first.ladder),
         body: markup! {
             p(class = "about") : about;
-            : &verdicts;
             : &changes;
+            div(class = "verdicts") : &verdicts;
             : &beside;
             : &devices;
         },
@@ -210,6 +214,7 @@ fn device(ladder: &Ladder, ids: &Ids) -> Markup {
         h3 : &ladder.device;
         p(class = "about") : &ladder.what;
         p(class = "about") : &runs;
+        p(class = "about") : CEILING;
         @ if let Some(errors) = &errors { p : errors; }
         @ if !speedups.is_empty() {
             h4 : &speed_title;
@@ -267,7 +272,7 @@ fn steps(ladder: &Ladder, ids: &Ids) -> Markup {
         if let Some(reason) = reason {
             about.push_str(&format!(" — {reason}"));
         }
-        cells.push(TableCell::text(about));
+        cells.push(TableCell::text(about).with_class("wide-text"));
         table.push(cells);
     }
     table.draw(ids)
@@ -296,7 +301,8 @@ fn speedup_chart(ladder: &Ladder, size: usize, ids: &Ids) -> Markup {
     let bars = Bars {
         title: name.clone(),
         description: format!("Speed-up of each step over the first one at {name} on {}.", ladder.device),
-        axis: Axis { label: "times as fast as the first step".to_owned(), log: false, format: significant },
+        label: "times as fast as the first step".to_owned(),
+        format: significant,
         bars,
         series: vec![if ladder.predicted { "predicted" } else { "measured" }.to_owned()],
         ranges: String::new(),
@@ -349,11 +355,8 @@ fn time_chart(ladder: &Ladder, size: usize, ids: &Ids) -> Markup {
     let bars = Bars {
         title: name.clone(),
         description: format!("Time of each step at {name} on {}.", ladder.device),
-        axis: Axis {
-            label: if with_host { "time with the host's part" } else { "time" }.to_owned(),
-            log: true,
-            format: time,
-        },
+        label: if with_host { "time with the host's part" } else { "time" }.to_owned(),
+        format: time,
         bars,
         series: vec![if ladder.predicted { "predicted" } else { "median" }.to_owned()],
         ranges: if has_ranges { what.to_owned() } else { String::new() },
@@ -412,25 +415,26 @@ fn side_by_side(all: &[Named<'_, Ladder>], names: &[String], ids: &Ids) -> Marku
         let bars = Bars {
             title: format!("Speed-up over {} at {size}", steps.first().unwrap_or(&"the first step")),
             description: format!("Speed-up of each step over the first one at {size}, on each device."),
-            axis: Axis {
-                label: "times as fast as the first step".to_owned(),
-                log: false,
-                format: significant,
-            },
+            label: "times as fast as the first step".to_owned(),
+            format: significant,
             bars,
             series: names.to_vec(),
             ranges: String::new(),
             points: String::new(),
         };
-        let chart = chart::wide(&bars, &Table::new("", Vec::new()), ids);
+        let chart = chart::tile(&bars, &Table::new("", Vec::new()), ids);
         let table = table.draw(ids);
         let body = markup! {
-            : &table;
-            @ if !flips.is_empty() {
-                p : "Steps whose order differs between devices:";
-                ul(class = "flips") : &flips;
+            div(class = "tiles") {
+                div {
+                    : &table;
+                    @ if !flips.is_empty() {
+                        p : "Steps whose order differs between devices:";
+                        ul(class = "flips") : &flips;
+                    }
+                }
+                div { : &chart; }
             }
-            : &chart;
         };
         sizes.push((size.clone(), body));
     }
@@ -442,6 +446,15 @@ fn side_by_side(all: &[Named<'_, Ladder>], names: &[String], ids: &Ids) -> Marku
 fn changes(all: &[Named<'_, Ladder>], ids: &Ids) -> Markup {
     let change = |(before, after): (Named<'_, Ladder>, Named<'_, Ladder>)| {
         let (old, new) = (before.content, after.content);
+        let headline = old.sizes.iter().enumerate().rev().find_map(|(column, size)| {
+            let same = new.sizes.iter().position(|other| other == size)?;
+            let figure = FigureChange {
+                what: format!("fastest step at {size}"),
+                before: Some(old.fastest(column)?.1),
+                after: Some(new.fastest(same)?.1),
+            };
+            Some(Headline { figure, format: time })
+        });
         let mut figures = Vec::new();
         for step in &old.steps {
             let Some(other) = new.steps.iter().find(|other| other.name == step.name) else { continue };
@@ -461,6 +474,8 @@ fn changes(all: &[Named<'_, Ladder>], ids: &Ids) -> Markup {
             files: [before.file.to_owned(), after.file.to_owned()],
             less_is_better: true,
             format: time,
+            headline,
+            are_judged: true,
         };
         differences(&kind, &figures, ids)
     };

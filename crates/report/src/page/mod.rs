@@ -8,6 +8,7 @@
 
 mod activity;
 mod analysis;
+mod capture;
 mod chart;
 mod check;
 mod compare;
@@ -42,6 +43,7 @@ pub fn page(documents: &[Document]) -> String {
     let mut checks: Vec<Named<'_, check::Check>> = Vec::new();
     let mut tunings: Vec<Named<'_, tune::Tuning>> = Vec::new();
     let mut applications: Vec<Named<'_, why::Application>> = Vec::new();
+    let mut captures: Vec<Named<'_, capture::Capture>> = Vec::new();
     let mut others: Vec<Named<'_, other::Other>> = Vec::new();
     for document in documents {
         let file = document.file.as_str();
@@ -53,6 +55,7 @@ pub fn page(documents: &[Document]) -> String {
             Content::Check(content) => checks.push(Named { file, content }),
             Content::Tuning(content) => tunings.push(Named { file, content }),
             Content::Application(content) => applications.push(Named { file, content }),
+            Content::Capture(content) => captures.push(Named { file, content }),
             Content::Other(content) => others.push(Named { file, content }),
         }
     }
@@ -77,6 +80,9 @@ pub fn page(documents: &[Document]) -> String {
     }
     if !applications.is_empty() {
         sections.push(why::section(&applications, &ids));
+    }
+    if !captures.is_empty() {
+        sections.push(capture::section(&captures, &ids));
     }
     for group in by(&others, |other| other.command) {
         sections.push(other::section(&group, &ids));

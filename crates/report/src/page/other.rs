@@ -1,4 +1,4 @@
-//! Results without a page of their own: their JSON as tables.
+//! Results without a page of their own: their JSON as tables. An object within a row is a list of names and values.
 
 use serde_json::{Map, Value};
 
@@ -31,6 +31,11 @@ pub(super) fn section(all: &[Named<'_, Other>], ids: &Ids) -> Section {
     Section { id: ids.next(command), title: format!("Result of {command}"), body }
 }
 
+/// A key as words.
+fn words(key: &str) -> String {
+    key.replace('_', " ")
+}
+
 /// A short value on one line; `None` for objects and lists of objects.
 fn short(value: &Value) -> Option<String> {
     match value {
@@ -46,12 +51,37 @@ fn short(value: &Value) -> Option<String> {
     }
 }
 
+/// A value as names and values, however deep.
+fn nested(value: &Value) -> Markup {
+    if let Some(shown) = short(value) {
+        return markup! { : shown; };
+    }
+    let items: Markup = match value {
+        Value::Object(own) => own
+            .iter()
+            .map(|(key, value)| {
+                let (key, value) = (words(key), nested(value));
+                markup! { li { span(class = "about") { : &key; : ": "; } : &value; } }
+            })
+            .collect(),
+        Value::Array(all) => all
+            .iter()
+            .map(|value| {
+                let value = nested(value);
+                markup! { li : &value; }
+            })
+            .collect(),
+        _ => Markup::default(),
+    };
+    markup! { ul(class = "nested") : &items; }
+}
+
 fn cell(value: &Value) -> TableCell {
     match (value.as_f64(), short(value)) {
         (Some(number), Some(shown)) => TableCell::number(number, shown),
         (None, Some(shown)) if shown.chars().count() > 60 => TableCell::text(shown).with_class("wide-text"),
         (None, Some(shown)) => TableCell::text(shown),
-        (_, None) => TableCell::text(value.to_string()).with_class("wide-text"),
+        (_, None) => TableCell::markup(nested(value)).with_class("wide-text"),
     }
 }
 
@@ -61,11 +91,11 @@ fn object(own: &Map<String, Value>, level: usize, ids: &Ids) -> Markup {
     for (key, value) in own.iter().filter(|(key, _)| *key != "command") {
         match value {
             Value::Object(inner) if level < LEVELS => {
-                let body = object(inner, level + 1, ids);
-                parts.push(markup! { h3 : key; : &body; });
+                let (body, key) = (object(inner, level + 1, ids), words(key));
+                parts.push(markup! { h3 : &key; : &body; });
             }
             Value::Array(rows) if rows.iter().any(Value::is_object) => parts.push(rows_of(key, rows, ids)),
-            _ => figures.push(vec![TableCell::text(key), cell(value)]),
+            _ => figures.push(vec![TableCell::text(words(key)), cell(value)]),
         }
     }
     let parts: Markup = parts.into_iter().collect();
@@ -82,9 +112,9 @@ fn rows_of(key: &str, rows: &[Value], ids: &Ids) -> Markup {
     let is_number = |key: &str| rows.iter().any(|row| row.get(key).is_some_and(Value::is_number));
     let heads = keys
         .iter()
-        .map(|key| if is_number(key) { Head::number(key.as_str()) } else { Head::text(key.as_str()) })
+        .map(|key| if is_number(key) { Head::number(words(key)) } else { Head::text(words(key)) })
         .collect();
-    let mut table = Table::new(key, heads);
+    let mut table = Table::new(words(key), heads);
     for row in rows {
         table.push(keys.iter().map(|key| cell(row.get(key.as_str()).unwrap_or(&Value::Null))).collect());
     }

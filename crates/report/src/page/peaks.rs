@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::chart::{self, Axis, Bar, Bars};
+use super::chart::{self, Bar, Bars};
 use super::compare::{FigureChange, Kind, differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
@@ -104,7 +104,7 @@ pub(super) fn section(all: &[Named<'_, Peaks>], ids: &Ids) -> Section {
     Section {
         id: ids.next("peaks"),
         title: "Ceilings".to_owned(),
-        body: markup! { : &verdicts; : &changes; : &beside; : &devices; },
+        body: markup! { : &changes; div(class = "verdicts") : &verdicts; : &beside; : &devices; },
     }
 }
 
@@ -144,8 +144,7 @@ fn device(peaks: &Peaks, ids: &Ids) -> Markup {
     markup! {
         h3 : title;
         p(class = "about") : what;
-        div(class = "columns") { div { : &operations; } div { : &memory; } }
-        div(class = "columns") { div { : &times; } div { : &transfers; } }
+        div(class = "tiles") { div { : &operations; } div { : &memory; } div { : &times; : &transfers; } }
     }
 }
 
@@ -190,13 +189,14 @@ fn rates(peaks: &Peaks, unit: &str, title: &str, label: &str, ids: &Ids) -> Mark
     let bars = Bars {
         title: title.to_owned(),
         description: format!("The best rate of each kind on {}, beside the theoretical one.", peaks.device),
-        axis: Axis { label: label.to_owned(), log: false, format: giga },
+        label: label.to_owned(),
+        format: giga,
         bars,
         series: vec!["reached".to_owned()],
         ranges: String::new(),
         points: if has_points { "theoretical".to_owned() } else { String::new() },
     };
-    let chart = chart::small(&bars, &Table::new("", Vec::new()), ids);
+    let chart = chart::tile(&bars, &Table::new("", Vec::new()), ids);
     let table = table.draw(ids);
     markup! { : &chart; : &table; }
 }
@@ -246,6 +246,8 @@ fn changes(all: &[Named<'_, Peaks>], ids: &Ids) -> Markup {
                     files: [before.file.to_owned(), after.file.to_owned()],
                     less_is_better,
                     format: if less_is_better { time } else { giga },
+                    headline: None,
+                    are_judged: true,
                 };
                 differences(&kind, &figures, ids)
             })

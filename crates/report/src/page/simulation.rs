@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::activity::{self, Activity, Counter};
 use super::chart::{self, Axis, Bar, Bars, ChartLine, Form, Ink, Lines};
-use super::compare::{FigureChange, Kind, differences};
+use super::compare::{FigureChange, Headline, Kind, differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::switch::panels;
@@ -71,8 +71,10 @@ struct Traffic {
 /// What a GPU could do at most.
 #[derive(Debug, Deserialize)]
 struct GpuPeaks {
-    operations_per_second: f64,
     dram_bytes_per_second: f64,
+    /// Instructions of a work-item per second, by the short name of their pipe.
+    #[serde(default)]
+    pipes: Map<String, Value>,
 }
 
 /// A change, and what it would gain.
@@ -87,9 +89,6 @@ struct PricedChange {
     results: Option<f64>,
     error: Option<String>,
 }
-
-/// A ceiling of the arithmetic pipes, by their short names.
-const ARITHMETIC: [&str; 3] = ["A", "FMA", "ALU"];
 
 impl SimulatedLaunch {
     /// Work-items in each dimension.
@@ -151,9 +150,9 @@ pub(super) fn section(all: &[Named<'_, SimulatedLaunch>], ids: &Ids) -> Section 
         body: markup! {
             p(class = "about") : &what;
             @ if !guessed.is_empty() { p(class = "about") : guessed; }
-            : &verdicts;
-            @ if !left_out.is_empty() { ul(class = "about") : &left_out; }
             : &changes;
+            div(class = "verdicts") : &verdicts;
+            @ if !left_out.is_empty() { ul(class = "about") : &left_out; }
             : &beside;
             : &gpus;
         },
@@ -205,15 +204,16 @@ fn side_by_side(all: &[Named<'_, SimulatedLaunch>], names: &[String], ids: &Ids)
         title: "Time on each GPU".to_owned(),
         description: "Predicted time on each GPU with the band in which a measurement is expected."
             .to_owned(),
-        axis: Axis { label: "time".to_owned(), log: true, format: time },
+        label: "time".to_owned(),
+        format: time,
         bars,
         series: vec!["predicted".to_owned()],
         ranges: "error band".to_owned(),
         points: String::new(),
     };
-    let chart = chart::wide(&bars, &Table::new("", Vec::new()), ids);
+    let chart = chart::tile(&bars, &Table::new("", Vec::new()), ids);
     let table = table.draw(ids);
-    markup! { h3 : "Side by side"; : &table; : &chart; }
+    markup! { h3 : "Side by side"; div(class = "tiles") { div { : &table; } div { : &chart; } } }
 }
 
 /// All that is known about one GPU.
@@ -224,7 +224,7 @@ fn gpu(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
         return markup! { h3 : title; p : verdict; };
     }
     let mut light = Table::new(
-        "Speed of light: the share of the time for which each ceiling is reached",
+        "Speed of light of these instructions: the share of the time for which each ceiling is reached",
         vec![Head::text("resource"), Head::number("busy")],
     );
     for (name, share) in simulation.shares() {
@@ -241,8 +241,11 @@ fn gpu(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
     let counters = activity::counters(&simulation.counters, &simulation.gpu, ids);
     markup! {
         h3 : title;
-        div(class = "columns") { div { : &light; } div { : &figures; } }
-        div(class = "pair") { div { : &roofline; } div { : &what_if; } }
+        div(class = "tiles") {
+            div { div(class = "columns") { div { : &light; } div { : &figures; } } }
+            div { : &roofline; }
+            div { : &what_if; }
+        }
         : &over_time;
         : &lines;
         : &traffic;
@@ -314,87 +317,110 @@ fn what_if(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
             value: repriced.gain,
             range: None,
             point: None,
-            series: 2,
+            series: usize::from(repriced.gain.is_some_and(|gain| gain < 1.0)),
         });
     }
     let bars = Bars {
         title: "What if: time before / time after".to_owned(),
         description: format!("The gain of each change on {}; 1 is no change.", simulation.gpu),
-        axis: Axis { label: "times as fast as now".to_owned(), log: false, format: significant },
+        label: "times as fast as now".to_owned(),
+        format: significant,
         bars,
-        series: Vec::new(),
+        series: vec!["faster".to_owned(), "slower".to_owned()],
         ranges: String::new(),
         points: String::new(),
     };
-    let chart = chart::wide(&bars, &Table::new("", Vec::new()), ids);
+    let chart = chart::tile(&bars, &Table::new("", Vec::new()), ids);
     let table = table.draw(ids);
     markup! { : &chart; : &table; }
 }
 
-/// The launch under the ceilings of arithmetic and memory.
+/// The launch under the roofs of its pipes and of DRAM. A pipe has a point of its own: its instructions for each byte of
+/// DRAM and per second. Everything counts in instructions, so that a point can be compared with each roof.
 fn roofline(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
-    let point = || {
-        let peaks = simulation.peaks.as_ref()?;
+    let Some(peaks) = &simulation.peaks else { return Markup::default() };
+    let bandwidth = || {
         let seconds = simulation.seconds.filter(|seconds| *seconds > 0.0)?;
-        let moved = simulation.dram_bytes().filter(|bytes| *bytes > 0.0)?;
-        let busy = simulation.shares().find(|(name, _)| ARITHMETIC.contains(name))?.1;
-        let rate = busy * peaks.operations_per_second;
-        Some((peaks, rate * seconds / moved, rate, moved / seconds))
+        simulation.dram_bytes().filter(|bytes| *bytes > 0.0).map(|moved| moved / seconds)
     };
-    let Some((peaks, intensity, rate, bandwidth)) = point().filter(|point| point.2 > 0.0) else {
+    let Some(bandwidth) = bandwidth() else { return Markup::default() };
+    let memory = peaks.dram_bytes_per_second;
+    // The name, the roof and the rate of each pipe that the launch uses.
+    let pipes: Vec<(&str, f64, f64)> = simulation
+        .shares()
+        .filter_map(|(name, share)| Some((name, peaks.pipes.get(name)?.as_f64()?, share)))
+        .map(|(name, roof, share)| (name, roof, share * roof))
+        .filter(|(.., rate)| *rate > 0.0)
+        .collect();
+    let intensities = pipes.iter().flat_map(|(_, roof, rate)| [rate / bandwidth, roof / memory]);
+    let Some(from) = intensities.clone().reduce(f64::min).map(|least| least / 4.0) else {
         return Markup::default();
     };
-    let ridge = peaks.operations_per_second / peaks.dram_bytes_per_second;
-    let (from, to) = (intensity.min(ridge) / 8.0, intensity.max(ridge) * 8.0);
-    let kernel = &simulation.kernel;
-    let lines = Lines {
+    let to = intensities.fold(from, f64::max) * 4.0;
+    let highest = pipes.iter().map(|pipe| pipe.1).fold(0.0, f64::max);
+    let mut lines = vec![ChartLine {
+        name: "roof of DRAM".to_owned(),
+        ink: Ink::Text,
+        form: Form::Line,
+        points: [from, highest / memory].map(|at| (at, at * memory * 1e-9)).to_vec(),
+    }];
+    let heads = vec![
+        Head::text("pipe"),
+        Head::number("instructions / byte"),
+        Head::number("10^9 instructions / s"),
+        Head::number("roof, 10^9 / s"),
+        Head::number("of its roof"),
+    ];
+    let mut numbers = Table::new("Numbers of the roofline", heads);
+    for (index, (name, roof, rate)) in pipes.iter().enumerate() {
+        let intensity = rate / bandwidth;
+        lines.push(ChartLine {
+            name: format!("roof of {name}"),
+            ink: Ink::Series(index),
+            form: Form::Line,
+            points: [roof / memory, to].map(|at| (at, roof * 1e-9)).to_vec(),
+        });
+        lines.push(ChartLine {
+            name: format!("{name} in this launch"),
+            ink: Ink::Series(index),
+            form: Form::Points,
+            points: vec![(intensity, rate * 1e-9)],
+        });
+        numbers.push(vec![
+            TableCell::text(name),
+            TableCell::number(intensity, significant(intensity)),
+            TableCell::number(*rate, significant(rate * 1e-9)),
+            TableCell::number(*roof, significant(roof * 1e-9)),
+            TableCell::share(rate / roof),
+        ]);
+    }
+    let names: Vec<&str> = pipes.iter().map(|pipe| pipe.0).collect();
+    let chart = Lines {
         title: format!("Roofline of {}", simulation.gpu),
         description: format!(
-            "{kernel} does {} operations for each byte of DRAM, at {} G operations per second, under the ceilings of \
-             memory ({} GB/s) and arithmetic ({} G operations per second).",
-            significant(intensity),
-            significant(rate * 1e-9),
-            significant(peaks.dram_bytes_per_second * 1e-9),
-            significant(peaks.operations_per_second * 1e-9)
+            "Instructions per second of {} in {}, by instructions for each byte of DRAM, under the roof of each pipe and \
+             that of DRAM.",
+            names.join(", "),
+            simulation.kernel
         ),
-        x: Axis { label: "operations / byte of DRAM".to_owned(), log: true, format: significant },
-        y: Axis { label: "10^9 operations / s".to_owned(), log: true, format: significant },
+        x: Axis {
+            label: "instructions of the pipe / byte of DRAM".to_owned(),
+            log: true,
+            format: significant,
+        },
+        y: Axis { label: "10^9 instructions of work-items / s".to_owned(), log: true, format: significant },
         y_at_least: None,
-        lines: vec![
-            ChartLine {
-                name: format!("DRAM, {} GB/s", significant(peaks.dram_bytes_per_second * 1e-9)),
-                ink: Ink::Series(0),
-                form: Form::Line,
-                points: [from, ridge].map(|at| (at, at * peaks.dram_bytes_per_second * 1e-9)).to_vec(),
-            },
-            ChartLine {
-                name: format!("arithmetic, {} GFLOP/s", significant(peaks.operations_per_second * 1e-9)),
-                ink: Ink::Series(1),
-                form: Form::Line,
-                points: [ridge, to].map(|at| (at, peaks.operations_per_second * 1e-9)).to_vec(),
-            },
-            ChartLine {
-                name: format!("{kernel}: {} GB/s", significant(bandwidth * 1e-9)),
-                ink: Ink::Published,
-                form: Form::Points,
-                points: vec![(intensity, rate * 1e-9)],
-            },
-        ],
+        lines,
         height: 320,
     };
-    let rows = [
-        ("operations / byte", significant(intensity)),
-        ("10^9 operations / s", significant(rate * 1e-9)),
-        ("ceiling of arithmetic, 10^9 / s", significant(peaks.operations_per_second * 1e-9)),
-        ("GB/s of DRAM", significant(bandwidth * 1e-9)),
-        ("ceiling of DRAM, GB/s", significant(peaks.dram_bytes_per_second * 1e-9)),
-    ];
-    let chart = chart::wide(&lines, &facts("Numbers of the roofline", &rows), ids);
-    markup! {
-        : &chart;
-        p(class = "about")
-            : "Operations are issue slots of the arithmetic pipe in use, as 32-bit multiply-adds of two operations.";
-    }
+    let chart = chart::tile(&chart, &numbers, ids);
+    let moved = format!(
+        "Instructions are those of one work-item; a multiply-add is one. DRAM moves {} of {} GB/s. A point far below all \
+         roofs waits for something else: see the share of each ceiling.",
+        significant(bandwidth * 1e-9),
+        significant(memory * 1e-9)
+    );
+    markup! { : &chart; p(class = "about") : &moved; }
 }
 
 /// Hits of the caches, and bytes of memory.
@@ -429,11 +455,12 @@ fn changes(all: &[Named<'_, SimulatedLaunch>], ids: &Ids) -> Markup {
     let out: Markup = pairs(all, |simulation| &simulation.gpu)
         .into_iter()
         .map(|(before, after)| {
-            let mut figures = vec![FigureChange {
+            let headline = FigureChange {
                 what: "time".to_owned(),
                 before: before.content.seconds,
                 after: after.content.seconds,
-            }];
+            };
+            let mut figures = Vec::new();
             for (name, share) in before.content.shares() {
                 let other = after.content.shares().find(|other| other.0 == name).map(|other| other.1);
                 let busy = |share: Option<f64>, seconds: Option<f64>| Some(share? * seconds?);
@@ -449,6 +476,8 @@ fn changes(all: &[Named<'_, SimulatedLaunch>], ids: &Ids) -> Markup {
                 files: [before.file.to_owned(), after.file.to_owned()],
                 less_is_better: true,
                 format: time,
+                headline: Some(Headline { figure: headline, format: time }),
+                are_judged: false,
             };
             differences(&kind, &figures, ids)
         })

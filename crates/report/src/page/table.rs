@@ -72,6 +72,11 @@ impl TableCell {
         Self { shown, key: Some(value), class: "" }
     }
 
+    /// The same cell with a value in the order of its column.
+    pub(super) fn with_key(self, key: f64) -> Self {
+        Self { key: Some(key), ..self }
+    }
+
     /// The same cell with a class of the style sheet.
     pub(super) fn with_class(self, class: &'static str) -> Self {
         Self { class, ..self }

@@ -2,11 +2,12 @@
 
 use serde::Deserialize;
 
+use super::compare::{FigureChange, Headline, Kind, differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::switch::panels;
 use super::table::{Head, Table, TableCell};
-use super::{Named, labels};
+use super::{Named, labels, pairs};
 use crate::number::{significant, time};
 
 /// The result of `tripipe tune` for one problem on one device.
@@ -89,12 +90,36 @@ pub(super) fn section(all: &[Named<'_, Tuning>], ids: &Ids) -> Section {
     let each: Vec<(String, Markup)> =
         names.iter().zip(all).map(|(name, named)| (name.clone(), device(named.content, ids))).collect();
     let devices = panels("Device", &each, ids);
+    let changes = changes(all, ids);
     let (family, subject) = all[0].content.subject();
     Section {
         id: ids.next("tune"),
         title: format!("Tuning of {family}: {subject}"),
-        body: markup! { : &verdicts; : &devices; },
+        body: markup! { : &changes; div(class = "verdicts") : &verdicts; : &devices; },
     }
+}
+
+/// The best times of searches on the same device in several files.
+fn changes(all: &[Named<'_, Tuning>], ids: &Ids) -> Markup {
+    let best = |tuning: &Tuning| tuning.candidates.first().and_then(|best| best.seconds);
+    let change = |(before, after): (Named<'_, Tuning>, Named<'_, Tuning>)| {
+        let figure = FigureChange {
+            what: "the fastest candidate".to_owned(),
+            before: best(before.content),
+            after: best(after.content),
+        };
+        let kind = Kind {
+            caption: format!("Best times on {}", before.content.device),
+            what: "figure",
+            files: [before.file.to_owned(), after.file.to_owned()],
+            less_is_better: true,
+            format: time,
+            headline: Some(Headline { figure, format: time }),
+            are_judged: true,
+        };
+        differences(&kind, &[], ids)
+    };
+    pairs(all, |tuning| &tuning.device).into_iter().map(change).collect()
 }
 
 fn device(tuning: &Tuning, ids: &Ids) -> Markup {

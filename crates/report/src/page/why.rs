@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::chart::{self, Axis, Bar, Bars};
-use super::compare::{FigureChange, Kind, differences};
+use super::chart::{self, Bar, Bars};
+use super::compare::{FigureChange, Headline, Kind, differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::switch::panels;
@@ -43,6 +43,10 @@ struct KernelRow {
 
 /// Seconds, seconds at the ceiling, and the band of seconds; `None` where that is not known.
 type LaunchSeconds = (Option<f64>, Option<f64>, Option<[f64; 2]>);
+
+/// What a share of a ceiling says, and what it does not.
+const CEILING: &str = "A ceiling is that of the launch's own instructions and accesses: at 100% this code cannot run faster, \
+    other code may.";
 
 /// Bars of a chart.
 const BARS: usize = 30;
@@ -128,7 +132,7 @@ pub(super) fn section(all: &[Named<'_, Application>], ids: &Ids) -> Section {
     Section {
         id: ids.next("why"),
         title: "Where the time goes".to_owned(),
-        body: markup! { : &verdicts; : &changes; : &gpus; },
+        body: markup! { : &changes; div(class = "verdicts") : &verdicts; : &gpus; },
     }
 }
 
@@ -139,7 +143,13 @@ fn on_gpu(application: &Application, ids: &Ids) -> Markup {
     let title = "Time of one launch of each kernel, beside its ceiling";
     let one = if repeats { chart(application, title, KernelRow::one, ids) } else { Markup::default() };
     let (table, advice, notes) = (table(application, ids), advice(application, ids), notes(application));
-    markup! { h3 : &application.gpu; : &all; : &one; : &table; : &advice; : &notes; }
+    markup! {
+        h3 : &application.gpu;
+        div(class = "tiles") { div { : &all; } div { : &one; } div { : &advice; } }
+        : &table;
+        p(class = "about") : CEILING;
+        : &notes;
+    }
 }
 
 /// The longest kernels, the longest first.
@@ -182,9 +192,9 @@ fn chart(
     let ranges = legend(bars.iter().any(|bar| bar.range.is_some()), "where a measurement is expected");
     let points = legend(bars.iter().any(|bar| bar.point.is_some()), "at the ceiling");
     let description = format!("Seconds of the kernels on {}, the longest first.", application.gpu);
-    let axis = Axis { label: "time".to_owned(), log: false, format: time };
-    let bars = Bars { title, description, axis, bars, series, ranges, points };
-    chart::wide(&bars, &Table::new("", Vec::new()), ids)
+    let bars =
+        Bars { title, description, label: "time".to_owned(), format: time, bars, series, ranges, points };
+    chart::tile(&bars, &Table::new("", Vec::new()), ids)
 }
 
 fn table(application: &Application, ids: &Ids) -> Markup {
@@ -196,7 +206,7 @@ fn table(application: &Application, ids: &Ids) -> Markup {
         Head::number("one launch"),
         Head::text("limited by"),
         Head::text("ceiling"),
-        Head::number("of ceiling"),
+        Head::number("of the ceiling of these instructions"),
         Head::number("at ceiling"),
         Head::number("predicted, one launch"),
         Head::text("launch file"),
@@ -265,6 +275,15 @@ fn changes(all: &[Named<'_, Application>], ids: &Ids) -> Markup {
                 files: [before.file.to_owned(), after.file.to_owned()],
                 less_is_better: true,
                 format: time,
+                headline: Some(Headline {
+                    figure: FigureChange {
+                        what: "all launches".to_owned(),
+                        before: Some(before.content.seconds()),
+                        after: Some(after.content.seconds()),
+                    },
+                    format: time,
+                }),
+                are_judged: true,
             };
             differences(&kind, &figures, ids)
         })

@@ -58,6 +58,25 @@ pub(crate) fn shares(prediction: &Prediction, gpu: &Gpu) -> Map<String, Value> {
     own.map(|(resource, share)| (head(resource, gpu).to_owned(), share.into())).collect()
 }
 
+/// The instructions of a work-item that each arithmetic pipe executes at most in a second; a multiply-add is one.
+fn pipes(gpu: &Gpu) -> Map<String, Value> {
+    let rates = &gpu.operations_per_clock_per_core;
+    let pipes = [
+        (Resource::Arithmetic, Some(&rates.fp32_fma)),
+        (Resource::Convert, rates.convert.as_ref()),
+        (Resource::Special, Some(&rates.special)),
+    ];
+    pipes
+        .into_iter()
+        .filter(|(resource, _)| super::limits::exists(*resource, gpu))
+        .filter_map(|(resource, rate)| {
+            // A multiply-add counts as two operations there.
+            let instructions = gpu.operations_per_second(rate?.value) / 2.0;
+            Some((head(resource, gpu).to_owned(), instructions.into()))
+        })
+        .collect()
+}
+
 fn chooser(local_by: LocalBy) -> &'static str {
     match local_by {
         LocalBy::Launch => "launch",
@@ -99,6 +118,7 @@ fn predicted_keys(simulation: &Simulation<'_>, predicted: &Predicted, gpu: &Gpu)
         "peaks": {
             "operations_per_second": gpu.operations_per_second(gpu.operations_per_clock_per_core.fp32_fma.value),
             "dram_bytes_per_second": gpu.configuration.dram_gb_s_peak.value * 1e9,
+            "pipes": pipes(gpu),
         },
         "what_if": what_if.iter().map(|repriced| {
             let mut keys = match &repriced.outcome {

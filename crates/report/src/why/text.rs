@@ -34,9 +34,9 @@ pub fn text(why: &Why, canvas: Canvas) -> String {
             out.push_str(&paragraph(canvas, "    ", 4, &text));
         }
     }
-    if !why.notes.is_empty() {
-        out.push('\n');
-    }
+    out.push('\n');
+    let ceiling = "A ceiling is that of these instructions and accesses: at 100% of it this code cannot run faster, other code may.";
+    out.push_str(&paragraph(canvas, "", 0, ceiling));
     for note in &why.notes {
         let _ = writeln!(out, "note: {note}");
     }

@@ -59,10 +59,10 @@ impl Ink {
 
 /// Widths of a text in characters become widths in pixels.
 const CHARACTER: f64 = 6.6;
-/// The width of charts in a grid, and of wide charts on narrow screens.
+/// The width of charts in a grid, and of all charts on narrow screens.
 const NARROW: u32 = 360;
-/// The width of wide charts.
-const WIDE: u32 = 860;
+/// The width of a chart in a tile.
+const TILE: u32 = 560;
 
 /// What a chart is drawn from.
 pub(super) trait Chart {
@@ -101,9 +101,9 @@ pub(super) fn small(chart: &dyn Chart, numbers: &Table, ids: &Ids) -> Markup {
     figure(chart, &[(NARROW, "small")], numbers, ids)
 }
 
-/// A chart over the whole width, with its numbers as a table. Narrow screens have a form of their own.
-pub(super) fn wide(chart: &dyn Chart, numbers: &Table, ids: &Ids) -> Markup {
-    figure(chart, &[(WIDE, "wide"), (NARROW, "narrow")], numbers, ids)
+/// A chart in a tile, with its numbers as a table. Narrow screens have a form of their own.
+pub(super) fn tile(chart: &dyn Chart, numbers: &Table, ids: &Ids) -> Markup {
+    figure(chart, &[(TILE, "wide"), (NARROW, "narrow")], numbers, ids)
 }
 
 fn figure(chart: &dyn Chart, forms: &[(u32, &'static str)], numbers: &Table, ids: &Ids) -> Markup {
