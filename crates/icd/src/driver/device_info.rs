@@ -75,6 +75,9 @@ impl Device {
             cl::CL_DEVICE_ILS_WITH_VERSION => {
                 info::names_with_versions(ILS.into_iter().filter(|_| self.takes_modules()))
             }
+            cl::CL_DEVICE_CXX_FOR_OPENCL_NUMERIC_VERSION_EXT if opencl.has("cl_ext_cxx_for_opencl") => {
+                info::number(cl::make_version(1, 0, 0))
+            }
             cl::CL_DEVICE_BUILT_IN_KERNELS => info::text(""),
             // None was passed; the form is a date nevertheless.
             cl::CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED => info::text("v0000-01-01-00"),

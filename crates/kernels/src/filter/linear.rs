@@ -19,8 +19,8 @@ pub(super) const WINDOW_MAX: usize = 31;
 /// unit in the last place of the result's type; for an outer product, taps is columns + rows. An integer result is
 /// rounded to the nearest (ties to even) and saturated; NaN becomes 0. A pixel whose weight is 0 is not read: infinity
 /// and NaN there have no effect. Weights that are not integers are used unchanged on floating-point pixels, and on
-/// 16-bit ones, whose sums are then in `float` too: the result is rounded to the nearest, and two paths may differ by
-/// 1. For bytes they are rounded once, here ([`Linear::fixed`]). A Gaussian blur of integers is within 1 of the exact
+/// 16-bit ones, whose sums are then in `float` too: the result is rounded to the nearest, and paths may differ by one.
+/// For bytes they are rounded once, here ([`Linear::fixed`]). A Gaussian blur of integers is within 1 of the exact
 /// one for every size and sigma.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Linear {

@@ -26,7 +26,7 @@ impl Dialect {
                 _ => None,
             };
             let own = [Some("-cl-std=CL1.2"), newest];
-            let standards = if said { &[None][..] } else { &own[..1 + usize::from(newest.is_some())] };
+            let standards = if said { &[None][..] } else { &own[..=usize::from(newest.is_some())] };
             let double = offered.has("cl_khr_fp64");
             let both =
                 |standard: &_| [false, true].map(|header| Self { standard: *standard, double, header });

@@ -20,21 +20,21 @@ pub(super) fn luma(arch: Arch, row: &[u8], channels: usize, places: [usize; 3], 
     };
     // As many bytes as the windows of the pixels extend over.
     match channels {
-        3 => arch.dispatch(Luma::<3, { 3 * TOGETHER + 4 }> { avx2, row, places, out }),
-        4 => arch.dispatch(Luma::<4, { 4 * TOGETHER }> { avx2, row, places, out }),
+        3 => arch.dispatch(LumaRows::<3, { 3 * TOGETHER + 4 }> { avx2, row, places, out }),
+        4 => arch.dispatch(LumaRows::<4, { 4 * TOGETHER }> { avx2, row, places, out }),
         _ => 0,
     }
 }
 
 /// The luma of pixels of `C` bytes, [`TOGETHER`] at a time from `READ` bytes.
-struct Luma<'a, const C: usize, const READ: usize> {
+struct LumaRows<'a, const C: usize, const READ: usize> {
     avx2: Avx2,
     row: &'a [u8],
     places: [usize; 3],
     out: &'a mut [u8],
 }
 
-impl<const C: usize, const READ: usize> WithSimd for Luma<'_, C, READ> {
+impl<const C: usize, const READ: usize> WithSimd for LumaRows<'_, C, READ> {
     type Output = usize;
 
     #[inline(always)]

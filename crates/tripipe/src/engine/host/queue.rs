@@ -23,12 +23,12 @@ pub(crate) struct HostQueue {
 /// The operations that have not begun, in order.
 #[derive(Default)]
 struct Tasks {
-    queued: Mutex<Queued>,
+    queued: Mutex<QueueState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Queued {
+struct QueueState {
     tasks: VecDeque<QueuedTask>,
     /// Whether one runs, on any thread.
     runs: bool,
@@ -159,7 +159,7 @@ impl Tasks {
     /// What the thread of the queue does.
     fn run_until_the_end(&self) {
         loop {
-            let waits = |queued: &mut Queued| queued.runs || (queued.tasks.is_empty() && !queued.ends);
+            let waits = |queued: &mut QueueState| queued.runs || (queued.tasks.is_empty() && !queued.ends);
             let queued = recovered(self.changed.wait_while(lock(&self.queued), waits));
             if queued.tasks.is_empty() {
                 return;
@@ -185,7 +185,7 @@ impl Tasks {
     }
 
     /// Runs the next operation, if there is one and none runs; returns whether it did.
-    fn run_next(&self, mut queued: MutexGuard<'_, Queued>) -> bool {
+    fn run_next(&self, mut queued: MutexGuard<'_, QueueState>) -> bool {
         if queued.runs {
             return false;
         }
