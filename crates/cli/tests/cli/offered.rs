@@ -156,7 +156,7 @@ fn what_a_gpu_lacks_is_an_error_with_a_way_out() {
     let bench = Bench::new();
     bench.write(
         "k.cl",
-        "kernel void k(global int *a) { a[get_global_id(0)] = sub_group_shuffle_xor(a[0], 1); }\n",
+        "kernel void k(global int *a) { a[get_global_id(0)] = sub_group_shuffle_xor((int)get_local_id(0), 1); }\n",
     );
     bench.write("k.toml", format!("options = '-cl-std=CL3.0'\n{LAUNCH}"));
     let words = [
