@@ -32,7 +32,7 @@ pub(crate) fn names(gpus: &[&Gpu]) -> String {
 impl GpuArgument {
     /// Whether the user named GPUs.
     pub(crate) fn is_named(&self) -> bool {
-        !self.names.is_empty()
+        self.names.join(",") != ONE_OF_EACH
     }
 
     /// The GPUs requested, without duplicates; for `all`, in the catalog's order.

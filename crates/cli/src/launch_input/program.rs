@@ -194,8 +194,8 @@ impl Description {
     /// loaded.
     pub(crate) fn translate(&self, offered: Option<OpenCl>) -> Result<(Program, Loaded)> {
         let (name, source) = self.source()?;
-        let translated =
-            self.translated(&name, source, Optimization::AsWritten, offered)?.map_err(explained)?;
+        let translated = self.translated(&name, source, Optimization::AsWritten, offered)?;
+        let translated = translated.map_err(|error| explained(error, &mut say))?;
         say(&translated.warnings);
         Ok((translated.program, translated.loaded))
     }
@@ -239,7 +239,7 @@ impl Description {
     /// # Errors
     /// As [`Self::translate`] and [`Self::offered`].
     pub(crate) fn as_driver(&self, gpu: &Gpu) -> Result<DriverBuild> {
-        let build = self.as_driver_of(self.offered(Some(gpu))?)?;
+        let build = self.as_driver_of(self.offered(Some(gpu))?, &mut say)?;
         say(&build.warnings);
         Ok(build)
     }
@@ -265,17 +265,23 @@ impl Description {
             }
         }
         let mut builds: Vec<GpuBuild> = Vec::new();
-        let mut said: Vec<String> = Vec::new();
+        // What several compilers say is said once.
+        let (mut warned, mut refused): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         for (offered, gpus) in offers {
-            let build = self.as_driver_of(offered);
+            let build = self.as_driver_of(offered, &mut |messages| refused.push(messages.to_owned()));
             if let Ok(DriverBuild { warnings, .. }) = &build
-                && !said.contains(warnings)
+                && !warned.contains(warnings)
             {
                 say(warnings);
-                said.push(warnings.clone());
+                warned.push(warnings.clone());
             }
+            // Modules of several versions of the language may contain the same kernels.
             let same = |known: &&mut GpuBuild| match (&known.build, &build) {
-                (Ok(known), Ok(build)) => known.built.program.source == build.built.program.source,
+                (Ok(known), Ok(build)) => {
+                    known.loaded.module == build.loaded.module
+                        && known.loaded.refused.is_empty()
+                        && build.loaded.refused.is_empty()
+                }
                 _ => false,
             };
             match builds.iter_mut().find(same) {
@@ -283,10 +289,16 @@ impl Description {
                 None => builds.push(GpuBuild { gpus, build }),
             }
         }
+        // Where others build it, a note says what a GPU lacks.
+        if builds.iter().all(|build| build.build.is_err()) {
+            refused.dedup();
+            refused.iter().for_each(|messages| say(messages));
+        }
         Ok(builds)
     }
 
-    fn as_driver_of(&self, offered: Option<OpenCl>) -> Result<DriverBuild> {
+    /// A build for a device that offers `offered`; `say` is called with the compiler's messages if it fails.
+    fn as_driver_of(&self, offered: Option<OpenCl>, say: &mut dyn FnMut(&str)) -> Result<DriverBuild> {
         let (name, source) = self.source()?;
         let why = if let Source::SpirV(module) = &source {
             match clang::optimize(&name, module, Optimization::Driver) {
@@ -313,11 +325,11 @@ impl Description {
                 // Optimised code contains something that the translator or the reader does not support: use it as
                 // written.
                 Ok(_) | Err(BuildError::Translate { .. }) => "the optimised code uses unsupported features",
-                Err(error) => return Err(explained(error)),
+                Err(error) => return Err(explained(error, say)),
             }
         };
-        let translated =
-            self.translated(&name, source, Optimization::AsWritten, offered)?.map_err(explained)?;
+        let translated = self.translated(&name, source, Optimization::AsWritten, offered)?;
+        let translated = translated.map_err(|error| explained(error, say))?;
         Ok(DriverBuild::new(translated, Some(format!("the optimisations of a driver: {why}"))))
     }
 
@@ -379,7 +391,7 @@ fn say(messages: &str) {
 }
 
 /// The error in one line; the compiler's messages are printed unchanged.
-fn explained(error: BuildError) -> anyhow::Error {
+fn explained(error: BuildError, say: &mut dyn FnMut(&str)) -> anyhow::Error {
     let (what, messages) = match &error {
         BuildError::Compile { name, messages } => (format!("{name} does not compile"), messages),
         BuildError::Translate { name, program, messages } => {

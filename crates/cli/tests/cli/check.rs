@@ -200,7 +200,7 @@ fn a_denied_note_is_a_failure() {
         return;
     }
     let bench = Bench::new();
-    bench.write("note.cl", SPARE);
+    bench.write("spare.cl", SPARE);
     bench.write("note.toml", SPARE_LAUNCH);
     let code = "unused-argument";
     said(bench.run(&["check", "note.toml"]), 0);

@@ -57,7 +57,9 @@ fn opencl_is_the_strongest_device_and_is_named() {
             fault,
             &["filter", "laplace", "a.png", "b.png", "--device", device, "--explain"],
         );
-        (done(&output), String::from_utf8(output.stderr).unwrap())
+        let [said, notes] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        assert_eq!(output.status.code(), Some(0), "{notes}");
+        (said, notes)
     };
     for device in ["opencl", "auto"] {
         let (said, notes) = filtered("cpu-first", device);
