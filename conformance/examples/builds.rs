@@ -136,7 +136,7 @@ fn write(plans: &[DefaultPlan], folder: Option<&Path>) -> Result<ExitCode, Box<d
                 for (name, value) in &launch.program.defines {
                     writeln!(file, "#define {name} {value}")?;
                 }
-                file.push_str(&text.to_string());
+                file.push_str(text);
                 std::fs::write(folder.join(format!("{}.cl", seen.len())), file)?;
             }
             seen.push(Arc::clone(&launch.program));

@@ -59,7 +59,9 @@ fn run() -> Result<usize, Box<dyn Error>> {
             let times = cliffs::times(&mut executor, group, size, channels, element)?;
             count += times.len();
             if print {
-                times.iter().for_each(|time| println!("{}: {time}", gpu.id()));
+                for time in &times {
+                    println!("{}: {time}", gpu.id());
+                }
             }
             for [one, next] in cliffs::cliffs(&times) {
                 found += 1;

@@ -102,8 +102,8 @@ impl FromStr for Limit {
         let figure =
             FIGURES.iter().find(|(known, _)| *known == name).map(|(_, what)| *what).ok_or_else(refused)?;
         let value = value.trim();
-        let unit = UNITS.iter().filter(|_| figure == Figure::Milliseconds);
-        let unit = unit.filter_map(|(unit, scale)| Some((value.strip_suffix(unit)?, scale))).next();
+        let mut units = UNITS.iter().filter(|_| figure == Figure::Milliseconds);
+        let unit = units.find_map(|(unit, scale)| Some((value.strip_suffix(unit)?, scale)));
         let (number, scale) = unit.unwrap_or((value, &1.0));
         let value: f64 = number.trim().parse().map_err(|_| refused())?;
         if !value.is_finite() {

@@ -6,6 +6,7 @@
 mod support;
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::process::Command;
 use std::ptr::{null, null_mut};
 
@@ -63,7 +64,7 @@ fn agreeing(opencl: &OpenCl) -> String {
     let mut source = String::new();
     for name in all.into_iter().filter(|name| name.starts_with("cl_")) {
         let word = if opencl.has(name) { "ifndef" } else { "ifdef" };
-        source += &format!("#{word} {name}\n#error {name}\n#endif\n");
+        writeln!(source, "#{word} {name}\n#error {name}\n#endif").unwrap();
     }
     let (major, minor) = opencl.version;
     source

@@ -6,14 +6,14 @@ use tripipe_simulate::trace::{Action, GroupTrace, Reach, Tracer};
 /// Work-groups that are examined, at most.
 const MOST: u64 = 128;
 
+/// Multiples of the golden ratio, modulo 1, are spread evenly and have no period that a row of work-groups could share.
+const GOLDEN: f64 = 0.618_033_988_749_894_8;
+
 /// The bytes of buffers and images that a launch stores, each counted once for each work-group that stores it: exact
 /// for at most [`MOST`] work-groups, else estimated from as many.
 pub(crate) fn stored_bytes(tracer: &mut Tracer<'_>) -> Result<f64, ExecuteError> {
     let groups: u64 = tracer.groups().iter().product();
     let count = groups.min(MOST);
-    // Multiples of the golden ratio, modulo 1, are spread evenly and have no period that a row of work-groups could
-    // share.
-    const GOLDEN: f64 = 0.618_033_988_749_894_8;
     let sample = |index: u64| match groups {
         ..=MOST => index,
         _ => ((index as f64 * GOLDEN).fract() * groups as f64) as u64,

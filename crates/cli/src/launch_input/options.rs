@@ -20,7 +20,7 @@ pub(crate) struct BuildArgument {
     #[arg(long, value_name = "OPTIONS", default_value = "", allow_hyphen_values = true)]
     options: String,
     /// Builds as if the GPU offered these extensions, features or versions of OpenCL C, which its driver does not, such
-    /// as cl_khr_subgroup_shuffle or CL3.0.
+    /// as `cl_khr_subgroup_shuffle` or CL3.0.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', num_args = 1)]
     assume: Vec<String>,
     /// Version of the GPU's driver, such as r32p1 or E031.41, which decides what it offers [default: the newest known].

@@ -292,7 +292,9 @@ impl Description {
         // Where others build it, a note says what a GPU lacks.
         if builds.iter().all(|build| build.build.is_err()) {
             refused.dedup();
-            refused.iter().for_each(|messages| say(messages));
+            for messages in &refused {
+                say(messages);
+            }
         }
         Ok(builds)
     }

@@ -67,7 +67,7 @@ fn every_format_is_read() {
     }
 }
 
-/// A little-endian TIFF of 2 x 1 pixels, as its specification and that of BigTIFF have it: `kind` is the photometric
+/// A little-endian TIFF of 2 x 1 pixels, as its specification and that of `BigTIFF` have it: `kind` is the photometric
 /// interpretation, with a palette for 3; `format` is that of samples, 1 for integers and 3 for floats.
 fn tiff(is_big: bool, bits: u16, [kind, format]: [u16; 2], pixels: &[u8]) -> Vec<u8> {
     let header: &[u8] = if is_big { b"II\x2b\0\x08\0\0\0\x10\0\0\0\0\0\0\0" } else { b"II\x2a\0\x08\0\0\0" };

@@ -1,6 +1,7 @@
 //! What a GPU offers to programs is the same for every command: its description (`tripipe_device::OpenCl`).
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use serde_json::Value;
 use tripipe_device::{Gpu, OpenCl, catalog, find};
@@ -14,7 +15,7 @@ fn agreeing(opencl: &OpenCl) -> String {
     let mut source = String::new();
     for name in all.into_iter().filter(|name| name.starts_with("cl_")) {
         let word = if opencl.has(name) { "ifndef" } else { "ifdef" };
-        source += &format!("#{word} {name}\n#error {name}\n#endif\n");
+        writeln!(source, "#{word} {name}\n#error {name}\n#endif").unwrap();
     }
     let (major, minor) = opencl.version;
     source

@@ -50,7 +50,7 @@ impl Loaded {
             // The summary names the file.
             part: None,
             line,
-            summary: summary.lines().next().unwrap_or_default().to_owned(),
+            summary: first_error(&summary).to_owned(),
             log: summary,
         };
         let offered = options.build.offered.as_ref();
@@ -180,4 +180,10 @@ impl Loaded {
         self.codes.insert((entry.to_owned(), purpose), Arc::clone(&code));
         Ok(code)
     }
+}
+
+/// The first error that a compiler reports, without what comes before it.
+fn first_error(messages: &str) -> &str {
+    let error = messages.lines().find(|line| line.contains("error: "));
+    error.or(messages.lines().next()).unwrap_or_default()
 }

@@ -119,7 +119,9 @@ fn sources(kernel: &Kernel) -> Vec<Vec<usize>> {
 fn components(sources: &[Vec<usize>]) -> Vec<usize> {
     let mut users = vec![Vec::new(); sources.len()];
     for (node, all) in sources.iter().enumerate() {
-        all.iter().for_each(|source| users[*source].push(node));
+        for source in all {
+            users[*source].push(node);
+        }
     }
     // Nodes in the order in which all that they depend on is known.
     let (mut seen, mut order) = (vec![false; sources.len()], Vec::new());
@@ -129,17 +131,14 @@ fn components(sources: &[Vec<usize>]) -> Vec<usize> {
             path.push((start, 0));
         }
         while let Some((node, next)) = path.last_mut() {
-            match sources[*node].get(*next) {
-                Some(source) => {
-                    *next += 1;
-                    if !std::mem::replace(&mut seen[*source], true) {
-                        path.push((*source, 0));
-                    }
+            if let Some(source) = sources[*node].get(*next) {
+                *next += 1;
+                if !std::mem::replace(&mut seen[*source], true) {
+                    path.push((*source, 0));
                 }
-                None => {
-                    order.push(*node);
-                    path.pop();
-                }
+            } else {
+                order.push(*node);
+                path.pop();
             }
         }
     }

@@ -295,7 +295,7 @@ mod tests {
         let helpers = helpers(1);
         helpers.start();
         let calls: [&dyn Fn(); 2] = [&|| helpers.share(1, |_| panic!("as it should")), &|| {
-            run_on_helper(helpers, || panic!("as it should"))
+            run_on_helper(helpers, || panic!("as it should"));
         }];
         for call in calls {
             assert!(catch_unwind(AssertUnwindSafe(call)).is_err());

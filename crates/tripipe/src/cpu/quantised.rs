@@ -202,6 +202,7 @@ fn add_lines<const N: usize, const V: usize>(
     const COLUMNS: usize = LANES / 2;
 
     let lines = lines.map(|line| line.as_chunks::<COLUMNS>().0);
+    #[allow(clippy::needless_range_loop, reason = "a block of several slices at once")]
     for block in 0..lines[0].len() {
         for (x, totals) in x.iter().zip(totals.chunks_exact_mut(tile)) {
             let totals = &mut totals.as_chunks_mut::<COLUMNS>().0[block];

@@ -278,15 +278,21 @@ fn sub_groups_of_several_warps_diverge() {
         let out = numbers(&mut bench, &input, 1, 256);
         for (group, items) in sub_groups(512, 256, size as usize).into_iter().enumerate() {
             let sum = |third: bool| -> i32 {
-                items.iter().filter(|i| ((**i % size as usize) % 3 == 0) == third).map(|i| input[*i]).sum()
+                items
+                    .iter()
+                    .filter(|i| (**i % size as usize).is_multiple_of(3) == third)
+                    .map(|i| input[*i])
+                    .sum()
             };
             let mut values: Vec<i32> = items
                 .iter()
-                .map(|i| if (i % size as usize) % 3 == 0 { sum(true) } else { -sum(false) })
+                .map(|i| if (i % size as usize).is_multiple_of(3) { sum(true) } else { -sum(false) })
                 .collect();
             for step in 0..=group % (256 / size as usize) {
                 let sent = values[step];
-                values.iter_mut().for_each(|value| *value += sent);
+                for value in &mut values {
+                    *value += sent;
+                }
             }
             let found: Vec<i32> = items.iter().map(|i| out[*i]).collect();
             assert_eq!(found, values, "sub-group {group} of {size}");
