@@ -73,6 +73,7 @@ class Explanation:
 
 @final
 class Array:
+    __array_ufunc__: Final[None]
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
@@ -157,7 +158,7 @@ class Packed:
     def nbytes(self) -> int: ...
     @property
     def context(self) -> Context: ...
-    def explain(self, vectors: int = 1) -> Explanation: ...
+    def explain(self, vectors: int | None = None) -> Explanation: ...
     @overload
     def __rmatmul__(self, x: Array, /) -> Array: ...
     @overload
@@ -264,7 +265,7 @@ def from_frame(
     size: tuple[int, int],
     format: str = "nv12",
     *,
-    channels: int = 3,
+    channels: int | None = None,
     context: Context | str | None = None,
 ) -> Array: ...
 @overload
@@ -273,7 +274,7 @@ def from_frame(
     size: tuple[int, int],
     format: str = "nv12",
     *,
-    channels: int = 3,
+    channels: int | None = None,
     context: Context | str | None = None,
 ) -> NDArray[Any]: ...
 @overload
