@@ -383,7 +383,7 @@ def test_other_json_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         ("{", "is not JSON"),
         ("[]", "is list instead of an object"),
         ('{"command":"check","version":1}', "command is 'check' instead of 'analyze'"),
-        ('{"command":"analyze","version":99}', "has version 99, and this package reads versions up to 1"),
+        ('{"command":"analyze","version":99}', "has version 99, and this package reads versions up to 2"),
         ('{"command":"analyze"}', "has version None"),
         ('{"command":"analyze","version":1}', r"analyze\[0\] has no key `program`"),
         ('{"command":"analyze","version":1,"program":3}', r"analyze\[0\]\.program is int instead of str"),
