@@ -1,6 +1,7 @@
 //! Division of work into bands for the threads.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, TryLockError};
+use std::thread;
 
 use super::Threads;
 use super::helpers::helpers;
@@ -78,9 +79,15 @@ pub(super) fn share_out_with<T: Send, S>(
     };
     let items = Mutex::new(items.peekable());
     helpers.share(most, |lend| {
-        // An item, and whether there are more.
+        // An item, and whether there are more. Taking one is short: a thread that sleeps meanwhile wakes up too late.
         let next = || {
-            let mut items = items.lock().ok()?;
+            let mut items = loop {
+                match items.try_lock() {
+                    Ok(items) => break items,
+                    Err(TryLockError::WouldBlock) => thread::yield_now(),
+                    Err(TryLockError::Poisoned(_)) => return None,
+                }
+            };
             Some((items.next()?, items.peek().is_some()))
         };
         let mut own = None;

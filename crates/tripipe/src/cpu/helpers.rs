@@ -15,11 +15,18 @@ use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
 use tripipe_launch::locks::{lock, recovered};
 
 /// How long a helper without work polls before it sleeps.
-const PATIENCE: Duration = Duration::from_micros(20);
+const PATIENCE: Duration = Duration::from_micros(100);
 /// The same while the work of a caller is under way, whose next items may be about to come.
 const PATIENCE_DURING_WORK: Duration = Duration::from_micros(500);
-/// How long a caller polls for the last item of a helper before it sleeps: waking up takes longer than most items.
-const LAST_ITEM: Duration = Duration::from_micros(50);
+/// How long a caller or a helper polls before it lets other threads have the processor between two polls.
+const ALONE: Duration = Duration::from_micros(20);
+/// How long a caller polls for the last item of a helper before it sleeps: some systems take milliseconds to wake a
+/// thread.
+const LAST_ITEM: Duration = Duration::from_millis(20);
+/// Polls between the end of the last item and that of its task, which would let the caller sleep.
+const LAST_STEPS: usize = 500;
+/// Helpers that a caller wakes. Each of them wakes one more, while there are calls.
+const WOKEN: usize = 2;
 
 /// The helpers of this process: with the caller one thread for each processor that it may use, or as many as
 /// `RAYON_NUM_THREADS` says. They are separate from the global pool of `rayon`, whose threads belong to the application,
@@ -105,7 +112,10 @@ impl Helpers {
             drop(call);
             let begun = Instant::now();
             while ended.load(Ordering::Acquire) < lent.get() && begun.elapsed() < LAST_ITEM {
-                std::hint::spin_loop();
+                poll_again(begun);
+            }
+            if lent.get() > 0 {
+                (0..LAST_STEPS).for_each(|_| std::hint::spin_loop());
             }
         });
     }
@@ -120,7 +130,13 @@ impl Helpers {
     /// What a helper does.
     fn answer_calls(&self) {
         loop {
-            *recovered(self.called.wait_while(lock(&self.calls), |calls| *calls == 0)) -= 1;
+            let mut calls = recovered(self.called.wait_while(lock(&self.calls), |calls| *calls == 0));
+            *calls -= 1;
+            let more = *calls > 0;
+            drop(calls);
+            if more {
+                self.called.notify_one();
+            }
             self.waiting.fetch_add(1, Ordering::AcqRel);
             let mut begun = Instant::now();
             loop {
@@ -135,9 +151,18 @@ impl Helpers {
                     // Nobody else has chosen this helper, or the one that was chosen instead of it stays.
                     break;
                 }
-                std::hint::spin_loop();
+                poll_again(begun);
             }
         }
+    }
+}
+
+/// Waits a moment in a loop that began at `begun`.
+fn poll_again(begun: Instant) {
+    if begun.elapsed() < ALONE {
+        std::hint::spin_loop();
+    } else {
+        thread::yield_now();
     }
 }
 
@@ -153,7 +178,7 @@ impl<'h> Call<'h> {
         let unanswered = most.saturating_sub(helpers.waiting.load(Ordering::Relaxed));
         if unanswered > 0 {
             *lock(&helpers.calls) += unanswered;
-            (0..unanswered).for_each(|_| helpers.called.notify_one());
+            (0..unanswered.min(WOKEN)).for_each(|_| helpers.called.notify_one());
         }
         Self { helpers, unanswered }
     }

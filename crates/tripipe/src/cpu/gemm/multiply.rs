@@ -5,6 +5,7 @@
 //! block of A in the second, a block of B in the third.
 
 use std::cell::Cell;
+use std::num::NonZeroUsize;
 use std::thread::LocalKey;
 
 use pulp::{Simd, WithSimd};
@@ -33,6 +34,8 @@ const PACKED_TOGETHER: usize = 4;
 /// The number of panels of B up to which rows of A are read where they lie: packing them would take as long as
 /// multiplying them by two panels or so.
 const FEW_PANELS: usize = 4;
+/// The least number of multiply-adds for each thread: some 40 us.
+const LEAST_SHARE: usize = 1 << 21;
 /// The number of elements of a result up to which a long K is divided among the threads.
 const SMALL_RESULT: usize = 1 << 16;
 
@@ -165,6 +168,10 @@ pub(super) fn multiply<T: Real>(
     if few_rows::applies(&a, &b) {
         return few_rows::multiply((c, stride), a, b, add, threads);
     }
+    // Threads that have less to do than it takes to wake them are left alone.
+    let most = NonZeroUsize::new(m * n * k / LEAST_SHARE).map_or(Threads::One, Threads::AtMost);
+    let threads = threads.limited_to(most);
+    let workers = threads.count();
     let TileShape { rows: tile_rows, columns: tile_columns } = tile_shape::<T>();
     // Some bands of rows for each thread, so that the others go on while one wakes up or loses its processor; when there
     // are too few rows, columns are divided as well.
