@@ -3,8 +3,7 @@
 // It needs ROWS + HEIGHT - 1 rows for its ROWS results. What a row contributes is computed once and serves every result
 // above and below it. All loops have constant bounds and are unrolled, so that arrays become registers.
 
-// Loops over rows are unrolled as long as the code fits an instruction cache, and drivers compile it in a second.
-#define UNROLLED (ROWS_IN * WIDTH * KINDS * LANES <= 4096)
+// UNROLLED: whether loops over rows are, too.
 #if UNROLLED
 #define UNROLL_ROWS UNROLL_LOOP
 #else

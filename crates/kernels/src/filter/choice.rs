@@ -52,8 +52,9 @@ pub(super) fn preset(chain: &Chain, from: &Raster, probe: &Probe) -> Ruled {
     }
 }
 
-/// The parameters, with fewer lanes or rows if a work-item would spill registers: those that cost least, by
-/// [`Pass::cost_of_all`], or need the fewest registers if there are always too few.
+/// The parameters, with fewer lanes or rows if a work-item would spill registers, or be too long to unroll and compute
+/// shared sums again: those that cost least, by [`Pass::cost_of_all`], or need the fewest registers if there are always
+/// too few.
 pub(super) fn within_registers(
     parameters: Parameters,
     chain: &Chain,
@@ -66,9 +67,10 @@ pub(super) fn within_registers(
     };
     let excess = |parameters: &Parameters| {
         let bytes = Pass::most_register_bytes(chain, from, &to, parameters, family).unwrap_or(0);
-        bytes.saturating_sub(limit)
+        let repeats = Pass::any_repeats_sums(chain, from, &to, parameters).unwrap_or(false);
+        (repeats, bytes.saturating_sub(limit))
     };
-    if excess(&parameters) == 0 {
+    if excess(&parameters) == (false, 0) {
         return parameters;
     }
     let Parameters { lanes, rows, .. } = parameters;
@@ -218,6 +220,30 @@ mod tests {
         );
         // 768 bytes.
         assert_eq!(taken("gaussian:7", "Adreno(TM) 650")?, [8, 6]);
+        Ok(())
+    }
+
+    /// Code that is too long is not unrolled, and each result then computes sums that the others have: 5 to 130 times as
+    /// slow, by the predicted times of the 44 GPUs.
+    #[test]
+    fn results_share_the_sums_of_rows() -> Result<(), FilterError> {
+        for (text, name) in ["dilate-cross:15", "unsharp:11", "unsharp:13", "unsharp:15", "gaussian:15:1.5"]
+            .into_iter()
+            .flat_map(|text| {
+                ["Mali-T860", "Mali-G78", "Mali-G720", "Adreno(TM) 740"].map(|name| (text, name))
+            })
+        {
+            let chain = Chain::parse(text, Border::Reflect101)?;
+            let probe = Probe { name: name.to_owned(), kind: DeviceKind::Gpu, ..Probe::default() };
+            let from = Raster::packed([1920, 1088], 1, PixelType::U8);
+            let to = chain.apply_to(&from)?;
+            for (lanes, rows) in [(8, 6), (4, 9), (2, 12), (16, 8)] {
+                let (loads, sums, fuse) = (Loads::Shared, Sums::Narrow, Fuse::Pixels);
+                let given = Parameters { lanes, rows, loads, sums, work_group: None, fuse };
+                let taken = within_registers(given, &chain, &from, &probe);
+                assert!(!Pass::any_repeats_sums(&chain, &from, &to, &taken)?, "{text} on {name}: {taken}");
+            }
+        }
         Ok(())
     }
 

@@ -248,6 +248,22 @@ impl<'c> Pass<'c> {
         Ok(of_a_lane * parameters.lanes + REGISTER_RESERVE_BYTES)
     }
 
+    /// Whether a pass of a chain computes sums again that its results could share, because its code would be too long.
+    pub(super) fn any_repeats_sums(
+        chain: &'c Chain,
+        from: &Raster,
+        to: &Raster,
+        parameters: &Parameters,
+    ) -> Result<bool, FilterError> {
+        let passes = Self::of(chain, from, to, parameters)?;
+        passes.iter().try_fold(false, |any, pass| {
+            let stage = pass.stage.as_deref().filter(|stage| Self::looks_around(stage));
+            let paired = parameters.sums == Sums::Paired && pass.is_paired();
+            let Some(stage) = stage.filter(|_| !paired) else { return Ok(any) };
+            Ok(any || Windows::of(stage, pass.fused, &pass.from, parameters)?.outer.repeats_sums(parameters))
+        })
+    }
+
     /// The most registers of all passes of a chain, as [`Self::register_bytes`].
     ///
     /// # Errors

@@ -19,6 +19,10 @@ use rows::is_zero;
 pub(super) use rows::{distinct_rows, primitive};
 use types::{leaves, signed, unsigned, wide_type, work_type};
 
+/// The most taps of a work-item, in elements, whose loops over rows are unrolled: such code fits an instruction cache, and
+/// drivers compile it in a second. Guessed.
+const UNROLLED_MOST: usize = 4096;
+
 /// Values of `OPERATION` in `window.cl`.
 const LINEAR: usize = 0;
 const GRADIENT: usize = 1;
@@ -211,7 +215,8 @@ pub(super) fn program(
         .define("STORED_BLOCK", block(to.element, parameters.lanes))
         .define("WIDTH", window.size[0])
         .define("HEIGHT", window.size[1])
-        .define("KINDS", window.across.len() / window.size[0])
+        .define("KINDS", window.kinds())
+        .define("UNROLLED", usize::from(window.is_unrolled(parameters)))
         .define("ACROSS", list(&window.across))
         .define("KIND", list(&window.kind))
         .define("DOWN", list(&window.down))
@@ -288,6 +293,23 @@ pub(super) fn border_defines(
 }
 
 impl Window {
+    /// Distinct rows of weights.
+    fn kinds(&self) -> usize {
+        self.across.len() / self.size[0]
+    }
+
+    /// Whether loops over rows are unrolled. Where they are not, each result computes the sums of its rows, which other
+    /// results share otherwise.
+    fn is_unrolled(&self, parameters: &Parameters) -> bool {
+        let rows = parameters.rows + self.size[1] - 1;
+        rows * self.size[0] * self.kinds() * parameters.lanes <= UNROLLED_MOST
+    }
+
+    /// Whether results that share sums of rows compute them again.
+    pub(super) fn repeats_sums(&self, parameters: &Parameters) -> bool {
+        self.kinds() > 1 && parameters.rows > 1 && !self.is_unrolled(parameters)
+    }
+
     fn new(stage: &Stage, from: PixelType, to: PixelType, narrow: bool) -> Result<Self, FilterError> {
         let size = stage.window();
         let work = match from {
