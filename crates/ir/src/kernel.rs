@@ -333,6 +333,27 @@ impl Kernel {
         })
     }
 
+    /// Whether the size of the work-groups can change what it computes.
+    pub fn depends_on_groups(&self) -> bool {
+        use crate::op::QueryKind as Query;
+        let is_local =
+            |kind: &ParameterKind| matches!(kind, ParameterKind::Pointer { space: Space::Local, .. });
+        self.objects.values().any(|object| object.space == Space::Local)
+            || self.parameters.iter().any(|parameter| is_local(&parameter.kind))
+            || self.insts.values().any(|inst| match &inst.op {
+                Op::Barrier { .. } | Op::AsyncCopy { .. } | Op::WaitEvents { .. } | Op::Group(_) => true,
+                Op::Query(query) => !matches!(
+                    query.kind,
+                    Query::GlobalId
+                        | Query::GlobalSize
+                        | Query::GlobalOffset
+                        | Query::WorkDim
+                        | Query::GlobalLinearId
+                ),
+                _ => false,
+            })
+    }
+
     /// The entry block.
     pub const ENTRY: Block = crate::entity::entry();
 

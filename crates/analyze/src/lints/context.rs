@@ -35,6 +35,10 @@ impl Advice {
 
     /// Whether it is reported: it gains enough as far as that is known, or the kernel fails without it.
     pub fn is_reported(&self) -> bool {
+        // Another work-group size costs nothing, but which one, and whether it gains, only a model of time can tell.
+        if let Some(Effect::WorkGroup(_)) = self.gain.as_ref().and_then(|gain| gain.effect.as_ref()) {
+            return self.share().is_some_and(|share| share >= WORTH);
+        }
         self.rule.severity == Severity::Error || self.share().is_none_or(|share| share >= LEAST)
     }
 
@@ -95,6 +99,8 @@ pub enum Effect {
     Kernel(Box<Kernel>),
     /// Instructions of a work-item are executed another number of times.
     Work(WorkEffect),
+    /// The launch has another work-group size: the fastest of these, which the model of time tells.
+    WorkGroup(Vec<[u64; 3]>),
     /// The launch has another size. `factor` is the work-items of the changed launch, divided by those of `global`.
     Launch {
         /// A global size of about as many work-items, for which the kernel runs unchanged.

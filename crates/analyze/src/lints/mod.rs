@@ -36,6 +36,7 @@ mod unhoisted_load;
 mod unvectorised_narrow;
 mod vectorised_for_nothing;
 mod wide_integer;
+mod work_group_size;
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
@@ -80,6 +81,7 @@ const LINTS: &[Lint] = &[
     Lint { rule: &unvectorised_narrow::RULE, look: unvectorised_narrow::look },
     Lint { rule: &vectorised_for_nothing::RULE, look: vectorised_for_nothing::look },
     Lint { rule: &wide_integer::RULE, look: wide_integer::look },
+    Lint { rule: &work_group_size::RULE, look: work_group_size::look },
 ];
 
 const RULES: [&Rule; LINTS.len()] = {

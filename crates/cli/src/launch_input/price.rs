@@ -1,6 +1,6 @@
 //! The time of a launch with each advice followed.
 
-use tripipe_analyze::{Analysis, lints};
+use tripipe_analyze::{Advice, Analysis, Effect, lints};
 use tripipe_timing::{Options, Prediction};
 
 use super::{Trial, Workload};
@@ -21,9 +21,10 @@ impl Workload<'_> {
         // What the launch has to transfer, however the kernel computes.
         let rate = gpu.configuration.dram_gb_s_peak.value * 1e9;
         let transfer = analysis.launch.as_ref().map_or(0.0, |launch| launch.dram_bytes as f64 / rate);
-        let gains = analysis.advice.iter_mut().filter_map(|advice| advice.gain.as_mut());
-        let mut gains = gains.filter(|gain| gain.effect.is_some()).take(MOST).peekable();
-        if gains.peek().is_none() {
+        let has_effect =
+            |advice: &&mut Advice| advice.gain.as_ref().is_some_and(|gain| gain.effect.is_some());
+        let mut advice = analysis.advice.iter_mut().filter(has_effect).take(MOST).peekable();
+        if advice.peek().is_none() {
             return;
         }
         // Both times of a ratio are of as many steps.
@@ -32,12 +33,29 @@ impl Workload<'_> {
         else {
             return;
         };
-        for gain in gains {
-            let trial = Trial { effect: gain.effect.clone(), ..Trial::default() };
-            gain.seconds = seconds(&trial).map(|after| {
-                let after = launched.seconds * after / before;
-                [launched.seconds, after.max(transfer.min(launched.seconds))]
-            });
+        for advice in advice {
+            let Some(effect) = advice.gain.as_ref().and_then(|gain| gain.effect.clone()) else { continue };
+            let after = match effect {
+                Effect::WorkGroup(sizes) => {
+                    let timed = sizes.into_iter().filter_map(|local| {
+                        let sides = local.iter().take(self.range.dimensions()).map(|side| *side as usize);
+                        let trial = Trial { local: sides.collect(), ..Trial::default() };
+                        Some((seconds(&trial)?, local))
+                    });
+                    let fastest = timed.min_by(|a, b| a.0.total_cmp(&b.0));
+                    fastest.map(|(seconds, local)| {
+                        advice.set_work_group(local);
+                        seconds
+                    })
+                }
+                effect => seconds(&Trial { effect: Some(effect), ..Trial::default() }),
+            };
+            if let Some(gain) = &mut advice.gain {
+                gain.seconds = after.map(|after| {
+                    let after = launched.seconds * after / before;
+                    [launched.seconds, after.max(transfer.min(launched.seconds))]
+                });
+            }
         }
         lints::sort(&mut analysis.advice);
     }

@@ -56,7 +56,7 @@ pub(crate) struct Workload<'d> {
     kernel: &'d Kernel,
     /// The most instructions that a work-group may run.
     limit_steps: u64,
-    range: NdRange,
+    pub(super) range: NdRange,
     /// The arguments of a launch file, with their contents.
     loaded: OnceLock<Loaded>,
 }
@@ -220,6 +220,8 @@ impl<'d> Workload<'d> {
                 let outputs: f64 = work.outputs.iter().map(|outputs| *outputs as f64).product();
                 Ok((resized(global), items(range.global_size()) / (items(global) * outputs)))
             }
+            // Tried as launches of that size.
+            Effect::WorkGroup(_) => Ok((range, 1.0)),
             Effect::Launch { global, factor } => Ok((resized(global.map(|extent| extent as usize)), *factor)),
         }
     }

@@ -1,8 +1,7 @@
 //! The range of a launch, and the choice of a work-group size.
 
 use tripipe_device::Probe;
-use tripipe_ir::op::QueryKind;
-use tripipe_ir::{Kernel, Op, Space};
+use tripipe_ir::Kernel;
 use tripipe_launch::{ExecuteError, NdRange};
 
 use super::options::Options;
@@ -63,11 +62,7 @@ pub(super) fn range(
 /// global size if the kernel can observe the difference.
 fn choose_local(kernel: &Kernel, global: [usize; 3]) -> [usize; 3] {
     const LARGEST: usize = 256;
-    let tells = kernel.insts.values().any(|inst| {
-        matches!(inst.op, Op::Barrier { .. } | Op::AsyncCopy { .. } | Op::WaitEvents { .. } | Op::Group(_))
-            || matches!(inst.op, Op::Query(query) if query.kind != QueryKind::GlobalId)
-    }) || kernel.objects.values().any(|object| object.space == Space::Local);
-    let x = if tells {
+    let x = if kernel.depends_on_groups() {
         (1..=LARGEST.min(global[0])).rev().find(|size| global[0].is_multiple_of(*size)).unwrap_or(1)
     } else {
         LARGEST.min(global[0])
