@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[cfg(feature = "cpu")]
-mod cpu;
 #[cfg(all(feature = "cpu", feature = "opencl"))]
 mod library;
 #[cfg(all(feature = "cpu", feature = "opencl"))]

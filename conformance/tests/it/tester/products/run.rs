@@ -2,7 +2,8 @@
 
 use half::f16;
 use tripipe::gemm::{Accumulate, Factor, Multipliers, Operand, Packed, Product, Requantisation, Strides};
-use tripipe::{Context, Error, Matrix, Vector, cpu};
+use tripipe::{Context, Error, Matrix, Vector};
+use tripipe_cpu as cpu;
 
 use super::super::backends::Backend;
 use super::{Batch, Elements, Fault, Lie, ProductCase, Step, Sums};
