@@ -16,7 +16,7 @@ use devices::Devices;
 
 pub(crate) mod devices;
 
-const FILE: &str = include_str!("../data/space.toml");
+const FILE: &str = include_str!("../../data/space.toml");
 
 #[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
 static SPACES: LazyLock<Spaces> =

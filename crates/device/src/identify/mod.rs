@@ -86,7 +86,7 @@ pub struct Identification {
 }
 
 /// Matches a device to its model. Never fails: a device that is not a phone GPU, or reports nothing, gets no model and
-/// an explanation. The comment at the top of `identify.rs` lists the rules.
+/// an explanation. The comment at the top of `identify` lists the rules.
 ///
 /// ```
 /// use tripipe_device::{Certainty, Probe, identify};

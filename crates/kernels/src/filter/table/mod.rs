@@ -18,8 +18,8 @@ pub use series::{ChainSeries, ChainTime, TimedChain, TimedChainError};
 
 /// The shipped tables, by file.
 const SHIPPED: [(&str, &str); 2] = [
-    ("data/filter/pocl.toml", include_str!("../../data/filter/pocl.toml")),
-    ("data/filter/nvidia-h100.toml", include_str!("../../data/filter/nvidia-h100.toml")),
+    ("data/filter/pocl.toml", include_str!("../../../data/filter/pocl.toml")),
+    ("data/filter/nvidia-h100.toml", include_str!("../../../data/filter/nvidia-h100.toml")),
 ];
 
 /// The squared distance up to which times decide.

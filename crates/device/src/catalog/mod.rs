@@ -10,7 +10,7 @@ use crate::product::GpuProduct;
 
 macro_rules! model {
     ($path:literal) => {
-        ($path, include_str!(concat!("../data/", $path)))
+        ($path, include_str!(concat!("../../data/", $path)))
     };
 }
 

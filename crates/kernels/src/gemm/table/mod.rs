@@ -28,12 +28,12 @@ const NEAR_PREDICTED_VECTOR: f64 = 1.0;
 
 /// The shipped tables, by file.
 const SHIPPED: [(&str, &str); 6] = [
-    ("data/gemm/nvidia-h200.toml", include_str!("../../data/gemm/nvidia-h200.toml")),
-    ("data/gemm/pocl.toml", include_str!("../../data/gemm/pocl.toml")),
-    ("data/gemm/mali.toml", include_str!("../../data/gemm/mali.toml")),
-    ("data/gemm/adreno.toml", include_str!("../../data/gemm/adreno.toml")),
-    ("data/gemm/desktop.toml", include_str!("../../data/gemm/desktop.toml")),
-    ("data/gemm/cpu.toml", include_str!("../../data/gemm/cpu.toml")),
+    ("data/gemm/nvidia-h200.toml", include_str!("../../../data/gemm/nvidia-h200.toml")),
+    ("data/gemm/pocl.toml", include_str!("../../../data/gemm/pocl.toml")),
+    ("data/gemm/mali.toml", include_str!("../../../data/gemm/mali.toml")),
+    ("data/gemm/adreno.toml", include_str!("../../../data/gemm/adreno.toml")),
+    ("data/gemm/desktop.toml", include_str!("../../../data/gemm/desktop.toml")),
+    ("data/gemm/cpu.toml", include_str!("../../../data/gemm/cpu.toml")),
 ];
 
 #[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
