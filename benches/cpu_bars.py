@@ -441,7 +441,7 @@ def machine(tripipe, binary):
         raise SystemExit("this numpy does not use OpenBLAS")
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
     changed = subprocess.run(
-        ["git", "status", "--porcelain", "--", "crates/tripipe/src/cpu", "crates/tripipe/benches", "benches"],
+        ["git", "status", "--porcelain", "--", "crates/cpu", "crates/tripipe/benches", "benches"],
         cwd=ROOT,
         capture_output=True,
         text=True,

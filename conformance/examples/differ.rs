@@ -8,7 +8,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what it is for")]
 
-#[path = "../tests/random/tester/mod.rs"]
+#[path = "../tests/it/tester/mod.rs"]
 mod tester;
 
 use std::process::ExitCode;

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::num::NonZeroUsize;
 
-use tripipe::cpu::Threads;
+use tripipe::Threads;
 use tripipe::opencl::{ExecutorOptions, OpenClExecutor, Queue};
 use tripipe::{Context, Device};
 

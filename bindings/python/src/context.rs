@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyString;
-use tripipe::cpu::Threads;
+use tripipe::Threads;
 use tripipe::{Context, Device};
 use tripipe_device::DeviceKind;
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use tripipe::cpu::{self, Threads};
 use tripipe::filter::{Interpolation, Raster};
 use tripipe::{Context, Image, Pixel};
+use tripipe_cpu::{self as cpu, Threads};
 
 use crate::array::PyArray;
 use crate::chain::{self, ParsedChain, result_shape};

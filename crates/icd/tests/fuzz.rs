@@ -5,8 +5,9 @@
 #![allow(clippy::unwrap_used, clippy::macro_metavars_in_unsafe, reason = "tests of a C API")]
 #![allow(clippy::print_stderr, reason = "statistics of a run")]
 
-#[path = "support/fuzzer.rs"]
+#[path = "it/support/fuzzer.rs"]
 mod fuzzer;
+#[path = "it/support/mod.rs"]
 mod support;
 
 use fuzzer::{FuzzOptions, fuzz};

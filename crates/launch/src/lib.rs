@@ -6,6 +6,7 @@
 //! to the other.
 
 mod block;
+mod elements;
 mod error;
 mod executor;
 mod layer;
@@ -20,6 +21,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use block::Block;
+pub use elements::{elements_of, elements_of_mut};
 pub use error::ExecuteError;
 pub use executor::{Executor, KernelFacts, OverBytes, Prepared, Reading, Submission, TimeSource, Timing};
 pub use layer::{Intercept, Layer};

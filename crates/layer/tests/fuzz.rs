@@ -7,9 +7,9 @@
 #![allow(clippy::unwrap_used, clippy::macro_metavars_in_unsafe, reason = "tests of a C API")]
 #![allow(clippy::print_stderr, reason = "statistics of a run")]
 
-#[path = "../../icd/tests/support/fuzzer.rs"]
+#[path = "../../icd/tests/it/support/fuzzer.rs"]
 mod fuzzer;
-#[path = "../../icd/tests/support/mod.rs"]
+#[path = "../../icd/tests/it/support/mod.rs"]
 mod support;
 
 use std::path::Path;

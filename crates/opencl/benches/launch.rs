@@ -12,7 +12,7 @@
 )]
 
 #[macro_use]
-#[path = "../tests/support/raw.rs"]
+#[path = "../tests/it/support/raw.rs"]
 mod raw;
 
 use std::ffi::c_void;

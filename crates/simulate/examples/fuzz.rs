@@ -5,7 +5,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::exit, reason = "what it is for")]
 
-#[path = "../tests/fuzz/cases.rs"]
+#[path = "../tests/it/fuzz/cases.rs"]
 mod cases;
 
 use std::env;

@@ -33,9 +33,9 @@ use memmap2::MmapMut;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use serde_json::json;
-use tripipe::cpu::{self, CpuError, Threads};
 use tripipe::gemm::Product;
 use tripipe::{Context, Device, Matrix};
+use tripipe_cpu::{self as cpu, CpuError, Threads};
 use tripipe_kernels::filter::{
     Bilateral, Border, Chain, Gradient, Interpolation, Linear, Morphology, Neighbourhood, PixelType, Raster,
     Stage,

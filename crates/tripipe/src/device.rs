@@ -2,8 +2,6 @@
 
 use std::fmt;
 use std::str::FromStr;
-#[cfg(feature = "cpu")]
-use std::sync::OnceLock;
 
 use crate::driver::DevicesError;
 use tripipe_device::{DeviceKind, Identification, Probe, identify};
@@ -96,7 +94,7 @@ impl Device {
     pub fn name(&self) -> String {
         match self {
             #[cfg(feature = "cpu")]
-            Self::Cpu => cpu_name(),
+            Self::Cpu => tripipe_cpu::name(),
             Self::OpenCl(device) => device.probe().name.clone(),
             #[cfg(feature = "virtual")]
             Self::Virtual(device) => device.probe().name.clone(),
@@ -238,30 +236,6 @@ fn strongest<'p>(probes: impl DoubleEndedIterator<Item = &'p Probe> + ExactSizeI
     };
     // Among equals `max_by_key` takes the last.
     probes.enumerate().rev().max_by_key(|(_, probe)| strength(probe)).map(|(index, _)| index)
-}
-
-#[cfg(feature = "cpu")]
-/// The name of the CPU for display, with the number of threads that the CPU path uses.
-fn cpu_name() -> String {
-    static NAME: OnceLock<String> = OnceLock::new();
-    NAME.get_or_init(|| {
-        let threads = crate::cpu::Threads::All.count();
-        let plural = if threads == 1 { "" } else { "s" };
-        format!("CPU path ({}, {threads} thread{plural})", processor().unwrap_or_else(|| "CPU".to_owned()))
-    })
-    .clone()
-}
-
-#[cfg(feature = "cpu")]
-/// The processor's name, on systems that provide it in a file, as Linux and Android do.
-fn processor() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
-    let field = |key: &str| {
-        let line = text.lines().find(|line| line.starts_with(key))?;
-        Some(line.split_once(':')?.1.trim().to_owned()).filter(|value| !value.is_empty())
-    };
-    // x86 has the first, 32-bit Arm the second; 64-bit Arm has neither.
-    field("model name").or_else(|| field("Hardware"))
 }
 
 #[cfg(test)]

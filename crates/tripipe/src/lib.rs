@@ -28,7 +28,7 @@
 //! - A [`Team`] shares one operation among several contexts.
 //! - [`filter`], [`gemm`] and [`quantised`]: the operations. Each picks its kernel for the device and reports in an [`Explanation`]
 //!   which one, and why.
-//! - `cpu`: the CPU path itself. It needs no OpenCL, no compiler and no system package.
+//! - The CPU path needs no OpenCL, no compiler and no system package; `Threads` limits the threads that it uses.
 //!
 //! # Features
 //! - `opencl` (default): OpenCL devices. Without it the library is the CPU path, and loads no driver.
@@ -49,8 +49,6 @@
 #![deny(missing_docs)]
 
 mod context;
-#[cfg(feature = "cpu")]
-pub mod cpu;
 mod device;
 #[cfg(not(feature = "opencl"))]
 mod driver;
@@ -80,6 +78,8 @@ mod vector;
 #[cfg(feature = "virtual")]
 mod virtual_device;
 
+#[cfg(feature = "cpu")]
+use tripipe_cpu as cpu;
 #[cfg(feature = "opencl")]
 use tripipe_opencl as driver;
 
@@ -94,6 +94,8 @@ pub use image::{Image, ImageView, ImageViewMut};
 pub use matrix::{Matrix, MatrixView, MatrixViewMut};
 pub use pending::{Event, Pending};
 pub use team::{Share, Shares, Team};
+#[cfg(feature = "cpu")]
+pub use tripipe_cpu::Threads;
 pub use vector::Vector;
 #[cfg(feature = "virtual")]
 pub use virtual_device::VirtualDevice;

@@ -3,9 +3,9 @@
 use std::ops::Add;
 
 use pyo3::prelude::*;
-use tripipe::cpu::{self, Position, StridedLayout, Threads};
 use tripipe::f16;
 use tripipe::gemm::Accumulate;
+use tripipe_cpu::{self as cpu, Position, StridedLayout, Threads};
 
 use super::{Activation, Extents, check_types};
 use crate::context::PyContext;

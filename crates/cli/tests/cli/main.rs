@@ -32,10 +32,10 @@ mod offered;
 mod pipes;
 mod readme;
 mod run_kernel;
-#[path = "../../../report/tests/sarif_shape/mod.rs"]
+#[path = "../../../report/tests/it/sarif_shape/mod.rs"]
 mod sarif_shape;
 mod simulate;
-#[path = "../../../opencl/tests/support/stand_in.rs"]
+#[path = "../../../opencl/tests/it/support/stand_in.rs"]
 mod stand_in;
 mod template;
 mod trace;

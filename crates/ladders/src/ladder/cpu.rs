@@ -2,8 +2,7 @@
 
 use std::time::Instant;
 
-use tripipe::Device;
-use tripipe::cpu::{self, CpuError, Threads};
+use tripipe_cpu::{self as cpu, CpuError, Threads};
 use tripipe_kernels::PlanError;
 use tripipe_kernels::quantised::{Activation, QuantisedProduct, WeightFormat};
 
@@ -30,7 +29,7 @@ const STEPS: [(&str, &str); 3] = [
 
 impl Climber for CpuClimber {
     fn device(&self) -> String {
-        Device::Cpu.name()
+        cpu::name()
     }
 
     fn steps(&self, _: &Ladder) -> Vec<StepName> {

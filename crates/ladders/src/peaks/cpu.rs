@@ -1,6 +1,6 @@
 //! The ceilings of the CPU path, as rows like those of a device.
 
-use tripipe::cpu::{MultiplyAdd, Threads, copy_rate, multiply_add_rate};
+use tripipe_cpu::{MultiplyAdd, Threads, copy_rate, multiply_add_rate};
 use tripipe_kernels::ceilings::{Ceilings, PeakError};
 use tripipe_launch::ScalarType;
 

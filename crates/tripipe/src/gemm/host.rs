@@ -6,9 +6,9 @@ use std::sync::Arc;
 use half::f16;
 use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{Accumulate, Batch, Elements, EpilogueStage, Gemm, Layout, Requantise, Scale};
+use tripipe_launch::{elements_of, elements_of_mut};
 
 use crate::cpu::{self, CpuError, Position, StridedLayout, Threads};
-use crate::memory::{elements_of, elements_of_mut};
 use crate::operation::{HostWork, Inputs};
 
 /// The product on the CPU path.

@@ -5,22 +5,6 @@ use tripipe_launch::Block;
 use crate::Error;
 use crate::error::Fault;
 
-/// Memory as elements; an incomplete element at the end is left out. Memory without elements may have any alignment.
-pub(crate) fn elements_of<T: bytemuck::Pod>(memory: &[u8]) -> &[T] {
-    match memory.len() / size_of::<T>() {
-        0 => &[],
-        count => bytemuck::cast_slice(&memory[..count * size_of::<T>()]),
-    }
-}
-
-/// As [`elements_of`], for writing.
-pub(crate) fn elements_of_mut<T: bytemuck::Pod>(memory: &mut [u8]) -> &mut [T] {
-    match memory.len() / size_of::<T>() {
-        0 => &mut [],
-        count => bytemuck::cast_slice_mut(&mut memory[..count * size_of::<T>()]),
-    }
-}
-
 /// The methods that vectors, matrices and images have in common: `$how` describes the layout of the elements of a
 /// `$name`.
 macro_rules! elements {
@@ -102,7 +86,7 @@ macro_rules! elements {
             /// It is mapped for writing through another object that shares its memory; [the operation that made it
             /// failed](crate::ErrorKind::Dependency); the device is gone.
             pub fn map<R>(&self, look: impl FnOnce(&[T]) -> R) -> Result<R, $crate::Error> {
-                self.memory.with(|bytes| look($crate::memory::elements_of(bytes)))
+                self.memory.with(|bytes| look(tripipe_launch::elements_of(bytes)))
             }
 
             /// As [`Self::map`], for reading and writing.
@@ -110,7 +94,7 @@ macro_rules! elements {
             /// # Errors
             /// It is mapped through another object that shares its memory; otherwise as [`Self::map`].
             pub fn map_mut<R>(&mut self, edit: impl FnOnce(&mut [T]) -> R) -> Result<R, $crate::Error> {
-                self.memory.with_mut(|bytes| edit($crate::memory::elements_of_mut(bytes)))
+                self.memory.with_mut(|bytes| edit(tripipe_launch::elements_of_mut(bytes)))
             }
 
             /// A copy in another context, after all operations queued before.

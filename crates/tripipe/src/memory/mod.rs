@@ -16,7 +16,7 @@ use crate::line::Outcome;
 use crate::{Context, Error};
 
 use elements::zero_block;
-pub(crate) use elements::{MakeZeros, elements, elements_of, elements_of_mut, zeros};
+pub(crate) use elements::{MakeZeros, elements, zeros};
 
 /// A piece of a context's memory; freed with the last clone.
 #[derive(Clone)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use half::f16;
 use tripipe_kernels::Role;
 use tripipe_kernels::quantised::{Activation, PackedLayout, QuantisedProduct};
+use tripipe_launch::{elements_of, elements_of_mut};
 
 use crate::cpu::{self, CpuError, QuantisedNumber, Threads};
-use crate::memory::{elements_of, elements_of_mut};
 use crate::operation::{HostWork, Inputs};
 
 /// The product on the CPU path.

@@ -1,0 +1,7 @@
+//! The analysis: lints, launches, and published figures.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test reports what it leaves out")]
+
+mod held;
+mod launch;
+mod lints;

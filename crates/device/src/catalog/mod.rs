@@ -1,0 +1,145 @@
+//! The built-in models.
+
+use std::sync::LazyLock;
+
+use thiserror::Error;
+
+use crate::gpu::Gpu;
+use crate::nearest::ranked;
+use crate::product::GpuProduct;
+
+macro_rules! model {
+    ($path:literal) => {
+        ($path, include_str!(concat!("../../data/", $path)))
+    };
+}
+
+/// Every model file: its path below `data/` and its text. A test compares the list with the folder.
+static FILES: &[(&str, &str)] = &[
+    model!("arm/mali-g1.toml"),
+    model!("arm/mali-g31.toml"),
+    model!("arm/mali-g310.toml"),
+    model!("arm/mali-g51.toml"),
+    model!("arm/mali-g510.toml"),
+    model!("arm/mali-g52.toml"),
+    model!("arm/mali-g57.toml"),
+    model!("arm/mali-g610.toml"),
+    model!("arm/mali-g615.toml"),
+    model!("arm/mali-g620.toml"),
+    model!("arm/mali-g625.toml"),
+    model!("arm/mali-g68.toml"),
+    model!("arm/mali-g71.toml"),
+    model!("arm/mali-g710.toml"),
+    model!("arm/mali-g715.toml"),
+    model!("arm/mali-g72.toml"),
+    model!("arm/mali-g720.toml"),
+    model!("arm/mali-g725.toml"),
+    model!("arm/mali-g76.toml"),
+    model!("arm/mali-g77.toml"),
+    model!("arm/mali-g78.toml"),
+    model!("arm/mali-g925.toml"),
+    model!("arm/mali-t604.toml"),
+    model!("arm/mali-t628.toml"),
+    model!("arm/mali-t760.toml"),
+    model!("arm/mali-t830.toml"),
+    model!("arm/mali-t860.toml"),
+    model!("arm/mali-t880.toml"),
+    model!("qualcomm/adreno-530.toml"),
+    model!("qualcomm/adreno-540.toml"),
+    model!("qualcomm/adreno-620.toml"),
+    model!("qualcomm/adreno-630.toml"),
+    model!("qualcomm/adreno-640.toml"),
+    model!("qualcomm/adreno-642l.toml"),
+    model!("qualcomm/adreno-650.toml"),
+    model!("qualcomm/adreno-660.toml"),
+    model!("qualcomm/adreno-710.toml"),
+    model!("qualcomm/adreno-720.toml"),
+    model!("qualcomm/adreno-730.toml"),
+    model!("qualcomm/adreno-740.toml"),
+    model!("qualcomm/adreno-750.toml"),
+    model!("qualcomm/adreno-830.toml"),
+    model!("qualcomm/adreno-840.toml"),
+    model!("qualcomm/adreno-x1-85.toml"),
+];
+
+#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
+static CATALOG: LazyLock<Vec<Gpu>> = LazyLock::new(|| {
+    let read = |path: &str, text: &str| Gpu::from_toml(text, path).unwrap_or_else(|error| panic!("{error}"));
+    FILES.iter().map(|(path, text)| read(path, text)).collect()
+});
+
+/// All built-in models, Arm's before Qualcomm's, each vendor's by file name.
+pub fn catalog() -> &'static [Gpu] {
+    &CATALOG
+}
+
+/// There is no built-in model of the requested name.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("no GPU model is called \"{name}\"{}", did_you_mean(.nearest))]
+#[non_exhaustive]
+pub struct UnknownGpu {
+    /// The requested name.
+    pub name: String,
+    /// Models with a similar name, the most similar first; at most three.
+    pub nearest: Vec<&'static str>,
+}
+
+fn did_you_mean(nearest: &[&str]) -> String {
+    if nearest.is_empty() {
+        let names: Vec<&str> = catalog().iter().map(Gpu::name).collect();
+        format!("; known are {}", names.join(", "))
+    } else {
+        format!("; did you mean {}?", nearest.join(", "))
+    }
+}
+
+/// The model that `name` refers to. Case, spaces, dashes, the words Mali, Immortalis and Adreno, and whatever a driver
+/// adds (`MC6 r0p0`) are ignored: `g610`, `Mali G610`, `adreno-640` and `640` are all found.
+///
+/// # Errors
+///
+/// [`UnknownGpu`] with the models of similar names.
+pub fn find(name: &str) -> Result<&'static Gpu, UnknownGpu> {
+    let exact =
+        GpuProduct::parse_loose(name).and_then(|product| catalog().iter().find(|gpu| product.names(gpu)));
+    exact.ok_or_else(|| {
+        // The brand is ignored, because all names share it.
+        let short = |name: &str| {
+            let name = name.to_lowercase();
+            let words = name.split([' ', '-', '_', '(', ')']);
+            words
+                .filter(|word| !["mali", "immortalis", "adreno", "tm", "arm"].contains(word))
+                .collect::<String>()
+        };
+        let names: Vec<(String, &'static str)> =
+            catalog().iter().map(|gpu| (short(gpu.name()), gpu.name())).collect();
+        let mut nearest: Vec<&'static str> =
+            ranked(&short(name), names.iter().map(|(short, _)| short.as_str()))
+                .into_iter()
+                .filter_map(|alike| names.iter().find(|(short, _)| short == alike))
+                .map(|(_, name)| *name)
+                .collect();
+        // A number that no GPU of the series has: those with the numbers next to it.
+        if let (true, Some((series, number))) = (nearest.is_empty(), series_number(&short(name))) {
+            let mut neighbours: Vec<(u32, &'static str)> = names
+                .iter()
+                .filter_map(|(short, name)| Some((series_number(short)?, *name)))
+                .filter(|((known, _), _)| *known == series)
+                .map(|((_, known), name)| (known.abs_diff(number), name))
+                .collect();
+            neighbours.sort_unstable();
+            nearest.extend(neighbours.into_iter().map(|(_, name)| name));
+        }
+        nearest.truncate(3);
+        UnknownGpu { name: name.to_owned(), nearest }
+    })
+}
+
+/// The letters and the number of a GPU's short name, such as `g` and 610.
+fn series_number(short: &str) -> Option<(&str, u32)> {
+    let digits = short.find(|c: char| c.is_ascii_digit())?;
+    Some((&short[..digits], short[digits..].parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,25 @@
+//! The driver as applications have it.
+
+#![allow(
+    unsafe_code,
+    unused_unsafe,
+    clippy::unwrap_used,
+    clippy::macro_metavars_in_unsafe,
+    reason = "tests of a C API"
+)]
+
+#[macro_use]
+mod support;
+
+mod applications;
+mod callbacks;
+mod driver;
+mod images;
+mod modules;
+mod objects;
+mod offered;
+#[cfg(unix)]
+mod process;
+mod programs;
+mod sample;
+mod svm;

@@ -1,0 +1,207 @@
+//! Every GPU answers as it is described (`tripipe_device::OpenCl`), builds for what it offers, and has the probe of a
+//! virtual GPU.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::ptr::{null, null_mut};
+
+use opencl_sys as cl;
+use tripipe_device::opencl::OpenCl;
+use tripipe_device::{Gpu, catalog};
+use tripipe_launch::Executor as _;
+use tripipe_timing::{VirtualGpu, VirtualOptions};
+
+use crate::support::{Application, again, number, platform, text};
+
+fn devices() -> Vec<cl::cl_device_id> {
+    let mut found = vec![null_mut(); 64];
+    let mut count = 0;
+    let kind = cl::CL_DEVICE_TYPE_ALL;
+    assert_eq!(cl!(clGetDeviceIDs(platform(), kind, 64, found.as_mut_ptr(), &raw mut count)), cl::CL_SUCCESS);
+    found.truncate(count as usize);
+    found
+}
+
+fn of(device: cl::cl_device_id) -> Application {
+    let context = made!(clCreateContext(null(), 1, &raw const device, None, null_mut()));
+    let queue = made!(clCreateCommandQueue(context, device, 0));
+    Application { device, context, queue }
+}
+
+/// Whether a text compiles, and the log.
+fn builds(app: &Application, source: &str, options: &std::ffi::CStr) -> (bool, String) {
+    let program = app.program(source);
+    let code = cl!(clBuildProgram(program, 0, null(), options.as_ptr(), None, null_mut()));
+    (code == cl::CL_SUCCESS, app.log(program))
+}
+
+/// A text that compiles only for what a description says: its extensions and no others, and its version.
+fn agreeing(opencl: &OpenCl) -> String {
+    let all: BTreeSet<&str> = catalog().iter().flat_map(|gpu| gpu.opencl().names()).collect();
+    let mut source = String::new();
+    for name in all.into_iter().filter(|name| name.starts_with("cl_")) {
+        let word = if opencl.has(name) { "ifndef" } else { "ifdef" };
+        writeln!(source, "#{word} {name}\n#error {name}\n#endif").unwrap();
+    }
+    let (major, minor) = opencl.version;
+    source
+        + &format!("#if __OPENCL_VERSION__ != {major}{minor}0\n#error version\n#endif\nkernel void k() {{}}")
+}
+
+#[test]
+fn every_gpu_answers_as_it_is_described() {
+    let names: Vec<String> = catalog().iter().map(Gpu::id).collect();
+    if again(
+        "offered::every_gpu_answers_as_it_is_described",
+        &[("TRIPIPE_DEVICES", &names.join(",")), ("TRIPIPE_ASSUME", "")],
+    )
+    .is_some()
+    {
+        return;
+    }
+    let devices = devices();
+    assert_eq!(devices.len(), catalog().len());
+    let mut built: Vec<&OpenCl> = Vec::new();
+    for (device, gpu) in devices.into_iter().zip(catalog()) {
+        let (opencl, name) = (gpu.opencl(), gpu.name());
+        let texts = |query| text(|size, value, got| cl!(clGetDeviceInfo(device, query, size, value, got)));
+        let numbers = |query| -> u64 {
+            number(|size, value, got| cl!(clGetDeviceInfo(device, query, size, value, got)))
+        };
+        let truth = |query| -> bool {
+            let truth: u32 = number(|size, value, got| cl!(clGetDeviceInfo(device, query, size, value, got)));
+            truth == 1
+        };
+        let (major, minor) = opencl.version;
+        assert!(texts(cl::CL_DEVICE_VERSION).starts_with(&format!("OpenCL {major}.{minor} ")), "{name}");
+        let (major, minor) = opencl.newest_c();
+        let newest = format!("OpenCL C {major}.{minor} ");
+        assert!(texts(cl::CL_DEVICE_OPENCL_C_VERSION).starts_with(&newest), "{name}");
+        assert_eq!(texts(cl::CL_DEVICE_EXTENSIONS), opencl.extensions.join(" "), "{name}");
+        let svm = u64::from(opencl.svm.coarse_buffer) | u64::from(opencl.svm.fine_buffer) << 1;
+        assert_eq!(numbers(cl::CL_DEVICE_SVM_CAPABILITIES), svm, "{name}");
+        let uneven = truth(cl::CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT);
+        assert_eq!(uneven, opencl.non_uniform_work_groups, "{name}");
+        let generic = truth(cl::CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT);
+        assert_eq!(generic, opencl.has("__opencl_c_generic_address_space"), "{name}");
+        let sub_groups: u32 = number(|size, value, got| {
+            cl!(clGetDeviceInfo(device, cl::CL_DEVICE_MAX_NUM_SUB_GROUPS, size, value, got))
+        });
+        assert_eq!(sub_groups > 0, opencl.has("cl_khr_subgroups"), "{name}");
+        // The library's virtual GPU.
+        let virtual_gpu = VirtualGpu::new(gpu, VirtualOptions::default());
+        let probe = virtual_gpu.probe();
+        assert_eq!(probe.version, texts(cl::CL_DEVICE_VERSION), "{name}");
+        assert_eq!(probe.extensions, opencl.extensions, "{name}");
+        assert_eq!((probe.svm, probe.opencl_c), (opencl.svm, opencl.newest_c()), "{name}");
+        assert_eq!(probe.non_uniform_work_groups, opencl.non_uniform_work_groups, "{name}");
+        assert_eq!(numbers(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE), probe.max_buffer_bytes, "{name}");
+        assert_eq!(numbers(cl::CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE), probe.max_constant_bytes, "{name}");
+        // One build for all that offer the same.
+        if !built.iter().any(|known| known.compiles_as(opencl)) {
+            let (built_it, log) = builds(&of(device), &agreeing(opencl), c"");
+            assert!(built_it, "{name}: {log}");
+            built.push(opencl);
+        }
+    }
+    assert!(built.len() > 8, "{} descriptions", built.len());
+}
+
+/// OpenCL 3.0, `-cl-std`: a device rejects versions that it does not support; in 1.2, the default, there are no functions
+/// of 2.0. What is missing is named.
+#[test]
+fn what_a_device_lacks_fails_the_build() {
+    let gpus = "mali-t880,adreno-740,mali-g77";
+    if again(
+        "offered::what_a_device_lacks_fails_the_build",
+        &[("TRIPIPE_DEVICES", gpus), ("TRIPIPE_ASSUME", "")],
+    )
+    .is_some()
+    {
+        return;
+    }
+    let apps: Vec<Application> = devices().into_iter().map(of).collect();
+    let [old, adreno, mali] = &apps[..] else { unreachable!() };
+    for options in [c"-cl-std=CL2.0", c"-cl-std=CL3.0"] {
+        let (built, log) = builds(old, "kernel void k() {}", options);
+        assert!(!built && log.contains("Mali-T880 offers OpenCL C 1.2"), "{log}");
+        assert!(builds(mali, "kernel void k() {}", options).0);
+    }
+    let shuffle = "kernel void k(global float *p) { p[0] = sub_group_shuffle_xor(p[1], 1); }";
+    let (built, log) = builds(adreno, shuffle, c"-cl-std=CL3.0");
+    assert!(
+        !built && log.contains("needs cl_khr_subgroup_shuffle, which Adreno 740 does not offer"),
+        "{log}"
+    );
+    assert!(builds(mali, shuffle, c"-cl-std=CL3.0").0);
+    let group = "kernel void k(global int *p) { p[0] = work_group_reduce_add(p[1]); }";
+    let (built, log) = builds(mali, group, c"");
+    assert!(!built && log.contains("-cl-std=CL3.0"), "{log}");
+    assert!(builds(mali, group, c"-cl-std=CL3.0").0);
+    // The generic address space is there, with its functions: CLK_GLOBAL_MEM_FENCE is 2, CLK_LOCAL_MEM_FENCE is 1.
+    let fence = "kernel void k(global int *p) { local int l; l = 1; int *q = p, *r = &l; p[0] = get_fence(q); p[1] = get_fence(r); }";
+    let program = mali.program(fence);
+    let code = cl!(clBuildProgram(program, 0, null(), c"-cl-std=CL3.0".as_ptr(), None, null_mut()));
+    assert_eq!(code, cl::CL_SUCCESS, "{}", mali.log(program));
+    let kernel = made!(clCreateKernel(program, c"k".as_ptr()));
+    let buffer = mali.buffer(0, &[0i32; 2]);
+    mali.set(kernel, 0, &buffer);
+    mali.run(kernel, 1);
+    assert_eq!(mali.read::<i32>(buffer, 2), [2, 1]);
+}
+
+#[test]
+fn assumptions_are_the_users() {
+    if again(
+        "offered::assumptions_are_the_users",
+        &[("TRIPIPE_DEVICES", "adreno-740"), ("TRIPIPE_ASSUME", "cl_khr_subgroup_shuffle")],
+    )
+    .is_some()
+    {
+        return;
+    }
+    let app = of(devices()[0]);
+    let shuffle = "kernel void k(global float *p) { p[0] = sub_group_shuffle_xor(p[1], 1); }";
+    assert!(builds(&app, shuffle, c"-cl-std=CL3.0").0);
+}
+
+/// `cl_qcom_reqd_sub_group_size`: half and full sub-groups of 64 and 128, in the answers and in results.
+#[test]
+fn sub_groups_have_the_required_size() {
+    if again(
+        "offered::sub_groups_have_the_required_size",
+        &[("TRIPIPE_DEVICES", "adreno-750"), ("TRIPIPE_ASSUME", "")],
+    )
+    .is_some()
+    {
+        return;
+    }
+    let app = of(devices()[0]);
+    let source = "#define K(NAME, SHARE) __attribute__((qcom_reqd_sub_group_size(SHARE))) \\
+            kernel void NAME(global int *p) { \\
+                int sum = sub_group_reduce_add(1); \\
+                if (get_sub_group_local_id() == 0) p[get_sub_group_id()] = sum; \\
+            }
+        K(half_size, \"half\") K(full_size, \"full\")";
+    let program = app.program(source);
+    let code = cl!(clBuildProgram(program, 0, null(), c"-cl-std=CL3.0".as_ptr(), None, null_mut()));
+    assert_eq!(code, cl::CL_SUCCESS, "{}", app.log(program));
+    for (name, size) in [(c"half_size", 64i32), (c"full_size", 128)] {
+        let kernel = made!(clCreateKernel(program, name.as_ptr()));
+        let items = 256usize;
+        let query = cl::CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE;
+        let answer: usize = number(|bytes, value, got| {
+            let input = (size_of::<usize>(), (&raw const items).cast());
+            cl!(clGetKernelSubGroupInfo(kernel, app.device, query, input.0, input.1, bytes, value, got))
+        });
+        assert_eq!(answer, size as usize);
+        let buffer = app.buffer(0, &[0i32; 4]);
+        app.set(kernel, 0, &buffer);
+        let (none, sizes) = (null_mut(), &raw const items);
+        let ran = cl!(clEnqueueNDRangeKernel(app.queue, kernel, 1, null(), sizes, sizes, 0, null(), none));
+        assert_eq!(ran, cl::CL_SUCCESS);
+        let groups = items / size as usize;
+        let sums = app.read::<i32>(buffer, 4);
+        assert!(sums[..groups].iter().all(|sum| *sum == size), "{name:?}: {sums:?}");
+    }
+}
