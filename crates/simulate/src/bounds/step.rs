@@ -6,7 +6,7 @@ use tripipe_ir::{Inst as IrInst, Op, Scalar, Type};
 use super::Reason;
 use super::arithmetic::{self, Freedom};
 use super::interval::{Interval, compare};
-use super::registers::Intervals;
+use super::registers::{Intervals, computed};
 use crate::execute::code::{Detail, Inst, NONE};
 use crate::execute::rows::lanes;
 use crate::execute::state::State;
@@ -39,7 +39,7 @@ pub(super) fn active(s: &State<'_>, i: &Inst) -> Vec<usize> {
 }
 
 impl Operands {
-    pub(super) fn of(registers: &Intervals, s: &State<'_>, i: &Inst) -> Self {
+    pub(super) fn of(intervals: &Intervals, s: &State<'_>, i: &Inst) -> Self {
         let data = &s.kernel.insts[i.origin];
         let types: Vec<Type> = data.operands.iter().map(|operand| s.kernel.ty(*operand)).collect();
         let mut plain = true;
@@ -52,7 +52,7 @@ impl Operands {
                     .map(|(operand, ty)| {
                         let slot = i.arg(operand);
                         let of_one = |component: usize| {
-                            let found = registers.read(s, slot, *ty, component, lane);
+                            let found = intervals.read(s, slot, *ty, component, lane);
                             plain &= found.1;
                             found.0
                         };
@@ -82,7 +82,7 @@ fn rounds(op: Op, result: Type) -> bool {
 
 /// Stores the intervals of an instruction's result, after it ran.
 pub(super) fn results(
-    registers: &mut Intervals,
+    intervals: &mut Intervals,
     s: &State<'_>,
     i: &Inst,
     operands: &Operands,
@@ -95,16 +95,14 @@ pub(super) fn results(
     let Some(result) = data.result else { return };
     let ty = s.kernel.ty(result);
     if operands.plain && !rounds(data.op, ty) {
-        registers.forget(s, i.out, ty, operands.lanes.iter().map(|(lane, _)| *lane));
+        intervals.forget(s, i.out, ty, operands.lanes.iter().map(|(lane, _)| *lane));
         return;
     }
-    let scalar = ty.scalar();
     for (lane, operands) in &operands.lanes {
         for component in 0..usize::from(ty.lanes()) {
-            let bits = registers.bits(s, i.out, ty, component, *lane);
-            let computed = scalar.map_or(0.0, |scalar| number(scalar, bits));
+            let computed = computed(s, i.out, ty, component, *lane).unwrap_or(0.0);
             let found = one(s, i, ty, component, operands, freedom, computed);
-            registers.write(s, i.out, ty, component, *lane, found);
+            intervals.write(s, i.out, ty, component, *lane, found);
         }
     }
 }

@@ -21,6 +21,7 @@ use super::memory::{Home, ObjectInfo, SharedRange, pointer};
 pub(crate) struct MemoryMap {
     pub(crate) objects: Arc<[ObjectInfo]>,
     kernel_objects: u32,
+    program_objects: u32,
     /// The kernel's private objects: size, unit of interleaving, initial contents.
     pub(crate) privates: Vec<PrivateShape>,
     /// Sizes of local objects; those passed as arguments come last.
@@ -109,6 +110,8 @@ impl MemoryMap {
         let mut numbers: HashMap<MemoryId, u32> = HashMap::new();
         let mut copies = Vec::new();
         let loaded = loaded_constants(kernel);
+        // The home of the last of so many buffers.
+        let buffer_home = |count: usize| Home::Global((module.objects.len() + count - 1) as u32);
         for (index, each) in passed.iter().enumerate() {
             let name: Arc<str> =
                 kernel.parameters.get(index).filter(|parameter| !parameter.name.is_empty()).map_or_else(
@@ -125,7 +128,7 @@ impl MemoryMap {
                 Passed::Buffer(memory, bytes) if loaded.contains(&index) => {
                     let of = *numbers.entry(*memory).or_insert_with(|| {
                         buffers.push(*memory);
-                        let home = Home::Global((module.objects.len() + buffers.len() - 1) as u32);
+                        let home = buffer_home(buffers.len());
                         let name = Arc::clone(&name);
                         objects.push(ObjectInfo { name, space: Space::Constant, home, bytes: *bytes as u64 });
                         number
@@ -146,7 +149,7 @@ impl MemoryMap {
                         Some(ir::ParameterKind::Pointer { space, .. }) => *space,
                         _ => Space::Global,
                     };
-                    (space, Home::Global((module.objects.len() + buffers.len() - 1) as u32), *bytes)
+                    (space, buffer_home(buffers.len()), *bytes)
                 }
             };
             arguments[index] = number;
@@ -157,7 +160,7 @@ impl MemoryMap {
             let bytes = each.bytes as u64;
             let object = *numbers.entry(each.memory).or_insert_with(|| {
                 buffers.push(each.memory);
-                let home = Home::Global((module.objects.len() + buffers.len() - 1) as u32);
+                let home = buffer_home(buffers.len());
                 let name = format!("shared memory at {:#x}", each.address).into();
                 objects.push(ObjectInfo { name, space: Space::Global, home, bytes });
                 objects.len() as u32 - 1
@@ -169,12 +172,21 @@ impl MemoryMap {
             objects: objects.into(),
             shared: shared.into(),
             kernel_objects: kernel.objects.len() as u32,
+            program_objects: module.objects.len() as u32,
             privates,
             locals,
             buffers,
             arguments,
             copies,
         }
+    }
+
+    /// The address of a byte of a buffer; `None` if the launch does not have the buffer.
+    pub(crate) fn address(&self, memory: MemoryId, offset: usize) -> Option<u64> {
+        let buffer = self.buffers.iter().position(|buffer| *buffer == memory)?;
+        let home = Home::Global(self.program_objects + buffer as u32);
+        let object = self.objects.iter().position(|info| info.home == home)?;
+        Some(pointer(object as u32, offset as u64))
     }
 
     /// Bytes of local memory that a work-group has.

@@ -28,7 +28,7 @@ pub(super) fn outside(watch: &mut Watch, s: &State<'_>, i: &Inst, lanes: u64, wr
             })
             .collect();
     let shown = shown.join(", ");
-    let item = u64::from(s.warp.first_item) + lane as u64;
+    let item = s.item(lane);
     let object_bytes = bound.image.span_bytes() as u64;
     let memory = AccessedMemory {
         object: object.clone(),

@@ -10,7 +10,7 @@ use super::copies::pending::Side;
 use super::findings::{Occurrence, work_item};
 use super::rules;
 use super::state::Watch;
-use super::touch::{Touch, address_of};
+use super::touch::Touch;
 use crate::execute::code::{Inst, NONE};
 use crate::execute::memory::{Home, ObjectInfo};
 use crate::execute::rows::{WIDTH, first_lanes, lanes};
@@ -196,7 +196,7 @@ impl Watch {
     }
 
     fn race(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, lane: usize, (conflict, other): Race) {
-        let address = address_of(s, touch.pointer, lane);
+        let address = s.address(touch.pointer, lane);
         let (object, offset) = s.memory.parts(address);
         let Some(info) = s.memory.object(object) else { return };
         let other_wrote = other_wrote(s, &other);
@@ -213,7 +213,7 @@ impl Watch {
                     who(conflict, they, info.space)
                 ),
                 fix: fix(conflict, same, info.space),
-                work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
+                work_item: Some(work_item(&s.group, s.item(lane))),
                 memory: Some(AccessedMemory {
                     object: info.name.to_string(),
                     space: info.space,
@@ -243,7 +243,7 @@ impl Watch {
             return (0..components)
                 .all(|component| bits(lane, component) == bits(other_lane as usize, component));
         }
-        let (object, offset) = s.memory.parts(address_of(s, touch.pointer, lane));
+        let (object, offset) = s.memory.parts(s.address(touch.pointer, lane));
         let Some(found) = s.memory.peek(object, offset, touch.bytes) else { return false };
         (0..components).all(|component| {
             let value = bits(lane, component).to_le_bytes();

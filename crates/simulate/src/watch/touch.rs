@@ -52,12 +52,6 @@ impl Touch {
     }
 }
 
-/// The address of a lane.
-pub(crate) fn address_of(s: &State<'_>, pointer: u32, lane: usize) -> u64 {
-    let addresses = s.warp.rows.words(pointer);
-    addresses[if addresses.len() == 1 { 0 } else { lane }]
-}
-
 /// The lowest and highest address of the active lanes, and the OR of all addresses.
 pub(crate) fn extremes(s: &State<'_>, pointer: u32) -> (u64, u64, u64) {
     let addresses = s.warp.rows.words(pointer);
@@ -93,5 +87,5 @@ impl pulp::WithSimd for Extremes<'_> {
 /// The number of a lane's work-item in the launch, counted from 1.
 pub(crate) fn item_number(s: &State<'_>, lane: usize) -> u32 {
     let items = s.group.enqueued_local.iter().product::<u64>();
-    (s.group.linear() * items + u64::from(s.warp.first_item) + lane as u64 + 1) as u32
+    (s.group.linear() * items + s.item(lane) + 1) as u32
 }

@@ -70,7 +70,7 @@ fn each(
             watch.findings.note(rule, Some(i.origin), count, || Occurrence {
                 message,
                 fix: fix.to_owned(),
-                work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
+                work_item: Some(work_item(&s.group, s.item(lane))),
                 ..Occurrence::default()
             });
         }
@@ -405,7 +405,7 @@ pub(crate) fn dynamic(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
             watch.note(&rules::LANE_OUT_OF_RANGE, i, 1, || Occurrence {
                 message: format!("component {index} of a vector of {components}"),
                 fix: "Keep the index within the vector, or use an array.".into(),
-                work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
+                work_item: Some(work_item(&s.group, s.item(lane))),
                 ..Occurrence::default()
             });
         }

@@ -11,7 +11,7 @@ use crate::execute::state::State;
 use crate::watch::findings::{Occurrence, work_item};
 use crate::watch::rules;
 use crate::watch::state::{Left, Watch};
-use crate::watch::touch::{Touch, address_of, extremes};
+use crate::watch::touch::{Touch, extremes};
 
 impl Watch {
     /// Checks the addresses of the active lanes. Returns the lanes for which the access is possible, and whether all
@@ -49,9 +49,9 @@ impl Watch {
         let mut good = s.mask;
         let what = if touch.writes { "writes" } else { "reads" };
         for lane in lanes(s.mask) {
-            let address = address_of(s, touch.pointer, lane);
+            let address = s.address(touch.pointer, lane);
             let (object, offset) = s.memory.parts(address);
-            let item = work_item(&s.group, u64::from(s.warp.first_item) + lane as u64);
+            let item = work_item(&s.group, s.item(lane));
             let bytes = touch.bytes as u64;
             let info = s.memory.object(object).filter(|info| info.home != Home::Null);
             let Some(info) = info else {
@@ -192,11 +192,11 @@ impl Watch {
             return 0;
         }
         let occurrence = |message: String, fix: &str| {
-            let offset = s.memory.parts(address_of(s, touch.pointer, lane)).1;
+            let offset = s.memory.parts(s.address(touch.pointer, lane)).1;
             Occurrence {
                 message,
                 fix: fix.into(),
-                work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
+                work_item: Some(work_item(&s.group, s.item(lane))),
                 memory: Some(AccessedMemory {
                     object: info.name.to_string(),
                     space: info.space,

@@ -11,7 +11,7 @@ use tripipe_ir::op::{AtomicOp, MemoryOrder};
 use super::order::Effect;
 use super::state::{Left, Watch};
 use super::taint::{flow, uses};
-use super::touch::{Touch, address_of, extremes, item_number};
+use super::touch::{Touch, extremes, item_number};
 use crate::execute::code::{Inst, NONE};
 use crate::execute::rows::{lanes, numbers, restore};
 use crate::execute::state::State;
@@ -65,7 +65,7 @@ fn failing(s: &State<'_>, i: &Inst, bytes: usize) -> u64 {
     let mut made: HashMap<u64, u64> = HashMap::new();
     let mut failing = 0;
     for lane in lanes(s.mask) {
-        let address = address_of(s, i.args[0], lane);
+        let address = s.address(i.args[0], lane);
         let (object, offset) = s.memory.parts(address);
         let found = made.get(&address).copied().or_else(|| {
             let found = s.memory.peek(object, offset, bytes)?;
@@ -103,7 +103,7 @@ fn watched(watch: &mut Watch, s: &mut State<'_>, i: &Inst, touch: Touch, effect:
         for lane in lanes(good) {
             let writes = effect.writes && failing >> lane & 1 == 0;
             let effect = Effect { writes, ..effect };
-            watch.order.atomic(item_number(s, lane), address_of(s, touch.pointer, lane), effect);
+            watch.order.atomic(item_number(s, lane), s.address(touch.pointer, lane), effect);
         }
     }
     s.mask = good;
@@ -160,7 +160,7 @@ impl Watch {
         let (mut good, inside) = self.possible(s, i, touch);
         if !self.copies.is_empty() {
             for lane in lanes(good) {
-                let address = address_of(s, touch.pointer, lane);
+                let address = s.address(touch.pointer, lane);
                 self.on_its_way(s, i, lane, address, touch.bytes as u64, touch.writes);
             }
         }
@@ -171,9 +171,9 @@ impl Watch {
         } else {
             let mut left = good;
             while left != 0 {
-                let object = s.memory.parts(address_of(s, touch.pointer, left.trailing_zeros() as usize)).0;
+                let object = s.memory.parts(s.address(touch.pointer, left.trailing_zeros() as usize)).0;
                 let same = lanes(left)
-                    .filter(|lane| s.memory.parts(address_of(s, touch.pointer, *lane)).0 == object)
+                    .filter(|lane| s.memory.parts(s.address(touch.pointer, *lane)).0 == object)
                     .fold(0, |mask, lane| mask | 1 << lane);
                 left &= !same;
                 good &= !same | self.permitted(s, i, touch, object, same);

@@ -109,7 +109,7 @@ pub(crate) fn wait(watch: &mut Watch, s: &mut State<'_>, i: &Inst, present: &mut
             watch.copies.retain(|copy| !events.contains(&copy.event));
             let wanted = wanted.get_or_insert_with(|| events.clone());
             if *wanted != events {
-                let item = u64::from(s.warp.first_item) + lane as u64;
+                let item = s.item(lane);
                 let what =
                     if wanted.len() == events.len() { "other events" } else { "another number of events" };
                 watch.note(&rules::ASYNC_COPY_DIVERGENCE, i, 1, || Occurrence {
@@ -324,7 +324,7 @@ impl Watch {
                 .memory
                 .object(s.memory.parts(list).0)
                 .map_or_else(String::new, |info| info.name.to_string());
-            let item = u64::from(s.warp.first_item) + lane as u64;
+            let item = s.item(lane);
             self.note(&rules::UNINITIALISED_VALUE, i, 1, || Occurrence {
                 message: format!("the event here depends on `{name}`, read before it was written"),
                 fix: "Set it to the event of a copy, or to 0, on every path that leads here.".into(),

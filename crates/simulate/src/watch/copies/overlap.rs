@@ -84,7 +84,7 @@ impl Watch {
         self.note(&rules::ASYNC_COPY_UNWAITED, i, 1, || Occurrence {
             message: format!("{what}: `{}`", memory.object),
             fix: fix(s.kernel, copy.origin).into(),
-            work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
+            work_item: Some(work_item(&s.group, s.item(lane))),
             memory: Some(memory),
             related: vec![("the copy was started here".into(), Some(copy.origin), None)],
         });

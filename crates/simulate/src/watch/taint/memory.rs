@@ -11,7 +11,7 @@ use crate::execute::rows::{WIDTH, lanes, restore};
 use crate::execute::state::State;
 use crate::watch::shadow::Shadow;
 use crate::watch::state::Watch;
-use crate::watch::touch::{Touch, address_of, extremes};
+use crate::watch::touch::{Touch, extremes};
 
 /// A read of a variable before it is written.
 pub(crate) fn undefined(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
@@ -69,7 +69,7 @@ impl Watch {
         let stays = unknown && puts_back != 0 && alone;
         if unknown && !stays {
             let first = s.mask.trailing_zeros() as usize;
-            let (object, _) = s.memory.parts(address_of(s, touch.pointer, first));
+            let (object, _) = s.memory.parts(s.address(touch.pointer, first));
             if s.memory.object(object).is_some_and(|info| matches!(info.home, Home::Global(_))) {
                 used(self, s, i, value, 1, "the value stored here");
                 unknown = false;
@@ -79,7 +79,7 @@ impl Watch {
             return;
         }
         for lane in lanes(s.mask) {
-            let (object, offset) = s.memory.parts(address_of(s, touch.pointer, lane));
+            let (object, offset) = s.memory.parts(s.address(touch.pointer, lane));
             let offset = offset as usize;
             let Some(home) = s.memory.object(object).map(|info| info.home) else { continue };
             match home {
@@ -148,7 +148,7 @@ impl Watch {
         let size = (touch.bytes / usize::from(i.components).max(1)).max(1);
         let mut born: Option<(u32, usize)> = None;
         for lane in lanes(good) {
-            let (object, offset) = s.memory.parts(address_of(s, touch.pointer, lane));
+            let (object, offset) = s.memory.parts(s.address(touch.pointer, lane));
             let offset = offset as usize;
             let Some(home) = s.memory.object(object).map(|info| info.home) else { continue };
             let shadow = &mut self.shadows[s.warp.number as usize];
@@ -191,7 +191,7 @@ impl Watch {
         }
         if touch.atomic && touch.writes {
             for lane in lanes(good) {
-                let (object, offset) = s.memory.parts(address_of(s, touch.pointer, lane));
+                let (object, offset) = s.memory.parts(s.address(touch.pointer, lane));
                 if let Some(Some(written)) =
                     self.objects.get_mut(object as usize).map(|watched| watched.written.as_mut())
                 {
