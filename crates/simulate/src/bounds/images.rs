@@ -16,7 +16,7 @@ use crate::execute::ops::image::coordinates;
 use crate::execute::rows::lanes;
 use crate::execute::state::State;
 
-impl Evaluation<'_> {
+impl Evaluation {
     /// Why a read of an image is open, by lane, and whether it converts normalised numbers.
     pub(super) fn image_reads(
         &self,

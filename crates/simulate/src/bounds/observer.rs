@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use tripipe_ir as ir;
 use tripipe_ir::op::AtomicOp;
-use tripipe_ir::{Inst as IrInst, Kernel, Module, Op, Scalar};
+use tripipe_ir::{Inst as IrInst, Op, Scalar};
 use tripipe_launch::MemoryId;
 
 use super::arithmetic::Freedom;
@@ -25,9 +25,7 @@ use crate::shadow::pieces;
 use crate::source::location_of;
 
 /// The evaluation of a launch in intervals.
-pub(crate) struct Evaluation<'l> {
-    module: &'l Module,
-    kernel: &'l Kernel,
+pub(crate) struct Evaluation {
     freedom: Freedom,
     /// The wanted places, by address, and their names for the caller.
     places: HashMap<u64, (MemoryId, usize)>,
@@ -35,34 +33,16 @@ pub(crate) struct Evaluation<'l> {
     bounded: Bounded,
 }
 
-impl<'l> Evaluation<'l> {
-    pub(crate) fn new(
-        module: &'l Module,
-        kernel: &'l Kernel,
-        memory_map: &MemoryMap,
-        places: &Places,
-        freedom: Freedom,
-    ) -> Self {
+impl Evaluation {
+    pub(crate) fn new(memory_map: &MemoryMap, places: &Places, freedom: Freedom) -> Self {
         let places =
             places.iter().filter_map(|place| Some((memory_map.address(place.0, place.1)?, *place))).collect();
         let (intervals, bounded) = (Intervals::default(), Bounded::default());
-        Self { module, kernel, freedom, places, intervals, bounded }
+        Self { freedom, places, intervals, bounded }
     }
 
     pub(crate) fn finish(self) -> Bounded {
         self.bounded
-    }
-
-    fn cause(&self, number: u32) -> Cause {
-        let reason = match number & 7 {
-            0 => Reason::Branch,
-            1 => Reason::Address,
-            2 => Reason::Function,
-            3 => Reason::Operation,
-            4 => Reason::Order,
-            _ => Reason::Filter,
-        };
-        cause(self.module, self.kernel, reason, Some(IrInst::from_u32(number >> 3)))
     }
 
     /// The addresses of the active lanes, and their intervals if they are not certain.
@@ -104,7 +84,7 @@ impl<'l> Evaluation<'l> {
             let address = s.address(i.args[0], lane);
             let stray = self.intervals.get(s, i.args[0], 0, lane);
             if stray.is_some() && self.bounded.stray.is_none() {
-                self.bounded.stray = Some(cause(self.module, self.kernel, Reason::Address, Some(i.origin)));
+                self.bounded.stray = Some(cause(s, Reason::Address, i.origin));
             }
             for component in 0..usize::from(ty.lanes()) {
                 let (mut interval, mut plain) = self.intervals.read(s, i.args[1], ty, component, lane);
@@ -147,11 +127,11 @@ impl<'l> Evaluation<'l> {
             } else if interval.open == BOUNDED {
                 Allowed::Between(interval.low, interval.high, interval.nan)
             } else {
-                Allowed::Any(self.cause(interval.open))
+                Allowed::Any(numbered(s, interval.open))
             };
             let written = WrittenNumber {
                 work_item: s.group.global_id(s.item(lane)),
-                location: location_of(self.module, self.kernel, i.origin),
+                location: location_of(s.module, s.kernel, i.origin),
                 skew: skew as usize,
                 bytes: bytes as usize,
                 float: scalar.is_some_and(Scalar::is_float),
@@ -224,6 +204,19 @@ impl<'l> Evaluation<'l> {
     }
 }
 
+/// The cause with a number of [`cause_number`].
+fn numbered(s: &State<'_>, number: u32) -> Cause {
+    let reason = match number & 7 {
+        0 => Reason::Branch,
+        1 => Reason::Address,
+        2 => Reason::Function,
+        3 => Reason::Operation,
+        4 => Reason::Order,
+        _ => Reason::Filter,
+    };
+    cause(s, reason, IrInst::from_u32(number >> 3))
+}
+
 /// The address of a lane, and its interval if it is not certain.
 #[derive(Clone, Copy)]
 struct Pointer {
@@ -232,7 +225,7 @@ struct Pointer {
     stray: Option<Interval>,
 }
 
-impl Observer for Evaluation<'_> {
+impl Observer for Evaluation {
     fn start_group(&mut self, _: &State<'_>) {
         self.intervals.start_group();
     }
@@ -324,7 +317,7 @@ impl Observer for Evaluation<'_> {
         let at = last.unwrap_or(IrInst::from_u32(0));
         let number = why.unwrap_or(cause_number(at, Reason::Branch));
         if self.bounded.branch.is_none() {
-            self.bounded.branch = Some(self.cause(number));
+            self.bounded.branch = Some(numbered(s, number));
         }
         let forks = self.intervals.path_mut(s);
         if forks.lanes == 0 {
@@ -352,7 +345,7 @@ impl Observer for Evaluation<'_> {
     }
 }
 
-impl Evaluation<'_> {
+impl Evaluation {
     /// A collective function: its result is certain if all operands are.
     fn collective(&mut self, s: &State<'_>, i: &Inst, ty: ir::Type) {
         let data = &s.kernel.insts[i.origin];

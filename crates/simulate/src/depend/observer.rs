@@ -39,9 +39,7 @@ impl Default for Control {
 }
 
 /// The dependences of a launch.
-pub(crate) struct Dependence<'l> {
-    module: &'l Module,
-    kernel: &'l Kernel,
+pub(crate) struct Dependence {
     sets: Sets,
     /// The address of the number.
     place: Option<u64>,
@@ -57,17 +55,10 @@ pub(crate) struct Dependence<'l> {
     barriers: Set,
 }
 
-impl<'l> Dependence<'l> {
+impl Dependence {
     /// Nothing ran yet; the number is at a byte offset of a memory object.
-    pub(crate) fn new(
-        module: &'l Module,
-        kernel: &'l Kernel,
-        memory_map: &MemoryMap,
-        (memory, offset): (MemoryId, usize),
-    ) -> Self {
+    pub(crate) fn new(kernel: &Kernel, memory_map: &MemoryMap, (memory, offset): (MemoryId, usize)) -> Self {
         Self {
-            module,
-            kernel,
             sets: Sets::new(kernel.insts.len() + kernel.blocks.len()),
             place: memory_map.address(memory, offset),
             deciders: deciders(kernel),
@@ -79,17 +70,17 @@ impl<'l> Dependence<'l> {
     }
 
     /// The lines that the number depends on.
-    pub(crate) fn finish(mut self) -> NeededLines {
+    pub(crate) fn finish(mut self, module: &Module, kernel: &Kernel) -> NeededLines {
         let mut lines = NeededLines::default();
-        let insts = self.kernel.insts.len();
+        let insts = kernel.insts.len();
         let location = |number: usize| match number.checked_sub(insts) {
-            Some(block) => self.kernel.blocks[ir::Block::from_u32(block as u32)].terminator.location,
-            None => self.kernel.insts[IrInst::from_u32(number as u32)].location,
+            Some(block) => kernel.blocks[ir::Block::from_u32(block as u32)].terminator.location,
+            None => kernel.insts[IrInst::from_u32(number as u32)].location,
         };
-        for data in self.kernel.blocks.values() {
-            let all = data.insts.iter().map(|inst| self.kernel.insts[*inst].location);
+        for data in kernel.blocks.values() {
+            let all = data.insts.iter().map(|inst| kernel.insts[*inst].location);
             for at in all.chain([data.terminator.location]) {
-                add_lines(&mut lines.known, self.module, self.kernel, at);
+                add_lines(&mut lines.known, module, kernel, at);
             }
         }
         let written = self.place.map_or(EMPTY, |place| {
@@ -100,7 +91,7 @@ impl<'l> Dependence<'l> {
         if written != EMPTY {
             let all = self.sets.union(written, self.barriers);
             for number in self.sets.numbers(all) {
-                add_lines(&mut lines.needed, self.module, self.kernel, location(number));
+                add_lines(&mut lines.needed, module, kernel, location(number));
             }
         }
         lines
@@ -229,7 +220,7 @@ fn deciders(kernel: &Kernel) -> HashMap<ir::Block, Vec<ir::Block>> {
     all
 }
 
-impl Observer for Dependence<'_> {
+impl Observer for Dependence {
     fn start_group(&mut self, _: &State<'_>) {
         self.shadows.start_group();
         self.shared.clear();
@@ -267,7 +258,7 @@ impl Observer for Dependence<'_> {
 
     fn branch(&mut self, s: &State<'_>, register: u32, _: u32, _: Option<IrInst>) {
         let block = self.shadows.path(s).block;
-        let own = self.sets.one(self.kernel.insts.len() + block.as_u32() as usize);
+        let own = self.sets.one(s.kernel.insts.len() + block.as_u32() as usize);
         for lane in lanes(s.mask) {
             let condition = self.shadows.get(s, register, 0, lane);
             let control = self.shadows.path_mut(s);

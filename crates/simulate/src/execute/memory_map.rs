@@ -189,6 +189,17 @@ impl MemoryMap {
         Some(pointer(object as u32, offset as u64))
     }
 
+    /// Whether a kernel may write to the program's object or the buffer at a position of
+    /// [`super::memory::Memory::globals`]; `written` is from [`written`].
+    pub(crate) fn may_write(&self, written: Option<&[bool]>, index: usize) -> bool {
+        let home = Home::Global(index as u32);
+        index < self.program_objects as usize
+            || written.is_none_or(|written| {
+                let mut arguments = self.arguments.iter().zip(written);
+                arguments.any(|(object, written)| *written && self.objects[*object as usize].home == home)
+            })
+    }
+
     /// Bytes of local memory that a work-group has.
     pub(crate) fn local_bytes(&self) -> u64 {
         let local = self.objects.iter().filter(|info| info.space == Space::Local);

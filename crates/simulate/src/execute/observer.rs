@@ -31,7 +31,9 @@ pub(crate) trait Observer {
     fn enter(&mut self, _s: &State<'_>, _block: ir::Block, _first: bool) {}
 
     /// An instruction is about to run for the active lanes.
-    fn instruction(&mut self, s: &mut State<'_>, i: &Inst) -> Observed;
+    fn instruction(&mut self, _s: &mut State<'_>, _i: &Inst) -> Observed {
+        Observed::Passed
+    }
 
     /// The value of one lane was copied to all lanes of another register.
     fn splat(&mut self, _s: &mut State<'_>, _i: &Inst) {}
@@ -69,6 +71,9 @@ pub(crate) trait Observer {
     /// The current work-group has ended, or stopped early.
     fn end_group(&mut self, _s: &State<'_>) {}
 }
+
+/// Sees nothing.
+impl Observer for () {}
 
 /// Runs an instruction that the observer has asked for.
 pub(crate) const INSTRUCTION: Run = |s, i| match s.observe(|observer, s| observer.instruction(s, i)) {

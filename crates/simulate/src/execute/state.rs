@@ -99,6 +99,7 @@ pub(crate) struct BoundImage {
 /// The state that a running work-group can access.
 pub(crate) struct State<'l> {
     pub(crate) arch: Arch,
+    pub(crate) module: &'l ir::Module,
     pub(crate) kernel: &'l ir::Kernel,
     pub(crate) code: &'l Code,
     pub(crate) memory_map: &'l MemoryMap,
