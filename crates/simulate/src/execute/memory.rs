@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use tripipe_ir::Space;
+use tripipe_ir::diagnostic::AccessedMemory;
 
 use super::rows::WIDTH;
 
@@ -253,6 +254,13 @@ impl Memory<'_> {
             return shared_parts(&self.shared, pointer).unwrap_or(found);
         }
         found
+    }
+
+    /// Bytes of an object as a finding names them; `None` if there is no object.
+    pub(crate) fn accessed(&self, object: u32, offset: i64, bytes: u64) -> Option<AccessedMemory> {
+        let info = self.object(object).filter(|info| info.home != Home::Null)?;
+        let object = info.name.to_string();
+        Some(AccessedMemory { object, space: info.space, object_bytes: info.bytes, offset, bytes })
     }
 
     /// Bytes of a buffer or local object; `None` if they are not all inside, or for other objects.

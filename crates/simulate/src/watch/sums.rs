@@ -11,7 +11,7 @@ use cranelift_entity::EntityRef;
 use tripipe_ir::op::{Binary, Builtin};
 use tripipe_ir::{self as ir, Kernel, Op, Scalar, ValueDef};
 
-use super::findings::{Occurrence, work_item};
+use super::findings::Occurrence;
 use super::rules;
 use super::state::Watch;
 use super::values::float_result;
@@ -199,16 +199,15 @@ pub(crate) fn end_group(watch: &mut Watch, s: &State<'_>) {
             loss.close();
             let Some((last, added, lost, additions)) = loss.worst else { continue };
             let lane = (index % WIDTH) as u64;
-            watch.findings.note(&rules::ACCURACY_LOST, Some(inst), 1, || Occurrence {
-                message: format!(
+            watch.findings.note(&rules::ACCURACY_LOST, Some(inst), 1, || {
+                let message = format!(
                     "the sum is {last} instead of {}: rounding lost a quarter or more of what {additions} additions \
                      add, such as {added:.3}",
                     (last + lost) as f32
-                ),
-                fix: "Sum in float, or in parts that stay small: a sum for each row, or for each work-item of a group."
-                    .to_owned(),
-                work_item: Some(work_item(&s.group, u64::from(first_item) + lane)),
-                ..Occurrence::default()
+                );
+                let fix = "Sum in float, or in parts that stay small: a sum for each row, or for each work-item of a \
+                    group.";
+                Occurrence::new(&s.group, u64::from(first_item) + lane, message, fix)
             });
         }
     }

@@ -28,6 +28,21 @@ pub(crate) struct Touch {
 }
 
 impl Touch {
+    /// A read or write of some bytes through an operand.
+    pub(super) fn bytes(i: &Inst, operand: usize, bytes: usize, writes: bool) -> Self {
+        Self {
+            pointer: i.arg(operand),
+            operand,
+            bytes,
+            align: 1,
+            vector_builtin: false,
+            reads: !writes,
+            writes,
+            atomic: false,
+            puts_back: false,
+        }
+    }
+
     /// A load or a store.
     pub(super) fn plain(s: &State<'_>, i: &Inst, write: bool) -> Self {
         let data = &s.kernel.insts[i.origin];
@@ -38,17 +53,7 @@ impl Touch {
             Op::Load(access) | Op::Store(access) => (access.align, access.vector_builtin),
             _ => (1, false),
         };
-        Self {
-            pointer: i.args[0],
-            operand: 0,
-            bytes,
-            align,
-            vector_builtin,
-            reads: !write,
-            writes: write,
-            atomic: false,
-            puts_back: false,
-        }
+        Self { align, vector_builtin, ..Self::bytes(i, 0, bytes, write) }
     }
 }
 

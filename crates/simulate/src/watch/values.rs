@@ -6,7 +6,7 @@ use tripipe_ir::diagnostic::Rule;
 use tripipe_ir::op::{Binary, Builtin, Convert, Number};
 use tripipe_ir::{Op, Scalar, Type};
 
-use super::findings::{Occurrence, work_item};
+use super::findings::Occurrence;
 use super::rules;
 use super::state::Watch;
 use super::taint::flow::pure;
@@ -34,6 +34,16 @@ impl<T: Copy, F: Fn(T) -> bool> WithSimd for Any<'_, T, F> {
 
 fn any<T: Pod>(s: &State<'_>, slot: u32, test: impl Fn(T) -> bool) -> bool {
     s.arch.dispatch(Any(numbers::<T>(s.warp.rows.words(slot)), test))
+}
+
+/// Whether the bits of any integer of a row satisfy `test`.
+fn any_bits(s: &State<'_>, slot: u32, bytes: u32, test: impl Fn(u64) -> bool) -> bool {
+    match bytes {
+        1 => any::<u8>(s, slot, |bits| test(bits.into())),
+        2 => any::<u16>(s, slot, |bits| test(bits.into())),
+        4 => any::<u32>(s, slot, |bits| test(bits.into())),
+        _ => any::<u64>(s, slot, test),
+    }
 }
 
 /// The type of an operand.
@@ -67,12 +77,9 @@ fn each(
         }
         if let Some((lane, message)) = first {
             let lane = if width == 1 { s.mask.trailing_zeros() as usize } else { lane };
-            watch.findings.note(rule, Some(i.origin), count, || Occurrence {
-                message,
-                fix: fix.to_owned(),
-                work_item: Some(work_item(&s.group, s.item(lane))),
-                ..Occurrence::default()
-            });
+            watch
+                .findings
+                .note(rule, Some(i.origin), count, || Occurrence::new(&s.group, s.item(lane), message, fix));
         }
     }
 }
@@ -87,12 +94,7 @@ pub(crate) fn divide(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
     let goes_on = pure(watch, s, i);
     let Some(scalar) = ty(s, i, 0).scalar() else { return goes_on };
     let bytes = scalar.bytes();
-    let zero = match bytes {
-        1 => any::<u8>(s, i.args[1], |b| b == 0),
-        2 => any::<u16>(s, i.args[1], |b| b == 0),
-        4 => any::<u32>(s, i.args[1], |b| b == 0),
-        _ => any::<u64>(s, i.args[1], |b| b == 0),
-    };
+    let zero = any_bits(s, i.args[1], bytes, |bits| bits == 0);
     if zero {
         each(
             watch,
@@ -111,12 +113,7 @@ pub(crate) fn divide(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
     let op = s.kernel.insts[i.origin].op;
     if matches!(op, Op::Binary(Binary::SDiv | Binary::SRem | Binary::SMod)) {
         let least = i64::MIN >> (64 - scalar.bits());
-        let minus = match bytes {
-            1 => any::<i8>(s, i.args[1], |b| b == -1),
-            2 => any::<i16>(s, i.args[1], |b| b == -1),
-            4 => any::<i32>(s, i.args[1], |b| b == -1),
-            _ => any::<i64>(s, i.args[1], |b| b == -1),
-        };
+        let minus = any_bits(s, i.args[1], bytes, |bits| bits == scalar.mask());
         if minus {
             each(
                 watch,
@@ -147,12 +144,7 @@ pub(crate) fn shift(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
         Op::Binary(Binary::And) => i.args[usize::from(s.kernel.constant(data.operands[0]).is_some())],
         _ => i.args[1],
     };
-    let past = match bytes {
-        1 => any::<u8>(s, slot, |n| n >= 8),
-        2 => any::<u16>(s, slot, |n| n >= 16),
-        4 => any::<u32>(s, slot, |n| n >= 32),
-        _ => any::<u64>(s, slot, |n| n >= 64),
-    };
+    let past = any_bits(s, slot, bytes, |count| count >= bits);
     if past {
         each(
             watch,
@@ -402,11 +394,10 @@ pub(crate) fn dynamic(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
         let index = signed(s.warp.rows.bits(slot, lane, 4), Scalar::I32);
         if !(0..components).contains(&index) {
             let lane = if i.width == 1 { s.mask.trailing_zeros() as usize } else { lane };
-            watch.note(&rules::LANE_OUT_OF_RANGE, i, 1, || Occurrence {
-                message: format!("component {index} of a vector of {components}"),
-                fix: "Keep the index within the vector, or use an array.".into(),
-                work_item: Some(work_item(&s.group, s.item(lane))),
-                ..Occurrence::default()
+            watch.note(&rules::LANE_OUT_OF_RANGE, i, 1, || {
+                let message = format!("component {index} of a vector of {components}");
+                let fix = "Keep the index within the vector, or use an array.";
+                Occurrence::new(&s.group, s.item(lane), message, fix)
             });
         }
     }

@@ -327,29 +327,5 @@ impl<'k> Registers<'k> {
 
 /// Whether an operation can run once for all lanes.
 fn single_operation(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Unary(_)
-            | Op::Binary(_)
-            | Op::Compare(_)
-            | Op::Select
-            | Op::Convert(_)
-            | Op::Bitcast
-            | Op::PointerToInt
-            | Op::IntToPointer
-            | Op::SpaceCast { .. }
-            | Op::Construct
-            | Op::Extract(_)
-            | Op::Insert(_)
-            | Op::ExtractDynamic
-            | Op::InsertDynamic
-            | Op::Shuffle(_)
-            | Op::ObjectAddress(_)
-            | Op::ProgramAddress(_)
-            | Op::Address(_)
-            | Op::Load(_)
-            | Op::Dot(_)
-            | Op::Query(_)
-            | Op::Builtin(_)
-    )
+    matches!(op, Op::Load(_)) || op.is_pure() && !matches!(op, Op::Undefined | Op::ImageQuery(_))
 }

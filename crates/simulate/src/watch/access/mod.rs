@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use tripipe_ir as ir;
 use tripipe_ir::Op;
-use tripipe_ir::op::{AtomicOp, MemoryOrder};
+use tripipe_ir::op::AtomicOp;
 
 use super::order::Effect;
 use super::state::{Left, Watch};
@@ -41,21 +41,15 @@ pub(crate) fn atomic(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
         AtomicOp::FlagTestAndSet | AtomicOp::FlagClear => 4,
         _ => ty.map_or(4, ir::Type::bytes),
     };
-    let reads = atomic.op != AtomicOp::Store && atomic.op != AtomicOp::FlagClear;
     let touch = Touch {
-        pointer: i.args[0],
-        operand: 0,
-        bytes: bytes as usize,
         align: bytes,
-        vector_builtin: false,
-        reads,
+        reads: atomic.op != AtomicOp::Store && atomic.op != AtomicOp::FlagClear,
         writes: atomic.op != AtomicOp::Load,
         atomic: true,
-        puts_back: false,
+        ..Touch::bytes(i, 0, bytes as usize, true)
     };
     let order = atomic.semantics.order;
-    let acquires = matches!(order, MemoryOrder::Acquire | MemoryOrder::AcquireRelease | MemoryOrder::SeqCst);
-    let releases = matches!(order, MemoryOrder::Release | MemoryOrder::AcquireRelease | MemoryOrder::SeqCst);
+    let (acquires, releases) = (order.acquires(), order.releases());
     let effect = Effect { reads: touch.reads, writes: touch.writes, acquires, releases };
     watched(watch, s, i, touch, Some(effect))
 }
@@ -141,18 +135,7 @@ impl Watch {
         bytes: usize,
         write: bool,
     ) -> u64 {
-        let touch = Touch {
-            pointer: i.arg(operand),
-            operand,
-            bytes,
-            align: 1,
-            vector_builtin: false,
-            reads: !write,
-            writes: write,
-            atomic: false,
-            puts_back: false,
-        };
-        self.touch(s, i, &touch)
+        self.touch(s, i, &Touch::bytes(i, operand, bytes, write))
     }
 
     /// Checks an access of the active lanes. Returns the lanes for which it is possible.
@@ -187,15 +170,8 @@ impl Watch {
 /// A watched fence.
 pub(crate) fn fence(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
     if let Op::Fence { semantics, .. } = s.kernel.insts[i.origin].op {
-        let acquires = matches!(
-            semantics.order,
-            MemoryOrder::Acquire | MemoryOrder::AcquireRelease | MemoryOrder::SeqCst
-        );
-        let releases = matches!(
-            semantics.order,
-            MemoryOrder::Release | MemoryOrder::AcquireRelease | MemoryOrder::SeqCst
-        );
-        watch.order.fence(lanes(s.mask).map(|lane| item_number(s, lane)), acquires, releases);
+        let items = lanes(s.mask).map(|lane| item_number(s, lane));
+        watch.order.fence(items, semantics.order.acquires(), semantics.order.releases());
     }
 }
 
