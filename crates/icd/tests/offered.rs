@@ -3,13 +3,14 @@
 #![allow(unsafe_code, unused_unsafe, reason = "calls of a C API")]
 #![allow(clippy::unwrap_used, clippy::macro_metavars_in_unsafe, reason = "tests of a C API")]
 
+#[path = "support/agreeing.rs"]
+mod agreeing;
 mod support;
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::process::Command;
 use std::ptr::{null, null_mut};
 
+use agreeing::agreeing;
 use opencl_sys as cl;
 use support::{Application, number, platform, text};
 use tripipe_device::opencl::OpenCl;
@@ -56,19 +57,6 @@ fn builds(app: &Application, source: &str, options: &std::ffi::CStr) -> (bool, S
     let program = app.program(source);
     let code = cl!(clBuildProgram(program, 0, null(), options.as_ptr(), None, null_mut()));
     (code == cl::CL_SUCCESS, app.log(program))
-}
-
-/// A text that compiles only for what a description says: its extensions and no others, and its version.
-fn agreeing(opencl: &OpenCl) -> String {
-    let all: BTreeSet<&str> = catalog().iter().flat_map(|gpu| gpu.opencl().names()).collect();
-    let mut source = String::new();
-    for name in all.into_iter().filter(|name| name.starts_with("cl_")) {
-        let word = if opencl.has(name) { "ifndef" } else { "ifdef" };
-        writeln!(source, "#{word} {name}\n#error {name}\n#endif").unwrap();
-    }
-    let (major, minor) = opencl.version;
-    source
-        + &format!("#if __OPENCL_VERSION__ != {major}{minor}0\n#error version\n#endif\nkernel void k() {{}}")
 }
 
 #[test]
