@@ -57,9 +57,7 @@ impl Engine {
         })?;
         let mut gpu = lock(&slot.gpu);
         let gpu = gpu.get_or_insert_with(|| {
-            let settings = Settings::current();
-            // A launch with checks computes the results itself.
-            let time_only = settings.check || settings.execute != Execute::All;
+            let time_only = Settings::current().execute != Execute::All;
             VirtualGpu::new(device.gpu, VirtualOptions { time_only, ..VirtualOptions::default() })
         });
         let released =
