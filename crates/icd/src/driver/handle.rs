@@ -36,7 +36,7 @@ struct Header {
 type Shared = dyn Any + Send + Sync;
 
 /// What the registry knows of a handle.
-struct Known {
+struct Registration {
     object: Weak<Shared>,
     /// Keeps the object while the application has references.
     kept: Option<Arc<Shared>>,
@@ -46,12 +46,12 @@ struct Known {
 
 #[derive(Default)]
 struct Registry {
-    shards: [RwLock<HashMap<usize, Known>>; SHARDS],
+    shards: [RwLock<HashMap<usize, Registration>>; SHARDS],
     free: Mutex<VecDeque<&'static Header>>,
 }
 
 impl Registry {
-    fn shard(&self, address: usize) -> &RwLock<HashMap<usize, Known>> {
+    fn shard(&self, address: usize) -> &RwLock<HashMap<usize, Registration>> {
         &self.shards[address / align_of::<Header>() % SHARDS]
     }
 }
@@ -121,7 +121,7 @@ pub fn register_shared<T: ApiObject>(object: Arc<T>, references: u32) -> Arc<T> 
     let address = object.handle().address();
     let shared: Arc<Shared> = object.clone();
     let weak = Arc::downgrade(&shared);
-    let known = Known { object: weak, kept: (references > 0).then_some(shared), references };
+    let known = Registration { object: weak, kept: (references > 0).then_some(shared), references };
     recovered(REGISTRY.shard(address).write()).insert(address, known);
     object
 }

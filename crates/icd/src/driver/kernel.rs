@@ -91,14 +91,14 @@ impl ApiObject for Kernel {
 }
 
 /// What an application passes as the value of an argument.
-pub struct Given<'a> {
+pub struct ArgumentBytes<'a> {
     /// The bytes of the value; `None` for NULL.
     pub bytes: Option<&'a [u8]>,
     /// The size that it gave.
     pub size: usize,
 }
 
-impl Given<'_> {
+impl ArgumentBytes<'_> {
     /// The pointer or handle in the bytes.
     fn pointer(&self) -> Option<*mut c_void> {
         let bytes: [u8; size_of::<usize>()] = self.bytes?.try_into().ok()?;
@@ -220,7 +220,7 @@ impl Kernel {
     ///
     /// # Errors
     /// There is no such argument, or the value or its size does not fit its type.
-    pub fn set(&self, index: u32, given: &Given<'_>) -> Outcome<()> {
+    pub fn set(&self, index: u32, given: &ArgumentBytes<'_>) -> Outcome<()> {
         let parameter = self.parameter(index)?;
         let named = |code, what: &str| {
             let name = &self.ir().name;
