@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use tripipe_device::Gpu;
 
 use crate::activity::{MemorySeries, Timeline};
-use crate::cache::{Cache, Found, LINE_BYTES, Replacement};
+use crate::cache::{Cache, LINE_BYTES, Lookup, Replacement};
 use crate::figures::Figures;
 use crate::pages::Pages;
 use crate::traffic::Traffic;
@@ -39,7 +39,7 @@ impl Server {
 
 /// The caches of one core.
 #[derive(Clone, Debug)]
-struct Near {
+struct CoreCaches {
     l1: Cache,
     texture: Cache,
     port: Server,
@@ -84,7 +84,7 @@ struct Times {
 /// Caches and DRAM of a GPU.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
-    cores: Vec<Near>,
+    cores: Vec<CoreCaches>,
     slices: Vec<Slice>,
     /// Lines of consecutive addresses in one bank of a slice.
     bank_lines: u64,
@@ -113,7 +113,7 @@ pub(crate) struct Memory {
 
 /// The way of a line into a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Through {
+pub(crate) enum Route {
     LoadStore,
     Texture,
 }
@@ -141,7 +141,7 @@ impl Memory {
             tlb: ticks(figures.tlb_miss_clocks),
             walk: ticks(figures.tlb_walk_clocks),
         };
-        let near = Near {
+        let near = CoreCaches {
             l1: Cache::new(gpu.memory.l1_bytes.value, figures.l1_ways as u32, Replacement::LeastRecent),
             texture: Cache::new(
                 gpu.texture.l1_bytes.value,
@@ -192,7 +192,7 @@ impl Memory {
     /// Lets the L2 and the system cache see a line, without time.
     pub(crate) fn warm(&mut self, line: u64, write: bool) {
         let number = scattered(line, self.page_lines);
-        if let Found::Miss(victim) = self.l2.access(number, write)
+        if let Lookup::Miss(victim) = self.l2.access(number, write)
             && let Some((cache, _)) = &mut self.system_cache
         {
             if let Some(victim) = victim {
@@ -205,30 +205,30 @@ impl Memory {
     }
 
     /// Reads a line, or half of it; has the time at which it arrives.
-    pub(crate) fn read(&mut self, core: usize, line: u64, whole: bool, at: u64, through: Through) -> u64 {
+    pub(crate) fn read(&mut self, core: usize, line: u64, whole: bool, at: u64, through: Route) -> u64 {
         let at = self.translate(core, line, at);
         let near = &mut self.cores[core];
         let (cache, latency) = match through {
-            Through::LoadStore => {
+            Route::LoadStore => {
                 self.traffic.l1_accesses += 1;
                 (&mut near.l1, self.times.load)
             }
-            Through::Texture => {
+            Route::Texture => {
                 self.traffic.texture_accesses += 1;
                 (&mut near.texture, self.times.texture)
             }
         };
-        let cached = through == Through::Texture || self.has_l1;
+        let cached = through == Route::Texture || self.has_l1;
         let victim = if cached {
             match cache.access(line, false) {
-                Found::Hit(ready) => {
+                Lookup::Hit(ready) => {
                     match through {
-                        Through::LoadStore => self.traffic.l1_hits += 1,
-                        Through::Texture => self.traffic.texture_hits += 1,
+                        Route::LoadStore => self.traffic.l1_hits += 1,
+                        Route::Texture => self.traffic.texture_hits += 1,
                     }
                     return ready.max(at) + latency;
                 }
-                Found::Miss(victim) => victim,
+                Lookup::Miss(victim) => victim,
             }
         } else {
             None
@@ -240,8 +240,8 @@ impl Memory {
         let near = &mut self.cores[core];
         if cached {
             match through {
-                Through::LoadStore => near.l1.arrives(line, arrives),
-                Through::Texture => near.texture.arrives(line, arrives),
+                Route::LoadStore => near.l1.arrives(line, arrives),
+                Route::Texture => near.texture.arrives(line, arrives),
             }
         }
         arrives + latency
@@ -256,13 +256,13 @@ impl Memory {
             return self.put(core, line, whole, at);
         }
         match self.cores[core].l1.access(line, true) {
-            Found::Hit(_) => {
+            Lookup::Hit(_) => {
                 self.traffic.l1_hits += 1;
                 self.traffic.l1_write_hits += 1;
                 at
             }
-            Found::Miss(None) => at,
-            Found::Miss(Some(victim)) => self.evict(core, victim, at),
+            Lookup::Miss(None) => at,
+            Lookup::Miss(Some(victim)) => self.evict(core, victim, at),
         }
     }
 
@@ -274,14 +274,14 @@ impl Memory {
         if self.cores[core].l1.remove(line) {
             self.evict(core, line, at);
         }
-        let arrives = self.fetch(core, line, false, at, Through::LoadStore);
+        let arrives = self.fetch(core, line, false, at, Route::LoadStore);
         let end = self.atomics.entry(line).or_default().serve(arrives, ticks) + ticks;
         self.atomics_end = self.atomics_end.max(end);
         end + self.times.load
     }
 
     /// A line from the L2 or DRAM to a core.
-    fn fetch(&mut self, core: usize, line: u64, whole: bool, at: u64, through: Through) -> u64 {
+    fn fetch(&mut self, core: usize, line: u64, whole: bool, at: u64, through: Route) -> u64 {
         let in_flight = &mut self.cores[core].in_flight[through as usize];
         let at = room(in_flight, self.lines_in_flight[through as usize], at);
         let number = scattered(line, self.page_lines);
@@ -289,38 +289,38 @@ impl Memory {
         self.traffic.l2_accesses += 1;
         let bytes = self.moved(whole);
         match through {
-            Through::LoadStore => {
+            Route::LoadStore => {
                 self.traffic.l1_fetches += 1;
                 self.traffic.l2_load_bytes += bytes;
             }
-            Through::Texture => {
+            Route::Texture => {
                 self.traffic.texture_fetches += 1;
                 self.traffic.l2_texture_bytes += bytes;
             }
         }
         let arrives = match self.l2.access(number, false) {
-            Found::Hit(ready) => {
+            Lookup::Hit(ready) => {
                 self.traffic.l2_hits += 1;
                 ready.max(start + self.times.l2)
             }
-            Found::Miss(victim) => {
+            Lookup::Miss(victim) => {
                 if let Some(victim) = victim {
                     self.write_back(victim, start);
                 }
                 let from_dram = &mut self.cores[core].from_dram;
                 let start = match through {
-                    Through::LoadStore => {
+                    Route::LoadStore => {
                         self.traffic.external_load_bytes += LINE_BYTES;
                         room(from_dram, self.dram_lines_in_flight, start)
                     }
-                    Through::Texture => {
+                    Route::Texture => {
                         self.traffic.external_texture_bytes += LINE_BYTES;
                         start
                     }
                 };
                 let arrives = self.read_beyond(number, start) + self.times.l2;
                 self.l2.arrives(number, arrives);
-                if through == Through::LoadStore {
+                if through == Route::LoadStore {
                     self.cores[core].from_dram.push_back(arrives);
                 }
                 arrives
@@ -344,13 +344,13 @@ impl Memory {
         self.traffic.l2_writes += 1;
         self.traffic.l2_written_bytes += self.moved(whole);
         match self.l2.access(number, true) {
-            Found::Hit(_) => {
+            Lookup::Hit(_) => {
                 self.traffic.l2_hits += 1;
                 self.traffic.l2_write_hits += 1;
                 start
             }
-            Found::Miss(None) => start,
-            Found::Miss(Some(victim)) => self.write_back(victim, start),
+            Lookup::Miss(None) => start,
+            Lookup::Miss(Some(victim)) => self.write_back(victim, start),
         }
     }
 
@@ -358,14 +358,14 @@ impl Memory {
     fn read_beyond(&mut self, number: u64, at: u64) -> u64 {
         if let Some((cache, server)) = &mut self.system_cache {
             match cache.access(number, false) {
-                Found::Hit(_) => {
+                Lookup::Hit(_) => {
                     let begin = server.serve(at, self.times.system_line);
                     return begin + self.times.system_line + self.times.system;
                 }
-                Found::Miss(Some(_)) => {
+                Lookup::Miss(Some(_)) => {
                     self.dram(at, true);
                 }
-                Found::Miss(None) => {}
+                Lookup::Miss(None) => {}
             }
         }
         let begin = self.dram(at, false);
@@ -377,7 +377,7 @@ impl Memory {
         self.traffic.external_written_bytes += LINE_BYTES;
         if let Some((cache, server)) = &mut self.system_cache {
             let start = server.serve(at, self.times.system_line);
-            if !matches!(cache.access(number, true), Found::Miss(Some(_))) {
+            if !matches!(cache.access(number, true), Lookup::Miss(Some(_))) {
                 return start;
             }
         }

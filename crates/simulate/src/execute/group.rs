@@ -3,7 +3,7 @@
 use super::ops::meet::together;
 use super::rows::{WIDTH, first_lanes};
 use super::state::{Fault, Party, Present, State, Stop, Waits, Warp};
-use super::turns::Past;
+use super::turns::Snapshot;
 
 impl State<'_> {
     /// Runs the current group to its end, or until execution stops early.
@@ -38,7 +38,7 @@ impl State<'_> {
             std::mem::swap(&mut self.warp, warp);
         }
         let warps = &mut warps[..count];
-        let mut past = Past::default();
+        let mut past = Snapshot::default();
         loop {
             let mut running = false;
             for index in 0..count {
@@ -71,7 +71,7 @@ impl State<'_> {
                 }
                 continue;
             }
-            past = Past::default();
+            past = Snapshot::default();
             if !self.meet(warps) {
                 return;
             }

@@ -47,14 +47,14 @@ pub(crate) struct PrivateShape {
 
 /// A buffer at addresses of the application, which kernels reach through pointers in memory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reached {
+pub(crate) struct SharedBuffer {
     pub(crate) memory: MemoryId,
     pub(crate) address: u64,
     pub(crate) bytes: usize,
 }
 
 /// The object of an argument.
-pub(crate) enum Passed<'a> {
+pub(crate) enum ArgumentObject<'a> {
     /// No object: a value, an image, a null pointer.
     Nothing,
     /// Local memory of this many bytes.
@@ -66,7 +66,12 @@ pub(crate) enum Passed<'a> {
 }
 
 impl MemoryMap {
-    pub(crate) fn new(module: &Module, kernel: &Kernel, passed: &[Passed<'_>], reached: &[Reached]) -> Self {
+    pub(crate) fn new(
+        module: &Module,
+        kernel: &Kernel,
+        passed: &[ArgumentObject<'_>],
+        reached: &[SharedBuffer],
+    ) -> Self {
         let mut objects =
             vec![ObjectInfo { name: "null".into(), space: Space::Generic, home: Home::Null, bytes: 0 }];
         let mut privates = Vec::new();
@@ -82,7 +87,7 @@ impl MemoryMap {
                 let initial: Arc<[u8]> = match &object.initial {
                     Initial::Bytes { bytes, .. } => Arc::clone(bytes),
                     Initial::Argument(index) => match passed.get(*index as usize) {
-                        Some(Passed::Struct(bytes)) => Arc::from(*bytes),
+                        Some(ArgumentObject::Struct(bytes)) => Arc::from(*bytes),
                         _ => Arc::default(),
                     },
                     Initial::Unwritten | Initial::Zero => Arc::default(),
@@ -120,12 +125,12 @@ impl MemoryMap {
                 );
             let mut number = objects.len() as u32;
             let (space, home, bytes) = match each {
-                Passed::Nothing | Passed::Struct(_) => continue,
-                Passed::Local(bytes) => {
+                ArgumentObject::Nothing | ArgumentObject::Struct(_) => continue,
+                ArgumentObject::Local(bytes) => {
                     locals.push(*bytes);
                     (Space::Local, Home::Local(locals.len() as u32 - 1), *bytes)
                 }
-                Passed::Buffer(memory, bytes) if loaded.contains(&index) => {
+                ArgumentObject::Buffer(memory, bytes) if loaded.contains(&index) => {
                     let of = *numbers.entry(*memory).or_insert_with(|| {
                         buffers.push(*memory);
                         let home = buffer_home(buffers.len());
@@ -138,7 +143,7 @@ impl MemoryMap {
                     locals.push(*bytes);
                     (Space::Constant, Home::Local(locals.len() as u32 - 1), *bytes)
                 }
-                Passed::Buffer(memory, bytes) => {
+                ArgumentObject::Buffer(memory, bytes) => {
                     if let Some(number) = numbers.get(memory) {
                         arguments[index] = *number;
                         continue;

@@ -104,7 +104,7 @@ impl Simulator {
             threads => threads,
         };
         let at_once = if purpose == Purpose::Run { threads } else { 1 };
-        let need = Need { code: &code, memory_map: &memory_map, range: &range, schedule, at_once };
+        let need = MemoryNeed { code: &code, memory_map: &memory_map, range: &range, schedule, at_once };
         need.check(module, purpose == Purpose::Check, self.options.memory_bytes)?;
         let Bound { values, images, offsets, .. } = bound;
         let images: Vec<BoundImage> = images
@@ -177,7 +177,7 @@ impl Simulator {
 }
 
 /// What decides how much memory a launch needs besides its arguments.
-struct Need<'a> {
+struct MemoryNeed<'a> {
     code: &'a Code,
     memory_map: &'a MemoryMap,
     range: &'a Group,
@@ -186,7 +186,7 @@ struct Need<'a> {
     at_once: usize,
 }
 
-impl Need<'_> {
+impl MemoryNeed<'_> {
     /// Checks the sizes of program-scope and private variables against a limit.
     fn check(&self, module: &Module, checked: bool, limit: u64) -> Result<(), ExecuteError> {
         let groups = self.range.groups.iter().product::<u64>().min(self.at_once as u64);

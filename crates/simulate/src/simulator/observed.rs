@@ -14,7 +14,7 @@ use crate::execute::launch::Outcome;
 use crate::execute::memory::Home;
 use crate::execute::memory_map::MemoryMap;
 use crate::execute::state::Stop;
-use crate::watch::objects::{self, Before};
+use crate::watch::objects::{self, BufferState};
 use crate::watch::plan::watchers;
 use crate::watch::state::Watch;
 use crate::watch::{Checks, kernel as whole};
@@ -105,7 +105,7 @@ impl Simulator {
 /// The checks of a launch that is about to start.
 fn watch(checks: &Checks, at: LaidOut<'_>, objects: &mut Objects) -> Watch {
     let LaidOut { module, kernel, memory_map } = at;
-    let before = memory_map.buffers.iter().map(|memory| Before {
+    let before = memory_map.buffers.iter().map(|memory| BufferState {
         access: objects.access(*memory),
         written: objects.storage(*memory).and_then(|storage| storage.written.take()),
     });

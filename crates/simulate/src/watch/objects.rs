@@ -26,7 +26,7 @@ pub(crate) struct Watched {
 
 /// The state of a buffer before the launch.
 #[derive(Debug)]
-pub(crate) struct Before {
+pub(crate) struct BufferState {
     pub(crate) access: Access,
     pub(crate) written: Option<Bits>,
 }
@@ -36,7 +36,7 @@ pub(crate) fn watch(
     module: &Module,
     kernel: &Kernel,
     memory_map: &MemoryMap,
-    buffers: Vec<Before>,
+    buffers: Vec<BufferState>,
 ) -> Vec<Watched> {
     let written = written(kernel);
     let grain = grain(kernel);
@@ -77,7 +77,8 @@ pub(crate) fn watch(
                 }
             }
             Home::Global(_) => {
-                let before = buffers.next().unwrap_or(Before { access: Access::ReadWrite, written: None });
+                let before =
+                    buffers.next().unwrap_or(BufferState { access: Access::ReadWrite, written: None });
                 let changes =
                     written.as_ref().is_none_or(|written| passed().any(|(index, _)| written[index]));
                 let declared = |index: usize| {

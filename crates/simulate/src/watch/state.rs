@@ -34,7 +34,7 @@ pub(crate) type Watchers = SecondaryMap<ir::Inst, Option<Watcher>>;
 
 /// Lanes whose pointer has left an inner array, with the index and the array length for the first of them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Left {
+pub(crate) struct LeftArray {
     pub(crate) lanes: u64,
     pub(crate) index: i64,
     pub(crate) count: u64,
@@ -54,7 +54,7 @@ pub(crate) struct Watch {
     pub(crate) times: Times,
     pub(crate) order: HappensBefore,
     /// Pointers that have left an inner array, keyed by the first work-item of the warp and the value.
-    pub(crate) left: HashMap<(u32, Value), Left>,
+    pub(crate) left: HashMap<(u32, Value), LeftArray>,
     /// Asynchronous copies of the current group that have not been waited for.
     pub(crate) copies: Vec<Pending>,
     /// Loads and stores that belong to partial writes.

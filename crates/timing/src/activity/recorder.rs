@@ -7,7 +7,7 @@ use tripipe_machine::Pipe;
 use super::facts::{Facts, Sends, is_arithmetic};
 use super::{Counts, Timeline};
 use crate::memory::TICKS;
-use crate::play::{Kind, Line, Sent};
+use crate::play::{Kind, Line, MessageAddresses};
 use crate::program::SERVERS;
 use crate::resident::Warp;
 use crate::traffic::Traffic;
@@ -263,7 +263,7 @@ impl Recorder {
     pub(crate) fn message(
         &mut self,
         warp: &Warp,
-        (sent, lines): (Sent, &[Line]),
+        (sent, lines): (MessageAddresses, &[Line]),
         passage: Passage,
         [at, next]: [u64; 2],
         [before, after]: [Traffic; 2],

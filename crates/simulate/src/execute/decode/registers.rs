@@ -34,7 +34,7 @@ impl Default for RegisterHome {
 
 /// How an operand is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum OperandForm {
     /// From one lane if the value has a one-lane register, else from all lanes.
     Either,
     Row,
@@ -160,22 +160,22 @@ impl<'k> Registers<'k> {
         self.flow.divergence.variation(value).is_uniform() && !self.outlives[value] && !self.flow.anywhere()
     }
 
-    pub(super) fn taken(&self, op: Op, index: usize, result: Option<Value>) -> Taken {
+    pub(super) fn taken(&self, op: Op, index: usize, result: Option<Value>) -> OperandForm {
         if result.is_some_and(|result| self.single[result]) {
-            return Taken::Single;
+            return OperandForm::Single;
         }
         match op {
-            Op::Load(_) | Op::Store(_) if index == 0 => Taken::Either,
-            _ => Taken::Row,
+            Op::Load(_) | Op::Store(_) if index == 0 => OperandForm::Either,
+            _ => OperandForm::Row,
         }
     }
 
     /// Whether a value is needed in all lanes for this use.
-    fn needs_row(&self, value: Value, taken: Taken) -> bool {
+    fn needs_row(&self, value: Value, taken: OperandForm) -> bool {
         match taken {
-            Taken::Single => false,
-            Taken::Row => true,
-            Taken::Either => !self.single[value],
+            OperandForm::Single => false,
+            OperandForm::Row => true,
+            OperandForm::Either => !self.single[value],
         }
     }
 
@@ -319,7 +319,7 @@ impl<'k> Registers<'k> {
         self.presets.push(Preset { slot, bytes: component_bytes(self.flow.kernel.ty(value)), source });
     }
 
-    pub(super) fn operand(&self, value: Value, taken: Taken) -> u32 {
+    pub(super) fn operand(&self, value: Value, taken: OperandForm) -> u32 {
         let home = self.homes[value];
         if self.needs_row(value, taken) { home.row } else { home.single }
     }

@@ -10,7 +10,7 @@ use crate::execute::rows::lanes;
 use crate::execute::state::State;
 use crate::watch::findings::Occurrence;
 use crate::watch::rules;
-use crate::watch::state::{Left, Watch};
+use crate::watch::state::{LeftArray, Watch};
 use crate::watch::touch::{Touch, extremes};
 
 impl Watch {
@@ -36,7 +36,7 @@ impl Watch {
     }
 
     /// The lanes whose pointer has left an inner array.
-    fn left(&self, s: &State<'_>, i: &Inst, touch: &Touch) -> Option<Left> {
+    fn left(&self, s: &State<'_>, i: &Inst, touch: &Touch) -> Option<LeftArray> {
         if self.left.is_empty() {
             return None;
         }
@@ -45,7 +45,7 @@ impl Watch {
     }
 
     /// Checks each active lane. Returns the lanes for which the access is possible.
-    fn one_by_one(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, left: Option<Left>) -> u64 {
+    fn one_by_one(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, left: Option<LeftArray>) -> u64 {
         let mut good = s.mask;
         let what = if touch.writes { "writes" } else { "reads" };
         let bytes = touch.bytes as u64;

@@ -9,7 +9,7 @@ use tripipe_ir::Op;
 use tripipe_ir::op::AtomicOp;
 
 use super::order::Effect;
-use super::state::{Left, Watch};
+use super::state::{LeftArray, Watch};
 use super::taint::{flow, uses};
 use super::touch::{Touch, extremes, item_number};
 use crate::execute::code::{Inst, NONE};
@@ -196,7 +196,7 @@ pub(crate) fn address(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
         } else {
             watch.left.get(&(s.warp.first_item, data.operands[0])).copied()
         };
-        let mut left = base.unwrap_or(Left { lanes: 0, index: 0, count: 0 });
+        let mut left = base.unwrap_or(LeftArray { lanes: 0, index: 0, count: 0 });
         if let Some(count) = count
             && leaves(s, i, count)
         {
@@ -207,7 +207,7 @@ pub(crate) fn address(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
                     if bytes == 4 { i64::from((bits as u32).cast_signed()) } else { bits.cast_signed() };
                 if !(0..count.cast_signed()).contains(&index) {
                     if left.lanes == 0 {
-                        left = Left { lanes: 0, index, count };
+                        left = LeftArray { lanes: 0, index, count };
                     }
                     left.lanes |= if i.width == 1 { u64::MAX } else { 1 << lane };
                 }
