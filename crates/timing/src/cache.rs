@@ -25,9 +25,9 @@ struct CacheLine {
 /// The result of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// The line is present, or on its way; has the time at which its contents are there.
+    /// The line is present, or on its way: the time at which its contents are there.
     Hit(u64),
-    /// The line was absent and has been entered; has the modified line that it replaced. The caller sets its time with
+    /// The line was absent and has been entered: the modified line that it replaced. The caller sets its time with
     /// [`Cache::arrives`].
     Miss(Option<u64>),
 }
@@ -89,6 +89,7 @@ impl Cache {
             _ if entries.is_empty() => return Lookup::Miss(None),
             Replacement::LeastRecent => (0..entries.len()).min_by_key(|at| entries[*at].used).unwrap_or(0),
             Replacement::Random => entries.iter().position(|entry| entry.tag == 0).unwrap_or_else(|| {
+                // Xorshift (Marsaglia 2003), always from the same seed, so that a prediction can be repeated.
                 self.random ^= self.random << 13;
                 self.random ^= self.random >> 7;
                 self.random ^= self.random << 17;

@@ -28,7 +28,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves a request that arrives at `at` and takes `ticks`; has its start.
+    /// Serves a request that arrives at `at` and takes `ticks`; returns its start.
     pub(crate) fn serve(&mut self, at: u64, ticks: u64) -> u64 {
         let start = self.free.max(at);
         self.free = start + ticks;
@@ -204,7 +204,7 @@ impl Memory {
         }
     }
 
-    /// Reads a line, or half of it; has the time at which it arrives.
+    /// Reads a line, or half of it; returns the time at which it arrives.
     pub(crate) fn read(&mut self, core: usize, line: u64, whole: bool, at: u64, through: Route) -> u64 {
         let at = self.translate(core, line, at);
         let near = &mut self.cores[core];
@@ -221,6 +221,8 @@ impl Memory {
         let cached = through == Route::Texture || self.has_l1;
         let victim = if cached {
             match cache.access(line, false) {
+                // A line that is on its way is not requested again: the hit waits for it, as with the registers for
+                // outstanding misses of a lockup-free cache (Kroft 1981).
                 Lookup::Hit(ready) => {
                     match through {
                         Route::LoadStore => self.traffic.l1_hits += 1,
@@ -247,7 +249,7 @@ impl Memory {
         arrives + latency
     }
 
-    /// Writes to a line, or half of it; has the time at which the write is accepted. A line that is written is not read first.
+    /// Writes to a line, or half of it; returns the time at which the write is accepted. A line that is written is not read first.
     pub(crate) fn write(&mut self, core: usize, line: u64, whole: bool, at: u64) -> u64 {
         let at = self.translate(core, line, at);
         self.traffic.l1_accesses += 1;
@@ -266,11 +268,12 @@ impl Memory {
         }
     }
 
-    /// Atomic operations on a line in the L2, which take some ticks; has the time of their result. Those on the same line
+    /// Atomic operations on a line in the L2, which take some ticks; returns the time of their result. Those on the same line
     /// wait for each other.
     pub(crate) fn atomic(&mut self, core: usize, line: u64, at: u64, ticks: u64) -> u64 {
         let at = self.translate(core, line, at);
         self.traffic.l1_atomics += 1;
+        // The L2 performs them, so that no L1 may keep a copy.
         if self.cores[core].l1.remove(line) {
             self.evict(core, line, at);
         }
@@ -282,6 +285,7 @@ impl Memory {
 
     /// A line from the L2 or DRAM to a core.
     fn fetch(&mut self, core: usize, line: u64, whole: bool, at: u64, through: Route) -> u64 {
+        // A core waits for a limited number of lines; that, and not the latency alone, bounds its bandwidth (Little's law).
         let in_flight = &mut self.cores[core].in_flight[through as usize];
         let at = room(in_flight, self.lines_in_flight[through as usize], at);
         let number = scattered(line, self.page_lines);
@@ -330,13 +334,13 @@ impl Memory {
         arrives
     }
 
-    /// A modified line that leaves the L1; has the time at which the L2 accepts it.
+    /// A modified line that leaves the L1; returns the time at which the L2 accepts it.
     fn evict(&mut self, core: usize, line: u64, at: u64) -> u64 {
         self.traffic.l1_evictions += 1;
         self.put(core, line, true, at)
     }
 
-    /// A modified line from a core to the L2; has the time at which it is accepted.
+    /// A modified line from a core to the L2; returns the time at which it is accepted.
     fn put(&mut self, core: usize, line: u64, whole: bool, at: u64) -> u64 {
         let number = scattered(line, self.page_lines);
         let start = self.transfer(core, number, whole, at);
@@ -354,7 +358,7 @@ impl Memory {
         }
     }
 
-    /// A line from the system cache or DRAM; has the time at which the L2 receives it.
+    /// A line from the system cache or DRAM; returns the time at which the L2 receives it.
     fn read_beyond(&mut self, number: u64, at: u64) -> u64 {
         if let Some((cache, server)) = &mut self.system_cache {
             match cache.access(number, false) {
@@ -362,6 +366,7 @@ impl Memory {
                     let begin = server.serve(at, self.times.system_line);
                     return begin + self.times.system_line + self.times.system;
                 }
+                // The modified line that leaves takes its turn at DRAM, and the reader waits behind it.
                 Lookup::Miss(Some(_)) => {
                     self.dram(at, true);
                 }
@@ -372,7 +377,7 @@ impl Memory {
         begin + self.times.dram_line + self.times.dram
     }
 
-    /// A modified line from the L2 to the system cache or DRAM; has the time at which it is accepted.
+    /// A modified line from the L2 to the system cache or DRAM; returns the time at which it is accepted.
     fn write_back(&mut self, number: u64, at: u64) -> u64 {
         self.traffic.external_written_bytes += LINE_BYTES;
         if let Some((cache, server)) = &mut self.system_cache {
@@ -384,7 +389,7 @@ impl Memory {
         self.dram(at, true)
     }
 
-    /// A line from or to DRAM; has its start.
+    /// A line from or to DRAM; returns its start.
     fn dram(&mut self, at: u64, write: bool) -> u64 {
         let start = self.dram.serve(at, self.times.dram_line);
         let (bytes, series) = if write {
@@ -405,7 +410,7 @@ impl Memory {
         if whole || !self.has_halves { LINE_BYTES } else { LINE_BYTES / 2 }
     }
 
-    /// Moves a line, or half of it, between a core and the L2; has the time at which the L2 starts. The port, the slice
+    /// Moves a line, or half of it, between a core and the L2; returns the time at which the L2 starts. The port, the slice
     /// and the bank of the line each have a rate.
     fn transfer(&mut self, core: usize, number: u64, whole: bool, at: u64) -> u64 {
         let halves = if whole || !self.has_halves { 2 } else { 1 };
@@ -489,6 +494,7 @@ fn room(arrivals: &mut VecDeque<u64>, most: usize, at: u64) -> u64 {
 /// them do not meet in one set of the L2.
 fn scattered(line: u64, per_page: u64) -> u64 {
     let (page, rest) = (line / per_page, line % per_page);
+    // Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): the factor is 2^64 over the golden ratio.
     let mixed = (page ^ 0x5bd1_e995).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     mixed * per_page + rest
 }

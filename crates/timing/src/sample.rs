@@ -1,4 +1,4 @@
-//! Plays the work-groups of a launch, or samples of them, and has the time of all.
+//! Plays the work-groups of a launch, or samples of them, and returns the time of all.
 //!
 //! A [`Census`] estimates the work of every work-group. If all of them are too many:
 //!
@@ -159,7 +159,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         Ok(self.ended(ticks, 0.0, None))
     }
 
-    /// Playing has ended. `census`: of a launch of which only a part was played.
+    /// Playing has ended. `census`: of a launch that was played in part.
     fn ended(&mut self, ticks: f64, error: f64, census: Option<&Census>) -> Played {
         Played {
             clocks: ticks / TICKS,

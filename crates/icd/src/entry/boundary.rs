@@ -178,7 +178,7 @@ pub(super) unsafe fn list<T: Copy>(list: *const T, count: usize, code: cl_int) -
     if list.is_null() != (count == 0) {
         return Err(Failure::new(code, "a list and the number of its values do not fit each other"));
     }
-    // SAFETY: the list has so many values; it may not be aligned.
+    // SAFETY: the list has `count` values; it may not be aligned.
     Ok((0..count).map(|index| unsafe { list.add(index).read_unaligned() }).collect())
 }
 

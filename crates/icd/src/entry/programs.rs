@@ -51,7 +51,7 @@ unsafe fn devices(
     handles: *const cl_device_id,
     others: &[Arc<Device>],
 ) -> Outcome<Vec<Arc<Device>>> {
-    // SAFETY: the application passes NULL or so many handles.
+    // SAFETY: the application passes NULL or that number of handles.
     let handles = unsafe { list(handles, count as usize, cl::CL_INVALID_VALUE)? };
     if handles.is_empty() {
         return Ok(others.to_vec());

@@ -12,7 +12,7 @@ use crate::driver::kernel::Kernel;
 use crate::driver::launch::{self, WorkSizes};
 use crate::driver::queue::Queue;
 
-/// The sizes of the given number of dimensions; the other sizes are `rest`. `None` for NULL.
+/// The sizes in the first dimensions, and `rest` in the others. `None` for NULL.
 unsafe fn sizes(pointer: *const usize, dimensions: usize, rest: usize) -> Outcome<Option<[usize; 3]>> {
     if pointer.is_null() {
         return Ok(None);

@@ -51,7 +51,7 @@ pub(crate) struct Dependence {
     objects: HashMap<u32, Set>,
     /// What work-items pass to the others, by instruction.
     shared: HashMap<IrInst, Set>,
-    /// Barriers that were reached.
+    /// What the barriers depend on that were reached; they are part of every slice.
     barriers: Set,
 }
 
@@ -194,8 +194,8 @@ impl Dependence {
     }
 }
 
-/// For each block the blocks whose branches decide whether it runs: those from which a path leads to it, and another one
-/// does not.
+/// For each block, the blocks whose branches decide whether it runs: one way leads to it, another one can avoid it. That is
+/// control dependence by post-dominators (Ferrante, Ottenstein and Warren 1987).
 fn deciders(kernel: &Kernel) -> HashMap<ir::Block, Vec<ir::Block>> {
     let cfg = Cfg::new(kernel);
     let post = Dominators::post(&cfg);

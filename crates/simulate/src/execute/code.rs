@@ -38,6 +38,7 @@ pub(crate) struct Inst {
 impl Inst {
     /// The register of an operand.
     pub(crate) fn arg(&self, index: usize) -> u32 {
+        // Nearly all instructions have at most four operands, which then lie beside the rest of the instruction.
         if self.more.is_empty() { self.args[index] } else { self.more[index] }
     }
 }

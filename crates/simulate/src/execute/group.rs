@@ -29,6 +29,7 @@ impl State<'_> {
             }
             return;
         }
+        // Work-items wait for each other: all warps of the work-group are in progress, each with registers of its own.
         while warps.len() < count {
             warps.push(self.warp.clone());
         }
@@ -80,6 +81,7 @@ impl State<'_> {
 
     /// Computes the local ids, unless the previous group had the same size.
     fn number_items(&mut self) {
+        // Divisions are slow, and all groups but those at the far edges have the same size.
         if self.local_ids_of == self.group.local {
             return;
         }

@@ -172,6 +172,7 @@ impl<'l> Overlay<'l> {
     }
 
     fn take_over(&mut self, page: usize) {
+        // Page by page, because most kernels write a small part of what they may write.
         if !self.written[page] {
             let bytes = page * PAGE..((page + 1) * PAGE).min(self.base.len());
             self.own[bytes.clone()].copy_from_slice(&self.base[bytes]);
@@ -219,6 +220,7 @@ pub(crate) fn merge(base: &mut [u8], threads: &[Written]) {
             chunk.copy_from_slice(&first.own[range]);
             continue;
         }
+        // Threads wrote parts of the page: a byte that a thread left alone is as before, and must not undo another's.
         let before = chunk.to_vec();
         for written in std::iter::once(first).chain(writers) {
             for ((byte, own), before) in chunk.iter_mut().zip(&written.own[range.clone()]).zip(&before) {

@@ -115,7 +115,7 @@ impl MemoryMap {
         let mut numbers: HashMap<MemoryId, u32> = HashMap::new();
         let mut copies = Vec::new();
         let loaded = loaded_constants(kernel);
-        // The home of the last of so many buffers.
+        // The home of the last of `count` buffers.
         let buffer_home = |count: usize| Home::Global((module.objects.len() + count - 1) as u32);
         for (index, each) in passed.iter().enumerate() {
             let name: Arc<str> =

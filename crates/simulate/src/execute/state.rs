@@ -66,9 +66,9 @@ pub(crate) enum Stop {
     MeetSubGroup,
     /// An operation without a defined result.
     Fault(Fault),
-    /// The step budget is used up; has an instruction of the block that would have run next.
+    /// The step budget is used up: an instruction of the block that would have run next.
     Steps(Option<ir::Inst>),
-    /// Waits for a change that can no longer happen; has the instruction that reads the memory, and a work-item.
+    /// Waits for a change that can no longer happen: the instruction that reads the memory, and a work-item.
     Waits(Option<ir::Inst>, u32),
 }
 
@@ -142,6 +142,7 @@ impl<'l> State<'l> {
         &mut self,
         call: impl FnOnce(&mut (dyn Observer + 'l), &mut Self) -> R,
     ) -> Option<R> {
+        // Taken out for the call, so that the observer and the state can both be borrowed.
         let observer = self.observer.take()?;
         let result = call(observer, self);
         self.observer = Some(observer);

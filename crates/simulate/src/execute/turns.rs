@@ -70,7 +70,8 @@ impl State<'_> {
             self.stop = Some(Stop::Waits(spin.map(|spin| spin.inst), item));
             return true;
         }
-        // For any cycle length, the snapshot will eventually be inside the cycle and old enough.
+        // Brent's way to find a cycle (1980): with snapshots at powers of two, one is at last inside the cycle, and as old as
+        // the cycle is long.
         past.turns += 1;
         if past.turns.is_power_of_two() {
             past.changes = self.changes;

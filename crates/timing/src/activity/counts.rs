@@ -8,7 +8,7 @@ use crate::traffic::Traffic;
 /// depend on what happens when.
 macro_rules! counts {
     (code { $($(#[$code_doc:meta])* $code:ident,)* } time { $($(#[$time_doc:meta])* $time:ident,)* }) => {
-        /// How often things happened, summed over all cores. Counts of a launch of which only a part was played are
+        /// How often things happened, summed over all cores. If only a part of a launch was played, counts are
         /// extrapolated, so they need not be whole numbers.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub struct Counts {

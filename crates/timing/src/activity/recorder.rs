@@ -192,6 +192,7 @@ impl Recorder {
         self.counts.warps += 1.0;
         self.counts.full_warps += f64::from(u8::from(items == self.width));
         self.counts.threads += f64::from(items);
+        // A core is busy from the first of its resident warps to the last.
         let (warps, since) = &mut self.resident[core];
         if *warps == 0 {
             *since = at;

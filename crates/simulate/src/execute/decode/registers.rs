@@ -286,6 +286,8 @@ impl<'k> Registers<'k> {
                 }
             }
         }
+        // Linear scan (Poletto and Sarkar 1999). Nothing is spilled, as there may be any number of registers: sharing them
+        // keeps a warp in the cache.
         intervals.sort_unstable();
         // Free registers, by shape; and busy registers, earliest end first.
         let mut free: Vec<(SlotShape, u32)> = Vec::new();

@@ -15,6 +15,7 @@ use crate::math::arrays::{Map1, Map2, Map3};
 /// Result = f(operand 0), lane by lane.
 #[inline(always)]
 pub(crate) fn unary<A: Pod, D: Pod>(s: &mut State<'_>, i: &Inst, f: impl Fn(A) -> D) -> bool {
+    // Inactive lanes are computed too, which is cheaper than leaving them out; the executor restores what they still need.
     let mut out = s.warp.rows.take(i.out);
     s.arch.dispatch(Map1(s.warp.rows.numbers::<A>(i.args[0]), numbers_mut::<D>(&mut out), f));
     s.warp.rows.put(i.out, out);

@@ -73,6 +73,7 @@ pub(super) fn bitcast(s: &mut State<'_>, i: &Inst) -> bool {
     let from = numbers::<u8>(s.warp.rows.words(i.args[0]));
     let to = numbers_mut::<u8>(&mut out);
     let bytes = usize::from(i.components) * to_bytes;
+    // Components are stored one after another for all lanes, so that the bytes of a lane's value lie apart.
     for lane in 0..width {
         for byte in 0..bytes {
             let source = (byte / from_bytes * width + lane) * from_bytes + byte % from_bytes;
