@@ -13,9 +13,6 @@ use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
 const DEVICES: &str = "mali-t604,mali-g77,adreno-650";
 
-/// The variable that makes this program the application of a test.
-const ROLE: &str = "TRIPIPE_ICD_TEST_ROLE";
-
 fn with_driver(program: &str) -> Command {
     let mut command = Command::new(program);
     command
@@ -108,18 +105,11 @@ fn write_outside() {
 
 #[test]
 fn findings_of_checked_launches_are_printed_at_the_end() {
-    if std::env::var_os(ROLE).is_some() {
+    let test = "findings_of_checked_launches_are_printed_at_the_end";
+    let Some(said) = support::again(test, &[("TRIPIPE_CHECK", "1")]) else {
         write_outside();
         return;
-    }
-    let ran = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "findings_of_checked_launches_are_printed_at_the_end", "--nocapture"])
-        .env(ROLE, "1")
-        .env("TRIPIPE_CHECK", "1")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success(), "{said}");
+    };
     let found: Vec<&str> = said.lines().filter(|line| line.contains("error[")).collect();
     // One finding of both launches, at the line of the write.
     assert_eq!(found.len(), 1, "{said}");
@@ -129,7 +119,7 @@ fn findings_of_checked_launches_are_printed_at_the_end() {
 
 #[test]
 fn tripipes_own_layer_runs_on_the_driver() {
-    if std::env::var_os(ROLE).is_some() {
+    if std::env::var_os(support::ROLE).is_some() {
         run_on_all_devices();
         return;
     }
@@ -137,7 +127,7 @@ fn tripipes_own_layer_runs_on_the_driver() {
     let own = std::env::current_exe().unwrap();
     let ran = with_driver(own.to_str().unwrap())
         .args(["--exact", "tripipes_own_layer_runs_on_the_driver", "--nocapture"])
-        .env(ROLE, "1")
+        .env(support::ROLE, "1")
         .output()
         .unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));

@@ -5,7 +5,6 @@
 mod support;
 
 use std::ffi::c_void;
-use std::process::Command;
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -74,16 +73,8 @@ fn devices_without_queues_and_pipes_say_so() {
 /// The functions of extensions, asked for through OpenCL's loader, which has symbols of the same names.
 #[test]
 fn the_loader_finds_functions_of_extensions() {
-    const ROLE: &str = "TRIPIPE_ICD_TEST_ROLE";
-    if std::env::var_os(ROLE).is_none() {
-        // Another process, as the loader reads its variables once.
-        let ran = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "the_loader_finds_functions_of_extensions", "--nocapture"])
-            .env("OCL_ICD_VENDORS", support::library())
-            .env(ROLE, "1")
-            .output()
-            .unwrap();
-        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let variables = [("OCL_ICD_VENDORS", support::library())];
+    if support::again("the_loader_finds_functions_of_extensions", &variables).is_some() {
         return;
     }
     // SAFETY: OpenCL's loader, whose functions have these signatures.

@@ -7,7 +7,6 @@
 mod agreeing;
 mod support;
 
-use std::process::Command;
 use std::ptr::{null, null_mut};
 
 use agreeing::agreeing;
@@ -18,23 +17,10 @@ use tripipe_device::{Gpu, catalog};
 use tripipe_launch::Executor as _;
 use tripipe_timing::{VirtualGpu, VirtualOptions};
 
-/// The variable that makes this program the application of a test.
-const ROLE: &str = "TRIPIPE_ICD_TEST_ROLE";
-
-/// Runs a test again in a process whose devices are `gpus`, with a variable. Returns whether this is that process.
-fn again(test: &str, gpus: &str, variable: (&str, &str)) -> bool {
-    if std::env::var_os(ROLE).is_some() {
-        return true;
-    }
-    let ran = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture"])
-        .env(ROLE, "1")
-        .env("TRIPIPE_DEVICES", gpus)
-        .env(variable.0, variable.1)
-        .output()
-        .unwrap();
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    false
+/// Runs a test again in a process whose devices are `gpus`, with what is assumed of them. Returns whether this is that
+/// process.
+fn again(test: &str, gpus: &str, assumed: &str) -> bool {
+    support::again(test, &[("TRIPIPE_DEVICES", gpus), ("TRIPIPE_ASSUME", assumed)]).is_none()
 }
 
 fn devices() -> Vec<cl::cl_device_id> {
@@ -62,7 +48,7 @@ fn builds(app: &Application, source: &str, options: &std::ffi::CStr) -> (bool, S
 #[test]
 fn every_gpu_answers_as_it_is_described() {
     let names: Vec<String> = catalog().iter().map(Gpu::id).collect();
-    if !again("every_gpu_answers_as_it_is_described", &names.join(","), ("TRIPIPE_ASSUME", "")) {
+    if !again("every_gpu_answers_as_it_is_described", &names.join(","), "") {
         return;
     }
     let devices = devices();
@@ -118,7 +104,7 @@ fn every_gpu_answers_as_it_is_described() {
 #[test]
 fn what_a_device_lacks_fails_the_build() {
     let gpus = "mali-t880,adreno-740,mali-g77";
-    if !again("what_a_device_lacks_fails_the_build", gpus, ("TRIPIPE_ASSUME", "")) {
+    if !again("what_a_device_lacks_fails_the_build", gpus, "") {
         return;
     }
     let apps: Vec<Application> = devices().into_iter().map(of).collect();
@@ -153,7 +139,7 @@ fn what_a_device_lacks_fails_the_build() {
 
 #[test]
 fn assumptions_are_the_users() {
-    if !again("assumptions_are_the_users", "adreno-740", ("TRIPIPE_ASSUME", "cl_khr_subgroup_shuffle")) {
+    if !again("assumptions_are_the_users", "adreno-740", "cl_khr_subgroup_shuffle") {
         return;
     }
     let app = of(devices()[0]);
@@ -164,7 +150,7 @@ fn assumptions_are_the_users() {
 /// `cl_qcom_reqd_sub_group_size`: half and full sub-groups of 64 and 128, in the answers and in results.
 #[test]
 fn sub_groups_have_the_required_size() {
-    if !again("sub_groups_have_the_required_size", "adreno-750", ("TRIPIPE_ASSUME", "")) {
+    if !again("sub_groups_have_the_required_size", "adreno-750", "") {
         return;
     }
     let app = of(devices()[0]);

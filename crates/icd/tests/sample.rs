@@ -4,16 +4,12 @@
 
 mod support;
 
-use std::process::Command;
 use std::ptr::{null, null_mut};
 
 use opencl_sys as cl;
 use support::application;
 
-/// The variable that makes this program the application.
-const ROLE: &str = "TRIPIPE_ICD_TEST_ROLE";
-
-/// So many work-items that not all are needed to predict the time.
+/// More work-items than are needed to predict the time.
 const MANY: usize = 1 << 22;
 
 const SOURCE: &str = "
@@ -62,19 +58,11 @@ fn run_samples() {
 
 #[test]
 fn samples_are_computed_and_the_rest_is_undefined() {
-    if std::env::var_os(ROLE).is_some() {
+    let variables = [("TRIPIPE_EXECUTE", "sample"), ("TRIPIPE_LOG", "1")];
+    let Some(said) = support::again("samples_are_computed_and_the_rest_is_undefined", &variables) else {
         run_samples();
         return;
-    }
-    let ran = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "samples_are_computed_and_the_rest_is_undefined", "--nocapture"])
-        .env(ROLE, "1")
-        .env("TRIPIPE_EXECUTE", "sample")
-        .env("TRIPIPE_LOG", "1")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success(), "{said}");
+    };
     assert!(
         said.contains(&format!("{} bytes that are read are undefined", MANY * 4)) && said.contains("0xff"),
         "{said}"

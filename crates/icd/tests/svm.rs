@@ -4,7 +4,6 @@
 
 mod support;
 
-use std::process::Command;
 use std::ptr::{null, null_mut};
 
 use opencl_sys as cl;
@@ -187,12 +186,11 @@ fn named_pointers_are_taken_back() {
 }
 
 /// The variable that makes this program the application of a test.
-const ROLE: &str = "TRIPIPE_ICD_TEST_ROLE";
-
 /// The same with all checks, which find nothing, and then an access past shared memory, which they find.
 #[test]
 fn checks_follow_pointers_in_shared_memory() {
-    if std::env::var_os(ROLE).is_some() {
+    let Some(said) = support::again("checks_follow_pointers_in_shared_memory", &[("TRIPIPE_CHECK", "1")])
+    else {
         follow_and_link();
         let app = application(0);
         let program = kernels(&app);
@@ -208,15 +206,7 @@ fn checks_follow_pointers_in_shared_memory() {
         reaches(gather, &[to as usize, from as usize]);
         app.run(gather, 1);
         return;
-    }
-    let ran = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "checks_follow_pointers_in_shared_memory", "--nocapture"])
-        .env(ROLE, "1")
-        .env("TRIPIPE_CHECK", "1")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success(), "{said}");
+    };
     let found: Vec<&str> = said.lines().filter(|line| line.contains("error[")).collect();
     assert_eq!(found.len(), 1, "{said}");
     assert!(found[0].contains("`gather`"), "{said}");

@@ -72,14 +72,14 @@ impl Engine {
         with(gpu)
     }
 
-    /// Has a memory object of a device released before its next use.
+    /// Notes a memory object to release before the next use of its device.
     pub fn release_later(&self, device: usize, memory: MemoryId) {
         if let Some(slot) = self.slots.iter().find(|slot| slot.device.index == device) {
             lock(&slot.released).memory.push(memory);
         }
     }
 
-    /// Has what the devices built of a program released before their next use.
+    /// Notes a program whose built parts the devices release before their next use.
     pub fn release_program_later(&self, program: &Arc<Program>) {
         for slot in &self.slots {
             let mut released = lock(&slot.released);

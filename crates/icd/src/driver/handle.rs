@@ -111,6 +111,27 @@ pub trait ApiObject: Any + Send + Sync {
     }
 }
 
+/// Makes a type with a field `handle` one of the API's objects: the code for a handle of another type, the name in messages,
+/// and the context whose callback reports failures, if it is one.
+macro_rules! api_object {
+    ($object:ty, $invalid:expr, $name:literal $(, |$this:ident| $context:expr)?) => {
+        impl $crate::driver::handle::ApiObject for $object {
+            const INVALID: opencl_sys::cl_int = $invalid;
+            const NAME: &'static str = $name;
+
+            fn handle(&self) -> &$crate::driver::handle::Handle {
+                &self.handle
+            }
+
+            $(fn context(&self) -> Option<std::sync::Weak<$crate::driver::context::Context>> {
+                let $this = self;
+                Some(std::sync::Arc::downgrade($context))
+            })?
+        }
+    };
+}
+pub(crate) use api_object;
+
 /// Enters an object into the registry, with `references` of the application.
 pub fn register<T: ApiObject>(object: T, references: u32) -> Arc<T> {
     register_shared(Arc::new(object), references)

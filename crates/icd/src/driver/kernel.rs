@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, Weak};
 
 use opencl_sys as cl;
-use opencl_sys::cl_int;
 use tripipe_ir::{ImageAccess, Kernel as IrKernel, Parameter, ParameterKind, Scalar, Space, Type};
 use tripipe_launch::locks::lock;
 use tripipe_launch::{Sampler, ScalarType, Value};
@@ -13,7 +12,7 @@ use tripipe_simulate::image::Image;
 
 use super::context::Context;
 use super::failure::{Failure, Outcome, require};
-use super::handle::{ApiObject, Handle, find, register};
+use super::handle::{Handle, api_object, find, register};
 use super::memory::Memory;
 use super::program::{Executable, Program};
 use super::sampler::ContextSampler;
@@ -77,18 +76,7 @@ impl Stored {
     }
 }
 
-impl ApiObject for Kernel {
-    const INVALID: cl_int = cl::CL_INVALID_KERNEL;
-    const NAME: &'static str = "kernel";
-
-    fn handle(&self) -> &Handle {
-        &self.handle
-    }
-
-    fn context(&self) -> Option<Weak<Context>> {
-        Some(Arc::downgrade(self.program.owner()))
-    }
-}
+api_object!(Kernel, cl::CL_INVALID_KERNEL, "kernel", |object| object.program.owner());
 
 /// What an application passes as the value of an argument.
 pub struct ArgumentBytes<'a> {

@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::unused_self, reason = "tests")]
 #![allow(clippy::macro_metavars_in_unsafe, reason = "the tests are about unsafe calls")]
 
-use std::ffi::c_void;
+use std::ffi::{OsStr, c_void};
 use std::path::PathBuf;
+use std::process::Command;
 use std::ptr::null_mut;
 use std::sync::{LazyLock, OnceLock};
 
@@ -14,6 +15,26 @@ use opencl_sys::{
     CL_DEVICE_TYPE_ALL, CL_SUCCESS, cl_command_queue, cl_context, cl_device_id, cl_int, cl_kernel, cl_mem,
     cl_platform_id, cl_program, cl_uint,
 };
+
+/// The variable that makes a test the application of another process.
+pub const ROLE: &str = "TRIPIPE_ICD_TEST_ROLE";
+
+/// Runs a test again in a process of its own with some variables, as the driver and the loader read them once. Returns what
+/// that process wrote to the standard error; `None` in that process itself.
+pub fn again<V: AsRef<OsStr>>(test: &str, variables: &[(&str, V)]) -> Option<String> {
+    if std::env::var_os(ROLE).is_some() {
+        return None;
+    }
+    let ran = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(ROLE, "1")
+        .envs(variables.iter().map(|(name, value)| (name, value)))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{said}");
+    Some(said)
+}
 
 /// The library, which cargo builds for tests.
 pub fn library() -> PathBuf {
