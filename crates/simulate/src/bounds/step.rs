@@ -23,13 +23,8 @@ pub(super) struct Operands {
 pub(super) fn number(scalar: Scalar, bits: u64) -> f64 {
     match scalar {
         Scalar::Bool => (bits & 1) as f64,
-        Scalar::I8 => f64::from(bits as u8 as i8),
-        Scalar::I16 => f64::from(bits as u16 as i16),
-        Scalar::I32 => f64::from(bits as u32 as i32),
-        Scalar::I64 => bits.cast_signed() as f64,
-        Scalar::F16 => half::f16::from_bits(bits as u16).to_f64(),
-        Scalar::F32 => f64::from(f32::from_bits(bits as u32)),
-        Scalar::F64 => f64::from_bits(bits),
+        _ if scalar.is_float() => scalar.to_f64(bits),
+        _ => scalar.to_i64(bits) as f64,
     }
 }
 

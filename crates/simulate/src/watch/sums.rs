@@ -16,7 +16,6 @@ use super::rules;
 use super::state::Watch;
 use super::values::float_result;
 use crate::execute::code::Inst;
-use crate::execute::ops::convert::float;
 use crate::execute::rows::{WIDTH, lanes};
 use crate::execute::state::State;
 
@@ -169,7 +168,7 @@ pub(crate) fn sum(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
     for component in 0..components {
         for lane in lanes(if width == 1 { 1 } else { s.mask }) {
             let index = component * width + lane;
-            let of = |slot: u32| float(scalar, s.warp.rows.bits(slot, index, scalar.bytes()));
+            let of = |slot: u32| scalar.to_f64(s.warp.rows.bits(slot, index, scalar.bytes()));
             let (before, result) = (of(i.args[sum]), of(i.out));
             let added = match data.op {
                 Op::Binary(Binary::FSub) => -of(i.args[1]),

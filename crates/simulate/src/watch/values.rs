@@ -11,7 +11,6 @@ use super::rules;
 use super::state::Watch;
 use super::taint::flow::pure;
 use crate::execute::code::Inst;
-use crate::execute::ops::convert::float;
 use crate::execute::rows::{lanes, numbers};
 use crate::execute::state::State;
 
@@ -84,11 +83,6 @@ fn each(
     }
 }
 
-fn signed(bits: u64, scalar: Scalar) -> i64 {
-    let unused = 64 - scalar.bits();
-    (bits << unused).cast_signed() >> unused
-}
-
 /// Checks division and remainder of integers.
 pub(crate) fn divide(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
     let goes_on = pure(watch, s, i);
@@ -104,7 +98,7 @@ pub(crate) fn divide(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
             "Test the divisor first, or make sure that it cannot be 0.",
             |s, index| {
                 (s.warp.rows.bits(i.args[1], index, bytes) == 0).then(|| {
-                    let a = signed(s.warp.rows.bits(i.args[0], index, bytes), scalar);
+                    let a = scalar.to_i64(s.warp.rows.bits(i.args[0], index, bytes));
                     format!("divides {a} by zero")
                 })
             },
@@ -122,8 +116,8 @@ pub(crate) fn divide(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
                 &rules::DIVISION_OVERFLOW,
                 "Divide in a wider type, or handle the smallest value separately.",
                 |s, index| {
-                    let a = signed(s.warp.rows.bits(i.args[0], index, bytes), scalar);
-                    let b = signed(s.warp.rows.bits(i.args[1], index, bytes), scalar);
+                    let a = scalar.to_i64(s.warp.rows.bits(i.args[0], index, bytes));
+                    let b = scalar.to_i64(s.warp.rows.bits(i.args[1], index, bytes));
                     (a == least && b == -1).then(|| format!("divides {a} by -1: the quotient does not fit"))
                 },
             );
@@ -153,7 +147,7 @@ pub(crate) fn shift(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
             &rules::SHIFT_PAST_WIDTH,
             "Keep the count below the width: OpenCL takes it modulo the width, C does not define it.",
             |s, index| {
-                let count = signed(s.warp.rows.bits(slot, index, bytes), scalar);
+                let count = scalar.to_i64(s.warp.rows.bits(slot, index, bytes));
                 (!(0..bits.cast_signed()).contains(&count))
                     .then(|| format!("shifts a {bits}-bit value by {count}"))
             },
@@ -206,8 +200,8 @@ fn overflow(
     };
     if quick {
         each(watch, s, i, rule, fix, |s, index| {
-            let a = signed(s.warp.rows.bits(i.args[0], index, bytes), scalar);
-            let b = signed(s.warp.rows.bits(i.args[1], index, bytes), scalar);
+            let a = scalar.to_i64(s.warp.rows.bits(i.args[0], index, bytes));
+            let b = scalar.to_i64(s.warp.rows.bits(i.args[1], index, bytes));
             let value = exact(a, b);
             let fits = value >= i128::from(i64::MIN >> (64 - scalar.bits()))
                 && value <= i128::from(i64::MAX >> (64 - scalar.bits()));
@@ -256,7 +250,7 @@ pub(crate) fn convert(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
                 &rules::FLOAT_TO_INT_RANGE,
                 "Use convert_..._sat, or clamp before the conversion.",
                 |s, index| {
-                    let value = float(source, s.warp.rows.bits(i.args[0], index, source.bytes()));
+                    let value = source.to_f64(s.warp.rows.bits(i.args[0], index, source.bytes()));
                     (!fits(value)).then(|| {
                         let kind = if to == Number::Signed { "a signed" } else { "an unsigned" };
                         format!("converts {value} to {kind} {}-bit integer", target.bits())
@@ -269,8 +263,8 @@ pub(crate) fn convert(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
         half(watch, s, i, |s, index| {
             let bits = s.warp.rows.bits(i.args[0], index, source.bytes());
             match from {
-                Number::Float => float(source, bits),
-                Number::Signed => signed(bits, source) as f64,
+                Number::Float => source.to_f64(bits),
+                Number::Signed => source.to_i64(bits) as f64,
                 Number::Unsigned => bits as f64,
             }
         });
@@ -330,7 +324,7 @@ pub(crate) fn float_result(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bo
             &rules::NAN_BORN,
             "Check the operands: 0/0, infinity minus infinity, the root or logarithm of a negative number.",
             |s, index| {
-                if !float(scalar, s.warp.rows.bits(i.out, index, scalar.bytes())).is_nan() {
+                if !scalar.to_f64(s.warp.rows.bits(i.out, index, scalar.bytes())).is_nan() {
                     return None;
                 }
                 let mut shown = Vec::new();
@@ -346,13 +340,13 @@ pub(crate) fn float_result(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bo
                     for index in indices {
                         let bits = s.warp.rows.bits(*slot, index, of.bytes());
                         if of.is_float() {
-                            let value = float(of, bits);
+                            let value = of.to_f64(bits);
                             if value.is_nan() {
                                 return None;
                             }
                             shown.push(value.to_string());
                         } else {
-                            shown.push(signed(bits, of).to_string());
+                            shown.push(of.to_i64(bits).to_string());
                         }
                     }
                 }
@@ -362,7 +356,7 @@ pub(crate) fn float_result(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bo
     }
     if scalar == Scalar::F16 && operands.iter().all(|(_, ty)| ty.scalar() == Some(Scalar::F16)) {
         let value = |s: &State<'_>, operand: usize, index: usize| {
-            float(Scalar::F16, s.warp.rows.bits(operands[operand].0, index, 2))
+            Scalar::F16.to_f64(s.warp.rows.bits(operands[operand].0, index, 2))
         };
         match (op, count) {
             (Op::Binary(op), 2) => half(watch, s, i, |s, index| {
@@ -391,7 +385,7 @@ pub(crate) fn dynamic(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
     let slot = i.args[if insert { 2 } else { 1 }];
     let components = i64::from(ty(s, i, 0).lanes());
     for lane in lanes(if i.width == 1 { 1 } else { s.mask }) {
-        let index = signed(s.warp.rows.bits(slot, lane, 4), Scalar::I32);
+        let index = Scalar::I32.to_i64(s.warp.rows.bits(slot, lane, 4));
         if !(0..components).contains(&index) {
             let lane = if i.width == 1 { s.mask.trailing_zeros() as usize } else { lane };
             watch.note(&rules::LANE_OUT_OF_RANGE, i, 1, || {

@@ -68,6 +68,18 @@ pub(crate) fn by2<A: Copy>(f: impl Fn(&A, &A) -> bool, a: A, b: A) -> bool {
     f(&a, &b)
 }
 
+/// The `Run` of a generic function for the bits of a component of this many bytes.
+macro_rules! by_width {
+    ($bytes:expr, $run:ident) => {
+        match $bytes {
+            1 => $run::<u8> as Run,
+            2 => $run::<u16>,
+            4 => $run::<u32>,
+            _ => $run::<u64>,
+        }
+    };
+}
+
 /// The `Run` of a map for the unsigned integer of each width; `bool` counts as 8 bits.
 macro_rules! unsigned {
     ($map:ident, $scalar:expr, $f:expr) => {
@@ -142,4 +154,4 @@ macro_rules! floats {
     };
 }
 
-pub(crate) use {floats, ints, signed, unsigned};
+pub(crate) use {by_width, floats, ints, signed, unsigned};

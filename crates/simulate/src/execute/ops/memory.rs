@@ -6,7 +6,7 @@
 use bytemuck::Pod;
 use tripipe_ir::{Op, Scalar, Space};
 
-use super::map::{binary, unary};
+use super::map::{binary, by_width, unary};
 use super::pattern::{Pattern, pattern};
 use crate::execute::code::{Detail, Inst, Run, value_bytes};
 use crate::execute::memory::{Home, pointer};
@@ -121,21 +121,11 @@ fn write_steps<T: Pod>(to: &mut [u8], step: usize, value: &[T]) {
 }
 
 pub(super) fn load(scalar: Scalar) -> Run {
-    match scalar.bytes() {
-        1 => load_as::<u8>,
-        2 => load_as::<u16>,
-        4 => load_as::<u32>,
-        _ => load_as::<u64>,
-    }
+    by_width!(scalar.bytes(), load_as)
 }
 
 pub(super) fn store(scalar: Scalar) -> Run {
-    match scalar.bytes() {
-        1 => store_as::<u8>,
-        2 => store_as::<u16>,
-        4 => store_as::<u32>,
-        _ => store_as::<u64>,
-    }
+    by_width!(scalar.bytes(), store_as)
 }
 
 /// The private object that a pointer refers to; `None` for other objects.
