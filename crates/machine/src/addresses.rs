@@ -67,7 +67,7 @@ pub(crate) enum JoinedPart {
         /// The first of its own lanes.
         lane: u32,
     },
-    /// An earlier load has its lanes.
+    /// Its lanes come from an earlier load.
     Part {
         /// That load.
         first: Inst,

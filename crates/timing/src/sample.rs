@@ -230,7 +230,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         Ok(())
     }
 
-    /// Plays a window: its first generation, then the rest. Has the moments after both.
+    /// Plays a window: its first generation, then the rest. Returns the moments after both.
     fn window(&mut self, from: u64, first: u64, length: u64) -> Result<[Mark; 2], ExecuteError> {
         self.warm(from, length)?;
         self.feed(from..from + first)?;

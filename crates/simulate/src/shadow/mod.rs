@@ -13,7 +13,7 @@ use std::ops::{Index, IndexMut};
 use crate::execute::code::{Edge, Inst, NONE};
 use crate::execute::memory::Home;
 use crate::execute::state::State;
-use registers::Registers;
+use registers::ShadowRegisters;
 
 /// Something of each warp in progress; a state selects that of its current warp.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl<T> IndexMut<&State<'_>> for PerWarp<T> {
 /// The shadows of a warp.
 #[derive(Debug)]
 struct WarpShadow<V, M, P> {
-    registers: Registers<V>,
+    registers: ShadowRegisters<V>,
     /// Private memory, by lane.
     private: HashMap<usize, M>,
     path: P,
@@ -77,7 +77,7 @@ impl<V: Copy + Default + PartialEq, M: Default, P: Default> Shadows<V, M, P> {
 
     pub(crate) fn start_warp(&mut self, s: &State<'_>) {
         let new = || WarpShadow {
-            registers: Registers::new(s.code.slots.len()),
+            registers: ShadowRegisters::new(s.code.slots.len()),
             private: HashMap::new(),
             path: P::default(),
         };

@@ -5,11 +5,11 @@ use crate::execute::rows::{WIDTH, lanes};
 
 /// By register, a shadow for each component and lane; `None` where all are the default.
 #[derive(Debug)]
-pub(super) struct Registers<V> {
+pub(super) struct ShadowRegisters<V> {
     rows: Vec<Option<Box<[V]>>>,
 }
 
-impl<V: Copy + Default + PartialEq> Registers<V> {
+impl<V: Copy + Default + PartialEq> ShadowRegisters<V> {
     pub(super) fn new(count: usize) -> Self {
         Self { rows: (0..count).map(|_| None).collect() }
     }

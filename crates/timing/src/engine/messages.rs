@@ -24,7 +24,7 @@ impl Engine<'_> {
         next
     }
 
-    /// Enters the result of a message; has the time at which the warp goes on.
+    /// Enters the result of a message; returns the time at which the warp goes on.
     fn awaited(&self, warp: &mut Warp, message: &Message, passage: Passage) -> u64 {
         let Passage { issued, done, .. } = passage;
         if self.figures.messages_in_flight < 1.0 {

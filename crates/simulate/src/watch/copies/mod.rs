@@ -16,7 +16,7 @@ use tripipe_ir::op::Scope;
 use super::findings::Occurrence;
 use super::rules;
 use super::state::Watch;
-use super::taint::memory::Written;
+use super::taint::memory::WrittenBytes;
 use super::taint::uses;
 use super::touch::Touch;
 use crate::execute::code::Inst;
@@ -249,7 +249,7 @@ impl Watch {
     /// reported.
     fn hand_on(&mut self, s: &State<'_>, i: &Inst, to: &Side, from: &Side, used: u64) {
         let source = self.written(s, from.object, 0);
-        if matches!(source, Written::All) {
+        if matches!(source, WrittenBytes::All) {
             return;
         }
         let unwritten: Vec<(u64, u64)> = to

@@ -15,7 +15,7 @@ use crate::watch::state::Watch;
 use crate::watch::touch::{Touch, extremes};
 
 /// The bytes of an object that have been written, as seen by a lane.
-pub(crate) enum Written<'a> {
+pub(crate) enum WrittenBytes<'a> {
     /// All of them; nothing is recorded.
     All,
     Shared(&'a mut Bits),
@@ -23,7 +23,7 @@ pub(crate) enum Written<'a> {
     Private(&'a mut [u64], usize),
 }
 
-impl Written<'_> {
+impl WrittenBytes<'_> {
     pub(crate) fn has(&self, byte: usize) -> bool {
         match self {
             Self::All => true,
@@ -114,12 +114,12 @@ fn private(s: &State<'_>, object: ir::Object) -> Option<usize> {
 
 impl Watch {
     /// The bytes of an object that have been written, as seen by a lane of the current warp.
-    pub(crate) fn written(&mut self, s: &State<'_>, object: u32, lane: usize) -> Written<'_> {
+    pub(crate) fn written(&mut self, s: &State<'_>, object: u32, lane: usize) -> WrittenBytes<'_> {
         if let Some(Home::Private(index)) = s.memory.object(object).map(|info| info.home) {
-            return Written::Private(&mut self.shadow_mut(s).private_written[index as usize], lane);
+            return WrittenBytes::Private(&mut self.shadow_mut(s).private_written[index as usize], lane);
         }
         let watched = self.objects.get_mut(object as usize);
-        watched.and_then(|watched| watched.written.as_mut()).map_or(Written::All, Written::Shared)
+        watched.and_then(|watched| watched.written.as_mut()).map_or(WrittenBytes::All, WrittenBytes::Shared)
     }
 
     /// Updates the written state for a store that is about to run, from the shadow of the value.
@@ -190,7 +190,7 @@ impl Watch {
             let (object, offset) = s.memory.parts(s.address(touch.pointer, lane));
             let written = self.written(s, object, lane);
             // All lanes read the same bytes.
-            let same = single && !matches!(written, Written::Private(..));
+            let same = single && !matches!(written, WrittenBytes::Private(..));
             let missing = written.missing(offset as usize, touch.bytes);
             if missing != 0 {
                 let shadow = self.shadow_mut(s);
