@@ -197,7 +197,7 @@ impl Limit {
             Figure::SpillBytes => f64::from(analysis.registers.work.spill_bytes).into(),
             Figure::StackBytes => (analysis.stack_bytes as f64).into(),
             Figure::LocalBytes => (analysis.local_bytes as f64).into(),
-            Figure::Threads => f64::from(analysis.registers.threads).into(),
+            Figure::Threads => f64::from(analysis.registers.occupancy.threads).into(),
             Figure::Milliseconds => match seconds {
                 Ok(seconds) => (seconds * 1e3).into(),
                 Err(missing) => {

@@ -231,10 +231,10 @@ fn shares(cfg: &Cfg, code: &Code) -> (Option<f64>, Option<f64>) {
 fn registers(kernel: &Kernel, gpu: &Gpu, code: &Code) -> Registers {
     let work = code.work.clone();
     let required = kernel.sub_group_size(Some(gpu.opencl()));
-    let threads = gpu.threads_in_waves(work.used, required).unwrap_or(0);
+    let occupancy = gpu.occupancy(work.used, required);
     let next_step = (1..work.used).rev().find_map(|fewer| {
-        let more = gpu.threads_in_waves(fewer, required)?;
-        (more > threads).then_some((work.used - fewer, more))
+        let more = gpu.occupancy(fewer, required).threads;
+        (more > occupancy.threads).then_some((work.used - fewer, more))
     });
     let peak = work.peak.and_then(|(block, position)| {
         let issues = code.blocks[block].iter().skip(position);
@@ -245,14 +245,7 @@ fn registers(kernel: &Kernel, gpu: &Gpu, code: &Code) -> Registers {
         _ => 32,
     };
     let peak = peak.or_else(|| value_place(kernel, work.live.first().copied()));
-    Registers {
-        peak,
-        uniform: code.uniform_bits.div_ceil(width),
-        threads,
-        most_threads: gpu.core.max_threads.value,
-        next_step,
-        work,
-    }
+    Registers { peak, uniform: code.uniform_bits.div_ceil(width), occupancy, next_step, work }
 }
 
 fn value_place(kernel: &Kernel, value: Option<Value>) -> Option<Location> {

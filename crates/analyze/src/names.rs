@@ -32,16 +32,13 @@ pub(crate) fn in_words(kernel: &Kernel, value: Value) -> String {
 }
 
 /// The name of the memory that an address points into.
-fn origin(kernel: &Kernel, mut pointer: Value) -> Option<String> {
-    loop {
-        let Some(inst) = kernel.defining(pointer) else { return source_name(kernel, pointer) };
-        match kernel.insts[inst].op {
-            Op::Address(_) | Op::SpaceCast { .. } => pointer = *kernel.insts[inst].operands.first()?,
-            Op::ObjectAddress(object) => {
-                return Some(kernel.objects[object].name.clone()).filter(|name| !name.is_empty());
-            }
-            _ => return source_name(kernel, pointer),
+fn origin(kernel: &Kernel, pointer: Value) -> Option<String> {
+    let base = kernel.pointer_base(pointer);
+    match kernel.defining(base).map(|inst| kernel.insts[inst].op) {
+        Some(Op::ObjectAddress(object)) => {
+            Some(kernel.objects[object].name.clone()).filter(|name| !name.is_empty())
         }
+        _ => source_name(kernel, base),
     }
 }
 

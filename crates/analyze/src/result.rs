@@ -1,7 +1,7 @@
 //! The result of an analysis.
 
 use cranelift_entity::SecondaryMap;
-use tripipe_device::Gpu;
+use tripipe_device::{Gpu, Occupancy};
 use tripipe_ir::{Block, Location};
 use tripipe_machine::{Pipe, WorkRegisters};
 
@@ -67,10 +67,8 @@ pub struct Registers {
     pub peak: Option<Location>,
     /// Uniform registers, of 32 bits (of 128 bits on Midgard).
     pub uniform: u32,
-    /// Threads a core keeps in flight.
-    pub threads: u32,
-    /// The most threads a core keeps in flight.
-    pub most_threads: u32,
+    /// The threads that a core keeps in flight.
+    pub occupancy: Occupancy,
     /// How many registers fewer would allow more threads, and how many threads then.
     pub next_step: Option<(u32, u32)>,
 }

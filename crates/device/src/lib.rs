@@ -56,7 +56,7 @@ pub use gpu::{
 };
 pub use identify::{Certainty, Identification, identify};
 pub use load::{DataError, DataReason};
-pub use occupancy::{OccupancyStep, RegisterFile};
+pub use occupancy::{Occupancy, OccupancyStep, RegisterFile};
 pub use opencl::OpenCl;
 pub use probe::{DeviceKind, ImageLimits, Probe, Svm};
 pub use product::{GpuProduct, Revision};

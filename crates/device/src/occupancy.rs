@@ -48,40 +48,52 @@ impl Gpu {
         }
     }
 
-    /// Threads (work-items) in flight on a core when each uses `registers` registers.
+    /// The threads in flight on a core when each uses `registers` registers, of this GPU's own width
+    /// (`registers.width_bits`: vec4 of 32 bits on Midgard and Adreno, 32 bits on Bifrost and later Mali). 0 counts as 1.
+    /// A kernel that needs more than `registers.max` spills the rest to memory, and runs with the threads of that many, as
+    /// the published steps of Arm's compiler do (docs/model.md). `required` is as in [`Self::wave_width`].
     ///
-    /// `registers` counts registers of this GPU's own width (`registers.width_bits`: vec4 of 32 bits on Midgard and
-    /// Adreno, 32 bits on Bifrost and later Mali); 0 counts as 1. `None` above `registers.max`: the kernel spills, and
-    /// runs with the threads of `registers.max`. Otherwise the result is at least 1 and does not rise with the
-    /// register count. Local memory, barriers and the work-group size are not considered.
-    pub fn threads_per_core(&self, registers: u32) -> Option<u32> {
-        self.threads_in_waves(registers, None)
-    }
-
-    /// The same for a kernel that requires a sub-group size, as in [`Self::wave_width`].
-    pub fn threads_in_waves(&self, registers: u32, required: Option<u32>) -> Option<u32> {
-        if registers > self.registers.max.value {
-            return None;
-        }
-        let registers = registers.max(1);
-        match &self.registers.file {
+    /// The result does not rise with the register count. Local memory, barriers and the work-group size are not
+    /// considered.
+    pub fn occupancy(&self, registers: u32, required: Option<u32>) -> Occupancy {
+        let most = self.core.max_threads.value;
+        let registers = registers.clamp(1, self.registers.max.value.max(1));
+        let threads = match &self.registers.file {
             RegisterFile::Steps(steps) => {
-                steps.value.iter().find(|step| registers <= step.registers).map(|step| step.threads)
+                let step = steps.value.iter().find(|step| registers <= step.registers);
+                step.map_or(self.core.warp_width.value, |step| step.threads)
             }
             RegisterFile::Waves { file_vec4, max_waves, wave_granularity } => {
                 let width = self.wave_width(registers, required);
                 let cost = if width > self.core.warp_width.value { 2 * registers } else { registers };
                 // Waves of the required width spill until one fits.
                 let waves = wave_granularity.value.saturating_mul((file_vec4.value / cost).max(1));
-                Some(waves.min(max_waves.value) * width)
+                waves.min(max_waves.value) * width
             }
-        }
+        };
+        Occupancy { threads, most }
     }
 
-    /// Threads in flight as a fraction of the GPU's maximum, above 0 and at most 1. `None` when the kernel spills.
-    pub fn occupancy(&self, registers: u32) -> Option<f64> {
-        let threads = self.threads_per_core(registers)?;
-        Some(f64::from(threads) / f64::from(self.core.max_threads.value))
+    /// Threads in flight on a core when each uses `registers` registers: [`Self::occupancy`]. `None` if the kernel
+    /// spills.
+    pub fn threads_per_core(&self, registers: u32) -> Option<u32> {
+        (registers <= self.registers.max.value).then(|| self.occupancy(registers, None).threads)
+    }
+}
+
+/// The threads (work-items) that a core keeps in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Occupancy {
+    /// How many a kernel's registers allow, at least 1.
+    pub threads: u32,
+    /// The most that any kernel has.
+    pub most: u32,
+}
+
+impl Occupancy {
+    /// The threads as a fraction of the most, above 0 and at most 1.
+    pub fn share(self) -> f64 {
+        f64::from(self.threads) / f64::from(self.most.max(1))
     }
 }
 
@@ -128,7 +140,9 @@ mod tests {
     fn no_register_is_as_good_as_one() {
         for gpu in catalog() {
             assert_eq!(gpu.threads_per_core(0), gpu.threads_per_core(1));
-            assert_eq!(gpu.occupancy(1), Some(1.0), "{}", gpu.name());
+            assert_eq!(gpu.occupancy(1, None).share(), 1.0, "{}", gpu.name());
+            let most = gpu.registers.max.value;
+            assert_eq!(gpu.occupancy(most + 1, None), gpu.occupancy(most, None), "{}", gpu.name());
         }
     }
 

@@ -392,8 +392,7 @@ impl Kernel {
     pub fn signed_constant(&self, value: Value) -> Option<i64> {
         let bits = self.scalar_constant(value)?;
         let Type::Scalar(scalar) = self.ty(value) else { return None };
-        let unused = 64 - scalar.bits();
-        scalar.is_int().then_some((bits << unused).cast_signed() >> unused)
+        scalar.is_int().then(|| scalar.to_i64(bits))
     }
 
     /// The instruction that defines a value, if there is one.
@@ -402,6 +401,18 @@ impl Kernel {
             ValueDef::Result(inst) => Some(inst),
             _ => None,
         }
+    }
+
+    /// The value that a pointer is computed from by addresses and casts of its space: an argument, the address of an
+    /// object, a pointer from memory.
+    pub fn pointer_base(&self, mut pointer: Value) -> Value {
+        while let Some(inst) = self.defining(pointer)
+            && let Op::Address(_) | Op::SpaceCast { .. } = self.insts[inst].op
+            && let Some(base) = self.insts[inst].operands.first()
+        {
+            pointer = *base;
+        }
+        pointer
     }
 
     /// The constant of this type; `lanes` has one entry per lane, truncated to the type's width.

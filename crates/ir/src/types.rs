@@ -45,6 +45,21 @@ impl Scalar {
         u64::MAX >> (64 - self.bits())
     }
 
+    /// The bits of an integer of this type as a signed number. Bits above its width do not count.
+    pub const fn to_i64(self, bits: u64) -> i64 {
+        let unused = 64 - self.bits();
+        (bits << unused).cast_signed() >> unused
+    }
+
+    /// The bits of a float of this type as `f64`, which has every number of all three types.
+    pub fn to_f64(self, bits: u64) -> f64 {
+        match self {
+            Self::F16 => half::f16::from_bits(bits as u16).to_f64(),
+            Self::F32 => f64::from(f32::from_bits(bits as u32)),
+            _ => f64::from_bits(bits),
+        }
+    }
+
     /// Whether it is an integer (`bool` is not).
     pub const fn is_int(self) -> bool {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)

@@ -48,9 +48,9 @@ struct Pending {
 }
 
 /// Times that are known.
-struct Known(Result<CommandTimes, String>);
+struct KnownTimes(Result<CommandTimes, String>);
 
-impl DeviceCommand for Known {
+impl DeviceCommand for KnownTimes {
     fn times(&self) -> Option<Result<CommandTimes, String>> {
         Some(self.0.clone())
     }
@@ -192,7 +192,7 @@ impl Commands {
                 return;
             };
             self.let_go(&oldest);
-            self.recorder.enqueued(id, oldest.command, oldest.enqueued_ns, Box::new(Known(times)));
+            self.recorder.enqueued(id, oldest.command, oldest.enqueued_ns, Box::new(KnownTimes(times)));
         }
     }
 

@@ -273,7 +273,7 @@ impl Driver {
         }
         self.through_copy(queue, bytes, |copy| {
             let Some(copies) = self.functions.clEnqueueCopyBuffer else { return MISSING };
-            // SAFETY: the handles are valid, and both buffers have so many bytes.
+            // SAFETY: the handles are valid, and both buffers have that size.
             unsafe { copies(handle(queue), handle(buffer), copy, 0, 0, bytes, 0, null(), null_mut()) }
         })
     }
@@ -345,7 +345,7 @@ impl Driver {
         let copy = self.functions.clEnqueueSVMMemcpy.ok_or(MISSING)?;
         let mut contents = vec![0u8; bytes];
         let to = contents.as_mut_ptr().cast();
-        // SAFETY: the application allocated so many bytes there, and the call waits.
+        // SAFETY: the application allocated that number of bytes there, and the call waits.
         let code =
             unsafe { copy(handle(queue), cl::CL_TRUE, to, handle(pointer), bytes, 0, null(), null_mut()) };
         if code == CL_SUCCESS { Ok(contents) } else { Err(code) }

@@ -39,25 +39,25 @@ pub(crate) struct Misuse {
 struct MisuseState {
     launches: u64,
     queues: HashMap<u64, QueueUse>,
-    finishes: Often,
-    reads: Often,
+    finishes: CountedCall,
+    reads: CountedCall,
     /// Memory by its shape: how often it was released, and how often made again after that.
     memory: HashMap<u64, (u64, u64)>,
-    remade: Often,
-    copies: Often,
+    remade: CountedCall,
+    copies: CountedCall,
     copied_bytes: u64,
-    host_pointers: Often,
-    failed: BTreeMap<(Function, i32), Often>,
+    host_pointers: CountedCall,
+    failed: BTreeMap<(Function, i32), CountedCall>,
 }
 
 /// A number of calls, and the first of them.
 #[derive(Clone, Debug, Default)]
-struct Often {
+struct CountedCall {
     count: u64,
     example: Option<(u64, String)>,
 }
 
-impl Often {
+impl CountedCall {
     fn add(&mut self, call: u64, what: impl FnOnce() -> String) {
         self.count += 1;
         self.example.get_or_insert_with(|| (call, what()));

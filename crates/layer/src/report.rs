@@ -58,7 +58,7 @@ struct Leak {
 }
 
 impl Report {
-    /// A report of so many calls. `live` are the objects that live at the end, in the order of their calls.
+    /// A report of this number of calls. `live` are the objects that live at the end, in the order of their calls.
     pub(crate) fn new(calls: u64, misuse: &Misuse, live: &[(u64, Object)], start: Instant) -> Self {
         let program = std::env::current_exe().ok();
         let program = program.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());

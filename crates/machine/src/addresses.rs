@@ -18,20 +18,20 @@ use crate::model::RegisterLayout;
 type Sum = (Base, Vec<(Atom, i64)>);
 
 /// An address that was computed before: the block, the pointer, its constant.
-type Computed = (Block, Value, i64);
+type ComputedAddress = (Block, Value, i64);
 
 /// Addresses that were computed before, by sum.
-type Earlier = HashMap<Sum, SmallVec<[Computed; 2]>>;
+type ComputedAddresses = HashMap<Sum, SmallVec<[ComputedAddress; 2]>>;
 
 /// A load: its instruction, the constant of its address, its lanes.
 type Loaded = (Inst, i64, u32);
 
 /// Loads since the last write, by address and type.
-type Open = HashMap<(Sum, Scalar), Vec<Loaded>>;
+type OpenLoads = HashMap<(Sum, Scalar), Vec<Loaded>>;
 
 /// Rewrites addresses that are a constant away from an earlier one as that one and the constant.
 pub(crate) fn share(kernel: &mut Kernel, cfg: &Cfg, dominators: &Dominators, forms: &LinearForms) {
-    let mut known = Earlier::new();
+    let mut known = ComputedAddresses::new();
     for block in &cfg.order {
         for inst in kernel.blocks[*block].insts.clone() {
             let data = &kernel.insts[inst];
@@ -59,7 +59,7 @@ pub(crate) fn share(kernel: &mut Kernel, cfg: &Cfg, dominators: &Dominators, for
 
 /// The part of a joined load that an instruction stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Join {
+pub(crate) enum JoinedPart {
     /// It loads for all of them.
     First {
         /// Lanes that are loaded.
@@ -67,7 +67,7 @@ pub(crate) enum Join {
         /// The first of its own lanes.
         lane: u32,
     },
-    /// An earlier load has its lanes.
+    /// Its lanes come from an earlier load.
     Part {
         /// That load.
         first: Inst,
@@ -77,16 +77,16 @@ pub(crate) enum Join {
 }
 
 /// The joined loads of a kernel.
-pub(crate) type Joins = SecondaryMap<Inst, Option<Join>>;
+pub(crate) type JoinedLoads = SecondaryMap<Inst, Option<JoinedPart>>;
 
 /// Finds neighbouring loads of one block that one load can do: no write between them, and an address that is known to
 /// be aligned to their size.
-pub(crate) fn joins(kernel: &Kernel, cfg: &Cfg, forms: &LinearForms, layout: &RegisterLayout) -> Joins {
+pub(crate) fn joins(kernel: &Kernel, cfg: &Cfg, forms: &LinearForms, layout: &RegisterLayout) -> JoinedLoads {
     let mut found = SecondaryMap::new();
     for block in &cfg.order {
-        let mut open = Open::new();
+        let mut open = OpenLoads::new();
         let mut order: Vec<(Sum, Scalar)> = Vec::new();
-        let mut close = |open: &mut Open, order: &mut Vec<_>, written: Option<Space>| {
+        let mut close = |open: &mut OpenLoads, order: &mut Vec<_>, written: Option<Space>| {
             order.retain(|key: &(Sum, Scalar)| {
                 let apart = written.is_some_and(|space| is_apart(kernel, key.0.0, space));
                 if !apart && let Some(loads) = open.remove(key) {
@@ -144,7 +144,7 @@ fn join(
     layout: &RegisterLayout,
     ((base, terms), scalar): &(Sum, Scalar),
     mut loads: Vec<Loaded>,
-    found: &mut Joins,
+    found: &mut JoinedLoads,
 ) {
     if loads.len() < 2 {
         return;
@@ -178,9 +178,9 @@ fn join(
                 for load in run {
                     let lane = ((load.1 - start) / bytes) as u32;
                     found[load.0] = Some(if load.0 == first.0 {
-                        Join::First { lanes, lane }
+                        JoinedPart::First { lanes, lane }
                     } else {
-                        Join::Part { first: first.0, lane }
+                        JoinedPart::Part { first: first.0, lane }
                     });
                 }
             }

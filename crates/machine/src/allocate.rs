@@ -8,7 +8,7 @@ use tripipe_ir::{Block, Value};
 use crate::code::{Issue, Operation, Register, RegisterData, WorkRegisters};
 use crate::lower::Edges;
 use crate::model::Model;
-use crate::spill::{Spills, Way};
+use crate::spill::{SpillCandidate, Spills};
 use crate::work::Work;
 
 /// Registers live at the ends of blocks.
@@ -144,9 +144,10 @@ pub(crate) fn allocate(
         let mut ways = spills.ways(&now, at, &uses(cfg, loops, blocks, registers), blocks, loops, registers);
         ways.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(a.register.cmp(&b.register)));
         let mut excess = now.bits.saturating_sub(most_bits);
-        let mut chosen: Vec<Way> = Vec::new();
+        let mut chosen: Vec<SpillCandidate> = Vec::new();
         for way in ways {
-            let same = |other: &Way| spills.place_of(other.register) == spills.place_of(way.register);
+            let same =
+                |other: &SpillCandidate| spills.place_of(other.register) == spills.place_of(way.register);
             if excess > 0 && !chosen.iter().any(same) {
                 excess = excess.saturating_sub(registers[way.register].bits);
                 chosen.push(way);

@@ -3,6 +3,7 @@
 use tripipe_ir::op::{Binary, Builtin, Compare, Convert, Number, Unary};
 use tripipe_ir::{Kernel, Op, Scalar, Type, Value};
 
+use crate::functions::{self, StepType};
 use crate::work::Work;
 
 /// A chain of operations on lanes of a type; each depends on the one before.
@@ -139,150 +140,33 @@ fn resize(from: Scalar, to: Scalar) -> Vec<(Work, Scalar)> {
 }
 
 /// The chain of a library function. Functions that the data files name are looked up before.
-#[allow(clippy::match_same_arms, reason = "a table: one row a kind of function")]
 fn builtin(builtin: Builtin, source: Type, result: Type) -> Option<Chain> {
     use Builtin as B;
     let scalar = result.scalar()?;
     let lanes = u32::from(result.lanes());
-    let works: &[Work] = match builtin {
-        B::Fma => &[Work::Fma],
-        B::Mad => &[Work::Mad],
-        B::Fmax | B::Fmin | B::FmaxCommon | B::FminCommon => &[Work::Minmax],
-        B::Fclamp | B::SClamp | B::UClamp => &[Work::Minmax, Work::Minmax],
-        B::SMax | B::UMax | B::SMin | B::UMin => &[Work::Minmax],
-        B::Fabs => &[Work::Abs],
-        B::Ceil | B::Floor | B::Rint | B::Round | B::Trunc => &[Work::Round],
-        B::Copysign | B::Nan => return Some(Chain::of(int_of(scalar), lanes, &[Work::Logic, Work::Logic])),
-        B::Nextafter => {
-            return Some(Chain::of(
-                int_of(scalar),
-                lanes,
-                &[Work::Compare, Work::Add, Work::Select, Work::Select],
-            ));
-        }
-        B::Rsqrt | B::HalfRsqrt | B::NativeRsqrt => &[Work::Rsqrt],
-        B::Sqrt | B::HalfSqrt | B::NativeSqrt => &[Work::Sqrt],
-        B::HalfRecip | B::NativeRecip => &[Work::Rcp],
-        B::HalfDivide | B::NativeDivide => &[Work::Rcp, Work::Mul],
-        B::NativeExp2 | B::HalfExp2 | B::Exp2 => &[Work::Exp2],
-        B::NativeExp | B::NativeExp10 | B::HalfExp | B::HalfExp10 => &[Work::Mul, Work::Exp2],
-        // Splitting the product into two parts keeps the error within bounds.
-        B::Exp | B::Exp10 => &[Work::Mul, Work::Mad, Work::Exp2],
-        B::Expm1 => &[Work::Mul, Work::Mad, Work::Exp2, Work::Add, Work::Mad, Work::Select],
-        B::NativeLog2 | B::HalfLog2 | B::Log2 => &[Work::Log2],
-        B::NativeLog | B::NativeLog10 | B::HalfLog | B::HalfLog10 | B::Log | B::Log10 => {
-            &[Work::Log2, Work::Mul]
-        }
-        B::Log1p => &[Work::Add, Work::Log2, Work::Mul, Work::Mad, Work::Select],
-        B::NativePowr | B::HalfPowr => &[Work::Log2, Work::Mul, Work::Exp2],
-        B::Pow | B::Powr | B::Pown | B::Rootn => &[
-            Work::Log2,
-            Work::Mad,
-            Work::Mad,
-            Work::Mul,
-            Work::Mad,
-            Work::Exp2,
-            Work::CompareSelect,
-            Work::CompareSelect,
-        ],
-        B::Cbrt => &[Work::Log2, Work::Mul, Work::Exp2, Work::Mad, Work::Mad],
-        B::NativeSin | B::NativeCos | B::HalfSin | B::HalfCos | B::Sinpi | B::Cospi => &[Work::SinNative],
-        B::NativeTan | B::HalfTan | B::Tanpi => &[Work::SinNative, Work::SinNative, Work::Rcp, Work::Mul],
-        B::Sin | B::Cos => &[Work::Sin],
-        B::Tan => &[Work::Sin, Work::SinNative, Work::Rcp, Work::Mul],
-        B::Asin | B::Acos | B::Asinpi | B::Acospi => &[Work::Asin],
-        B::Atan | B::Atanpi => &[Work::Atan],
-        B::Atan2 | B::Atan2pi => &[Work::Divide, Work::Atan, Work::CompareSelect, Work::CompareSelect],
-        B::Sinh | B::Cosh => &[Work::Mul, Work::Exp2, Work::Rcp, Work::Add, Work::Mul],
-        B::Tanh => &[Work::Mul, Work::Exp2, Work::Add, Work::Rcp, Work::Mad],
-        B::Asinh | B::Acosh => &[Work::Mad, Work::Sqrt, Work::Add, Work::Log2, Work::Mul],
-        B::Atanh => &[Work::Add, Work::Rcp, Work::Mul, Work::Log2, Work::Mul],
-        B::Erf | B::Erfc => &[
-            Work::Mul,
-            Work::Mad,
-            Work::Mad,
-            Work::Mad,
-            Work::Mad,
-            Work::Mad,
-            Work::Mad,
-            Work::Exp2,
-            Work::Rcp,
-            Work::Mul,
-            Work::CompareSelect,
-        ],
-        B::Lgamma | B::Tgamma => &[
-            Work::Rcp,
-            Work::Mad,
-            Work::Mad,
-            Work::Mad,
-            Work::Mad,
-            Work::Mad,
-            Work::Mad,
-            Work::Mad,
-            Work::Mad,
-            Work::Log2,
-            Work::Mul,
-            Work::Exp2,
-            Work::Mul,
-            Work::CompareSelect,
-            Work::CompareSelect,
-        ],
-        B::LgammaSign => return Some(Chain::of(Scalar::I32, lanes, &[Work::Logic, Work::CompareSelect])),
-        B::Hypot => &[Work::Mul, Work::Mad, Work::Sqrt, Work::Mul],
-        B::Fmod | B::Remainder | B::Remquo => &[Work::Divide, Work::Round, Work::Mad],
-        B::RemquoQuotient => {
-            return Some(Chain::of(source.scalar()?, lanes, &[Work::Divide, Work::Round, Work::FloatToInt]));
-        }
-        B::Fdim => &[Work::Add, Work::Minmax],
-        B::Fract => &[Work::Round, Work::Add, Work::Minmax],
-        B::Modf => &[Work::Round, Work::Add],
-        B::Maxmag | B::Minmag => &[Work::CompareSelect, Work::CompareSelect],
-        B::Frexp => &[Work::Frexp],
-        B::Logb => &[Work::Frexp, Work::Int32ToFloat],
-        B::FrexpExponent | B::Ilogb => return Some(Chain::of(source.scalar()?, lanes, &[Work::Frexp])),
-        B::Ldexp => &[Work::Ldexp],
-        B::Degrees | B::Radians => &[Work::Mul],
-        B::Mix => &[Work::Add, Work::Mad],
-        B::Step => &[Work::CompareSelect],
-        B::Smoothstep => {
-            &[Work::Add, Work::Rcp, Work::Mul, Work::Minmax, Work::Minmax, Work::Mad, Work::Mul, Work::Mul]
-        }
-        B::Sign => &[Work::CompareSelect, Work::CompareSelect],
-        B::Cross => &[Work::Mul, Work::Mad],
+    match builtin {
         B::Dot | B::Length | B::Distance | B::FastLength | B::FastDistance => {
-            return Some(reduction(builtin, source));
+            Some(reduction(builtin, source))
         }
         B::Normalize | B::FastNormalize => {
             let mut chain = dot(source);
             chain.works.push((Work::Rsqrt, scalar));
             (0..lanes).for_each(|_| chain.works.push((Work::Mul, scalar)));
-            return Some(chain);
+            Some(chain)
         }
-        B::SAbs => &[Work::Abs],
-        B::UAbs => &[],
-        B::SAbsDiff | B::UAbsDiff => &[Work::AbsDiff],
-        B::SAddSat | B::UAddSat | B::SSubSat | B::USubSat => &[Work::AddSat],
-        B::SHadd | B::UHadd | B::SRhadd | B::URhadd => &[Work::Hadd],
-        B::Clz => &[Work::Clz],
-        B::Ctz => &[Work::Bitreverse, Work::Clz],
-        B::SMulHi | B::UMulHi => &[Work::MulHi],
-        B::SMadHi | B::UMadHi => &[Work::MulHi, Work::Add],
-        B::SMadSat | B::UMadSat => &[Work::Mul, Work::MulHi, Work::AddSat, Work::CompareSelect],
-        B::Rotate => &[Work::Shift, Work::Shift, Work::Logic],
-        B::UUpsample | B::SUpsample => &[Work::Widen, Work::Shift, Work::Logic],
-        B::SMad24 | B::UMad24 => &[Work::Mad24],
-        B::SMul24 | B::UMul24 => &[Work::Mul24],
-        B::Bitselect => return Some(Chain::of(int_of(scalar), lanes, &[Work::Bitselect])),
-        // Each lane is picked by comparisons, two at a time.
-        B::Shuffle | B::Shuffle2 => {
-            &[Work::CompareSelect, Work::CompareSelect, Work::CompareSelect, Work::CompareSelect]
+        _ => {
+            let works = functions::short(builtin.name())?.iter().map(|(work, ty)| {
+                let scalar = match ty {
+                    StepType::Result => scalar,
+                    StepType::Source => source.scalar()?,
+                    StepType::Integer => Scalar::int(scalar.bits()).unwrap_or(Scalar::I32),
+                    StepType::Of(scalar) => *scalar,
+                };
+                Some((*work, scalar))
+            });
+            Some(Chain { works: works.collect::<Option<_>>()?, lanes })
         }
-    };
-    Some(Chain::of(scalar, lanes, works))
-}
-
-fn int_of(scalar: Scalar) -> Scalar {
-    Scalar::int(scalar.bits()).unwrap_or(Scalar::I32)
+    }
 }
 
 /// Sum of products: a product, then a `mad` per further lane. The caller uses `dot` instead if the family has it.

@@ -1,4 +1,4 @@
-//! Functions of full precision as sequences of operations, the same for all families (`data/functions.toml`).
+//! Functions as sequences of operations, the same for all families (`data/functions.toml`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -21,15 +21,42 @@ pub(crate) struct Function {
     pub(crate) slow: Sequence,
 }
 
-/// The function of that name; `None` if the file does not list it.
+/// The type of a step of a short sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StepType {
+    /// That of the result.
+    Result,
+    /// That of the operand.
+    Source,
+    /// An integer as wide as the result.
+    Integer,
+    Of(Scalar),
+}
+
+/// All functions of the file, by name.
+#[derive(Debug, Default)]
+struct Functions {
+    full: BTreeMap<String, Function>,
+    short: BTreeMap<String, Vec<(Work, StepType)>>,
+}
+
+/// The function of full precision of that name; `None` if the file does not list it.
 pub(crate) fn function(name: &str) -> Option<&'static Function> {
-    static FUNCTIONS: LazyLock<BTreeMap<String, Function>> = LazyLock::new(built_in);
-    FUNCTIONS.get(name)
+    built_in().full.get(name)
+}
+
+/// The steps of a function of that name, where its full precision does not count; `None` if the file does not list it.
+pub(crate) fn short(name: &str) -> Option<&'static [(Work, StepType)]> {
+    built_in().short.get(name).map(Vec::as_slice)
 }
 
 #[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
-fn built_in() -> BTreeMap<String, Function> {
-    read(include_str!("../data/functions.toml")).unwrap_or_else(|error| panic!("built-in functions: {error}"))
+fn built_in() -> &'static Functions {
+    static FUNCTIONS: LazyLock<Functions> = LazyLock::new(|| {
+        let read = read(include_str!("../data/functions.toml"));
+        read.unwrap_or_else(|error| panic!("built-in functions: {error}"))
+    });
+    &FUNCTIONS
 }
 
 #[derive(Deserialize)]
@@ -39,6 +66,17 @@ struct FunctionsFile {
     #[expect(dead_code, reason = "for the reader of the file")]
     source: String,
     function: BTreeMap<String, FunctionEntry>,
+    short: Vec<ShortEntry>,
+}
+
+/// Functions of one source; a key lists all that take the same.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ShortEntry {
+    basis: String,
+    #[expect(dead_code, reason = "for the reader of the file")]
+    source: String,
+    takes: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -52,10 +90,11 @@ struct FunctionEntry {
 }
 
 /// Reads the file; the error names the function or the step.
-fn read(text: &str) -> Result<BTreeMap<String, Function>, String> {
+fn read(text: &str) -> Result<Functions, String> {
     let file: FunctionsFile = toml::from_str(text).map_err(|error| error.to_string())?;
-    file.basis.parse::<Basis>().map_err(|()| format!("`{}` is not a basis", file.basis))?;
-    let mut functions = BTreeMap::new();
+    let basis = |name: &str| name.parse::<Basis>().map_err(|()| format!("`{name}` is not a basis"));
+    basis(&file.basis)?;
+    let mut functions = Functions::default();
     for (name, entry) in &file.function {
         let from = match &entry.like {
             Some(like) => file.function.get(like).ok_or_else(|| format!("{name}: no function `{like}`"))?,
@@ -65,7 +104,14 @@ fn read(text: &str) -> Result<BTreeMap<String, Function>, String> {
         if takes.is_empty() {
             return Err(format!("{name}: takes nothing"));
         }
-        functions.insert(name.clone(), Function { takes, slow });
+        functions.full.insert(name.clone(), Function { takes, slow });
+    }
+    for entry in &file.short {
+        basis(&entry.basis)?;
+        for (names, takes) in &entry.takes {
+            let steps = short_steps(takes)?;
+            functions.short.extend(names.split_whitespace().map(|name| (name.to_owned(), steps.clone())));
+        }
     }
     Ok(functions)
 }
@@ -91,6 +137,26 @@ fn sequence(text: &str) -> Result<Sequence, String> {
     Ok(all)
 }
 
+/// Parses a short sequence, such as `mul 2*int.logic`, in order.
+fn short_steps(text: &str) -> Result<Vec<(Work, StepType)>, String> {
+    let mut all = Vec::new();
+    for step in text.split_whitespace() {
+        let parsed = || {
+            let (count, name) = step.split_once('*').unwrap_or(("1", step));
+            let (ty, work) = match name.split_once('.') {
+                None => (StepType::Result, name),
+                Some(("source", work)) => (StepType::Source, work),
+                Some(("int", work)) => (StepType::Integer, work),
+                Some(("i32", work)) => (StepType::Of(Scalar::I32), work),
+                Some(_) => return None,
+            };
+            Some(std::iter::repeat_n((Work::named(work)?, ty), count.parse().ok()?))
+        };
+        all.extend(parsed().ok_or_else(|| format!("`{step}` is not COUNT*OPERATION"))?);
+    }
+    Ok(all)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,14 +164,14 @@ mod tests {
     #[test]
     fn the_built_in_file_is_well_formed() {
         let functions = read(include_str!("../data/functions.toml")).unwrap();
-        for name in functions.keys() {
+        for name in functions.full.keys().chain(functions.short.keys()) {
             assert!(tripipe_ir::op::Builtin::named(name).is_some(), "{name}");
         }
         // Counted in libclc: 23 additions, 19 multiplications with addition and 12 without, 38 selections by comparison.
-        let pow = &functions["pow"].takes;
+        let pow = &functions.full["pow"].takes;
         assert_eq!(pow.iter().filter(|step| **step == (Work::Mad, Scalar::F32)).count(), 19);
         assert_eq!(pow.len(), 23 + 19 + 12 + 12 + 38 + 1 + 2 + 5 + 42 + 8 + 6 + 3 + 3);
-        assert!(functions["cos"].slow.contains(&(Work::MulHi, Scalar::I32)));
+        assert!(functions.full["cos"].slow.contains(&(Work::MulHi, Scalar::I32)));
         assert_eq!(sequence("2*f32.none"), Err("`2*f32.none` is not COUNT*TYPE.OPERATION".into()));
     }
 }

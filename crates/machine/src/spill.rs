@@ -17,7 +17,7 @@ use crate::schedule;
 use crate::work::Work;
 
 /// A candidate for spilling.
-pub(crate) struct Way {
+pub(crate) struct SpillCandidate {
     /// Bits freed, summed over words, per load or store that it costs.
     pub(crate) worth: f64,
     pub(crate) register: Register,
@@ -104,7 +104,7 @@ impl<'a> Spills<'a> {
         blocks: &SecondaryMap<Block, Vec<Issue>>,
         loops: &Loops,
         registers: &PrimaryMap<Register, RegisterData>,
-    ) -> Vec<Way> {
+    ) -> Vec<SpillCandidate> {
         let issues = &blocks[block];
         let rounds = allocate::weight(loops, block);
         let mut ways = Vec::new();
@@ -114,7 +114,7 @@ impl<'a> Spills<'a> {
                 let sharing = self.sharing(register);
                 let carried: u32 = sharing.iter().map(|register| now.carried[*register]).sum();
                 let used: f64 = sharing.iter().map(|register| uses[*register]).sum();
-                ways.push(Way {
+                ways.push(SpillCandidate {
                     worth: f64::from(bits) * f64::from(carried) / used.max(1.0),
                     register,
                     gap: None,
@@ -129,7 +129,7 @@ impl<'a> Spills<'a> {
             {
                 let transfers = if self.kept.contains(register) { 1.0 } else { 2.0 };
                 let worth = f64::from(bits) * (next - last - 1) as f64 / (transfers * rounds);
-                ways.push(Way { worth, register, gap: Some((last, next)) });
+                ways.push(SpillCandidate { worth, register, gap: Some((last, next)) });
             }
         }
         ways
@@ -141,7 +141,7 @@ impl<'a> Spills<'a> {
         blocks: &mut SecondaryMap<Block, Vec<Issue>>,
         registers: &mut PrimaryMap<Register, RegisterData>,
         block: Block,
-        ways: &[Way],
+        ways: &[SpillCandidate],
     ) {
         let gaps: Vec<(Register, usize, usize, Register)> = ways
             .iter()

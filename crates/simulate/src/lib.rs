@@ -13,6 +13,7 @@ pub mod watch;
 
 mod arch;
 mod execute;
+mod shadow;
 mod simulator;
 mod source;
 

@@ -24,10 +24,10 @@ struct CacheLine {
 
 /// The result of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
-    /// The line is present, or on its way; has the time at which its contents are there.
+pub(crate) enum Lookup {
+    /// The line is present, or on its way: the time at which its contents are there.
     Hit(u64),
-    /// The line was absent and has been entered; has the modified line that it replaced. The caller sets its time with
+    /// The line was absent and has been entered: the modified line that it replaced. The caller sets its time with
     /// [`Cache::arrives`].
     Miss(Option<u64>),
 }
@@ -75,7 +75,7 @@ impl Cache {
     }
 
     /// Accesses a line at a time in ticks, and enters it if it is absent. `write` marks it as modified.
-    pub(crate) fn access(&mut self, line: u64, write: bool) -> Found {
+    pub(crate) fn access(&mut self, line: u64, write: bool) -> Lookup {
         self.clock += 1;
         let set = self.set(line);
         let (clock, tag) = (self.clock, line + 1);
@@ -83,12 +83,13 @@ impl Cache {
         if let Some(entry) = entries.iter_mut().find(|entry| entry.tag == tag) {
             entry.used = clock;
             entry.dirty |= write;
-            return Found::Hit(entry.ready);
+            return Lookup::Hit(entry.ready);
         }
         let victim = match self.replacement {
-            _ if entries.is_empty() => return Found::Miss(None),
+            _ if entries.is_empty() => return Lookup::Miss(None),
             Replacement::LeastRecent => (0..entries.len()).min_by_key(|at| entries[*at].used).unwrap_or(0),
             Replacement::Random => entries.iter().position(|entry| entry.tag == 0).unwrap_or_else(|| {
+                // Xorshift (Marsaglia 2003), always from the same seed, so that a prediction can be repeated.
                 self.random ^= self.random << 13;
                 self.random ^= self.random >> 7;
                 self.random ^= self.random << 17;
@@ -97,7 +98,7 @@ impl Cache {
         };
         let old = entries[victim];
         entries[victim] = CacheLine { tag, used: clock, ready: 0, dirty: write };
-        Found::Miss((old.tag != 0 && old.dirty).then(|| old.tag - 1))
+        Lookup::Miss((old.tag != 0 && old.dirty).then(|| old.tag - 1))
     }
 
     /// Sets the time at which the contents of a line arrive.
@@ -124,18 +125,18 @@ mod tests {
     #[test]
     fn the_least_recently_used_line_is_replaced() {
         let mut cache = Cache::new(128, 2, Replacement::LeastRecent);
-        assert_eq!(cache.access(1, true), Found::Miss(None));
-        assert_eq!(cache.access(2, false), Found::Miss(None));
-        assert_eq!(cache.access(1, false), Found::Hit(0));
-        assert_eq!(cache.access(3, false), Found::Miss(None), "2 was not modified");
-        assert_eq!(cache.access(4, false), Found::Miss(Some(1)), "1 was");
+        assert_eq!(cache.access(1, true), Lookup::Miss(None));
+        assert_eq!(cache.access(2, false), Lookup::Miss(None));
+        assert_eq!(cache.access(1, false), Lookup::Hit(0));
+        assert_eq!(cache.access(3, false), Lookup::Miss(None), "2 was not modified");
+        assert_eq!(cache.access(4, false), Lookup::Miss(Some(1)), "1 was");
     }
 
     #[test]
     fn a_cache_without_capacity_misses() {
         let mut cache = Cache::new(0, 4, Replacement::Random);
-        assert_eq!(cache.access(1, true), Found::Miss(None));
-        assert_eq!(cache.access(1, true), Found::Miss(None));
+        assert_eq!(cache.access(1, true), Lookup::Miss(None));
+        assert_eq!(cache.access(1, true), Lookup::Miss(None));
     }
 
     /// Rows of a picture 6144 bytes apart: 96 lines, of which 64 sets without folding would use two.
@@ -145,7 +146,7 @@ mod tests {
         for row in 0..64 {
             cache.access(row * 96, false);
         }
-        let hits = (0..64).filter(|row| matches!(cache.access(row * 96, false), Found::Hit(_))).count();
+        let hits = (0..64).filter(|row| matches!(cache.access(row * 96, false), Lookup::Hit(_))).count();
         assert!(hits >= 56, "{hits} of 64 lines in a cache of 256");
     }
 }

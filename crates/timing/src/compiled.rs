@@ -40,10 +40,7 @@ impl Compiled {
         }
         let code = tripipe_machine::compile(kernel, gpu);
         let required = kernel.sub_group_size(Some(gpu.opencl()));
-        let threads = gpu
-            .threads_in_waves(code.work.used, required)
-            .or_else(|| gpu.threads_in_waves(gpu.registers.max.value, required))
-            .unwrap_or(gpu.core.warp_width.value);
+        let threads = gpu.occupancy(code.work.used, required).threads;
         let wave = gpu.wave_width(code.work.used, required).max(1);
         let most_items = threads.min(gpu.core.max_work_group_size.value).max(1);
         Ok(Self { code, threads, wave, most_items, depends_on_memory: depends_on_memory(kernel) })

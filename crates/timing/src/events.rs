@@ -12,6 +12,8 @@ impl Events {
     const BITS: u32 = 20;
 
     pub(crate) fn push(&mut self, at: u64, number: usize) {
+        // One number to compare. Warps that are due at the same time go in the order of their numbers, so that a launch is
+        // always played alike.
         self.0.push(Reverse(at << Self::BITS | number as u64));
     }
 

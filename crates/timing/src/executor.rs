@@ -58,11 +58,11 @@ pub struct VirtualGpu {
     predictions: Vec<Prediction>,
     /// Where launches are recorded, if anything is.
     tape: Option<Tape>,
-    kernels: HashMap<(Arc<Program>, String), Known>,
+    kernels: HashMap<(Arc<Program>, String), CompiledKernel>,
 }
 
 /// A compiled kernel, and the predictions of its launches.
-struct Known {
+struct CompiledKernel {
     compiled: Compiled,
     predictions: Vec<(Key, Prediction)>,
 }
@@ -108,7 +108,7 @@ impl VirtualGpu {
         self.options.changed.as_deref().unwrap_or(self.gpu)
     }
 
-    /// The predictions of the launches of the last [`Executor::run`], one each.
+    /// The predictions of the launches of the last [`Executor::run`] or [`Self::predict`], one each.
     pub fn predictions(&self) -> &[Prediction] {
         &self.predictions
     }
@@ -130,14 +130,14 @@ impl VirtualGpu {
     }
 
     /// A kernel, compiled at the first call.
-    fn known(&mut self, program: &Arc<Program>, entry: &str) -> Result<&mut Known, ExecuteError> {
+    fn known(&mut self, program: &Arc<Program>, entry: &str) -> Result<&mut CompiledKernel, ExecuteError> {
         let key = (Arc::clone(program), entry.to_owned());
         Ok(match self.kernels.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
                 let gpu = self.options.changed.as_deref().unwrap_or(self.gpu);
                 let compiled = Compiled::new(gpu, self.simulator.kernel(program, entry)?)?;
-                place.insert(Known { compiled, predictions: Vec::new() })
+                place.insert(CompiledKernel { compiled, predictions: Vec::new() })
             }
         })
     }
@@ -163,7 +163,7 @@ impl VirtualGpu {
         let before = self.known(program, entry)?.compiled.clone();
         let gpu = self.options.changed.as_deref().unwrap_or(self.gpu);
         let compiled = change(self.simulator.kernel(program, entry)?, gpu, before)?;
-        let known = Known { compiled, predictions: Vec::new() };
+        let known = CompiledKernel { compiled, predictions: Vec::new() };
         self.kernels.insert((Arc::clone(program), entry.to_owned()), known);
         Ok(())
     }
@@ -259,25 +259,35 @@ impl VirtualGpu {
     /// # Errors
     /// As [`Executor::run`].
     pub fn run_untimed(&mut self, launch: &Launch) -> Result<(), ExecuteError> {
-        let range = self.with_local(&launch.program, &launch.entry, launch.range)?;
+        let launch = self.with_range(launch)?;
         if !self.options.time_only {
-            self.simulator.run(&[Launch { range, ..launch.clone() }])?;
+            self.simulator.run(&[launch])?;
         }
         Ok(())
     }
 
-    /// Computes the results of the work-groups that the prediction of a launch runs; the GPU is one that only predicts
-    /// times. Returns whether the kernel may have left undefined bytes in the memory of each argument: those of the other
-    /// work-groups.
+    /// Predicts the time of a launch, and records it. Memory keeps its contents.
+    ///
+    /// # Errors
+    /// As [`Executor::run`].
+    pub fn predict(&mut self, launch: &Launch) -> Result<&Prediction, ExecuteError> {
+        let launch = self.with_range(launch)?;
+        self.predictions.clear();
+        let begin = self.tape.map(Tape::begin);
+        let prediction = self.prediction(&launch)?;
+        self.append(&launch, begin, prediction);
+        Ok(&self.predictions[0])
+    }
+
+    /// Predicts the time of a launch, and computes the results of the work-groups that the prediction runs. Returns
+    /// whether the kernel may have left undefined bytes in the memory of each argument: those of the other work-groups.
     ///
     /// # Errors
     /// As [`Executor::run`].
     pub fn run_sample(&mut self, launch: &Launch) -> Result<Vec<bool>, ExecuteError> {
-        self.run(std::slice::from_ref(launch))?;
-        let range = self.with_local(&launch.program, &launch.entry, launch.range)?;
-        let launch = Launch { range, ..launch.clone() };
-        let (ran, groups) =
-            self.predictions.first().map_or((Arc::default(), 0), |all| (Arc::clone(&all.ran), all.groups));
+        let prediction = self.predict(launch)?;
+        let (ran, groups) = (Arc::clone(&prediction.ran), prediction.groups);
+        let launch = self.with_range(launch)?;
         self.simulator.run_groups(&launch, &ran)?;
         let written = self.simulator.written_arguments(&launch.program, &launch.entry)?;
         let complete = ran.len() as u64 == groups;
@@ -289,8 +299,14 @@ impl VirtualGpu {
     /// # Errors
     /// As [`Executor::run`]; findings are not errors.
     pub fn run_checked(&mut self, launch: &Launch, checks: &Checks) -> Result<Checked, ExecuteError> {
+        let launch = self.with_range(launch)?;
+        self.simulator.check(&launch, checks)
+    }
+
+    /// A launch with its work-group size: [`Self::with_local`].
+    fn with_range(&mut self, launch: &Launch) -> Result<Launch, ExecuteError> {
         let range = self.with_local(&launch.program, &launch.entry, launch.range)?;
-        self.simulator.check(&Launch { range, ..launch.clone() }, checks)
+        Ok(Launch { range, ..launch.clone() })
     }
 
     /// Whether the GPU supports images of this extent.
@@ -315,8 +331,25 @@ impl VirtualGpu {
         Ok(())
     }
 
-    /// The prediction of a launch.
-    fn predict(&mut self, launch: &Launch) -> Result<Prediction, ExecuteError> {
+    /// Appends a launch to the timeline, and records it from `begin` on.
+    fn append(&mut self, launch: &Launch, begin: Option<u64>, prediction: Prediction) -> Timing {
+        let queued = self.now_ns;
+        let start = queued + prediction.launch_seconds * 1e9;
+        self.now_ns = start + prediction.seconds * 1e9;
+        if let (Some(tape), Some(begin_ns)) = (&mut self.tape, begin) {
+            tape.record(&launch.entry, begin_ns, &prediction);
+        }
+        self.predictions.push(prediction);
+        Timing {
+            queued_ns: queued as u64,
+            submit_ns: queued as u64,
+            start_ns: start as u64,
+            end_ns: (self.now_ns as u64).max(start as u64 + 1),
+        }
+    }
+
+    /// The prediction of a launch, which may be one that was made before.
+    fn prediction(&mut self, launch: &Launch) -> Result<Prediction, ExecuteError> {
         let key = Key { arguments: launch.arguments.clone(), range: launch.range };
         let known = self.known(&launch.program, &launch.entry)?;
         if let Some((_, prediction)) = known.predictions.iter().find(|(other, _)| *other == key) {
@@ -390,31 +423,17 @@ impl Executor for VirtualGpu {
         // Errors that can be detected up front are reported before anything runs.
         let mut ready = Vec::with_capacity(launches.len());
         for launch in launches {
-            let range = self.with_local(&launch.program, &launch.entry, launch.range)?;
-            ready.push(Launch { range, ..launch.clone() });
+            ready.push(self.with_range(launch)?);
         }
         self.predictions.clear();
         let mut timings = Vec::with_capacity(launches.len());
         for launch in &ready {
             let begin = self.tape.map(Tape::begin);
-            let prediction = self.predict(launch)?;
+            let prediction = self.prediction(launch)?;
             if !self.options.time_only {
                 self.simulator.run(std::slice::from_ref(launch))?;
             }
-            let queued = self.now_ns;
-            let start = queued + prediction.launch_seconds * 1e9;
-            let end = start + prediction.seconds * 1e9;
-            timings.push(Timing {
-                queued_ns: queued as u64,
-                submit_ns: queued as u64,
-                start_ns: start as u64,
-                end_ns: (end as u64).max(start as u64 + 1),
-            });
-            self.now_ns = end;
-            if let (Some(tape), Some(begin_ns)) = (&mut self.tape, begin) {
-                tape.record(&launch.entry, begin_ns, &prediction);
-            }
-            self.predictions.push(prediction);
+            timings.push(self.append(launch, begin, prediction));
         }
         Ok(timings)
     }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use tripipe_device::Gpu;
 
 use crate::activity::{MemorySeries, Timeline};
-use crate::cache::{Cache, Found, LINE_BYTES, Replacement};
+use crate::cache::{Cache, LINE_BYTES, Lookup, Replacement};
 use crate::figures::Figures;
 use crate::pages::Pages;
 use crate::traffic::Traffic;
@@ -28,7 +28,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves a request that arrives at `at` and takes `ticks`; has its start.
+    /// Serves a request that arrives at `at` and takes `ticks`; returns its start.
     pub(crate) fn serve(&mut self, at: u64, ticks: u64) -> u64 {
         let start = self.free.max(at);
         self.free = start + ticks;
@@ -39,7 +39,7 @@ impl Server {
 
 /// The caches of one core.
 #[derive(Clone, Debug)]
-struct Near {
+struct CoreCaches {
     l1: Cache,
     texture: Cache,
     port: Server,
@@ -84,7 +84,7 @@ struct Times {
 /// Caches and DRAM of a GPU.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
-    cores: Vec<Near>,
+    cores: Vec<CoreCaches>,
     slices: Vec<Slice>,
     /// Lines of consecutive addresses in one bank of a slice.
     bank_lines: u64,
@@ -113,7 +113,7 @@ pub(crate) struct Memory {
 
 /// The way of a line into a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Through {
+pub(crate) enum Route {
     LoadStore,
     Texture,
 }
@@ -141,7 +141,7 @@ impl Memory {
             tlb: ticks(figures.tlb_miss_clocks),
             walk: ticks(figures.tlb_walk_clocks),
         };
-        let near = Near {
+        let near = CoreCaches {
             l1: Cache::new(gpu.memory.l1_bytes.value, figures.l1_ways as u32, Replacement::LeastRecent),
             texture: Cache::new(
                 gpu.texture.l1_bytes.value,
@@ -192,7 +192,7 @@ impl Memory {
     /// Lets the L2 and the system cache see a line, without time.
     pub(crate) fn warm(&mut self, line: u64, write: bool) {
         let number = scattered(line, self.page_lines);
-        if let Found::Miss(victim) = self.l2.access(number, write)
+        if let Lookup::Miss(victim) = self.l2.access(number, write)
             && let Some((cache, _)) = &mut self.system_cache
         {
             if let Some(victim) = victim {
@@ -204,31 +204,33 @@ impl Memory {
         }
     }
 
-    /// Reads a line, or half of it; has the time at which it arrives.
-    pub(crate) fn read(&mut self, core: usize, line: u64, whole: bool, at: u64, through: Through) -> u64 {
+    /// Reads a line, or half of it; returns the time at which it arrives.
+    pub(crate) fn read(&mut self, core: usize, line: u64, whole: bool, at: u64, through: Route) -> u64 {
         let at = self.translate(core, line, at);
         let near = &mut self.cores[core];
         let (cache, latency) = match through {
-            Through::LoadStore => {
+            Route::LoadStore => {
                 self.traffic.l1_accesses += 1;
                 (&mut near.l1, self.times.load)
             }
-            Through::Texture => {
+            Route::Texture => {
                 self.traffic.texture_accesses += 1;
                 (&mut near.texture, self.times.texture)
             }
         };
-        let cached = through == Through::Texture || self.has_l1;
+        let cached = through == Route::Texture || self.has_l1;
         let victim = if cached {
             match cache.access(line, false) {
-                Found::Hit(ready) => {
+                // A line that is on its way is not requested again: the hit waits for it, as with the registers for
+                // outstanding misses of a lockup-free cache (Kroft 1981).
+                Lookup::Hit(ready) => {
                     match through {
-                        Through::LoadStore => self.traffic.l1_hits += 1,
-                        Through::Texture => self.traffic.texture_hits += 1,
+                        Route::LoadStore => self.traffic.l1_hits += 1,
+                        Route::Texture => self.traffic.texture_hits += 1,
                     }
                     return ready.max(at) + latency;
                 }
-                Found::Miss(victim) => victim,
+                Lookup::Miss(victim) => victim,
             }
         } else {
             None
@@ -240,14 +242,14 @@ impl Memory {
         let near = &mut self.cores[core];
         if cached {
             match through {
-                Through::LoadStore => near.l1.arrives(line, arrives),
-                Through::Texture => near.texture.arrives(line, arrives),
+                Route::LoadStore => near.l1.arrives(line, arrives),
+                Route::Texture => near.texture.arrives(line, arrives),
             }
         }
         arrives + latency
     }
 
-    /// Writes to a line, or half of it; has the time at which the write is accepted. A line that is written is not read first.
+    /// Writes to a line, or half of it; returns the time at which the write is accepted. A line that is written is not read first.
     pub(crate) fn write(&mut self, core: usize, line: u64, whole: bool, at: u64) -> u64 {
         let at = self.translate(core, line, at);
         self.traffic.l1_accesses += 1;
@@ -256,32 +258,34 @@ impl Memory {
             return self.put(core, line, whole, at);
         }
         match self.cores[core].l1.access(line, true) {
-            Found::Hit(_) => {
+            Lookup::Hit(_) => {
                 self.traffic.l1_hits += 1;
                 self.traffic.l1_write_hits += 1;
                 at
             }
-            Found::Miss(None) => at,
-            Found::Miss(Some(victim)) => self.evict(core, victim, at),
+            Lookup::Miss(None) => at,
+            Lookup::Miss(Some(victim)) => self.evict(core, victim, at),
         }
     }
 
-    /// Atomic operations on a line in the L2, which take some ticks; has the time of their result. Those on the same line
+    /// Atomic operations on a line in the L2, which take some ticks; returns the time of their result. Those on the same line
     /// wait for each other.
     pub(crate) fn atomic(&mut self, core: usize, line: u64, at: u64, ticks: u64) -> u64 {
         let at = self.translate(core, line, at);
         self.traffic.l1_atomics += 1;
+        // The L2 performs them, so that no L1 may keep a copy.
         if self.cores[core].l1.remove(line) {
             self.evict(core, line, at);
         }
-        let arrives = self.fetch(core, line, false, at, Through::LoadStore);
+        let arrives = self.fetch(core, line, false, at, Route::LoadStore);
         let end = self.atomics.entry(line).or_default().serve(arrives, ticks) + ticks;
         self.atomics_end = self.atomics_end.max(end);
         end + self.times.load
     }
 
     /// A line from the L2 or DRAM to a core.
-    fn fetch(&mut self, core: usize, line: u64, whole: bool, at: u64, through: Through) -> u64 {
+    fn fetch(&mut self, core: usize, line: u64, whole: bool, at: u64, through: Route) -> u64 {
+        // A core waits for a limited number of lines; that, and not the latency alone, bounds its bandwidth (Little's law).
         let in_flight = &mut self.cores[core].in_flight[through as usize];
         let at = room(in_flight, self.lines_in_flight[through as usize], at);
         let number = scattered(line, self.page_lines);
@@ -289,38 +293,38 @@ impl Memory {
         self.traffic.l2_accesses += 1;
         let bytes = self.moved(whole);
         match through {
-            Through::LoadStore => {
+            Route::LoadStore => {
                 self.traffic.l1_fetches += 1;
                 self.traffic.l2_load_bytes += bytes;
             }
-            Through::Texture => {
+            Route::Texture => {
                 self.traffic.texture_fetches += 1;
                 self.traffic.l2_texture_bytes += bytes;
             }
         }
         let arrives = match self.l2.access(number, false) {
-            Found::Hit(ready) => {
+            Lookup::Hit(ready) => {
                 self.traffic.l2_hits += 1;
                 ready.max(start + self.times.l2)
             }
-            Found::Miss(victim) => {
+            Lookup::Miss(victim) => {
                 if let Some(victim) = victim {
                     self.write_back(victim, start);
                 }
                 let from_dram = &mut self.cores[core].from_dram;
                 let start = match through {
-                    Through::LoadStore => {
+                    Route::LoadStore => {
                         self.traffic.external_load_bytes += LINE_BYTES;
                         room(from_dram, self.dram_lines_in_flight, start)
                     }
-                    Through::Texture => {
+                    Route::Texture => {
                         self.traffic.external_texture_bytes += LINE_BYTES;
                         start
                     }
                 };
                 let arrives = self.read_beyond(number, start) + self.times.l2;
                 self.l2.arrives(number, arrives);
-                if through == Through::LoadStore {
+                if through == Route::LoadStore {
                     self.cores[core].from_dram.push_back(arrives);
                 }
                 arrives
@@ -330,13 +334,13 @@ impl Memory {
         arrives
     }
 
-    /// A modified line that leaves the L1; has the time at which the L2 accepts it.
+    /// A modified line that leaves the L1; returns the time at which the L2 accepts it.
     fn evict(&mut self, core: usize, line: u64, at: u64) -> u64 {
         self.traffic.l1_evictions += 1;
         self.put(core, line, true, at)
     }
 
-    /// A modified line from a core to the L2; has the time at which it is accepted.
+    /// A modified line from a core to the L2; returns the time at which it is accepted.
     fn put(&mut self, core: usize, line: u64, whole: bool, at: u64) -> u64 {
         let number = scattered(line, self.page_lines);
         let start = self.transfer(core, number, whole, at);
@@ -344,47 +348,48 @@ impl Memory {
         self.traffic.l2_writes += 1;
         self.traffic.l2_written_bytes += self.moved(whole);
         match self.l2.access(number, true) {
-            Found::Hit(_) => {
+            Lookup::Hit(_) => {
                 self.traffic.l2_hits += 1;
                 self.traffic.l2_write_hits += 1;
                 start
             }
-            Found::Miss(None) => start,
-            Found::Miss(Some(victim)) => self.write_back(victim, start),
+            Lookup::Miss(None) => start,
+            Lookup::Miss(Some(victim)) => self.write_back(victim, start),
         }
     }
 
-    /// A line from the system cache or DRAM; has the time at which the L2 receives it.
+    /// A line from the system cache or DRAM; returns the time at which the L2 receives it.
     fn read_beyond(&mut self, number: u64, at: u64) -> u64 {
         if let Some((cache, server)) = &mut self.system_cache {
             match cache.access(number, false) {
-                Found::Hit(_) => {
+                Lookup::Hit(_) => {
                     let begin = server.serve(at, self.times.system_line);
                     return begin + self.times.system_line + self.times.system;
                 }
-                Found::Miss(Some(_)) => {
+                // The modified line that leaves takes its turn at DRAM, and the reader waits behind it.
+                Lookup::Miss(Some(_)) => {
                     self.dram(at, true);
                 }
-                Found::Miss(None) => {}
+                Lookup::Miss(None) => {}
             }
         }
         let begin = self.dram(at, false);
         begin + self.times.dram_line + self.times.dram
     }
 
-    /// A modified line from the L2 to the system cache or DRAM; has the time at which it is accepted.
+    /// A modified line from the L2 to the system cache or DRAM; returns the time at which it is accepted.
     fn write_back(&mut self, number: u64, at: u64) -> u64 {
         self.traffic.external_written_bytes += LINE_BYTES;
         if let Some((cache, server)) = &mut self.system_cache {
             let start = server.serve(at, self.times.system_line);
-            if !matches!(cache.access(number, true), Found::Miss(Some(_))) {
+            if !matches!(cache.access(number, true), Lookup::Miss(Some(_))) {
                 return start;
             }
         }
         self.dram(at, true)
     }
 
-    /// A line from or to DRAM; has its start.
+    /// A line from or to DRAM; returns its start.
     fn dram(&mut self, at: u64, write: bool) -> u64 {
         let start = self.dram.serve(at, self.times.dram_line);
         let (bytes, series) = if write {
@@ -405,7 +410,7 @@ impl Memory {
         if whole || !self.has_halves { LINE_BYTES } else { LINE_BYTES / 2 }
     }
 
-    /// Moves a line, or half of it, between a core and the L2; has the time at which the L2 starts. The port, the slice
+    /// Moves a line, or half of it, between a core and the L2; returns the time at which the L2 starts. The port, the slice
     /// and the bank of the line each have a rate.
     fn transfer(&mut self, core: usize, number: u64, whole: bool, at: u64) -> u64 {
         let halves = if whole || !self.has_halves { 2 } else { 1 };
@@ -489,6 +494,7 @@ fn room(arrivals: &mut VecDeque<u64>, most: usize, at: u64) -> u64 {
 /// them do not meet in one set of the L2.
 fn scattered(line: u64, per_page: u64) -> u64 {
     let (page, rest) = (line / per_page, line % per_page);
+    // Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): the factor is 2^64 over the golden ratio.
     let mixed = (page ^ 0x5bd1_e995).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     mixed * per_page + rest
 }

@@ -78,7 +78,7 @@ impl Line {
 
 /// The addresses of one message.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Sent {
+pub(crate) struct MessageAddresses {
     /// Lines.
     pub(crate) lines: u16,
     /// Work-items that take part.
@@ -98,7 +98,7 @@ pub(crate) struct Play {
     /// How many of its work-items ran each block, if that is recorded.
     pub(crate) lanes: Vec<u8>,
     /// The messages of its blocks, in order.
-    pub(crate) sent: Vec<Sent>,
+    pub(crate) sent: Vec<MessageAddresses>,
     pub(crate) lines: Vec<Line>,
 }
 
@@ -158,7 +158,8 @@ impl Mapping {
                 let mut near = 0;
                 for step in steps {
                     let Step::Message(message) = step else { continue };
-                    let mut sent = Sent { lanes: lanes.count_ones() as u16, ..Sent::default() };
+                    let mut sent =
+                        MessageAddresses { lanes: lanes.count_ones() as u16, ..MessageAddresses::default() };
                     let start = play.lines.len();
                     for part in &message.parts {
                         self.part(*part, chunk, here, &mut near, lanes, play, &mut sent, start);
@@ -180,7 +181,7 @@ impl Mapping {
         near: &mut usize,
         lanes: u64,
         play: &mut Play,
-        sent: &mut Sent,
+        sent: &mut MessageAddresses,
         start: usize,
     ) {
         match part {
@@ -212,7 +213,7 @@ impl Mapping {
         chunk: &WarpTrace,
         lanes: u64,
         play: &mut Play,
-        sent: &mut Sent,
+        sent: &mut MessageAddresses,
         start: usize,
     ) {
         let write = access.action != Action::Read;

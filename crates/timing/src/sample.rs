@@ -1,4 +1,4 @@
-//! Plays the work-groups of a launch, or samples of them, and has the time of all.
+//! Plays the work-groups of a launch, or samples of them, and returns the time of all.
 //!
 //! A [`Census`] estimates the work of every work-group. If all of them are too many:
 //!
@@ -159,7 +159,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         Ok(self.ended(ticks, 0.0, None))
     }
 
-    /// Playing has ended. `census`: of a launch of which only a part was played.
+    /// Playing has ended. `census`: of a launch that was played in part.
     fn ended(&mut self, ticks: f64, error: f64, census: Option<&Census>) -> Played {
         Played {
             clocks: ticks / TICKS,
@@ -230,7 +230,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         Ok(())
     }
 
-    /// Plays a window: its first generation, then the rest. Has the moments after both.
+    /// Plays a window: its first generation, then the rest. Returns the moments after both.
     fn window(&mut self, from: u64, first: u64, length: u64) -> Result<[Mark; 2], ExecuteError> {
         self.warm(from, length)?;
         self.feed(from..from + first)?;
@@ -292,7 +292,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
     }
 
     /// The time in ticks of work-groups from one on, all at a pace.
-    fn rest(&self, census: &Census, from: u64, steady: &Steady, room: u64) -> f64 {
+    fn rest(&self, census: &Census, from: u64, steady: &SteadyPace, room: u64) -> f64 {
         let cores = self.engine.cores();
         let threads = self.engine.threads_of(self.tracer.local().iter().product::<u64>() as u32);
         let measured_at = (steady.residents / f64::from(threads) / cores as f64).max(1.0);
@@ -355,7 +355,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
     }
 
     /// Starts work-groups from `next` on, and plays `steps`, or twice as many while the pace changes.
-    fn part(&mut self, mut next: u64, groups: u64, steps: u64) -> Result<Stretch, ExecuteError> {
+    fn part(&mut self, mut next: u64, groups: u64, steps: u64) -> Result<LaunchPart, ExecuteError> {
         let first = self.engine.steps;
         let mut marks = vec![self.mark()];
         self.engine.measure_again();
@@ -373,7 +373,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             let enough = change.is_finite() && count >= 12 || count >= 12 * MORE as usize;
             if over || enough || count >= 6 && change < STEADY {
                 self.engine.measure(false);
-                return Ok(Stretch { begin, end, change, over });
+                return Ok(LaunchPart { begin, end, change, over });
             }
         }
     }
@@ -397,7 +397,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         let error = census.error + start.change.midpoint(measured.change) + DRIFT;
         let mut played = self.ended(0.0, error, Some(census));
         played.to_end = false;
-        let steady = Steady {
+        let steady = SteadyPace {
             pace: measured.begin.pace(measured.end),
             residents: measured.begin.residents(measured.end),
             alone: self.alone(middle.unwrap_or(0), most / 16)?,
@@ -413,7 +413,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
 
 /// The pace of the cores.
 #[derive(Clone, Copy, Debug)]
-struct Steady {
+struct SteadyPace {
     /// Ticks for a unit of work.
     pace: f64,
     /// Mean number of resident work-items.
@@ -424,7 +424,7 @@ struct Steady {
 
 /// A part of a launch of long work-groups.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+struct LaunchPart {
     /// After a third of it.
     begin: Mark,
     end: Mark,

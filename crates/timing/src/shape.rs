@@ -41,6 +41,7 @@ impl Shape {
     ) -> Self {
         let pipes = gpu.core.arithmetic_pipes.value.max(1);
         let midgard = gpu.core.warp_width.value == 1;
+        // Midgard has no warps: a thread issues to any of its core's pipes, so that these count as one engine.
         let texture = &gpu.texture;
         Self {
             cores: gpu.configuration.cores.value.max(1) as usize,

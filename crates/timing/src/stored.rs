@@ -40,6 +40,7 @@ fn stored_by(trace: &GroupTrace) -> u64 {
                 .extend(addresses.iter().map(|address| (image, *address, address + u64::from(access.bytes))));
         }
     }
+    // In the order of addresses, what overlaps an earlier store is told from the end of that one alone.
     stored.sort_unstable();
     let (mut total, mut last) = (0, (None, 0));
     for (image, begin, end) in stored {

@@ -5,11 +5,11 @@
 pub struct Traffic {
     /// Lines that loads and stores asked the L1 for.
     pub l1_accesses: u64,
-    /// Of these, those that it had.
+    /// Hits among them.
     pub l1_hits: u64,
-    /// Of the accesses, those of stores.
+    /// Accesses of stores.
     pub l1_writes: u64,
-    /// Of these, those that it had.
+    /// Hits among them.
     pub l1_write_hits: u64,
     /// Lines on which atomic operations were executed in the L2.
     pub l1_atomics: u64,
@@ -19,17 +19,17 @@ pub struct Traffic {
     pub l1_evictions: u64,
     /// Lines that image reads asked the texture cache for.
     pub texture_accesses: u64,
-    /// Of these, those that it had.
+    /// Hits among them.
     pub texture_hits: u64,
     /// Lines that image reads fetched from the L2.
     pub texture_fetches: u64,
     /// Lines that the L2 was asked for.
     pub l2_accesses: u64,
-    /// Of these, those that it had.
+    /// Hits among them.
     pub l2_hits: u64,
-    /// Of the accesses, those that write.
+    /// Accesses that write.
     pub l2_writes: u64,
-    /// Of these, those that it had.
+    /// Hits among them.
     pub l2_write_hits: u64,
     /// Bytes from the L2 to the load/store pipes.
     pub l2_load_bytes: u64,

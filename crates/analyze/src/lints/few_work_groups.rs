@@ -87,7 +87,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         }
     }
     let items: u64 = global.iter().product();
-    let room = cores * u64::from(context.registers.threads);
+    let room = cores * u64::from(context.registers.occupancy.threads);
     if (items as f64) < room as f64 * IN_FLIGHT {
         say(
             format!("{items} work-items, but {cores} cores hold {room} threads at once"),

@@ -50,7 +50,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         location: registers.peak,
         message: format!(
             "{} registers allow {} threads in a core; {fewer} fewer allow {threads}",
-            registers.work.used, registers.threads
+            registers.work.used, registers.occupancy.threads
         ),
         fix: "If the kernel waits for memory, shorten the live range of a value that is live here.".into(),
         gain: None,

@@ -57,7 +57,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let (kernel, registers) = (context.kernel, context.registers);
     let spills = registers.work.spill_bytes > 0;
     if Model::of(context.gpu).layout.register_bits > 32
-        || !spills && registers.threads >= registers.most_threads
+        || !spills && registers.occupancy.threads >= registers.occupancy.most
     {
         return;
     }
@@ -70,11 +70,11 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         idle.iter().map(|value| bits(value) - bits(value) / u32::from(kernel.ty(*value).lanes())).sum();
     let width = context.gpu.registers.width_bits.value.max(1);
     let fewer = registers.work.needed.saturating_sub(saved / width).max(1);
-    let threads = context.gpu.threads_per_core(fewer).unwrap_or(0);
+    let threads = context.gpu.occupancy(fewer, None).threads;
     let held = idle.iter().map(bits).sum::<u32>().div_ceil(width);
     // More than the available registers: some of their lanes are elsewhere.
     let fits = spills && fewer <= registers.work.used;
-    if idle.is_empty() || held > registers.work.needed || threads <= registers.threads && !fits {
+    if idle.is_empty() || held > registers.work.needed || threads <= registers.occupancy.threads && !fits {
         return;
     }
     let touches = |inst: &Inst| kernel.insts[*inst].operands.iter().any(|operand| idle.contains(operand));
@@ -82,8 +82,8 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         .instructions()
         .filter(|(_, inst)| touches(inst))
         .find_map(|(_, inst)| kernel.insts[inst].location);
-    let harm = if threads > registers.threads {
-        format!("{threads} threads would fit in a core, and {} do", registers.threads)
+    let harm = if threads > registers.occupancy.threads {
+        format!("{threads} threads would fit in a core, and {} do", registers.occupancy.threads)
     } else {
         format!("{} bytes are spilled", registers.work.spill_bytes)
     };

@@ -4,6 +4,8 @@
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 mod advice;
+#[path = "../../../icd/tests/it/support/agreeing.rs"]
+mod agreeing;
 mod analyze;
 mod bad_input;
 mod check;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use opencl_sys as cl;
-use opencl_sys::{cl_context_info, cl_int};
+use opencl_sys::cl_context_info;
 use tripipe_launch::locks::lock;
 
 use super::device::Device;
 use super::engine::Engine;
 use super::failure::{Failure, Outcome};
-use super::handle::{ApiObject, Handle, register};
+use super::handle::{ApiObject, Handle, api_object, register};
 use super::info::{self, Answer};
 use super::settings::Settings;
 use super::storage::Storage;
@@ -37,14 +37,7 @@ pub struct Context {
     destructors: Mutex<Vec<Callback>>,
 }
 
-impl ApiObject for Context {
-    const INVALID: cl_int = cl::CL_INVALID_CONTEXT;
-    const NAME: &'static str = "context";
-
-    fn handle(&self) -> &Handle {
-        &self.handle
-    }
-}
+api_object!(Context, cl::CL_INVALID_CONTEXT, "context");
 
 impl Context {
     /// A context for devices; a device that is named twice counts once. `properties` are those that the application

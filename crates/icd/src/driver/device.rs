@@ -3,12 +3,11 @@
 use std::sync::{Arc, LazyLock};
 
 use opencl_sys as cl;
-use opencl_sys::cl_int;
 use serde::Deserialize;
 use tripipe_device::{Gpu, OpenCl, Probe, Vendor};
 use tripipe_timing::{VirtualGpu, VirtualOptions, errors};
 
-use super::handle::{ApiObject, Handle};
+use super::handle::{Handle, api_object};
 use super::settings::Settings;
 
 /// `data/map.toml`.
@@ -49,14 +48,7 @@ pub struct Device {
     pub opencl: OpenCl,
 }
 
-impl ApiObject for Device {
-    const INVALID: cl_int = cl::CL_INVALID_DEVICE;
-    const NAME: &'static str = "device";
-
-    fn handle(&self) -> &Handle {
-        &self.handle
-    }
-}
+api_object!(Device, cl::CL_INVALID_DEVICE, "device");
 
 impl Device {
     /// The virtual GPU of a model.

@@ -57,9 +57,7 @@ impl Engine {
         })?;
         let mut gpu = lock(&slot.gpu);
         let gpu = gpu.get_or_insert_with(|| {
-            let settings = Settings::current();
-            // A launch with checks computes the results itself.
-            let time_only = settings.check || settings.execute != Execute::All;
+            let time_only = Settings::current().execute != Execute::All;
             VirtualGpu::new(device.gpu, VirtualOptions { time_only, ..VirtualOptions::default() })
         });
         let released =
@@ -74,14 +72,14 @@ impl Engine {
         with(gpu)
     }
 
-    /// Has a memory object of a device released before its next use.
+    /// Notes a memory object to release before the next use of its device.
     pub fn release_later(&self, device: usize, memory: MemoryId) {
         if let Some(slot) = self.slots.iter().find(|slot| slot.device.index == device) {
             lock(&slot.released).memory.push(memory);
         }
     }
 
-    /// Has what the devices built of a program released before their next use.
+    /// Notes a program whose built parts the devices release before their next use.
     pub fn release_program_later(&self, program: &Arc<Program>) {
         for slot in &self.slots {
             let mut released = lock(&slot.released);

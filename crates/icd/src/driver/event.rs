@@ -1,6 +1,6 @@
 //! Events.
 
-use std::sync::{Arc, Condvar, Mutex, Weak};
+use std::sync::{Arc, Condvar, Mutex};
 
 use opencl_sys as cl;
 use opencl_sys::{cl_command_type, cl_event_info, cl_int, cl_profiling_info};
@@ -8,7 +8,7 @@ use tripipe_launch::locks::{lock, recovered};
 
 use super::context::Context;
 use super::failure::{Failure, Outcome};
-use super::handle::{ApiObject, Handle, register};
+use super::handle::{ApiObject, Handle, api_object, register};
 use super::info::{self, Answer};
 use super::queue::Queue;
 use super::timeline::Times;
@@ -33,18 +33,7 @@ struct Progress {
     callbacks: Vec<(cl_int, EventCallback)>,
 }
 
-impl ApiObject for Event {
-    const INVALID: cl_int = cl::CL_INVALID_EVENT;
-    const NAME: &'static str = "event";
-
-    fn handle(&self) -> &Handle {
-        &self.handle
-    }
-
-    fn context(&self) -> Option<Weak<Context>> {
-        Some(Arc::downgrade(&self.context))
-    }
-}
+api_object!(Event, cl::CL_INVALID_EVENT, "event", |object| &object.context);
 
 impl Event {
     fn new(

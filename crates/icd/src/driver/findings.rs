@@ -12,13 +12,13 @@ use tripipe_simulate::Checked;
 
 /// What the launches of the process had.
 #[derive(Debug, Default)]
-struct Found {
+struct Collected {
     findings: Vec<Finding>,
     /// Checks that were not possible, one sentence each.
     left_out: BTreeSet<String>,
 }
 
-static FOUND: Mutex<Found> = Mutex::new(Found { findings: Vec::new(), left_out: BTreeSet::new() });
+static FOUND: Mutex<Collected> = Mutex::new(Collected { findings: Vec::new(), left_out: BTreeSet::new() });
 
 /// Adds the findings of a launch. One that an earlier launch had too counts there.
 pub fn record(checked: Checked) {
@@ -61,7 +61,7 @@ fn show(text: &str) {
 }
 
 /// The findings, most severe first, and what was not checked.
-fn text(Found { findings, left_out }: &Found) -> String {
+fn text(Collected { findings, left_out }: &Collected) -> String {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
     sorted.sort_by_key(|finding| std::cmp::Reverse(finding.rule.severity));
     let mut text = String::new();
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn what_was_not_checked_is_printed_once() {
-        let mut found = Found::default();
+        let mut found = Collected::default();
         for _ in 0..2 {
             found.left_out.insert("there were too many groups".to_owned());
         }

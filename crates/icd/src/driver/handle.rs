@@ -36,7 +36,7 @@ struct Header {
 type Shared = dyn Any + Send + Sync;
 
 /// What the registry knows of a handle.
-struct Known {
+struct Registration {
     object: Weak<Shared>,
     /// Keeps the object while the application has references.
     kept: Option<Arc<Shared>>,
@@ -46,12 +46,12 @@ struct Known {
 
 #[derive(Default)]
 struct Registry {
-    shards: [RwLock<HashMap<usize, Known>>; SHARDS],
+    shards: [RwLock<HashMap<usize, Registration>>; SHARDS],
     free: Mutex<VecDeque<&'static Header>>,
 }
 
 impl Registry {
-    fn shard(&self, address: usize) -> &RwLock<HashMap<usize, Known>> {
+    fn shard(&self, address: usize) -> &RwLock<HashMap<usize, Registration>> {
         &self.shards[address / align_of::<Header>() % SHARDS]
     }
 }
@@ -111,6 +111,27 @@ pub trait ApiObject: Any + Send + Sync {
     }
 }
 
+/// Makes a type with a field `handle` one of the API's objects: the code for a handle of another type, the name in messages,
+/// and the context whose callback reports failures, if it is one.
+macro_rules! api_object {
+    ($object:ty, $invalid:expr, $name:literal $(, |$this:ident| $context:expr)?) => {
+        impl $crate::driver::handle::ApiObject for $object {
+            const INVALID: opencl_sys::cl_int = $invalid;
+            const NAME: &'static str = $name;
+
+            fn handle(&self) -> &$crate::driver::handle::Handle {
+                &self.handle
+            }
+
+            $(fn context(&self) -> Option<std::sync::Weak<$crate::driver::context::Context>> {
+                let $this = self;
+                Some(std::sync::Arc::downgrade($context))
+            })?
+        }
+    };
+}
+pub(crate) use api_object;
+
 /// Enters an object into the registry, with `references` of the application.
 pub fn register<T: ApiObject>(object: T, references: u32) -> Arc<T> {
     register_shared(Arc::new(object), references)
@@ -121,7 +142,7 @@ pub fn register_shared<T: ApiObject>(object: Arc<T>, references: u32) -> Arc<T> 
     let address = object.handle().address();
     let shared: Arc<Shared> = object.clone();
     let weak = Arc::downgrade(&shared);
-    let known = Known { object: weak, kept: (references > 0).then_some(shared), references };
+    let known = Registration { object: weak, kept: (references > 0).then_some(shared), references };
     recovered(REGISTRY.shard(address).write()).insert(address, known);
     object
 }

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, Weak};
 
 use opencl_sys as cl;
-use opencl_sys::cl_int;
 use tripipe_ir::{ImageAccess, Kernel as IrKernel, Parameter, ParameterKind, Scalar, Space, Type};
 use tripipe_launch::locks::lock;
 use tripipe_launch::{Sampler, ScalarType, Value};
@@ -13,7 +12,7 @@ use tripipe_simulate::image::Image;
 
 use super::context::Context;
 use super::failure::{Failure, Outcome, require};
-use super::handle::{ApiObject, Handle, find, register};
+use super::handle::{Handle, api_object, find, register};
 use super::memory::Memory;
 use super::program::{Executable, Program};
 use super::sampler::ContextSampler;
@@ -77,28 +76,17 @@ impl Stored {
     }
 }
 
-impl ApiObject for Kernel {
-    const INVALID: cl_int = cl::CL_INVALID_KERNEL;
-    const NAME: &'static str = "kernel";
-
-    fn handle(&self) -> &Handle {
-        &self.handle
-    }
-
-    fn context(&self) -> Option<Weak<Context>> {
-        Some(Arc::downgrade(self.program.owner()))
-    }
-}
+api_object!(Kernel, cl::CL_INVALID_KERNEL, "kernel", |object| object.program.owner());
 
 /// What an application passes as the value of an argument.
-pub struct Given<'a> {
+pub struct ArgumentBytes<'a> {
     /// The bytes of the value; `None` for NULL.
     pub bytes: Option<&'a [u8]>,
     /// The size that it gave.
     pub size: usize,
 }
 
-impl Given<'_> {
+impl ArgumentBytes<'_> {
     /// The pointer or handle in the bytes.
     fn pointer(&self) -> Option<*mut c_void> {
         let bytes: [u8; size_of::<usize>()] = self.bytes?.try_into().ok()?;
@@ -220,7 +208,7 @@ impl Kernel {
     ///
     /// # Errors
     /// There is no such argument, or the value or its size does not fit its type.
-    pub fn set(&self, index: u32, given: &Given<'_>) -> Outcome<()> {
+    pub fn set(&self, index: u32, given: &ArgumentBytes<'_>) -> Outcome<()> {
         let parameter = self.parameter(index)?;
         let named = |code, what: &str| {
             let name = &self.ir().name;

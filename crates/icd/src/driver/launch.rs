@@ -215,11 +215,10 @@ impl Task<'_> {
 /// Runs a launch. Its time is predicted only if it is asked for: on other queues, no call answers with it.
 fn run(gpu: &mut VirtualGpu, launch: &Launch, undefined: &mut Vec<bool>, is_timed: bool) -> Outcome<Span> {
     let settings = Settings::current();
-    let checked = settings.check && settings.execute == Execute::All;
-    // With checks, an error of the kernel is a finding, and what is undefined has no time.
-    let ran = if checked {
-        let checked = gpu.run_checked(launch, &Checks::all()).map(findings::record);
-        checked.map(|()| is_timed && gpu.run(std::slice::from_ref(launch)).is_ok())
+    let ran = if settings.check && settings.execute == Execute::All {
+        // With checks, an error of the kernel is a finding, and what is undefined has no time.
+        let has_time = is_timed && gpu.predict(launch).is_ok();
+        gpu.run_checked(launch, &Checks::all()).map(findings::record).map(|()| has_time)
     } else if settings.execute == Execute::Sample {
         gpu.run_sample(launch).map(|arguments| *undefined = arguments).map(|()| true)
     } else if is_timed {

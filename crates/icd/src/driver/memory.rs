@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 
 use opencl_sys as cl;
-use opencl_sys::{cl_image_format, cl_int, cl_map_flags, cl_mem_flags, cl_mem_info, cl_mem_object_type};
+use opencl_sys::{cl_image_format, cl_map_flags, cl_mem_flags, cl_mem_info, cl_mem_object_type};
 use tripipe_launch::locks::lock;
 use tripipe_launch::{Access, Executor as _, ImageShape, MemoryId};
 use tripipe_timing::VirtualGpu;
@@ -14,7 +14,7 @@ use super::context::{Callback, Context};
 use super::device::Device;
 use super::engine;
 use super::failure::{Failure, Outcome, require};
-use super::handle::{ApiObject, Handle};
+use super::handle::{ApiObject, Handle, api_object};
 use super::info::{self, Answer};
 use super::rect::{Pitched, Region};
 use super::storage::Storage;
@@ -74,18 +74,7 @@ pub(super) struct Mapping {
     pub(super) region: Region,
 }
 
-impl ApiObject for Memory {
-    const INVALID: cl_int = cl::CL_INVALID_MEM_OBJECT;
-    const NAME: &'static str = "memory object";
-
-    fn handle(&self) -> &Handle {
-        &self.handle
-    }
-
-    fn context(&self) -> Option<Weak<Context>> {
-        Some(Arc::downgrade(&self.context))
-    }
-}
+api_object!(Memory, cl::CL_INVALID_MEM_OBJECT, "memory object", |object| &object.context);
 
 /// The access of kernels by the flags of an object.
 pub fn access(flags: cl_mem_flags) -> Access {

@@ -4,11 +4,11 @@ use std::ffi::c_void;
 use std::sync::{Arc, LazyLock};
 
 use opencl_sys as cl;
-use opencl_sys::{cl_device_type, cl_int, cl_platform_info};
+use opencl_sys::{cl_device_type, cl_platform_info};
 
 use super::device::Device;
 use super::failure::{Failure, Outcome};
-use super::handle::{ApiObject, Handle, register};
+use super::handle::{Handle, api_object, register};
 use super::info::{self, Answer};
 use super::settings::Settings;
 
@@ -21,14 +21,7 @@ pub struct Platform {
     devices: Vec<Arc<Device>>,
 }
 
-impl ApiObject for Platform {
-    const INVALID: cl_int = cl::CL_INVALID_PLATFORM;
-    const NAME: &'static str = "platform";
-
-    fn handle(&self) -> &Handle {
-        &self.handle
-    }
-}
+api_object!(Platform, cl::CL_INVALID_PLATFORM, "platform");
 
 impl Platform {
     /// The platform of this process.

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 
 use opencl_sys as cl;
-use opencl_sys::{cl_build_status, cl_int, cl_program_binary_type, cl_program_build_info, cl_program_info};
+use opencl_sys::{cl_build_status, cl_program_binary_type, cl_program_build_info, cl_program_info};
 use tripipe_ir::Module;
 use tripipe_ir::front::spirv;
 use tripipe_launch::locks::lock;
@@ -19,7 +19,7 @@ use super::context::Context;
 use super::device::Device;
 use super::engine::{self, Engine};
 use super::failure::{Failure, Outcome, require};
-use super::handle::{ApiObject, Handle, register};
+use super::handle::{ApiObject, Handle, api_object, register};
 use super::info::{self, Answer};
 
 /// What a program was made of.
@@ -68,18 +68,7 @@ pub struct Executable {
     facts: Mutex<HashMap<(usize, String), KernelFacts>>,
 }
 
-impl ApiObject for Program {
-    const INVALID: cl_int = cl::CL_INVALID_PROGRAM;
-    const NAME: &'static str = "program";
-
-    fn handle(&self) -> &Handle {
-        &self.handle
-    }
-
-    fn context(&self) -> Option<Weak<Context>> {
-        Some(Arc::downgrade(&self.context))
-    }
-}
+api_object!(Program, cl::CL_INVALID_PROGRAM, "program", |object| &object.context);
 
 impl Executable {
     fn new(spirv: &[u8], engine: &Arc<Engine>) -> Outcome<Self> {

@@ -1,9 +1,9 @@
 //! Command queues.
 
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 
 use opencl_sys as cl;
-use opencl_sys::{cl_command_queue_info, cl_command_queue_properties, cl_command_type, cl_int};
+use opencl_sys::{cl_command_queue_info, cl_command_queue_properties, cl_command_type};
 use tripipe_launch::locks::lock;
 
 use super::command::{Action, Command};
@@ -11,7 +11,7 @@ use super::context::Context;
 use super::device::Device;
 use super::event::Event;
 use super::failure::{Failure, Outcome, require};
-use super::handle::{ApiObject, Handle, register};
+use super::handle::{ApiObject, Handle, api_object, register};
 use super::info::{self, Answer};
 use super::timeline::Timeline;
 
@@ -48,18 +48,7 @@ pub enum Waits {
     Barrier,
 }
 
-impl ApiObject for Queue {
-    const INVALID: cl_int = cl::CL_INVALID_COMMAND_QUEUE;
-    const NAME: &'static str = "command queue";
-
-    fn handle(&self) -> &Handle {
-        &self.handle
-    }
-
-    fn context(&self) -> Option<Weak<Context>> {
-        Some(Arc::downgrade(&self.context))
-    }
-}
+api_object!(Queue, cl::CL_INVALID_COMMAND_QUEUE, "command queue", |object| &object.context);
 
 impl Queue {
     /// A queue.

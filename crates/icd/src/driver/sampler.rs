@@ -1,14 +1,14 @@
 //! Samplers.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use opencl_sys as cl;
-use opencl_sys::{cl_int, cl_sampler_info};
+use opencl_sys::cl_sampler_info;
 use tripipe_launch::{Addressing, Filter, Sampler};
 
 use super::context::Context;
 use super::failure::{Failure, Outcome, require};
-use super::handle::{ApiObject, Handle, register};
+use super::handle::{ApiObject, Handle, api_object, register};
 use super::info::{self, Answer};
 
 /// A sampler of a context.
@@ -22,18 +22,7 @@ pub struct ContextSampler {
     properties: Vec<u64>,
 }
 
-impl ApiObject for ContextSampler {
-    const INVALID: cl_int = cl::CL_INVALID_SAMPLER;
-    const NAME: &'static str = "sampler";
-
-    fn handle(&self) -> &Handle {
-        &self.handle
-    }
-
-    fn context(&self) -> Option<Weak<Context>> {
-        Some(Arc::downgrade(&self.context))
-    }
-}
+api_object!(ContextSampler, cl::CL_INVALID_SAMPLER, "sampler", |object| &object.context);
 
 impl ContextSampler {
     /// A sampler; `properties` are those that the application passed, with the 0 at their end, or empty.

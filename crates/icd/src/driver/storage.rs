@@ -27,7 +27,7 @@ pub struct Storage {
     access: Access,
     size: usize,
     bytes: Mutex<Vec<u8>>,
-    /// What launches of which only samples were computed may have written.
+    /// What sampled launches may have written without computing it.
     undefined: Mutex<Undefined>,
     /// Shared virtual memory: where the bytes are when no launch has them.
     shared: Option<HostBlock>,
@@ -119,7 +119,7 @@ impl Storage {
         mirror.as_ref().map(HostBlock::range).ok_or_else(missing)
     }
 
-    /// Marks bytes as undefined: a launch of which only samples were computed may have written them. The application
+    /// Marks bytes as undefined: a sampled launch may have written them without computing them. The application
     /// reads a pattern there until it, or a copy, writes them.
     pub fn undefine(&self, offset: usize, bytes: usize) {
         let end = offset.saturating_add(bytes).min(self.size);

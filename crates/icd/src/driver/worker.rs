@@ -54,7 +54,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Has the commands looked at again: an event of the application has changed.
+    /// Wakes the worker, which looks at the commands again: an event of the application has changed.
     pub fn wake(&self) {
         // A thread that has looked at the commands but does not wait yet has the lock.
         drop(lock(&self.state));

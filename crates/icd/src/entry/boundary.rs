@@ -26,6 +26,54 @@ macro_rules! function {
     )*};
 }
 
+/// A function that enqueues a command: before the arguments here it takes a queue, and after them a wait list and a place for
+/// the command's event. Its body is the event, an `Outcome<Arc<Event>>`; with `blocks`, it waits for it unless that argument
+/// is 0.
+macro_rules! command {
+    ($(
+        fn $name:ident($queue:ident, $wait:ident; $($argument:ident: $ty:ty),* $(,)?)
+        $(blocks $blocking:ident)? $body:block
+    )*) => {function! {$(
+        fn $name(
+            $queue: opencl_sys::cl_command_queue,
+            $($argument: $ty,)*
+            count: opencl_sys::cl_uint,
+            events: *const opencl_sys::cl_event,
+            event: *mut opencl_sys::cl_event,
+        ) {
+            let $queue = $crate::driver::handle::find::<$crate::driver::queue::Queue>($queue)?;
+            let $wait = $crate::entry::boundary::wait_list(count, events)?;
+            let blocks = [$($blocking != 0,)? false][0];
+            let enqueue = || -> $crate::entry::boundary::Enqueued { Ok($body) };
+            let done = $crate::entry::boundary::reported(&$queue, enqueue()?)?;
+            $crate::entry::boundary::submitted(&done, blocks, event)
+        }
+    )*}};
+}
+
+/// A function that answers a query: after the arguments here it takes the room for the answer and places for it and its size.
+/// Its body is an `Outcome<Answer>`.
+macro_rules! query {
+    ($(fn $name:ident($($argument:ident: $ty:ty),*) $body:block)*) => {function! {$(
+        fn $name($($argument: $ty,)* size: usize, value: *mut std::ffi::c_void, size_ret: *mut usize) {
+            $crate::entry::boundary::answer(&$body?, size, value, size_ret)
+        }
+    )*}};
+}
+
+/// Functions that count the application's references to objects.
+macro_rules! references {
+    ($($object:ty: $retain:ident, $release:ident;)*) => {function! {$(
+        fn $retain(handle: *mut std::ffi::c_void) {
+            $crate::driver::handle::retain::<$object>(handle)
+        }
+
+        fn $release(handle: *mut std::ffi::c_void) {
+            $crate::driver::handle::release::<$object>(handle)
+        }
+    )*}};
+}
+
 /// A function that returns a handle or another pointer, with the error code as its last argument. Its body is an
 /// `Outcome<*mut c_void>`.
 macro_rules! constructor {
@@ -52,6 +100,9 @@ macro_rules! constructor {
     )*};
 }
 
+/// The event of a command, unless its arguments have errors or it cannot be enqueued. Only the latter is told to the context.
+pub(super) type Enqueued = Outcome<Outcome<Arc<Event>>>;
+
 /// The code of a call.
 pub(super) fn status(call: impl FnOnce() -> Outcome<()>) -> cl_int {
     match catch_unwind(AssertUnwindSafe(call)) {
@@ -71,6 +122,15 @@ pub(super) fn reported<T, O: ApiObject>(object: &Arc<O>, outcome: Outcome<T>) ->
         context.report(failure);
     }
     outcome
+}
+
+/// What an object answers to a query.
+pub(super) fn asked<O: ApiObject>(
+    handle: *mut c_void,
+    ask: impl FnOnce(&O) -> Outcome<Answer>,
+) -> Outcome<Answer> {
+    let object = find::<O>(handle)?;
+    reported(&object, ask(&object))
 }
 
 /// Writes a value where the application wants it; nowhere for NULL.
@@ -118,7 +178,7 @@ pub(super) unsafe fn list<T: Copy>(list: *const T, count: usize, code: cl_int) -
     if list.is_null() != (count == 0) {
         return Err(Failure::new(code, "a list and the number of its values do not fit each other"));
     }
-    // SAFETY: the list has so many values; it may not be aligned.
+    // SAFETY: the list has `count` values; it may not be aligned.
     Ok((0..count).map(|index| unsafe { list.add(index).read_unaligned() }).collect())
 }
 

@@ -4,13 +4,13 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use opencl_sys as cl;
-use opencl_sys::{cl_bool, cl_command_queue, cl_event, cl_mem, cl_mem_migration_flags, cl_uint};
+use opencl_sys::{cl_bool, cl_mem, cl_mem_migration_flags, cl_uint};
 
-use super::boundary::{list, reported, submitted, three, wait_list};
+use super::boundary::{list, three};
 use crate::driver::failure::{Outcome, require};
 use crate::driver::handle::find;
 use crate::driver::memory::Memory;
-use crate::driver::queue::{Queue, Waits};
+use crate::driver::queue::Waits;
 use crate::driver::rect::{Pitched, Region};
 use crate::driver::timeline::Span;
 use crate::driver::transfer::{self, Side, check_object};
@@ -54,67 +54,35 @@ unsafe fn rects(
     Ok(([rect(0)?, rect(1)?], region))
 }
 
-function! {
+command! {
     fn clEnqueueReadBuffer(
-        queue: cl_command_queue,
-        memory: cl_mem,
-        blocking: cl_bool,
-        offset: usize,
-        size: usize,
-        pointer: *mut c_void,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
-    ) {
-        let (queue, memory) = (find::<Queue>(queue)?, buffer(memory)?);
-        let wait = wait_list(count, events)?;
+        queue, wait; memory: cl_mem, blocking: cl_bool, offset: usize, size: usize, pointer: *mut c_void
+    ) blocks blocking {
+        let memory = buffer(memory)?;
         memory.check_host(true, false)?;
         require(size > 0, cl::CL_INVALID_VALUE, "the size is 0")?;
         let to = Side::Host(host(pointer, Some(size))?, Pitched::at(0));
         let from = Side::Object(memory, Pitched::at(offset));
-        let done = transfer::copy(&queue, cl::CL_COMMAND_READ_BUFFER, from, to, Region::row(size), wait);
-        submitted(&reported(&queue, done)?, blocking != 0, event)
+        transfer::copy(&queue, cl::CL_COMMAND_READ_BUFFER, from, to, Region::row(size), wait)
     }
 
     fn clEnqueueWriteBuffer(
-        queue: cl_command_queue,
-        memory: cl_mem,
-        blocking: cl_bool,
-        offset: usize,
-        size: usize,
-        pointer: *const c_void,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
-    ) {
-        let (queue, memory) = (find::<Queue>(queue)?, buffer(memory)?);
-        let wait = wait_list(count, events)?;
+        queue, wait; memory: cl_mem, blocking: cl_bool, offset: usize, size: usize, pointer: *const c_void
+    ) blocks blocking {
+        let memory = buffer(memory)?;
         memory.check_host(false, true)?;
         require(size > 0, cl::CL_INVALID_VALUE, "the size is 0")?;
         let from = Side::Host(host(pointer, Some(size))?, Pitched::at(0));
         let to = Side::Object(memory, Pitched::at(offset));
-        let done = transfer::copy(&queue, cl::CL_COMMAND_WRITE_BUFFER, from, to, Region::row(size), wait);
-        submitted(&reported(&queue, done)?, blocking != 0, event)
+        transfer::copy(&queue, cl::CL_COMMAND_WRITE_BUFFER, from, to, Region::row(size), wait)
     }
 
     fn clEnqueueReadBufferRect(
-        queue: cl_command_queue,
-        memory: cl_mem,
-        blocking: cl_bool,
-        origin: *const usize,
-        host_origin: *const usize,
-        region: *const usize,
-        row_pitch: usize,
-        slice_pitch: usize,
-        host_row_pitch: usize,
-        host_slice_pitch: usize,
-        pointer: *mut c_void,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
-    ) {
-        let (queue, memory) = (find::<Queue>(queue)?, buffer(memory)?);
-        let wait = wait_list(count, events)?;
+        queue, wait; memory: cl_mem, blocking: cl_bool, origin: *const usize, host_origin: *const usize,
+        region: *const usize, row_pitch: usize, slice_pitch: usize, host_row_pitch: usize,
+        host_slice_pitch: usize, pointer: *mut c_void
+    ) blocks blocking {
+        let memory = buffer(memory)?;
         memory.check_host(true, false)?;
         let pitches = [
             Pitches { row: row_pitch, slice: slice_pitch },
@@ -123,28 +91,15 @@ function! {
         let ([inside, outside], region) = rects([origin, host_origin], region, pitches)?;
         let to = Side::Host(host(pointer, outside.end(region))?, outside);
         let from = Side::Object(memory, inside);
-        let done = transfer::copy(&queue, cl::CL_COMMAND_READ_BUFFER_RECT, from, to, region, wait);
-        submitted(&reported(&queue, done)?, blocking != 0, event)
+        transfer::copy(&queue, cl::CL_COMMAND_READ_BUFFER_RECT, from, to, region, wait)
     }
 
     fn clEnqueueWriteBufferRect(
-        queue: cl_command_queue,
-        memory: cl_mem,
-        blocking: cl_bool,
-        origin: *const usize,
-        host_origin: *const usize,
-        region: *const usize,
-        row_pitch: usize,
-        slice_pitch: usize,
-        host_row_pitch: usize,
-        host_slice_pitch: usize,
-        pointer: *const c_void,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
-    ) {
-        let (queue, memory) = (find::<Queue>(queue)?, buffer(memory)?);
-        let wait = wait_list(count, events)?;
+        queue, wait; memory: cl_mem, blocking: cl_bool, origin: *const usize, host_origin: *const usize,
+        region: *const usize, row_pitch: usize, slice_pitch: usize, host_row_pitch: usize,
+        host_slice_pitch: usize, pointer: *const c_void
+    ) blocks blocking {
+        let memory = buffer(memory)?;
         memory.check_host(false, true)?;
         let pitches = [
             Pitches { row: row_pitch, slice: slice_pitch },
@@ -153,48 +108,26 @@ function! {
         let ([inside, outside], region) = rects([origin, host_origin], region, pitches)?;
         let from = Side::Host(host(pointer, outside.end(region))?, outside);
         let to = Side::Object(memory, inside);
-        let done = transfer::copy(&queue, cl::CL_COMMAND_WRITE_BUFFER_RECT, from, to, region, wait);
-        submitted(&reported(&queue, done)?, blocking != 0, event)
+        transfer::copy(&queue, cl::CL_COMMAND_WRITE_BUFFER_RECT, from, to, region, wait)
     }
 
     fn clEnqueueCopyBuffer(
-        queue: cl_command_queue,
-        from: cl_mem,
-        to: cl_mem,
-        from_offset: usize,
-        to_offset: usize,
-        size: usize,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
+        queue, wait; from: cl_mem, to: cl_mem, from_offset: usize, to_offset: usize, size: usize
     ) {
-        let (queue, from, to) = (find::<Queue>(queue)?, buffer(from)?, buffer(to)?);
-        let wait = wait_list(count, events)?;
+        let (from, to) = (buffer(from)?, buffer(to)?);
         require(size > 0, cl::CL_INVALID_VALUE, "the size is 0")?;
         check_overlap(&from, Pitched::at(from_offset), &to, Pitched::at(to_offset), Region::row(size))?;
         let from = Side::Object(from, Pitched::at(from_offset));
         let to = Side::Object(to, Pitched::at(to_offset));
-        let done = transfer::copy(&queue, cl::CL_COMMAND_COPY_BUFFER, from, to, Region::row(size), wait);
-        submitted(&reported(&queue, done)?, false, event)
+        transfer::copy(&queue, cl::CL_COMMAND_COPY_BUFFER, from, to, Region::row(size), wait)
     }
 
     fn clEnqueueCopyBufferRect(
-        queue: cl_command_queue,
-        from: cl_mem,
-        to: cl_mem,
-        from_origin: *const usize,
-        to_origin: *const usize,
-        region: *const usize,
-        from_row_pitch: usize,
-        from_slice_pitch: usize,
-        to_row_pitch: usize,
-        to_slice_pitch: usize,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
+        queue, wait; from: cl_mem, to: cl_mem, from_origin: *const usize, to_origin: *const usize,
+        region: *const usize, from_row_pitch: usize, from_slice_pitch: usize, to_row_pitch: usize,
+        to_slice_pitch: usize
     ) {
-        let (queue, from, to) = (find::<Queue>(queue)?, buffer(from)?, buffer(to)?);
-        let wait = wait_list(count, events)?;
+        let (from, to) = (buffer(from)?, buffer(to)?);
         let pitches = [
             Pitches { row: from_row_pitch, slice: from_slice_pitch },
             Pitches { row: to_row_pitch, slice: to_slice_pitch },
@@ -206,42 +139,25 @@ function! {
         }
         check_overlap(&from, source, &to, target, region)?;
         let (from, to) = (Side::Object(from, source), Side::Object(to, target));
-        let done = transfer::copy(&queue, cl::CL_COMMAND_COPY_BUFFER_RECT, from, to, region, wait);
-        submitted(&reported(&queue, done)?, false, event)
+        transfer::copy(&queue, cl::CL_COMMAND_COPY_BUFFER_RECT, from, to, region, wait)
     }
 
     fn clEnqueueFillBuffer(
-        queue: cl_command_queue,
-        memory: cl_mem,
-        pattern: *const c_void,
-        pattern_size: usize,
-        offset: usize,
-        size: usize,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
+        queue, wait; memory: cl_mem, pattern: *const c_void, pattern_size: usize, offset: usize,
+        size: usize
     ) {
-        let (queue, memory) = (find::<Queue>(queue)?, buffer(memory)?);
-        let wait = wait_list(count, events)?;
+        let memory = buffer(memory)?;
         let pattern = fill_pattern(pattern, pattern_size, size)?;
         let whole = offset.is_multiple_of(pattern.len());
         require(whole, cl::CL_INVALID_VALUE, "the offset is not a multiple of the pattern's size")?;
         require(size > 0, cl::CL_INVALID_VALUE, "the size is 0")?;
         let to = Side::Object(memory, Pitched::at(offset));
-        let done = transfer::fill(&queue, cl::CL_COMMAND_FILL_BUFFER, &pattern, to, Region::row(size), wait);
-        submitted(&reported(&queue, done)?, false, event)
+        transfer::fill(&queue, cl::CL_COMMAND_FILL_BUFFER, &pattern, to, Region::row(size), wait)
     }
 
     fn clEnqueueMigrateMemObjects(
-        queue: cl_command_queue,
-        num_objects: cl_uint,
-        objects: *const cl_mem,
-        flags: cl_mem_migration_flags,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
+        queue, wait; num_objects: cl_uint, objects: *const cl_mem, flags: cl_mem_migration_flags
     ) {
-        let (queue, wait) = (find::<Queue>(queue)?, wait_list(count, events)?);
         let some = num_objects > 0 && !objects.is_null();
         require(some, cl::CL_INVALID_VALUE, "there is no memory object to migrate")?;
         let known = cl::CL_MIGRATE_MEM_OBJECT_HOST | cl::CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
@@ -251,8 +167,7 @@ function! {
         }
         // All devices and the host share their memory.
         let action = Box::new(|| Ok(Span::default()));
-        let done = queue.submit(cl::CL_COMMAND_MIGRATE_MEM_OBJECTS, wait, Waits::Queue, action);
-        submitted(&reported(&queue, done)?, false, event)
+        queue.submit(cl::CL_COMMAND_MIGRATE_MEM_OBJECTS, wait, Waits::Queue, action)
     }
 }
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use opencl_sys as cl;
 use opencl_sys::{cl_context, cl_context_info, cl_context_properties, cl_device_id, cl_device_type, cl_uint};
 
-use super::boundary::{answer, list, pairs};
+use super::boundary::{list, pairs};
 use crate::driver::context::{Context, Report};
 use crate::driver::device::Device;
 use crate::driver::failure::{Failure, Outcome, require};
-use crate::driver::handle::{ApiObject as _, find, release, retain};
+use crate::driver::handle::{ApiObject as _, find};
 use crate::driver::platform::Platform;
 
 /// The callback of errors.
@@ -83,25 +83,9 @@ constructor! {
     }
 }
 
+references! { Context: clRetainContext, clReleaseContext; }
+
 function! {
-    fn clRetainContext(context: cl_context) {
-        retain::<Context>(context)
-    }
-
-    fn clReleaseContext(context: cl_context) {
-        release::<Context>(context)
-    }
-
-    fn clGetContextInfo(
-        context: cl_context,
-        query: cl_context_info,
-        size: usize,
-        value: *mut c_void,
-        size_ret: *mut usize,
-    ) {
-        answer(&find::<Context>(context)?.info(query)?, size, value, size_ret)
-    }
-
     fn clSetContextDestructorCallback(
         context: cl_context,
         callback: Option<unsafe extern "C" fn(cl_context, *mut c_void)>,
@@ -113,5 +97,11 @@ function! {
         // SAFETY: the application passed a function for this, which may be called from any thread.
         found.at_end(Box::new(move || unsafe { callback(handle as *mut c_void, user_data as *mut c_void) }));
         Ok(())
+    }
+}
+
+query! {
+    fn clGetContextInfo(context: cl_context, query: cl_context_info) {
+        find::<Context>(context)?.info(query)
     }
 }

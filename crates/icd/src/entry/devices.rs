@@ -1,30 +1,18 @@
 //! Platforms and devices.
 
-use std::ffi::c_void;
-
 use opencl_sys as cl;
 use opencl_sys::{
     cl_device_id, cl_device_info, cl_device_partition_property, cl_device_type, cl_platform_id,
     cl_platform_info, cl_uint, cl_ulong,
 };
 
-use super::boundary::{answer, put};
+use super::boundary::put;
 use crate::driver::device::Device;
 use crate::driver::failure::{Failure, require};
 use crate::driver::handle::{ApiObject as _, find};
 use crate::driver::platform::Platform;
 
 function! {
-    fn clGetPlatformInfo(
-        platform: cl_platform_id,
-        query: cl_platform_info,
-        size: usize,
-        value: *mut c_void,
-        size_ret: *mut usize,
-    ) {
-        answer(&Platform::of(platform)?.info(query)?, size, value, size_ret)
-    }
-
     fn clGetDeviceIDs(
         platform: cl_platform_id,
         kind: cl_device_type,
@@ -46,16 +34,6 @@ function! {
         }
         put(num_devices, found.len() as cl_uint);
         Ok(())
-    }
-
-    fn clGetDeviceInfo(
-        device: cl_device_id,
-        query: cl_device_info,
-        size: usize,
-        value: *mut c_void,
-        size_ret: *mut usize,
-    ) {
-        answer(&find::<Device>(device)?.info(query)?, size, value, size_ret)
     }
 
     fn clCreateSubDevices(
@@ -86,5 +64,15 @@ function! {
     fn clGetHostTimer(device: cl_device_id, _host_time: *mut cl_ulong) {
         find::<Device>(device)?;
         Err(Failure::new(cl::CL_INVALID_OPERATION, "there is no timer that the host and the device share"))
+    }
+}
+
+query! {
+    fn clGetPlatformInfo(platform: cl_platform_id, query: cl_platform_info) {
+        Platform::of(platform)?.info(query)
+    }
+
+    fn clGetDeviceInfo(device: cl_device_id, query: cl_device_info) {
+        find::<Device>(device)?.info(query)
     }
 }

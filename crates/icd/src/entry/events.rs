@@ -6,11 +6,11 @@ use std::sync::Arc;
 use opencl_sys as cl;
 use opencl_sys::{cl_command_queue, cl_context, cl_event, cl_event_info, cl_int, cl_profiling_info, cl_uint};
 
-use super::boundary::{answer, list, reported, submitted, wait_list};
+use super::boundary::{asked, list, reported, submitted};
 use crate::driver::context::Context;
 use crate::driver::event::{Event, wait_for};
 use crate::driver::failure::{Failure, Outcome, require};
-use crate::driver::handle::{ApiObject as _, find, release, retain};
+use crate::driver::handle::{ApiObject as _, find};
 use crate::driver::queue::{Queue, Waits};
 use crate::driver::timeline::Span;
 
@@ -25,6 +25,8 @@ constructor! {
     }
 }
 
+references! { Event: clRetainEvent, clReleaseEvent; }
+
 function! {
     fn clSetUserEventStatus(event: cl_event, status: cl_int) {
         let event = find::<Event>(event)?;
@@ -36,36 +38,6 @@ function! {
         let handles = list(events, count as usize, cl::CL_INVALID_VALUE)?;
         let events: Vec<Arc<Event>> = handles.into_iter().map(find::<Event>).collect::<Outcome<_>>()?;
         wait_for(&events)
-    }
-
-    fn clRetainEvent(event: cl_event) {
-        retain::<Event>(event)
-    }
-
-    fn clReleaseEvent(event: cl_event) {
-        release::<Event>(event)
-    }
-
-    fn clGetEventInfo(
-        event: cl_event,
-        query: cl_event_info,
-        size: usize,
-        value: *mut c_void,
-        size_ret: *mut usize,
-    ) {
-        let event = find::<Event>(event)?;
-        answer(&reported(&event, event.info(query))?, size, value, size_ret)
-    }
-
-    fn clGetEventProfilingInfo(
-        event: cl_event,
-        query: cl_profiling_info,
-        size: usize,
-        value: *mut c_void,
-        size_ret: *mut usize,
-    ) {
-        let event = find::<Event>(event)?;
-        answer(&reported(&event, event.profiling(query))?, size, value, size_ret)
     }
 
     fn clSetEventCallback(
@@ -80,27 +52,6 @@ function! {
         // SAFETY: the application passed a function for this, which may be called from any thread.
         let call = move |status| unsafe { callback(handle as *mut c_void, status, user_data as *mut c_void) };
         reported(&found, found.on_status(at, Box::new(call)))
-    }
-
-    fn clEnqueueMarkerWithWaitList(
-        queue: cl_command_queue,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
-    ) {
-        let (queue, wait) = (find::<Queue>(queue)?, wait_list(count, events)?);
-        let waits = if wait.is_empty() { Waits::All } else { Waits::Queue };
-        submitted(&nothing(&queue, cl::CL_COMMAND_MARKER, wait, waits)?, false, event)
-    }
-
-    fn clEnqueueBarrierWithWaitList(
-        queue: cl_command_queue,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
-    ) {
-        let (queue, wait) = (find::<Queue>(queue)?, wait_list(count, events)?);
-        submitted(&nothing(&queue, cl::CL_COMMAND_BARRIER, wait, Waits::Barrier)?, false, event)
     }
 
     fn clEnqueueMarker(queue: cl_command_queue, event: *mut cl_event) {
@@ -120,5 +71,26 @@ function! {
         let handles = list(events, count as usize, cl::CL_INVALID_VALUE)?;
         let wait: Vec<Arc<Event>> = handles.into_iter().map(find::<Event>).collect::<Outcome<_>>()?;
         nothing(&queue, cl::CL_COMMAND_BARRIER, wait, Waits::Barrier).map(drop)
+    }
+}
+
+query! {
+    fn clGetEventInfo(event: cl_event, query: cl_event_info) {
+        asked::<Event>(event, |event| event.info(query))
+    }
+
+    fn clGetEventProfilingInfo(event: cl_event, query: cl_profiling_info) {
+        asked::<Event>(event, |event| event.profiling(query))
+    }
+}
+
+command! {
+    fn clEnqueueMarkerWithWaitList(queue, wait; ) {
+        let waits = if wait.is_empty() { Waits::All } else { Waits::Queue };
+        queue.submit(cl::CL_COMMAND_MARKER, wait, waits, Box::new(|| Ok(Span::default())))
+    }
+
+    fn clEnqueueBarrierWithWaitList(queue, wait; ) {
+        queue.submit(cl::CL_COMMAND_BARRIER, wait, Waits::Barrier, Box::new(|| Ok(Span::default())))
     }
 }

@@ -10,11 +10,11 @@ use opencl_sys::{
 };
 use tripipe_launch::locks::lock;
 
-use super::boundary::{answer, list, put, reported, text};
+use super::boundary::{answer, asked, list, put, reported, text};
 use crate::driver::device::Device;
 use crate::driver::failure::{Failure, Outcome, require};
-use crate::driver::handle::{ApiObject as _, find, release, retain};
-use crate::driver::kernel::{Given, Kernel};
+use crate::driver::handle::{ApiObject as _, find};
+use crate::driver::kernel::{ArgumentBytes, Kernel};
 use crate::driver::program::Program;
 
 /// The device of a query: the only one of the program for NULL.
@@ -42,6 +42,8 @@ constructor! {
     }
 }
 
+references! { Kernel: clRetainKernel, clReleaseKernel; }
+
 function! {
     fn clCreateKernelsInProgram(
         program: cl_program,
@@ -61,14 +63,6 @@ function! {
         Ok(())
     }
 
-    fn clRetainKernel(kernel: cl_kernel) {
-        retain::<Kernel>(kernel)
-    }
-
-    fn clReleaseKernel(kernel: cl_kernel) {
-        release::<Kernel>(kernel)
-    }
-
     fn clSetKernelArg(kernel: cl_kernel, index: cl_uint, size: usize, value: *const c_void) {
         let kernel = find::<Kernel>(kernel)?;
         // More bytes than an argument can have are not read.
@@ -80,7 +74,7 @@ function! {
         };
         let local_value = kernel.is_local(index) && !value.is_null();
         require(!local_value, cl::CL_INVALID_ARG_VALUE, "local memory has no value")?;
-        reported(&kernel, kernel.set(index, &Given { bytes: bytes.as_deref(), size }))
+        reported(&kernel, kernel.set(index, &ArgumentBytes { bytes: bytes.as_deref(), size }))
     }
 
     fn clSetKernelArgSVMPointer(kernel: cl_kernel, index: cl_uint, pointer: *const c_void) {
@@ -119,42 +113,6 @@ function! {
         }
     }
 
-    fn clGetKernelInfo(
-        kernel: cl_kernel,
-        query: cl_kernel_info,
-        size: usize,
-        value: *mut c_void,
-        size_ret: *mut usize,
-    ) {
-        let kernel = find::<Kernel>(kernel)?;
-        answer(&reported(&kernel, kernel.info(query))?, size, value, size_ret)
-    }
-
-    fn clGetKernelArgInfo(
-        kernel: cl_kernel,
-        index: cl_uint,
-        query: cl_kernel_arg_info,
-        size: usize,
-        value: *mut c_void,
-        size_ret: *mut usize,
-    ) {
-        let kernel = find::<Kernel>(kernel)?;
-        answer(&reported(&kernel, kernel.argument_info(index, query))?, size, value, size_ret)
-    }
-
-    fn clGetKernelWorkGroupInfo(
-        kernel: cl_kernel,
-        device: cl_device_id,
-        query: cl_kernel_work_group_info,
-        size: usize,
-        value: *mut c_void,
-        size_ret: *mut usize,
-    ) {
-        let kernel = find::<Kernel>(kernel)?;
-        let device = device_of(&kernel, device)?;
-        answer(&reported(&kernel, kernel.work_group_info(&device, query))?, size, value, size_ret)
-    }
-
     fn clGetKernelSubGroupInfo(
         kernel: cl_kernel,
         device: cl_device_id,
@@ -179,5 +137,21 @@ function! {
             bytes.truncate(size);
         }
         answer(&bytes, size, value, size_ret)
+    }
+}
+
+query! {
+    fn clGetKernelInfo(kernel: cl_kernel, query: cl_kernel_info) {
+        asked::<Kernel>(kernel, |kernel| kernel.info(query))
+    }
+
+    fn clGetKernelArgInfo(kernel: cl_kernel, index: cl_uint, query: cl_kernel_arg_info) {
+        asked::<Kernel>(kernel, |kernel| kernel.argument_info(index, query))
+    }
+
+    fn clGetKernelWorkGroupInfo(kernel: cl_kernel, device: cl_device_id, query: cl_kernel_work_group_info) {
+        let kernel = find::<Kernel>(kernel)?;
+        let device = device_of(&kernel, device)?;
+        reported(&kernel, kernel.work_group_info(&device, query))
     }
 }

@@ -73,18 +73,9 @@ constructor! {
     }
 }
 
-function! {
-    fn clEnqueueUnmapMemObject(
-        queue: cl_command_queue,
-        memory: cl_mem,
-        pointer: *mut c_void,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
-    ) {
-        let (queue, memory) = (find::<Queue>(queue)?, find::<Memory>(memory)?);
-        let wait = wait_list(count, events)?;
-        let done = transfer::unmap(&queue, &memory, pointer as usize, wait);
-        submitted(&reported(&queue, done)?, false, event)
+command! {
+    fn clEnqueueUnmapMemObject(queue, wait; memory: cl_mem, pointer: *mut c_void) {
+        let memory = find::<Memory>(memory)?;
+        transfer::unmap(&queue, &memory, pointer as usize, wait)
     }
 }

@@ -8,10 +8,10 @@ use opencl_sys::{
     cl_mem, cl_mem_flags, cl_mem_info, cl_mem_object_type, cl_mem_properties, cl_uint,
 };
 
-use super::boundary::{answer, pairs, put, reported};
+use super::boundary::{asked, pairs, put, reported};
 use crate::driver::context::Context;
 use crate::driver::failure::{Failure, Outcome, require};
-use crate::driver::handle::{ApiObject as _, find, find_optional, release, retain};
+use crate::driver::handle::{ApiObject as _, find, find_optional};
 use crate::driver::memory::{Memory, check_flags};
 use crate::driver::{buffer, image, image_format};
 use crate::host::HostRange;
@@ -164,37 +164,9 @@ const NO_IMAGE: cl_image_desc = cl_image_desc {
     buffer: std::ptr::null_mut(),
 };
 
+references! { Memory: clRetainMemObject, clReleaseMemObject; }
+
 function! {
-    fn clRetainMemObject(memory: cl_mem) {
-        retain::<Memory>(memory)
-    }
-
-    fn clReleaseMemObject(memory: cl_mem) {
-        release::<Memory>(memory)
-    }
-
-    fn clGetMemObjectInfo(
-        memory: cl_mem,
-        query: cl_mem_info,
-        size: usize,
-        value: *mut c_void,
-        size_ret: *mut usize,
-    ) {
-        let memory = find::<Memory>(memory)?;
-        answer(&reported(&memory, memory.info(query))?, size, value, size_ret)
-    }
-
-    fn clGetImageInfo(
-        memory: cl_mem,
-        query: cl_image_info,
-        size: usize,
-        value: *mut c_void,
-        size_ret: *mut usize,
-    ) {
-        let memory = find::<Memory>(memory)?;
-        answer(&reported(&memory, memory.image_info(query))?, size, value, size_ret)
-    }
-
     fn clGetSupportedImageFormats(
         context: cl_context,
         flags: cl_mem_flags,
@@ -231,5 +203,15 @@ function! {
         // SAFETY: the application passed a function for this, which may be called from any thread.
         found.at_end(Box::new(move || unsafe { callback(handle as *mut c_void, user_data as *mut c_void) }));
         Ok(())
+    }
+}
+
+query! {
+    fn clGetMemObjectInfo(memory: cl_mem, query: cl_mem_info) {
+        asked::<Memory>(memory, |memory| memory.info(query))
+    }
+
+    fn clGetImageInfo(memory: cl_mem, query: cl_image_info) {
+        asked::<Memory>(memory, |memory| memory.image_info(query))
     }
 }

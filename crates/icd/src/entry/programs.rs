@@ -14,7 +14,7 @@ use crate::driver::build::{self, BuildOptions};
 use crate::driver::context::{Callback, Context};
 use crate::driver::device::Device;
 use crate::driver::failure::{Failure, Outcome, require};
-use crate::driver::handle::{ApiObject as _, find, release, retain};
+use crate::driver::handle::{ApiObject as _, find};
 use crate::driver::program::{Origin, Program, Step};
 
 /// The callback of builds.
@@ -51,7 +51,7 @@ unsafe fn devices(
     handles: *const cl_device_id,
     others: &[Arc<Device>],
 ) -> Outcome<Vec<Arc<Device>>> {
-    // SAFETY: the application passes NULL or so many handles.
+    // SAFETY: the application passes NULL or that number of handles.
     let handles = unsafe { list(handles, count as usize, cl::CL_INVALID_VALUE)? };
     if handles.is_empty() {
         return Ok(others.to_vec());
@@ -193,6 +193,8 @@ pub(crate) unsafe extern "C" fn clLinkProgram(
     made
 }
 
+references! { Program: clRetainProgram, clReleaseProgram; }
+
 function! {
     fn clBuildProgram(
         program: cl_program,
@@ -248,14 +250,6 @@ function! {
         reported(&found, run(move || owned.build(Step::Compile, &parsed, &headers), notify))
     }
 
-    fn clRetainProgram(program: cl_program) {
-        retain::<Program>(program)
-    }
-
-    fn clReleaseProgram(program: cl_program) {
-        release::<Program>(program)
-    }
-
     fn clGetProgramInfo(
         program: cl_program,
         query: cl_program_info,
@@ -284,19 +278,6 @@ function! {
         Ok(())
     }
 
-    fn clGetProgramBuildInfo(
-        program: cl_program,
-        device: cl_device_id,
-        query: cl_program_build_info,
-        size: usize,
-        value: *mut c_void,
-        size_ret: *mut usize,
-    ) {
-        let program = find::<Program>(program)?;
-        let device = find::<Device>(device)?;
-        answer(&reported(&program, program.build_info(&device, query))?, size, value, size_ret)
-    }
-
     fn clSetProgramSpecializationConstant(
         program: cl_program,
         id: cl_uint,
@@ -315,5 +296,13 @@ function! {
     ) {
         find::<Program>(program)?;
         Err(Failure::new(cl::CL_INVALID_OPERATION, "programs have no destructors of global variables"))
+    }
+}
+
+query! {
+    fn clGetProgramBuildInfo(program: cl_program, device: cl_device_id, query: cl_program_build_info) {
+        let program = find::<Program>(program)?;
+        let device = find::<Device>(device)?;
+        reported(&program, program.build_info(&device, query))
     }
 }

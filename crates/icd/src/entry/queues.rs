@@ -1,18 +1,16 @@
 //! Command queues.
 
-use std::ffi::c_void;
-
 use opencl_sys as cl;
 use opencl_sys::{
     cl_bool, cl_command_queue, cl_command_queue_info, cl_command_queue_properties, cl_context, cl_device_id,
     cl_queue_properties,
 };
 
-use super::boundary::{answer, pairs, reported};
+use super::boundary::{asked, pairs};
 use crate::driver::context::Context;
 use crate::driver::device::Device;
 use crate::driver::failure::{Failure, require};
-use crate::driver::handle::{ApiObject as _, find, release, retain};
+use crate::driver::handle::{ApiObject as _, find};
 use crate::driver::queue::Queue;
 
 constructor! {
@@ -49,26 +47,9 @@ constructor! {
     }
 }
 
+references! { Queue: clRetainCommandQueue, clReleaseCommandQueue; }
+
 function! {
-    fn clRetainCommandQueue(queue: cl_command_queue) {
-        retain::<Queue>(queue)
-    }
-
-    fn clReleaseCommandQueue(queue: cl_command_queue) {
-        release::<Queue>(queue)
-    }
-
-    fn clGetCommandQueueInfo(
-        queue: cl_command_queue,
-        query: cl_command_queue_info,
-        size: usize,
-        value: *mut c_void,
-        size_ret: *mut usize,
-    ) {
-        let queue = find::<Queue>(queue)?;
-        answer(&reported(&queue, queue.info(query))?, size, value, size_ret)
-    }
-
     fn clSetCommandQueueProperty(
         queue: cl_command_queue,
         _properties: cl_command_queue_properties,
@@ -92,5 +73,11 @@ function! {
     fn clFinish(queue: cl_command_queue) {
         find::<Queue>(queue)?.finish();
         Ok(())
+    }
+}
+
+query! {
+    fn clGetCommandQueueInfo(queue: cl_command_queue, query: cl_command_queue_info) {
+        asked::<Queue>(queue, |queue| queue.info(query))
     }
 }

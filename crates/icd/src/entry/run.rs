@@ -5,14 +5,14 @@ use std::ffi::c_void;
 use opencl_sys as cl;
 use opencl_sys::{cl_command_queue, cl_event, cl_kernel, cl_mem, cl_uint};
 
-use super::boundary::{list, reported, submitted, wait_list};
+use super::boundary::list;
 use crate::driver::failure::{Failure, Outcome, require};
 use crate::driver::handle::find;
 use crate::driver::kernel::Kernel;
 use crate::driver::launch::{self, WorkSizes};
 use crate::driver::queue::Queue;
 
-/// The sizes of the given number of dimensions; the other sizes are `rest`. `None` for NULL.
+/// The sizes in the first dimensions, and `rest` in the others. `None` for NULL.
 unsafe fn sizes(pointer: *const usize, dimensions: usize, rest: usize) -> Outcome<Option<[usize; 3]>> {
     if pointer.is_null() {
         return Ok(None);
@@ -25,19 +25,29 @@ unsafe fn sizes(pointer: *const usize, dimensions: usize, rest: usize) -> Outcom
 }
 
 function! {
-    fn clEnqueueNDRangeKernel(
+    fn clEnqueueNativeKernel(
         queue: cl_command_queue,
-        kernel: cl_kernel,
-        dimensions: cl_uint,
-        offset: *const usize,
-        global: *const usize,
-        local: *const usize,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
+        _function: Option<unsafe extern "C" fn(*mut c_void)>,
+        _arguments: *mut c_void,
+        _bytes: usize,
+        _num_objects: cl_uint,
+        _objects: *const cl_mem,
+        _places: *mut *const c_void,
+        _count: cl_uint,
+        _events: *const cl_event,
+        _event: *mut cl_event,
     ) {
-        let (queue, kernel) = (find::<Queue>(queue)?, find::<Kernel>(kernel)?);
-        let wait = wait_list(count, events)?;
+        find::<Queue>(queue)?;
+        Err(Failure::new(cl::CL_INVALID_OPERATION, "native kernels are not offered"))
+    }
+}
+
+command! {
+    fn clEnqueueNDRangeKernel(
+        queue, wait; kernel: cl_kernel, dimensions: cl_uint, offset: *const usize, global: *const usize,
+        local: *const usize
+    ) {
+        let kernel = find::<Kernel>(kernel)?;
         let known = (1..=3).contains(&dimensions);
         require(known, cl::CL_INVALID_WORK_DIMENSION, "a range has 1, 2 or 3 dimensions")?;
         let dimensions = dimensions as usize;
@@ -55,37 +65,12 @@ function! {
         require(!overflows, cl::CL_INVALID_GLOBAL_OFFSET, "the offset is too large")?;
         let local = sizes(local, dimensions, 1)?;
         let sizes = WorkSizes { dimensions, offset, global, local };
-        let done = launch::enqueue(&queue, cl::CL_COMMAND_NDRANGE_KERNEL, &kernel, sizes, wait);
-        submitted(&reported(&queue, done)?, false, event)
+        launch::enqueue(&queue, cl::CL_COMMAND_NDRANGE_KERNEL, &kernel, sizes, wait)
     }
 
-    fn clEnqueueTask(
-        queue: cl_command_queue,
-        kernel: cl_kernel,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
-    ) {
-        let (queue, kernel) = (find::<Queue>(queue)?, find::<Kernel>(kernel)?);
-        let wait = wait_list(count, events)?;
+    fn clEnqueueTask(queue, wait; kernel: cl_kernel) {
+        let kernel = find::<Kernel>(kernel)?;
         let sizes = WorkSizes { dimensions: 1, offset: [0; 3], global: [1; 3], local: Some([1; 3]) };
-        let done = launch::enqueue(&queue, cl::CL_COMMAND_TASK, &kernel, sizes, wait);
-        submitted(&reported(&queue, done)?, false, event)
-    }
-
-    fn clEnqueueNativeKernel(
-        queue: cl_command_queue,
-        _function: Option<unsafe extern "C" fn(*mut c_void)>,
-        _arguments: *mut c_void,
-        _bytes: usize,
-        _num_objects: cl_uint,
-        _objects: *const cl_mem,
-        _places: *mut *const c_void,
-        _count: cl_uint,
-        _events: *const cl_event,
-        _event: *mut cl_event,
-    ) {
-        find::<Queue>(queue)?;
-        Err(Failure::new(cl::CL_INVALID_OPERATION, "native kernels are not offered"))
+        launch::enqueue(&queue, cl::CL_COMMAND_TASK, &kernel, sizes, wait)
     }
 }

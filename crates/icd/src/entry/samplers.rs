@@ -1,15 +1,13 @@
 //! Samplers.
 
-use std::ffi::c_void;
-
 use opencl_sys::{
     cl_addressing_mode, cl_bool, cl_context, cl_filter_mode, cl_sampler, cl_sampler_info,
     cl_sampler_properties,
 };
 
-use super::boundary::{answer, pairs, reported};
+use super::boundary::{asked, pairs};
 use crate::driver::context::Context;
-use crate::driver::handle::{ApiObject as _, find, release, retain};
+use crate::driver::handle::{ApiObject as _, find};
 use crate::driver::sampler::ContextSampler;
 
 constructor! {
@@ -29,23 +27,10 @@ constructor! {
     }
 }
 
-function! {
-    fn clRetainSampler(sampler: cl_sampler) {
-        retain::<ContextSampler>(sampler)
-    }
+references! { ContextSampler: clRetainSampler, clReleaseSampler; }
 
-    fn clReleaseSampler(sampler: cl_sampler) {
-        release::<ContextSampler>(sampler)
-    }
-
-    fn clGetSamplerInfo(
-        sampler: cl_sampler,
-        query: cl_sampler_info,
-        size: usize,
-        value: *mut c_void,
-        size_ret: *mut usize,
-    ) {
-        let sampler = find::<ContextSampler>(sampler)?;
-        answer(&reported(&sampler, sampler.info(query))?, size, value, size_ret)
+query! {
+    fn clGetSamplerInfo(sampler: cl_sampler, query: cl_sampler_info) {
+        asked::<ContextSampler>(sampler, |sampler| sampler.info(query))
     }
 }

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use opencl_sys as cl;
 use opencl_sys::{
-    cl_bool, cl_command_queue, cl_context, cl_event, cl_map_flags, cl_mem_migration_flags, cl_svm_mem_flags,
-    cl_uint,
+    cl_bool, cl_command_queue, cl_context, cl_map_flags, cl_mem_migration_flags, cl_svm_mem_flags, cl_uint,
 };
 
-use super::boundary::{list, reported, submitted, wait_list};
+use super::boundary::list;
 use super::buffers::{fill_pattern, host};
 use crate::driver::context::Context;
 use crate::driver::event::Event;
@@ -42,7 +41,7 @@ unsafe fn side(queue: &Queue, address: *const c_void, bytes: usize) -> Outcome<S
 }
 
 fn nothing(queue: &Arc<Queue>, kind: u32, wait: Vec<Arc<Event>>) -> Outcome<Arc<Event>> {
-    reported(queue, queue.submit(kind, wait, Waits::Queue, Box::new(|| Ok(Span::default()))))
+    queue.submit(kind, wait, Waits::Queue, Box::new(|| Ok(Span::default())))
 }
 
 /// A map or unmap of shared virtual memory: no bytes move, as they are where the application reads them when no launch
@@ -56,7 +55,7 @@ fn mapping(
 ) -> Outcome<Arc<Event>> {
     let coarse = queue.owner().svm_at(pointer as usize).is_some_and(|storage| !storage.is_coherent());
     let span = if coarse { Span::map(queue.device(), size, 0) } else { Span::default() };
-    reported(queue, queue.submit(kind, wait, Waits::Queue, Box::new(move || Ok(span))))
+    queue.submit(kind, wait, Waits::Queue, Box::new(move || Ok(span)))
 }
 
 /// Allocates shared virtual memory; NULL if that fails.
@@ -90,20 +89,12 @@ pub(crate) unsafe extern "C" fn clSVMFree(context: cl_context, pointer: *mut c_v
     });
 }
 
-function! {
+command! {
     fn clEnqueueSVMFree(
-        queue: cl_command_queue,
-        num_pointers: cl_uint,
-        pointers: *mut *mut c_void,
-        callback: Free,
-        user_data: *mut c_void,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
+        queue, wait; num_pointers: cl_uint, pointers: *mut *mut c_void, callback: Free,
+        user_data: *mut c_void
     ) {
-        let queue = find::<Queue>(queue)?;
         check_offered(&queue)?;
-        let wait = wait_list(count, events)?;
         let addresses = list(pointers.cast::<usize>().cast_const(), num_pointers as usize, cl::CL_INVALID_VALUE)?;
         let (context, handle) = (Arc::clone(queue.owner()), queue.handle().address());
         let user_data = user_data as usize;
@@ -126,103 +117,56 @@ function! {
             }
             Ok(Span::default())
         };
-        let done = queue.submit(cl::CL_COMMAND_SVM_FREE, wait, Waits::Queue, Box::new(action));
-        submitted(&reported(&queue, done)?, false, event)
+        queue.submit(cl::CL_COMMAND_SVM_FREE, wait, Waits::Queue, Box::new(action))
     }
 
     fn clEnqueueSVMMemcpy(
-        queue: cl_command_queue,
-        blocking: cl_bool,
-        to: *mut c_void,
-        from: *const c_void,
-        size: usize,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
-    ) {
-        let queue = find::<Queue>(queue)?;
+        queue, wait; blocking: cl_bool, to: *mut c_void, from: *const c_void, size: usize
+    ) blocks blocking {
         check_offered(&queue)?;
-        let wait = wait_list(count, events)?;
         let (source, target) = (from as usize, to as usize);
         let apart = source.abs_diff(target) >= size;
         require(apart, cl::CL_MEM_COPY_OVERLAP, "the regions overlap")?;
         if size == 0 {
-            return submitted(&nothing(&queue, cl::CL_COMMAND_SVM_MEMCPY, wait)?, blocking != 0, event);
+            return Ok(nothing(&queue, cl::CL_COMMAND_SVM_MEMCPY, wait));
         }
         let (from, to) = (side(&queue, from, size)?, side(&queue, to, size)?);
-        let done = transfer::copy(&queue, cl::CL_COMMAND_SVM_MEMCPY, from, to, Region::row(size), wait);
-        submitted(&reported(&queue, done)?, blocking != 0, event)
+        transfer::copy(&queue, cl::CL_COMMAND_SVM_MEMCPY, from, to, Region::row(size), wait)
     }
 
     fn clEnqueueSVMMemFill(
-        queue: cl_command_queue,
-        to: *mut c_void,
-        pattern: *const c_void,
-        pattern_size: usize,
-        size: usize,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
+        queue, wait; to: *mut c_void, pattern: *const c_void, pattern_size: usize, size: usize
     ) {
-        let queue = find::<Queue>(queue)?;
         check_offered(&queue)?;
-        let wait = wait_list(count, events)?;
         let pattern = fill_pattern(pattern, pattern_size, size)?;
         let aligned = (to as usize).is_multiple_of(pattern.len());
         require(aligned, cl::CL_INVALID_VALUE, "the pointer is not aligned to the pattern's size")?;
         if size == 0 {
-            return submitted(&nothing(&queue, cl::CL_COMMAND_SVM_MEMFILL, wait)?, false, event);
+            return Ok(nothing(&queue, cl::CL_COMMAND_SVM_MEMFILL, wait));
         }
         let to = side(&queue, to, size)?;
-        let done = transfer::fill(&queue, cl::CL_COMMAND_SVM_MEMFILL, &pattern, to, Region::row(size), wait);
-        submitted(&reported(&queue, done)?, false, event)
+        transfer::fill(&queue, cl::CL_COMMAND_SVM_MEMFILL, &pattern, to, Region::row(size), wait)
     }
 
     fn clEnqueueSVMMap(
-        queue: cl_command_queue,
-        blocking: cl_bool,
-        _flags: cl_map_flags,
-        pointer: *mut c_void,
-        size: usize,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
-    ) {
-        let queue = find::<Queue>(queue)?;
+        queue, wait; blocking: cl_bool, _flags: cl_map_flags, pointer: *mut c_void, size: usize
+    ) blocks blocking {
         check_offered(&queue)?;
-        let wait = wait_list(count, events)?;
         require(!pointer.is_null() && size > 0, cl::CL_INVALID_VALUE, "the region is empty")?;
-        let mapped = mapping(&queue, cl::CL_COMMAND_SVM_MAP, pointer, size, wait)?;
-        submitted(&mapped, blocking != 0, event)
+        mapping(&queue, cl::CL_COMMAND_SVM_MAP, pointer, size, wait)
     }
 
-    fn clEnqueueSVMUnmap(
-        queue: cl_command_queue,
-        pointer: *mut c_void,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
-    ) {
-        let queue = find::<Queue>(queue)?;
+    fn clEnqueueSVMUnmap(queue, wait; pointer: *mut c_void) {
         check_offered(&queue)?;
-        let wait = wait_list(count, events)?;
         require(!pointer.is_null(), cl::CL_INVALID_VALUE, "the pointer is NULL")?;
-        submitted(&mapping(&queue, cl::CL_COMMAND_SVM_UNMAP, pointer, 0, wait)?, false, event)
+        mapping(&queue, cl::CL_COMMAND_SVM_UNMAP, pointer, 0, wait)
     }
 
     fn clEnqueueSVMMigrateMem(
-        queue: cl_command_queue,
-        num_pointers: cl_uint,
-        pointers: *mut *const c_void,
-        sizes: *const usize,
-        _flags: cl_mem_migration_flags,
-        count: cl_uint,
-        events: *const cl_event,
-        event: *mut cl_event,
+        queue, wait; num_pointers: cl_uint, pointers: *mut *const c_void, sizes: *const usize,
+        _flags: cl_mem_migration_flags
     ) {
-        let queue = find::<Queue>(queue)?;
         check_offered(&queue)?;
-        let wait = wait_list(count, events)?;
         let addresses = list(pointers.cast_const(), num_pointers as usize, cl::CL_INVALID_VALUE)?;
         require(!addresses.is_empty(), cl::CL_INVALID_VALUE, "there is no pointer")?;
         for (index, address) in addresses.into_iter().enumerate() {
@@ -234,6 +178,6 @@ function! {
             let inside = size <= storage.size() - (address as usize - start);
             require(inside, cl::CL_INVALID_VALUE, "a region is not inside of the shared memory")?;
         }
-        submitted(&nothing(&queue, cl::CL_COMMAND_SVM_MIGRATE_MEM, wait)?, false, event)
+        nothing(&queue, cl::CL_COMMAND_SVM_MIGRATE_MEM, wait)
     }
 }

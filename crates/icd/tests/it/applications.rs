@@ -11,9 +11,6 @@ use crate::support;
 
 const DEVICES: &str = "mali-t604,mali-g77,adreno-650";
 
-/// The variable that makes this program the application of a test.
-const ROLE: &str = "TRIPIPE_ICD_TEST_ROLE";
-
 fn with_driver(program: &str) -> Command {
     let mut command = Command::new(program);
     command
@@ -120,7 +117,7 @@ fn findings_of_checked_launches_are_printed_at_the_end() {
 
 #[test]
 fn tripipes_own_layer_runs_on_the_driver() {
-    if std::env::var_os(ROLE).is_some() {
+    if std::env::var_os(support::ROLE).is_some() {
         run_on_all_devices();
         return;
     }
@@ -128,7 +125,7 @@ fn tripipes_own_layer_runs_on_the_driver() {
     let own = std::env::current_exe().unwrap();
     let ran = with_driver(own.to_str().unwrap())
         .args(["--exact", "applications::tripipes_own_layer_runs_on_the_driver", "--nocapture"])
-        .env(ROLE, "1")
+        .env(support::ROLE, "1")
         .output()
         .unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));

@@ -70,10 +70,8 @@ fn devices_without_queues_and_pipes_say_so() {
 /// The functions of extensions, asked for through OpenCL's loader, which has symbols of the same names.
 #[test]
 fn the_loader_finds_functions_of_extensions() {
-    // Another process, as the loader reads its variables once.
-    let library = support::library();
-    let test = "objects::the_loader_finds_functions_of_extensions";
-    if again(test, &[("OCL_ICD_VENDORS", library.to_str().unwrap())]).is_some() {
+    let variables = [("OCL_ICD_VENDORS", support::library())];
+    if support::again("objects::the_loader_finds_functions_of_extensions", &variables).is_some() {
         return;
     }
     // SAFETY: OpenCL's loader, whose functions have these signatures.

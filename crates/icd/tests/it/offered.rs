@@ -1,8 +1,6 @@
 //! Every GPU answers as it is described (`tripipe_device::OpenCl`), builds for what it offers, and has the probe of a
 //! virtual GPU.
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::ptr::{null, null_mut};
 
 use opencl_sys as cl;
@@ -11,7 +9,14 @@ use tripipe_device::{Gpu, catalog};
 use tripipe_launch::Executor as _;
 use tripipe_timing::{VirtualGpu, VirtualOptions};
 
-use crate::support::{Application, again, number, platform, text};
+use crate::support::agreeing::agreeing;
+use crate::support::{self, Application, number, platform, text};
+
+/// Runs a test again in a process whose devices are `gpus`, with what is assumed of them. Returns whether this is that
+/// process.
+fn again(test: &str, gpus: &str, assumed: &str) -> bool {
+    support::again(&format!("offered::{test}"), &[("TRIPIPE_DEVICES", gpus), ("TRIPIPE_ASSUME", assumed)]).is_none()
+}
 
 fn devices() -> Vec<cl::cl_device_id> {
     let mut found = vec![null_mut(); 64];
@@ -35,28 +40,10 @@ fn builds(app: &Application, source: &str, options: &std::ffi::CStr) -> (bool, S
     (code == cl::CL_SUCCESS, app.log(program))
 }
 
-/// A text that compiles only for what a description says: its extensions and no others, and its version.
-fn agreeing(opencl: &OpenCl) -> String {
-    let all: BTreeSet<&str> = catalog().iter().flat_map(|gpu| gpu.opencl().names()).collect();
-    let mut source = String::new();
-    for name in all.into_iter().filter(|name| name.starts_with("cl_")) {
-        let word = if opencl.has(name) { "ifndef" } else { "ifdef" };
-        writeln!(source, "#{word} {name}\n#error {name}\n#endif").unwrap();
-    }
-    let (major, minor) = opencl.version;
-    source
-        + &format!("#if __OPENCL_VERSION__ != {major}{minor}0\n#error version\n#endif\nkernel void k() {{}}")
-}
-
 #[test]
 fn every_gpu_answers_as_it_is_described() {
     let names: Vec<String> = catalog().iter().map(Gpu::id).collect();
-    if again(
-        "offered::every_gpu_answers_as_it_is_described",
-        &[("TRIPIPE_DEVICES", &names.join(",")), ("TRIPIPE_ASSUME", "")],
-    )
-    .is_some()
-    {
+    if !again("every_gpu_answers_as_it_is_described", &names.join(","), "") {
         return;
     }
     let devices = devices();
@@ -112,12 +99,7 @@ fn every_gpu_answers_as_it_is_described() {
 #[test]
 fn what_a_device_lacks_fails_the_build() {
     let gpus = "mali-t880,adreno-740,mali-g77";
-    if again(
-        "offered::what_a_device_lacks_fails_the_build",
-        &[("TRIPIPE_DEVICES", gpus), ("TRIPIPE_ASSUME", "")],
-    )
-    .is_some()
-    {
+    if !again("what_a_device_lacks_fails_the_build", gpus, "") {
         return;
     }
     let apps: Vec<Application> = devices().into_iter().map(of).collect();
@@ -152,12 +134,7 @@ fn what_a_device_lacks_fails_the_build() {
 
 #[test]
 fn assumptions_are_the_users() {
-    if again(
-        "offered::assumptions_are_the_users",
-        &[("TRIPIPE_DEVICES", "adreno-740"), ("TRIPIPE_ASSUME", "cl_khr_subgroup_shuffle")],
-    )
-    .is_some()
-    {
+    if !again("assumptions_are_the_users", "adreno-740", "cl_khr_subgroup_shuffle") {
         return;
     }
     let app = of(devices()[0]);
@@ -168,12 +145,7 @@ fn assumptions_are_the_users() {
 /// `cl_qcom_reqd_sub_group_size`: half and full sub-groups of 64 and 128, in the answers and in results.
 #[test]
 fn sub_groups_have_the_required_size() {
-    if again(
-        "offered::sub_groups_have_the_required_size",
-        &[("TRIPIPE_DEVICES", "adreno-750"), ("TRIPIPE_ASSUME", "")],
-    )
-    .is_some()
-    {
+    if !again("sub_groups_have_the_required_size", "adreno-750", "") {
         return;
     }
     let app = of(devices()[0]);

@@ -24,7 +24,7 @@ fn works(app: &Application) -> bool {
 #[test]
 fn a_fork_makes_its_own_context_and_ends() {
     // Alone, as a fork has none of the other tests' threads.
-    if again("process::a_fork_makes_its_own_context_and_ends", &[]).is_some() {
+    if again::<&str>("process::a_fork_makes_its_own_context_and_ends", &[]).is_some() {
         return;
     }
     let app = application(0);

@@ -6,7 +6,7 @@ use opencl_sys as cl;
 
 use crate::support::{again, application};
 
-/// So many work-items that not all are needed to predict the time.
+/// More work-items than are needed to predict the time.
 const MANY: usize = 1 << 22;
 
 const SOURCE: &str = "

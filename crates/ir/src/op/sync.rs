@@ -34,6 +34,18 @@ named! {
     }
 }
 
+impl MemoryOrder {
+    /// Whether later accesses are not moved before it.
+    pub fn acquires(self) -> bool {
+        matches!(self, Self::Acquire | Self::AcquireRelease | Self::SeqCst)
+    }
+
+    /// Whether earlier accesses are not moved after it.
+    pub fn releases(self) -> bool {
+        matches!(self, Self::Release | Self::AcquireRelease | Self::SeqCst)
+    }
+}
+
 /// A memory order, and the memory that it applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Semantics {

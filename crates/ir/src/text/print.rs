@@ -188,7 +188,7 @@ fn object_data(f: &mut fmt::Formatter<'_>, data: &ObjectData) -> fmt::Result {
 /// A lane of a constant: decimal where that is exact, otherwise `x` and its bits.
 fn literal(ty: Type, bits: u64) -> String {
     match ty.scalar() {
-        Some(scalar) if scalar.is_int() => crate::transform::fold::sign_extend(scalar, bits).to_string(),
+        Some(scalar) if scalar.is_int() => scalar.to_i64(bits).to_string(),
         Some(Scalar::F16) if f16::from_bits(bits as u16).is_finite() => {
             format!("{:?}", f16::from_bits(bits as u16).to_f32())
         }

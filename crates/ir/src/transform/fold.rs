@@ -5,27 +5,12 @@ use half::f16;
 use crate::Scalar;
 use crate::op::{Binary, Compare, Convert, Number, Rounding};
 
-/// The bits as a signed number.
-pub fn sign_extend(scalar: Scalar, bits: u64) -> i64 {
-    let unused = 64 - scalar.bits();
-    (bits << unused).cast_signed() >> unused
-}
-
-/// A float of this type as `f64`, which represents every value of all three types.
-pub fn float(scalar: Scalar, bits: u64) -> f64 {
-    match scalar {
-        Scalar::F16 => f16::from_bits(bits as u16).to_f64(),
-        Scalar::F32 => f64::from(f32::from_bits(bits as u32)),
-        _ => f64::from_bits(bits),
-    }
-}
-
 /// The result of an operation on two lanes; `None` where it is undefined or not folded.
 pub fn binary(op: Binary, scalar: Scalar, a: u64, b: u64) -> Option<u64> {
     if scalar.is_float() {
         return float_binary(op, scalar, a, b);
     }
-    let (signed_a, signed_b) = (sign_extend(scalar, a), sign_extend(scalar, b));
+    let (signed_a, signed_b) = (scalar.to_i64(a), scalar.to_i64(b));
     let bits = scalar.bits();
     let divides = b != 0 && !(signed_b == -1 && a == 1 << (bits - 1));
     let shifts = b < u64::from(bits);
@@ -89,7 +74,7 @@ pub fn compare(op: Compare, scalar: Scalar, a: u64, b: u64) -> Option<bool> {
         if !scalar.is_float() {
             return None;
         }
-        let (a, b) = (float(scalar, a), float(scalar, b));
+        let (a, b) = (scalar.to_f64(a), scalar.to_f64(b));
         let unordered = a.is_nan() || b.is_nan();
         return Some(match op {
             Compare::FEq => a == b,
@@ -108,7 +93,7 @@ pub fn compare(op: Compare, scalar: Scalar, a: u64, b: u64) -> Option<bool> {
             _ => unordered,
         });
     }
-    let (signed_a, signed_b) = (sign_extend(scalar, a), sign_extend(scalar, b));
+    let (signed_a, signed_b) = (scalar.to_i64(a), scalar.to_i64(b));
     Some(match op {
         Compare::Eq => a == b,
         Compare::Ne => a != b,
@@ -127,11 +112,11 @@ pub fn compare(op: Compare, scalar: Scalar, a: u64, b: u64) -> Option<bool> {
 pub fn convert(op: Convert, from: Scalar, to: Scalar, bits: u64) -> Option<u64> {
     match (from.is_float(), to.is_float()) {
         (false, false) if !op.saturate => {
-            let wide = if op.from == Number::Signed { sign_extend(from, bits).cast_unsigned() } else { bits };
+            let wide = if op.from == Number::Signed { from.to_i64(bits).cast_unsigned() } else { bits };
             Some(wide & to.mask())
         }
         (false, true) if op.rounding == Rounding::Nearest => {
-            let signed = sign_extend(from, bits);
+            let signed = from.to_i64(bits);
             let is_signed = op.from == Number::Signed;
             match to {
                 Scalar::F32 if is_signed => Some(u64::from((signed as f32).to_bits())),
@@ -142,7 +127,7 @@ pub fn convert(op: Convert, from: Scalar, to: Scalar, bits: u64) -> Option<u64> 
             }
         }
         (true, true) if op.rounding == Rounding::Nearest => {
-            let value = float(from, bits);
+            let value = from.to_f64(bits);
             match to {
                 _ if value.is_nan() => None,
                 Scalar::F16 => Some(u64::from(f16::from_f64(value).to_bits())),
@@ -152,7 +137,7 @@ pub fn convert(op: Convert, from: Scalar, to: Scalar, bits: u64) -> Option<u64> 
             }
         }
         (true, false) if op.rounding == Rounding::Zero => {
-            let value = float(from, bits).trunc();
+            let value = from.to_f64(bits).trunc();
             let in_range = if op.to == Number::Signed {
                 let limit = 2_f64.powi(to.bits() as i32 - 1);
                 value >= -limit && value < limit

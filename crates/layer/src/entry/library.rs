@@ -188,7 +188,7 @@ pub unsafe extern "C" fn clInitLayer(
     let own = size_of::<cl_icd_dispatch>() / size_of::<usize>();
     // SAFETY: all members are addresses of functions or numbers, and may be 0.
     let mut functions: cl_icd_dispatch = unsafe { std::mem::zeroed() };
-    // SAFETY: both tables have so many addresses.
+    // SAFETY: both tables have that number of addresses.
     unsafe {
         std::ptr::copy_nonoverlapping(
             target_dispatch.cast::<usize>(),

@@ -95,7 +95,7 @@ impl Answer for () {
 }
 
 /// A call that goes on: what the layer did before it.
-struct Going {
+struct CallInProgress {
     layer: &'static Layer,
     prepared: Option<Prepared>,
     start: Instant,
@@ -105,16 +105,16 @@ struct Going {
 ///
 /// # Safety
 /// The words are the arguments of the function, as the application passed them.
-unsafe fn begin(function: Function, words: &[u64]) -> Option<Going> {
+unsafe fn begin(function: Function, words: &[u64]) -> Option<CallInProgress> {
     let layer = Layer::current()?;
     // SAFETY: as the caller promises; the driver will read the same.
     let arguments = || unsafe { read::arguments(layer, function, words, true) };
     let prepared =
         catch_unwind(AssertUnwindSafe(|| layer.before(function, words, &arguments))).ok().flatten();
-    Some(Going { layer, prepared, start: Instant::now() })
+    Some(CallInProgress { layer, prepared, start: Instant::now() })
 }
 
-impl Going {
+impl CallInProgress {
     /// Ends a call. `own_event` is an event that the layer asked for, `event` one of the application.
     ///
     /// # Safety

@@ -5,7 +5,7 @@ use tripipe_ir::{Inst, Op, Scalar, Type, Value};
 
 use super::lowering::{Lowering, is_segment};
 use super::shape::Shape;
-use crate::addresses::Join;
+use crate::addresses::JoinedPart;
 use crate::code::Register;
 use crate::lanes::{self, Lane, Lanes};
 use crate::work::Work;
@@ -139,13 +139,13 @@ impl Lowering<'_> {
         };
         let ty = data_value.map_or(Type::I32, |value| self.kernel.ty(value));
         let join = self.joins[inst];
-        if let Some(Join::Part { first, lane }) = join {
+        if let Some(JoinedPart::Part { first, lane }) = join {
             let all = self.joined[first].as_ref()?;
             return Some(all.iter().skip(lane as usize).take(usize::from(ty.lanes())).copied().collect());
         }
         let mut reads = self.accessed(operands[0]);
         let made = data.result.map(|result| match (join, ty.scalar()) {
-            (Some(Join::First { lanes, .. }), Some(scalar)) => {
+            (Some(JoinedPart::First { lanes, .. }), Some(scalar)) => {
                 self.allocate_lanes(lanes as usize, scalar.bits(), Some(result))
             }
             _ => self.allocate(ty, Some(Scalar::I8), Some(result)),
@@ -155,7 +155,7 @@ impl Lowering<'_> {
         let bits = ty.scalar().map_or(64, |scalar| scalar.bits().max(8));
         let room = (layout.access_bits / bits).min(layout.access_elements).max(1);
         let lanes = match join {
-            Some(Join::First { lanes, .. }) => lanes,
+            Some(JoinedPart::First { lanes, .. }) => lanes,
             _ => u32::from(ty.lanes()),
         };
         match data.op {
@@ -206,7 +206,7 @@ impl Lowering<'_> {
             from += count;
             piece += 1;
         }
-        if let Some(Join::First { lane, .. }) = join {
+        if let Some(JoinedPart::First { lane, .. }) = join {
             self.joined[inst].clone_from(&made);
             return made
                 .map(|all| all.iter().skip(lane as usize).take(usize::from(ty.lanes())).copied().collect());

@@ -19,7 +19,7 @@ use tripipe_ir::flow::Cfg;
 use tripipe_ir::op::Binary;
 use tripipe_ir::{Block, Inst, Kernel, Op, Scalar, Type, Value};
 
-use crate::addresses::Joins;
+use crate::addresses::JoinedLoads;
 use crate::code::{Operation, Register, RegisterData};
 use crate::lanes::{self, Lane, Lanes};
 use crate::model::Model;
@@ -45,7 +45,7 @@ pub(crate) type Edges = SecondaryMap<Block, Vec<PassedRegisters>>;
 
 type PassedRegisters = (SmallVec<[Register; 4]>, SmallVec<[Register; 4]>);
 
-pub(crate) fn lower(kernel: &Kernel, model: &Model, cfg: &Cfg, joins: Joins) -> Lowered {
+pub(crate) fn lower(kernel: &Kernel, model: &Model, cfg: &Cfg, joins: JoinedLoads) -> Lowered {
     let uniform = Uniform::new(kernel, cfg);
     let mut lowering = Lowering {
         kernel,

@@ -172,7 +172,7 @@ impl Graph {
 }
 
 /// Operations of a word, each with its unit.
-type Placed = SmallVec<[(usize, usize); 8]>;
+type Assignment = SmallVec<[(usize, usize); 8]>;
 
 struct Packer<'p> {
     model: &'p Model,
@@ -259,7 +259,7 @@ impl<'p> Packer<'p> {
     fn word(&mut self, first: usize, soon: &[usize]) -> Issue {
         let units = &self.model.units;
         let kind = self.operations[first].units.iter().next().and_then(|unit| units[unit].word);
-        let mut placed = Placed::new();
+        let mut placed = Assignment::new();
         let unit = self.free_units(first, &placed).first().copied();
         placed.push((first, unit.unwrap_or(0)));
         self.settle(first);
@@ -299,7 +299,7 @@ impl<'p> Packer<'p> {
     }
 
     /// The word with one more operation, with units reassigned if needed; `None` if there is no assignment for all.
-    fn with(&self, placed: &Placed, more: usize) -> Option<Placed> {
+    fn with(&self, placed: &Assignment, more: usize) -> Option<Assignment> {
         let ready = |earlier: &usize| self.done[*earlier] || placed.iter().any(|(other, _)| other == earlier);
         if !self.graph.before[more].iter().all(ready) {
             return None;
@@ -311,12 +311,12 @@ impl<'p> Packer<'p> {
         }
         // In the order they were added, so that each operation comes after its dependencies.
         let all: SmallVec<[usize; 8]> = placed.iter().map(|(index, _)| *index).chain([more]).collect();
-        let mut together = Placed::new();
+        let mut together = Assignment::new();
         self.place(&all, &mut together).then_some(together)
     }
 
     /// Assigns units to the remaining operations by backtracking.
-    fn place(&self, all: &[usize], placed: &mut Placed) -> bool {
+    fn place(&self, all: &[usize], placed: &mut Assignment) -> bool {
         let Some(next) = all.get(placed.len()) else { return true };
         self.free_units(*next, placed).into_iter().any(|unit| {
             placed.push((*next, unit));
@@ -329,7 +329,7 @@ impl<'p> Packer<'p> {
     }
 
     /// Whether a unit is free in this word, or is used by an equal operation that leaves half of its lanes free.
-    fn has_room(&self, unit: usize, index: usize, placed: &Placed) -> bool {
+    fn has_room(&self, unit: usize, index: usize, placed: &Assignment) -> bool {
         let mut there = placed.iter().filter(|(_, used)| *used == unit).map(|(other, _)| *other);
         let Some(first) = there.next() else { return true };
         let (one, other) = (&self.operations[first], &self.operations[index]);
@@ -343,7 +343,7 @@ impl<'p> Packer<'p> {
 
     /// Units with room in this word that can do an operation whose operands come from earlier words, or from earlier
     /// stages of this word: the earliest stage first, then the narrowest unit.
-    fn free_units(&self, index: usize, placed: &Placed) -> SmallVec<[usize; 8]> {
+    fn free_units(&self, index: usize, placed: &Assignment) -> SmallVec<[usize; 8]> {
         let units = &self.model.units;
         let stage_of = |earlier: &usize| {
             placed.iter().find(|(other, _)| other == earlier).map(|(_, unit)| units[*unit].stage)

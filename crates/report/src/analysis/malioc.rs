@@ -50,7 +50,7 @@ fn shader(analysis: &Analysis, file: &str) -> Value {
         .collect();
     let names: Vec<&str> = columns.iter().map(|column| name(*column, family)).collect();
     let registers = &analysis.registers;
-    let occupancy = 100 * registers.threads / registers.most_threads.max(1);
+    let occupancy = (100.0 * registers.occupancy.share()).floor() as u32;
     let architecture = match family {
         Family::Arm5thGen => "Arm 5th Gen".to_owned(),
         other => other.to_string(),

@@ -8,14 +8,15 @@ use tripipe_launch::{ChannelType, ImageExtent};
 use super::Reason;
 use super::interval::Interval;
 use super::observer::Evaluation;
-use super::step::{cause_number, number};
+use super::registers::computed;
+use super::step::cause_number;
 use crate::execute::code::{Detail, ImageOperands, Inst};
 use crate::execute::memory::pointer;
 use crate::execute::ops::image::coordinates;
 use crate::execute::rows::lanes;
 use crate::execute::state::State;
 
-impl Evaluation<'_> {
+impl Evaluation {
     /// Why a read of an image is open, by lane, and whether it converts normalised numbers.
     pub(super) fn image_reads(
         &self,
@@ -31,7 +32,7 @@ impl Evaluation<'_> {
         let read = |lane: usize| {
             let bound = s.images.get(s.warp.rows.words(i.args[0])[lane] as usize)?;
             let certain = (0..usize::from(ty.lanes()))
-                .all(|component| self.registers(s).read(s, at, ty, component, lane).0.is_certain());
+                .all(|component| self.intervals.read(s, at, ty, component, lane).0.is_certain());
             let bits =
                 if sampled { SamplerBits::from_bits(s.warp.rows.words(i.args[1])[lane]) } else { None };
             let near_edge = access.float
@@ -42,6 +43,7 @@ impl Evaluation<'_> {
             } else if access.float && bits.is_some_and(|bits| bits.linear) {
                 Some(Reason::Filter)
             } else if self
+                .intervals
                 .global
                 .any(pointer(bound.object, bound.offset as u64), bound.image.span_bytes() as u64)
             {
@@ -60,9 +62,8 @@ impl Evaluation<'_> {
         let ty = s.kernel.ty(result);
         for (lane, reason, normalized) in reads.iter().copied() {
             for component in 0..usize::from(ty.lanes()) {
-                let bits = self.registers(s).bits(s, i.out, ty, component, lane);
                 let scalar = ty.scalar().unwrap_or(Scalar::F32);
-                let computed = number(scalar, bits);
+                let computed = computed(s, i.out, ty, component, lane).unwrap_or(0.0);
                 let found = match reason {
                     Some(reason) => Interval::open(computed, cause_number(i.origin, reason)),
                     // A normalised number has an error of 1.5 ULP; 0, 1 and -1 are exact.
@@ -71,7 +72,7 @@ impl Evaluation<'_> {
                     }
                     None => Interval::point(computed),
                 };
-                self.registers_mut(s).write(s, i.out, ty, component, lane, found);
+                self.intervals.write(s, i.out, ty, component, lane, found);
             }
         }
     }
@@ -87,21 +88,19 @@ impl Evaluation<'_> {
             let Some(offset) = bound.image.offset(at.map(u32::cast_signed)) else { continue };
             let coordinate = s.kernel.ty(s.kernel.insts[i.origin].operands[1]);
             let stray = !(0..usize::from(coordinate.lanes()))
-                .all(|component| self.registers(s).read(s, i.args[1], coordinate, component, lane).1);
+                .all(|component| self.intervals.read(s, i.args[1], coordinate, component, lane).1);
             let channels = bound.image.stored_channels();
             let bytes = (bound.image.texel_bytes() / channels.len().max(1)) as u64;
             for (channel, component) in channels.iter().enumerate() {
                 let component = if access.depth { 0 } else { usize::from(*component) };
-                let (mut interval, mut plain) = self.registers(s).read(s, i.args[2], ty, component, lane);
-                let registers = self.registers(s);
-                if stray || registers.forked >> lane & 1 == 1 {
-                    let number = if stray { cause_number(i.origin, Reason::Address) } else { registers.fork };
-                    (interval, plain) = (Interval::open(interval.exact, number), false);
+                let (mut interval, mut plain) = self.intervals.read(s, i.args[2], ty, component, lane);
+                if let Some(cause) = self.opened(s, i, lane, stray) {
+                    (interval, plain) = (Interval::open(interval.exact, cause), false);
                 }
                 let address = pointer(bound.object, (bound.offset + offset) as u64 + channel as u64 * bytes);
                 let (stored, exact) = stored(bound.image.shape().channel, interval, plain);
                 let kept = Some(stored).filter(|_| !exact);
-                self.global.write(address, bytes, kept);
+                self.intervals.global.write(address, bytes, kept);
                 let float = matches!(bound.image.shape().channel, ChannelType::F16 | ChannelType::F32);
                 let scalar = if float { Scalar::F32 } else { Scalar::I32 };
                 self.note(s, i, lane, address, bytes, Some(scalar), stored, exact);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::interval::Interval;
+use crate::shadow::pieces;
 
 /// A number in memory that is not certain.
 #[derive(Clone, Copy, Debug)]
@@ -21,14 +22,6 @@ pub(super) struct Uncertain {
 }
 
 impl Uncertain {
-    pub(super) fn clear(&mut self) {
-        self.words.clear();
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.words.is_empty()
-    }
-
     /// The interval of a number; `None` if it is certain. A number of which only a part is certain is open.
     pub(super) fn read(&self, address: u64, bytes: u64, computed: f64) -> Option<Interval> {
         if self.words.is_empty() {
@@ -80,18 +73,15 @@ impl Uncertain {
 
     /// Everything within some bytes is open.
     pub(super) fn open(&mut self, address: u64, bytes: u64, cause: u32) {
-        let mut at = address;
-        while at < address + bytes {
-            let step = (8 - at % 8).min(address + bytes - at);
-            self.write(at, step, Some(Interval::open(0.0, cause)));
-            at += step;
+        for (at, bytes) in pieces(address, bytes, 8) {
+            self.write(address + at, bytes, Some(Interval::open(0.0, cause)));
         }
     }
 
     /// Whether a number within some bytes is not certain.
     pub(super) fn any(&self, address: u64, bytes: u64) -> bool {
         bytes > 0
-            && !self.is_empty()
+            && !self.words.is_empty()
             && (address >> 3..=(address + bytes - 1) >> 3).any(|word| self.words.contains_key(&word))
     }
 }

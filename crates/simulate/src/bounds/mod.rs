@@ -19,13 +19,14 @@ mod step;
 
 use std::collections::{HashMap, HashSet};
 
+use tripipe_ir::Inst;
 use tripipe_ir::diagnostic::SourceLocation;
-use tripipe_ir::{Inst, Kernel, Module};
 use tripipe_launch::MemoryId;
 
 pub use arithmetic::Freedom;
 pub(crate) use observer::Evaluation;
 
+use crate::execute::state::State;
 use crate::source::location_of;
 
 /// A number that a launch wrote to memory.
@@ -100,6 +101,6 @@ pub struct Bounded {
 /// The places whose numbers are wanted: memory object and byte offset.
 pub type Places = HashSet<(MemoryId, usize)>;
 
-fn cause(module: &Module, kernel: &Kernel, reason: Reason, inst: Option<Inst>) -> Cause {
-    Cause { reason, location: inst.and_then(|inst| location_of(module, kernel, inst)) }
+fn cause(s: &State<'_>, reason: Reason, inst: Inst) -> Cause {
+    Cause { reason, location: location_of(s.module, s.kernel, inst) }
 }

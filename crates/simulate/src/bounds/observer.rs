@@ -5,121 +5,54 @@ use std::ops::Range;
 
 use tripipe_ir as ir;
 use tripipe_ir::op::AtomicOp;
-use tripipe_ir::{Inst as IrInst, Kernel, Module, Op, Scalar};
+use tripipe_ir::{Inst as IrInst, Op, Scalar};
 use tripipe_launch::MemoryId;
 
 use super::arithmetic::Freedom;
 use super::interval::{BOUNDED, Interval};
-use super::memory::Uncertain;
-use super::registers::Intervals;
-use super::step::{self, Operands, active, cause_number, number};
+use super::registers::{Intervals, computed};
+use super::step::{self, Operands, active, cause_number};
 use super::{Allowed, Bounded, Cause, Places, Reason, WrittenNumber, cause};
 use crate::execute::code::{Edge, Inst, NONE, component_bytes};
-use crate::execute::effects::meets;
-use crate::execute::memory::{Home, pointer};
+use crate::execute::effects::is_collective;
+use crate::execute::memory::{parts, pointer};
 use crate::execute::memory_map::MemoryMap;
 use crate::execute::observer::{Observed, Observer};
+use crate::execute::ops::copy::Elements;
 use crate::execute::rows::lanes;
 use crate::execute::state::{Present, State};
+use crate::shadow::pieces;
 use crate::source::location_of;
-use crate::watch::touch::address_of;
 
 /// The evaluation of a launch in intervals.
-pub(crate) struct Evaluation<'l> {
-    module: &'l Module,
-    kernel: &'l Kernel,
+pub(crate) struct Evaluation {
     freedom: Freedom,
     /// The wanted places, by address, and their names for the caller.
     places: HashMap<u64, (MemoryId, usize)>,
-    warps: Vec<Intervals>,
-    /// Of buffers and of the program's variables.
-    pub(super) global: Uncertain,
-    /// Of the current work-group.
-    local: Uncertain,
-    /// Of the work-items of each warp, by lane.
-    private: Vec<HashMap<usize, Uncertain>>,
+    pub(super) intervals: Intervals,
     bounded: Bounded,
 }
 
-impl<'l> Evaluation<'l> {
-    pub(crate) fn new(
-        module: &'l Module,
-        kernel: &'l Kernel,
-        memory_map: &MemoryMap,
-        places: &Places,
-        freedom: Freedom,
-    ) -> Self {
-        let object_of = |memory: MemoryId| {
-            let buffer = memory_map.buffers.iter().position(|buffer| *buffer == memory)?;
-            let home = Home::Global((module.objects.len() + buffer) as u32);
-            memory_map.objects.iter().position(|info| info.home == home)
-        };
-        let places = places
-            .iter()
-            .filter_map(|place| Some((pointer(object_of(place.0)? as u32, place.1 as u64), *place)))
-            .collect();
-        Self {
-            module,
-            kernel,
-            freedom,
-            places,
-            warps: Vec::new(),
-            global: Uncertain::default(),
-            local: Uncertain::default(),
-            private: Vec::new(),
-            bounded: Bounded::default(),
-        }
+impl Evaluation {
+    pub(crate) fn new(memory_map: &MemoryMap, places: &Places, freedom: Freedom) -> Self {
+        let places =
+            places.iter().filter_map(|place| Some((memory_map.address(place.0, place.1)?, *place))).collect();
+        let (intervals, bounded) = (Intervals::default(), Bounded::default());
+        Self { freedom, places, intervals, bounded }
     }
 
     pub(crate) fn finish(self) -> Bounded {
         self.bounded
     }
 
-    fn cause(&self, number: u32) -> Cause {
-        let reason = match number & 7 {
-            0 => Reason::Branch,
-            1 => Reason::Address,
-            2 => Reason::Function,
-            3 => Reason::Operation,
-            4 => Reason::Order,
-            _ => Reason::Filter,
-        };
-        cause(self.module, self.kernel, reason, Some(IrInst::from_u32(number >> 3)))
-    }
-
-    /// The cells of an address, as seen by a lane.
-    fn cells(&mut self, s: &State<'_>, address: u64, lane: usize) -> &mut Uncertain {
-        let object = crate::execute::memory::parts(address).0;
-        match s.memory.object(object).map(|object| object.home) {
-            Some(Home::Local(_)) => &mut self.local,
-            Some(Home::Private(_)) => {
-                let number = s.warp.number as usize;
-                if self.private.len() <= number {
-                    self.private.resize_with(number + 1, HashMap::new);
-                }
-                self.private[number].entry(lane).or_default()
-            }
-            _ => &mut self.global,
-        }
-    }
-
-    pub(super) fn registers(&self, s: &State<'_>) -> &Intervals {
-        &self.warps[s.warp.number as usize]
-    }
-
-    pub(super) fn registers_mut(&mut self, s: &State<'_>) -> &mut Intervals {
-        &mut self.warps[s.warp.number as usize]
-    }
-
     /// The addresses of the active lanes, and their intervals if they are not certain.
     fn addresses(&self, s: &State<'_>, i: &Inst) -> Vec<Pointer> {
-        let shape = s.code.slots[i.args[0] as usize];
-        active(s, i)
-            .into_iter()
+        let lanes = active(s, i).into_iter();
+        lanes
             .map(|lane| Pointer {
                 lane,
-                address: address_of(s, i.args[0], lane),
-                stray: self.registers(s).kept(shape, i.args[0], lane),
+                address: s.address(i.args[0], lane),
+                stray: self.intervals.get(s, i.args[0], 0, lane),
             })
             .collect()
     }
@@ -130,16 +63,15 @@ impl<'l> Evaluation<'l> {
         let element = u64::from(component_bytes(ty));
         for Pointer { lane, address, stray } in pointers.iter().copied() {
             for component in 0..usize::from(ty.lanes()) {
-                let bits = self.registers(s).bits(s, i.out, ty, component, lane);
-                let computed = ty.scalar().map_or(0.0, |scalar| number(scalar, bits));
+                let computed = computed(s, i.out, ty, component, lane).unwrap_or(0.0);
                 let at = address.wrapping_add(component as u64 * element);
                 let found = match stray {
                     Some(stray) if stray.is_open() => Some(Interval::open(computed, stray.open)),
                     Some(_) => Some(Interval::open(computed, cause_number(i.origin, Reason::Address))),
-                    None => self.cells(s, at, lane).read(at, element, computed),
+                    None => self.intervals.memory(s, at, lane).read(at, element, computed),
                 };
                 let found = found.unwrap_or(Interval::point(computed));
-                self.registers_mut(s).write(s, i.out, ty, component, lane, found);
+                self.intervals.write(s, i.out, ty, component, lane, found);
             }
         }
     }
@@ -148,29 +80,31 @@ impl<'l> Evaluation<'l> {
         let Some(value) = s.kernel.insts[i.origin].operands.get(1).copied() else { return };
         let ty = s.kernel.ty(value);
         let element = u64::from(component_bytes(ty));
-        let shape = s.code.slots[i.args[0] as usize];
         for lane in lanes(s.mask) {
-            let address = address_of(s, i.args[0], lane);
-            let stray = self.registers(s).kept(shape, i.args[0], lane);
+            let address = s.address(i.args[0], lane);
+            let stray = self.intervals.get(s, i.args[0], 0, lane);
             if stray.is_some() && self.bounded.stray.is_none() {
-                self.bounded.stray = Some(cause(self.module, self.kernel, Reason::Address, Some(i.origin)));
+                self.bounded.stray = Some(cause(s, Reason::Address, i.origin));
             }
             for component in 0..usize::from(ty.lanes()) {
-                let (mut interval, mut plain) = self.registers(s).read(s, i.args[1], ty, component, lane);
-                let registers = self.registers(s);
-                if registers.forked >> lane & 1 == 1 {
-                    (interval, plain) = (Interval::open(interval.exact, registers.fork), false);
-                }
-                if stray.is_some() {
-                    let cause = cause_number(i.origin, Reason::Address);
+                let (mut interval, mut plain) = self.intervals.read(s, i.args[1], ty, component, lane);
+                if let Some(cause) = self.opened(s, i, lane, stray.is_some()) {
                     (interval, plain) = (Interval::open(interval.exact, cause), false);
                 }
                 let at = address.wrapping_add(component as u64 * element);
                 let kept = Some(interval).filter(|_| !plain);
-                self.cells(s, at, lane).write(at, element, kept);
+                self.intervals.memory(s, at, lane).write(at, element, kept);
                 self.note(s, i, lane, at, element, ty.scalar(), interval, plain);
             }
         }
+    }
+
+    /// The cause by which any number may be in the place that a lane writes to: an address that is not certain, or the
+    /// path of the lane.
+    pub(super) fn opened(&self, s: &State<'_>, i: &Inst, lane: usize, stray: bool) -> Option<u32> {
+        let forks = self.intervals.path(s);
+        let forked = (forks.lanes >> lane & 1 == 1).then_some(forks.cause);
+        if stray { Some(cause_number(i.origin, Reason::Address)) } else { forked }
     }
 
     /// Records a number that was written, if its place is wanted.
@@ -193,11 +127,11 @@ impl<'l> Evaluation<'l> {
             } else if interval.open == BOUNDED {
                 Allowed::Between(interval.low, interval.high, interval.nan)
             } else {
-                Allowed::Any(self.cause(interval.open))
+                Allowed::Any(numbered(s, interval.open))
             };
             let written = WrittenNumber {
-                work_item: s.group.global_id(u64::from(s.warp.first_item) + lane as u64),
-                location: location_of(self.module, self.kernel, i.origin),
+                work_item: s.group.global_id(s.item(lane)),
+                location: location_of(s.module, s.kernel, i.origin),
                 skew: skew as usize,
                 bytes: bytes as usize,
                 float: scalar.is_some_and(Scalar::is_float),
@@ -225,13 +159,17 @@ impl<'l> Evaluation<'l> {
         let scalar = value.and_then(ir::Type::scalar).or_else(|| s.kernel.ty(data.result?).scalar());
         let bytes = scalar.map_or(4, |scalar| u64::from(scalar.bytes()));
         for (Pointer { lane, address, .. }, uncertain) in operands.iter().copied() {
-            let forked = self.registers(s).forked >> lane & 1 == 1;
+            let forked = self.intervals.path(s).lanes >> lane & 1 == 1;
             let float = scalar.is_some_and(Scalar::is_float);
             let stays = op == AtomicOp::Load;
             if !stays && (!commutes || float || uncertain || forked) && op != AtomicOp::Store {
-                self.cells(s, address, lane).open(address, bytes, cause_number(i.origin, Reason::Order));
+                self.intervals.memory(s, address, lane).open(
+                    address,
+                    bytes,
+                    cause_number(i.origin, Reason::Order),
+                );
             }
-            let now = self.cells(s, address, lane).read(address, bytes, 0.0);
+            let now = self.intervals.memory(s, address, lane).read(address, bytes, 0.0);
             if !stays {
                 let interval = now.unwrap_or(Interval::point(0.0));
                 self.note(s, i, lane, address, bytes, scalar, interval, now.is_none());
@@ -240,10 +178,9 @@ impl<'l> Evaluation<'l> {
                 && let Some(result) = data.result
             {
                 let ty = s.kernel.ty(result);
-                let bits = self.registers(s).bits(s, i.out, ty, 0, lane);
-                let computed = ty.scalar().map_or(0.0, |scalar| number(scalar, bits));
+                let computed = computed(s, i.out, ty, 0, lane).unwrap_or(0.0);
                 let found = Interval::open(computed, cause_number(i.origin, Reason::Order));
-                self.registers_mut(s).write(s, i.out, ty, 0, lane, found);
+                self.intervals.write(s, i.out, ty, 0, lane, found);
             }
         }
     }
@@ -256,20 +193,28 @@ impl<'l> Evaluation<'l> {
     }
 
     fn copied(&mut self, s: &State<'_>, i: &Inst, lane: usize, to: u64, from: u64, count: u64) {
-        if count == 0 {
-            return;
-        }
         // Word by word if both are aligned alike; else parts of numbers are open.
-        let mut at = 0;
-        while at < count {
-            let bytes = (4 - from.wrapping_add(at) % 4).min(count - at);
-            let moved = self.cells(s, from, lane).read(from.wrapping_add(at), bytes, 0.0);
-            self.cells(s, to, lane).write(to.wrapping_add(at), bytes, moved);
+        for (at, bytes) in pieces(from, count, 4) {
+            let (to, from) = (to.wrapping_add(at), from.wrapping_add(at));
+            let moved = self.intervals.memory(s, from, lane).read(from, bytes, 0.0);
+            self.intervals.memory(s, to, lane).write(to, bytes, moved);
             let interval = moved.unwrap_or(Interval::point(0.0));
-            self.note(s, i, lane, to.wrapping_add(at), bytes, None, interval, moved.is_none());
-            at += bytes;
+            self.note(s, i, lane, to, bytes, None, interval, moved.is_none());
         }
     }
+}
+
+/// The cause with a number of [`cause_number`].
+fn numbered(s: &State<'_>, number: u32) -> Cause {
+    let reason = match number & 7 {
+        0 => Reason::Branch,
+        1 => Reason::Address,
+        2 => Reason::Function,
+        3 => Reason::Operation,
+        4 => Reason::Order,
+        _ => Reason::Filter,
+    };
+    cause(s, reason, IrInst::from_u32(number >> 3))
 }
 
 /// The address of a lane, and its interval if it is not certain.
@@ -280,26 +225,19 @@ struct Pointer {
     stray: Option<Interval>,
 }
 
-impl Observer for Evaluation<'_> {
+impl Observer for Evaluation {
     fn start_group(&mut self, _: &State<'_>) {
-        self.local.clear();
+        self.intervals.start_group();
     }
 
     fn start_warp(&mut self, s: &State<'_>) {
-        let number = s.warp.number as usize;
-        while self.warps.len() <= number {
-            self.warps.push(Intervals::new(&s.code.slots));
-        }
-        self.warps[number].clear();
-        if let Some(private) = self.private.get_mut(number) {
-            private.clear();
-        }
+        self.intervals.start_warp(s);
     }
 
     fn instruction(&mut self, s: &mut State<'_>, i: &Inst) -> Observed {
         let op = s.kernel.insts[i.origin].op;
         // What work-items do together runs later, when all have arrived.
-        if meets(op) || matches!(op, Op::Group(_) | Op::AsyncCopy { .. } | Op::WaitEvents { .. }) {
+        if is_collective(op) {
             if let Op::Group(_) = op
                 && i.out != NONE
                 && let Some(result) = s.kernel.insts[i.origin].result
@@ -334,7 +272,7 @@ impl Observer for Evaluation<'_> {
                     .addresses(s, i)
                     .into_iter()
                     .map(|pointer| {
-                        let of = |ty| !self.registers(s).read(s, i.args[1], ty, 0, pointer.lane).1;
+                        let of = |ty| !self.intervals.read(s, i.args[1], ty, 0, pointer.lane).1;
                         (pointer, value.is_some_and(of))
                     })
                     .collect();
@@ -349,10 +287,10 @@ impl Observer for Evaluation<'_> {
                 goes_on
             }
             _ => {
-                let operands = Operands::of(self.registers(s), s, i);
+                let operands = Operands::of(&self.intervals, s, i);
                 let goes_on = (i.plain)(s, i);
                 let freedom = self.freedom;
-                step::results(self.registers_mut(s), s, i, &operands, freedom);
+                step::results(&mut self.intervals, s, i, &operands, freedom);
                 goes_on
             }
         };
@@ -360,16 +298,14 @@ impl Observer for Evaluation<'_> {
     }
 
     fn splat(&mut self, s: &mut State<'_>, i: &Inst) {
-        let number = s.warp.number as usize;
-        self.warps[number].splat(s, i.args[0], i.out);
+        self.intervals.splat(s, i);
     }
 
     fn branch(&mut self, s: &State<'_>, register: u32, _: u32, last: Option<IrInst>) {
-        let shape = s.code.slots[register as usize];
         let mut forked = 0u64;
         let mut why = None;
         for lane in lanes(s.mask) {
-            let Some(interval) = self.registers(s).kept(shape, register, lane) else { continue };
+            let Some(interval) = self.intervals.get(s, register, 0, lane) else { continue };
             if !interval.is_certain() {
                 forked |= 1 << lane;
                 why = why.or(Some(interval.open).filter(|open| *open != BOUNDED));
@@ -381,53 +317,35 @@ impl Observer for Evaluation<'_> {
         let at = last.unwrap_or(IrInst::from_u32(0));
         let number = why.unwrap_or(cause_number(at, Reason::Branch));
         if self.bounded.branch.is_none() {
-            self.bounded.branch = Some(self.cause(number));
+            self.bounded.branch = Some(numbered(s, number));
         }
-        let registers = self.registers_mut(s);
-        if registers.forked == 0 {
-            registers.fork = number;
+        let forks = self.intervals.path_mut(s);
+        if forks.lanes == 0 {
+            forks.cause = number;
         }
-        registers.forked |= forked;
+        forks.lanes |= forked;
     }
 
     fn edge(&mut self, s: &State<'_>, edge: &Edge, mask: Option<u64>) {
-        let number = s.warp.number as usize;
-        self.warps[number].follow(&s.code.slots, edge, mask);
+        self.intervals.follow(s, edge, mask);
     }
 
-    fn meet(&mut self, _: &State<'_>, _: &Inst, _: &[Present<'_>]) {}
-
-    fn meet_elsewhere(&mut self, _: &State<'_>, _: &Inst, _: u32, _: IrInst) {}
-
     fn start_copy(&mut self, s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>], _: u64) -> Range<u64> {
-        // Operands: destination, source, number of elements, stride.
-        if let Some(first) = present.first() {
-            let lane = first.mask.trailing_zeros() as usize;
-            let word = |index: usize| {
-                let row = first.warp.rows.words(i.arg(index));
-                row.get(lane).or(row.first()).copied().unwrap_or(0)
-            };
-            let (to, from) = (word(0), word(1));
-            let whole = |address: u64| {
-                let object = crate::execute::memory::parts(address).0;
+        if let Some(elements) = Elements::of(s, i, present) {
+            let [(to, target), (from, source)] = elements.addresses.map(|address| {
+                let object = parts(address).0;
                 (pointer(object, 0), s.memory.object(object).map_or(0, |object| object.bytes))
-            };
-            let ((source, source_bytes), (target, target_bytes)) = (whole(from), whole(to));
-            if self.cells(s, from, 0).any(source, source_bytes) {
-                self.cells(s, to, 0).open(target, target_bytes, cause_number(i.origin, Reason::Operation));
+            });
+            if self.intervals.memory(s, from, 0).any(from, source) {
+                let cause = cause_number(i.origin, Reason::Operation);
+                self.intervals.memory(s, to, 0).open(to, target, cause);
             }
         }
         0..u64::MAX
     }
-
-    fn wait_for_copies(&mut self, _: &mut State<'_>, _: &Inst, _: &mut [Present<'_>]) {}
-
-    fn outside_image(&mut self, _: &State<'_>, _: &Inst, _: u64, _: bool) {}
-
-    fn end_group(&mut self, _: &State<'_>) {}
 }
 
-impl Evaluation<'_> {
+impl Evaluation {
     /// A collective function: its result is certain if all operands are.
     fn collective(&mut self, s: &State<'_>, i: &Inst, ty: ir::Type) {
         let data = &s.kernel.insts[i.origin];
@@ -435,7 +353,7 @@ impl Evaluation<'_> {
             let of = s.kernel.ty(*value);
             lanes(s.mask).all(|lane| {
                 (0..usize::from(of.lanes()))
-                    .all(|component| self.registers(s).read(s, i.arg(operand), of, component, lane).1)
+                    .all(|component| self.intervals.read(s, i.arg(operand), of, component, lane).1)
             })
         });
         // The order in which floats are summed is open, and what the others pass is not looked at.
@@ -449,11 +367,11 @@ impl Evaluation<'_> {
                     Interval::point(0.0)
                 };
                 if open {
-                    self.registers_mut(s).write(s, i.out, ty, component, lane, interval);
+                    self.intervals.write(s, i.out, ty, component, lane, interval);
                 }
             }
             if !open {
-                self.registers_mut(s).forget(s, i.out, ty, std::iter::once(lane));
+                self.intervals.forget(s, i.out, ty, std::iter::once(lane));
             }
         }
     }

@@ -6,7 +6,7 @@ use tripipe_ir::{Inst as IrInst, Op, Scalar, Type};
 use super::Reason;
 use super::arithmetic::{self, Freedom};
 use super::interval::{Interval, compare};
-use super::registers::Intervals;
+use super::registers::{Intervals, computed};
 use crate::execute::code::{Detail, Inst, NONE};
 use crate::execute::rows::lanes;
 use crate::execute::state::State;
@@ -23,13 +23,8 @@ pub(super) struct Operands {
 pub(super) fn number(scalar: Scalar, bits: u64) -> f64 {
     match scalar {
         Scalar::Bool => (bits & 1) as f64,
-        Scalar::I8 => f64::from(bits as u8 as i8),
-        Scalar::I16 => f64::from(bits as u16 as i16),
-        Scalar::I32 => f64::from(bits as u32 as i32),
-        Scalar::I64 => bits.cast_signed() as f64,
-        Scalar::F16 => half::f16::from_bits(bits as u16).to_f64(),
-        Scalar::F32 => f64::from(f32::from_bits(bits as u32)),
-        Scalar::F64 => f64::from_bits(bits),
+        _ if scalar.is_float() => scalar.to_f64(bits),
+        _ => scalar.to_i64(bits) as f64,
     }
 }
 
@@ -39,7 +34,7 @@ pub(super) fn active(s: &State<'_>, i: &Inst) -> Vec<usize> {
 }
 
 impl Operands {
-    pub(super) fn of(registers: &Intervals, s: &State<'_>, i: &Inst) -> Self {
+    pub(super) fn of(intervals: &Intervals, s: &State<'_>, i: &Inst) -> Self {
         let data = &s.kernel.insts[i.origin];
         let types: Vec<Type> = data.operands.iter().map(|operand| s.kernel.ty(*operand)).collect();
         let mut plain = true;
@@ -52,7 +47,7 @@ impl Operands {
                     .map(|(operand, ty)| {
                         let slot = i.arg(operand);
                         let of_one = |component: usize| {
-                            let found = registers.read(s, slot, *ty, component, lane);
+                            let found = intervals.read(s, slot, *ty, component, lane);
                             plain &= found.1;
                             found.0
                         };
@@ -82,7 +77,7 @@ fn rounds(op: Op, result: Type) -> bool {
 
 /// Stores the intervals of an instruction's result, after it ran.
 pub(super) fn results(
-    registers: &mut Intervals,
+    intervals: &mut Intervals,
     s: &State<'_>,
     i: &Inst,
     operands: &Operands,
@@ -95,16 +90,14 @@ pub(super) fn results(
     let Some(result) = data.result else { return };
     let ty = s.kernel.ty(result);
     if operands.plain && !rounds(data.op, ty) {
-        registers.forget(s, i.out, ty, operands.lanes.iter().map(|(lane, _)| *lane));
+        intervals.forget(s, i.out, ty, operands.lanes.iter().map(|(lane, _)| *lane));
         return;
     }
-    let scalar = ty.scalar();
     for (lane, operands) in &operands.lanes {
         for component in 0..usize::from(ty.lanes()) {
-            let bits = registers.bits(s, i.out, ty, component, *lane);
-            let computed = scalar.map_or(0.0, |scalar| number(scalar, bits));
+            let computed = computed(s, i.out, ty, component, *lane).unwrap_or(0.0);
             let found = one(s, i, ty, component, operands, freedom, computed);
-            registers.write(s, i.out, ty, component, *lane, found);
+            intervals.write(s, i.out, ty, component, *lane, found);
         }
     }
 }

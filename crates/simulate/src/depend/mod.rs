@@ -1,6 +1,6 @@
 //! What a number in memory depends on: the instructions and branches that its value goes through, in one launch.
 //!
-//! This is a dynamic slice. The observer carries a set beside each register and each word of memory: the instructions that
+//! This is a dynamic slice (Agrawal and Horgan 1990). The observer carries a set beside each register and each word of memory: the instructions that
 //! the contents depend on, by their operands, by the memory that they read, and by the branches that decided whether they
 //! run (control dependence, from the post-dominators). A value that depends on the path to it, such as that of a variable
 //! after an `if`, depends on the branches of the path that was taken. Sets are of whole registers and of words of 4 bytes;

@@ -4,6 +4,7 @@
 use tripipe_ir as ir;
 
 use super::range::Group;
+use super::rows::WIDTH;
 use super::state::State;
 
 /// Runs an instruction for the lanes of the current mask. Returns `false` if execution cannot continue;
@@ -37,6 +38,7 @@ pub(crate) struct Inst {
 impl Inst {
     /// The register of an operand.
     pub(crate) fn arg(&self, index: usize) -> u32 {
+        // Nearly all instructions have at most four operands, which then lie beside the rest of the instruction.
         if self.more.is_empty() { self.args[index] } else { self.more[index] }
     }
 }
@@ -139,6 +141,18 @@ pub(crate) struct SlotShape {
     pub(crate) single: bool,
 }
 
+impl SlotShape {
+    /// How many numbers it has.
+    pub(crate) fn numbers(self) -> usize {
+        usize::from(self.components).max(1) * if self.single { 1 } else { WIDTH }
+    }
+
+    /// The position of a component of a lane among them.
+    pub(crate) fn position(self, component: usize, lane: usize) -> usize {
+        if self.single { component } else { component * WIDTH + lane }
+    }
+}
+
 /// Registers with the same contents in every warp: constants and kernel arguments.
 #[derive(Clone, Debug)]
 pub(crate) struct Preset {
@@ -188,6 +202,11 @@ impl Code {
     pub(crate) fn interleaves(&self, group: &Group) -> bool {
         self.meets || !self.spins.is_empty() || group.has_wide_sub_groups()
     }
+}
+
+/// Bytes of a value in memory, without padding.
+pub(crate) fn value_bytes(ty: ir::Type) -> u32 {
+    component_bytes(ty) * u32::from(ty.lanes())
 }
 
 /// Bytes of a component of a value; pointers, samplers, events and images are represented by 64 bits.

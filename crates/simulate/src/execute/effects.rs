@@ -16,6 +16,11 @@ pub(crate) fn meets(op: Op) -> bool {
     }
 }
 
+/// Whether work-items perform this operation together, those of a work-group or of a sub-group.
+pub(crate) fn is_collective(op: Op) -> bool {
+    meets(op) || matches!(op, Op::Group(_) | Op::AsyncCopy { .. } | Op::WaitEvents { .. })
+}
+
 /// Whether other work-groups may see its memory effects before the launch ends.
 pub(crate) fn is_global_atomic(kernel: &Kernel, inst: &Instruction) -> bool {
     matches!(inst.op, Op::Atomic(_))

@@ -3,7 +3,7 @@
 use super::ops::meet::together;
 use super::rows::{WIDTH, first_lanes};
 use super::state::{Fault, Party, Present, State, Stop, Waits, Warp};
-use super::turns::Past;
+use super::turns::Snapshot;
 
 impl State<'_> {
     /// Runs the current group to its end, or until execution stops early.
@@ -29,6 +29,7 @@ impl State<'_> {
             }
             return;
         }
+        // Work-items wait for each other: all warps of the work-group are in progress, each with registers of its own.
         while warps.len() < count {
             warps.push(self.warp.clone());
         }
@@ -38,7 +39,7 @@ impl State<'_> {
             std::mem::swap(&mut self.warp, warp);
         }
         let warps = &mut warps[..count];
-        let mut past = Past::default();
+        let mut past = Snapshot::default();
         loop {
             let mut running = false;
             for index in 0..count {
@@ -71,7 +72,7 @@ impl State<'_> {
                 }
                 continue;
             }
-            past = Past::default();
+            past = Snapshot::default();
             if !self.meet(warps) {
                 return;
             }
@@ -80,6 +81,7 @@ impl State<'_> {
 
     /// Computes the local ids, unless the previous group had the same size.
     fn number_items(&mut self) {
+        // Divisions are slow, and all groups but those at the far edges have the same size.
         if self.local_ids_of == self.group.local {
             return;
         }

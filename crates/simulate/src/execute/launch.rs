@@ -6,7 +6,7 @@ use tripipe_ir::{Kernel, Module};
 
 use super::code::{Code, PresetSource};
 use super::effects::written;
-use super::memory::{Global, Home, Memory, Overlay, Private, Written, merge};
+use super::memory::{Global, Memory, Overlay, Private, Written, merge};
 use super::memory_map::MemoryMap;
 use super::observer::Observer;
 use super::ops::printf::append;
@@ -66,17 +66,9 @@ impl Job<'_> {
         let mut parts: Vec<(Outcome, Vec<Option<Written>>)> = Vec::new();
         {
             let globals: &[Vec<u8>] = globals;
-            let first = self.module.objects.len();
             let share = |index: usize| {
                 let bytes: &[u8] = &globals[index];
-                let changes = index < first
-                    || written.as_ref().is_none_or(|written| {
-                        self.memory_map.arguments.iter().zip(written).any(|(object, written)| {
-                            *written
-                                && self.memory_map.objects[*object as usize].home
-                                    == Home::Global(index as u32)
-                        })
-                    });
+                let changes = self.memory_map.may_write(written.as_deref(), index);
                 if changes { Global::Overlay(Overlay::new(bytes)) } else { Global::Shared(bytes) }
             };
             let run = |thread: u64| -> (Outcome, Vec<Option<Written>>) {
@@ -173,6 +165,7 @@ impl Job<'_> {
     ) -> State<'l> {
         State {
             arch: Arch::new(),
+            module: self.module,
             kernel: self.kernel,
             code: self.code,
             memory_map: self.memory_map,

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use tripipe_ir::Space;
+use tripipe_ir::diagnostic::AccessedMemory;
 
 use super::rows::WIDTH;
 
@@ -171,6 +172,7 @@ impl<'l> Overlay<'l> {
     }
 
     fn take_over(&mut self, page: usize) {
+        // Page by page, because most kernels write a small part of what they may write.
         if !self.written[page] {
             let bytes = page * PAGE..((page + 1) * PAGE).min(self.base.len());
             self.own[bytes.clone()].copy_from_slice(&self.base[bytes]);
@@ -218,6 +220,7 @@ pub(crate) fn merge(base: &mut [u8], threads: &[Written]) {
             chunk.copy_from_slice(&first.own[range]);
             continue;
         }
+        // Threads wrote parts of the page: a byte that a thread left alone is as before, and must not undo another's.
         let before = chunk.to_vec();
         for written in std::iter::once(first).chain(writers) {
             for ((byte, own), before) in chunk.iter_mut().zip(&written.own[range.clone()]).zip(&before) {
@@ -253,6 +256,13 @@ impl Memory<'_> {
             return shared_parts(&self.shared, pointer).unwrap_or(found);
         }
         found
+    }
+
+    /// Bytes of an object as a finding names them; `None` if there is no object.
+    pub(crate) fn accessed(&self, object: u32, offset: i64, bytes: u64) -> Option<AccessedMemory> {
+        let info = self.object(object).filter(|info| info.home != Home::Null)?;
+        let object = info.name.to_string();
+        Some(AccessedMemory { object, space: info.space, object_bytes: info.bytes, offset, bytes })
     }
 
     /// Bytes of a buffer or local object; `None` if they are not all inside, or for other objects.

@@ -21,6 +21,7 @@ use super::memory::{Home, ObjectInfo, SharedRange, pointer};
 pub(crate) struct MemoryMap {
     pub(crate) objects: Arc<[ObjectInfo]>,
     kernel_objects: u32,
+    program_objects: u32,
     /// The kernel's private objects: size, unit of interleaving, initial contents.
     pub(crate) privates: Vec<PrivateShape>,
     /// Sizes of local objects; those passed as arguments come last.
@@ -46,14 +47,14 @@ pub(crate) struct PrivateShape {
 
 /// A buffer at addresses of the application, which kernels reach through pointers in memory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reached {
+pub(crate) struct SharedBuffer {
     pub(crate) memory: MemoryId,
     pub(crate) address: u64,
     pub(crate) bytes: usize,
 }
 
 /// The object of an argument.
-pub(crate) enum Passed<'a> {
+pub(crate) enum ArgumentObject<'a> {
     /// No object: a value, an image, a null pointer.
     Nothing,
     /// Local memory of this many bytes.
@@ -65,7 +66,12 @@ pub(crate) enum Passed<'a> {
 }
 
 impl MemoryMap {
-    pub(crate) fn new(module: &Module, kernel: &Kernel, passed: &[Passed<'_>], reached: &[Reached]) -> Self {
+    pub(crate) fn new(
+        module: &Module,
+        kernel: &Kernel,
+        passed: &[ArgumentObject<'_>],
+        reached: &[SharedBuffer],
+    ) -> Self {
         let mut objects =
             vec![ObjectInfo { name: "null".into(), space: Space::Generic, home: Home::Null, bytes: 0 }];
         let mut privates = Vec::new();
@@ -81,7 +87,7 @@ impl MemoryMap {
                 let initial: Arc<[u8]> = match &object.initial {
                     Initial::Bytes { bytes, .. } => Arc::clone(bytes),
                     Initial::Argument(index) => match passed.get(*index as usize) {
-                        Some(Passed::Struct(bytes)) => Arc::from(*bytes),
+                        Some(ArgumentObject::Struct(bytes)) => Arc::from(*bytes),
                         _ => Arc::default(),
                     },
                     Initial::Unwritten | Initial::Zero => Arc::default(),
@@ -109,6 +115,8 @@ impl MemoryMap {
         let mut numbers: HashMap<MemoryId, u32> = HashMap::new();
         let mut copies = Vec::new();
         let loaded = loaded_constants(kernel);
+        // The home of the last of `count` buffers.
+        let buffer_home = |count: usize| Home::Global((module.objects.len() + count - 1) as u32);
         for (index, each) in passed.iter().enumerate() {
             let name: Arc<str> =
                 kernel.parameters.get(index).filter(|parameter| !parameter.name.is_empty()).map_or_else(
@@ -117,15 +125,15 @@ impl MemoryMap {
                 );
             let mut number = objects.len() as u32;
             let (space, home, bytes) = match each {
-                Passed::Nothing | Passed::Struct(_) => continue,
-                Passed::Local(bytes) => {
+                ArgumentObject::Nothing | ArgumentObject::Struct(_) => continue,
+                ArgumentObject::Local(bytes) => {
                     locals.push(*bytes);
                     (Space::Local, Home::Local(locals.len() as u32 - 1), *bytes)
                 }
-                Passed::Buffer(memory, bytes) if loaded.contains(&index) => {
+                ArgumentObject::Buffer(memory, bytes) if loaded.contains(&index) => {
                     let of = *numbers.entry(*memory).or_insert_with(|| {
                         buffers.push(*memory);
-                        let home = Home::Global((module.objects.len() + buffers.len() - 1) as u32);
+                        let home = buffer_home(buffers.len());
                         let name = Arc::clone(&name);
                         objects.push(ObjectInfo { name, space: Space::Constant, home, bytes: *bytes as u64 });
                         number
@@ -135,7 +143,7 @@ impl MemoryMap {
                     locals.push(*bytes);
                     (Space::Constant, Home::Local(locals.len() as u32 - 1), *bytes)
                 }
-                Passed::Buffer(memory, bytes) => {
+                ArgumentObject::Buffer(memory, bytes) => {
                     if let Some(number) = numbers.get(memory) {
                         arguments[index] = *number;
                         continue;
@@ -146,7 +154,7 @@ impl MemoryMap {
                         Some(ir::ParameterKind::Pointer { space, .. }) => *space,
                         _ => Space::Global,
                     };
-                    (space, Home::Global((module.objects.len() + buffers.len() - 1) as u32), *bytes)
+                    (space, buffer_home(buffers.len()), *bytes)
                 }
             };
             arguments[index] = number;
@@ -157,7 +165,7 @@ impl MemoryMap {
             let bytes = each.bytes as u64;
             let object = *numbers.entry(each.memory).or_insert_with(|| {
                 buffers.push(each.memory);
-                let home = Home::Global((module.objects.len() + buffers.len() - 1) as u32);
+                let home = buffer_home(buffers.len());
                 let name = format!("shared memory at {:#x}", each.address).into();
                 objects.push(ObjectInfo { name, space: Space::Global, home, bytes });
                 objects.len() as u32 - 1
@@ -169,12 +177,32 @@ impl MemoryMap {
             objects: objects.into(),
             shared: shared.into(),
             kernel_objects: kernel.objects.len() as u32,
+            program_objects: module.objects.len() as u32,
             privates,
             locals,
             buffers,
             arguments,
             copies,
         }
+    }
+
+    /// The address of a byte of a buffer; `None` if the launch does not have the buffer.
+    pub(crate) fn address(&self, memory: MemoryId, offset: usize) -> Option<u64> {
+        let buffer = self.buffers.iter().position(|buffer| *buffer == memory)?;
+        let home = Home::Global(self.program_objects + buffer as u32);
+        let object = self.objects.iter().position(|info| info.home == home)?;
+        Some(pointer(object as u32, offset as u64))
+    }
+
+    /// Whether a kernel may write to the program's object or the buffer at a position of
+    /// [`super::memory::Memory::globals`]; `written` is from [`written`].
+    pub(crate) fn may_write(&self, written: Option<&[bool]>, index: usize) -> bool {
+        let home = Home::Global(index as u32);
+        index < self.program_objects as usize
+            || written.is_none_or(|written| {
+                let mut arguments = self.arguments.iter().zip(written);
+                arguments.any(|(object, written)| *written && self.objects[*object as usize].home == home)
+            })
     }
 
     /// Bytes of local memory that a work-group has.

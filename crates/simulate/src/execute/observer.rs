@@ -13,7 +13,7 @@ use super::state::{Present, State};
 /// What an observer did with an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Observed {
-    /// It ran the instruction; has the result of [`Inst::plain`].
+    /// It ran the instruction, with the result of [`Inst::plain`].
     Ran(bool),
     /// It did not: the executor runs the instruction and reports the events within it.
     Passed,
@@ -22,51 +22,58 @@ pub(crate) enum Observed {
 /// Watches a launch, which then runs on one thread.
 pub(crate) trait Observer {
     /// A work-group starts: its local memory has no contents yet.
-    fn start_group(&mut self, s: &State<'_>);
+    fn start_group(&mut self, _s: &State<'_>) {}
 
     /// The current warp starts with the work-items from [`super::state::Warp::first_item`] on.
-    fn start_warp(&mut self, s: &State<'_>);
+    fn start_warp(&mut self, _s: &State<'_>) {}
 
     /// The active lanes run in a block of the kernel: from its start on if `first`, else after a wait within it.
     fn enter(&mut self, _s: &State<'_>, _block: ir::Block, _first: bool) {}
 
     /// An instruction is about to run for the active lanes.
-    fn instruction(&mut self, s: &mut State<'_>, i: &Inst) -> Observed;
+    fn instruction(&mut self, _s: &mut State<'_>, _i: &Inst) -> Observed {
+        Observed::Passed
+    }
 
     /// The value of one lane was copied to all lanes of another register.
-    fn splat(&mut self, s: &mut State<'_>, i: &Inst);
+    fn splat(&mut self, _s: &mut State<'_>, _i: &Inst) {}
 
     /// The active lanes leave a block; a register of `bytes` bytes decides where they go. `last` is the block's last
     /// instruction.
-    fn branch(&mut self, s: &State<'_>, register: u32, bytes: u32, last: Option<ir::Inst>);
+    fn branch(&mut self, _s: &State<'_>, _register: u32, _bytes: u32, _last: Option<ir::Inst>) {}
 
     /// Registers were moved along an edge, for the lanes of a mask; `None` for all lanes.
-    fn edge(&mut self, s: &State<'_>, edge: &Edge, mask: Option<u64>);
+    fn edge(&mut self, _s: &State<'_>, _edge: &Edge, _mask: Option<u64>) {}
 
     /// The work-items of a group have met at an instruction; work-items that have ended are absent.
-    fn meet(&mut self, s: &State<'_>, i: &Inst, present: &[Present<'_>]);
+    fn meet(&mut self, _s: &State<'_>, _i: &Inst, _present: &[Present<'_>]) {}
 
     /// Work-items of a group wait at different instructions: `item` at `here`, others at `there`. The launch ends.
-    fn meet_elsewhere(&mut self, s: &State<'_>, here: &Inst, item: u32, there: ir::Inst);
+    fn meet_elsewhere(&mut self, _s: &State<'_>, _here: &Inst, _item: u32, _there: ir::Inst) {}
 
     /// A group starts an asynchronous copy. Returns the elements to copy.
     fn start_copy(
         &mut self,
-        s: &mut State<'_>,
-        i: &Inst,
-        present: &mut [Present<'_>],
-        event: u64,
-    ) -> Range<u64>;
+        _s: &mut State<'_>,
+        _i: &Inst,
+        _present: &mut [Present<'_>],
+        _event: u64,
+    ) -> Range<u64> {
+        0..u64::MAX
+    }
 
     /// A group waits for asynchronous copies. The observer checks the memory of the event lists.
-    fn wait_for_copies(&mut self, s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]);
+    fn wait_for_copies(&mut self, _s: &mut State<'_>, _i: &Inst, _present: &mut [Present<'_>]) {}
 
     /// Lanes accessed texels outside an image.
-    fn outside_image(&mut self, s: &State<'_>, i: &Inst, lanes: u64, write: bool);
+    fn outside_image(&mut self, _s: &State<'_>, _i: &Inst, _lanes: u64, _write: bool) {}
 
     /// The current work-group has ended, or stopped early.
-    fn end_group(&mut self, s: &State<'_>);
+    fn end_group(&mut self, _s: &State<'_>) {}
 }
+
+/// Sees nothing.
+impl Observer for () {}
 
 /// Runs an instruction that the observer has asked for.
 pub(crate) const INSTRUCTION: Run = |s, i| match s.observe(|observer, s| observer.instruction(s, i)) {

@@ -1,4 +1,5 @@
-//! The order in which blocks run when lanes have diverged: the lowest first.
+//! The order in which blocks run when lanes have diverged: the lowest first, as at thread frontiers (Diamos and others
+//! 2011). Lanes reconverge wherever their paths meet, without a stack of masks, also where control flow is not structured.
 //!
 //! Each block comes before its successors, except along back edges, and the blocks of a loop are contiguous. If
 //! several blocks branch back to a loop's header, they go through an additional block after the loop's last one, so

@@ -4,6 +4,8 @@ use std::mem;
 
 use bytemuck::Pod;
 
+use super::code::{Edge, SlotShape};
+
 /// Number of work-items that a warp runs at a time: one bit each in a lane mask.
 pub(crate) const WIDTH: usize = 64;
 
@@ -78,8 +80,26 @@ impl Rows {
         numbers_mut(&mut self.rows[slot as usize])
     }
 
-    pub(crate) fn swap(&mut self, a: u32, b: u32) {
+    fn swap(&mut self, a: u32, b: u32) {
         self.rows.swap(a as usize, b as usize);
+    }
+
+    /// Moves registers along an edge, for the lanes of a mask; `None` for all lanes.
+    pub(crate) fn follow(&mut self, slots: &[SlotShape], edge: &Edge, mask: Option<u64>) {
+        for each in &edge.moves {
+            if each.last && mask.is_none() {
+                self.swap(each.from, each.to);
+                continue;
+            }
+            let mut row = self.take(each.to);
+            let from = self.words(each.from);
+            let shape = slots[each.to as usize];
+            match mask.filter(|_| !shape.single) {
+                Some(mask) => restore(&mut row, from, usize::from(shape.components), mask),
+                None => row.copy_from_slice(from),
+            }
+            self.put(each.to, row);
+        }
     }
 
     /// Writes one number of `bytes` to all lanes of a component.

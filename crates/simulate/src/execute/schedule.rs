@@ -41,6 +41,7 @@ impl Schedule {
 
     /// The group that runs at a position of `0..groups`.
     pub(crate) fn group(self, position: u64, groups: u64) -> u64 {
+        // Steps with no common factor visit every group once.
         let stride = if gcd(self.stride, groups) == 1 { self.stride } else { 1 };
         let group = ((u128::from(position) * u128::from(stride)) % u128::from(groups)) as u64;
         if self.backward { groups - 1 - group } else { group }

@@ -1,7 +1,7 @@
 //! The part of a kernel that its path and its addresses depend on.
 
 use cranelift_entity::EntitySet;
-use tripipe_ir::{Inst, Kernel, Op, Type, Value, ValueDef};
+use tripipe_ir::{Inst, Kernel, Op, Space, Type, Value, ValueDef};
 
 use super::effects::{meets, written};
 
@@ -118,26 +118,17 @@ impl Slice {
 }
 
 /// Whether a pointer or image is, or is computed from, an argument that the kernel does not write to.
-fn is_never_written(kernel: &Kernel, mut value: Value, written: Option<&[bool]>) -> bool {
+fn is_never_written(kernel: &Kernel, value: Value, written: Option<&[bool]>) -> bool {
     let Some(written) = written else { return false };
-    loop {
-        match &kernel.values[value].def {
-            ValueDef::Parameter(Kernel::ENTRY, index) => {
-                return written.get(*index as usize) == Some(&false)
-                    && !matches!(kernel.ty(value), Type::Pointer(tripipe_ir::Space::Local));
-            }
-            ValueDef::Result(inst) => {
-                let data = &kernel.insts[*inst];
-                match (data.op, data.operands.first()) {
-                    (Op::Address(_) | Op::SpaceCast { .. }, Some(from)) => value = *from,
-                    // Constant memory.
-                    (Op::ProgramAddress(_), _) => {
-                        return matches!(kernel.ty(value), Type::Pointer(tripipe_ir::Space::Constant));
-                    }
-                    _ => return false,
-                }
-            }
-            ValueDef::Parameter(..) | ValueDef::Constant(_) => return false,
+    let base = kernel.pointer_base(value);
+    match kernel.values[base].def {
+        ValueDef::Parameter(Kernel::ENTRY, index) => {
+            written.get(index as usize) == Some(&false)
+                && !matches!(kernel.ty(base), Type::Pointer(Space::Local))
         }
+        ValueDef::Result(inst) if matches!(kernel.insts[inst].op, Op::ProgramAddress(_)) => {
+            matches!(kernel.ty(base), Type::Pointer(Space::Constant))
+        }
+        _ => false,
     }
 }

@@ -3,7 +3,7 @@
 use tripipe_ir as ir;
 
 use super::code::{Code, Inst};
-use super::memory::{Memory, Private};
+use super::memory::{Home, Memory, Private};
 use super::memory_map::MemoryMap;
 use super::observer::Observer;
 use super::range::Group;
@@ -66,9 +66,9 @@ pub(crate) enum Stop {
     MeetSubGroup,
     /// An operation without a defined result.
     Fault(Fault),
-    /// The step budget is used up; has an instruction of the block that would have run next.
+    /// The step budget is used up: an instruction of the block that would have run next.
     Steps(Option<ir::Inst>),
-    /// Waits for a change that can no longer happen; has the instruction that reads the memory, and a work-item.
+    /// Waits for a change that can no longer happen: the instruction that reads the memory, and a work-item.
     Waits(Option<ir::Inst>, u32),
 }
 
@@ -99,6 +99,7 @@ pub(crate) struct BoundImage {
 /// The state that a running work-group can access.
 pub(crate) struct State<'l> {
     pub(crate) arch: Arch,
+    pub(crate) module: &'l ir::Module,
     pub(crate) kernel: &'l ir::Kernel,
     pub(crate) code: &'l Code,
     pub(crate) memory_map: &'l MemoryMap,
@@ -141,10 +142,39 @@ impl<'l> State<'l> {
         &mut self,
         call: impl FnOnce(&mut (dyn Observer + 'l), &mut Self) -> R,
     ) -> Option<R> {
+        // Taken out for the call, so that the observer and the state can both be borrowed.
         let observer = self.observer.take()?;
         let result = call(observer, self);
         self.observer = Some(observer);
         Some(result)
+    }
+
+    /// The address that a lane has in a register.
+    #[inline]
+    pub(crate) fn address(&self, register: u32, lane: usize) -> u64 {
+        let addresses = self.warp.rows.words(register);
+        addresses[if addresses.len() == 1 { 0 } else { lane }]
+    }
+
+    /// The storage of the object that an address points into; `None` if there is no object.
+    pub(crate) fn home(&self, address: u64) -> Option<Home> {
+        self.memory.object(self.memory.parts(address).0).map(|info| info.home)
+    }
+
+    /// Local linear id of a lane's work-item.
+    #[inline]
+    pub(crate) fn item(&self, lane: usize) -> u64 {
+        u64::from(self.warp.first_item) + lane as u64
+    }
+
+    /// Makes a call with a present warp as the current one, and its lanes active.
+    pub(crate) fn within<R>(&mut self, present: &mut Present<'_>, call: impl FnOnce(&mut Self) -> R) -> R {
+        let mask = std::mem::replace(&mut self.mask, present.mask);
+        std::mem::swap(&mut self.warp, present.warp);
+        let result = call(self);
+        std::mem::swap(&mut self.warp, present.warp);
+        self.mask = mask;
+        result
     }
 
     /// Parks lanes; the active mask is empty afterwards.

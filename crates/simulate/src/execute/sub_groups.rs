@@ -48,6 +48,7 @@ impl State<'_> {
             self.park(Party { block, inst, mask: self.mask, waits: Waits::WideSubGroup });
             return;
         }
+        // Each sub-group waits by itself: one that is complete must not be held up by another.
         for lanes in neighbours(self.mask, self.group.sub_group) {
             self.mask = lanes;
             let at = &self.code.blocks[block as usize].insts[inst as usize];

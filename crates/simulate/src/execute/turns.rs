@@ -11,7 +11,7 @@ const TURN: u64 = 256;
 
 /// A snapshot of a group at an earlier time.
 #[derive(Debug, Default)]
-pub(crate) struct Past {
+pub(crate) struct Snapshot {
     turns: u64,
     changes: u64,
     warps: Vec<Warp>,
@@ -54,7 +54,7 @@ impl State<'_> {
 
     /// Whether the state has repeated without any write in between, so that it would repeat forever; the launch then
     /// stops.
-    pub(crate) fn stands_still(&mut self, past: &mut Past, warps: &[Warp]) -> bool {
+    pub(crate) fn stands_still(&mut self, past: &mut Snapshot, warps: &[Warp]) -> bool {
         let same = |(a, b): (&Warp, &Warp)| {
             a.turn == b.turn && a.parties == b.parties && a.rows == b.rows && a.privates == b.privates
         };
@@ -70,7 +70,8 @@ impl State<'_> {
             self.stop = Some(Stop::Waits(spin.map(|spin| spin.inst), item));
             return true;
         }
-        // For any cycle length, the snapshot will eventually be inside the cycle and old enough.
+        // Brent's way to find a cycle (1980): with snapshots at powers of two, one is at last inside the cycle, and as old as
+        // the cycle is long.
         past.turns += 1;
         if past.turns.is_power_of_two() {
             past.changes = self.changes;

@@ -173,20 +173,10 @@ impl State<'_> {
     /// Follows an edge with all active lanes.
     fn follow(&mut self, edge: &Edge) -> Option<u32> {
         if self.warp.parties.is_empty() {
-            for each in &edge.moves {
-                if each.last {
-                    self.warp.rows.swap(each.from, each.to);
-                } else {
-                    let row = self.warp.rows.take(each.to);
-                    let mut row = row;
-                    row.copy_from_slice(self.warp.rows.words(each.from));
-                    self.warp.rows.put(each.to, row);
-                }
-            }
-            self.observe(|observer, s| observer.edge(s, edge, None));
+            self.moves(edge, None);
             return Some(edge.target);
         }
-        self.moves(edge, self.mask);
+        self.moves(edge, Some(self.mask));
         let alone =
             self.warp.parties.iter().all(|party| party.waits != Waits::No || party.block > edge.target);
         if alone {
@@ -198,26 +188,16 @@ impl State<'_> {
 
     fn split(&mut self, ways: &[(u64, &Edge)]) {
         for (mask, edge) in ways {
-            self.moves(edge, *mask);
+            self.moves(edge, Some(*mask));
         }
         for (mask, edge) in ways {
             self.park(Party { block: edge.target, inst: 0, mask: *mask, waits: Waits::No });
         }
     }
 
-    /// Moves registers for some of the lanes.
-    fn moves(&mut self, edge: &Edge, mask: u64) {
-        for each in &edge.moves {
-            let mut row = self.warp.rows.take(each.to);
-            let from = self.warp.rows.words(each.from);
-            let shape = self.code.slots[each.to as usize];
-            if shape.single {
-                row.copy_from_slice(from);
-            } else {
-                restore(&mut row, from, usize::from(shape.components), mask);
-            }
-            self.warp.rows.put(each.to, row);
-        }
-        self.observe(|observer, s| observer.edge(s, edge, Some(mask)));
+    /// Moves registers for some of the lanes; `None` for all.
+    fn moves(&mut self, edge: &Edge, mask: Option<u64>) {
+        self.warp.rows.follow(&self.code.slots, edge, mask);
+        self.observe(|observer, s| observer.edge(s, edge, mask));
     }
 }

@@ -6,13 +6,13 @@ use tripipe_launch::{Argument, ExecuteError, Filter, Launch, MemoryKind, Sampler
 
 use super::memory::Objects;
 use crate::execute::code::component_bytes;
-use crate::execute::memory_map::Passed;
+use crate::execute::memory_map::ArgumentObject;
 use crate::image::Image;
 
 /// Arguments in the form in which a kernel receives them.
 pub(super) struct Bound<'a> {
     /// The memory of each argument.
-    pub(super) passed: Vec<Passed<'a>>,
+    pub(super) passed: Vec<ArgumentObject<'a>>,
     /// The bits of each component of each argument; none for pointers to objects, which the layout numbers.
     pub(super) values: Vec<Vec<u64>>,
     /// The images, with the indices of their arguments.
@@ -46,7 +46,7 @@ pub(super) fn bind<'a>(
         let mut offset = 0;
         let (passed, value) = match (&parameter.kind, argument) {
             (ParameterKind::Pointer { space: Space::Local, .. }, Argument::Local { bytes }) => {
-                (Passed::Local(*bytes), Vec::new())
+                (ArgumentObject::Local(*bytes), Vec::new())
             }
             (
                 ParameterKind::Pointer { space: Space::Global | Space::Constant, .. },
@@ -58,10 +58,10 @@ pub(super) fn bind<'a>(
                 }
                 offset = object.offset as u64;
                 let (storage, bytes) = objects.bytes_of(*memory)?;
-                (Passed::Buffer(storage, bytes), Vec::new())
+                (ArgumentObject::Buffer(storage, bytes), Vec::new())
             }
             (ParameterKind::Pointer { space: Space::Global | Space::Constant, .. }, Argument::Null) => {
-                (Passed::Nothing, vec![0])
+                (ArgumentObject::Nothing, vec![0])
             }
             (ParameterKind::Value(Type::Image(ty)), Argument::Memory(memory)) => {
                 let object = objects.object(*memory)?;
@@ -81,17 +81,17 @@ pub(super) fn bind<'a>(
                 }
                 let image = if storage == *memory { image } else { image.over_buffer() };
                 bound.images.push((index, image));
-                (Passed::Buffer(storage, bytes), vec![bound.images.len() as u64 - 1])
+                (ArgumentObject::Buffer(storage, bytes), vec![bound.images.len() as u64 - 1])
             }
             (ParameterKind::Value(Type::Sampler), Argument::Sampler(sampler)) => {
-                (Passed::Nothing, vec![sampler_bits(*sampler)])
+                (ArgumentObject::Nothing, vec![sampler_bits(*sampler)])
             }
             (ParameterKind::Struct { object }, Argument::Bytes(bytes)) => {
                 let want = kernel.objects[*object].bytes();
                 if bytes.len() as u64 != want {
                     return Err(wrong(format!("{want} bytes"), format!("{} bytes", bytes.len())));
                 }
-                (Passed::Struct(bytes), vec![0])
+                (ArgumentObject::Struct(bytes), vec![0])
             }
             (ParameterKind::Value(ty), Argument::Value(value)) if ty.scalar().is_some() => {
                 let want = ty.stored_bytes() as usize;
@@ -108,7 +108,7 @@ pub(super) fn bind<'a>(
                     bits[..size].copy_from_slice(bytes);
                     u64::from_le_bytes(bits)
                 });
-                (Passed::Nothing, bits.collect())
+                (ArgumentObject::Nothing, bits.collect())
             }
             (kind, argument) => return Err(wrong(kind_name(kind), argument.to_string())),
         };

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tripipe_launch::{Access, ExecuteError, ImageShape, MemoryId, MemoryKind};
 
-use crate::execute::memory_map::Reached;
+use crate::execute::memory_map::SharedBuffer;
 use crate::watch::objects::Bits;
 
 /// A memory object.
@@ -185,13 +185,13 @@ impl Objects {
     }
 
     /// The storages that have an address of the application and, now, bytes.
-    pub(super) fn reached(&self) -> Vec<Reached> {
-        let mut reached: Vec<Reached> = self
+    pub(super) fn reached(&self) -> Vec<SharedBuffer> {
+        let mut reached: Vec<SharedBuffer> = self
             .storage
             .iter()
             .filter(|(_, storage)| !storage.bytes.is_empty())
             .filter_map(|(memory, storage)| {
-                Some(Reached { memory: *memory, address: storage.address?, bytes: storage.bytes.len() })
+                Some(SharedBuffer { memory: *memory, address: storage.address?, bytes: storage.bytes.len() })
             })
             .collect();
         reached.sort_by_key(|each| each.address);

@@ -4,14 +4,13 @@ mod binding;
 mod device;
 mod launch;
 mod memory;
+mod observed;
 mod options;
 mod outcome;
 mod program;
 mod range;
 mod trace;
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,9 +21,8 @@ use tripipe_launch::{
 };
 
 use crate::execute::rows::WIDTH;
-use launch::With;
 use memory::Objects;
-use program::{Loaded, Purpose};
+use program::{Programs, Purpose};
 
 pub use options::{Options, Prebuilt};
 pub use outcome::{Checked, Report, RunError};
@@ -34,7 +32,7 @@ pub struct Simulator {
     probe: Probe,
     options: Options,
     objects: Objects,
-    programs: HashMap<Arc<Program>, Loaded>,
+    programs: Programs,
     printed: Vec<u8>,
     epoch: Instant,
     reports: Vec<Report>,
@@ -55,7 +53,7 @@ impl Simulator {
             probe: device::probe(&options),
             objects: Objects::new(options.memory_bytes),
             options,
-            programs: HashMap::new(),
+            programs: Programs::default(),
             printed: Vec::new(),
             epoch: Instant::now(),
             reports: Vec::new(),
@@ -77,11 +75,9 @@ impl Simulator {
     /// # Errors
     /// As [`Executor::prepare`].
     pub fn kernel(&mut self, program: &Arc<Program>, entry: &str) -> Result<&Kernel, ExecuteError> {
-        let device = self.probe.name.clone();
-        let loaded = self.load(program)?;
+        let loaded = self.programs.load(program, &self.options, &self.probe.name)?;
         loaded.code(program, entry, Purpose::Run)?;
-        let kernel = loaded.module.kernel(entry);
-        kernel.ok_or_else(|| ExecuteError::NotOffered { what: format!("the kernel `{entry}`"), device })
+        loaded.kernel(program, entry)
     }
 
     /// Makes a memory object without bytes. Before a launch that uses it, [`Self::swap_bytes`] brings them, all of
@@ -125,20 +121,12 @@ impl Simulator {
 
     /// Releases what was built of a program, and its program-scope variables. A later launch builds it again.
     pub fn release_program(&mut self, program: &Program) {
-        self.programs.remove(program);
+        self.programs.release(program);
     }
 
     /// The number of programs that were built and not released.
     pub fn programs(&self) -> usize {
         self.programs.len()
-    }
-
-    /// A program, built at the first call.
-    fn load(&mut self, program: &Arc<Program>) -> Result<&mut Loaded, ExecuteError> {
-        Ok(match self.programs.entry(Arc::clone(program)) {
-            Entry::Occupied(loaded) => loaded.into_mut(),
-            Entry::Vacant(place) => place.insert(Loaded::new(program, &self.options, &self.probe.name)?),
-        })
     }
 }
 
@@ -178,12 +166,9 @@ impl Executor for Simulator {
     }
 
     fn prepare(&mut self, program: &Arc<Program>, entry: &str) -> Result<KernelFacts, ExecuteError> {
-        let loaded = self.load(program)?;
-        loaded.code(program, entry, Purpose::Run)?;
+        let kernel = self.kernel(program, entry)?;
         let bytes = |wanted: Space| {
-            loaded.module.kernel(entry).map_or(0, |kernel| {
-                kernel.objects.values().filter(|object| object.space == wanted).map(ObjectData::bytes).sum()
-            })
+            kernel.objects.values().filter(|object| object.space == wanted).map(ObjectData::bytes).sum()
         };
         let (local_bytes, private_bytes) = (bytes(Space::Local), bytes(Space::Private));
         Ok(KernelFacts {
@@ -197,13 +182,13 @@ impl Executor for Simulator {
     fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
         // Errors that can be detected up front are reported before anything runs.
         for launch in launches {
-            self.load(&launch.program)?.code(&launch.program, &launch.entry, Purpose::Run)?;
+            self.kernel(&launch.program, &launch.entry)?;
         }
         self.reports.clear();
         let mut timings = Vec::with_capacity(launches.len());
         for launch in launches {
             let queued = self.epoch.elapsed().as_nanos() as u64;
-            let (report, _) = self.launch(launch, With::Nothing)?;
+            let report = self.run_alone(launch, None)?;
             let end = self.epoch.elapsed().as_nanos() as u64;
             let start = end.saturating_sub(report.elapsed.as_nanos() as u64).max(queued);
             self.reports.push(report);

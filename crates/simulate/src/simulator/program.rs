@@ -1,11 +1,12 @@
 //! Programs: built once, with the decoded code of each kernel.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use tripipe_ir::front::clang::{self, BuildError};
 use tripipe_ir::front::spirv;
-use tripipe_ir::{Inst, Module};
+use tripipe_ir::{Inst, Kernel, Module};
 use tripipe_launch::{ExecuteError, Program, Source};
 
 use super::options::Options;
@@ -29,6 +30,35 @@ pub(super) enum Purpose {
     Bound,
 }
 
+/// The programs of a simulator.
+#[derive(Default)]
+pub(super) struct Programs {
+    all: HashMap<Arc<Program>, Loaded>,
+}
+
+impl Programs {
+    /// A program, built at the first call; `device` is the simulator's name.
+    pub(super) fn load(
+        &mut self,
+        program: &Arc<Program>,
+        options: &Options,
+        device: &str,
+    ) -> Result<&mut Loaded, ExecuteError> {
+        Ok(match self.all.entry(Arc::clone(program)) {
+            Entry::Occupied(loaded) => loaded.into_mut(),
+            Entry::Vacant(place) => place.insert(Loaded::new(program, options, device)?),
+        })
+    }
+
+    pub(super) fn release(&mut self, program: &Program) {
+        self.all.remove(program);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+}
+
 /// A program that was built.
 pub(super) struct Loaded {
     pub(super) module: Module,
@@ -44,7 +74,7 @@ pub(super) struct Loaded {
 
 impl Loaded {
     /// Builds a program; `device` is the simulator's name.
-    pub(super) fn new(program: &Program, options: &Options, device: &str) -> Result<Self, ExecuteError> {
+    fn new(program: &Program, options: &Options, device: &str) -> Result<Self, ExecuteError> {
         let failed = |summary: String, line: Option<u32>| ExecuteError::Build {
             program: program.name.to_string(),
             // The summary names the file.
@@ -101,6 +131,38 @@ impl Loaded {
         Ok(Self { module, refused, without_double, codes: HashMap::new(), objects: None })
     }
 
+    /// A kernel of the program.
+    ///
+    /// # Errors
+    /// There is none of that name, or it was refused.
+    pub(super) fn kernel(&self, program: &Program, entry: &str) -> Result<&Kernel, ExecuteError> {
+        if let Some(kernel) = self.module.kernel(entry) {
+            return Ok(kernel);
+        }
+        let name = program.name.to_string();
+        if let Some(refused) = self.refused.iter().find(|refused| refused.kernel == entry) {
+            let location = refused.error.location().and_then(|location| location.source.as_ref());
+            return Err(ExecuteError::Build {
+                part: location.map(|location| location.file.clone()).filter(|file| *file != name),
+                program: name,
+                line: location.map(|location| location.line),
+                summary: refused.error.to_string(),
+                log: refused.error.to_string(),
+            });
+        }
+        Err(ExecuteError::NoSuchKernel {
+            program: name,
+            entry: entry.to_owned(),
+            kernels: self
+                .module
+                .kernels
+                .iter()
+                .map(|kernel| kernel.name.clone())
+                .chain(self.refused.iter().map(|refused| refused.kernel.clone()))
+                .collect(),
+        })
+    }
+
     /// The code of a kernel of the program, decoded at the first call.
     pub(super) fn code(
         &mut self,
@@ -112,29 +174,7 @@ impl Loaded {
         if let Some(code) = self.codes.get(&(entry.to_owned(), purpose)) {
             return Ok(Arc::clone(code));
         }
-        let Some(kernel) = self.module.kernel(entry) else {
-            if let Some(refused) = self.refused.iter().find(|refused| refused.kernel == entry) {
-                let location = refused.error.location().and_then(|location| location.source.as_ref());
-                return Err(ExecuteError::Build {
-                    part: location.map(|location| location.file.clone()).filter(|file| *file != name),
-                    program: name,
-                    line: location.map(|location| location.line),
-                    summary: refused.error.to_string(),
-                    log: refused.error.to_string(),
-                });
-            }
-            return Err(ExecuteError::NoSuchKernel {
-                program: name,
-                entry: entry.to_owned(),
-                kernels: self
-                    .module
-                    .kernels
-                    .iter()
-                    .map(|kernel| kernel.name.clone())
-                    .chain(self.refused.iter().map(|refused| refused.kernel.clone()))
-                    .collect(),
-            });
-        };
+        let kernel = self.kernel(program, entry)?;
         let module = &self.module;
         if let (Some(gpu), Some(inst)) = (self.without_double, kernel.first_double()) {
             let location = location_of(module, kernel, inst);

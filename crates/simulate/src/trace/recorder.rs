@@ -1,18 +1,17 @@
 //! Records a work-group while it runs.
 
 use std::cell::Cell;
-use std::ops::Range;
 
 use tripipe_ir::op::AtomicOp;
 use tripipe_ir::{self as ir, Kernel, Op};
 
 use super::{Action, GroupTrace, Reach, TracedAccess, Visit, WarpTrace};
-use crate::execute::code::{Detail, Edge, Inst};
+use crate::execute::code::{Detail, Inst};
 use crate::execute::memory::Home;
 use crate::execute::observer::{Observed, Observer};
 use crate::execute::ops::image::coordinates;
 use crate::execute::rows::lanes;
-use crate::execute::state::{Present, State};
+use crate::execute::state::State;
 use crate::image::{Reader, sampler};
 
 /// Whether the recorder has to see an instruction.
@@ -55,8 +54,8 @@ impl<'l> Recorder<'l> {
         let bases = self.bases;
         let Some((warp, visit)) = self.warp(s) else { return };
         let words = s.warp.rows.words(slot);
-        let first = if words.len() == 1 { words[0] } else { words[s.mask.trailing_zeros() as usize % 64] };
-        let reach = match s.memory.object(s.memory.parts(first).0).map(|object| object.home) {
+        let first = s.address(slot, s.mask.trailing_zeros() as usize % 64);
+        let reach = match s.home(first) {
             Some(Home::Local(_)) => Reach::Local,
             Some(Home::Private(_)) => Reach::Private,
             Some(Home::Global(_)) => Reach::Global,
@@ -142,8 +141,6 @@ impl Observer for Recorder<'_> {
         self.current = vec![0; self.group.warps.len()];
     }
 
-    fn start_warp(&mut self, _s: &State<'_>) {}
-
     fn enter(&mut self, s: &State<'_>, block: ir::Block, first: bool) {
         let index = s.warp.first_item as usize / s.schedule.warp;
         let (Some(warp), Some(current)) = (self.group.warps.get_mut(index), self.current.get_mut(index))
@@ -183,30 +180,6 @@ impl Observer for Recorder<'_> {
         }
         Observed::Passed
     }
-
-    fn splat(&mut self, _s: &mut State<'_>, _i: &Inst) {}
-
-    fn branch(&mut self, _s: &State<'_>, _register: u32, _bytes: u32, _last: Option<ir::Inst>) {}
-
-    fn edge(&mut self, _s: &State<'_>, _edge: &Edge, _mask: Option<u64>) {}
-
-    fn meet(&mut self, _s: &State<'_>, _i: &Inst, _present: &[Present<'_>]) {}
-
-    fn meet_elsewhere(&mut self, _s: &State<'_>, _here: &Inst, _item: u32, _there: ir::Inst) {}
-
-    fn start_copy(
-        &mut self,
-        _s: &mut State<'_>,
-        _i: &Inst,
-        _present: &mut [Present<'_>],
-        _event: u64,
-    ) -> Range<u64> {
-        0..u64::MAX
-    }
-
-    fn wait_for_copies(&mut self, _s: &mut State<'_>, _i: &Inst, _present: &mut [Present<'_>]) {}
-
-    fn outside_image(&mut self, _s: &State<'_>, _i: &Inst, _lanes: u64, _write: bool) {}
 
     fn end_group(&mut self, _s: &State<'_>) {
         self.done.set(Some(std::mem::take(&mut self.group)));

@@ -23,6 +23,25 @@ pub(crate) struct Occurrence {
     pub(crate) related: Vec<(String, Option<ir::Inst>, Option<WorkItem>)>,
 }
 
+impl Occurrence {
+    /// In a work-item of a group, by its local linear id.
+    pub(crate) fn new(group: &Group, item: u64, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        let work_item = Some(work_item(group, item));
+        Self { message: message.into(), fix: fix.into(), work_item, ..Self::default() }
+    }
+
+    /// The same, at these bytes of memory.
+    pub(crate) fn of(self, memory: Option<AccessedMemory>) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// The same, with another location.
+    pub(crate) fn with(mut self, what: impl Into<String>, at: ir::Inst, work_item: Option<WorkItem>) -> Self {
+        self.related.push((what.into(), Some(at), work_item));
+        self
+    }
+}
+
 #[derive(Debug)]
 struct Entry {
     rule: &'static Rule,

@@ -5,7 +5,7 @@ use tripipe_ir::diagnostic::Rule;
 use tripipe_ir::{Kernel, Op, ParameterKind, Scalar, Space, Type, TypeLayout};
 use tripipe_launch::ScalarType;
 
-use super::findings::{Occurrence, work_item};
+use super::findings::Occurrence;
 use super::rules;
 use super::state::Watch;
 use super::taint::uses;
@@ -39,12 +39,9 @@ pub(crate) fn meet_elsewhere(watch: &mut Watch, s: &State<'_>, here: &Inst, item
     if !watch.checks.has(rule) {
         return;
     }
-    watch.findings.note(rule, Some(here), 1, || Occurrence {
-        message: "some work-items of the group wait here, others at another location".into(),
-        fix: FIX.into(),
-        work_item: Some(work_item(&s.group, u64::from(item))),
-        memory: None,
-        related: vec![("the others wait here".into(), Some(there), None)],
+    watch.findings.note(rule, Some(here), 1, || {
+        let message = "some work-items of the group wait here, others at another location";
+        Occurrence::new(&s.group, item.into(), message, FIX).with("the others wait here", there, None)
     });
 }
 
@@ -56,11 +53,9 @@ pub(crate) fn meet(watch: &mut Watch, s: &State<'_>, inst: &Inst, present: &[Pre
     if here != all {
         let first = present.first().map_or(0, |first| first.warp.first_item + first.mask.trailing_zeros());
         let rule = rule_of(s.kernel, inst.origin);
-        watch.note(rule, inst, 1, || Occurrence {
-            message: format!("only {here} of the {all} work-items of the group reach this"),
-            fix: FIX.into(),
-            work_item: Some(work_item(&group, u64::from(first))),
-            ..Occurrence::default()
+        watch.note(rule, inst, 1, || {
+            let message = format!("only {here} of the {all} work-items of the group reach this");
+            Occurrence::new(&group, first.into(), message, FIX)
         });
     }
     same_ids(watch, s, inst, present);
@@ -80,11 +75,10 @@ pub(crate) fn sub_group(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
             if present != 0 && present != members {
                 let (group, item) = (s.group, s.warp.first_item + present.trailing_zeros());
                 let (here, whole) = (present.count_ones(), members.count_ones());
-                watch.note(&rules::COLLECTIVE_DIVERGENCE, i, 1, || Occurrence {
-                    message: format!("only {here} of the {whole} work-items of the sub-group reach this"),
-                    fix: FIX.into(),
-                    work_item: Some(work_item(&group, u64::from(item))),
-                    ..Occurrence::default()
+                watch.note(&rules::COLLECTIVE_DIVERGENCE, i, 1, || {
+                    let message =
+                        format!("only {here} of the {whole} work-items of the sub-group reach this");
+                    Occurrence::new(&group, item.into(), message, FIX)
                 });
             }
         }
@@ -110,11 +104,8 @@ fn same_ids(watch: &mut Watch, s: &State<'_>, inst: &Inst, present: &[Present<'_
                 let message = format!(
                     "a work-item requests the value of {ids:?}, another of its group that of {wanted:?}"
                 );
-                watch.note(&rules::COLLECTIVE_DIVERGENCE, inst, 1, || Occurrence {
-                    message,
-                    fix: "Name the same work-item in all of the group.".into(),
-                    work_item: Some(work_item(&group, item)),
-                    ..Occurrence::default()
+                watch.note(&rules::COLLECTIVE_DIVERGENCE, inst, 1, || {
+                    Occurrence::new(&group, item, message, "Name the same work-item in all of the group.")
                 });
                 return;
             }
@@ -137,19 +128,17 @@ fn rule_of(kernel: &Kernel, inst: ir::Inst) -> &'static Rule {
 pub(crate) fn endless(watch: &mut Watch, group: &Group, at: Option<ir::Inst>, steps: u64, ended: u64) {
     if watch.checks.has(&rules::INFINITE_LOOP) {
         let groups: u64 = group.groups.iter().product();
-        watch.findings.note(&rules::INFINITE_LOOP, at, 1, || Occurrence {
-            message: match ended {
+        watch.findings.note(&rules::INFINITE_LOOP, at, 1, || {
+            let message = match ended {
                 0 => format!("ran {steps} instructions without reaching its end"),
                 _ => format!(
                     "had not reached its end when the launch had run {steps} instructions; {ended} of \
                     {groups} work-groups were"
                 ),
-            },
-            fix: "Look for a loop whose condition cannot become false. If there is none, raise the limit \
-                or use a smaller launch."
-                .into(),
-            work_item: Some(work_item(group, 0)),
-            ..Occurrence::default()
+            };
+            let fix = "Look for a loop whose condition cannot become false. If there is none, raise the limit \
+                or use a smaller launch.";
+            Occurrence::new(group, 0, message, fix)
         });
     }
 }
@@ -157,12 +146,11 @@ pub(crate) fn endless(watch: &mut Watch, group: &Group, at: Option<ir::Inst>, st
 /// Reports a work-item that waits in a loop for a value that will never be written; `at` reads the value.
 pub(crate) fn waits(watch: &mut Watch, group: &Group, at: Option<ir::Inst>, item: u32) {
     if watch.checks.has(&rules::INFINITE_LOOP) {
-        watch.findings.note(&rules::INFINITE_LOOP, at, 1, || Occurrence {
-            message: "waits for a change of memory that never comes: all others of the work-group have ended or wait too"
-                .into(),
-            fix: "Do not wait for a later work-group: end the kernel, and continue in the next launch.".into(),
-            work_item: Some(work_item(group, u64::from(item))),
-            ..Occurrence::default()
+        watch.findings.note(&rules::INFINITE_LOOP, at, 1, || {
+            let message = "waits for a change of memory that never comes: all others of the work-group have ended or \
+                wait too";
+            let fix = "Do not wait for a later work-group: end the kernel, and continue in the next launch.";
+            Occurrence::new(group, item.into(), message, fix)
         });
     }
 }
@@ -257,21 +245,16 @@ fn aliases(watch: &mut Watch, kernel: &Kernel, memory_map: &MemoryMap) {
             let writes = |index: usize| {
                 written.as_ref().is_none_or(|written| written.get(index).copied().unwrap_or(true))
             };
-            let restrict = |index: usize| {
-                matches!(
-                    kernel.parameters.get(index).map(|parameter| &parameter.kind),
-                    Some(ParameterKind::Pointer { restrict: true, .. })
-                )
+            let declared = |index: usize| match kernel.parameters.get(index).map(|parameter| &parameter.kind)
+            {
+                Some(ParameterKind::Pointer { restrict, read_only, .. }) => (*restrict, *read_only),
+                _ => (false, false),
             };
-            let constant = |index: usize| {
-                matches!(
-                    kernel.parameters.get(index).map(|parameter| &parameter.kind),
-                    Some(ParameterKind::Pointer { read_only: true, .. })
-                )
-            };
+            let ((restrict, constant), (other_restrict, other_constant)) =
+                (declared(first), declared(second));
             // One buffer for reading and writing is normal for in-place operations. It is wrong if the kernel
             // promises, by restrict or const, that the arguments do not overlap.
-            let promised = restrict(first) || restrict(second) || (constant(first) != constant(second));
+            let promised = restrict || other_restrict || constant != other_constant;
             if (writes(first) || writes(second)) && promised {
                 let name = |index: usize| {
                     kernel.parameters.get(index).map_or("", |parameter| parameter.name.as_str())

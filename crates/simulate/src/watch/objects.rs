@@ -26,7 +26,7 @@ pub(crate) struct Watched {
 
 /// The state of a buffer before the launch.
 #[derive(Debug)]
-pub(crate) struct Before {
+pub(crate) struct BufferState {
     pub(crate) access: Access,
     pub(crate) written: Option<Bits>,
 }
@@ -36,7 +36,7 @@ pub(crate) fn watch(
     module: &Module,
     kernel: &Kernel,
     memory_map: &MemoryMap,
-    buffers: Vec<Before>,
+    buffers: Vec<BufferState>,
 ) -> Vec<Watched> {
     let written = written(kernel);
     let grain = grain(kernel);
@@ -77,7 +77,8 @@ pub(crate) fn watch(
                 }
             }
             Home::Global(_) => {
-                let before = buffers.next().unwrap_or(Before { access: Access::ReadWrite, written: None });
+                let before =
+                    buffers.next().unwrap_or(BufferState { access: Access::ReadWrite, written: None });
                 let changes =
                     written.as_ref().is_none_or(|written| passed().any(|(index, _)| written[index]));
                 let declared = |index: usize| {
@@ -152,23 +153,12 @@ impl Bits {
 
     /// Sets a range of bits, which must be inside.
     pub(crate) fn set(&mut self, start: usize, count: usize) {
-        self.each(start, count, |word, mask| *word |= mask);
+        words(start, count).for_each(|(word, mask)| self.words[word] |= mask);
     }
 
     /// Whether a whole range, which must be inside, is set.
     pub(crate) fn all(&self, start: usize, count: usize) -> bool {
-        let mut at = start;
-        let end = start + count;
-        while at < end {
-            let (word, bit) = (at / 64, at % 64);
-            let bits = (64 - bit).min(end - at);
-            let mask = (u64::MAX >> (64 - bits)) << bit;
-            if self.words[word] & mask != mask {
-                return false;
-            }
-            at += bits;
-        }
-        true
+        words(start, count).all(|(word, mask)| self.words[word] & mask == mask)
     }
 
     /// Whether a bit is set.
@@ -185,15 +175,15 @@ impl Bits {
     pub(crate) fn is_full(&self) -> bool {
         self.all(0, self.len)
     }
+}
 
-    fn each(&mut self, start: usize, count: usize, mut change: impl FnMut(&mut u64, u64)) {
-        let mut at = start;
-        let end = start + count;
-        while at < end {
-            let (word, bit) = (at / 64, at % 64);
-            let bits = (64 - bit).min(end - at);
-            change(&mut self.words[word], (u64::MAX >> (64 - bits)) << bit);
-            at += bits;
-        }
-    }
+/// The words of a range of bits, each with the mask of those within it.
+fn words(start: usize, count: usize) -> impl Iterator<Item = (usize, u64)> {
+    let (mut at, end) = (start, start + count);
+    std::iter::from_fn(move || {
+        let (word, bit) = (at / 64, at % 64);
+        let bits = (64 - bit).min(end - at);
+        at += bits;
+        (bits > 0).then(|| (word, (u64::MAX >> (64 - bits)) << bit))
+    })
 }

@@ -134,27 +134,14 @@ impl<'k> Plan<'k> {
                 Watcher::Before(uses::matters)
             }
             Op::Group(_) => Watcher::Before(kernel::sub_group),
-            Op::Unary(_)
-            | Op::Binary(_)
-            | Op::Compare(_)
-            | Op::Select
-            | Op::Bitcast
-            | Op::PointerToInt
-            | Op::IntToPointer
-            | Op::SpaceCast { .. }
-            | Op::Construct
-            | Op::Extract(_)
-            | Op::Insert(_)
-            | Op::Shuffle(_)
-            | Op::Dot(_)
-            | Op::Builtin(_) => Watcher::Around(flow::pure),
             Op::Fence { .. } => Watcher::Before(access::fence),
             Op::Query(_)
             | Op::ObjectAddress(_)
             | Op::ProgramAddress(_)
             | Op::ImageQuery(_)
             | Op::AsyncCopy { .. } => Watcher::Before(flow::fresh),
-            Op::Barrier { .. } | Op::WaitEvents { .. } | Op::WaitCopies { .. } => return None,
+            op if op.is_pure() => Watcher::Around(flow::pure),
+            _ => return None,
         })
     }
 }

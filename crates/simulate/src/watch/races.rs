@@ -1,7 +1,7 @@
 //! Races: turns the results of [`super::cells`] for the accesses of a warp into findings.
 
 use cranelift_entity::EntitySet;
-use tripipe_ir::diagnostic::{AccessedMemory, Rule, WorkItem};
+use tripipe_ir::diagnostic::{Rule, WorkItem};
 use tripipe_ir::op::AtomicOp;
 use tripipe_ir::{self as ir, Kernel, Op, Space, Value, ValueDef};
 
@@ -10,7 +10,7 @@ use super::copies::pending::Side;
 use super::findings::{Occurrence, work_item};
 use super::rules;
 use super::state::Watch;
-use super::touch::{Touch, address_of};
+use super::touch::Touch;
 use crate::execute::code::{Inst, NONE};
 use crate::execute::memory::{Home, ObjectInfo};
 use crate::execute::rows::{WIDTH, first_lanes, lanes};
@@ -23,7 +23,7 @@ impl Watch {
         let Some(cells) = &mut watched.cells else { return };
         let Some(info) = s.memory.object(object) else { return };
         let items = s.group.enqueued_local.iter().product::<u64>();
-        let first = s.group.linear() * items + 1 + u64::from(s.warp.first_item);
+        let first = s.group.linear() * items + 1 + s.item(0);
         // Races are not checked beyond the range of the marks.
         if first + WIDTH as u64 > u64::from(u32::MAX) || self.times.now == u32::MAX {
             self.races_left_out = true;
@@ -39,8 +39,7 @@ impl Watch {
             (false, false) => Kind::Read,
         };
         let mut found: Vec<(usize, Race)> = Vec::new();
-        let addresses = s.warp.rows.words(touch.pointer);
-        let address = |lane: usize| addresses[if addresses.len() == 1 { 0 } else { lane }];
+        let address = |lane: usize| s.address(touch.pointer, lane);
         let offset = |lane: usize| s.memory.parts(address(lane)).1 as usize;
         let grain = cells.grain_log2;
         let touched = |lane: usize| offset(lane) >> grain..=(offset(lane) + touch.bytes - 1) >> grain;
@@ -48,8 +47,7 @@ impl Watch {
         let mut left = mask;
         if is_loaded_constant(info) {
             // Accesses of a sub-group to such memory are in program order.
-            let of_group =
-                Mark::new((first - u64::from(s.warp.first_item)) as u32, era, i.origin, touch.atomic);
+            let of_group = Mark::new((first - s.item(0)) as u32, era, i.origin, touch.atomic);
             for lane in lanes(mask) {
                 let item = s.warp.first_item as usize + lane;
                 let mark = of_group.lane(item - item % s.group.sub_group as usize);
@@ -185,18 +183,13 @@ impl Watch {
                 }
                 _ => fix(conflict, same, info.space),
             };
-            Occurrence {
-                message,
-                fix,
-                work_item: Some(work_item(&s.group, 0)),
-                memory: element.memory(s),
-                related: vec![related(s, &other, they)],
-            }
+            let (what, at, item) = related(s, &other, they);
+            Occurrence::new(&s.group, 0, message, fix).of(element.memory(s)).with(what, at, item)
         });
     }
 
     fn race(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, lane: usize, (conflict, other): Race) {
-        let address = address_of(s, touch.pointer, lane);
+        let address = s.address(touch.pointer, lane);
         let (object, offset) = s.memory.parts(address);
         let Some(info) = s.memory.object(object) else { return };
         let other_wrote = other_wrote(s, &other);
@@ -205,24 +198,12 @@ impl Watch {
         self.note(rule(conflict, same), i, 1, || {
             let me = if touch.writes { "writes" } else { "reads" };
             let they = if other_wrote { "wrote" } else { "read" };
-            Occurrence {
-                message: format!(
-                    "{me} {} bytes of `{}` that {}",
-                    touch.bytes,
-                    info.name,
-                    who(conflict, they, info.space)
-                ),
-                fix: fix(conflict, same, info.space),
-                work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
-                memory: Some(AccessedMemory {
-                    object: info.name.to_string(),
-                    space: info.space,
-                    object_bytes: info.bytes,
-                    offset,
-                    bytes: touch.bytes as u64,
-                }),
-                related: vec![related(s, &other, they)],
-            }
+            let who = who(conflict, they, info.space);
+            let message = format!("{me} {} bytes of `{}` that {who}", touch.bytes, info.name);
+            let memory = s.memory.accessed(object, offset, touch.bytes as u64);
+            let (what, at, item) = related(s, &other, they);
+            let fix = fix(conflict, same, info.space);
+            Occurrence::new(&s.group, s.item(lane), message, fix).of(memory).with(what, at, item)
         });
     }
 
@@ -236,14 +217,14 @@ impl Watch {
             |lane: usize, component: usize| s.warp.rows.bits(value, component * WIDTH + lane, size as u32);
         let components = usize::from(i.components);
         let items = s.group.enqueued_local.iter().product::<u64>();
-        let first = s.group.linear() * items + u64::from(s.warp.first_item) + 1;
+        let first = s.group.linear() * items + s.item(0) + 1;
         let other_lane = u64::from(other.item).wrapping_sub(first);
         if other.inst() == i.origin && other_lane < WIDTH as u64 && other_lane < lane as u64 {
             // The same store, which has not been executed yet.
             return (0..components)
                 .all(|component| bits(lane, component) == bits(other_lane as usize, component));
         }
-        let (object, offset) = s.memory.parts(address_of(s, touch.pointer, lane));
+        let (object, offset) = s.memory.parts(s.address(touch.pointer, lane));
         let Some(found) = s.memory.peek(object, offset, touch.bytes) else { return false };
         (0..components).all(|component| {
             let value = bits(lane, component).to_le_bytes();
@@ -316,7 +297,7 @@ fn barrier(space: Space) -> &'static str {
 }
 
 /// The location and the work-item of the other access.
-fn related(s: &State<'_>, other: &Mark, they: &str) -> (String, Option<ir::Inst>, Option<WorkItem>) {
+fn related(s: &State<'_>, other: &Mark, they: &str) -> (String, ir::Inst, Option<WorkItem>) {
     let items = s.group.enqueued_local.iter().product::<u64>();
     let number = u64::from(other.item - 1);
     let other_group = number / items;
@@ -326,7 +307,7 @@ fn related(s: &State<'_>, other: &Mark, they: &str) -> (String, Option<ir::Inst>
     // A copy is made by a group as a whole.
     let who = if other.copied().is_some() { "another group's asynchronous copy" } else { "the other" };
     let item = other.copied().is_none().then(|| work_item(&group, number % items));
-    (format!("{who} {they} it here"), Some(other.inst()), item)
+    (format!("{who} {they} it here"), other.inst(), item)
 }
 
 /// The loads of expected values: they read the expected value of a compare-exchange at the same address, which does

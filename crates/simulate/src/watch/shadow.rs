@@ -6,7 +6,7 @@
 use tripipe_ir::{Initial, Kernel, Space};
 
 use crate::execute::code::{Edge, SlotShape};
-use crate::execute::rows::{Rows, WIDTH, restore};
+use crate::execute::rows::{Rows, WIDTH};
 
 /// Bytes that a warp's shadow has for each byte of a private object.
 pub(crate) const BYTES_PER_PRIVATE_BYTE: u64 = size_of::<u64>() as u64;
@@ -75,19 +75,8 @@ impl Shadow {
         }
         for each in &edge.moves {
             self.origins[each.to as usize] = self.origins[each.from as usize];
-            if each.last && mask.is_none() {
-                self.rows.swap(each.from, each.to);
-                continue;
-            }
-            let mut row = self.rows.take(each.to);
-            let from = self.rows.words(each.from);
-            let shape = slots[each.to as usize];
-            match mask {
-                Some(mask) if !shape.single => restore(&mut row, from, usize::from(shape.components), mask),
-                _ => row.copy_from_slice(from),
-            }
-            self.rows.put(each.to, row);
         }
+        self.rows.follow(slots, edge, mask);
     }
 }
 

@@ -18,6 +18,7 @@ use super::shadow::{self, Shadow};
 use super::sums::{self, Sums};
 use crate::execute::code::Inst;
 use crate::execute::state::State;
+use crate::shadow::PerWarp;
 
 /// The check of an instruction.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +34,7 @@ pub(crate) type Watchers = SecondaryMap<ir::Inst, Option<Watcher>>;
 
 /// Lanes whose pointer has left an inner array, with the index and the array length for the first of them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Left {
+pub(crate) struct LeftArray {
     pub(crate) lanes: u64,
     pub(crate) index: i64,
     pub(crate) count: u64,
@@ -43,8 +44,7 @@ pub(crate) struct Left {
 #[derive(Debug)]
 pub(crate) struct Watch {
     watchers: Watchers,
-    /// Indexed by the number of the warp.
-    pub(super) shadows: Vec<Shadow>,
+    shadows: PerWarp<Shadow>,
     /// The private bytes that are written when a warp starts.
     private_written: Vec<Vec<u64>>,
     pub(crate) checks: Checks,
@@ -54,7 +54,7 @@ pub(crate) struct Watch {
     pub(crate) times: Times,
     pub(crate) order: HappensBefore,
     /// Pointers that have left an inner array, keyed by the first work-item of the warp and the value.
-    pub(crate) left: HashMap<(u32, Value), Left>,
+    pub(crate) left: HashMap<(u32, Value), LeftArray>,
     /// Asynchronous copies of the current group that have not been waited for.
     pub(crate) copies: Vec<Pending>,
     /// Loads and stores that belong to partial writes.
@@ -73,7 +73,7 @@ impl Watch {
     pub(crate) fn new(checks: Checks, kernel: &Kernel, watchers: Watchers, objects: Vec<Watched>) -> Self {
         Self {
             watchers,
-            shadows: Vec::new(),
+            shadows: PerWarp::default(),
             private_written: shadow::private_written(kernel),
             partial: Partial::of(kernel),
             checks,
@@ -115,11 +115,8 @@ impl Watch {
 
     /// Starts the current warp.
     pub(crate) fn enter_warp(&mut self, s: &State<'_>) {
-        let number = s.warp.number as usize;
-        while self.shadows.len() <= number {
-            self.shadows.push(Shadow::new(&s.code.slots));
-        }
-        self.shadows[number].start(&self.private_written, s.memory_map.privates.len());
+        let shadow = self.shadows.start(s, || Shadow::new(&s.code.slots));
+        shadow.start(&self.private_written, s.memory_map.privates.len());
     }
 
     /// The watcher of an instruction.
@@ -129,12 +126,12 @@ impl Watch {
 
     /// The shadow of the current warp.
     pub(super) fn shadow(&self, s: &State<'_>) -> &Shadow {
-        &self.shadows[s.warp.number as usize]
+        &self.shadows[s]
     }
 
     /// The shadow of the current warp, mutable.
     pub(super) fn shadow_mut(&mut self, s: &State<'_>) -> &mut Shadow {
-        &mut self.shadows[s.warp.number as usize]
+        &mut self.shadows[s]
     }
 
     /// Records a violation of a rule at an instruction, if the rule is enabled.

@@ -11,12 +11,11 @@ use cranelift_entity::EntityRef;
 use tripipe_ir::op::{Binary, Builtin};
 use tripipe_ir::{self as ir, Kernel, Op, Scalar, ValueDef};
 
-use super::findings::{Occurrence, work_item};
+use super::findings::Occurrence;
 use super::rules;
 use super::state::Watch;
 use super::values::float_result;
 use crate::execute::code::Inst;
-use crate::execute::ops::convert::float;
 use crate::execute::rows::{WIDTH, lanes};
 use crate::execute::state::State;
 
@@ -169,7 +168,7 @@ pub(crate) fn sum(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
     for component in 0..components {
         for lane in lanes(if width == 1 { 1 } else { s.mask }) {
             let index = component * width + lane;
-            let of = |slot: u32| float(scalar, s.warp.rows.bits(slot, index, scalar.bytes()));
+            let of = |slot: u32| scalar.to_f64(s.warp.rows.bits(slot, index, scalar.bytes()));
             let (before, result) = (of(i.args[sum]), of(i.out));
             let added = match data.op {
                 Op::Binary(Binary::FSub) => -of(i.args[1]),
@@ -199,16 +198,15 @@ pub(crate) fn end_group(watch: &mut Watch, s: &State<'_>) {
             loss.close();
             let Some((last, added, lost, additions)) = loss.worst else { continue };
             let lane = (index % WIDTH) as u64;
-            watch.findings.note(&rules::ACCURACY_LOST, Some(inst), 1, || Occurrence {
-                message: format!(
+            watch.findings.note(&rules::ACCURACY_LOST, Some(inst), 1, || {
+                let message = format!(
                     "the sum is {last} instead of {}: rounding lost a quarter or more of what {additions} additions \
                      add, such as {added:.3}",
                     (last + lost) as f32
-                ),
-                fix: "Sum in float, or in parts that stay small: a sum for each row, or for each work-item of a group."
-                    .to_owned(),
-                work_item: Some(work_item(&s.group, u64::from(first_item) + lane)),
-                ..Occurrence::default()
+                );
+                let fix = "Sum in float, or in parts that stay small: a sum for each row, or for each work-item of a \
+                    group.";
+                Occurrence::new(&s.group, u64::from(first_item) + lane, message, fix)
             });
         }
     }

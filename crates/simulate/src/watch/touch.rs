@@ -28,6 +28,21 @@ pub(crate) struct Touch {
 }
 
 impl Touch {
+    /// A read or write of some bytes through an operand.
+    pub(super) fn bytes(i: &Inst, operand: usize, bytes: usize, writes: bool) -> Self {
+        Self {
+            pointer: i.arg(operand),
+            operand,
+            bytes,
+            align: 1,
+            vector_builtin: false,
+            reads: !writes,
+            writes,
+            atomic: false,
+            puts_back: false,
+        }
+    }
+
     /// A load or a store.
     pub(super) fn plain(s: &State<'_>, i: &Inst, write: bool) -> Self {
         let data = &s.kernel.insts[i.origin];
@@ -38,24 +53,8 @@ impl Touch {
             Op::Load(access) | Op::Store(access) => (access.align, access.vector_builtin),
             _ => (1, false),
         };
-        Self {
-            pointer: i.args[0],
-            operand: 0,
-            bytes,
-            align,
-            vector_builtin,
-            reads: !write,
-            writes: write,
-            atomic: false,
-            puts_back: false,
-        }
+        Self { align, vector_builtin, ..Self::bytes(i, 0, bytes, write) }
     }
-}
-
-/// The address of a lane.
-pub(crate) fn address_of(s: &State<'_>, pointer: u32, lane: usize) -> u64 {
-    let addresses = s.warp.rows.words(pointer);
-    addresses[if addresses.len() == 1 { 0 } else { lane }]
 }
 
 /// The lowest and highest address of the active lanes, and the OR of all addresses.
@@ -93,5 +92,5 @@ impl pulp::WithSimd for Extremes<'_> {
 /// The number of a lane's work-item in the launch, counted from 1.
 pub(crate) fn item_number(s: &State<'_>, lane: usize) -> u32 {
     let items = s.group.enqueued_local.iter().product::<u64>();
-    (s.group.linear() * items + u64::from(s.warp.first_item) + lane as u64 + 1) as u32
+    (s.group.linear() * items + s.item(lane) + 1) as u32
 }

@@ -6,12 +6,11 @@ use tripipe_ir::diagnostic::Rule;
 use tripipe_ir::op::{Binary, Builtin, Convert, Number};
 use tripipe_ir::{Op, Scalar, Type};
 
-use super::findings::{Occurrence, work_item};
+use super::findings::Occurrence;
 use super::rules;
 use super::state::Watch;
 use super::taint::flow::pure;
 use crate::execute::code::Inst;
-use crate::execute::ops::convert::float;
 use crate::execute::rows::{lanes, numbers};
 use crate::execute::state::State;
 
@@ -34,6 +33,16 @@ impl<T: Copy, F: Fn(T) -> bool> WithSimd for Any<'_, T, F> {
 
 fn any<T: Pod>(s: &State<'_>, slot: u32, test: impl Fn(T) -> bool) -> bool {
     s.arch.dispatch(Any(numbers::<T>(s.warp.rows.words(slot)), test))
+}
+
+/// Whether the bits of any integer of a row satisfy `test`.
+fn any_bits(s: &State<'_>, slot: u32, bytes: u32, test: impl Fn(u64) -> bool) -> bool {
+    match bytes {
+        1 => any::<u8>(s, slot, |bits| test(bits.into())),
+        2 => any::<u16>(s, slot, |bits| test(bits.into())),
+        4 => any::<u32>(s, slot, |bits| test(bits.into())),
+        _ => any::<u64>(s, slot, test),
+    }
 }
 
 /// The type of an operand.
@@ -67,19 +76,11 @@ fn each(
         }
         if let Some((lane, message)) = first {
             let lane = if width == 1 { s.mask.trailing_zeros() as usize } else { lane };
-            watch.findings.note(rule, Some(i.origin), count, || Occurrence {
-                message,
-                fix: fix.to_owned(),
-                work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
-                ..Occurrence::default()
-            });
+            watch
+                .findings
+                .note(rule, Some(i.origin), count, || Occurrence::new(&s.group, s.item(lane), message, fix));
         }
     }
-}
-
-fn signed(bits: u64, scalar: Scalar) -> i64 {
-    let unused = 64 - scalar.bits();
-    (bits << unused).cast_signed() >> unused
 }
 
 /// Checks division and remainder of integers.
@@ -87,12 +88,7 @@ pub(crate) fn divide(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
     let goes_on = pure(watch, s, i);
     let Some(scalar) = ty(s, i, 0).scalar() else { return goes_on };
     let bytes = scalar.bytes();
-    let zero = match bytes {
-        1 => any::<u8>(s, i.args[1], |b| b == 0),
-        2 => any::<u16>(s, i.args[1], |b| b == 0),
-        4 => any::<u32>(s, i.args[1], |b| b == 0),
-        _ => any::<u64>(s, i.args[1], |b| b == 0),
-    };
+    let zero = any_bits(s, i.args[1], bytes, |bits| bits == 0);
     if zero {
         each(
             watch,
@@ -102,7 +98,7 @@ pub(crate) fn divide(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
             "Test the divisor first, or make sure that it cannot be 0.",
             |s, index| {
                 (s.warp.rows.bits(i.args[1], index, bytes) == 0).then(|| {
-                    let a = signed(s.warp.rows.bits(i.args[0], index, bytes), scalar);
+                    let a = scalar.to_i64(s.warp.rows.bits(i.args[0], index, bytes));
                     format!("divides {a} by zero")
                 })
             },
@@ -111,12 +107,7 @@ pub(crate) fn divide(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
     let op = s.kernel.insts[i.origin].op;
     if matches!(op, Op::Binary(Binary::SDiv | Binary::SRem | Binary::SMod)) {
         let least = i64::MIN >> (64 - scalar.bits());
-        let minus = match bytes {
-            1 => any::<i8>(s, i.args[1], |b| b == -1),
-            2 => any::<i16>(s, i.args[1], |b| b == -1),
-            4 => any::<i32>(s, i.args[1], |b| b == -1),
-            _ => any::<i64>(s, i.args[1], |b| b == -1),
-        };
+        let minus = any_bits(s, i.args[1], bytes, |bits| bits == scalar.mask());
         if minus {
             each(
                 watch,
@@ -125,8 +116,8 @@ pub(crate) fn divide(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
                 &rules::DIVISION_OVERFLOW,
                 "Divide in a wider type, or handle the smallest value separately.",
                 |s, index| {
-                    let a = signed(s.warp.rows.bits(i.args[0], index, bytes), scalar);
-                    let b = signed(s.warp.rows.bits(i.args[1], index, bytes), scalar);
+                    let a = scalar.to_i64(s.warp.rows.bits(i.args[0], index, bytes));
+                    let b = scalar.to_i64(s.warp.rows.bits(i.args[1], index, bytes));
                     (a == least && b == -1).then(|| format!("divides {a} by -1: the quotient does not fit"))
                 },
             );
@@ -147,12 +138,7 @@ pub(crate) fn shift(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
         Op::Binary(Binary::And) => i.args[usize::from(s.kernel.constant(data.operands[0]).is_some())],
         _ => i.args[1],
     };
-    let past = match bytes {
-        1 => any::<u8>(s, slot, |n| n >= 8),
-        2 => any::<u16>(s, slot, |n| n >= 16),
-        4 => any::<u32>(s, slot, |n| n >= 32),
-        _ => any::<u64>(s, slot, |n| n >= 64),
-    };
+    let past = any_bits(s, slot, bytes, |count| count >= bits);
     if past {
         each(
             watch,
@@ -161,7 +147,7 @@ pub(crate) fn shift(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
             &rules::SHIFT_PAST_WIDTH,
             "Keep the count below the width: OpenCL takes it modulo the width, C does not define it.",
             |s, index| {
-                let count = signed(s.warp.rows.bits(slot, index, bytes), scalar);
+                let count = scalar.to_i64(s.warp.rows.bits(slot, index, bytes));
                 (!(0..bits.cast_signed()).contains(&count))
                     .then(|| format!("shifts a {bits}-bit value by {count}"))
             },
@@ -214,8 +200,8 @@ fn overflow(
     };
     if quick {
         each(watch, s, i, rule, fix, |s, index| {
-            let a = signed(s.warp.rows.bits(i.args[0], index, bytes), scalar);
-            let b = signed(s.warp.rows.bits(i.args[1], index, bytes), scalar);
+            let a = scalar.to_i64(s.warp.rows.bits(i.args[0], index, bytes));
+            let b = scalar.to_i64(s.warp.rows.bits(i.args[1], index, bytes));
             let value = exact(a, b);
             let fits = value >= i128::from(i64::MIN >> (64 - scalar.bits()))
                 && value <= i128::from(i64::MAX >> (64 - scalar.bits()));
@@ -264,7 +250,7 @@ pub(crate) fn convert(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
                 &rules::FLOAT_TO_INT_RANGE,
                 "Use convert_..._sat, or clamp before the conversion.",
                 |s, index| {
-                    let value = float(source, s.warp.rows.bits(i.args[0], index, source.bytes()));
+                    let value = source.to_f64(s.warp.rows.bits(i.args[0], index, source.bytes()));
                     (!fits(value)).then(|| {
                         let kind = if to == Number::Signed { "a signed" } else { "an unsigned" };
                         format!("converts {value} to {kind} {}-bit integer", target.bits())
@@ -277,8 +263,8 @@ pub(crate) fn convert(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
         half(watch, s, i, |s, index| {
             let bits = s.warp.rows.bits(i.args[0], index, source.bytes());
             match from {
-                Number::Float => float(source, bits),
-                Number::Signed => signed(bits, source) as f64,
+                Number::Float => source.to_f64(bits),
+                Number::Signed => source.to_i64(bits) as f64,
                 Number::Unsigned => bits as f64,
             }
         });
@@ -338,7 +324,7 @@ pub(crate) fn float_result(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bo
             &rules::NAN_BORN,
             "Check the operands: 0/0, infinity minus infinity, the root or logarithm of a negative number.",
             |s, index| {
-                if !float(scalar, s.warp.rows.bits(i.out, index, scalar.bytes())).is_nan() {
+                if !scalar.to_f64(s.warp.rows.bits(i.out, index, scalar.bytes())).is_nan() {
                     return None;
                 }
                 let mut shown = Vec::new();
@@ -354,13 +340,13 @@ pub(crate) fn float_result(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bo
                     for index in indices {
                         let bits = s.warp.rows.bits(*slot, index, of.bytes());
                         if of.is_float() {
-                            let value = float(of, bits);
+                            let value = of.to_f64(bits);
                             if value.is_nan() {
                                 return None;
                             }
                             shown.push(value.to_string());
                         } else {
-                            shown.push(signed(bits, of).to_string());
+                            shown.push(of.to_i64(bits).to_string());
                         }
                     }
                 }
@@ -370,7 +356,7 @@ pub(crate) fn float_result(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bo
     }
     if scalar == Scalar::F16 && operands.iter().all(|(_, ty)| ty.scalar() == Some(Scalar::F16)) {
         let value = |s: &State<'_>, operand: usize, index: usize| {
-            float(Scalar::F16, s.warp.rows.bits(operands[operand].0, index, 2))
+            Scalar::F16.to_f64(s.warp.rows.bits(operands[operand].0, index, 2))
         };
         match (op, count) {
             (Op::Binary(op), 2) => half(watch, s, i, |s, index| {
@@ -399,14 +385,13 @@ pub(crate) fn dynamic(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
     let slot = i.args[if insert { 2 } else { 1 }];
     let components = i64::from(ty(s, i, 0).lanes());
     for lane in lanes(if i.width == 1 { 1 } else { s.mask }) {
-        let index = signed(s.warp.rows.bits(slot, lane, 4), Scalar::I32);
+        let index = Scalar::I32.to_i64(s.warp.rows.bits(slot, lane, 4));
         if !(0..components).contains(&index) {
             let lane = if i.width == 1 { s.mask.trailing_zeros() as usize } else { lane };
-            watch.note(&rules::LANE_OUT_OF_RANGE, i, 1, || Occurrence {
-                message: format!("component {index} of a vector of {components}"),
-                fix: "Keep the index within the vector, or use an array.".into(),
-                work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
-                ..Occurrence::default()
+            watch.note(&rules::LANE_OUT_OF_RANGE, i, 1, || {
+                let message = format!("component {index} of a vector of {components}");
+                let fix = "Keep the index within the vector, or use an array.";
+                Occurrence::new(&s.group, s.item(lane), message, fix)
             });
         }
     }

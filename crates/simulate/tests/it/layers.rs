@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Top-level modules; those of one line do not name each other.
-const LAYERS: [&[&str]; 6] = [
+const LAYERS: [&[&str]; 7] = [
     &["arch", "source"],
     &["math", "image"],
     &["execute"],
+    &["shadow"],
     &["trace", "watch"],
     &["bounds", "depend"],
     &["simulator"],

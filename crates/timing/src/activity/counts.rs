@@ -8,7 +8,7 @@ use crate::traffic::Traffic;
 /// depend on what happens when.
 macro_rules! counts {
     (code { $($(#[$code_doc:meta])* $code:ident,)* } time { $($(#[$time_doc:meta])* $time:ident,)* }) => {
-        /// How often things happened, summed over all cores. Counts of a launch of which only a part was played are
+        /// How often things happened, summed over all cores. If only a part of a launch was played, counts are
         /// extrapolated, so they need not be whole numbers.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub struct Counts {
@@ -130,29 +130,29 @@ counts! {
         work_groups,
         /// Warps that started; threads on GPUs whose threads run one by one.
         warps,
-        /// Of these, those with a work-item in each lane.
+        /// Warps with a work-item in each lane.
         full_warps,
         /// Work-items that started.
         threads,
-        /// Lines that loads asked the L1 for and that it had.
+        /// Lines of loads that hit in the L1.
         l1_read_hits,
-        /// Lines that stores asked the L1 for and that it had.
+        /// Lines of stores that hit in the L1.
         l1_write_hits,
         /// Lines that the L1 fetched from the L2.
         l1_fetches,
         /// Modified lines that left the L1.
         l1_evictions,
-        /// Of these, those that it had.
+        /// Lines of image reads that hit in the texture cache.
         texture_hits,
         /// Lines that the texture cache fetched from the L2.
         texture_fetches,
         /// Lines that cores read from the L2.
         l2_reads,
-        /// Of these, those that it had.
+        /// Hits among them.
         l2_read_hits,
         /// Lines that cores wrote to the L2.
         l2_writes,
-        /// Of these, those that it had.
+        /// Hits among them.
         l2_write_hits,
         /// Bytes from the L2 to the load/store pipes.
         l2_load_bytes,
@@ -162,9 +162,9 @@ counts! {
         l2_written_bytes,
         /// Bytes that the L2 read from beyond it: the system cache, or DRAM.
         external_read_bytes,
-        /// Of these, those for loads.
+        /// Those of loads among them.
         external_load_bytes,
-        /// Of these, those for image reads.
+        /// Those of image reads among them.
         external_texture_bytes,
         /// Bytes that the L2 wrote back.
         external_written_bytes,

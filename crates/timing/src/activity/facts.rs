@@ -92,6 +92,7 @@ impl Facts {
 
     /// Adds the producers of registers that blocks pass on.
     fn follow(&mut self, program: &Program) {
+        // To a fixed point, because edges may lead back.
         let passed: Vec<(u32, u32)> = program.passed.values().flatten().copied().collect();
         loop {
             let mut changed = false;

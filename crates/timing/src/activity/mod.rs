@@ -1,7 +1,7 @@
 //! What happened in a launch, and when: counts, samples over time, spans of work-groups, heat of source lines.
 //!
 //! The engine and the memory report to a recorder if one is set, so that a prediction without activity costs
-//! nothing. Times here are seconds from the start of the launch. A launch of which only parts are played has a
+//! nothing. Times here are seconds from the start of the launch. A launch that is played in parts has a
 //! [`Window`] for each of them: samples and spans lie in windows, and nothing is known about the time between them.
 
 mod counts;

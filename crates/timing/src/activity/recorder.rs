@@ -7,7 +7,7 @@ use tripipe_machine::Pipe;
 use super::facts::{Facts, Sends, is_arithmetic};
 use super::{Counts, Timeline};
 use crate::memory::TICKS;
-use crate::play::{Kind, Line, Sent};
+use crate::play::{Kind, Line, MessageAddresses};
 use crate::program::SERVERS;
 use crate::resident::Warp;
 use crate::traffic::Traffic;
@@ -192,6 +192,7 @@ impl Recorder {
         self.counts.warps += 1.0;
         self.counts.full_warps += f64::from(u8::from(items == self.width));
         self.counts.threads += f64::from(items);
+        // A core is busy from the first of its resident warps to the last.
         let (warps, since) = &mut self.resident[core];
         if *warps == 0 {
             *since = at;
@@ -263,7 +264,7 @@ impl Recorder {
     pub(crate) fn message(
         &mut self,
         warp: &Warp,
-        (sent, lines): (Sent, &[Line]),
+        (sent, lines): (MessageAddresses, &[Line]),
         passage: Passage,
         [at, next]: [u64; 2],
         [before, after]: [Traffic; 2],

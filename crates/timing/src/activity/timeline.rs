@@ -49,6 +49,7 @@ impl Timeline {
     }
 
     fn coarsen(&mut self) {
+        // Twice the width and half the number: the sums stay exact, and the cost of a long launch is bounded.
         self.width *= 2;
         for sums in &mut self.series {
             *sums = sums.chunks(2).map(|pair| pair.iter().sum()).collect();

@@ -71,7 +71,7 @@ impl WholeLaunch {
 }
 
 /// A window in ticks of the engine, and where it starts in the launch.
-struct Placed {
+struct LaunchWindow {
     start: u64,
     end: u64,
     at: f64,
@@ -160,10 +160,10 @@ impl Recorded {
         counts
     }
 
-    fn placed(&self, launch: &WholeLaunch) -> Vec<Placed> {
+    fn placed(&self, launch: &WholeLaunch) -> Vec<LaunchWindow> {
         let total = launch.clocks * TICKS;
         let windows = &self.recorder.windows;
-        let mut placed: Vec<Placed> = Vec::new();
+        let mut placed: Vec<LaunchWindow> = Vec::new();
         for (index, window) in windows.iter().enumerate() {
             let end = windows.get(index + 1).map_or(self.end, |next| next.start).max(window.start);
             let length = (end - window.start) as f64;
@@ -173,7 +173,12 @@ impl Recorded {
                 _ => window.share * total,
             };
             let before = placed.last().map_or(0.0, |last| last.at + (last.end - last.start) as f64);
-            placed.push(Placed { start: window.start, end, at: at.max(before), first_group: window.group });
+            placed.push(LaunchWindow {
+                start: window.start,
+                end,
+                at: at.max(before),
+                first_group: window.group,
+            });
         }
         placed
     }

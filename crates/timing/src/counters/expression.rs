@@ -68,7 +68,7 @@ impl Expression {
         if reader.next().is_some() { Err(reader.expected("an operator or the end")) } else { Ok(expression) }
     }
 
-    /// Its value; `value` has that of a name.
+    /// Its value; `value` returns that of a name.
     ///
     /// # Errors
     /// [`ExpressionError::Unknown`], [`ExpressionError::Zero`], and those of `value`.

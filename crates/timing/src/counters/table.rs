@@ -79,7 +79,7 @@ impl Entry {
         })
     }
 
-    /// The expression that has its value.
+    /// The expression of its value.
     pub(crate) fn expression(&self) -> Option<Result<Expression, ExpressionError>> {
         self.derive.as_deref().or(self.equation.as_deref()).map(Expression::read)
     }

@@ -3,8 +3,8 @@
 use super::{Engine, LOCAL_LINES, PRIVATE_LINES};
 use crate::activity::{CoreSeries, Passage};
 use crate::cache::LINE_BYTES;
-use crate::memory::{Through, ticks};
-use crate::play::{Kind, Line, Sent};
+use crate::memory::{Route, ticks};
+use crate::play::{Kind, Line, MessageAddresses};
 use crate::program::Message;
 use crate::resident::Warp;
 
@@ -24,7 +24,7 @@ impl Engine<'_> {
         next
     }
 
-    /// Enters the result of a message; has the time at which the warp goes on.
+    /// Enters the result of a message; returns the time at which the warp goes on.
     fn awaited(&self, warp: &mut Warp, message: &Message, passage: Passage) -> u64 {
         let Passage { issued, done, .. } = passage;
         if self.figures.messages_in_flight < 1.0 {
@@ -44,7 +44,7 @@ impl Engine<'_> {
     }
 
     /// The pipe that a message occupies, as a quantity of [`CoreSeries`], and for how many ticks.
-    pub(super) fn occupies(&self, message: &Message, sent: Sent, lines: &[Line]) -> (usize, u64) {
+    pub(super) fn occupies(&self, message: &Message, sent: MessageAddresses, lines: &[Line]) -> (usize, u64) {
         if message.texture {
             let clocks = (f64::from(sent.texels) / 4.0 / self.shape.texels_per_clock).max(1.0);
             return (CoreSeries::TEXTURE, ticks(clocks));
@@ -65,7 +65,14 @@ impl Engine<'_> {
     }
 
     /// When a message passes its pipe, and when its result is there.
-    fn transfer(&mut self, warp: &Warp, message: &Message, sent: Sent, first: usize, at: u64) -> Passage {
+    fn transfer(
+        &mut self,
+        warp: &Warp,
+        message: &Message,
+        sent: MessageAddresses,
+        first: usize,
+        at: u64,
+    ) -> Passage {
         let lines = &warp.play.lines[first..first + usize::from(sent.lines)];
         let (series, ticks_of_pipe) = self.occupies(message, sent, lines);
         let on = &mut self.cores[warp.core];
@@ -80,7 +87,7 @@ impl Engine<'_> {
         if series == CoreSeries::TEXTURE {
             let mut done = issued + self.times.texture;
             for line in lines {
-                done = done.max(self.memory.read(warp.core, line.number(), true, start, Through::Texture));
+                done = done.max(self.memory.read(warp.core, line.number(), true, start, Route::Texture));
             }
             return Passage { series, start, end, issued, done };
         }
@@ -112,7 +119,7 @@ impl Engine<'_> {
                 accepted = accepted.max(self.memory.write(warp.core, number, line.is_whole(), start));
             } else {
                 done =
-                    done.max(self.memory.read(warp.core, number, line.is_whole(), start, Through::LoadStore));
+                    done.max(self.memory.read(warp.core, number, line.is_whole(), start, Route::LoadStore));
             }
         }
         // Modified lines wait in a buffer; a warp waits when it is full.

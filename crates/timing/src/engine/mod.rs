@@ -199,6 +199,7 @@ impl<'a> Engine<'a> {
             recorder.begin(CoreSeries::START, begin, self.times.warp_gap);
             recorder.start_warp(core, play.items, at);
         }
+        // Engines take warps in turn. A warp stays on its own, where its registers are.
         let engine = on.next_engine;
         on.next_engine = (engine + 1) % self.shape.engines;
         let warp = Warp {
@@ -325,7 +326,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Plays the next step of a warp; has the time of the one after. `None`: it has ended, or waits at a barrier.
+    /// Plays the next step of a warp; returns the time of the one after. `None`: it has ended, or waits at a barrier.
     fn step(&mut self, warp: &mut Warp, number: usize, at: u64) -> Option<u64> {
         loop {
             let of = block(*warp.play.blocks.get(warp.visit)?);
@@ -350,6 +351,7 @@ impl<'a> Engine<'a> {
                     return None;
                 }
             };
+            // Messages return at once; a warp waits where it first uses a result, as GPUs' scoreboards have it.
             let due = warp.pending.iter().filter(|(register, _)| waits.contains(register));
             let due = due.map(|(_, time)| *time).fold(at, u64::max);
             if let Some(recorder) = self.recorder.as_mut().filter(|_| due > at) {
@@ -380,6 +382,7 @@ impl<'a> Engine<'a> {
 
     fn run(&mut self, warp: &Warp, run: &Run, at: u64) -> u64 {
         let engine = &mut self.cores[warp.core].engines[warp.engine];
+        // A lone warp cannot issue faster than its operations depend on each other; several warps fill the pipes.
         let mut end = at + run.alone_ticks;
         let mut served = [(at, 0); SERVERS];
         for ((server, time), served) in engine.iter_mut().zip(run.ticks).zip(&mut served) {

@@ -36,6 +36,7 @@ impl Engine<'_> {
                     passed =
                         Some((sent, lines.clone(), self.occupies(message, sent, &warp.play.lines[lines])));
                 }
+                // Nothing is played, so that the memory has the same traffic before and after, and no time passes.
                 let traffic = self.memory.traffic;
                 let Some(recorder) = &mut self.recorder else { return };
                 match (step, passed) {

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::unused_self, reason = "tests")]
 #![allow(clippy::macro_metavars_in_unsafe, reason = "the tests are about unsafe calls")]
 
-use std::ffi::c_void;
+pub mod agreeing;
+
+use std::ffi::{OsStr, c_void};
 use std::path::PathBuf;
 use std::process::Command;
 use std::ptr::null_mut;
@@ -15,6 +17,26 @@ use opencl_sys::{
     CL_DEVICE_TYPE_ALL, CL_SUCCESS, cl_command_queue, cl_context, cl_device_id, cl_int, cl_kernel, cl_mem,
     cl_platform_id, cl_program, cl_uint,
 };
+
+/// The variable that makes a test the application of another process.
+pub const ROLE: &str = "TRIPIPE_ICD_TEST_ROLE";
+
+/// Runs a test again in a process of its own with some variables, as the driver and the loader read them once. Returns what
+/// that process wrote to the standard error; `None` in that process itself.
+pub fn again<V: AsRef<OsStr>>(test: &str, variables: &[(&str, V)]) -> Option<String> {
+    if std::env::var_os(ROLE).is_some() {
+        return None;
+    }
+    let ran = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(ROLE, "1")
+        .envs(variables.iter().map(|(name, value)| (name, value)))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{said}");
+    Some(said)
+}
 
 /// The library, which cargo builds for tests.
 pub fn library() -> PathBuf {
@@ -31,21 +53,6 @@ pub fn built(name: &str) -> PathBuf {
     newest
         .max_by_key(|path| path.metadata().and_then(|data| data.modified()).ok())
         .unwrap_or_else(|| panic!("{name} is not in {}", deps.display()))
-}
-
-/// Runs a test again, alone in a process with these variables, in which it has to succeed. Returns what it printed to its
-/// error stream; `None` in that process.
-pub fn again(test: &str, variables: &[(&str, &str)]) -> Option<String> {
-    const AGAIN: &str = "TRIPIPE_ICD_TEST_AGAIN";
-    if std::env::var_os(AGAIN).is_some() {
-        return None;
-    }
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture"]).env(AGAIN, "1").envs(variables.iter().copied());
-    let ran = command.output().unwrap();
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(ran.status.success(), "{}{said}", String::from_utf8_lossy(&ran.stdout));
-    Some(said)
 }
 
 static PLATFORM: LazyLock<usize> = LazyLock::new(|| {

@@ -80,9 +80,7 @@ impl Ranges {
 fn constant(kernel: &Kernel, value: Value) -> Option<Range> {
     let lanes = kernel.constant(value)?;
     let scalar = kernel.ty(value).scalar().filter(|scalar| scalar.is_int())?;
-    let unused = 64 - scalar.bits();
-    let number = |bits: &u64| Range::only((bits << unused).cast_signed() >> unused);
-    lanes.iter().map(number).reduce(Range::join)
+    lanes.iter().map(|bits| Range::only(scalar.to_i64(*bits))).reduce(Range::join)
 }
 
 struct RangeAnalysis<'k> {

@@ -65,7 +65,7 @@ impl Constants {
     pub(super) fn signed(&self, id: u32) -> Option<i64> {
         match self.0.get(&id)? {
             Constant::Lanes(Type::Scalar(scalar), bits) if scalar.is_int() => {
-                bits.first().map(|bits| fold::sign_extend(*scalar, *bits))
+                bits.first().map(|bits| scalar.to_i64(*bits))
             }
             Constant::Null(_) => Some(0),
             _ => None,
@@ -258,7 +258,7 @@ impl Constants {
         };
         let (from, a) = operand(4)?;
         let bits = match op {
-            Op::SConvert => fold::sign_extend(from, a).cast_unsigned() & scalar.mask(),
+            Op::SConvert => from.to_i64(a).cast_unsigned() & scalar.mask(),
             Op::UConvert => a & scalar.mask(),
             Op::SNegate => a.wrapping_neg() & scalar.mask(),
             Op::Not => !a & scalar.mask(),

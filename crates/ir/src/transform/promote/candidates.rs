@@ -114,14 +114,10 @@ fn keep_outlived(kernel: &Kernel, keys: &mut Keys) -> usize {
 }
 
 /// The object that an address is derived from, through any arithmetic.
-fn root(kernel: &Kernel, mut pointer: Value) -> Option<Object> {
-    loop {
-        let inst = &kernel.insts[kernel.defining(pointer)?];
-        match inst.op {
-            Op::ObjectAddress(object) => return Some(object),
-            Op::Address(_) | Op::SpaceCast { .. } => pointer = *inst.operands.first()?,
-            _ => return None,
-        }
+fn root(kernel: &Kernel, pointer: Value) -> Option<Object> {
+    match kernel.insts[kernel.defining(kernel.pointer_base(pointer))?].op {
+        Op::ObjectAddress(object) => Some(object),
+        _ => None,
     }
 }
 

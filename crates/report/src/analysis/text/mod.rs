@@ -116,7 +116,6 @@ fn advice(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut St
 fn registers(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut String) {
     let registers = &analysis.registers;
     let gpu = analysis.gpu;
-    let occupancy = f64::from(registers.threads) / f64::from(registers.most_threads.max(1));
     let share = f64::from(registers.work.used) / f64::from(gpu.registers.max.value.max(1));
     let mut facts = vec![
         (
@@ -126,7 +125,7 @@ fn registers(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut
                 registers.work.used,
                 gpu.registers.width_bits.value,
                 percent(share),
-                percent(occupancy)
+                percent(registers.occupancy.share())
             ),
         ),
         ("Uniform registers", registers.uniform.to_string()),

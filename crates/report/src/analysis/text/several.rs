@@ -139,7 +139,7 @@ pub(in crate::analysis) fn tables(
                 row.gpu.name().to_owned(),
                 registers.work.used.to_string(),
                 if spilled == 0 { String::new() } else { format!("{spilled} B") },
-                registers.threads.to_string(),
+                registers.occupancy.threads.to_string(),
             ];
             line.extend(row.longest.columns.iter().map(cell));
             line.push(bound(row, &row.longest.bound));

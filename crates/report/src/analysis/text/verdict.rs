@@ -46,12 +46,12 @@ pub(in crate::analysis) fn verdict(priced: &Priced<'_>, analysis: &Analysis) -> 
     if registers.work.spill_bytes > 0 {
         let _ = write!(said, " {} bytes of registers spill to memory.", registers.work.spill_bytes);
     }
-    if registers.threads < registers.most_threads {
+    if registers.occupancy.threads < registers.occupancy.most {
         let _ = write!(
             said,
             " {} of {} threads are in flight{}.",
-            registers.threads,
-            registers.most_threads,
+            registers.occupancy.threads,
+            registers.occupancy.most,
             registers.next_step.map_or_else(String::new, |(fewer, threads)| format!(
                 "; {fewer} {} fewer: {threads}",
                 if fewer == 1 { "register" } else { "registers" }

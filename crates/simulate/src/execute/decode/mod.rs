@@ -18,7 +18,7 @@ use super::order::{BlockOrder, Step};
 use super::rows::WIDTH;
 use super::slice::Slice;
 use super::spin;
-use registers::{Flow, Registers, Taken};
+use registers::{Flow, OperandForm, Registers};
 
 /// A kernel that cannot be run.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -167,12 +167,12 @@ impl Decoder<'_> {
             let end = match &data.terminator.kind {
                 TerminatorKind::Jump(call) => End::Jump(self.edge(block, call)),
                 TerminatorKind::Branch { condition, then, otherwise } => End::Branch {
-                    condition: self.registers.operand(*condition, Taken::Either),
+                    condition: self.registers.operand(*condition, OperandForm::Either),
                     then: self.edge(block, then),
                     otherwise: self.edge(block, otherwise),
                 },
                 TerminatorKind::Switch { selector, cases, default } => End::Switch {
-                    selector: self.registers.operand(*selector, Taken::Either),
+                    selector: self.registers.operand(*selector, OperandForm::Either),
                     bytes: component_bytes(kernel.ty(*selector)),
                     cases: cases.iter().map(|(bits, call)| (*bits, self.edge(block, call))).collect(),
                     default: self.edge(block, default),

@@ -34,7 +34,7 @@ impl Default for RegisterHome {
 
 /// How an operand is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum OperandForm {
     /// From one lane if the value has a one-lane register, else from all lanes.
     Either,
     Row,
@@ -160,22 +160,22 @@ impl<'k> Registers<'k> {
         self.flow.divergence.variation(value).is_uniform() && !self.outlives[value] && !self.flow.anywhere()
     }
 
-    pub(super) fn taken(&self, op: Op, index: usize, result: Option<Value>) -> Taken {
+    pub(super) fn taken(&self, op: Op, index: usize, result: Option<Value>) -> OperandForm {
         if result.is_some_and(|result| self.single[result]) {
-            return Taken::Single;
+            return OperandForm::Single;
         }
         match op {
-            Op::Load(_) | Op::Store(_) if index == 0 => Taken::Either,
-            _ => Taken::Row,
+            Op::Load(_) | Op::Store(_) if index == 0 => OperandForm::Either,
+            _ => OperandForm::Row,
         }
     }
 
     /// Whether a value is needed in all lanes for this use.
-    fn needs_row(&self, value: Value, taken: Taken) -> bool {
+    fn needs_row(&self, value: Value, taken: OperandForm) -> bool {
         match taken {
-            Taken::Single => false,
-            Taken::Row => true,
-            Taken::Either => !self.single[value],
+            OperandForm::Single => false,
+            OperandForm::Row => true,
+            OperandForm::Either => !self.single[value],
         }
     }
 
@@ -286,6 +286,8 @@ impl<'k> Registers<'k> {
                 }
             }
         }
+        // Linear scan (Poletto and Sarkar 1999). Nothing is spilled, as there may be any number of registers: sharing them
+        // keeps a warp in the cache.
         intervals.sort_unstable();
         // Free registers, by shape; and busy registers, earliest end first.
         let mut free: Vec<(SlotShape, u32)> = Vec::new();
@@ -319,7 +321,7 @@ impl<'k> Registers<'k> {
         self.presets.push(Preset { slot, bytes: component_bytes(self.flow.kernel.ty(value)), source });
     }
 
-    pub(super) fn operand(&self, value: Value, taken: Taken) -> u32 {
+    pub(super) fn operand(&self, value: Value, taken: OperandForm) -> u32 {
         let home = self.homes[value];
         if self.needs_row(value, taken) { home.row } else { home.single }
     }
@@ -327,29 +329,5 @@ impl<'k> Registers<'k> {
 
 /// Whether an operation can run once for all lanes.
 fn single_operation(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Unary(_)
-            | Op::Binary(_)
-            | Op::Compare(_)
-            | Op::Select
-            | Op::Convert(_)
-            | Op::Bitcast
-            | Op::PointerToInt
-            | Op::IntToPointer
-            | Op::SpaceCast { .. }
-            | Op::Construct
-            | Op::Extract(_)
-            | Op::Insert(_)
-            | Op::ExtractDynamic
-            | Op::InsertDynamic
-            | Op::Shuffle(_)
-            | Op::ObjectAddress(_)
-            | Op::ProgramAddress(_)
-            | Op::Address(_)
-            | Op::Load(_)
-            | Op::Dot(_)
-            | Op::Query(_)
-            | Op::Builtin(_)
-    )
+    matches!(op, Op::Load(_)) || op.is_pure() && !matches!(op, Op::Undefined | Op::ImageQuery(_))
 }

@@ -97,6 +97,7 @@ fn update<T: Pod>(s: &mut State<'_>, i: &Inst, change: impl Fn(T, T, T) -> T) ->
 /// Fast path for aligned addresses in one non-private object. Returns `false` without changes when it does not apply.
 fn update_near<T: Pod>(s: &mut State<'_>, i: &Inst, change: impl Fn(T, T, T) -> T) -> bool {
     let size = size_of::<T>();
+    // One look-up for all lanes. They still take effect in order, so that lanes with one address see each other.
     let Some((lowest, span)) = stretch(s, i) else { return false };
     let addresses = s.warp.rows.words(i.args[0]);
     let bits = if s.mask == u64::MAX {

@@ -171,6 +171,7 @@ fn builtin(i: &Inst) -> Builtin {
     }
 }
 
+/// Lane by lane: the function pointer of a table keeps the compiler from vector code in any case.
 fn each1<A: Pod, D: Pod>(s: &mut State<'_>, i: &Inst, f: fn(A) -> D) -> bool {
     let mut out = s.warp.rows.take(i.out);
     let a = s.warp.rows.numbers::<A>(i.args[0]);

@@ -104,9 +104,9 @@ fn each(s: &mut State<'_>, i: &Inst) -> bool {
 /// Converts one number; input and result are bits.
 pub(crate) fn one(convert: Convert, from: Scalar, to: Scalar, bits: u64) -> u64 {
     match (convert.from, convert.to) {
-        (Number::Float, Number::Float) => round_float(float(from, bits), to, convert.rounding),
+        (Number::Float, Number::Float) => round_float(from.to_f64(bits), to, convert.rounding),
         (Number::Float, number) => {
-            let value = float(from, bits);
+            let value = from.to_f64(bits);
             let rounded = match convert.rounding {
                 Rounding::Nearest => value.round_ties_even(),
                 Rounding::Zero => value.trunc(),
@@ -126,12 +126,7 @@ pub(crate) fn one(convert: Convert, from: Scalar, to: Scalar, bits: u64) -> u64 
 }
 
 fn integer(number: Number, from: Scalar, bits: u64) -> i128 {
-    if number == Number::Signed {
-        let unused = 64 - from.bits();
-        i128::from((bits << unused).cast_signed() >> unused)
-    } else {
-        i128::from(bits)
-    }
+    if number == Number::Signed { i128::from(from.to_i64(bits)) } else { i128::from(bits) }
 }
 
 fn saturated(value: i128, to: Scalar, number: Number) -> i128 {
@@ -143,22 +138,13 @@ fn saturated(value: i128, to: Scalar, number: Number) -> i128 {
     }
 }
 
-/// The exact value of a float.
-pub(crate) fn float(from: Scalar, bits: u64) -> f64 {
-    match from {
-        Scalar::F16 => f64::from(f16::from_bits(bits as u16).widen()),
-        Scalar::F32 => f64::from(f32::from_bits(bits as u32)),
-        _ => f64::from_bits(bits),
-    }
-}
-
 /// The bits of a narrower float for a double.
 fn round_float(value: f64, to: Scalar, rounding: Rounding) -> u64 {
     if to == Scalar::F64 {
         return value.to_bits();
     }
     let nearest = nearest_float(value, to);
-    adjust(to, nearest, rounding, float(to, nearest).partial_cmp(&value), value < 0.0)
+    adjust(to, nearest, rounding, to.to_f64(nearest).partial_cmp(&value), value < 0.0)
 }
 
 /// The nearest narrower float for a double, rounded once.
@@ -176,7 +162,7 @@ fn round_integer(value: i128, to: Scalar, rounding: Rounding) -> u64 {
         Scalar::F32 => u64::from((value as f32).to_bits()),
         _ => (value as f64).to_bits(),
     };
-    let found = float(to, nearest);
+    let found = to.to_f64(nearest);
     let order = if found.is_infinite() {
         found.partial_cmp(&0.0)
     } else {

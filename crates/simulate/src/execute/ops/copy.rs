@@ -145,9 +145,7 @@ pub(super) fn start_together(s: &mut State<'_>, i: &Inst, present: &mut [Present
     }
     let range = s.observe(|observer, s| observer.start_copy(s, i, present, event)).unwrap_or(0..u64::MAX);
     let Some(first) = present.first_mut() else { return true };
-    std::mem::swap(&mut s.warp, first.warp);
-    let copied = elements.copy(s, i, lane, range);
-    std::mem::swap(&mut s.warp, first.warp);
+    let copied = s.within(first, |s| elements.copy(s, i, lane, range));
     for each in present {
         give_event(each.warp.rows.words_mut(i.out), each.mask, event);
     }
@@ -181,16 +179,11 @@ pub(super) fn wait_together(s: &mut State<'_>, i: &Inst, present: &mut [Present<
     if s.observe(|observer, s| observer.wait_for_copies(s, i, present)).is_some() {
         return true;
     }
-    present.iter_mut().all(|each| {
-        std::mem::swap(&mut s.warp, each.warp);
-        let all = has_events(s, i, each.mask);
-        std::mem::swap(&mut s.warp, each.warp);
-        all
-    })
+    present.iter_mut().all(|each| s.within(each, |s| has_events(s, i)))
 }
 
-fn has_events(s: &mut State<'_>, i: &Inst, mask: u64) -> bool {
-    lanes(mask).all(|lane| {
+fn has_events(s: &mut State<'_>, i: &Inst) -> bool {
+    lanes(s.mask).all(|lane| {
         let count = u64::from(s.warp.rows.numbers::<u32>(i.args[0])[lane]);
         let list = s.warp.rows.words(i.args[1])[lane];
         let bytes = count * EVENT_BYTES;

@@ -15,6 +15,7 @@ use crate::math::arrays::{Map1, Map2, Map3};
 /// Result = f(operand 0), lane by lane.
 #[inline(always)]
 pub(crate) fn unary<A: Pod, D: Pod>(s: &mut State<'_>, i: &Inst, f: impl Fn(A) -> D) -> bool {
+    // Inactive lanes are computed too, which is cheaper than leaving them out; the executor restores what they still need.
     let mut out = s.warp.rows.take(i.out);
     s.arch.dispatch(Map1(s.warp.rows.numbers::<A>(i.args[0]), numbers_mut::<D>(&mut out), f));
     s.warp.rows.put(i.out, out);
@@ -65,6 +66,18 @@ pub(crate) fn of2<A, D>(f: impl Fn(A, A) -> D, a: A, b: A) -> D {
 #[inline(always)]
 pub(crate) fn by2<A: Copy>(f: impl Fn(&A, &A) -> bool, a: A, b: A) -> bool {
     f(&a, &b)
+}
+
+/// The `Run` of a generic function for the bits of a component of this many bytes.
+macro_rules! by_width {
+    ($bytes:expr, $run:ident) => {
+        match $bytes {
+            1 => $run::<u8> as Run,
+            2 => $run::<u16>,
+            4 => $run::<u32>,
+            _ => $run::<u64>,
+        }
+    };
 }
 
 /// The `Run` of a map for the unsigned integer of each width; `bool` counts as 8 bits.
@@ -141,4 +154,4 @@ macro_rules! floats {
     };
 }
 
-pub(crate) use {floats, ints, signed, unsigned};
+pub(crate) use {by_width, floats, ints, signed, unsigned};

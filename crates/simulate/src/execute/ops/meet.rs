@@ -25,6 +25,7 @@ pub(crate) fn perform(s: &mut State<'_>, inst: &Inst, present: &mut [Present<'_>
 
 /// Waits for the rest of the work-group, unless all of it is present.
 pub(super) fn meet(s: &mut State<'_>, i: &Inst) -> bool {
+    // A work-group that fits one warp never has to be parked.
     if s.is_whole_group() {
         let mask = s.mask;
         let mut warp = std::mem::take(&mut s.warp);

@@ -6,9 +6,9 @@
 use bytemuck::Pod;
 use tripipe_ir::{Op, Scalar, Space};
 
-use super::map::{binary, unary};
+use super::map::{binary, by_width, unary};
 use super::pattern::{Pattern, pattern};
-use crate::execute::code::{Detail, Inst, Run, component_bytes};
+use crate::execute::code::{Detail, Inst, Run, value_bytes};
 use crate::execute::memory::{Home, pointer};
 use crate::execute::memory_map::MemoryMap;
 use crate::execute::rows::{WIDTH, lanes, numbers, numbers_mut};
@@ -121,26 +121,16 @@ fn write_steps<T: Pod>(to: &mut [u8], step: usize, value: &[T]) {
 }
 
 pub(super) fn load(scalar: Scalar) -> Run {
-    match scalar.bytes() {
-        1 => load_as::<u8>,
-        2 => load_as::<u16>,
-        4 => load_as::<u32>,
-        _ => load_as::<u64>,
-    }
+    by_width!(scalar.bytes(), load_as)
 }
 
 pub(super) fn store(scalar: Scalar) -> Run {
-    match scalar.bytes() {
-        1 => store_as::<u8>,
-        2 => store_as::<u16>,
-        4 => store_as::<u32>,
-        _ => store_as::<u64>,
-    }
+    by_width!(scalar.bytes(), store_as)
 }
 
 /// The private object that a pointer refers to; `None` for other objects.
 pub(super) fn is_private(s: &State<'_>, address: u64) -> Option<u32> {
-    match s.memory.object(s.memory.parts(address).0)?.home {
+    match s.home(address)? {
         Home::Private(index) => Some(index),
         _ => None,
     }
@@ -356,8 +346,7 @@ fn store_from<T: Pod>(s: &mut State<'_>, i: &Inst, value: &[T]) -> bool {
         Pattern::Apart => {}
     }
     for lane in lanes(s.mask) {
-        let addresses = s.warp.rows.words(i.args[0]);
-        let address = addresses[if addresses.len() == 1 { 0 } else { lane }];
+        let address = s.address(i.args[0], lane);
         let (object, offset) = s.memory.parts(address);
         if let Some(index) = is_private(s, address) {
             let private = &mut s.warp.privates[index as usize];
@@ -432,12 +421,10 @@ pub(crate) fn reach(s: &mut State<'_>, i: &Inst) -> bool {
         Op::Store(_) | Op::Atomic(_) => data.operands.get(1).copied().or(data.result),
         _ => return true,
     };
-    let size = |value| component_bytes(s.kernel.ty(value)) as usize * usize::from(s.kernel.ty(value).lanes());
-    let bytes = value.map_or(1, size);
+    let bytes = value.map_or(1, |value| value_bytes(s.kernel.ty(value)) as usize);
     let write = !matches!(data.op, Op::Load(_));
     for lane in lanes(s.mask) {
-        let words = s.warp.rows.words(i.args[0]);
-        let address = if words.len() == 1 { words[0] } else { words[lane] };
+        let address = s.address(i.args[0], lane);
         let (object, offset) = s.memory.parts(address);
         let end = usize::try_from(offset).ok().and_then(|offset| offset.checked_add(bytes));
         let inside = s

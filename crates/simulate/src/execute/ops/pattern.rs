@@ -29,7 +29,7 @@ pub(super) fn pattern(s: &State<'_>, i: &Inst) -> Pattern {
     }
     let Ok(addresses) = <&[u64; WIDTH]>::try_from(addresses) else { return Pattern::Apart };
     if s.mask == u64::MAX {
-        return s.arch.dispatch(Whole(addresses));
+        return s.arch.dispatch(AllLanes(addresses));
     }
     let count = WIDTH - s.mask.leading_zeros() as usize;
     let first = addresses[0];
@@ -69,9 +69,9 @@ fn near(low: u64, high: u64) -> Pattern {
 }
 
 /// The addresses of all 64 lanes.
-struct Whole<'a>(&'a [u64; WIDTH]);
+struct AllLanes<'a>(&'a [u64; WIDTH]);
 
-impl pulp::WithSimd for Whole<'_> {
+impl pulp::WithSimd for AllLanes<'_> {
     type Output = Pattern;
 
     #[allow(clippy::inline_always, reason = "else it is compiled for the baseline")]

@@ -5,7 +5,7 @@ use half::f16;
 use tripipe_ir::op::Dot;
 use tripipe_ir::{Scalar, Type};
 
-use super::map::{binary, ternary};
+use super::map::{binary, by_width, ternary};
 use crate::execute::code::{Detail, Inst, Run};
 use crate::execute::rows::{numbers, numbers_mut};
 use crate::execute::state::State;
@@ -42,16 +42,7 @@ pub(super) fn select(scalar: Scalar, one: bool) -> Option<Run> {
         s.warp.rows.put(i.out, out);
         true
     }
-    Some(match (scalar.bytes(), one) {
-        (1, true) => all::<u8>,
-        (2, true) => all::<u16>,
-        (4, true) => all::<u32>,
-        (_, true) => all::<u64>,
-        (1, false) => each::<u8>,
-        (2, false) => each::<u16>,
-        (4, false) => each::<u32>,
-        (_, false) => each::<u64>,
-    })
+    Some(if one { by_width!(scalar.bytes(), all) } else { by_width!(scalar.bytes(), each) })
 }
 
 /// Bytes of a component of the operand and of the result, from the detail.
@@ -73,6 +64,7 @@ pub(super) fn bitcast(s: &mut State<'_>, i: &Inst) -> bool {
     let from = numbers::<u8>(s.warp.rows.words(i.args[0]));
     let to = numbers_mut::<u8>(&mut out);
     let bytes = usize::from(i.components) * to_bytes;
+    // Components are stored one after another for all lanes, so that the bytes of a lane's value lie apart.
     for lane in 0..width {
         for byte in 0..bytes {
             let source = (byte / from_bytes * width + lane) * from_bytes + byte % from_bytes;
@@ -152,12 +144,7 @@ pub(super) fn extract_dynamic(scalar: Scalar) -> Option<Run> {
         s.warp.rows.put(i.out, out);
         true
     }
-    Some(match scalar.bytes() {
-        1 => run::<u8>,
-        2 => run::<u16>,
-        4 => run::<u32>,
-        _ => run::<u64>,
-    })
+    Some(by_width!(scalar.bytes(), run))
 }
 
 pub(super) fn insert_dynamic(scalar: Scalar) -> Option<Run> {
@@ -174,12 +161,7 @@ pub(super) fn insert_dynamic(scalar: Scalar) -> Option<Run> {
         s.warp.rows.put(i.out, out);
         true
     }
-    Some(match scalar.bytes() {
-        1 => run::<u8>,
-        2 => run::<u16>,
-        4 => run::<u32>,
-        _ => run::<u64>,
-    })
+    Some(by_width!(scalar.bytes(), run))
 }
 
 /// Selects components from two vectors.
@@ -247,7 +229,7 @@ fn sum<T: Pod>(s: &mut State<'_>, i: &Inst, value: impl Fn(T, bool) -> i64) -> b
                 let limit = i128::from(u64::MAX >> unused);
                 (i128::from(old) + i128::from(total)).min(limit) as u64 as i64
             } else {
-                let old = (old << unused).cast_signed() >> unused;
+                let old = result.to_i64(old);
                 let (low, high) = (i64::MIN >> unused, i64::MAX >> unused);
                 old.saturating_add(total).clamp(low, high)
             };

@@ -1,17 +1,17 @@
 //! Bounds, alignment and permission of accesses.
 
 use tripipe_ir::Space;
-use tripipe_ir::diagnostic::{AccessedMemory, Rule};
+use tripipe_ir::diagnostic::Rule;
 use tripipe_launch::Access;
 
 use crate::execute::code::Inst;
 use crate::execute::memory::Home;
 use crate::execute::rows::lanes;
 use crate::execute::state::State;
-use crate::watch::findings::{Occurrence, work_item};
+use crate::watch::findings::Occurrence;
 use crate::watch::rules;
-use crate::watch::state::{Left, Watch};
-use crate::watch::touch::{Touch, address_of, extremes};
+use crate::watch::state::{LeftArray, Watch};
+use crate::watch::touch::{Touch, extremes};
 
 impl Watch {
     /// Checks the addresses of the active lanes. Returns the lanes for which the access is possible, and whether all
@@ -29,14 +29,14 @@ impl Watch {
             });
         let left = self.left(s, i, touch);
         let aligned = bits & u64::from(touch.align - 1) == 0;
-        let dead = self.is_dead(s, low);
+        let dead = self.dead_lanes(s, s.home(low)) & s.mask != 0;
         let settled = inside && aligned && left.is_none() && !dead;
         let good = if settled { s.mask } else { self.one_by_one(s, i, touch, left) };
         (good, inside)
     }
 
     /// The lanes whose pointer has left an inner array.
-    fn left(&self, s: &State<'_>, i: &Inst, touch: &Touch) -> Option<Left> {
+    fn left(&self, s: &State<'_>, i: &Inst, touch: &Touch) -> Option<LeftArray> {
         if self.left.is_empty() {
             return None;
         }
@@ -45,90 +45,69 @@ impl Watch {
     }
 
     /// Checks each active lane. Returns the lanes for which the access is possible.
-    fn one_by_one(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, left: Option<Left>) -> u64 {
+    fn one_by_one(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, left: Option<LeftArray>) -> u64 {
         let mut good = s.mask;
         let what = if touch.writes { "writes" } else { "reads" };
+        let bytes = touch.bytes as u64;
         for lane in lanes(s.mask) {
-            let address = address_of(s, touch.pointer, lane);
+            let address = s.address(touch.pointer, lane);
             let (object, offset) = s.memory.parts(address);
-            let item = work_item(&s.group, u64::from(s.warp.first_item) + lane as u64);
-            let bytes = touch.bytes as u64;
+            let found = |message: String, fix: &str| {
+                let memory = s.memory.accessed(object, offset, bytes);
+                Occurrence::new(&s.group, s.item(lane), message, fix).of(memory)
+            };
             let info = s.memory.object(object).filter(|info| info.home != Home::Null);
             let Some(info) = info else {
                 good &= !(1 << lane);
                 let null = object == 0 || (offset.unsigned_abs() < 1 << 20 && object >= 0xffff);
                 if null {
-                    self.note(&rules::NULL_POINTER, i, 1, || Occurrence {
-                        message: format!("{what} {bytes} bytes through a null pointer"),
-                        fix: "Pass a buffer, or test the pointer before it is used.".into(),
-                        work_item: Some(item),
-                        ..Occurrence::default()
+                    self.note(&rules::NULL_POINTER, i, 1, || {
+                        let message = format!("{what} {bytes} bytes through a null pointer");
+                        found(message, "Pass a buffer, or test the pointer before it is used.")
                     });
                 } else {
-                    self.note(&rules::DANGLING_POINTER, i, 1, || Occurrence {
-                        message: format!("{what} {bytes} bytes at {address:#x}, where there is no object"),
-                        fix: "Derive pointers from the address of an object, and use them only in the \
-                            launch that made them."
-                            .into(),
-                        work_item: Some(item),
-                        ..Occurrence::default()
+                    self.note(&rules::DANGLING_POINTER, i, 1, || {
+                        let message =
+                            format!("{what} {bytes} bytes at {address:#x}, where there is no object");
+                        let fix = "Derive pointers from the address of an object, and use them only in the \
+                            launch that made them.";
+                        found(message, fix)
                     });
                 }
                 continue;
             };
-            let memory = AccessedMemory {
-                object: info.name.to_string(),
-                space: info.space,
-                object_bytes: info.bytes,
-                offset,
-                bytes,
-            };
+            let name = &info.name;
             let end = offset.checked_add(bytes.cast_signed());
             if offset < 0 || end.is_none_or(|end| end.cast_unsigned() > info.bytes) {
                 good &= !(1 << lane);
                 let rule: &'static Rule =
                     if touch.writes { &rules::OUT_OF_BOUNDS_WRITE } else { &rules::OUT_OF_BOUNDS_READ };
                 let size = info.bytes;
-                self.note(rule, i, 1, || Occurrence {
-                    message: format!(
-                        "{what} {bytes} bytes at offset {offset} of `{}`, which has {size} bytes",
-                        memory.object
-                    ),
-                    fix: if offset < 0 {
-                        "Keep the index at 0 or above: clamp it, or exclude work-items at the edge.".into()
+                self.note(rule, i, 1, || {
+                    let message = format!(
+                        "{what} {bytes} bytes at offset {offset} of `{name}`, which has {size} bytes"
+                    );
+                    let fix = if offset < 0 {
+                        "Keep the index at 0 or above: clamp it, or exclude work-items at the edge."
                     } else {
                         "Compare the index with the size before the access, or make the object larger."
-                            .to_owned()
-                    },
-                    work_item: Some(item),
-                    memory: Some(memory),
-                    ..Occurrence::default()
+                    };
+                    found(message, fix)
                 });
-                continue;
-            }
-            let dead = match info.home {
-                Home::Private(index) => self.shadow(s).private_dead[index as usize] >> lane & 1 == 1,
-                _ => false,
-            };
-            if dead {
-                self.note(&rules::DANGLING_POINTER, i, 1, || Occurrence {
-                    message: format!("{what} {bytes} bytes of `{}`, whose block has ended", memory.object),
-                    fix: "Declare the variable in a block that outlives the pointers to it.".into(),
-                    work_item: Some(item),
-                    memory: Some(memory),
-                    ..Occurrence::default()
+            } else if self.dead_lanes(s, Some(info.home)) >> lane & 1 == 1 {
+                self.note(&rules::DANGLING_POINTER, i, 1, || {
+                    let message = format!("{what} {bytes} bytes of `{name}`, whose block has ended");
+                    found(message, "Declare the variable in a block that outlives the pointers to it.")
                 });
             } else if let Some(left) = left.filter(|left| left.lanes >> lane & 1 == 1) {
-                self.note(&rules::INNER_ARRAY_BOUNDS, i, 1, || Occurrence {
-                    message: format!(
-                        "{what} `{}` through index {} of an inner array of {} elements",
-                        memory.object, left.index, left.count
-                    ),
-                    fix: "Keep the index within the inner array: the bytes after it belong to its neighbour."
-                        .into(),
-                    work_item: Some(item),
-                    memory: Some(memory),
-                    ..Occurrence::default()
+                self.note(&rules::INNER_ARRAY_BOUNDS, i, 1, || {
+                    let message = format!(
+                        "{what} `{name}` through index {} of an inner array of {} elements",
+                        left.index, left.count
+                    );
+                    let fix =
+                        "Keep the index within the inner array: the bytes after it belong to its neighbour.";
+                    found(message, fix)
                 });
             } else if !offset.cast_unsigned().is_multiple_of(u64::from(touch.align)) {
                 let align = touch.align;
@@ -143,28 +122,24 @@ impl Watch {
                         "Use vloadN or vstoreN, which need the element's alignment only, or align the data.",
                     )
                 };
-                self.note(rule, i, 1, || Occurrence {
-                    message: format!(
-                        "{what} {bytes} bytes at offset {offset} of `{}`, which is not a multiple of {align}",
-                        memory.object
-                    ),
-                    fix: fix.into(),
-                    work_item: Some(item),
-                    memory: Some(memory),
-                    ..Occurrence::default()
+                self.note(rule, i, 1, || {
+                    let message = format!(
+                        "{what} {bytes} bytes at offset {offset} of `{name}`, which is not a multiple of {align}"
+                    );
+                    found(message, fix)
                 });
             }
         }
         good
     }
 
-    /// Whether an address is in a variable whose lifetime has ended, for any lane.
-    fn is_dead(&self, s: &State<'_>, address: u64) -> bool {
-        match s.memory.object(s.memory.parts(address).0).map(|info| info.home) {
+    /// The lanes for which the lifetime of the variable with this storage has ended.
+    fn dead_lanes(&self, s: &State<'_>, home: Option<Home>) -> u64 {
+        match home {
             Some(Home::Private(index)) => {
-                self.shadow(s).private_dead.get(index as usize).is_some_and(|dead| dead & s.mask != 0)
+                self.shadow(s).private_dead.get(index as usize).copied().unwrap_or(0)
             }
-            _ => false,
+            _ => 0,
         }
     }
 
@@ -187,43 +162,29 @@ impl Watch {
             }
             _ => None,
         };
-        let lane = mask.trailing_zeros() as usize;
         if mask == 0 {
             return 0;
         }
-        let occurrence = |message: String, fix: &str| {
-            let offset = s.memory.parts(address_of(s, touch.pointer, lane)).1;
-            Occurrence {
-                message,
-                fix: fix.into(),
-                work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
-                memory: Some(AccessedMemory {
-                    object: info.name.to_string(),
-                    space: info.space,
-                    object_bytes: info.bytes,
-                    offset,
-                    bytes: touch.bytes as u64,
-                }),
-                related: Vec::new(),
-            }
+        let lane = mask.trailing_zeros() as usize;
+        let found = |message: String, fix: &str| {
+            let offset = s.memory.parts(s.address(touch.pointer, lane)).1;
+            let memory = s.memory.accessed(object, offset, touch.bytes as u64);
+            Occurrence::new(&s.group, s.item(lane), message, fix).of(memory)
         };
         let count = u64::from(mask.count_ones());
         if let Some(why) = forbidden {
             self.note(&rules::READ_ONLY_WRITE, i, count, || {
-                occurrence(
-                    format!("writes `{}`, but {why}", info.name),
-                    "Create the buffer with CL_MEM_READ_WRITE and declare the pointer without const, or \
-                    write to another buffer.",
-                )
+                let fix = "Create the buffer with CL_MEM_READ_WRITE and declare the pointer without const, or \
+                    write to another buffer.";
+                found(format!("writes `{}`, but {why}", info.name), fix)
             });
             return if info.space == Space::Constant { 0 } else { mask };
         }
         if touch.reads && !touch.puts_back && watched.access == Access::Write {
             self.note(&rules::WRITE_ONLY_READ, i, count, || {
-                occurrence(
-                    format!("reads `{}`, which was created write-only (CL_MEM_WRITE_ONLY)", info.name),
-                    "Create the buffer with CL_MEM_READ_WRITE.",
-                )
+                let message =
+                    format!("reads `{}`, which was created write-only (CL_MEM_WRITE_ONLY)", info.name);
+                found(message, "Create the buffer with CL_MEM_READ_WRITE.")
             });
         }
         mask

@@ -6,12 +6,12 @@ use std::collections::HashMap;
 
 use tripipe_ir as ir;
 use tripipe_ir::Op;
-use tripipe_ir::op::{AtomicOp, MemoryOrder};
+use tripipe_ir::op::AtomicOp;
 
 use super::order::Effect;
-use super::state::{Left, Watch};
+use super::state::{LeftArray, Watch};
 use super::taint::{flow, uses};
-use super::touch::{Touch, address_of, extremes, item_number};
+use super::touch::{Touch, extremes, item_number};
 use crate::execute::code::{Inst, NONE};
 use crate::execute::rows::{lanes, numbers, restore};
 use crate::execute::state::State;
@@ -41,21 +41,15 @@ pub(crate) fn atomic(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
         AtomicOp::FlagTestAndSet | AtomicOp::FlagClear => 4,
         _ => ty.map_or(4, ir::Type::bytes),
     };
-    let reads = atomic.op != AtomicOp::Store && atomic.op != AtomicOp::FlagClear;
     let touch = Touch {
-        pointer: i.args[0],
-        operand: 0,
-        bytes: bytes as usize,
         align: bytes,
-        vector_builtin: false,
-        reads,
+        reads: atomic.op != AtomicOp::Store && atomic.op != AtomicOp::FlagClear,
         writes: atomic.op != AtomicOp::Load,
         atomic: true,
-        puts_back: false,
+        ..Touch::bytes(i, 0, bytes as usize, true)
     };
     let order = atomic.semantics.order;
-    let acquires = matches!(order, MemoryOrder::Acquire | MemoryOrder::AcquireRelease | MemoryOrder::SeqCst);
-    let releases = matches!(order, MemoryOrder::Release | MemoryOrder::AcquireRelease | MemoryOrder::SeqCst);
+    let (acquires, releases) = (order.acquires(), order.releases());
     let effect = Effect { reads: touch.reads, writes: touch.writes, acquires, releases };
     watched(watch, s, i, touch, Some(effect))
 }
@@ -65,7 +59,7 @@ fn failing(s: &State<'_>, i: &Inst, bytes: usize) -> u64 {
     let mut made: HashMap<u64, u64> = HashMap::new();
     let mut failing = 0;
     for lane in lanes(s.mask) {
-        let address = address_of(s, i.args[0], lane);
+        let address = s.address(i.args[0], lane);
         let (object, offset) = s.memory.parts(address);
         let found = made.get(&address).copied().or_else(|| {
             let found = s.memory.peek(object, offset, bytes)?;
@@ -103,7 +97,7 @@ fn watched(watch: &mut Watch, s: &mut State<'_>, i: &Inst, touch: Touch, effect:
         for lane in lanes(good) {
             let writes = effect.writes && failing >> lane & 1 == 0;
             let effect = Effect { writes, ..effect };
-            watch.order.atomic(item_number(s, lane), address_of(s, touch.pointer, lane), effect);
+            watch.order.atomic(item_number(s, lane), s.address(touch.pointer, lane), effect);
         }
     }
     s.mask = good;
@@ -141,18 +135,7 @@ impl Watch {
         bytes: usize,
         write: bool,
     ) -> u64 {
-        let touch = Touch {
-            pointer: i.arg(operand),
-            operand,
-            bytes,
-            align: 1,
-            vector_builtin: false,
-            reads: !write,
-            writes: write,
-            atomic: false,
-            puts_back: false,
-        };
-        self.touch(s, i, &touch)
+        self.touch(s, i, &Touch::bytes(i, operand, bytes, write))
     }
 
     /// Checks an access of the active lanes. Returns the lanes for which it is possible.
@@ -160,7 +143,7 @@ impl Watch {
         let (mut good, inside) = self.possible(s, i, touch);
         if !self.copies.is_empty() {
             for lane in lanes(good) {
-                let address = address_of(s, touch.pointer, lane);
+                let address = s.address(touch.pointer, lane);
                 self.on_its_way(s, i, lane, address, touch.bytes as u64, touch.writes);
             }
         }
@@ -171,9 +154,9 @@ impl Watch {
         } else {
             let mut left = good;
             while left != 0 {
-                let object = s.memory.parts(address_of(s, touch.pointer, left.trailing_zeros() as usize)).0;
+                let object = s.memory.parts(s.address(touch.pointer, left.trailing_zeros() as usize)).0;
                 let same = lanes(left)
-                    .filter(|lane| s.memory.parts(address_of(s, touch.pointer, *lane)).0 == object)
+                    .filter(|lane| s.memory.parts(s.address(touch.pointer, *lane)).0 == object)
                     .fold(0, |mask, lane| mask | 1 << lane);
                 left &= !same;
                 good &= !same | self.permitted(s, i, touch, object, same);
@@ -187,15 +170,8 @@ impl Watch {
 /// A watched fence.
 pub(crate) fn fence(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
     if let Op::Fence { semantics, .. } = s.kernel.insts[i.origin].op {
-        let acquires = matches!(
-            semantics.order,
-            MemoryOrder::Acquire | MemoryOrder::AcquireRelease | MemoryOrder::SeqCst
-        );
-        let releases = matches!(
-            semantics.order,
-            MemoryOrder::Release | MemoryOrder::AcquireRelease | MemoryOrder::SeqCst
-        );
-        watch.order.fence(lanes(s.mask).map(|lane| item_number(s, lane)), acquires, releases);
+        let items = lanes(s.mask).map(|lane| item_number(s, lane));
+        watch.order.fence(items, semantics.order.acquires(), semantics.order.releases());
     }
 }
 
@@ -220,7 +196,7 @@ pub(crate) fn address(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
         } else {
             watch.left.get(&(s.warp.first_item, data.operands[0])).copied()
         };
-        let mut left = base.unwrap_or(Left { lanes: 0, index: 0, count: 0 });
+        let mut left = base.unwrap_or(LeftArray { lanes: 0, index: 0, count: 0 });
         if let Some(count) = count
             && leaves(s, i, count)
         {
@@ -231,7 +207,7 @@ pub(crate) fn address(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
                     if bytes == 4 { i64::from((bits as u32).cast_signed()) } else { bits.cast_signed() };
                 if !(0..count.cast_signed()).contains(&index) {
                     if left.lanes == 0 {
-                        left = Left { lanes: 0, index, count };
+                        left = LeftArray { lanes: 0, index, count };
                     }
                     left.lanes |= if i.width == 1 { u64::MAX } else { 1 << lane };
                 }

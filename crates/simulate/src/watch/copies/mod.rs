@@ -13,9 +13,10 @@ use std::ops::Range;
 use tripipe_ir::Op;
 use tripipe_ir::op::Scope;
 
-use super::findings::{Occurrence, work_item};
+use super::findings::Occurrence;
 use super::rules;
 use super::state::Watch;
+use super::taint::memory::WrittenBytes;
 use super::taint::uses;
 use super::touch::Touch;
 use crate::execute::code::Inst;
@@ -44,9 +45,10 @@ pub(crate) fn copy(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
         }
         good |= 1 << lane;
         let (to, from) = (s.warp.rows.words(i.args[0])[lane], s.warp.rows.words(i.args[1])[lane]);
-        for byte in 0..count as u64 {
-            let known = watch.is_written(s, lane, from.wrapping_add(byte));
-            watch.set_written(s, lane, to.wrapping_add(byte), known);
+        let [(to, to_start), (from, start)] = [to, from].map(|address| s.memory.parts(address));
+        for byte in 0..count {
+            let known = watch.written(s, from, lane).has(start as usize + byte);
+            watch.written(s, to, lane).set(to_start as usize + byte, known);
         }
     }
     s.mask = good;
@@ -57,14 +59,7 @@ pub(crate) fn copy(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
 
 /// Calls `look` with each present warp as the current one.
 fn each_warp(s: &mut State<'_>, present: &mut [Present<'_>], mut look: impl FnMut(&mut State<'_>)) {
-    let mask = s.mask;
-    for each in present {
-        std::mem::swap(&mut s.warp, each.warp);
-        s.mask = each.mask;
-        look(s);
-        std::mem::swap(&mut s.warp, each.warp);
-    }
-    s.mask = mask;
+    present.iter_mut().for_each(|each| s.within(each, &mut look));
 }
 
 /// Checks the start of a copy with this event by a group: all work-items must pass the same arguments, and the copy
@@ -87,12 +82,10 @@ pub(crate) fn start(
     watch.asks_alike(s, i, present);
     let mut good = 0..0;
     if let (Some(elements), Some(first)) = (Elements::of(s, i, present), present.first_mut()) {
-        let mask = s.mask;
-        std::mem::swap(&mut s.warp, first.warp);
-        s.mask = 1 << first.mask.trailing_zeros();
-        good = watch.start(s, i, &elements, event);
-        std::mem::swap(&mut s.warp, first.warp);
-        s.mask = mask;
+        good = s.within(first, |s| {
+            s.mask = 1 << s.mask.trailing_zeros();
+            watch.start(s, i, &elements, event)
+        });
     }
     good
 }
@@ -109,14 +102,12 @@ pub(crate) fn wait(watch: &mut Watch, s: &mut State<'_>, i: &Inst, present: &mut
             watch.copies.retain(|copy| !events.contains(&copy.event));
             let wanted = wanted.get_or_insert_with(|| events.clone());
             if *wanted != events {
-                let item = u64::from(s.warp.first_item) + lane as u64;
                 let what =
                     if wanted.len() == events.len() { "other events" } else { "another number of events" };
-                watch.note(&rules::ASYNC_COPY_DIVERGENCE, i, 1, || Occurrence {
-                    message: format!("a work-item waits for {what} than the first of its group"),
-                    fix: "Wait for the same events in all work-items, in the same order.".into(),
-                    work_item: Some(work_item(&s.group, item)),
-                    ..Occurrence::default()
+                watch.note(&rules::ASYNC_COPY_DIVERGENCE, i, 1, || {
+                    let message = format!("a work-item waits for {what} than the first of its group");
+                    let fix = "Wait for the same events in all work-items, in the same order.";
+                    Occurrence::new(&s.group, s.item(lane), message, fix)
                 });
             }
         }
@@ -135,14 +126,12 @@ pub(crate) fn wait_all(watch: &mut Watch, s: &State<'_>, scope: Scope, present: 
 pub(crate) fn end_group(watch: &mut Watch, s: &State<'_>) {
     for copy in std::mem::take(&mut watch.copies) {
         if watch.checks.has(&rules::ASYNC_COPY_UNWAITED) {
-            watch.findings.note(&rules::ASYNC_COPY_UNWAITED, Some(copy.origin), 1, || Occurrence {
-                message: "the work-group ends before it has waited for this copy".into(),
-                fix: match copy.sub_group {
-                    Some(_) => fix(s.kernel, copy.origin).into(),
-                    None => "Wait for its event with wait_group_events before the kernel ends.".into(),
-                },
-                work_item: Some(work_item(&s.group, 0)),
-                ..Occurrence::default()
+            watch.findings.note(&rules::ASYNC_COPY_UNWAITED, Some(copy.origin), 1, || {
+                let fix = match copy.sub_group {
+                    Some(_) => fix(s.kernel, copy.origin),
+                    None => "Wait for its event with wait_group_events before the kernel ends.",
+                };
+                Occurrence::new(&s.group, 0, "the work-group ends before it has waited for this copy", fix)
             });
         }
     }
@@ -165,11 +154,10 @@ impl Watch {
                 let wanted = *wanted.get_or_insert(found);
                 let Some(index) = (0..5).find(|index| found[*index] != wanted[*index]) else { continue };
                 let item = u64::from(each.warp.first_item) + lane as u64;
-                self.note(&rules::ASYNC_COPY_DIVERGENCE, i, 1, || Occurrence {
-                    message: format!("a work-item passes {} than the first of its group", WHAT[index]),
-                    fix: "Compute the arguments from values that all work-items of the group share.".into(),
-                    work_item: Some(work_item(&s.group, item)),
-                    ..Occurrence::default()
+                self.note(&rules::ASYNC_COPY_DIVERGENCE, i, 1, || {
+                    let message = format!("a work-item passes {} than the first of its group", WHAT[index]);
+                    let fix = "Compute the arguments from values that all work-items of the group share.";
+                    Occurrence::new(&s.group, item, message, fix)
                 });
                 return;
             }
@@ -180,7 +168,7 @@ impl Watch {
     /// objects on both sides.
     fn start(&mut self, s: &mut State<'_>, i: &Inst, elements: &Elements, event: u64) -> Range<u64> {
         let Op::AsyncCopy { used, scope, .. } = s.kernel.insts[i.origin].op else { return 0..0 };
-        let item = u64::from(s.warp.first_item) + u64::from(s.mask.trailing_zeros());
+        let item = s.item(s.mask.trailing_zeros() as usize);
         let sub_group = (scope == Scope::SubGroup).then(|| item / u64::from(s.group.sub_group));
         if elements.count == 0 {
             self.copies.push(Pending { event, origin: i.origin, sub_group, to: None, from: None });
@@ -230,18 +218,9 @@ impl Watch {
     ) -> Range<u64> {
         let (address, step) = (elements.addresses[operand], elements.steps[operand]);
         let span = u128::from(elements.count - 1) * u128::from(step) + u128::from(elements.bytes);
-        let writes = operand == 0;
-        let touch = Touch {
-            pointer: i.arg(operand),
-            operand,
-            bytes: usize::try_from(span).unwrap_or(usize::MAX).min(i64::MAX as usize),
-            align: 1 << elements.bytes.trailing_zeros(),
-            vector_builtin: false,
-            reads: !writes,
-            writes,
-            atomic: false,
-            puts_back: false,
-        };
+        let bytes = usize::try_from(span).unwrap_or(usize::MAX).min(i64::MAX as usize);
+        let align = 1 << elements.bytes.trailing_zeros();
+        let touch = Touch { align, ..Touch::bytes(i, operand, bytes, operand == 0) };
         let (object, offset) = s.memory.parts(address);
         self.possible(s, i, &touch);
         let Some(info) = s.memory.object(object).filter(|info| info.home != Home::Null) else { return 0..0 };
@@ -261,46 +240,38 @@ impl Watch {
 
     /// Marks all bytes of a side as written.
     fn know(&mut self, s: &State<'_>, side: &Side) {
-        let written = self.objects.get_mut(side.object as usize).and_then(|watched| watched.written.as_mut());
-        if let Some(written) = written.filter(|_| s.memory.object(side.object).is_some()) {
-            for start in side.starts() {
-                written.set(start as usize, side.element as usize);
-            }
+        for start in side.starts() {
+            self.written(s, side.object, 0).store(start as usize, side.element as usize, 0);
         }
     }
 
     /// Copies the written state from source to destination. Unwritten bytes that reach memory outside the group are
     /// reported.
     fn hand_on(&mut self, s: &State<'_>, i: &Inst, to: &Side, from: &Side, used: u64) {
-        let of = |object: u32| self.objects.get(object as usize).and_then(|watched| watched.written.as_ref());
-        let Some(source) = of(from.object) else { return };
+        let source = self.written(s, from.object, 0);
+        if matches!(source, WrittenBytes::All) {
+            return;
+        }
         let unwritten: Vec<(u64, u64)> = to
             .starts()
             .zip(from.starts())
-            .filter(|(_, from)| !source.all(*from as usize, used as usize))
+            .filter(|(_, from)| source.missing(*from as usize, used as usize) != 0)
             .flat_map(|(to, from)| (0..used).map(move |byte| (to + byte, from + byte)))
             .filter(|(_, from)| !source.has(*from as usize))
             .collect();
         let Some((_, first)) = unwritten.first() else { return };
-        let local = matches!(s.memory.object(to.object).map(|info| info.home), Some(Home::Local(_)));
-        if local {
-            if let Some(written) =
-                self.objects.get_mut(to.object as usize).and_then(|watched| watched.written.as_mut())
-            {
-                for (to, _) in &unwritten {
-                    written.unset(*to as usize);
-                }
+        if matches!(s.memory.object(to.object).map(|info| info.home), Some(Home::Local(_))) {
+            for (at, _) in &unwritten {
+                self.written(s, to.object, 0).set(*at as usize, false);
             }
             return;
         }
         let memory = Side { start: *first, count: 1, ..*from }.memory(s);
         let name = memory.as_ref().map_or_else(String::new, |memory| memory.object.clone());
-        self.note(&rules::UNINITIALISED_VALUE, i, 1, || Occurrence {
-            message: format!("the copy here depends on `{name}`, read before it was written"),
-            fix: "Write the variable or the memory before it is read, on every path that leads here.".into(),
-            work_item: Some(work_item(&s.group, 0)),
-            memory,
-            related: Vec::new(),
+        self.note(&rules::UNINITIALISED_VALUE, i, 1, || {
+            let message = format!("the copy here depends on `{name}`, read before it was written");
+            let fix = "Write the variable or the memory before it is read, on every path that leads here.";
+            Occurrence::new(&s.group, 0, message, fix).of(memory)
         });
     }
 
@@ -318,18 +289,14 @@ impl Watch {
         if good == 0 {
             return None;
         }
-        let unwritten = (0..bytes as u64).any(|byte| !self.is_written(s, lane, list.wrapping_add(byte)));
-        if unwritten {
-            let name = s
-                .memory
-                .object(s.memory.parts(list).0)
-                .map_or_else(String::new, |info| info.name.to_string());
-            let item = u64::from(s.warp.first_item) + lane as u64;
-            self.note(&rules::UNINITIALISED_VALUE, i, 1, || Occurrence {
-                message: format!("the event here depends on `{name}`, read before it was written"),
-                fix: "Set it to the event of a copy, or to 0, on every path that leads here.".into(),
-                work_item: Some(work_item(&s.group, item)),
-                ..Occurrence::default()
+        let (object, start) = s.memory.parts(list);
+        let written = self.written(s, object, lane);
+        if (0..bytes).any(|byte| !written.has(start as usize + byte)) {
+            self.note(&rules::UNINITIALISED_VALUE, i, 1, || {
+                let name = s.memory.object(object).map_or("", |info| &*info.name);
+                let message = format!("the event here depends on `{name}`, read before it was written");
+                let fix = "Set it to the event of a copy, or to 0, on every path that leads here.";
+                Occurrence::new(&s.group, s.item(lane), message, fix)
             });
         }
         let read = read(s, lane, list, bytes as u64)?;

@@ -1,12 +1,11 @@
 //! Accesses that overlap an asynchronous copy that has not been waited for.
 
-use tripipe_ir::diagnostic::AccessedMemory;
 use tripipe_ir::{Inst as Origin, Kernel, Space, Type};
 
 use super::pending::{Pending, Side};
 use crate::execute::code::Inst;
 use crate::execute::state::State;
-use crate::watch::findings::{Occurrence, work_item};
+use crate::watch::findings::Occurrence;
 use crate::watch::rules;
 use crate::watch::state::Watch;
 
@@ -40,15 +39,17 @@ impl Watch {
         let Some((side, what, origin, old_sub_group)) = found else { return };
         let memory = side.memory(s);
         let name = memory.as_ref().map_or_else(String::new, |memory| memory.object.clone());
-        self.note(&rules::ASYNC_COPY_UNWAITED, i, 1, || Occurrence {
-            message: format!("this asynchronous copy {what}: `{name}`"),
-            fix: match old_sub_group {
-                Some(_) => fix(s.kernel, origin).into(),
-                None => "Wait for the other copy's event with wait_group_events first.".into(),
-            },
-            work_item: Some(work_item(&s.group, 0)),
-            memory,
-            related: vec![("the other copy was started here".into(), Some(origin), None)],
+        self.note(&rules::ASYNC_COPY_UNWAITED, i, 1, || {
+            let message = format!("this asynchronous copy {what}: `{name}`");
+            let fix = match old_sub_group {
+                Some(_) => fix(s.kernel, origin),
+                None => "Wait for the other copy's event with wait_group_events first.",
+            };
+            Occurrence::new(&s.group, 0, message, fix).of(memory).with(
+                "the other copy was started here",
+                origin,
+                None,
+            )
         });
     }
 
@@ -68,25 +69,17 @@ impl Watch {
             copy.writes(object, start, bytes) || (writes && copy.reads(object, start, bytes))
         };
         let Some(copy) = self.copies.iter().find(meets).cloned() else { return };
-        let Some(info) = s.memory.object(object) else { return };
-        let memory = AccessedMemory {
-            object: info.name.to_string(),
-            space: info.space,
-            object_bytes: info.bytes,
-            offset,
-            bytes,
-        };
+        let Some(memory) = s.memory.accessed(object, offset, bytes) else { return };
         let what = match (writes, copy.writes(object, start, bytes)) {
             (true, true) => "writes bytes that an asynchronous copy is writing",
             (true, false) => "writes bytes that an asynchronous copy is reading",
             (false, _) => "reads bytes that an asynchronous copy is writing",
         };
-        self.note(&rules::ASYNC_COPY_UNWAITED, i, 1, || Occurrence {
-            message: format!("{what}: `{}`", memory.object),
-            fix: fix(s.kernel, copy.origin).into(),
-            work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
-            memory: Some(memory),
-            related: vec![("the copy was started here".into(), Some(copy.origin), None)],
+        self.note(&rules::ASYNC_COPY_UNWAITED, i, 1, || {
+            let message = format!("{what}: `{}`", memory.object);
+            Occurrence::new(&s.group, s.item(lane), message, fix(s.kernel, copy.origin))
+                .of(Some(memory))
+                .with("the copy was started here", copy.origin, None)
         });
     }
 }

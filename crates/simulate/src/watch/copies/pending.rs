@@ -58,14 +58,8 @@ pub(crate) struct Pending {
 impl Side {
     /// The memory range of the side.
     pub(crate) fn memory(&self, s: &State<'_>) -> Option<AccessedMemory> {
-        let info = s.memory.object(self.object)?;
-        Some(AccessedMemory {
-            object: info.name.to_string(),
-            space: info.space,
-            object_bytes: info.bytes,
-            offset: self.start.cast_signed(),
-            bytes: self.count.saturating_sub(1) * self.step + self.element,
-        })
+        let bytes = self.count.saturating_sub(1) * self.step + self.element;
+        s.memory.accessed(self.object, self.start.cast_signed(), bytes)
     }
 }
 

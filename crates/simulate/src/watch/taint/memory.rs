@@ -9,9 +9,64 @@ use crate::execute::memory::Home;
 use crate::execute::memory_map::MemoryMap;
 use crate::execute::rows::{WIDTH, lanes, restore};
 use crate::execute::state::State;
+use crate::watch::objects::Bits;
 use crate::watch::shadow::Shadow;
 use crate::watch::state::Watch;
-use crate::watch::touch::{Touch, address_of, extremes};
+use crate::watch::touch::{Touch, extremes};
+
+/// The bytes of an object that have been written, as seen by a lane.
+pub(crate) enum WrittenBytes<'a> {
+    /// All of them; nothing is recorded.
+    All,
+    Shared(&'a mut Bits),
+    /// By byte, the lanes that have written it; and the lane.
+    Private(&'a mut [u64], usize),
+}
+
+impl WrittenBytes<'_> {
+    pub(crate) fn has(&self, byte: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::Shared(bits) => bits.has(byte),
+            Self::Private(lanes, lane) => lanes.get(byte).is_none_or(|lanes| lanes >> lane & 1 == 1),
+        }
+    }
+
+    /// The bytes of a range that have not been written, one bit each.
+    pub(crate) fn missing(&self, start: usize, bytes: usize) -> u128 {
+        match self {
+            Self::All => 0,
+            Self::Shared(bits) if bits.all(start, bytes) => 0,
+            _ => mask_of(bytes, |byte| !self.has(start + byte)),
+        }
+    }
+
+    pub(crate) fn set(&mut self, byte: usize, written: bool) {
+        match self {
+            Self::All => {}
+            Self::Shared(bits) if written => bits.set(byte, 1),
+            Self::Shared(bits) => bits.unset(byte),
+            Self::Private(lanes, lane) => {
+                if let Some(lanes) = lanes.get_mut(byte) {
+                    *lanes = if written { *lanes | 1 << *lane } else { *lanes & !(1 << *lane) };
+                }
+            }
+        }
+    }
+
+    /// A range is written, but for the bytes of a mask.
+    pub(crate) fn store(&mut self, start: usize, bytes: usize, missing: u128) {
+        match self {
+            Self::Shared(bits) if missing == 0 => bits.set(start, bytes),
+            _ => (0..bytes).for_each(|byte| self.set(start + byte, missing >> byte & 1 == 0)),
+        }
+    }
+}
+
+/// The bytes for which a test holds, one bit each; a value has at most 128.
+fn mask_of(bytes: usize, test: impl Fn(usize) -> bool) -> u128 {
+    (0..bytes).filter(|byte| test(*byte)).fold(0, |mask, byte| mask | 1 << byte)
+}
 
 /// A read of a variable before it is written.
 pub(crate) fn undefined(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
@@ -29,48 +84,62 @@ pub(crate) fn undefined(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
 
 /// Starts the lifetime of a private object: its bytes are unwritten.
 pub(crate) fn lifetime_start(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
-    if let Op::LifetimeStart(object) = s.kernel.insts[i.origin].op {
-        let number = MemoryMap::kernel_object(object.as_u32());
-        if let Some(Home::Private(index)) = s.memory.object(number).map(|info| info.home) {
-            let shadow = watch.shadow_mut(s);
-            shadow.private_dead[index as usize] &= !s.mask;
-            for written in &mut shadow.private_written[index as usize] {
-                *written &= !s.mask;
-            }
+    if let Op::LifetimeStart(object) = s.kernel.insts[i.origin].op
+        && let Some(index) = private(s, object)
+    {
+        let shadow = watch.shadow_mut(s);
+        shadow.private_dead[index] &= !s.mask;
+        for written in &mut shadow.private_written[index] {
+            *written &= !s.mask;
         }
     }
 }
 
 /// Ends the lifetime of a private object.
 pub(crate) fn lifetime_end(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
-    if let Op::LifetimeEnd(object) = s.kernel.insts[i.origin].op {
-        let number = MemoryMap::kernel_object(object.as_u32());
-        if let Some(Home::Private(index)) = s.memory.object(number).map(|info| info.home) {
-            watch.shadow_mut(s).private_dead[index as usize] |= s.mask;
-        }
+    if let Op::LifetimeEnd(object) = s.kernel.insts[i.origin].op
+        && let Some(index) = private(s, object)
+    {
+        watch.shadow_mut(s).private_dead[index] |= s.mask;
+    }
+}
+
+/// The position of an object of the kernel among the private ones.
+fn private(s: &State<'_>, object: ir::Object) -> Option<usize> {
+    match s.memory.object(MemoryMap::kernel_object(object.as_u32()))?.home {
+        Home::Private(index) => Some(index as usize),
+        _ => None,
     }
 }
 
 impl Watch {
+    /// The bytes of an object that have been written, as seen by a lane of the current warp.
+    pub(crate) fn written(&mut self, s: &State<'_>, object: u32, lane: usize) -> WrittenBytes<'_> {
+        if let Some(Home::Private(index)) = s.memory.object(object).map(|info| info.home) {
+            return WrittenBytes::Private(&mut self.shadow_mut(s).private_written[index as usize], lane);
+        }
+        let watched = self.objects.get_mut(object as usize);
+        watched.and_then(|watched| watched.written.as_mut()).map_or(WrittenBytes::All, WrittenBytes::Shared)
+    }
+
     /// Updates the written state for a store that is about to run, from the shadow of the value.
     pub(crate) fn taint_store(&mut self, s: &State<'_>, i: &Inst, touch: &Touch) {
         let Some(value) = i.args.get(1).copied().filter(|slot| *slot != NONE) else { return };
         let size = touch.bytes / usize::from(i.components).max(1);
+        let missing = |shadow: &Shadow, lane: usize| {
+            mask_of(touch.bytes, |byte| {
+                let bits = shadow.rows.bits(value, byte / size * WIDTH + lane, size as u32);
+                bits.to_le_bytes()[byte % size] != 0
+            })
+        };
         let shadow = self.shadow(s);
         let mut unknown = shadow.tainted && !shadow.is_clean(value);
-        let puts_back = if unknown { self.partial.put_back(i.origin) } else { 0 };
-        let alone = lanes(s.mask).all(|lane| {
-            (0..touch.bytes).filter(|byte| puts_back >> byte & 1 == 0).all(|byte| {
-                let bits = shadow.rows.bits(value, byte / size * WIDTH + lane, size as u32);
-                bits.to_le_bytes()[byte % size] == 0
-            })
-        });
-        // Bytes that are only put back may be unwritten, and stay unwritten.
-        let stays = unknown && puts_back != 0 && alone;
-        if unknown && !stays {
+        if unknown {
+            // Bytes that are only put back may be unwritten, and stay unwritten.
+            let puts_back = self.partial.put_back(i.origin);
+            let stays = puts_back != 0 && lanes(s.mask).all(|lane| missing(shadow, lane) & !puts_back == 0);
             let first = s.mask.trailing_zeros() as usize;
-            let (object, _) = s.memory.parts(address_of(s, touch.pointer, first));
-            if s.memory.object(object).is_some_and(|info| matches!(info.home, Home::Global(_))) {
+            if !stays && matches!(s.home(s.address(touch.pointer, first)), Some(Home::Global(_))) {
                 used(self, s, i, value, 1, "the value stored here");
                 unknown = false;
             }
@@ -79,39 +148,9 @@ impl Watch {
             return;
         }
         for lane in lanes(s.mask) {
-            let (object, offset) = s.memory.parts(address_of(s, touch.pointer, lane));
-            let offset = offset as usize;
-            let Some(home) = s.memory.object(object).map(|info| info.home) else { continue };
-            match home {
-                Home::Private(index) => {
-                    let shadow = self.shadow_mut(s);
-                    for byte in 0..touch.bytes {
-                        let bits = shadow.rows.bits(value, byte / size * WIDTH + lane, size as u32);
-                        let known = !unknown || bits.to_le_bytes()[byte % size] == 0;
-                        let written = &mut shadow.private_written[index as usize][offset + byte];
-                        *written = if known { *written | 1 << lane } else { *written & !(1 << lane) };
-                    }
-                }
-                Home::Global(_) | Home::Local(_) => {
-                    let shadow = &self.shadows[s.warp.number as usize];
-                    let Some(Some(written)) =
-                        self.objects.get_mut(object as usize).map(|watched| watched.written.as_mut())
-                    else {
-                        continue;
-                    };
-                    written.set(offset, touch.bytes);
-                    if unknown {
-                        for byte in 0..touch.bytes {
-                            let bits = shadow.rows.bits(value, byte / size * WIDTH + lane, size as u32)
-                                >> (8 * (byte % size));
-                            if bits & 255 != 0 {
-                                written.unset(offset + byte);
-                            }
-                        }
-                    }
-                }
-                Home::Null => {}
-            }
+            let (object, offset) = s.memory.parts(s.address(touch.pointer, lane));
+            let missing = if unknown { missing(self.shadow(s), lane) } else { 0 };
+            self.written(s, object, lane).store(offset as usize, touch.bytes, missing);
         }
     }
 
@@ -141,62 +180,40 @@ impl Watch {
         if shadow.tainted {
             shadow.clear(i.out);
         }
-        let single = s.warp.rows.words(touch.pointer).len() == 1;
         if self.all_written(s, touch) {
             return;
         }
+        let single = s.warp.rows.words(touch.pointer).len() == 1;
         let size = (touch.bytes / usize::from(i.components).max(1)).max(1);
         let mut born: Option<(u32, usize)> = None;
         for lane in lanes(good) {
-            let (object, offset) = s.memory.parts(address_of(s, touch.pointer, lane));
-            let offset = offset as usize;
-            let Some(home) = s.memory.object(object).map(|info| info.home) else { continue };
-            let shadow = &mut self.shadows[s.warp.number as usize];
-            let written = self.objects.get(object as usize).and_then(|watched| watched.written.as_ref());
-            let unwritten = |shadow: &Shadow, byte: usize| match home {
-                Home::Private(index) => {
-                    shadow.private_written[index as usize][offset + byte] >> lane & 1 == 0
-                }
-                _ => written.is_some_and(|written| !written.has(offset + byte)),
-            };
-            let any = match home {
-                Home::Private(_) => (0..touch.bytes).any(|byte| unwritten(shadow, byte)),
-                _ => written.is_some_and(|written| !written.all(offset, touch.bytes)),
-            };
-            if any {
+            let (object, offset) = s.memory.parts(s.address(touch.pointer, lane));
+            let written = self.written(s, object, lane);
+            // All lanes read the same bytes.
+            let same = single && !matches!(written, WrittenBytes::Private(..));
+            let missing = written.missing(offset as usize, touch.bytes);
+            if missing != 0 {
+                let shadow = self.shadow_mut(s);
+                let to = if same { good } else { 1 << lane };
                 for component in 0..usize::from(i.components) {
                     let bits = (0..size)
-                        .filter(|byte| unwritten(shadow, component * size + byte))
-                        .fold(0u64, |bits, byte| bits | 255 << (8 * byte));
-                    let width = usize::from(i.width);
-                    let lane = if width == 1 { 0 } else { lane };
-                    shadow.rows.set_bits(i.out, component * width + lane, size as u32, bits);
+                        .filter(|byte| missing >> (component * size + byte) & 1 == 1)
+                        .fold(0, |bits, byte| bits | 255 << (8 * byte));
+                    for lane in lanes(if i.width == 1 { 1 } else { to }) {
+                        let index = component * usize::from(i.width) + lane;
+                        shadow.rows.set_bits(i.out, index, size as u32, bits);
+                    }
                 }
                 born.get_or_insert((object, lane));
             }
-            if single && !matches!(home, Home::Private(_)) {
-                if any {
-                    // All lanes read the same bytes.
-                    for other in lanes(good & !(1 << lane)) {
-                        for component in 0..usize::from(i.components) {
-                            if i.width != 1 {
-                                let bits = shadow.rows.bits(i.out, component * WIDTH + lane, size as u32);
-                                shadow.rows.set_bits(i.out, component * WIDTH + other, size as u32, bits);
-                            }
-                        }
-                    }
-                }
+            if same {
                 break;
             }
         }
         if touch.atomic && touch.writes {
             for lane in lanes(good) {
-                let (object, offset) = s.memory.parts(address_of(s, touch.pointer, lane));
-                if let Some(Some(written)) =
-                    self.objects.get_mut(object as usize).map(|watched| watched.written.as_mut())
-                {
-                    written.set(offset as usize, touch.bytes);
-                }
+                let (object, offset) = s.memory.parts(s.address(touch.pointer, lane));
+                self.written(s, object, lane).store(offset as usize, touch.bytes, 0);
             }
         }
         let Some((object, lane)) = born else { return };
@@ -215,46 +232,6 @@ impl Watch {
         if touch.atomic && touch.writes && !exchange {
             report(self, s, Some(i.origin), i.out, 1 << lane, "the result of this atomic");
             self.shadow_mut(s).clear(i.out);
-        }
-    }
-
-    /// Whether a byte has been written, from the view of a lane.
-    pub(crate) fn is_written(&self, s: &State<'_>, lane: usize, address: u64) -> bool {
-        let (object, offset) = s.memory.parts(address);
-        match s.memory.object(object).map(|info| info.home) {
-            Some(Home::Private(index)) => self.shadow(s).private_written[index as usize]
-                .get(offset as usize)
-                .is_none_or(|lanes| lanes >> lane & 1 == 1),
-            _ => self
-                .objects
-                .get(object as usize)
-                .and_then(|watched| watched.written.as_ref())
-                .is_none_or(|written| written.has(offset as usize)),
-        }
-    }
-
-    /// Records whether a byte has been written, from the view of a lane.
-    pub(crate) fn set_written(&mut self, s: &State<'_>, lane: usize, address: u64, known: bool) {
-        let (object, offset) = s.memory.parts(address);
-        match s.memory.object(object).map(|info| info.home) {
-            Some(Home::Private(index)) => {
-                if let Some(lanes) =
-                    self.shadow_mut(s).private_written[index as usize].get_mut(offset as usize)
-                {
-                    *lanes = if known { *lanes | 1 << lane } else { *lanes & !(1 << lane) };
-                }
-            }
-            _ => {
-                if let Some(written) =
-                    self.objects.get_mut(object as usize).and_then(|watched| watched.written.as_mut())
-                {
-                    if known {
-                        written.set(offset as usize, 1);
-                    } else {
-                        written.unset(offset as usize);
-                    }
-                }
-            }
         }
     }
 }

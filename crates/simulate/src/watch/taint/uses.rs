@@ -6,7 +6,7 @@ use tripipe_ir::Op;
 use super::flow::{fresh, ty};
 use crate::execute::code::{Inst, component_bytes};
 use crate::execute::state::State;
-use crate::watch::findings::{Occurrence, work_item};
+use crate::watch::findings::Occurrence;
 use crate::watch::rules;
 use crate::watch::state::Watch;
 
@@ -82,16 +82,12 @@ pub(super) fn report(
         });
         let loaded = watch.births.get(&birth.map_or(u32::MAX, ir::Inst::as_u32)).cloned();
         let from = name.or(loaded).unwrap_or_else(|| "a value that was never written".into());
-        Occurrence {
-            message: format!("{what} depends on {from}"),
-            fix: "Write the variable or the memory before it is read, on every path that leads here.".into(),
-            work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + u64::from(lane))),
-            memory: None,
-            related: birth
-                .filter(|birth| Some(*birth) != at)
-                .map(|birth| ("it comes from here".to_owned(), Some(birth), None))
-                .into_iter()
-                .collect(),
+        let message = format!("{what} depends on {from}");
+        let fix = "Write the variable or the memory before it is read, on every path that leads here.";
+        let found = Occurrence::new(&s.group, s.item(lane as usize), message, fix);
+        match birth.filter(|birth| Some(*birth) != at) {
+            Some(birth) => found.with("it comes from here", birth, None),
+            None => found,
         }
     });
 }
