@@ -19,4 +19,4 @@ pub mod quantised;
 pub use plan::{Output, Plan, PlanError, Slot, Staged};
 pub use role::Role;
 pub use space::{Dimension, Points, Space, SpaceSize, spread};
-pub use table::{Basis, TableError, TableFile, Target, TimeOf, TimeSeries, TimedSubject};
+pub use table::{Basis, Table, TableError, TableFile, Target, TimeOf, TimeSeries, TimedSubject};
