@@ -10,12 +10,13 @@ use std::process::Command;
 
 use tripipe_conformance::phone::mali_g610;
 use tripipe_conformance::programs::ladder_programs;
+use tripipe_ir::front::live;
 use tripipe_kernels::Plan;
 use tripipe_kernels::elementwise::{self, Grid, Map, Reduction, Step};
 use tripipe_kernels::filter::{self, Border, Chain, Interpolation, Raster};
 use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, Given};
 use tripipe_kernels::quantised::{self, Activation, PackedLayout, QuantisedProduct, WeightFormat};
-use tripipe_kernels::source::{all, live};
+use tripipe_kernels::source::all;
 use tripipe_launch::{ScalarType, Source};
 
 const CLANG: &str = "clang-15";
@@ -146,7 +147,9 @@ fn printed_programs_compile_to_the_same_code() {
                 continue;
             }
             let Source::OpenClC(text) = &program.source else { panic!("{} is not text", program.name) };
-            let printed = live(program).unwrap_or_else(|error| panic!("{}: {error}", program.name));
+            let parts = text.parts().map(|part| (part.name, part.text));
+            let printed =
+                live(parts, &program.defines).unwrap_or_else(|error| panic!("{}: {error}", program.name));
             let is_conditional = |line: &str| line.starts_with("#if") || line.starts_with("#line");
             assert!(!printed.lines().any(is_conditional), "{}:\n{printed}", program.name);
             let options: Vec<String> = program.options.clone();

@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use tripipe_cache::CacheChoice;
 use tripipe_device::Probe;
-use tripipe_kernels::filter::ChainTable;
-use tripipe_kernels::gemm::Table;
-use tripipe_kernels::quantised::QuantisedTable;
+use tripipe_kernels::Table;
 use tripipe_launch::Executor;
 #[cfg(feature = "opencl")]
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
@@ -45,8 +43,6 @@ pub struct Context {
     core: Arc<Core>,
     kept: Arc<Kept>,
     table: Arc<OnceLock<Table>>,
-    chain_table: Arc<OnceLock<ChainTable>>,
-    quantised_table: Arc<OnceLock<QuantisedTable>>,
 }
 
 impl Context {
@@ -105,13 +101,7 @@ impl Context {
         let _ = process::check();
         #[cfg(feature = "trace")]
         let _ = crate::trace::start_from_environment();
-        Self {
-            core: Arc::new(core),
-            kept: Arc::default(),
-            table: Arc::default(),
-            chain_table: Arc::default(),
-            quantised_table: Arc::default(),
-        }
+        Self { core: Arc::new(core), kept: Arc::default(), table: Arc::default() }
     }
 
     /// The threads that an operation of the CPU path uses, as [`ContextBuilder::threads`] sets them.
@@ -235,7 +225,7 @@ impl Context {
         self.kept.all().into_iter().map(|operation| operation.explain()).collect()
     }
 
-    /// Parameters of products: the user's, from the folder that `TRIPIPE_TABLES` names, otherwise from `tripipe/gemm`
+    /// Times of kernels and parameters of products: the user's, from the folder that `TRIPIPE_TABLES` names, otherwise from `tripipe/gemm`
     /// in the folder for settings; they precede those that are shipped.
     ///
     /// # Errors
@@ -247,30 +237,6 @@ impl Context {
         }
         let table = Table::load(folder_of_tables().as_deref())?;
         Ok(self.table.get_or_init(|| table))
-    }
-
-    /// Times of filters, from the same files as [`Self::table`].
-    ///
-    /// # Errors
-    /// As [`Self::table`].
-    pub(crate) fn chain_table(&self) -> Result<&ChainTable, Error> {
-        if let Some(table) = self.chain_table.get() {
-            return Ok(table);
-        }
-        let table = ChainTable::load(folder_of_tables().as_deref())?;
-        Ok(self.chain_table.get_or_init(|| table))
-    }
-
-    /// Times of products with quantised weights, from the same files as [`Self::table`].
-    ///
-    /// # Errors
-    /// As [`Self::table`].
-    pub(crate) fn quantised_table(&self) -> Result<&QuantisedTable, Error> {
-        if let Some(table) = self.quantised_table.get() {
-            return Ok(table);
-        }
-        let table = QuantisedTable::load(folder_of_tables().as_deref())?;
-        Ok(self.quantised_table.get_or_init(|| table))
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {

@@ -1,6 +1,6 @@
 //! Results as tables that the library reads.
 
-use tripipe_kernels::gemm::{ElementKind, Entry, Gemm, Measurement, Series, Shape, Timed, TimedShape};
+use tripipe_kernels::gemm::{ElementKind, Entry, Measurement, Shape, TimedProduct};
 use tripipe_kernels::{Basis, TableFile, Target, TimeOf, TimeSeries, TimedSubject};
 
 use crate::results::{ProblemResults, TimedParameters};
@@ -18,7 +18,9 @@ pub fn exported(results: &[ProblemResults]) -> TableFile {
             Problem::Gemm(problem) if problem.constant != [false; 2] => {
                 table.entry.extend(entry(one, &problem, best));
             }
-            Problem::Gemm(problem) => add_product(&mut table.series, one, &problem.gemm()),
+            Problem::Gemm(problem) => {
+                add_times(&mut table.gemm, one, &TimedProduct::of(&problem.gemm()));
+            }
             Problem::Filter(problem) => add_times(&mut table.filter, one, &problem.timed()),
             Problem::Quantised(product) => add_times(&mut table.quantised, one, &product),
         }
@@ -49,45 +51,7 @@ impl<'r> OfOneBasis<'r> {
     }
 }
 
-fn add_product(all: &mut Vec<Series>, results: &ProblemResults, gemm: &Gemm) {
-    let (on, device) = (target(results), &results.device);
-    let elements = ElementKind::of(gemm.elements);
-    for OfOneBasis { timed, last, reference } in OfOneBasis::all(results) {
-        let times = timed.iter().filter_map(|timed| {
-            let parameters = timed.parameters.parse().ok()?;
-            Some(Timed { shape: TimedShape::of(gemm), seconds: timed.times.at(reference), parameters })
-        });
-        let times: Vec<Timed> = times.collect();
-        let (basis, source) = basis(last);
-        let known = all.iter_mut().find(|series| {
-            series.on == on
-                && series.elements == elements
-                && series.basis == basis
-                && series.device == device.name
-                && series.driver == device.driver
-        });
-        match known {
-            _ if times.is_empty() => {}
-            Some(series) => {
-                series.times.extend(times);
-                series.date = series.date.clone().max(last.day.clone());
-            }
-            None => all.push(Series {
-                on: on.clone(),
-                elements,
-                basis,
-                source: source.to_owned(),
-                device: device.name.clone(),
-                driver: device.driver.clone(),
-                version: last.tool.clone(),
-                date: last.day.clone(),
-                times,
-            }),
-        }
-    }
-}
-
-/// Adds the times of a family whose series have no element types.
+/// Adds the times of a problem to those of its family on the same device.
 fn add_times<S: TimedSubject>(all: &mut Vec<TimeSeries<S>>, results: &ProblemResults, of: &S) {
     let (on, device) = (target(results), &results.device);
     for OfOneBasis { timed, last, reference } in OfOneBasis::all(results) {
@@ -161,9 +125,7 @@ fn entry(results: &ProblemResults, problem: &GemmProblem, best: &TimedParameters
 #[cfg(test)]
 mod tests {
     use tripipe_device::{DeviceKind, Probe};
-    use tripipe_kernels::filter::ChainTable;
-    use tripipe_kernels::gemm::Table;
-    use tripipe_kernels::quantised::QuantisedTable;
+    use tripipe_kernels::Table;
 
     use super::*;
     use crate::log::{LogContents, TrialSubject};
@@ -184,15 +146,15 @@ mod tests {
         let log =
             LogContents { entries: vec![trial("tile 2x4", 2e-3), trial("tile 8x4 parts=4", 1e-3)], torn: 0 };
         let exported = exported(&results(&log));
-        assert_eq!((exported.series.len(), exported.series[0].times.len()), (1, 2));
+        assert_eq!((exported.gemm.len(), exported.gemm[0].times.len()), (1, 2));
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("mine.toml"), exported.to_toml().unwrap()).unwrap();
         let table = Table::load(Some(folder.path())).unwrap();
         let Problem::Gemm(problem) = problem else { panic!("a product") };
-        let choice = table.choose(&problem.gemm(), &probe);
+        let choice = table.choose_product(&problem.gemm(), &probe);
         assert_eq!(choice.parameters.to_string(), "tile 8x4 parts=4");
         let other = Probe { name: "Another".to_owned(), ..probe };
-        assert_ne!(table.choose(&problem.gemm(), &other).parameters.to_string(), "tile 8x4 parts=4");
+        assert_ne!(table.choose_product(&problem.gemm(), &other).parameters.to_string(), "tile 8x4 parts=4");
     }
 
     /// The same for filters.
@@ -213,9 +175,10 @@ mod tests {
         assert_eq!((exported.filter.len(), exported.filter[0].times.len()), (1, 2));
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("mine.toml"), exported.to_toml().unwrap()).unwrap();
-        let table = ChainTable::load(Some(folder.path())).unwrap();
+        let table = Table::load(Some(folder.path())).unwrap();
         let Problem::Filter(problem) = problem else { panic!("a filter") };
-        let chosen = |probe| table.choose(problem.chain(), problem.from(), probe).parameters.to_string();
+        let chosen =
+            |probe| table.choose_chain(problem.chain(), problem.from(), probe).parameters.to_string();
         assert_eq!(chosen(&probe), fast);
         assert_ne!(chosen(&Probe { name: "Another".to_owned(), ..probe.clone() }), fast);
     }
@@ -236,9 +199,9 @@ mod tests {
             exported(&results(&LogContents { entries: vec![trial(slow, 2e-3), trial(fast, 1e-3)], torn: 0 }));
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("mine.toml"), exported.to_toml().unwrap()).unwrap();
-        let table = QuantisedTable::load(Some(folder.path())).unwrap();
+        let table = Table::load(Some(folder.path())).unwrap();
         let Problem::Quantised(product) = problem else { panic!("a product with quantised weights") };
-        let chosen = |probe| table.choose(&product, None, probe).parameters.to_string();
+        let chosen = |probe| table.choose_quantised(&product, None, probe).parameters.to_string();
         assert_eq!(chosen(&probe), fast);
         assert_ne!(chosen(&Probe { name: "Another".to_owned(), ..probe.clone() }), fast);
     }
@@ -259,7 +222,7 @@ mod tests {
             torn: 0,
         };
         let exported = exported(&results(&log));
-        let ([product], [filter]) = (exported.series.as_slice(), exported.filter.as_slice()) else {
+        let ([product], [filter]) = (exported.gemm.as_slice(), exported.filter.as_slice()) else {
             panic!("{exported:?}")
         };
         assert_eq!((product.basis, product.times.len()), (Basis::Predicted, 1));

@@ -6,10 +6,11 @@ use std::io::Write;
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use tripipe_device::{Gpu, Probe};
+use tripipe_ir::front::live;
 use tripipe_kernels::filter::{self, Border, ChannelLayout, PixelType, Raster};
 use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, Given};
 use tripipe_kernels::{Plan, source};
-use tripipe_launch::Program;
+use tripipe_launch::{Program, Source};
 
 use super::{did_you_mean, filter::parse_chain};
 use crate::finish::Finish;
@@ -107,6 +108,31 @@ fn define(text: &str) -> Result<(String, String), String> {
     Ok((key.to_owned(), value.to_owned()))
 }
 
+/// The macros that choose what a program compiles to, in alphabetical order: those that it is built with, and those
+/// that its text defines if they are not.
+fn macros(text: &str, definitions: &[(String, String)]) -> Vec<String> {
+    let mut names: Vec<String> = definitions.iter().map(|(name, _)| name.clone()).collect();
+    let mut default = false;
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        match (words.next(), words.next()) {
+            (Some("#ifndef"), Some(name)) => {
+                default = true;
+                names.push(name.to_owned());
+            }
+            (Some("#ifdef"), Some(name)) => names.push(name.to_owned()),
+            (Some("#define"), Some(name)) if default && !name.contains('(') => {
+                names.push(name.to_owned());
+            }
+            (Some("#endif"), _) => default = false,
+            _ => {}
+        }
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
 /// A program to print, and what is said above it.
 struct Chosen {
     program: Program,
@@ -129,7 +155,9 @@ impl Kernel {
             self.choose(name)?
         };
         let Chosen { mut program, mut says } = chosen;
-        let known = source::parameters(&program);
+        let Source::OpenClC(text) = &program.source else { bail!("{name} is SPIR-V, which has no source") };
+        let text = text.clone();
+        let known = macros(&text, &program.defines);
         for (key, value) in &self.define {
             if !known.contains(key) {
                 let names: Vec<String> = known.iter().map(|name| name.to_lowercase()).collect();
@@ -143,7 +171,7 @@ impl Kernel {
             program.defines.retain(|(defined, _)| defined != key);
             program.defines.push((key.clone(), value.clone()));
         }
-        let text = source::live(&program)?;
+        let text = live(text.parts().map(|part| (part.name, part.text)), &program.defines)?;
         if !program.options.is_empty() {
             says.push(format!("Build options: {}", program.options.join(" ")));
         }

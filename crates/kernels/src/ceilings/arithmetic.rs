@@ -6,7 +6,8 @@ use half::f16;
 use tripipe_device::DeviceKind;
 use tripipe_launch::{Argument, Launch, NdRange, Program, ScalarType};
 
-use super::{Bench, Effort, PeakError};
+use super::{Effort, PeakError};
+use crate::bench::Bench;
 
 /// A type whose multiply-adds are measured.
 #[derive(Clone, Copy, Debug)]

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use tripipe_launch::{Argument, Launch, NdRange, Program, Timing};
+use tripipe_launch::{Argument, Launch, NdRange, Program};
 
-use super::{Bench, PeakError};
+use super::PeakError;
+use crate::bench::{Bench, median};
 
 /// The components of a launch's cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,15 +57,12 @@ pub fn seconds(bench: &mut Bench<'_>, cost: Cost) -> Result<f64, PeakError> {
     } else {
         let mut samples = Vec::new();
         for run in 0..RUNS {
-            for timing in bench.run(&[launch(run as u32)])? {
-                samples.push(match cost {
-                    Cost::Latency => nanoseconds(timing.queued_ns, timing.start_ns),
-                    _ => Timing::seconds(&timing),
-                });
-            }
+            samples.extend(bench.run(&[launch(run as u32)])?.iter().map(|timing| match cost {
+                Cost::Latency => nanoseconds(timing.queued_ns, timing.start_ns),
+                _ => timing.seconds(),
+            }));
         }
-        samples.sort_by(f64::total_cmp);
-        (samples.get(samples.len() / 2).copied().ok_or(PeakError::Clock)?, RUNS - 1)
+        (median(&samples), RUNS - 1)
     };
     bench.verify(mark, 4, |found| {
         if found == (last as u32).to_ne_bytes() {

@@ -6,7 +6,8 @@ use bytemuck::cast_slice;
 use tripipe_device::{DeviceKind, Probe};
 use tripipe_launch::{Argument, Launch, MemoryId, MemoryKind, NdRange, Program};
 
-use super::{Bench, Effort, PeakError};
+use super::{Effort, PeakError};
+use crate::bench::Bench;
 
 /// The transfer to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,6 @@
 //! once written. Seconds are measured by the device, from a launch's start to its end.
 
 pub mod arithmetic;
-mod bench;
 mod effort;
 mod error;
 pub mod launch;
@@ -14,7 +13,7 @@ pub mod memory;
 use tripipe_device::DeviceKind;
 use tripipe_launch::{ExecuteError, Executor, ScalarType};
 
-pub use bench::Bench;
+use crate::bench::Bench;
 pub use effort::Effort;
 pub use error::PeakError;
 

@@ -7,7 +7,7 @@ use tripipe_launch::{Argument, NdRange, ScalarType};
 
 use super::{GROUP, Grid, indexable};
 use crate::Role;
-use crate::plan::{Plan, PlanError, Slot};
+use crate::plan::{Arguments, Plan, PlanError, Slot};
 use crate::source::MAP;
 
 /// A computation on each element: load it, apply the steps in order, convert it, store it.
@@ -302,24 +302,18 @@ pub fn map(map: &Map) -> Result<Plan<'static>, PlanError> {
         Some(source) => (Role::Source, source),
         None => (Role::Result, &map.result),
     };
-    let mut arguments: Vec<Argument<Slot>> = vec![plan.operand(read).into(), place(source)];
-    arguments.extend([plan.operand(Role::Result).into(), place(&map.result)]);
-    arguments.push([columns, rows, planes, 0].map(|extent| extent as u32).into());
-    let mut starts = vec![(1, read), (3, Role::Result)];
+    let mut array = |role: Role, grid| Arguments::default().with(plan.operand(role)).at(role, place(grid));
+    let extents = [columns, rows, planes, 0].map(|extent| extent as u32);
+    let mut arguments = array(read, source).and(array(Role::Result, &map.result)).with(extents);
     for (index, step) in map.steps.iter().enumerate() {
         if let Some(grid) = step.operand() {
-            let role = Role::Step(index);
-            arguments.extend([plan.operand(role).into(), place(grid)]);
-            starts.push((arguments.len() - 1, role));
+            arguments = arguments.and(array(Role::Step(index), grid));
         }
-        arguments.extend(step.numbers().into_iter().map(|number| number.argument(work)));
+        arguments = arguments.with_all(step.numbers().into_iter().map(|number| number.argument(work)));
     }
     let across = columns.next_power_of_two().min(GROUP);
     let group = [across, GROUP / across];
     let range = NdRange::d3(columns.next_multiple_of(group[0]), rows.next_multiple_of(group[1]), planes);
     plan.launch(&Arc::new(program), "map", arguments, range.local(group[0], group[1], 1));
-    for (argument, role) in starts {
-        plan.begins_at(argument, role);
-    }
     Ok(plan)
 }

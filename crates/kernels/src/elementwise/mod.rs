@@ -17,7 +17,7 @@ use tripipe_launch::{Argument, NdRange, ScalarType};
 
 use crate::Role;
 use crate::filter::{ChannelLayout, PixelType, Raster};
-use crate::plan::{Plan, PlanError, Slot};
+use crate::plan::{Arguments, Plan, PlanError, Slot};
 use crate::source::{AXPY, HISTOGRAM, REDUCE, TRANSPOSE};
 
 pub use grid::Grid;
@@ -248,11 +248,10 @@ pub fn reduce(
     };
     let [columns, rows, planes] = x.extents;
     let extents = [columns, rows, planes, count].map(|extent| extent as u32);
-    let arguments =
-        [from.into(), place(x), second.into(), place(other), extents.into(), values.into(), indices.into()];
+    let [of_x, of_y] = [(from, Role::X, x), (second, y, other)]
+        .map(|(slot, role, grid)| Arguments::default().with(slot).at(role, place(grid)));
+    let arguments = of_x.and(of_y).with(extents).with(values).with(indices);
     plan.launch(&program, "reduce_groups", arguments, NdRange::d1(groups * GROUP).local(GROUP, 1, 1));
-    plan.begins_at(1, Role::X);
-    plan.begins_at(3, y);
     let arguments = [values.into(), indices.into(), result.into(), (groups as u32).into()];
     plan.launch(&program, "reduce_all", arguments, NdRange::d1(GROUP).local(GROUP, 1, 1));
     Ok(plan)

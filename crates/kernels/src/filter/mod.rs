@@ -59,7 +59,5 @@ pub use resize::{Interpolation, ResizeTaps, resize, resize_reference};
 pub use semiplanar::{Semiplanar, rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
 pub use space::{space, work};
 pub use stage::{Bilateral, Chroma, Color, Gradient, Morphology, Neighbourhood, Stage};
-pub use table::{
-    ChainChoice, ChainSeries, ChainTable, ChainTime, TimedChain, TimedChainError, default_parameters,
-};
+pub use table::{ChainChoice, ChainSeries, ChainTime, TimedChain, TimedChainError, default_parameters};
 pub use text::ParametersError;

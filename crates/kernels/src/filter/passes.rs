@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::family::{
-    CONVERSIONS, CONVERT_OPERATIONS, Family, GRAY_OPERATIONS, INNER_EXTENT_MAX, REGISTER_RESERVE_BYTES,
-};
+use super::family::{CONVERSIONS, Family, INNER_EXTENT_MAX, REGISTER_RESERVE_BYTES};
 use super::pairs::Pairs;
 use super::texels::{self, TEXEL};
 use super::window::{Fused, Windows};
@@ -199,20 +197,16 @@ impl<'c> Pass<'c> {
         let down = |more: usize| (parameters.rows + more) as f64 / parameters.rows as f64;
         let [width, height] = stage.window();
         let side = width / 2 * step;
-        let [in_row, beside] = windows.outer.operations();
+        let [in_row, beside] = stage.operations(windows.outer.weights());
         let mut operations = in_row * down(height - 1) + beside;
         let mut seen = (side, height - 1);
         if let (Some(stage), Some(inner)) = (self.fused.inner, &windows.inner) {
             let [inner_width, inner_height] = stage.window();
-            let [in_row, beside] = inner.operations();
+            let [in_row, beside] = stage.operations(inner.weights());
             seen = (side + inner_width / 2 * step, height + inner_height - 2);
             operations += across(side) * (in_row * down(seen.1) + beside * down(height - 1));
         }
-        let each = match self.fused.before {
-            None => 1.0,
-            Some(Stage::Color(_)) => GRAY_OPERATIONS,
-            Some(_) => CONVERT_OPERATIONS,
-        };
+        let each = self.fused.before.map_or(1.0, Stage::operations_while_loading);
         let taken = each * across(seen.0) * down(seen.1)
             + (loaded.columns * loaded.rows) as f64 / (lanes * parameters.rows as f64);
         let channels = self.to.channels as f64;
@@ -232,19 +226,13 @@ impl<'c> Pass<'c> {
         let windows = Windows::of(stage, self.fused, &self.from, parameters)?;
         let step = if self.fused.before.is_some() { self.to.step() } else { self.from.step() };
         let columns = Loaded::of(None, stage, step, parameters).columns;
-        let [_, height] = stage.window();
         let element = if family.has_short_lanes() { windows.work_bytes() } else { 4 };
         let row = match parameters.loads {
             // As they are loaded; each is converted when it is used.
             Loads::Direct => element + columns * self.from.element.bytes(),
             _ => columns * element,
         };
-        let of_a_lane = match stage {
-            // The rows of the window, and what the network orders.
-            Stage::Median { size } => (height * columns + size * size / 2 + 2) * element,
-            Stage::Gradient(_) => (2 * parameters.rows + 2) * element + row,
-            _ => (parameters.rows + 1) * element + row,
-        };
+        let of_a_lane = stage.lane_register_bytes(parameters.rows, [columns, element], row);
         Ok(of_a_lane * parameters.lanes + REGISTER_RESERVE_BYTES)
     }
 

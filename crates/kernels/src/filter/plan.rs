@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use tripipe_device::Probe;
-use tripipe_launch::{Argument, NdRange};
+use tripipe_launch::NdRange;
 
 use super::passes::Pass;
 use super::texels::Texels;
 use super::window::Fused;
 use super::{Chain, ChannelLayout, FilterError, Loads, Parameters, Raster, Stage, Sums, pixel, window};
 use crate::Role;
-use crate::plan::{Plan, PlanError, Slot};
+use crate::plan::{Arguments, Plan, PlanError, Slot};
 
 /// A chain as launches from the buffer of [`Role::Source`] to that of [`Role::Result`], which must differ.
 ///
@@ -70,11 +70,10 @@ impl Pass<'_> {
         let Some(stage) = self.stage.as_deref().filter(|stage| Self::is_vector(Some(stage))) else {
             let kernel = pixel::kernel(self.stage.as_deref(), chain.border, chain.keep_alpha, [from, to]);
             let (program, entry, pixels) = (Arc::clone(&kernel.program), kernel.entry, kernel.pixels);
-            let mut arguments = arguments(slots, [from, to], [from.width, from.height]);
-            arguments.extend(kernel.arguments(plan));
+            let arguments = arguments(slots, moves, [from, to], [from.width, from.height]);
+            let arguments = arguments.with_all(kernel.arguments(plan));
             let across = from.width.div_ceil(pixels);
             plan.launch(&program, entry, arguments, range([across, from.height, 1], parameters));
-            begins(plan, moves);
             return Ok(());
         };
         let planes = if from.layout == ChannelLayout::Planar { from.channels } else { 1 };
@@ -101,13 +100,12 @@ impl Pass<'_> {
                 ),
             };
             let range = range([across, down, planes], parameters);
-            let mut arguments = arguments(slots, [from, to], [from.width, from.height]);
+            let mut arguments = arguments(slots, moves, [from, to], [from.width, from.height]);
             if let Some(texels) = texels {
-                arguments.push(texels.into());
-                arguments.extend(Texels::origin(from).map(|distance| Argument::from(distance as i32)));
+                arguments = arguments.with(texels);
+                arguments = arguments.with_all(Texels::origin(from).map(|distance| distance as i32));
             }
             plan.launch(&program, entry, arguments, range);
-            begins(plan, moves);
             Ok(())
         };
         if !(chain.keep_alpha && planes == 4 && stage.keeps_alpha()) {
@@ -125,26 +123,20 @@ pub(super) fn not_an_image(want: String) -> PlanError {
     PlanError::Parameter { parameter: "loads", found: "image".to_owned(), want }
 }
 
-/// Marks the offset [`arguments`] of the source and of the result, where those are operands.
-fn begins(plan: &mut Plan<'static>, operands: [Option<Role>; 2]) {
-    for (argument, operand) in [2, 5].into_iter().zip(operands) {
-        if let Some(operand) = operand {
-            plan.begins_at(argument, operand);
-        }
-    }
-}
-
-/// The common arguments of all kernels: the two buffers, the layout of the pixels in them, and the extents.
+/// The common arguments of all kernels: the two buffers, the layout of the pixels in them, and the extents. `moves` are the
+/// operands that the buffers are, if they can be bound at later elements.
 pub(super) fn arguments(
-    [reads, writes]: [Slot; 2],
-    [from, to]: [&Raster; 2],
+    slots: [Slot; 2],
+    moves: [Option<Role>; 2],
+    rasters: [&Raster; 2],
     size: [usize; 2],
-) -> Vec<Argument<Slot>> {
-    let distances = [from.offset, from.pitch, from.plane_pitch, to.offset, to.pitch, to.plane_pitch];
-    let mut arguments: Vec<Argument<Slot>> = vec![reads.into(), writes.into()];
-    arguments.extend(distances.map(|distance| Argument::from(distance as u32)));
-    arguments.extend(size.map(|extent| Argument::from(extent as i32)));
-    arguments
+) -> Arguments {
+    let mut arguments = Arguments::default().with_all(slots);
+    for (operand, raster) in moves.into_iter().zip(rasters) {
+        let pitches = [raster.pitch, raster.plane_pitch].map(|pitch| pitch as u32);
+        arguments = arguments.at(operand, raster.offset as u32).with_all(pitches);
+    }
+    arguments.with_all(size.map(|extent| extent as i32))
 }
 
 /// At least this many work-items, in whole work-groups. Without a given work-group the extents are multiples of 16

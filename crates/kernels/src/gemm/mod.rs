@@ -51,7 +51,8 @@ pub use reference::{Difference, Reference, ReferenceError};
 pub use shape::Shape;
 pub use space::space;
 pub use table::{
-    Choice, ElementKind, Entry, Measurement, Series, Table, Timed, TimedError, TimedShape, default_parameters,
+    Choice, ElementKind, Entry, Measurement, ProductSeries, ProductTime, TimedProduct, TimedProductError,
+    TimedShape, default_parameters,
 };
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use tripipe_launch::{ChannelOrder, ChannelType, ImageShape, MemoryKind, ScalarTy
 
 use super::check::Unfit;
 use super::parameters::Source;
+use super::product::View;
 
 /// The layout of a packed operand: the tag that belongs to its memory. An operand packed with one tag can be read by
 /// every plan that needs an equal tag.
@@ -154,14 +155,14 @@ impl Packed {
     }
 
     /// Its view for the packing kernel.
-    pub(super) fn written(&self) -> [u32; 4] {
+    pub(super) fn written(&self) -> View {
         let product = if self.buffer_bytes.is_none() { self.product } else { self.product_elements() };
-        [0, self.panel as u32, self.step as u32, product as u32]
+        View { offset: 0, row: self.panel, column: self.step, product }
     }
 
     /// Its view for the product's kernel: of panels, or of rows of an image.
-    pub(super) fn read(&self) -> [u32; 4] {
-        let product = if self.products > 1 { self.product as u32 } else { 0 };
-        [0, self.panel as u32, self.step as u32, product]
+    pub(super) fn read(&self) -> View {
+        let product = if self.products > 1 { self.product } else { 0 };
+        View { product, ..self.written() }
     }
 }

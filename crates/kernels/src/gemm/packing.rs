@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tripipe_device::Probe;
-use tripipe_launch::{Argument, NdRange, Program};
+use tripipe_launch::{NdRange, Program};
 
 use super::check::Unfit;
 use super::description::Gemm;
@@ -12,7 +12,7 @@ use super::parameters::Parameters;
 use super::plan::{Side, in_groups, packed_layouts};
 use super::product::{RowMajorProduct, View};
 use crate::Role;
-use crate::plan::{Plan, Slot};
+use crate::plan::{Arguments, Plan, Slot};
 use crate::source::{GEMM_PACKING, GEMM_UNPACKING};
 
 /// A plan that packs one operand, with the tag of the result; `None` when the parameters read the operand in its
@@ -34,7 +34,7 @@ pub fn plan_packing(
     let mut plan = Plan::new();
     let (from, to) = (plan.operand(Role::Source), plan.operand(Role::Result));
     let offsets = gemm.has_offsets().then(|| plan.operand(Role::Offsets));
-    let launch = PackingLaunch::of(gemm, &product, side, packed).launch(from, to, offsets, probe);
+    let launch = PackingLaunch::of(gemm, &product, side, packed).launch([from, to], None, offsets, probe);
     if let Some((program, arguments, range)) = launch {
         plan.launch(&program, "gemm_pack", arguments, range);
     }
@@ -55,7 +55,7 @@ pub fn plan_unpacking(packed: &Packed, probe: &Probe) -> Plan<'static> {
             .define("FROM_IMAGE", u8::from(packed.buffer_bytes.is_none()));
         let arguments = vec![
             from.into(),
-            packed.written().into(),
+            packed.written().words().into(),
             to.into(),
             (packed.lanes as u32).into(),
             (packed.depth as u32).into(),
@@ -81,19 +81,19 @@ pub(super) struct PackingLaunch {
 impl PackingLaunch {
     pub(super) fn of(gemm: &Gemm, product: &RowMajorProduct, side: Side, packed: Packed) -> Self {
         let is_a = (side == Side::A) != product.transposed;
-        let b = View { row: product.b.column, column: product.b.row, ..product.b };
-        let (view, lanes) = if is_a { (product.a, product.m) } else { (b, product.n) };
+        let (view, lanes) = if is_a { (product.a, product.m) } else { (product.b.transposed(), product.n) };
         Self { view, lanes, k: gemm.k, operand: side as u32, packed }
     }
 
-    /// Program, arguments and range; `None` when the operand is empty.
+    /// Program, arguments and range; `None` when the operand is empty. `moves` is the role of the source, if it can be bound at
+    /// later elements.
     pub(super) fn launch(
         &self,
-        from: Slot,
-        to: Slot,
+        [from, to]: [Slot; 2],
+        moves: Option<Role>,
         offsets: Option<Slot>,
         probe: &Probe,
-    ) -> Option<(Arc<Program>, Vec<Argument<Slot>>, NdRange)> {
+    ) -> Option<(Arc<Program>, Arguments, NdRange)> {
         let packed = &self.packed;
         if self.lanes == 0 || self.k == 0 {
             return None;
@@ -114,17 +114,14 @@ impl PackingLaunch {
             .define("ALONG", u8::from(self.view.column == 1))
             .define("TO_IMAGE", u8::from(to_image))
             .define("OFFSETS", u8::from(offsets.is_some()));
-        let mut arguments = vec![
-            from.into(),
-            self.view.words().into(),
-            to.into(),
-            packed.written().into(),
-            (self.lanes as u32).into(),
-            (self.k as u32).into(),
-            (tiles as u32).into(),
-        ];
+        let mut arguments = Arguments::default()
+            .with(from)
+            .at(moves, self.view.words())
+            .with(to)
+            .with(packed.written().words())
+            .with_all([self.lanes, self.k, tiles].map(|extent| extent as u32));
         if let Some(offsets) = offsets {
-            arguments.extend([offsets.into(), self.operand.into()]);
+            arguments = arguments.with(offsets).with(self.operand);
         }
         Some((Arc::new(program), arguments, in_groups([tiles, self.k.div_ceil(4)], packed.products, probe)))
     }

@@ -15,7 +15,7 @@ pub(super) struct View {
 }
 
 impl View {
-    fn transposed(self) -> Self {
+    pub(super) fn transposed(self) -> Self {
         Self { row: self.column, column: self.row, ..self }
     }
 

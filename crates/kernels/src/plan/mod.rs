@@ -3,6 +3,7 @@
 //! A plan either contains its inputs ([`Plan::input`]) and is [staged](Plan::stage) with them, or it declares
 //! operands that the caller already has in memory ([`Plan::operand`]) and is [bound](Plan::bind) to those.
 
+mod arguments;
 mod bound;
 mod error;
 
@@ -16,6 +17,7 @@ use tripipe_launch::{
 };
 
 use crate::Role;
+pub use arguments::Arguments;
 use bound::release;
 pub use bound::{Bound, Scratch, Staged};
 pub use error::PlanError;
@@ -172,10 +174,10 @@ impl<'p> Plan<'p> {
         &mut self,
         program: &Arc<Program>,
         entry: &str,
-        arguments: impl Into<Vec<Argument<Slot>>>,
+        arguments: impl Into<Arguments>,
         range: NdRange,
     ) {
-        self.preparation.push(launch(program, entry, arguments, range));
+        self.preparation.push(launch(program, entry, arguments.into().all, range));
     }
 
     /// Adds a launch of the step.
@@ -183,18 +185,14 @@ impl<'p> Plan<'p> {
         &mut self,
         program: &Arc<Program>,
         entry: &str,
-        arguments: impl Into<Vec<Argument<Slot>>>,
+        arguments: impl Into<Arguments>,
         range: NdRange,
     ) {
-        self.launches.push(launch(program, entry, arguments, range));
-    }
-
-    /// Marks an argument of the most recently added launch, a `uint` or the first element of a `uint4`, as the
-    /// element offset of an operand.
-    pub fn begins_at(&mut self, argument: usize, operand: Role) {
-        if let Some(launch) = self.launches.len().checked_sub(1) {
-            self.starts.push(Start { launch, argument, operand });
-        }
+        let Arguments { all, offsets } = arguments.into();
+        let index = self.launches.len();
+        let start = |(argument, operand)| Start { launch: index, argument, operand };
+        self.starts.extend(offsets.into_iter().map(start));
+        self.launches.push(launch(program, entry, all, range));
     }
 
     /// The roles of its operands, each once.
@@ -419,10 +417,10 @@ fn moved(value: &Value, by: u32) -> Value {
 fn launch(
     program: &Arc<Program>,
     entry: &str,
-    arguments: impl Into<Vec<Argument<Slot>>>,
+    arguments: Vec<Argument<Slot>>,
     range: NdRange,
 ) -> Launch<Slot> {
-    Launch { program: Arc::clone(program), entry: entry.to_owned(), arguments: arguments.into(), range }
+    Launch { program: Arc::clone(program), entry: entry.to_owned(), arguments, range }
 }
 
 #[cfg(test)]

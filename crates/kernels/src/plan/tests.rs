@@ -61,10 +61,9 @@ fn plan() -> Plan<'static> {
     // Declared in another order than the kernel reads them in.
     let (y, scratch, x) = (plan.operand(Role::Y), plan.scratch(8), plan.operand(Role::X));
     assert_eq!(plan.operand(Role::X), x);
-    let arguments = [x.into(), 5u32.into(), scratch.into(), y.into(), 7u32.into()];
+    let of_y = Arguments::default().with(y).at(Role::Y, 7u32);
+    let arguments = Arguments::default().with(x).at(Role::X, 5u32).with(scratch).and(of_y);
     plan.launch(&program, "f", arguments, NdRange::d1(1));
-    plan.begins_at(1, Role::X);
-    plan.begins_at(4, Role::Y);
     plan
 }
 

@@ -103,7 +103,7 @@ impl RuleDevices {
     }
 }
 
-/// The parameters for a product on a device by rule, without times ([`super::QuantisedTable::choose`] uses both); those for
+/// The parameters for a product on a device by rule, without times ([`crate::Table::choose_quantised`] uses both); those for
 /// weights in `memory`, if they are packed already.
 ///
 /// A rule fixes what a work-item computes. The steps along K are divided among as many work-items as fill the device.

@@ -34,7 +34,7 @@ pub use parameters::{Parameters, ParametersError, Unpack, WeightMemory};
 pub use plan::plan;
 pub use reference::{QuantisedReference, WrongResult};
 pub use space::{space, work};
-pub use table::{QuantisedSeries, QuantisedTable, QuantisedTime};
+pub use table::{QuantisedSeries, QuantisedTime};
 pub use weights::{StoredWeights, WeightsError};
 
 #[cfg(test)]

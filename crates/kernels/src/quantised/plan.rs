@@ -9,7 +9,7 @@ use super::description::{Activation, QuantisedProduct};
 use super::format::{BLOCK, WeightFormat};
 use super::layout::PackedLayout;
 use super::parameters::{Parameters, Unpack, WeightMemory};
-use crate::plan::{Plan, Slot};
+use crate::plan::{Arguments, Plan, Slot};
 use crate::source::QUANTISED;
 use crate::{PlanError, Role};
 
@@ -64,22 +64,17 @@ pub fn plan(
         .define("HALVES", u8::from(activation == Activation::F16))
         .define("TAIL", u8::from(!k.is_multiple_of(BLOCK)));
     let words = |values: [usize; 2]| -> Argument<Slot> { values.map(|value| value as u32).into() };
-    let arguments: Vec<Argument<Slot>> = vec![
-        x.into(),
-        words([x_offset, x_stride]),
-        weights.into(),
-        scales.map_or(Argument::Null, Argument::from),
-        (layout.pitch as u32).into(),
-        y.into(),
-        words([y_offset, y_stride]),
-        (m as u32).into(),
-        (n as u32).into(),
-        (k as u32).into(),
-    ];
+    let arguments = Arguments::default()
+        .with(x)
+        .at(Role::A, words([x_offset, x_stride]))
+        .with(weights)
+        .with(scales.map_or(Argument::Null, Argument::from))
+        .with(layout.pitch as u32)
+        .with(y)
+        .at(Role::C, words([y_offset, y_stride]))
+        .with_all([m, n, k].map(|extent| extent as u32));
     let items = n.div_ceil(outputs).next_multiple_of(group);
     let range = NdRange::d3(items, parts, m.div_ceil(vectors)).local(group, parts, 1);
     plan.launch(&Arc::new(program), "quantised_product", arguments, range);
-    plan.begins_at(1, Role::A);
-    plan.begins_at(6, Role::C);
     Ok(plan)
 }

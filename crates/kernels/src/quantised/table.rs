@@ -1,6 +1,4 @@
-//! Raw times that parameters are chosen by: the user's tables.
-
-use std::path::Path;
+//! The choice of parameters by times of products like it: the user's, where there are any; none are shipped.
 
 use tripipe_device::Probe;
 
@@ -8,7 +6,7 @@ use super::choice::{ParameterChoice, choose};
 use super::description::QuantisedProduct;
 use super::parameters::{Parameters, WeightMemory};
 use crate::table::{
-    Device, Relation, TableError, TableFile, TimeOf, TimeSeries, TimedSubject, described, microseconds,
+    Device, Relation, Table, TableFile, TimeOf, TimeSeries, TimedSubject, described, microseconds,
 };
 
 /// Times of products with quantised weights on one device. In a file: by parameters, a line for each product, e.g.
@@ -20,47 +18,31 @@ pub type QuantisedTime = TimeOf<QuantisedProduct>;
 
 impl TimedSubject for QuantisedProduct {
     type Parameters = Parameters;
+
+    fn series(file: &TableFile) -> &[QuantisedSeries] {
+        &file.quantised
+    }
 }
 
 /// The largest factor between the extents of a product and those of one whose times decide.
 const NEAR: f64 = 4.0;
 
-/// Raw times of products with quantised weights. None are shipped: the user's decide, where there are any.
-#[derive(Clone, Debug, Default)]
-pub struct QuantisedTable {
-    series: Vec<QuantisedSeries>,
-}
-
-impl QuantisedTable {
-    /// The times in all `.toml` files of the user's `folder`.
-    ///
-    /// # Errors
-    /// There is no such folder; a file that cannot be read, or is not a valid table.
-    pub fn load(folder: Option<&Path>) -> Result<Self, TableError> {
-        let files = folder.map(TableFile::read_all).transpose()?.unwrap_or_default();
-        Ok(Self { series: files.into_iter().flat_map(|file| file.quantised).collect() })
-    }
-
-    /// A table of these times only.
-    pub fn of(series: Vec<QuantisedSeries>) -> Self {
-        Self { series }
-    }
-
+impl Table {
     /// The parameters for a product on a device; those for weights in `memory`, if they are packed already.
     ///
     /// Times of the device itself or of its generation, of weights in the same format, decide: the fastest parameters of
     /// the nearest product that are valid for this one. Each extent of it may be up to four times as large or as small.
     /// Otherwise the rules of `data/quantised.toml` decide ([`choose`]).
-    pub fn choose(
+    pub fn choose_quantised(
         &self,
         product: &QuantisedProduct,
         memory: Option<WeightMemory>,
         probe: &Probe,
     ) -> ParameterChoice {
-        self.by_times(product, memory, probe).unwrap_or_else(|| choose(product, memory, probe))
+        self.by_times_of_quantised(product, memory, probe).unwrap_or_else(|| choose(product, memory, probe))
     }
 
-    fn by_times(
+    fn by_times_of_quantised(
         &self,
         product: &QuantisedProduct,
         memory: Option<WeightMemory>,
@@ -73,11 +55,8 @@ impl QuantisedTable {
                 && time.parameters.check(product, probe).is_ok()
         };
         let mut near: Vec<(Relation, f64, &QuantisedSeries, &QuantisedTime)> = Vec::new();
-        for series in &self.series {
-            let relation = device.relation(&series.on, probe);
-            let Some(relation) = relation.filter(|relation| *relation <= Relation::Generation) else {
-                continue;
-            };
+        let related = self.related::<QuantisedProduct>(&device, probe).into_iter();
+        for (relation, series) in related.filter(|(relation, _)| *relation <= Relation::Generation) {
             for time in series.times.iter().filter(fits) {
                 let [far, distance] = distance(product, &time.of);
                 if far <= NEAR.ln() {
@@ -97,9 +76,7 @@ impl QuantisedTable {
             time.of,
             microseconds(time.seconds)
         );
-        let rests_on =
-            format!("{}; {}, driver {}, {}", series.source, series.device, series.driver, series.date);
-        Some(ParameterChoice { parameters: time.parameters, why, rests_on })
+        Some(ParameterChoice { parameters: time.parameters, why, rests_on: series.provenance() })
     }
 }
 
@@ -144,10 +121,11 @@ mod tests {
             ("q8_0 f32 1x4096x4096", "4x1 group=8x2", 1e-6),
             ("q4_0 f32 4x1024x4096", "1x4 group=64x2", 1e-6),
         ];
-        let table = QuantisedTable::of(vec![series(Target::Name("some gpu".to_owned()), &times)]);
+        let quantised = vec![series(Target::Name("some gpu".to_owned()), &times)];
+        let table = Table::of(TableFile { quantised, ..TableFile::default() });
         let chosen = |text: &str, probe: &Probe| {
             let product: QuantisedProduct = text.parse().unwrap();
-            table.choose(&product, None, probe)
+            table.choose_quantised(&product, None, probe)
         };
         assert_eq!(chosen("q4_0 f16 1x5000x3000", &probe).parameters.to_string(), "8x1 group=32x4 masks");
         assert_eq!(chosen("q4_0 f32 4x2000x4096", &probe).parameters.to_string(), "1x4 group=64x2");

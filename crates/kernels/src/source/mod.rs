@@ -3,14 +3,9 @@
 //! A part explains one thing, and several programs share it. [`Sources`] has the parts of one program in order; their
 //! concatenation compiles with its defaults. The plans add the `-D` of a choice.
 
-mod condition;
-mod live;
-
 use std::sync::LazyLock;
 
-use tripipe_launch::{Program, Source, Text};
-
-pub use live::{LiveError, live};
+use tripipe_launch::{Program, Text};
 
 /// The source of a program, without a choice of parameters.
 #[derive(Clone, Debug)]
@@ -167,33 +162,6 @@ static WINDOWS: LazyLock<Vec<Sources>> = LazyLock::new(|| {
     }
     windows
 });
-
-/// The macros that choose what a program compiles to, in alphabetical order: those that it is built with, and those
-/// that its text defines if they are not.
-pub fn parameters(program: &Program) -> Vec<String> {
-    let mut names: Vec<String> = program.defines.iter().map(|(name, _)| name.clone()).collect();
-    if let Source::OpenClC(text) = &program.source {
-        let mut default = false;
-        for line in text.lines() {
-            let mut words = line.split_whitespace();
-            match (words.next(), words.next()) {
-                (Some("#ifndef"), Some(name)) => {
-                    default = true;
-                    names.push(name.to_owned());
-                }
-                (Some("#ifdef"), Some(name)) => names.push(name.to_owned()),
-                (Some("#define"), Some(name)) if default && !name.contains('(') => {
-                    names.push(name.to_owned());
-                }
-                (Some("#endif"), _) => default = false,
-                _ => {}
-            }
-        }
-    }
-    names.sort();
-    names.dedup();
-    names
-}
 
 /// Every program of the library.
 pub fn all() -> impl Iterator<Item = &'static Sources> {

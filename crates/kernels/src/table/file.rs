@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::filter::ChainSeries;
-use crate::gemm::{Entry, Series};
-use crate::quantised::QuantisedSeries;
+use super::TimeSeries;
+use crate::filter::TimedChain;
+use crate::gemm::{Entry, TimedProduct};
+use crate::quantised::QuantisedProduct;
 
 /// Why a table could not be loaded.
 #[derive(Debug, Error)]
@@ -52,6 +53,15 @@ pub enum TableError {
         /// What is not known.
         source: Box<toml::de::Error>,
     },
+    /// A table of an earlier build, whose times of products have another form.
+    #[error(
+        "{file} was written by an earlier build of Tripipe, whose times of products had another form: make the table again \
+         from its log, with `tripipe tune export LOG -o {file}`"
+    )]
+    Older {
+        /// The file.
+        file: String,
+    },
     /// A file that is not a valid table.
     #[error("{file}: {source}")]
     Parse {
@@ -71,16 +81,16 @@ const FILE_MAX: u64 = 16 << 20;
 pub struct TableFile {
     /// Times of products.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub series: Vec<Series>,
+    pub gemm: Vec<TimeSeries<TimedProduct>>,
     /// Parameters of products by class of shapes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entry: Vec<Entry>,
     /// Times of filters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub filter: Vec<ChainSeries>,
+    pub filter: Vec<TimeSeries<TimedChain>>,
     /// Times of products with quantised weights.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub quantised: Vec<QuantisedSeries>,
+    pub quantised: Vec<TimeSeries<QuantisedProduct>>,
 }
 
 impl TableFile {
@@ -91,8 +101,10 @@ impl TableFile {
     pub fn parse(name: &str, text: &str) -> Result<Self, TableError> {
         toml::from_str(text).map_err(|source| {
             let (file, source) = (name.to_owned(), Box::new(source));
-            match newer_version(text) {
+            let table = text.parse::<toml::Table>().unwrap_or_default();
+            match newer_version(&table) {
                 Some(version) => TableError::Newer { file, version, source },
+                None if table.contains_key("series") => TableError::Older { file },
                 None => TableError::Parse { file, source },
             }
         })
@@ -112,7 +124,7 @@ impl TableFile {
 
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        self.series.is_empty() && self.entry.is_empty() && self.filter.is_empty() && self.quantised.is_empty()
+        self.gemm.is_empty() && self.entry.is_empty() && self.filter.is_empty() && self.quantised.is_empty()
     }
 
     /// Its text.
@@ -139,11 +151,10 @@ fn read_text(path: &Path) -> Result<String, TableError> {
 }
 
 /// The newest version that entries of a table name, if it is newer than this library.
-fn newer_version(text: &str) -> Option<String> {
+fn newer_version(table: &toml::Table) -> Option<String> {
     let numbers = |version: &str| -> Vec<u64> {
         version.split('.').map(|number| number.parse().unwrap_or_default()).collect()
     };
-    let table: toml::Table = text.parse().ok()?;
     let entries =
         table.values().filter_map(toml::Value::as_array).flatten().filter_map(toml::Value::as_table);
     // Those of entries are with their measurement.

@@ -5,12 +5,16 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::TableFile;
 use super::target::{Basis, Target};
 
 /// A computation that is timed. Its text form parses back.
 pub trait TimedSubject: Clone + Debug + PartialEq + Display + FromStr<Err: Display> {
     /// The parameters of its family. Their text form parses back.
     type Parameters: Copy + Debug + PartialEq + Display + FromStr<Err: Display>;
+
+    /// The times of its family in a file.
+    fn series(file: &TableFile) -> &[TimeSeries<Self>];
 }
 
 /// Times on one device, as measured or predicted.
@@ -36,6 +40,13 @@ pub struct TimeSeries<S: TimedSubject> {
     pub times: Vec<TimeOf<S>>,
 }
 
+impl<S: TimedSubject> TimeSeries<S> {
+    /// How, on which device and when the times were taken.
+    pub(crate) fn provenance(&self) -> String {
+        format!("{}; {}, driver {}, {}", self.source, self.device, self.driver, self.date)
+    }
+}
+
 /// The time of a computation with certain parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeOf<S: TimedSubject> {
@@ -55,7 +66,7 @@ pub(crate) fn microseconds(seconds: f64) -> String {
 }
 
 /// Seconds of a text such as `41.30 us`.
-pub(crate) fn parse_microseconds(text: &str) -> Option<f64> {
+fn parse_microseconds(text: &str) -> Option<f64> {
     let microseconds = text.strip_suffix(" us")?.parse::<f64>().ok()?;
     (microseconds > 0.0 && microseconds.is_finite()).then_some(microseconds * 1e-6)
 }

@@ -1,13 +1,14 @@
 //! Climbs a ladder: verifies each step, then times it.
 
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::Duration;
 
 use thiserror::Error;
 use tripipe_launch::{ExecuteError, Executor, TimeSource};
 
 use super::{Climb, ClimbedStep, Ladder, Measured, Outcome, Seconds};
 use crate::problem::{Inputs, Mismatch, Problem, ProblemError, Size, Work};
+use tripipe_kernels::bench::{Repeat, clocked};
 use tripipe_kernels::plan::{PlanError, Staged};
 
 /// The number of runs.
@@ -29,10 +30,8 @@ pub const LEAST_RUNS: usize = 3;
 
 /// Runs of each variant in a sweep; the winner is then timed like any other step.
 const SWEEP_RUNS: usize = 5;
-/// Time limit for repetitions of the serial version, in seconds; it runs at least once.
-const SERIAL_SECONDS: f64 = 1.0;
-/// Maximum number of runs of the serial version.
-const SERIAL_RUNS: usize = 5;
+/// Runs of the serial version.
+const SERIAL: Repeat = Repeat { most: 5, least: 1, limit: Duration::from_secs(1) };
 
 /// A step's name and what it changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -261,16 +260,12 @@ pub fn climb<C: Climber + ?Sized>(
 }
 
 fn time_serial(ladder: &Ladder, problem: &Problem) -> Seconds {
-    let mut samples = Vec::new();
     let mut output = problem.expected.blank_output();
-    while samples.len() < SERIAL_RUNS {
-        let start = Instant::now();
+    let mut solve = || {
         (ladder.serial)(black_box(problem), black_box(&mut output));
-        samples.push(start.elapsed().as_secs_f64());
-        if samples.iter().sum::<f64>() > SERIAL_SECONDS {
-            break;
-        }
-    }
+        Ok::<_, std::convert::Infallible>(())
+    };
+    let samples = SERIAL.times(|| clocked(&mut solve)).unwrap_or_else(|never| match never {});
     Seconds { samples }
 }
 
@@ -371,21 +366,9 @@ fn time(
         let seconds = Seconds { samples: vec![first] };
         return Ok(Measured { seconds, preparation_seconds, choice: None, sweep: Vec::new() });
     }
-    let start = Instant::now();
-    for _ in 0..options.warmup {
-        if start.elapsed().as_secs_f64() > STEP_SECONDS {
-            break;
-        }
-        attempt.run()?;
-    }
-    let start = Instant::now();
-    let mut samples = Vec::with_capacity(options.runs);
-    while samples.len() < options.runs.max(1) {
-        if samples.len() >= LEAST_RUNS && start.elapsed().as_secs_f64() > STEP_SECONDS {
-            break;
-        }
-        samples.push(attempt.run()?);
-    }
+    let limit = Duration::from_secs_f64(STEP_SECONDS);
+    Repeat { most: options.warmup, least: 0, limit }.times(|| attempt.run())?;
+    let samples = Repeat { most: options.runs.max(1), least: LEAST_RUNS, limit }.times(|| attempt.run())?;
     // A race may appear only under load.
     problem.expected.verify(&attempt.output()?)?;
     Ok(Measured { seconds: Seconds { samples }, preparation_seconds, choice: None, sweep: Vec::new() })

@@ -1,9 +1,8 @@
 //! The CPU path on the optimisation ladders: the serial version, one thread with SIMD, all threads.
 
-use std::time::Instant;
-
 use tripipe_cpu::{self as cpu, CpuError, Threads};
 use tripipe_kernels::PlanError;
+use tripipe_kernels::bench::clocked;
 use tripipe_kernels::quantised::{Activation, QuantisedProduct, WeightFormat};
 
 use super::{Attempt, AttemptError, Climber, Ladder, StepName, Visit};
@@ -80,12 +79,13 @@ impl Attempt for CpuAttempt<'_> {
             };
             format!("{}, {way}", self.ladder)
         });
-        let start = Instant::now();
-        match self.way {
-            Way::Serial(serial) => serial(self.problem, &mut self.output),
-            Way::Path(threads) => solve(self.ladder, self.problem, &mut self.output, threads)?,
-        }
-        Ok(start.elapsed().as_secs_f64())
+        clocked(|| match self.way {
+            Way::Serial(serial) => {
+                serial(self.problem, &mut self.output);
+                Ok(())
+            }
+            Way::Path(threads) => solve(self.ladder, self.problem, &mut self.output, threads),
+        })
     }
 
     fn output(&mut self) -> Result<Vec<u8>, AttemptError> {

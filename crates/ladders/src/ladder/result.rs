@@ -24,10 +24,7 @@ impl Seconds {
 
     /// The median; for an even number of samples, the mean of the two middle ones.
     pub fn median(&self) -> f64 {
-        let mut sorted = self.samples.clone();
-        sorted.sort_by(f64::total_cmp);
-        let middle = sorted.len() / 2;
-        if sorted.len() % 2 == 1 { sorted[middle] } else { f64::midpoint(sorted[middle - 1], sorted[middle]) }
+        tripipe_kernels::bench::median(&self.samples)
     }
 
     /// The mean.

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use tripipe_device::{DeviceKind, Probe};
+use tripipe_kernels::bench::Bench;
 use tripipe_kernels::ceilings::arithmetic::{
     ITEMS_MAX, ITEMS_MIN, ITEMS_PER_UNIT, STARTS, STEPS, check, fastest,
 };
-use tripipe_kernels::ceilings::{Bench, Effort, PeakError};
+use tripipe_kernels::ceilings::{Effort, PeakError};
 use tripipe_launch::{Argument, Launch, NdRange, Program};
 
 /// The row's name.

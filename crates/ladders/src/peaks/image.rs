@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use tripipe_kernels::bench::Bench;
 use tripipe_kernels::ceilings::memory::{buffer_bytes, check, pattern};
-use tripipe_kernels::ceilings::{Bench, Effort, PeakError};
+use tripipe_kernels::ceilings::{Effort, PeakError};
 use tripipe_launch::{Argument, ChannelOrder, ChannelType, ImageShape, Launch, MemoryKind, NdRange, Program};
 
 /// The channel type of the image.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use tripipe_kernels::bench::Bench;
 use tripipe_kernels::ceilings::memory::check;
-use tripipe_kernels::ceilings::{Bench, Effort, PeakError};
+use tripipe_kernels::ceilings::{Effort, PeakError};
 use tripipe_launch::{Argument, Launch, NdRange, Program};
 
 /// The row's name.

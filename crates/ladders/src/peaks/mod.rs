@@ -12,7 +12,8 @@ mod dot;
 mod image;
 mod local;
 
-use tripipe_kernels::ceilings::{Bench, arithmetic, launch, memory};
+use tripipe_kernels::bench::Bench;
+use tripipe_kernels::ceilings::{arithmetic, launch, memory};
 use tripipe_launch::{ExecuteError, Executor};
 
 pub use tripipe_kernels::ceilings::{Effort, PeakError};

@@ -173,11 +173,11 @@ impl Chained {
     ) -> Result<Self, Error> {
         chain.check(from, to)?;
         let (from, to) = (*from, *to);
-        let table = context.chain_table()?;
-        let mut choice = context.probe().map(|probe| table.choose(chain, &from, probe));
+        let table = context.table()?;
+        let mut choice = context.probe().map(|probe| table.choose_chain(chain, &from, probe));
         let mut measured_on_first_use = false;
         let plan = |probe: &_| {
-            let mut chosen = table.choose(chain, &from, probe);
+            let mut chosen = table.choose_chain(chain, &from, probe);
             if let Some(measured) = first_use::choose(context, chain, [&from, &to], &chosen) {
                 measured_on_first_use = true;
                 chosen = measured;

@@ -19,7 +19,7 @@ pub(crate) use subject::{Refusal, TunedWork, noise};
 
 /// The largest number of candidates.
 pub(crate) const MOST: usize = 40;
-/// Timed runs of a candidate, and of the two that are compared at the end.
+/// Timed runs of a candidate, and of each of the two that are compared at the end.
 const RUNS: usize = 5;
 const LAST_RUNS: usize = 9;
 /// A candidate whose first run takes this many times as long as the fastest is not timed further.
@@ -81,7 +81,6 @@ pub(crate) fn tuned<P: KernelParameters>(context: &Context, request: &Request<'_
             let Ok(work) = work(most_bytes(executor.probe())) else { return };
             let Ok(mut subject) = Subject::new(executor, work) else { return };
             measure(&mut subject, &mut notes, request, began, budget);
-            subject.release();
         });
     }
     let mut fit: Vec<(P, f64)> =
@@ -144,7 +143,7 @@ fn measure<P: KernelParameters>(
         let _span = tripipe_trace::span("tuning", || parameters.to_string());
         notes.started(key, &parameters);
         let limit = fastest.map(|(_, seconds)| seconds * SLOW);
-        match subject.verified(&parameters).and_then(|mut ready| ready.median(RUNS, limit)) {
+        match subject.median(&parameters, RUNS, limit) {
             Ok(seconds) => {
                 notes.timed(key, &parameters, seconds);
                 if fastest.is_none_or(|(_, best)| seconds < best) {
@@ -163,7 +162,8 @@ fn measure<P: KernelParameters>(
     let Some((fastest, _)) = fastest else { return };
     let mut chosen = fastest;
     if fastest != *estimated
-        && let Ok([of_fastest, of_choice]) = subject.compared([&fastest, estimated], LAST_RUNS)
+        && let Ok(times) = subject.compared(&[&fastest, estimated], LAST_RUNS)
+        && let [of_fastest, of_choice] = times[..]
     {
         notes.timed(key, &fastest, of_fastest);
         notes.timed(key, estimated, of_choice);

@@ -1,18 +1,16 @@
 //! A computation on memory of its own, whose kernels are verified and timed.
 
-use std::time::Instant;
+use std::time::Duration;
 
 use half::f16;
 use thiserror::Error;
 use tripipe_device::Probe;
+use tripipe_kernels::bench::{Bench, Limits, Repeat, ResultMemory, Turn, WrittenBehind, interleave, median};
 use tripipe_kernels::plan::Bound;
 use tripipe_kernels::{Plan, Role};
-use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind, ScalarType, Timing};
+use tripipe_launch::{ExecuteError, Executor, MemoryId, ScalarType};
 
 use super::KernelParameters;
-
-/// Bytes behind the result that must not change.
-const GUARD: usize = 4096;
 
 /// Why a candidate has no time.
 #[derive(Clone, Debug, Error)]
@@ -47,6 +45,12 @@ impl From<ExecuteError> for Refusal {
     }
 }
 
+impl From<WrittenBehind> for Refusal {
+    fn from(error: WrittenBehind) -> Self {
+        Self::Wrong(error.to_string())
+    }
+}
+
 /// A computation that kernels are measured at: its operands, its kernels, and the check of its result.
 pub(crate) trait TunedWork<P> {
     /// What is read, with its contents.
@@ -71,161 +75,109 @@ pub(crate) trait TunedWork<P> {
     fn check(&self, found: &[u8], fill: u8) -> Result<(), Refusal>;
 }
 
-/// The operands of a computation on an executor. They must be [released](Self::release).
+/// The operands of a computation on a bench.
 pub(super) struct Subject<'e, P> {
-    executor: &'e mut dyn Executor,
+    bench: Bench<'e>,
     work: Box<dyn TunedWork<P>>,
     memory: Vec<(Role, MemoryId)>,
-    result: MemoryId,
-}
-
-/// Launches of a candidate that has given the correct result; its memory is released when it is dropped.
-pub(super) struct Verified<'s, 'e, P> {
-    subject: &'s mut Subject<'e, P>,
-    bound: Option<Bound>,
-    /// Whether the host's clock times launches, because the device reports no times.
-    by_host: bool,
-    first: f64,
+    result: ResultMemory,
 }
 
 impl<'e, P: KernelParameters> Subject<'e, P> {
     /// Makes the operands.
     pub(super) fn new(executor: &'e mut dyn Executor, work: Box<dyn TunedWork<P>>) -> Result<Self, Refusal> {
+        let mut bench = Bench::new(executor);
+        let mut memory = Vec::new();
+        for (role, contents) in work.inputs() {
+            memory.push((role, bench.operand(contents)?));
+        }
         let (role, bytes) = work.result();
-        let before = vec![0xFF; bytes + GUARD];
-        let contents: Vec<(Role, &[u8])> =
-            work.inputs().into_iter().chain([(role, before.as_slice())]).collect();
-        let mut memory: Vec<(Role, MemoryId)> = Vec::new();
-        for (role, contents) in contents {
-            let kind = MemoryKind::Buffer { bytes: contents.len() };
-            match executor.allocate(&kind, Access::ReadWrite, Some(contents)) {
-                Ok(id) => memory.push((role, id)),
-                Err(error) => {
-                    for (_, id) in memory.drain(..).rev() {
-                        let _ = executor.release(id);
-                    }
-                    return Err(error.into());
-                }
-            }
-        }
-        let Some((_, result)) = memory.last().copied() else {
-            return Err(Refusal::NotUsable("there is no result".to_owned()));
-        };
-        Ok(Self { executor, work, memory, result })
+        let result = bench.result(bytes)?;
+        memory.push((role, result.id));
+        Ok(Self { bench, work, memory, result })
     }
 
-    /// Frees the operands. A lost device has freed them already.
-    pub(super) fn release(&mut self) {
-        for (_, id) in self.memory.drain(..).rev() {
-            let _ = self.executor.release(id);
-        }
-    }
-
-    /// Builds a candidate and runs it.
+    /// Builds candidates and runs each; then what `measure` makes of their launches and the seconds of their last runs.
     ///
     /// # Errors
-    /// It does not fit; it fails; its result is wrong, depends on what was there before, or reaches outside.
-    pub(super) fn verified<'s>(&'s mut self, parameters: &P) -> Result<Verified<'s, 'e, P>, Refusal> {
-        let plan = self.work.plan(parameters, self.executor.probe())?;
-        let bound = plan.bind(self.executor, &self.memory)?;
-        let mut ready = Verified { subject: self, bound: Some(bound), by_host: false, first: 0.0 };
-        ready.verify()?;
-        Ok(ready)
+    /// One does not fit; it fails; its result is wrong, depends on what was there before, or reaches outside; that of `measure`.
+    fn with_verified<R>(
+        &mut self,
+        candidates: &[&P],
+        measure: impl FnOnce(&mut Bench<'e>, &[Bound], &[f64]) -> Result<R, Refusal>,
+    ) -> Result<R, Refusal> {
+        let (mut all, mut expected) = (Vec::new(), Vec::new());
+        let verified = candidates.iter().try_for_each(|parameters| {
+            let plan = self.work.plan(parameters, self.bench.probe())?;
+            let bound = self.bench.bind(&plan, &self.memory)?;
+            let seconds = self.verify(&bound);
+            all.push(bound);
+            expected.push(seconds?);
+            Ok(())
+        });
+        let measured = verified.and_then(|()| measure(&mut self.bench, &all, &expected));
+        all.into_iter().for_each(|bound| self.bench.release(bound));
+        measured
     }
 
-    /// The medians of two candidates that run in turns.
+    /// The median of several runs of a candidate.
     ///
     /// # Errors
-    /// As [`Self::verified`].
-    pub(super) fn compared(&mut self, both: [&P; 2], runs: usize) -> Result<[f64; 2], Refusal> {
-        let mut times = [Vec::new(), Vec::new()];
-        for _ in 0..runs.div_ceil(3) {
-            for (times, parameters) in times.iter_mut().zip(both) {
-                let mut ready = self.verified(parameters)?;
-                for _ in 0..3 {
-                    times.push(ready.run()?);
-                }
+    /// As [`Self::with_verified`]; it takes longer than `limit` seconds.
+    pub(super) fn median(&mut self, parameters: &P, runs: usize, limit: Option<f64>) -> Result<f64, Refusal> {
+        self.with_verified(&[parameters], |bench, bound, expected| {
+            let mut times = vec![run(bench, &bound[0])?];
+            if limit.is_some_and(|limit| times[0].min(expected[0]) > limit) {
+                return Err(Refusal::Slow);
             }
-        }
-        Ok(times.map(middle))
+            let rest = Repeat { most: runs - 1, least: runs - 1, limit: Duration::ZERO };
+            times.extend(rest.times(|| run(bench, &bound[0]))?);
+            Ok(median(&times))
+        })
     }
-}
 
-impl<P: KernelParameters> Verified<'_, '_, P> {
-    fn verify(&mut self) -> Result<(), Refusal> {
-        let Some(bound) = &self.bound else { return Ok(()) };
-        let Subject { executor, work, result, .. } = &mut *self.subject;
-        for launch in bound.preparation.iter().chain(&bound.launches) {
-            executor.prepare(&launch.program, &launch.entry)?;
-        }
-        executor.run(&bound.preparation)?;
+    /// The medians of candidates that run in turns.
+    ///
+    /// # Errors
+    /// As [`Self::with_verified`].
+    pub(super) fn compared(&mut self, candidates: &[&P], runs: usize) -> Result<Vec<f64>, Refusal> {
+        self.with_verified(candidates, |bench, bound, expected| {
+            let mut one = |turn| match turn {
+                Turn::Candidate(index) => run(bench, &bound[index]),
+                Turn::Reference => Ok(0.0),
+            };
+            let limits =
+                Limits { has_reference: false, runs, seconds: f64::INFINITY, precision: 0.0, rival: None };
+            let times = interleave(&mut one, expected, &limits).into_iter();
+            times.map(|times| Ok(median(&times?.seconds))).collect()
+        })
+    }
+
+    /// Checks the result of a candidate's launches. Returns the seconds of the last run.
+    fn verify(&mut self, bound: &Bound) -> Result<f64, Refusal> {
+        let Self { bench, work, result, .. } = self;
         let (role, bytes) = work.result();
-        let wrong = |reason: String| Err(Refusal::Wrong(reason));
-        let mut before: Option<Vec<u8>> = None;
+        let (mut seconds, mut earlier) = (0.0, None);
         for &fill in work.fills() {
-            executor.write(*result, 0, &vec![fill; bytes + GUARD])?;
-            let start = Instant::now();
-            let seconds = Timing::span_seconds(&executor.run(&bound.launches)?);
-            self.by_host = seconds <= 0.0;
-            self.first = if self.by_host { start.elapsed().as_secs_f64() } else { seconds };
-            let mut found = vec![0; bytes + GUARD];
-            executor.read(*result, 0, &mut found)?;
-            if let Some(at) = found[bytes..].iter().position(|byte| *byte != fill) {
-                return wrong(format!("byte {at} behind {role} was written"));
-            }
-            found.truncate(bytes);
+            bench.overwrite(result, &vec![fill; bytes])?;
+            seconds = bench.span_seconds(&bound.launches)?;
+            let found: Vec<u8> = bench.found::<Refusal>(result)?;
             work.check(&found, fill)?;
-            if let Some(before) = &before
-                && let Some(at) = before.iter().zip(&found).position(|(one, other)| one != other)
-            {
-                return wrong(format!("byte {at} of {role} depends on what was there before"));
+            let differs =
+                |earlier: &Vec<u8>| earlier.iter().zip(&found).position(|(one, other)| one != other);
+            if let Some(at) = earlier.as_ref().and_then(differs) {
+                return Err(Refusal::Wrong(format!("byte {at} of {role} depends on what was there before")));
             }
-            before = Some(found);
+            earlier = Some(found);
         }
-        Ok(())
-    }
-
-    fn run(&mut self) -> Result<f64, Refusal> {
-        let Some(bound) = &self.bound else { return Ok(0.0) };
-        let start = Instant::now();
-        let timings = self.subject.executor.run(&bound.launches)?;
-        let seconds =
-            if self.by_host { start.elapsed().as_secs_f64() } else { Timing::span_seconds(&timings) };
-        if seconds > 0.0 {
-            Ok(seconds)
-        } else {
-            Err(Refusal::NotUsable("the device reports no time".to_owned()))
-        }
-    }
-
-    /// The median of several runs.
-    ///
-    /// # Errors
-    /// It fails; it takes longer than `limit` seconds.
-    pub(super) fn median(&mut self, runs: usize, limit: Option<f64>) -> Result<f64, Refusal> {
-        let mut times = vec![self.run()?];
-        if limit.is_some_and(|limit| times[0].min(self.first) > limit) {
-            return Err(Refusal::Slow);
-        }
-        for _ in 1..runs {
-            times.push(self.run()?);
-        }
-        Ok(middle(times))
+        Ok(seconds)
     }
 }
 
-impl<P> Drop for Verified<'_, '_, P> {
-    fn drop(&mut self) {
-        if let Some(bound) = self.bound.take() {
-            bound.release(self.subject.executor);
-        }
-    }
-}
-
-/// The median.
-fn middle(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(f64::INFINITY)
+/// The seconds of a run.
+fn run(bench: &mut Bench<'_>, bound: &Bound) -> Result<f64, Refusal> {
+    let seconds = bench.span_seconds(&bound.launches)?;
+    if seconds > 0.0 { Ok(seconds) } else { Err(Refusal::NotUsable("the device reports no time".to_owned())) }
 }
 
 /// Elements that look like noise: floating-point numbers from `low` to 1, or bytes of their whole range.

@@ -96,7 +96,7 @@ impl Context {
     /// The description is invalid; this is the CPU path.
     pub(super) fn choose_gemm(&self, gemm: &Gemm) -> Result<Choice, Error> {
         let probe = self.probe().ok_or(Error::from(Fault::NoKernels))?;
-        Ok(self.table()?.choose_with(gemm, probe, &self.figures(gemm, probe)))
+        Ok(self.table()?.choose_product_with(gemm, probe, &self.figures(gemm, probe)))
     }
 
     /// What is known about the device's speed: with the ceilings, if they were measured here.
@@ -140,7 +140,7 @@ impl GemmOperation {
         let mut first_use_seconds = None;
         let plan = |probe: &Probe| {
             let figures = context.figures(gemm, probe);
-            let mut chosen = table.choose_with(gemm, probe, &figures);
+            let mut chosen = table.choose_product_with(gemm, probe, &figures);
             if let Some(parameters) = parameters {
                 chosen.parameters = parameters;
             } else if !packed && let Some(measured) = first_use::choose(context, gemm, &chosen, &figures) {

@@ -97,9 +97,9 @@ impl QuantisedOperation {
         let only_device = !layout.is_buffer();
         let run_on = if only_device { RunOn::Device } else { run_on };
         let mut choice = None;
-        let table = context.quantised_table()?;
+        let table = context.table()?;
         let plan = |probe: &_| {
-            let chosen = table.choose(product, Some(layout.memory()), probe);
+            let chosen = table.choose_quantised(product, Some(layout.memory()), probe);
             let plan = match plan(product, &chosen.parameters, layout, probe) {
                 Err(error) if only_device => return Err(Refused::Wrong(error.into())),
                 plan => plan?,

@@ -30,7 +30,7 @@ impl PackedWeights {
             Some(probe) => {
                 // The memory that is best for one vector: batches read the same weights.
                 let one = QuantisedProduct::new(format, Activation::F32, [1, n, k]);
-                let choice = context.quantised_table()?.choose(&one, None, probe);
+                let choice = context.table()?.choose_quantised(&one, None, probe);
                 PackedLayout::of(format, [n, k], choice.parameters.memory, probe)?
             }
         };

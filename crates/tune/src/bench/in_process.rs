@@ -1,14 +1,11 @@
 //! Measurements in this process.
 
-use std::time::Instant;
-
 use tripipe_device::Probe;
+use tripipe_kernels::bench::{Bench as Device, CandidateTimes, Interval, Limits, Turn, interleave, median};
 use tripipe_kernels::plan::Bound;
-use tripipe_launch::{Executor, Launch, Timing};
+use tripipe_launch::Executor;
 
-use super::interleave::{Clocked, Limits, Series, interleave};
-use super::median::{Interval, median};
-use super::subject::{Subject, failure};
+use super::subject::Subject;
 use super::{Bench, BenchError, Effort, Phase};
 use crate::{Outcome, Problem, Times, Trial};
 
@@ -30,7 +27,7 @@ const AGAIN_MOST: usize = 30;
 ///
 /// A kernel that crashes or hangs takes the process with it; [`crate::worker`] measures in other processes.
 pub struct InProcess<'e> {
-    executor: &'e mut dyn Executor,
+    device: Device<'e>,
     on_phase: Box<dyn FnMut(Phase) + 'e>,
     ready: Option<Ready>,
 }
@@ -41,14 +38,12 @@ struct Ready {
     with_reference: bool,
     /// `None` if it failed, too.
     reference: Option<Bound>,
-    /// Whether the host's clock times launches, because the device reports no times.
-    by_host: bool,
 }
 
 impl<'e> InProcess<'e> {
     /// Measures on `executor`.
     pub fn new(executor: &'e mut dyn Executor) -> Self {
-        Self { executor, on_phase: Box::new(|_| {}), ready: None }
+        Self { device: Device::new(executor), on_phase: Box::new(|_| {}), ready: None }
     }
 
     /// Calls `on_phase` before each phase of a measurement.
@@ -60,12 +55,10 @@ impl<'e> InProcess<'e> {
 
     /// Frees the memory of the problem.
     fn clear(&mut self) {
-        if let Some(Ready { subject, reference, .. }) = self.ready.take() {
-            if let Some(bound) = reference {
-                bound.release(self.executor);
-            }
-            subject.release(self.executor);
+        if let Some(reference) = self.ready.take().and_then(|ready| ready.reference) {
+            self.device.release(reference);
         }
+        self.device.clear();
     }
 
     fn set_up(&mut self, problem: &Problem, with_reference: bool) -> Result<(), BenchError> {
@@ -76,26 +69,23 @@ impl<'e> InProcess<'e> {
         }
         self.clear();
         (self.on_phase)(Phase::SetUp);
-        let subject = Subject::new(self.executor, problem)?;
-        let mut ready = Ready { subject, with_reference, reference: None, by_host: false };
+        let subject = Subject::new(&mut self.device, problem)?;
+        let mut ready = Ready { subject, with_reference, reference: None };
         if with_reference {
             (self.on_phase)(Phase::Reference);
-            let parameters = ready.subject.default_parameters(self.executor);
-            let bound = ready.subject.bind(self.executor, &parameters);
-            let bound = bound.and_then(|bound| match run(self.executor, &bound.launches, false) {
-                Ok(seconds) => {
-                    ready.by_host = seconds == 0.0 && !bound.launches.is_empty();
-                    Ok(bound)
-                }
-                Err(outcome) => {
-                    bound.release(self.executor);
-                    Err(outcome)
+            let parameters = ready.subject.default_parameters(self.device.probe());
+            let bound = ready.subject.bind(&mut self.device, &parameters);
+            let bound = bound.and_then(|bound| match self.device.span_seconds(&bound.launches) {
+                Ok(_) => Ok(bound),
+                Err(error) => {
+                    self.device.release(bound);
+                    Err(error.into())
                 }
             });
             match bound {
                 Ok(bound) => ready.reference = Some(bound),
                 Err(Outcome::DeviceLost { reason }) => {
-                    ready.subject.release(self.executor);
+                    self.device.clear();
                     return Err(BenchError::Device(reason));
                 }
                 // The candidates are then timed without it.
@@ -114,12 +104,11 @@ impl<'e> InProcess<'e> {
         effort: &Effort,
     ) -> Result<Vec<Trial>, BenchError> {
         self.set_up(problem, effort.reference)?;
-        let Self { executor, on_phase, ready: Some(ready), .. } = self else { return Ok(Vec::new()) };
-        let mut turns = Turns { executor: &mut **executor, ready, bound: Vec::new() };
+        let Self { device, on_phase, ready: Some(ready) } = self else { return Ok(Vec::new()) };
+        let mut turns = Turns { device, ready, bound: Vec::new() };
         let outcomes = turns.outcomes(parameters, effort, on_phase);
-        for bound in turns.bound {
-            bound.release(*executor);
-        }
+        let bound = turns.bound;
+        bound.into_iter().for_each(|bound| device.release(bound));
         let trial =
             |(parameters, outcome): (&&str, Outcome)| Trial { parameters: (*parameters).to_owned(), outcome };
         Ok(parameters.iter().zip(outcomes).map(trial).collect())
@@ -134,7 +123,7 @@ impl Drop for InProcess<'_> {
 
 impl Bench for InProcess<'_> {
     fn probe(&self) -> &Probe {
-        self.executor.probe()
+        self.device.probe()
     }
 
     fn measure(&mut self, problem: &Problem, parameters: &str, effort: &Effort) -> Result<Trial, BenchError> {
@@ -153,37 +142,24 @@ impl Bench for InProcess<'_> {
     }
 }
 
-/// Runs launches. Returns their seconds: the device's, or the host's.
-fn run(executor: &mut dyn Executor, launches: &[Launch], by_host: bool) -> Result<f64, Outcome> {
-    let start = Instant::now();
-    let timings = executor.run(launches).map_err(|error| failure(&error))?;
-    Ok(if by_host { start.elapsed().as_secs_f64() } else { Timing::span_seconds(&timings) })
-}
-
 /// Candidates that are timed in turns.
-struct Turns<'t> {
-    executor: &'t mut dyn Executor,
-    ready: &'t Ready,
+struct Turns<'t, 'e> {
+    device: &'t mut Device<'e>,
+    ready: &'t mut Ready,
     bound: Vec<Bound>,
 }
 
-impl Clocked for Turns<'_> {
-    type Failure = Outcome;
-
-    fn reference(&mut self) -> Result<Option<f64>, Outcome> {
-        match &self.ready.reference {
-            Some(bound) => run(self.executor, &bound.launches, self.ready.by_host).map(Some),
-            None => Ok(None),
-        }
+impl Turns<'_, '_> {
+    /// The seconds of the reference kernel, if there is one, or of a candidate.
+    fn run(&mut self, turn: Turn) -> Result<f64, Outcome> {
+        let bound = match turn {
+            Turn::Reference => self.ready.reference.as_ref().ok_or(Outcome::NoTime)?,
+            Turn::Candidate(index) => &self.bound[index],
+        };
+        let seconds = self.device.span_seconds(&bound.launches)?;
+        if seconds > 0.0 || turn == Turn::Reference { Ok(seconds) } else { Err(Outcome::NoTime) }
     }
 
-    fn candidate(&mut self, index: usize) -> Result<f64, Outcome> {
-        let seconds = run(self.executor, &self.bound[index].launches, self.ready.by_host)?;
-        if seconds > 0.0 { Ok(seconds) } else { Err(Outcome::NoTime) }
-    }
-}
-
-impl Turns<'_> {
     fn outcomes(
         &mut self,
         parameters: &[&str],
@@ -194,7 +170,7 @@ impl Turns<'_> {
         let mut entries = Vec::new();
         for one in parameters {
             on_phase(Phase::Build);
-            let entry = self.ready.subject.bind(self.executor, one).and_then(|bound| {
+            let entry = self.ready.subject.bind(self.device, one).and_then(|bound| {
                 self.bound.push(bound);
                 on_phase(Phase::Verify);
                 let index = self.bound.len() - 1;
@@ -202,10 +178,10 @@ impl Turns<'_> {
             });
             entries.push(entry);
         }
-        let source = self.executor.time_source();
+        let source = self.device.time_source();
         on_phase(Phase::Time);
         if source.is_predicted() {
-            let reference = self.reference().ok().flatten().filter(|seconds| *seconds > 0.0);
+            let reference = self.run(Turn::Reference).ok().filter(|seconds| *seconds > 0.0);
             let predicted = |seconds: f64| {
                 let relative = reference.map(|reference| seconds / reference);
                 Outcome::Measured(Times {
@@ -215,54 +191,49 @@ impl Turns<'_> {
                     ..Times::predicted(seconds)
                 })
             };
-            let outcome = |entry: Result<(usize, f64), Outcome>| {
+            let outcome = |entry: Result<_, Outcome>| {
                 entry.map_or_else(|outcome| outcome, |(_, seconds)| predicted(seconds))
             };
             return entries.into_iter().map(outcome).collect();
         }
-        // Candidates that failed are not timed: their launches are skipped by number.
+        // Candidates that failed are not timed.
         let valid: Vec<(usize, f64)> =
             entries.iter().filter_map(|entry| entry.as_ref().ok().copied()).collect();
+        let has_reference = self.ready.reference.is_some();
         let limits = Limits {
+            has_reference,
             runs: effort.runs.max(1),
             seconds: effort.seconds * valid.len() as f64,
             precision: effort.precision,
             rival: effort.rival.map(|[low, high]| Interval { low, high }),
         };
         let expected: Vec<f64> = valid.iter().map(|(_, seconds)| *seconds).collect();
-        let numbers: Vec<usize> = valid.iter().map(|(index, _)| *index).collect();
-        let mut series = interleave(&mut Chosen { turns: self, numbers: &numbers }, &expected, &limits);
+        let mut run = |turn| match turn {
+            Turn::Candidate(number) => self.run(Turn::Candidate(valid[number].0)),
+            Turn::Reference => self.run(turn),
+        };
+        let mut all = interleave(&mut run, &expected, &limits).into_iter();
         on_phase(Phase::Verify);
-        let mut numbers = numbers.iter();
-        let mut series = series.drain(..);
-        entries
-            .into_iter()
-            .map(|entry| match (entry, series.len()) {
-                (Err(outcome), _) => outcome,
-                (Ok(_), 0) => Outcome::NoTime,
-                (Ok(_), _) => match (series.next(), numbers.next()) {
-                    (Some(Ok(series)), Some(index)) => match self.verify(*index) {
-                        Ok(_) => Outcome::Measured(times(series, self.ready.reference.is_some())),
-                        Err(outcome) => outcome,
-                    },
-                    (Some(Err(outcome)), _) => outcome,
-                    _ => Outcome::NoTime,
-                },
-            })
-            .collect()
+        let mut outcome = |entry: Result<(usize, f64), Outcome>| {
+            let (index, _) = entry?;
+            let measured = all.next().ok_or(Outcome::NoTime)??;
+            self.verify(index)?;
+            Ok(Outcome::Measured(times(measured, has_reference)))
+        };
+        entries.into_iter().map(|entry| outcome(entry).unwrap_or_else(|outcome| outcome)).collect()
     }
 
     /// Runs a candidate on an overwritten result, and checks that. Returns the seconds to expect of a run.
     fn first_look(&mut self, index: usize, effort: &Effort) -> Result<f64, Outcome> {
-        let source = self.executor.time_source();
+        let source = self.device.time_source();
         let limit = effort.fastest.map_or(f64::INFINITY, |fastest| DROPPED_AT * fastest);
         if source.executes() {
-            self.ready.subject.overwrite(self.executor)?;
+            self.ready.subject.overwrite(self.device)?;
         }
-        let mut seconds = self.candidate(index)?;
+        let mut seconds = self.run(Turn::Candidate(index))?;
         if source.is_predicted() {
             if source.executes() {
-                self.ready.subject.check(self.executor)?;
+                self.ready.subject.check(self.device)?;
             }
             return Ok(seconds);
         }
@@ -271,49 +242,30 @@ impl Turns<'_> {
             if seconds <= limit || (again == 0 && seconds >= AGAIN_BELOW) || (again > 0 && spent >= SHORT) {
                 break;
             }
-            let next = self.candidate(index)?;
+            let next = self.run(Turn::Candidate(index))?;
             spent += next;
             seconds = seconds.min(next);
         }
         if seconds > limit {
             return Err(Outcome::Dropped { seconds });
         }
-        self.ready.subject.check(self.executor)?;
+        self.ready.subject.check(self.device)?;
         // The first run may include work of the driver that the next ones do not.
         if seconds < AGAIN_BELOW {
-            seconds = self.candidate(index)?;
+            seconds = self.run(Turn::Candidate(index))?;
         }
         Ok(seconds)
     }
 
-    fn verify(&mut self, index: usize) -> Result<f64, Outcome> {
-        self.ready.subject.overwrite(self.executor)?;
-        let seconds = self.candidate(index)?;
-        self.ready.subject.check(self.executor)?;
-        Ok(seconds)
+    fn verify(&mut self, index: usize) -> Result<(), Outcome> {
+        self.ready.subject.overwrite(self.device)?;
+        self.run(Turn::Candidate(index))?;
+        self.ready.subject.check(self.device)
     }
 }
 
-/// Those of the candidates that are correct, by their numbers.
-struct Chosen<'c, 't> {
-    turns: &'c mut Turns<'t>,
-    numbers: &'c [usize],
-}
-
-impl Clocked for Chosen<'_, '_> {
-    type Failure = Outcome;
-
-    fn reference(&mut self) -> Result<Option<f64>, Outcome> {
-        self.turns.reference()
-    }
-
-    fn candidate(&mut self, index: usize) -> Result<f64, Outcome> {
-        self.turns.candidate(self.numbers[index])
-    }
-}
-
-fn times(series: Series, with_reference: bool) -> Times {
-    let Series { seconds, rounds, reference } = series;
+fn times(measured: CandidateTimes, with_reference: bool) -> Times {
+    let CandidateTimes { seconds, rounds, reference } = measured;
     let best = seconds.iter().copied().fold(f64::INFINITY, f64::min);
     let worst = seconds.iter().copied().fold(0.0, f64::max);
     let interval = Interval::of_median(&seconds).map_or([best, worst], |it| [it.low, it.high]);

@@ -1,8 +1,6 @@
 //! Measures one set of parameters: verified first, then timed in turns with a reference kernel, then verified again.
 
 mod in_process;
-mod interleave;
-mod median;
 mod operands;
 mod subject;
 
@@ -13,7 +11,6 @@ use thiserror::Error;
 use tripipe_device::Probe;
 
 pub use in_process::InProcess;
-pub use median::Interval;
 pub use operands::{sample, sample_image};
 
 use crate::{Problem, Trial};

@@ -1,12 +1,16 @@
 //! A problem on a device: its operands, its parameters as launches, and the check of its result.
 
+use std::str::FromStr;
+
+use tripipe_device::Probe;
 use tripipe_kernels::Role;
+use tripipe_kernels::bench::{Bench, ResultMemory, WrittenBehind};
 use tripipe_kernels::filter;
 use tripipe_kernels::filter::reference::{self, Expected};
 use tripipe_kernels::gemm::{self, Gemm, Reference};
 use tripipe_kernels::plan::Bound;
 use tripipe_kernels::quantised::{self, PackedLayout, QuantisedReference, WeightMemory};
-use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind};
+use tripipe_launch::{ExecuteError, MemoryId};
 
 use super::operands::{PackedOperand, QuantisedOperands, numbers, sample, sample_image};
 use crate::{BenchError, FilterProblem, Outcome, Problem};
@@ -14,13 +18,13 @@ use crate::{BenchError, FilterProblem, Outcome, Problem};
 /// Seed of the operands.
 const SEED: u64 = 1;
 
-/// The operands of a problem on an executor. They must be [released](Self::release).
+/// The operands of a problem, in the memory of a bench.
 pub(super) struct Subject {
     problem: Problem,
     memory: Vec<(Role, MemoryId)>,
     /// The packed weights, in each layout that the device offers.
     weights: Vec<(PackedLayout, Vec<(Role, MemoryId)>)>,
-    result: MemoryId,
+    result: ResultMemory,
     /// Contents of the result before a run whose result is checked: for products, bytes that are NaN in every
     /// floating-point type; for filters, bytes that are all wrong.
     before: Vec<u8>,
@@ -41,13 +45,13 @@ enum Check {
 
 impl Subject {
     /// Makes the operands and the expected result.
-    pub(super) fn new(executor: &mut dyn Executor, problem: &Problem) -> Result<Self, BenchError> {
+    pub(super) fn new(bench: &mut Bench<'_>, problem: &Problem) -> Result<Self, BenchError> {
         let fail = |reason: &dyn std::fmt::Display| BenchError::Problem {
             problem: problem.to_string(),
             reason: reason.to_string(),
         };
         // A device that does not execute launches needs no expected result.
-        let executes = executor.time_source().executes();
+        let executes = bench.time_source().executes();
         let mut packed = Vec::new();
         let (contents, output, before, check) = match problem {
             Problem::Gemm(product) => {
@@ -90,7 +94,7 @@ impl Subject {
             }
             Problem::Quantised(product) => {
                 let operands = QuantisedOperands::sample(product, SEED).map_err(|error| fail(&error))?;
-                packed = operands.packed(product, executor.probe()).map_err(|error| fail(&error))?;
+                packed = operands.packed(product, bench.probe()).map_err(|error| fail(&error))?;
                 let reference = executes
                     .then(|| operands.reference(product))
                     .transpose()
@@ -100,70 +104,30 @@ impl Subject {
                 (contents, Role::C, before, Check::Quantised { reference: reference.map(Box::new) })
             }
         };
-        let (problem, memory, weights) = (problem.clone(), Vec::new(), Vec::new());
-        let mut subject = Self { problem, memory, weights, result: MemoryId(0), before, check };
-        if let Err(error) = subject.allocate(executor, contents, packed, output) {
-            subject.release(executor);
-            return Err(match error {
+        let allocated = allocate(bench, contents, packed, output);
+        let (memory, weights, result) = allocated.map_err(|error| {
+            bench.clear();
+            match error {
                 ExecuteError::DeviceLost { .. } => BenchError::Device(error.to_string()),
                 _ => fail(&error),
-            });
-        }
-        Ok(subject)
-    }
-
-    fn allocate(
-        &mut self,
-        executor: &mut dyn Executor,
-        contents: Vec<(Role, Vec<u8>)>,
-        packed: Vec<PackedOperand>,
-        output: Role,
-    ) -> Result<(), ExecuteError> {
-        for (role, bytes) in contents {
-            let id = buffer(executor, bytes)?;
-            self.memory.push((role, id));
-            if role == output {
-                self.result = id;
             }
-        }
-        for PackedOperand { layout, weights, scales } in packed {
-            let kind = layout.weights_memory();
-            let id = executor.allocate(&kind, Access::Read, Some(&weights))?;
-            self.weights.push((layout, vec![(Role::B, id)]));
-            if !scales.is_empty() {
-                let id = buffer(executor, scales)?;
-                if let Some((_, memory)) = self.weights.last_mut() {
-                    memory.push((Role::Scales, id));
-                }
-            }
-        }
-        Ok(())
+        })?;
+        Ok(Self { problem: problem.clone(), memory, weights, result, before, check })
     }
 
     pub(super) fn problem(&self) -> &Problem {
         &self.problem
     }
 
-    /// Frees the operands. Ignores errors: a lost device has already released everything.
-    pub(super) fn release(&self, executor: &mut dyn Executor) {
-        for (_, id) in self.memory.iter().chain(self.weights.iter().flat_map(|(_, memory)| memory)) {
-            let _ = executor.release(*id);
-        }
-    }
-
     /// The parameters that the library chooses.
-    pub(super) fn default_parameters(&self, executor: &dyn Executor) -> String {
+    pub(super) fn default_parameters(&self, probe: &Probe) -> String {
         match &self.problem {
-            Problem::Gemm(product) => {
-                gemm::default_parameters(&product.gemm(), executor.probe()).parameters.to_string()
-            }
+            Problem::Gemm(product) => gemm::default_parameters(&product.gemm(), probe).parameters.to_string(),
             Problem::Filter(problem) => {
                 let (chain, from) = (problem.chain(), problem.from());
-                filter::default_parameters(chain, from, executor.probe()).parameters.to_string()
+                filter::default_parameters(chain, from, probe).parameters.to_string()
             }
-            Problem::Quantised(product) => {
-                quantised::choose(product, None, executor.probe()).parameters.to_string()
-            }
+            Problem::Quantised(product) => quantised::choose(product, None, probe).parameters.to_string(),
         }
     }
 
@@ -171,49 +135,28 @@ impl Subject {
     ///
     /// # Errors
     /// The outcome, if it is no time.
-    pub(super) fn bind(&self, executor: &mut dyn Executor, parameters: &str) -> Result<Bound, Outcome> {
-        let unsupported =
-            |reason: &dyn std::fmt::Display| Outcome::Unsupported { reason: reason.to_string() };
+    pub(super) fn bind(&self, bench: &mut Bench<'_>, parameters: &str) -> Result<Bound, Outcome> {
+        let probe = bench.probe();
         let mut memory = self.memory.clone();
         let plan = match (&self.problem, &self.check) {
             (Problem::Gemm(product), Check::Product { gemm, .. }) => {
-                let parameters = parameters
-                    .parse::<gemm::Parameters>()
-                    .map_err(|error| unsupported(&format!("parameters {parameters}: {error}")))?;
-                gemm::plan(gemm, &parameters, executor.probe(), product.given())
-                    .map_err(|error| unsupported(&error))?
+                gemm::plan(gemm, &parsed(parameters)?, probe, product.given()).map_err(unsupported)?
             }
             (Problem::Filter(problem), _) => {
-                let parameters = parameters
-                    .parse::<filter::Parameters>()
-                    .map_err(|error| unsupported(&format!("parameters {parameters}: {error}")))?;
-                filter::plan(problem.chain(), problem.from(), problem.to(), &parameters, executor.probe())
-                    .map_err(|error| unsupported(&error))?
+                let (chain, from, to) = (problem.chain(), problem.from(), problem.to());
+                filter::plan(chain, from, to, &parsed(parameters)?, probe).map_err(unsupported)?
             }
             (Problem::Quantised(product), _) => {
-                let parameters = parameters
-                    .parse::<quantised::Parameters>()
-                    .map_err(|error| unsupported(&format!("parameters {parameters}: {error}")))?;
-                let (layout, weights) = self.weights_in(parameters.memory).ok_or_else(|| {
-                    unsupported(&"the device offers no images of the size of these weights")
-                })?;
+                let parameters: quantised::Parameters = parsed(parameters)?;
+                let weights = self.weights_in(parameters.memory);
+                let (layout, weights) = weights
+                    .ok_or_else(|| unsupported("the device offers no images of the size of these weights"))?;
                 memory.extend(weights);
-                quantised::plan(product, &parameters, layout, executor.probe())
-                    .map_err(|error| unsupported(&error))?
+                quantised::plan(product, &parameters, layout, probe).map_err(unsupported)?
             }
-            (Problem::Gemm(_), _) => return Err(unsupported(&"the problem is not a product")),
+            (Problem::Gemm(_), _) => return Err(unsupported("the problem is not a product")),
         };
-        let bound = plan.bind(executor, &memory).map_err(|error| failure(&error))?;
-        // Built now, so that a compiler that takes long is not mistaken for a kernel that hangs.
-        let prepared = bound.preparation.iter().chain(&bound.launches);
-        let built = prepared
-            .into_iter()
-            .try_for_each(|launch| executor.prepare(&launch.program, &launch.entry).map(|_| ()));
-        if let Err(error) = built.and_then(|()| executor.run(&bound.preparation).map(|_| ())) {
-            bound.release(executor);
-            return Err(failure(&error));
-        }
-        Ok(bound)
+        Ok(bench.bind(&plan, &memory)?)
     }
 
     fn weights_in(&self, memory: WeightMemory) -> Option<(&PackedLayout, &[(Role, MemoryId)])> {
@@ -222,20 +165,14 @@ impl Subject {
     }
 
     /// Overwrites the result, so that the output of earlier launches is not mistaken for that of the next ones.
-    pub(super) fn overwrite(&self, executor: &mut dyn Executor) -> Result<(), Outcome> {
-        if self.before.is_empty() {
-            return Ok(());
-        }
-        executor.write(self.result, 0, &self.before).map_err(|error| failure(&error))
+    pub(super) fn overwrite(&mut self, bench: &mut Bench<'_>) -> Result<(), Outcome> {
+        Ok(bench.overwrite(&mut self.result, &self.before)?)
     }
 
     /// Checks the result of launches that ran since [`Self::overwrite`].
-    pub(super) fn check(&self, executor: &mut dyn Executor) -> Result<(), Outcome> {
+    pub(super) fn check(&self, bench: &mut Bench<'_>) -> Result<(), Outcome> {
         let wrong = |reason: &dyn std::fmt::Display| Outcome::Wrong { reason: reason.to_string() };
-        let mut found = vec![0; self.before.len()];
-        if !found.is_empty() {
-            executor.read(self.result, 0, &mut found).map_err(|error| failure(&error))?;
-        }
+        let found: Vec<u8> = bench.found::<Outcome>(&self.result)?;
         match (&self.check, &self.problem) {
             (Check::Product { reference, .. }, _) => {
                 reference.verify(&self.before, &found).map_err(|error| wrong(&error))
@@ -258,10 +195,39 @@ impl Subject {
     }
 }
 
-/// A buffer with these contents. An operand without elements needs a buffer too; it is never read.
-fn buffer(executor: &mut dyn Executor, bytes: Vec<u8>) -> Result<MemoryId, ExecuteError> {
-    let bytes = if bytes.is_empty() { vec![0; 4] } else { bytes };
-    executor.allocate(&MemoryKind::Buffer { bytes: bytes.len() }, Access::ReadWrite, Some(&bytes))
+/// Memory by role.
+type Operands = Vec<(Role, MemoryId)>;
+
+/// The operands, the weights in each layout, and the result.
+fn allocate(
+    bench: &mut Bench<'_>,
+    contents: Vec<(Role, Vec<u8>)>,
+    packed: Vec<PackedOperand>,
+    output: Role,
+) -> Result<(Operands, Vec<(PackedLayout, Operands)>, ResultMemory), ExecuteError> {
+    let length = contents.iter().find(|(role, _)| *role == output).map_or(0, |(_, bytes)| bytes.len());
+    let result = bench.result(length)?;
+    let (mut memory, mut all) = (vec![(output, result.id)], Vec::new());
+    for (role, bytes) in contents.into_iter().filter(|(role, _)| *role != output) {
+        memory.push((role, bench.operand(&bytes)?));
+    }
+    for PackedOperand { layout, weights, scales } in packed {
+        let mut operands = vec![(Role::B, bench.input(&layout.weights_memory(), &weights)?)];
+        if !scales.is_empty() {
+            operands.push((Role::Scales, bench.operand(&scales)?));
+        }
+        all.push((layout, operands));
+    }
+    Ok((memory, all, result))
+}
+
+fn unsupported(reason: impl std::fmt::Display) -> Outcome {
+    Outcome::Unsupported { reason: reason.to_string() }
+}
+
+/// Parameters of a family.
+fn parsed<P: FromStr<Err: std::fmt::Display>>(parameters: &str) -> Result<P, Outcome> {
+    parameters.parse().map_err(|error| unsupported(format!("parameters {parameters}: {error}")))
 }
 
 /// The contents of a filter's result before it runs, and how the result is checked.
@@ -277,14 +243,21 @@ fn expected(problem: &FilterProblem, source: &[u8]) -> Result<(Vec<u8>, Check), 
     Ok((before, Check::Exact { want }))
 }
 
-/// The outcome of an error of the executor.
-pub(super) fn failure(error: &ExecuteError) -> Outcome {
-    let reason = error.to_string();
-    match error {
-        ExecuteError::Build { .. } | ExecuteError::NoSuchKernel { .. } => Outcome::BuildFailed { reason },
-        ExecuteError::OutOfMemory { .. } => Outcome::OutOfMemory { reason },
-        ExecuteError::DeviceLost { .. } => Outcome::DeviceLost { reason },
-        ExecuteError::NotOffered { .. } | ExecuteError::Range { .. } => Outcome::Unsupported { reason },
-        _ => Outcome::Failed { reason },
+impl From<ExecuteError> for Outcome {
+    fn from(error: ExecuteError) -> Self {
+        let reason = error.to_string();
+        match error {
+            ExecuteError::Build { .. } | ExecuteError::NoSuchKernel { .. } => Self::BuildFailed { reason },
+            ExecuteError::OutOfMemory { .. } => Self::OutOfMemory { reason },
+            ExecuteError::DeviceLost { .. } => Self::DeviceLost { reason },
+            ExecuteError::NotOffered { .. } | ExecuteError::Range { .. } => Self::Unsupported { reason },
+            _ => Self::Failed { reason },
+        }
+    }
+}
+
+impl From<WrittenBehind> for Outcome {
+    fn from(error: WrittenBehind) -> Self {
+        Self::Wrong { reason: error.to_string() }
     }
 }

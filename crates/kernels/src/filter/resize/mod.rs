@@ -2,12 +2,11 @@
 
 mod reference;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytemuck::cast_slice;
 use tripipe_device::Probe;
-use tripipe_launch::{Argument, NdRange};
+use tripipe_launch::NdRange;
 
 use super::pixel::elements;
 use super::plan::{arguments, indexable};
@@ -257,7 +256,7 @@ pub fn resize(
         .define("BITS", bits)
         .define("TAPS_X", if known { axes[0].count } else { 0 })
         .define("TAPS_Y", if known { axes[1].count } else { 0 });
-    let mut arguments = arguments(slots, [from, to], [to.width, to.height]);
+    let mut arguments = arguments(slots, [None; 2], [from, to], [to.width, to.height]);
     for axis in &axes {
         let weights = if float {
             let weights: Vec<f32> = axis.weights().iter().map(|weight| *weight as f32).collect();
@@ -268,10 +267,10 @@ pub fn resize(
         } else {
             cast_slice(&axis.steps(bits)).to_vec()
         };
-        arguments.push(plan.input(Cow::Owned(cast_slice(&axis.first).to_vec())).into());
-        arguments.push(plan.input(Cow::Owned(weights)).into());
+        let first = cast_slice(&axis.first).to_vec();
+        arguments = arguments.with_all([first, weights].map(|table| plan.input(table)));
     }
-    arguments.extend(axes.map(|axis| Argument::from(axis.count as i32)));
+    let arguments = arguments.with_all(axes.map(|axis| axis.count as i32));
     let group = work_group(probe);
     let range = NdRange::d2(to.width.next_multiple_of(group[0]), to.height.next_multiple_of(group[1]));
     plan.launch(&Arc::new(program), "filter_resize", arguments, range.local(group[0], group[1], 1));

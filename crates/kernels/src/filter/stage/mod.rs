@@ -1,5 +1,6 @@
 //! The stages of a chain.
 
+mod cost;
 mod text;
 
 use super::linear::check_window;

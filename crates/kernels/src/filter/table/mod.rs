@@ -3,24 +3,15 @@
 mod likeness;
 mod series;
 
-use std::path::Path;
-use std::sync::LazyLock;
-
 use tripipe_device::Probe;
 
 use super::choice::{preset, within_registers};
 use super::pairs::Pairs;
 use super::raster::is_aligned;
 use super::{Chain, Fuse, Loads, Parameters, Raster, Stage, Sums};
-use crate::table::{Basis, Device, Relation, TableError, TableFile, described, microseconds, predicted_near};
+use crate::table::{Basis, Device, Relation, Table, described, microseconds};
 use likeness::Likeness;
 pub use series::{ChainSeries, ChainTime, TimedChain, TimedChainError};
-
-/// The shipped tables, by file.
-const SHIPPED: [(&str, &str); 2] = [
-    ("data/filter/pocl.toml", include_str!("../../../data/filter/pocl.toml")),
-    ("data/filter/nvidia-h100.toml", include_str!("../../../data/filter/nvidia-h100.toml")),
-];
 
 /// The squared distance up to which times decide.
 const NEAR: f64 = 5.0;
@@ -41,18 +32,6 @@ const UNKNOWN_WEIGHT: f64 = 0.1;
 const MARGIN: f64 = 0.02;
 /// The squared distance that is added to predicted times.
 const PREDICTED_DISTANCE: f64 = 2.0;
-
-#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
-static TABLE: LazyLock<ChainTable> =
-    LazyLock::new(|| ChainTable::load(None).unwrap_or_else(|error| panic!("the shipped table: {error}")));
-
-/// Raw times of filters, the user's before the shipped ones.
-#[derive(Clone, Debug, Default)]
-pub struct ChainTable {
-    series: Vec<ChainSeries>,
-    /// Whether the shipped predicted times are used.
-    has_predictions: bool,
-}
 
 /// Parameters for a chain on a device, and the reason.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,46 +62,16 @@ struct Known<'t> {
     distance: f64,
 }
 
-impl ChainTable {
-    /// The times in all `.toml` files of the user's `folder`, then the shipped ones.
-    ///
-    /// # Errors
-    /// There is no such folder; a file that cannot be read, or is not a valid table.
-    pub fn load(folder: Option<&Path>) -> Result<Self, TableError> {
-        let mut table = Self { has_predictions: true, ..Self::default() };
-        for file in folder.map(TableFile::read_all).transpose()?.unwrap_or_default() {
-            table.series.extend(file.filter);
-        }
-        for (name, text) in SHIPPED {
-            table.series.extend(TableFile::parse(name, text)?.filter);
-        }
-        Ok(table)
-    }
-
-    /// A table of these times only.
-    pub fn of(series: Vec<ChainSeries>) -> Self {
-        Self { series, has_predictions: false }
-    }
-
-    /// The shipped table.
-    pub fn shipped() -> &'static Self {
-        &TABLE
-    }
-
-    /// The times, the user's first, without the shipped predicted ones.
-    pub fn series(&self) -> &[ChainSeries] {
-        &self.series
-    }
-
+impl Table {
     /// Parameters for a chain on a device.
     ///
     /// Where there are times of the device, or of one related to it, for chains like this one, those parameters are
     /// chosen whose times were nearest to the shortest: each chain counts the more, the more it is like this one (stages,
     /// windows, elements, size). Otherwise, and where the times say that nothing is faster, the rules of
     /// `data/filter.toml` decide.
-    pub fn choose(&self, chain: &Chain, from: &Raster, probe: &Probe) -> ChainChoice {
+    pub fn choose_chain(&self, chain: &Chain, from: &Raster, probe: &Probe) -> ChainChoice {
         let preset = preset(chain, from, probe);
-        let by_times = self.by_times(chain, from, probe, preset.parameters);
+        let by_times = self.by_times_of_chains(chain, from, probe, preset.parameters);
         by_times.unwrap_or_else(|| ChainChoice {
             parameters: preset.parameters,
             why: preset.why.to_owned(),
@@ -132,7 +81,7 @@ impl ChainTable {
         })
     }
 
-    fn by_times(
+    fn by_times_of_chains(
         &self,
         chain: &Chain,
         from: &Raster,
@@ -142,7 +91,7 @@ impl ChainTable {
         let to = chain.apply_to(from).ok()?;
         let fits =
             |parameters: Parameters| adapted(parameters, chain, from).check(chain, from, &to, probe).is_ok();
-        let mut known = self.known(&Likeness::new(chain, from), probe);
+        let mut known = self.known_chains(&Likeness::new(chain, from), probe);
         // What cannot run here is no standard for the others.
         known.retain_mut(|one| {
             one.times.retain(|(parameters, _)| fits(*parameters));
@@ -195,23 +144,17 @@ impl ChainTable {
         Some(ChainChoice {
             parameters,
             why,
-            source: format!(
-                "{}; {}, driver {}, {}",
-                series.source, series.device, series.driver, series.date
-            ),
+            source: series.provenance(),
             estimated_seconds: same_stages.then_some(seconds),
             runners_up: others.collect(),
         })
     }
 
     /// The chains with times on related devices, with their distance to `wanted`.
-    fn known(&self, wanted: &Likeness, probe: &Probe) -> Vec<Known<'_>> {
+    fn known_chains(&self, wanted: &Likeness, probe: &Probe) -> Vec<Known<'_>> {
         let device = Device::of(probe);
         let mut known: Vec<Known<'_>> = Vec::new();
-        let has_times = |file: &TableFile| !file.filter.is_empty();
-        let shipped = if self.has_predictions { predicted_near(&device, probe, has_times) } else { None };
-        for series in self.series.iter().chain(shipped.map_or(&[][..], |file| &file.filter)) {
-            let Some(relation) = device.relation_of_times(&series.on, probe) else { continue };
+        for (relation, series) in self.related::<TimedChain>(&device, probe) {
             let Some(apart) = relation_distance(relation) else { continue };
             let first = known.len();
             let predicted = if series.basis == Basis::Predicted { PREDICTED_DISTANCE } else { 0.0 };
@@ -296,9 +239,9 @@ fn without_idle(parameters: Parameters, chain: &Chain) -> Parameters {
     Parameters { fuse, ..parameters }
 }
 
-/// The shipped table's parameters for a chain on a device: [`ChainTable::choose`].
+/// The shipped table's parameters for a chain on a device: [`Table::choose_chain`].
 pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> ChainChoice {
-    ChainTable::shipped().choose(chain, from, probe)
+    Table::shipped().choose_chain(chain, from, probe)
 }
 
 #[cfg(test)]

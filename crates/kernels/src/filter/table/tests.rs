@@ -1,7 +1,7 @@
 use tripipe_device::DeviceKind;
 
 use super::*;
-use crate::table::{Target, predicted_tables};
+use crate::table::{TableFile, Target, measured_files, predicted_files};
 
 const FAST: &str = "8x8 loads=direct sums=narrow fuse=pixels group=256x1";
 const SLOW: &str = "16x4 loads=shared sums=narrow fuse=pixels group=64x1";
@@ -28,9 +28,13 @@ fn series(on: Target, times: &[(&str, &str, f64)]) -> ChainSeries {
     }
 }
 
-fn chosen(table: &ChainTable, of: &str, probe: &Probe) -> ChainChoice {
+fn table_of(filter: Vec<ChainSeries>) -> Table {
+    Table::of(TableFile { filter, ..TableFile::default() })
+}
+
+fn chosen(table: &Table, of: &str, probe: &Probe) -> ChainChoice {
     let TimedChain { chain, from } = of.parse().unwrap();
-    table.choose(&chain, &from, probe)
+    table.choose_chain(&chain, &from, probe)
 }
 
 fn named(name: &str) -> Target {
@@ -44,20 +48,20 @@ fn phone(name: &str) -> Probe {
 
 #[test]
 fn predicted_times_decide_on_gpus_that_nobody_measured() {
-    let shipped = |gpu| chosen(ChainTable::shipped(), "laplace 1280x720x3 u8", &phone(gpu));
+    let shipped = |gpu| chosen(Table::shipped(), "laplace 1280x720x3 u8", &phone(gpu));
     let itself = shipped("Mali-G77");
     assert!(itself.why.contains("predicted of Mali-G77 itself"), "{}", itself.why);
     assert!(itself.source.contains("timing model"), "{}", itself.source);
     // Other devices have none.
     assert!(!shipped("NVIDIA L4").why.contains("predicted"));
-    let alone = chosen(&ChainTable::default(), "laplace 1280x720x3 u8", &phone("Mali-G77"));
+    let alone = chosen(&Table::default(), "laplace 1280x720x3 u8", &phone("Mali-G77"));
     assert!(!alone.why.contains("predicted"), "{}", alone.why);
 }
 
 /// What a test writes into the table is what the choice must find again.
 #[test]
 fn the_fastest_at_near_chains_is_chosen() {
-    let table = ChainTable::of(vec![series(
+    let table = table_of(vec![series(
         named("pthread"),
         &[
             ("gaussian:5 640x480x3 u8", FAST, 1e-3),
@@ -74,7 +78,7 @@ fn the_fastest_at_near_chains_is_chosen() {
     assert_eq!(text("median:3 640x480x1 u8"), SLOW);
     assert_eq!(text("median:5 640x480x3 u8"), SLOW);
     // The rule decides where nothing is near, and on other devices.
-    let rule = |of, probe: &Probe| chosen(&ChainTable::default(), of, probe);
+    let rule = |of, probe: &Probe| chosen(&Table::default(), of, probe);
     for (of, probe) in [
         ("yuv 640x480x3 u8", &probe),
         ("gaussian:5 7680x4320x3 f32", &probe),
@@ -95,7 +99,7 @@ fn the_fastest_at_near_chains_is_chosen() {
 #[test]
 fn choices_pass_the_check() {
     let aligned = "16x8 loads=aligned sums=paired fuse=windows group=64x2";
-    let table = ChainTable::of(vec![series(
+    let table = table_of(vec![series(
         named("Some GPU"),
         &[("gaussian:5 640x480x1 u8", aligned, 1e-3), ("gaussian:5 640x480x1 u8", SLOW, 2e-3)],
     )]);
@@ -121,7 +125,7 @@ fn nearer_devices_and_stronger_bases_decide() {
     let relative = series(gpu("Mali-G710"), &times(SLOW, FAST));
     let probe = Probe { name: "Mali-G610".to_owned(), ..Probe::default() };
     let text = |series: &[&ChainSeries]| {
-        let table = ChainTable::of(series.iter().map(|one| (*one).clone()).collect());
+        let table = table_of(series.iter().map(|one| (*one).clone()).collect());
         chosen(&table, "erode:3 640x480x1 u8", &probe).parameters.to_string()
     };
     assert_eq!(text(&[&predicted, &own]), FAST);
@@ -130,8 +134,8 @@ fn nearer_devices_and_stronger_bases_decide() {
     assert_eq!(text(&[&relative]), SLOW);
     // A GPU of the same vendor, of another family.
     let midgard = series(gpu("Mali-T860"), &times(SLOW, FAST));
-    let table = ChainTable::of(vec![midgard]);
-    let rule = chosen(&ChainTable::default(), "erode:3 640x480x1 u8", &probe);
+    let table = table_of(vec![midgard]);
+    let rule = chosen(&Table::default(), "erode:3 640x480x1 u8", &probe);
     assert_eq!(chosen(&table, "erode:3 640x480x1 u8", &probe), rule);
 }
 
@@ -140,11 +144,10 @@ fn nearer_devices_and_stronger_bases_decide() {
 fn the_rule_stays_where_nothing_is_clearly_faster() {
     let probe = processor("pthread");
     let of = "erode:3 640x480x1 u8";
-    let rule = chosen(&ChainTable::default(), of, &probe).parameters;
+    let rule = chosen(&Table::default(), of, &probe).parameters;
     let text = rule.to_string();
-    let table = |seconds| {
-        ChainTable::of(vec![series(named("pthread"), &[(of, text.as_str(), 1e-3), (of, FAST, seconds)])])
-    };
+    let table =
+        |seconds| table_of(vec![series(named("pthread"), &[(of, text.as_str(), 1e-3), (of, FAST, seconds)])]);
     let choice = chosen(&table(0.99e-3), of, &probe);
     assert_eq!(choice.parameters, rule);
     assert!(choice.why.contains("confirm"), "{}", choice.why);
@@ -190,8 +193,7 @@ fn times_read_back_as_they_print() {
 
 #[test]
 fn the_shipped_times_are_of_known_devices_and_parse() {
-    let table = ChainTable::load(None).unwrap();
-    for series in table.series() {
+    for series in measured_files().flat_map(|file| &file.filter) {
         let strong = matches!(series.basis, Basis::Measured | Basis::Predicted);
         assert!(strong && !series.source.is_empty() && !series.times.is_empty(), "{}", series.on);
     }
@@ -210,9 +212,8 @@ fn loss(choice: &ChainChoice, of: &TimedChain, times: &[ChainTime]) -> Option<f6
 /// what was measured. `--no-capture` prints the figures.
 #[test]
 fn times_of_other_chains_choose_better_than_rules() {
-    let predicted = predicted_tables().flat_map(|table| &table.filter);
     let mut all_predicted = [Vec::new(), Vec::new()];
-    for series in ChainTable::shipped().series().iter().chain(predicted) {
+    for series in measured_files().chain(predicted_files()).flat_map(|file| &file.filter) {
         let name = series.on.to_string();
         let kind = if name.starts_with("pthread") { DeviceKind::Cpu } else { DeviceKind::Gpu };
         let is_predicted = series.basis == Basis::Predicted;
@@ -227,9 +228,9 @@ fn times_of_other_chains_choose_better_than_rules() {
         let (mut by_times, mut by_rule) = (Vec::new(), Vec::new());
         for of in chains {
             let others = series.times.iter().filter(|time| time.of.chain != of.chain).cloned().collect();
-            let table = ChainTable::of(vec![ChainSeries { times: others, ..series.clone() }]);
+            let table = table_of(vec![ChainSeries { times: others, ..series.clone() }]);
             let [times, rule] =
-                [&table, &ChainTable::default()].map(|table| table.choose(&of.chain, &of.from, &probe));
+                [&table, &Table::default()].map(|table| table.choose_chain(&of.chain, &of.from, &probe));
             let Some((times, rule)) = loss(&times, of, &series.times).zip(loss(&rule, of, &series.times))
             else {
                 continue;

@@ -473,17 +473,9 @@ impl Window {
         }
     }
 
-    /// Multiply-adds or comparisons per element: those along a row of the input, and those per result in addition.
-    pub(super) fn operations(&self) -> [f64; 2] {
-        let across = self.across.iter().filter(|weight| !["0", "0e0f"].contains(&weight.as_str())).count();
-        // Comparators of the known sorting networks take two operations.
-        let [across, down] = match (self.operation, self.size[0]) {
-            (GRADIENT, _) => [across + 1, 2 * self.size[1] + 3],
-            (MEDIAN, 3) => [0, 38],
-            (MEDIAN, _) => [0, 198],
-            _ => [across, self.size[1] + 2],
-        };
-        [across as f64, down as f64]
+    /// The number of weights along the rows that are not zero.
+    pub(super) fn weights(&self) -> usize {
+        self.across.iter().filter(|weight| !["0", "0e0f"].contains(&weight.as_str())).count()
     }
 }
 

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use tripipe_device::DeviceKind;
-use tripipe_launch::{Argument, NdRange};
+use tripipe_launch::NdRange;
 
 use super::{DivisibleLaunch, Planner, Read};
 use crate::gemm::description::{Accumulate, Elements};
 use crate::gemm::parameters::{Dot, Local, Source, Tile, Vector};
 use crate::gemm::product::{RowMajorProduct, View};
-use crate::plan::Slot;
 use crate::source::{GEMM_LOCAL, GEMM_TILE, GEMM_VECTOR};
 
 impl Planner<'_> {
@@ -30,7 +29,7 @@ impl Planner<'_> {
         // A CPU loads vectors at any address; the host's memory that it reads may begin at any.
         let may_align = self.probe.kind != DeviceKind::Cpu && !self.gemm.has_offsets();
         let aligned = |read: &Read, width: usize| {
-            u8::from(may_align && read.packed.is_none() && read.described.is_aligned(width))
+            u8::from(may_align && read.packed.is_none() && read.view.is_aligned(width))
         };
         let mut program = self
             .program(&GEMM_TILE)
@@ -38,8 +37,8 @@ impl Planner<'_> {
             .define("VECTORS", tile.vectors())
             .define("VECTOR", tile.vector)
             .define("UNROLL", tile.unroll)
-            .define("A_FROM", from(tile.a, a.described.column == 1))
-            .define("B_FROM", from(tile.b, b.described.column != 1))
+            .define("A_FROM", from(tile.a, a.view.column == 1))
+            .define("B_FROM", from(tile.b, b.view.column != 1))
             .define("A_ALIGNED", if whole_chunks { aligned(a, tile.unroll) } else { 0 })
             .define("B_ALIGNED", aligned(b, tile.vector))
             .define("B_WHOLE", u8::from(n.is_multiple_of(tile.vector)))
@@ -69,12 +68,10 @@ impl Planner<'_> {
             program = program.define("GROUP_X", x).define("GROUP_Y", y).define("SLICES", tile.slices);
             tiles = [tiles[0].next_multiple_of(x), tiles[1].next_multiple_of(y)];
         }
-        let arguments = vec![a.slot.into(), a.view.into(), b.slot.into(), b.view.into()];
         self.launch_parts(DivisibleLaunch {
             program,
             entry: "gemm_tile",
-            operands: [a.operand, b.operand],
-            arguments,
+            arguments: a.arguments().and(b.arguments()),
             zeros,
             steps: k.div_ceil(depth),
             unit: tile.unroll,
@@ -90,11 +87,9 @@ impl Planner<'_> {
         let [rows, columns] = local.block();
         // An operand packed in one panel is a plain matrix, contiguous across the block and without edges.
         let view = |read: &Read, transposed: bool| match (&read.packed, transposed) {
-            (Some(packed), _) => {
-                View { offset: 0, row: 1, column: packed.step, product: read.view[3] as usize }
-            }
-            (None, false) => read.described,
-            (None, true) => View { row: read.described.column, column: read.described.row, ..read.described },
+            (Some(packed), _) => View { row: 1, column: packed.step, ..read.view },
+            (None, false) => read.view,
+            (None, true) => read.view.transposed(),
         };
         let (a_view, b_view) = (view(a, false), view(b, true));
         let aligned = |read: &Read, view: View| {
@@ -131,18 +126,11 @@ impl Planner<'_> {
             .define("FMA", u8::from(local.fma))
             .define("A_OFFSETS", u8::from(a.packed.is_none()))
             .define("B_OFFSETS", u8::from(b.packed.is_none()));
-        let arguments = vec![
-            a.slot.into(),
-            a_view.words().into(),
-            b.slot.into(),
-            b_view.words().into(),
-            [extent(a, m) as u32, extent(b, n) as u32].into(),
-        ];
+        let extents = [extent(a, m) as u32, extent(b, n) as u32];
         self.launch_parts(DivisibleLaunch {
             program,
             entry: "gemm_local",
-            operands: [a.operand, b.operand],
-            arguments,
+            arguments: a.arguments_in(a_view).and(b.arguments_in(b_view)).with(extents),
             zeros: None,
             steps: k,
             unit: local.depth,
@@ -160,7 +148,7 @@ impl Planner<'_> {
             .define("WIDTH", vector.width)
             .define("GROUP_X", vector.group)
             .define("GROUP_Y", 1)
-            .define("ALIGNED", u8::from(b.described.is_aligned(vector.width) && !self.gemm.has_offsets()))
+            .define("ALIGNED", u8::from(b.view.is_aligned(vector.width) && !self.gemm.has_offsets()))
             .define("SUB_GROUPS", u8::from(vector.sub_groups));
         if vector.sub_groups {
             program = program.option("-cl-std=CL2.0");
@@ -169,15 +157,9 @@ impl Planner<'_> {
         if zeros.is_some() {
             program = program.define("ZERO_POINTS", 1);
         }
-        let mut arguments: Vec<Argument<Slot>> =
-            vec![a.slot.into(), a.view.into(), b.slot.into(), b.view.into(), (k as u32).into()];
-        arguments.extend(zeros.map(Argument::from));
-        let before = arguments.len();
-        arguments.extend(self.result());
+        let arguments = a.arguments().and(b.arguments()).with(k as u32).with_all(zeros).and(self.result());
         let program = Arc::new(self.with_epilogue(program));
         let range = NdRange::d3(vector.group, n.div_ceil(vector.outputs), count).local(vector.group, 1, 1);
         self.plan.launch(&program, "gemm_vector", arguments, range);
-        self.views_begin([a.operand, b.operand]);
-        self.result_begins_at(before);
     }
 }

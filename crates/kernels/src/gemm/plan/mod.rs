@@ -14,7 +14,7 @@ use super::packing::PackingLaunch;
 use super::parameters::Parameters;
 use super::product::{RowMajorProduct, View};
 use crate::Role;
-use crate::plan::{Plan, Slot};
+use crate::plan::{Arguments, Plan, Slot};
 use crate::source::{GEMM_SUM, GEMM_VECTOR, Sources};
 
 /// What is known about an operand before the launches of a plan.
@@ -147,10 +147,19 @@ struct Read {
     slot: Slot,
     /// The operand, when the kernel reads it in its stored layout.
     operand: Option<Role>,
-    view: [u32; 4],
-    /// The layout of a direct operand.
-    described: View,
+    view: View,
     packed: Option<Packed>,
+}
+
+impl Read {
+    fn arguments(&self) -> Arguments {
+        self.arguments_in(self.view)
+    }
+
+    /// With another view of the operand.
+    fn arguments_in(&self, view: View) -> Arguments {
+        Arguments::default().with(self.slot).at(self.operand, view.words())
+    }
 }
 
 /// From this number of parts on, work-items share the sum of an element of C.
@@ -189,10 +198,9 @@ impl Planner<'_> {
     fn operand(&mut self, side: Side, packed: Option<Packed>, given: Given) -> Read {
         let slot = self.plan.operand(side.role());
         let is_a = (side == Side::A) != self.product.transposed;
-        let described = if is_a { self.product.a } else { self.product.b };
         let Some(packed) = packed else {
-            let operand = Some(side.role());
-            return Read { slot, operand, view: described.words(), described, packed: None };
+            let view = if is_a { self.product.a } else { self.product.b };
+            return Read { slot, operand: Some(side.role()), view, packed: None };
         };
         let memory = if matches!(given, Given::Packed(_)) {
             slot
@@ -205,13 +213,13 @@ impl Planner<'_> {
             // When alpha is 0, it is not read.
             let offsets = self.offsets();
             if self.product.k > 0
-                && let Some((program, arguments, range)) = packing.launch(slot, memory, offsets, self.probe)
+                && let Some((program, arguments, range)) =
+                    packing.launch([slot, memory], Some(side.role()), offsets, self.probe)
             {
                 if given == Given::Constant {
                     self.plan.prepare(&program, "gemm_pack", arguments, range);
                 } else {
                     self.plan.launch(&program, "gemm_pack", arguments, range);
-                    self.plan.begins_at(1, side.role());
                 }
             }
             memory
@@ -220,7 +228,7 @@ impl Planner<'_> {
             (Some(_), Some(shape)) => self.plan.image_over(memory, shape, packed.pitch_bytes()),
             _ => memory,
         };
-        Read { slot, operand: None, view: packed.read(), described, packed: Some(packed) }
+        Read { slot, operand: None, view: packed.read(), packed: Some(packed) }
     }
 
     /// A kernel's program, with the definitions that follow from the description.
@@ -271,18 +279,21 @@ impl Planner<'_> {
     }
 
     /// The arguments for the destination of the sums: C, through the epilogue.
-    fn result(&mut self) -> Vec<Argument<Slot>> {
+    fn result(&mut self) -> Arguments {
         let RowMajorProduct { m, n, c, transposed, .. } = self.product;
-        let mut arguments: Vec<Argument<Slot>> =
-            vec![self.plan.operand(Role::C).into(), c.words().into(), (m as u32).into(), (n as u32).into()];
         let integers = self.gemm.elements.total() == ScalarType::I32;
-        arguments.extend(self.gemm.factors().map(|factor| -> Argument<Slot> {
+        let factors = self.gemm.factors().map(|factor| -> Argument<Slot> {
             if integers { (factor as i32).into() } else { (factor as f32).into() }
-        }));
-        arguments.extend(self.offsets().map(Argument::from));
+        });
+        let mut arguments = Arguments::default()
+            .with(self.plan.operand(Role::C))
+            .at(Role::C, c.words())
+            .with_all([m, n].map(|extent| extent as u32))
+            .with_all(factors)
+            .with_all(self.offsets());
         if let Elements::I8ToI8(Requantise { zero_c, least, most, .. }) = self.gemm.elements {
-            arguments.push(self.plan.operand(Role::Scales).into());
-            arguments.push([zero_c, least, most, 0].map(i32::from).into());
+            let range = [zero_c, least, most, 0].map(i32::from);
+            arguments = arguments.with(self.plan.operand(Role::Scales)).with(range);
         }
         for (index, stage) in self.gemm.epilogue.iter().enumerate() {
             let at = match stage {
@@ -300,84 +311,46 @@ impl Planner<'_> {
                     [layout.offset, row, column, *stride].map(|word| word as u32)
                 }
             };
-            let slot = stage.role(index).map(|role| self.plan.operand(role));
-            arguments.push(slot.map_or(Argument::Null, Argument::from));
-            arguments.push(at.into());
+            let role = stage.role(index);
+            let slot = role.map(|role| self.plan.operand(role));
+            let moves = role.filter(|role| matches!(role, Role::Residual(_)));
+            arguments = arguments.with(slot.map_or(Argument::Null, Argument::from)).at(moves, at);
         }
         arguments
-    }
-
-    /// Marks the offset arguments of [`Self::result`], which follow `before` other arguments.
-    fn result_begins_at(&mut self, before: usize) {
-        let scaled = matches!(self.gemm.elements, Elements::I8ToI8(_));
-        let offsets = usize::from(self.gemm.has_offsets());
-        self.plan.begins_at(before + 1, Role::C);
-        let first = before + 6 + offsets + 2 * usize::from(scaled);
-        for (index, stage) in self.gemm.epilogue.iter().enumerate() {
-            if let EpilogueStage::Residual { .. } = stage {
-                self.plan.begins_at(first + 2 * index + 1, Role::Residual(index));
-            }
-        }
-    }
-
-    /// Marks the views of a kernel's A and B as arguments that hold offsets.
-    fn views_begin(&mut self, operands: [Option<Role>; 2]) {
-        for (argument, operand) in [1, 3].into_iter().zip(operands) {
-            if let Some(operand) = operand {
-                self.plan.begins_at(argument, operand);
-            }
-        }
     }
 
     /// Arguments of a launch that writes the sums of parts of K to `parts`, without an epilogue.
-    fn partial_result(&mut self, parts: Slot) -> Vec<Argument<Slot>> {
+    fn partial_result(&mut self, parts: Slot) -> Arguments {
         let RowMajorProduct { m, n, .. } = self.product;
         let at = [0, n as u32, 1, (m * n) as u32];
-        let mut arguments: Vec<Argument<Slot>> =
-            vec![parts.into(), at.into(), (m as u32).into(), (n as u32).into()];
-        if self.gemm.elements.total() == ScalarType::I32 {
-            arguments.extend([1i32.into(), 0i32.into()]);
+        let arguments = Arguments::default().with(parts).with(at).with(m as u32).with(n as u32);
+        let arguments = if self.gemm.elements.total() == ScalarType::I32 {
+            arguments.with(1i32).with(0i32)
         } else {
-            arguments.extend([1f32.into(), 0f32.into()]);
-        }
-        arguments.extend(self.offsets().map(Argument::from));
-        arguments
+            arguments.with(1f32).with(0f32)
+        };
+        arguments.with_all(self.offsets())
     }
 
     /// Launches a kernel that can process parts of K: either over all of K directly to C, or over parts followed by
     /// `gemm_sum`.
     fn launch_parts(&mut self, pass: DivisibleLaunch) {
-        let DivisibleLaunch {
-            program,
-            entry,
-            operands,
-            mut arguments,
-            zeros,
-            steps,
-            unit,
-            items: [x, y],
-            group,
-            slices,
-        } = pass;
+        let DivisibleLaunch { program, entry, arguments, zeros, steps, unit, items: [x, y], group, slices } =
+            pass;
         let RowMajorProduct { m, n, k, count, .. } = self.product;
         let per_part = steps.div_ceil(self.parts).next_multiple_of(unit).max(1);
         let parts = steps.div_ceil(per_part).max(1);
         let range = NdRange::d3(x * slices, y, parts * count);
         let range = group.map_or(range, |[x, y]| range.local(x * slices, y, 1));
-        arguments.extend([k, per_part, count].map(|word| (word as u32).into()));
-        arguments.extend(zeros.map(Argument::from));
+        let arguments = arguments.with_all([k, per_part, count].map(|word| word as u32)).with_all(zeros);
         if parts == 1 {
-            let before = arguments.len();
-            arguments.extend(self.result());
+            let arguments = arguments.and(self.result());
             self.plan.launch(&Arc::new(self.with_epilogue(program)), entry, arguments, range);
-            self.views_begin(operands);
-            self.result_begins_at(before);
             return;
         }
         let sums = self.plan.scratch(self.sums_bytes);
-        arguments.extend(self.partial_result(sums));
+        let arguments = arguments.and(self.partial_result(sums));
         self.plan.launch(&Arc::new(program.define("PARTIAL", 1)), entry, arguments, range);
-        self.views_begin(operands);
         let width = 4;
         let vectors = n.div_ceil(width);
         let side = group_side(self.probe);
@@ -394,13 +367,10 @@ impl Planner<'_> {
             .define("SHARED", shared)
             .define("GROUP_X", side)
             .define("GROUP_Y", side);
-        let mut arguments: Vec<Argument<Slot>> =
-            vec![sums.into(), (parts as u32).into(), (count as u32).into()];
-        let before = arguments.len();
-        arguments.extend(self.result());
+        let arguments =
+            Arguments::default().with(sums).with(parts as u32).with(count as u32).and(self.result());
         let range = in_groups([vectors, m * shared], count, self.probe);
         self.plan.launch(&Arc::new(program), "gemm_sum", arguments, range);
-        self.result_begins_at(before);
     }
 
     /// Zero points of the kernel's A and B; `None` when both are 0.
@@ -415,10 +385,8 @@ impl Planner<'_> {
 struct DivisibleLaunch {
     program: Program,
     entry: &'static str,
-    /// A and B, when the kernel reads them in their stored layout.
-    operands: [Option<Role>; 2],
     /// The arguments before k.
-    arguments: Vec<Argument<Slot>>,
+    arguments: Arguments,
     zeros: Option<[i32; 2]>,
     /// Steps along K, and the unit that the length of a part is a multiple of.
     steps: usize,

@@ -1,5 +1,7 @@
 //! Entries of a table.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::gemm::description::{Accumulate, Elements};
@@ -43,6 +45,13 @@ impl ElementKind {
         }
     }
 
+    const ALL: [Self; 6] = [Self::F32, Self::F64, Self::F16, Self::F16InF32, Self::F16Chunked, Self::I8];
+
+    /// The kind of this name, as it prints.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.to_string() == name)
+    }
+
     /// 0 for the same kind, 1 for kinds with the same register use or the same element size, otherwise 2.
     pub(super) fn distance(self, other: Self) -> u8 {
         use ElementKind::{F16, F16Chunked, F16InF32, F32};
@@ -53,6 +62,13 @@ impl ElementKind {
             | (F16InF32, F32) => 1,
             _ => 2,
         }
+    }
+}
+
+impl fmt::Display for ElementKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The name in files.
+        self.serialize(f)
     }
 }
 

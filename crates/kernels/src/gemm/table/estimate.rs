@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use tripipe_device::Probe;
 
-use super::series::{Series, Timed, TimedShape};
+use super::series::{ProductTime, TimedShape};
 use crate::gemm::cost::{CostEstimate, DeviceFigures, parts, unchecked};
 use crate::gemm::description::Gemm;
 use crate::gemm::parameters::Parameters;
 
 /// Parameters and their estimated time.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Estimated {
+pub(super) struct Estimated<'t> {
     pub(super) parameters: Parameters,
     /// Seconds, corrected.
     pub(super) seconds: f64,
     /// The estimate before the correction.
     pub(super) cost: CostEstimate,
     /// The measured time that weighs most in the correction: of the same kernel at the nearest shape.
-    pub(super) nearest: Timed,
+    pub(super) nearest: &'t ProductTime,
     /// The squared distance to it.
     pub(super) distance: f64,
     /// Seconds with the doubt about them, by which estimates are ranked.
@@ -39,25 +39,25 @@ const DOUBT: f64 = 0.1;
 const DOUBT_UP_TO: f64 = 20.0;
 
 /// What the times of one kernel were, over their estimates.
-struct Residual<'s> {
-    timed: &'s Timed,
+struct Residual<'t> {
+    timed: &'t ProductTime,
     logarithm: f64,
 }
 
-/// All parameters of `series` that the device supports, each with several numbers of parts of K, by their estimated
+/// All parameters of `times` that the device supports, each with several numbers of parts of K, by their estimated
 /// time for `gemm` and the doubt about it, the shortest first.
-pub(super) fn ranked(
+pub(super) fn ranked<'t>(
     gemm: &Gemm,
-    series: &[&Series],
+    times: impl Iterator<Item = &'t ProductTime>,
     probe: &Probe,
     figures: &DeviceFigures,
-) -> Vec<Estimated> {
+) -> Vec<Estimated<'t>> {
     let shape = TimedShape::of(gemm);
     let mut kernels: BTreeMap<String, (Parameters, Vec<Residual<'_>>)> = BTreeMap::new();
     let (mut sum, mut number) = (0.0, 0.0);
-    for timed in series.iter().flat_map(|series| &series.times) {
+    for timed in times {
         // The time at the shape where it was measured, with the elements of this product.
-        let there = timed.shape.gemm(gemm.elements);
+        let there = timed.of.shape.gemm(gemm.elements);
         let expected = unchecked(&there, &timed.parameters, figures).seconds;
         let logarithm = (timed.seconds / expected).ln();
         sum += logarithm;
@@ -75,7 +75,7 @@ pub(super) fn ranked(
         let was_divided = residuals.iter().any(|residual| residual.timed.parameters.parts() > 1);
         let mut numbers = parts(gemm, kernel, figures);
         // Those measured at this shape too.
-        let here = |residual: &&Residual<'_>| shape.distance_squared(&residual.timed.shape) < 1e-3;
+        let here = |residual: &&Residual<'_>| shape.distance_squared(&residual.timed.of.shape) < 1e-3;
         numbers.extend(residuals.iter().filter(here).map(|residual| residual.timed.parameters.parts()));
         numbers.sort_unstable();
         numbers.dedup();
@@ -85,10 +85,10 @@ pub(super) fn ranked(
                 continue;
             }
             let (mut weights, mut sum) = (MEAN_WEIGHT, MEAN_WEIGHT * mean);
-            let mut nearest: Option<(f64, &Timed)> = None;
+            let mut nearest: Option<(f64, &ProductTime)> = None;
             for Residual { timed, logarithm } in residuals {
                 let apart = (parts as f64 / timed.parameters.parts() as f64).log2();
-                let distance = shape.distance_squared(&timed.shape) + apart * apart;
+                let distance = shape.distance_squared(&timed.of.shape) + apart * apart;
                 let weight = (-distance / (2.0 * REACH)).exp() + FAR_WEIGHT / (1.0 + distance).powi(2);
                 weights += weight;
                 sum += weight * logarithm;
@@ -100,14 +100,7 @@ pub(super) fn ranked(
             let cost = unchecked(gemm, &parameters, figures);
             let doubt = 1.0 + DOUBT * distance.min(DOUBT_UP_TO);
             let seconds = cost.seconds * (sum / weights).exp();
-            found.push(Estimated {
-                parameters,
-                seconds,
-                cost,
-                nearest: nearest.clone(),
-                distance,
-                doubted: seconds * doubt,
-            });
+            found.push(Estimated { parameters, seconds, cost, nearest, distance, doubted: seconds * doubt });
         }
     }
     found.sort_by(|a, b| a.doubted.total_cmp(&b.doubted));

@@ -5,8 +5,6 @@ mod estimate;
 mod series;
 
 use std::cmp::Reverse;
-use std::path::Path;
-use std::sync::LazyLock;
 
 use tripipe_device::Probe;
 
@@ -14,9 +12,9 @@ use super::cost::DeviceFigures;
 use super::description::Gemm;
 use super::parameters::{Parameters, Tile};
 use super::shape::Shape;
-use crate::table::{Basis, Device, Relation, TableError, TableFile, described, predicted_near};
+use crate::table::{Basis, Device, Relation, Table, described};
 pub use entry::{ElementKind, Entry, Measurement};
-pub use series::{Series, Timed, TimedError, TimedShape};
+pub use series::{ProductSeries, ProductTime, TimedProduct, TimedProductError, TimedShape};
 
 /// The squared distance of shapes up to which times are preferred to entries.
 const NEAR: f64 = 18.0;
@@ -25,29 +23,6 @@ const NEAR: f64 = 18.0;
 /// that are farther away, and for products with a vector, were up to 1.28 times as slow as those of entries.
 const NEAR_PREDICTED: f64 = 6.0;
 const NEAR_PREDICTED_VECTOR: f64 = 1.0;
-
-/// The shipped tables, by file.
-const SHIPPED: [(&str, &str); 6] = [
-    ("data/gemm/nvidia-h200.toml", include_str!("../../../data/gemm/nvidia-h200.toml")),
-    ("data/gemm/pocl.toml", include_str!("../../../data/gemm/pocl.toml")),
-    ("data/gemm/mali.toml", include_str!("../../../data/gemm/mali.toml")),
-    ("data/gemm/adreno.toml", include_str!("../../../data/gemm/adreno.toml")),
-    ("data/gemm/desktop.toml", include_str!("../../../data/gemm/desktop.toml")),
-    ("data/gemm/cpu.toml", include_str!("../../../data/gemm/cpu.toml")),
-];
-
-#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
-static TABLE: LazyLock<Table> =
-    LazyLock::new(|| Table::load(None).unwrap_or_else(|error| panic!("the shipped table: {error}")));
-
-/// Raw times and entries, the user's before the shipped ones.
-#[derive(Clone, Debug, Default)]
-pub struct Table {
-    series: Vec<Series>,
-    entries: Vec<Entry>,
-    /// Whether the shipped predicted times are used.
-    has_predictions: bool,
-}
 
 /// The table's choice for a product.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,44 +44,9 @@ pub struct Choice {
 }
 
 impl Table {
-    /// All `.toml` files of the user's `folder`, in the order of their names, then the shipped tables.
-    ///
-    /// # Errors
-    /// There is no such folder; a file that cannot be read, or is not a valid table.
-    pub fn load(folder: Option<&Path>) -> Result<Self, TableError> {
-        let mut table = Self { has_predictions: true, ..Self::default() };
-        for file in folder.map(TableFile::read_all).transpose()?.unwrap_or_default() {
-            table.add(file);
-        }
-        for (name, text) in SHIPPED {
-            table.add(TableFile::parse(name, text)?);
-        }
-        Ok(table)
-    }
-
-    /// The shipped table.
-    pub fn shipped() -> &'static Self {
-        &TABLE
-    }
-
-    fn add(&mut self, file: TableFile) {
-        self.series.extend(file.series);
-        self.entries.extend(file.entry);
-    }
-
-    /// The entries, the user's first.
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
-
-    /// The raw times, the user's first, without the shipped predicted ones.
-    pub fn series(&self) -> &[Series] {
-        &self.series
-    }
-
-    /// Parameters for a product on a device, with the [`DeviceFigures`] of its model or kind: [`Self::choose_with`].
-    pub fn choose(&self, gemm: &Gemm, probe: &Probe) -> Choice {
-        self.choose_with(gemm, probe, &DeviceFigures::of(probe))
+    /// Parameters for a product on a device, with the [`DeviceFigures`] of its model or kind: [`Self::choose_product_with`].
+    pub fn choose_product(&self, gemm: &Gemm, probe: &Probe) -> Choice {
+        self.choose_product_with(gemm, probe, &DeviceFigures::of(probe))
     }
 
     /// Parameters for a product on a device with these figures.
@@ -121,15 +61,12 @@ impl Table {
     /// shape's class, unless they are guessed.
     ///
     /// Otherwise an entry is chosen, by class of shapes.
-    pub fn choose_with(&self, gemm: &Gemm, probe: &Probe, figures: &DeviceFigures) -> Choice {
+    pub fn choose_product_with(&self, gemm: &Gemm, probe: &Probe, figures: &DeviceFigures) -> Choice {
         let device = Device::of(probe);
-        let is_predicted = |series: &&Series| series.basis == Basis::Predicted;
-        let has_times = |file: &TableFile| !file.series.is_empty();
-        let shipped = if self.has_predictions { predicted_near(&device, probe, has_times) } else { None };
-        let shipped = shipped.map_or(&[][..], |file| &file.series);
-        let predicted: Vec<&Series> = self.series.iter().filter(is_predicted).chain(shipped).collect();
-        let measured: Vec<&Series> = self.series.iter().filter(|series| !is_predicted(series)).collect();
-        let by_entry = self.by_entry(gemm, probe);
+        let related = self.related(&device, probe);
+        let (predicted, measured): (Vec<_>, Vec<_>) =
+            related.into_iter().partition(|(_, series)| series.basis == Basis::Predicted);
+        let by_entry = self.by_entry(gemm, &device, probe);
         let near = by_entry.as_ref().map(|(near, choice)| {
             // An entry of another device or class, and a guess, say less than the model of the device itself.
             let is_own = near.distance == (0, Relation::Itself) && near.is_of_class;
@@ -170,18 +107,15 @@ impl Table {
     /// The choice of an entry, and how near its device and elements are. Only entries whose parameters pass the check are considered. They are
     /// ranked by the nearest elements, then by the nearest GPU (itself, its generation, its family, its vendor, its
     /// kind), then by the nearest class of shapes, then by the strongest basis, then by order.
-    fn by_entry(&self, gemm: &Gemm, probe: &Probe) -> Option<(NearEntry, Choice)> {
-        let device = Device::of(probe);
+    fn by_entry(&self, gemm: &Gemm, device: &Device, probe: &Probe) -> Option<(NearEntry, Choice)> {
         let (kind, shape) = (ElementKind::of(gemm.elements), Shape::of(gemm));
         let mut near: Vec<_> = self
-            .entries
-            .iter()
-            .filter_map(|entry| {
-                let relation = device.relation(&entry.on, probe)?;
+            .entries(device, probe)
+            .map(|(relation, entry)| {
                 // Vector shapes need vector kernels, and no other shape does.
                 let apart = u8::from((entry.shape == Shape::Vector) != (shape == Shape::Vector));
                 let near = (kind.distance(entry.elements), apart, relation);
-                Some(((near, shape.distance(entry.shape), Reverse(entry.basis)), entry))
+                ((near, shape.distance(entry.shape), Reverse(entry.basis)), entry)
             })
             .collect();
         near.sort_by_key(|(key, _)| *key);
@@ -228,30 +162,39 @@ struct ChoiceByTimes {
 }
 
 /// The choice by estimate from the nearest of these times.
-fn by_times(all: &[&Series], gemm: &Gemm, probe: &Probe, figures: &DeviceFigures) -> Option<ChoiceByTimes> {
-    let device = Device::of(probe);
-    let kind = ElementKind::of(gemm.elements);
-    let near = |series: &Series| {
-        let relation = device.relation_of_times(&series.on, probe)?;
-        Some((kind.distance(series.elements), relation))
+fn by_times(
+    related: &[(Relation, &ProductSeries)],
+    gemm: &Gemm,
+    probe: &Probe,
+    figures: &DeviceFigures,
+) -> Option<ChoiceByTimes> {
+    let TimedProduct { elements: kind, shape } = TimedProduct::of(gemm);
+    let all = || {
+        related.iter().flat_map(|&(relation, series)| {
+            series.times.iter().map(move |time| ((kind.distance(time.of.elements), relation), series, time))
+        })
     };
-    let nearest = all.iter().copied().filter_map(near).min()?;
-    let series: Vec<&Series> = all.iter().copied().filter(|series| near(series) == Some(nearest)).collect();
-    let mut ranked = estimate::ranked(gemm, &series, probe, figures);
+    let nearest = all().map(|(near, ..)| near).min()?;
+    let times = || all().filter(|(near, ..)| *near == nearest);
+    let mut ranked = estimate::ranked(gemm, times().map(|(.., time)| time), probe, figures);
     if ranked.is_empty() {
         return None;
     }
     let best = ranked.remove(0);
-    let from = series.iter().find(|series| series.times.contains(&best.nearest))?;
+    let (_, from, _) = times().find(|(.., time)| std::ptr::eq(*time, best.nearest))?;
     let (distance, relation) = nearest;
     let of = described(&from.on, relation);
     let other = if distance == 0 { "" } else { ", of other elements" };
     let time = |seconds: f64| format!("{:.1} us", seconds * 1e6);
-    let shape = TimedShape::of(gemm);
-    let at = if best.nearest.shape == shape && best.nearest.parameters == best.parameters {
+    let at = if best.nearest.of.shape == shape && best.nearest.parameters == best.parameters {
         format!("{} at this shape", time(best.nearest.seconds))
     } else {
-        format!("{} at {} with `{}`", time(best.nearest.seconds), best.nearest.shape, best.nearest.parameters)
+        format!(
+            "{} at {} with `{}`",
+            time(best.nearest.seconds),
+            best.nearest.of.shape,
+            best.nearest.parameters
+        )
     };
     let why = format!(
         "the shortest estimate, {}: {} work-groups, the busiest core with {:.2} times the mean; {} {of}{other}: {at}",
@@ -271,8 +214,8 @@ fn by_times(all: &[&Series], gemm: &Gemm, probe: &Probe, figures: &DeviceFigures
         }
     }
     let measured = (from.basis == Basis::Measured).then(|| Measurement {
-        gflops: best.nearest.shape.operations() / best.nearest.seconds * 1e-9,
-        size: best.nearest.shape.extents,
+        gflops: best.nearest.of.shape.operations() / best.nearest.seconds * 1e-9,
+        size: best.nearest.of.shape.extents,
         device: from.device.clone(),
         driver: from.driver.clone(),
         version: from.version.clone(),
@@ -298,9 +241,9 @@ struct NearEntry {
     is_of_class: bool,
 }
 
-/// The shipped table's parameters for a product on a device: [`Table::choose`].
+/// The shipped table's parameters for a product on a device: [`Table::choose_product`].
 pub fn default_parameters(gemm: &Gemm, probe: &Probe) -> Choice {
-    Table::shipped().choose(gemm, probe)
+    Table::shipped().choose_product(gemm, probe)
 }
 
 #[cfg(test)]

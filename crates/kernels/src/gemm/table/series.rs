@@ -3,96 +3,42 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::ElementKind;
 use crate::gemm::description::{Batch, Elements, Gemm, Layout};
 use crate::gemm::parameters::Parameters;
-use crate::table::{Basis, Target, microseconds, parse_microseconds};
+use crate::table::{TableFile, TimeOf, TimeSeries, TimedSubject};
 
-/// Times on one device, as measured or predicted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Series {
-    /// The devices that the times are used for.
-    pub on: Target,
+/// Times of products on one device. In a file: by parameters, a line for each product, e.g. `f32 196x512x4608 nt 40.8 us`;
+/// operands that the parameters pack are packed each time.
+pub type ProductSeries = TimeSeries<TimedProduct>;
+
+/// The time of a product with certain parameters.
+pub type ProductTime = TimeOf<TimedProduct>;
+
+/// A product of elements of a kind. The text form is the kind, then the shape: `f16-f32 196x512x4608 nt`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimedProduct {
     /// The element types.
     pub elements: ElementKind,
-    /// Measured or predicted.
-    pub basis: Basis,
-    /// How the times were taken.
-    pub source: String,
-    /// The device's name.
-    pub device: String,
-    /// Its driver's version.
-    pub driver: String,
-    /// Version of this library.
-    pub version: String,
-    /// Day, as `2026-11-21`.
-    pub date: String,
-    /// The times. In a file: by kernel, a line for each shape, e.g. `196x512x4608 /16 40.8 us` with K in 16 parts.
-    #[serde(with = "by_kernel")]
-    pub times: Vec<Timed>,
-}
-
-/// The times of a file, by kernel.
-mod by_kernel {
-    use std::collections::BTreeMap;
-
-    use serde::de::Error as _;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use super::{Parameters, Timed, TimedShape};
-
-    pub(super) fn serialize<S: Serializer>(times: &[Timed], serializer: S) -> Result<S::Ok, S::Error> {
-        let mut kernels: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for Timed { shape, seconds, parameters } in times {
-            let parts = match parameters.parts() {
-                1 => String::new(),
-                parts => format!(" /{parts}"),
-            };
-            let line = format!("{shape}{parts} {}", super::microseconds(*seconds));
-            kernels.entry(parameters.with_parts(1).to_string()).or_default().push(line);
-        }
-        kernels.serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Timed>, D::Error> {
-        let kernels = BTreeMap::<String, Vec<String>>::deserialize(deserializer)?;
-        let mut times = Vec::new();
-        for (kernel, lines) in kernels {
-            let kernel: Parameters = kernel.parse().map_err(D::Error::custom)?;
-            for line in lines {
-                times.push(timed(kernel, &line).map_err(D::Error::custom)?);
-            }
-        }
-        Ok(times)
-    }
-
-    fn timed(kernel: Parameters, line: &str) -> Result<Timed, super::TimedError> {
-        let (shape, rest) = TimedShape::parse(line)?;
-        let (parts, seconds) = match rest.split_once(' ') {
-            Some((parts, seconds)) if parts.starts_with('/') => (parts[1..].parse().ok(), seconds),
-            _ => (Some(1), rest),
-        };
-        let wrong =
-            || super::TimedError { text: line.to_owned(), reason: "want parts such as /16".to_owned() };
-        let parameters = kernel.with_parts(parts.ok_or_else(wrong)?);
-        Ok(Timed { shape, seconds: super::seconds(line, seconds)?, parameters })
-    }
-}
-
-/// The time of a product with certain parameters. The text form is one line: the shape, microseconds, the parameters,
-/// e.g. `196x512x4608 41.3 us local 8x8 depth=8 group=16x16 parts=16`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Timed {
     /// The shape.
     pub shape: TimedShape,
-    /// Seconds, the median; operands that the parameters pack are packed each time.
-    pub seconds: f64,
-    /// The parameters.
-    pub parameters: Parameters,
+}
+
+impl TimedProduct {
+    /// The product that a description is timed as.
+    pub fn of(gemm: &Gemm) -> Self {
+        Self { elements: ElementKind::of(gemm.elements), shape: TimedShape::of(gemm) }
+    }
+}
+
+impl TimedSubject for TimedProduct {
+    type Parameters = Parameters;
+
+    fn series(file: &TableFile) -> &[ProductSeries] {
+        &file.gemm
+    }
 }
 
 /// Extents and layouts of a product. The text form is `MxNxK`, then `xCOUNT` for a batch, then `tn`, `nt` or `tt`
@@ -105,14 +51,14 @@ pub struct TimedShape {
     pub transposed: [bool; 2],
 }
 
-/// Text that is not the time of a product.
+/// Text that is not a product.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("`{text}`: {reason}")]
-pub struct TimedError {
-    /// The text.
-    pub text: String,
-    /// The reason.
-    pub reason: String,
+#[error("`{word}`: want {want}")]
+pub struct TimedProductError {
+    /// The word that cannot be parsed; empty when it is missing.
+    pub word: String,
+    /// What is expected.
+    pub want: &'static str,
 }
 
 impl TimedShape {
@@ -173,50 +119,40 @@ impl fmt::Display for TimedShape {
     }
 }
 
-/// Seconds of a text such as `41.30 us` in `line`.
-fn seconds(line: &str, text: &str) -> Result<f64, TimedError> {
-    parse_microseconds(text).ok_or_else(|| TimedError {
-        text: line.to_owned(),
-        reason: format!("`{text}` is not a time in microseconds such as `41.3 us`"),
-    })
+impl fmt::Display for TimedProduct {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.elements, self.shape)
+    }
 }
 
-impl TimedShape {
-    /// The shape at the start of a line, and the rest of it.
-    fn parse(line: &str) -> Result<(Self, &str), TimedError> {
-        let wrong = |reason: String| TimedError { text: line.to_owned(), reason };
-        let (extents, mut rest) = line.split_once(' ').unwrap_or((line, ""));
+impl FromStr for TimedProduct {
+    type Err = TimedProductError;
+
+    /// # Errors
+    /// A word that is missing, unknown or malformed.
+    fn from_str(text: &str) -> Result<Self, TimedProductError> {
+        let mut words = text.split(' ');
+        let mut next = || words.next().unwrap_or_default();
+        let wrong = |word: &str, want| TimedProductError { word: word.to_owned(), want };
+        let (elements, extents, stored) = (next(), next(), next());
+        let kind = ElementKind::named(elements);
+        let elements = kind.ok_or_else(|| wrong(elements, "elements such as f32 or f16-f32"))?;
         let numbers = extents.split('x').map(str::parse).collect::<Result<Vec<usize>, _>>();
         let extents = match numbers.as_deref() {
             Ok(&[m, n, k]) => [m, n, k, 1],
             Ok(&[m, n, k, count]) => [m, n, k, count],
-            _ => return Err(wrong(format!("`{extents}` is not a shape such as 196x512x4608"))),
+            _ => return Err(wrong(extents, "a shape such as 196x512x4608")),
         };
-        let mut transposed = [false; 2];
-        for (word, stored) in [("tn ", [true, false]), ("nt ", [false, true]), ("tt ", [true, true])] {
-            if let Some(after) = rest.strip_prefix(word) {
-                (transposed, rest) = (stored, after);
-            }
+        let transposed = match stored {
+            "" => [false, false],
+            "tn" => [true, false],
+            "nt" => [false, true],
+            "tt" => [true, true],
+            _ => return Err(wrong(stored, "tn, nt or tt")),
+        };
+        match next() {
+            "" => Ok(Self { elements, shape: TimedShape { extents, transposed } }),
+            more => Err(wrong(more, "nothing else")),
         }
-        Ok((Self { extents, transposed }, rest))
-    }
-}
-
-impl fmt::Display for Timed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.shape, microseconds(self.seconds), self.parameters)
-    }
-}
-
-impl FromStr for Timed {
-    type Err = TimedError;
-
-    fn from_str(text: &str) -> Result<Self, TimedError> {
-        let wrong = |reason: String| TimedError { text: text.to_owned(), reason };
-        let (shape, rest) = TimedShape::parse(text)?;
-        let end = rest.find(" us ").map(|at| at + " us".len());
-        let end = end.ok_or_else(|| wrong("want a shape, microseconds, `us`, parameters".to_owned()))?;
-        let parameters = rest[end + 1..].parse().map_err(|error| wrong(format!("{error}")))?;
-        Ok(Self { shape, seconds: seconds(text, &rest[..end])?, parameters })
     }
 }

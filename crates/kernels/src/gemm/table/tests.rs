@@ -4,7 +4,7 @@ use tripipe_device::DeviceKind;
 
 use super::*;
 use crate::gemm::description::{Accumulate, Elements};
-use crate::table::{Target, named};
+use crate::table::{TableError, TableFile, Target, measured_files, named};
 
 fn gemm(side: usize) -> Gemm {
     Gemm::new(Elements::F32, [side; 3])
@@ -12,9 +12,9 @@ fn gemm(side: usize) -> Gemm {
 
 #[test]
 fn shipped_files_are_tables() {
-    let table = Table::load(None).unwrap();
-    assert!(table.entries().len() > 40);
-    for entry in table.entries() {
+    let entries: Vec<&Entry> = measured_files().flat_map(|file| &file.entry).collect();
+    assert!(entries.len() > 40);
+    for entry in entries {
         if let Target::Gpu(name) = &entry.on {
             assert!(Device::of(&named(name)).identity.vendor.is_some(), "{name} is not a product");
             assert_eq!(Device::of(&named(name)).product.as_deref(), Some(name.as_str()));
@@ -69,8 +69,8 @@ fn the_nearest_entry_is_taken() {
         measured: None,
     };
     let gpu = |name: &str| Target::Gpu(name.to_owned());
-    let table = Table {
-        entries: vec![
+    let table = Table::of(TableFile {
+        entry: vec![
             entry(Target::Kind("gpu".to_owned()), Shape::Large, "tile 1x4"),
             entry(gpu("Mali-G76"), Shape::Large, "tile 2x4"),
             entry(gpu("Mali-G78"), Shape::Small, "tile 3x4"),
@@ -79,10 +79,10 @@ fn the_nearest_entry_is_taken() {
             entry(gpu("Mali-G610"), Shape::Large, "tile 6x4"),
             entry(Target::Name("NVIDIA H200".to_owned()), Shape::Large, "tile 7x4"),
         ],
-        ..Table::default()
-    };
+        ..TableFile::default()
+    });
     let choose = |name: &str, side| {
-        let choice = table.choose(&gemm(side), &named(name));
+        let choice = table.choose_product(&gemm(side), &named(name));
         (choice.parameters.to_string(), choice.why)
     };
     // No images: the first of the two entries is skipped.
@@ -121,8 +121,7 @@ fn the_users_entries_come_first() {
     let text = TableFile { entry: vec![entry.clone()], ..TableFile::default() }.to_toml().unwrap();
     std::fs::write(folder.join("mine.toml"), &text).unwrap();
     let table = Table::load(Some(&folder)).unwrap();
-    assert_eq!(table.entries()[0], entry);
-    let choice = table.choose(&gemm(1024), &named("Mali-G610 r0p0"));
+    let choice = table.choose_product(&gemm(1024), &named("Mali-G610 r0p0"));
     assert_eq!(choice.parameters, entry.parameters);
     std::fs::write(folder.join("mine.toml"), text.replace("gflops", "colour")).unwrap();
     assert!(matches!(Table::load(Some(&folder)), Err(TableError::Parse { .. })));
@@ -142,29 +141,31 @@ fn the_users_entries_come_first() {
 }
 
 #[test]
-fn times_have_a_text_form() {
-    for text in [
-        "196x512x4608 41.30 us local 8x8 depth=8 group=16x16 parts=16",
-        "1x4096x11008 nt 55.90 us tile 1x4 unroll=4 group=32x1 slices=8",
-        "64x64x64x12 tt 1.250 us tile 4x4",
-        "4096x4096x4096 2710 us local 8x8 depth=8 group=16x16",
-    ] {
-        let timed: Timed = text.parse().unwrap();
-        assert_eq!(timed.to_string(), text);
+fn timed_products_have_a_text_form() {
+    for text in ["f32 196x512x4608", "f16-f32 1x4096x11008 nt", "i8 64x64x64x12 tt", "f16-chunked 4x4x4 tn"] {
+        assert_eq!(text.parse::<TimedProduct>().unwrap().to_string(), text);
     }
     for (text, wrong) in [
-        ("196x512 41.3 us tile 4x4", "not a shape"),
-        ("196x512x4608 soon us tile 4x4", "`soon us`"),
-        ("196x512x4608 -1 us tile 4x4", "-1"),
-        ("196x512x4608 nan us tile 4x4", "nan"),
-        ("196x512x4608 41.3 ms tile 4x4", "microseconds"),
-        ("196x512x4608 41.3 us tile 4x4 colour=red", "colour=red"),
-        ("196x512x4608 nn 41.3 us tile 4x4", "`nn 41.3 us`"),
-        ("196x512x4608 nt 41.3 again us tile 4x4", "again"),
+        ("", "``: want elements"),
+        ("f31 196x512x4608", "`f31`: want elements"),
+        ("f32 196x512", "`196x512`: want a shape"),
+        ("f32 196x512x4608 nn", "`nn`"),
+        ("f32 196x512x4608 nt again", "`again`"),
     ] {
-        let error = text.parse::<Timed>().unwrap_err();
+        let error = text.parse::<TimedProduct>().unwrap_err();
         assert!(error.to_string().contains(wrong), "{error}");
     }
+}
+
+/// Times of products as they were written until the three families had one form.
+#[test]
+fn tables_of_the_earlier_form_are_refused() {
+    let text = "[[series]]\non = { name = \"pthread\" }\nelements = \"f32\"\nbasis = \"measured\"\nsource = \"\"\n\
+        device = \"\"\ndriver = \"\"\nversion = \"0.1.0\"\ndate = \"\"\n[series.times]\n\
+        \"tile 4x4\" = [\"64x64x64 /2 41.3 us\"]\n";
+    let error = TableFile::parse("mine.toml", text).unwrap_err();
+    assert!(matches!(error, TableError::Older { .. }), "{error}");
+    assert!(error.to_string().contains("tripipe tune export LOG -o mine.toml"), "{error}");
 }
 
 /// A device on which one kernel takes twice its estimated cost and another a third of it, except for C with few rows,
@@ -191,20 +192,16 @@ fn times_near_a_shape_decide() {
     {
         for (kernel, parameters) in kernels.iter().enumerate() {
             for parts in [1, 4, 32] {
-                times.push(Timed {
-                    shape: TimedShape {
-                        extents: [extents[0], extents[1], extents[2], 1],
-                        transposed: [false; 2],
-                    },
+                times.push(ProductTime {
+                    of: TimedProduct::of(&Gemm::new(Elements::F32, extents)),
                     seconds: seconds(extents, kernel, parts),
                     parameters: parameters.with_parts(parts),
                 });
             }
         }
     }
-    let series = Series {
+    let series = ProductSeries {
         on: Target::Name("NVIDIA H200".to_owned()),
-        elements: ElementKind::F32,
         basis: Basis::Measured,
         source: "a test".to_owned(),
         device: "NVIDIA H200".to_owned(),
@@ -213,15 +210,14 @@ fn times_near_a_shape_decide() {
         date: "2026-01-01".to_owned(),
         times,
     };
-    let text = TableFile { series: vec![series.clone()], ..TableFile::default() }.to_toml().unwrap();
-    let mut table = Table::default();
-    table.add(TableFile::parse("a test", &text).unwrap());
-    assert_eq!(table.series().len(), 1);
+    let text = TableFile { gemm: vec![series], ..TableFile::default() }.to_toml().unwrap();
+    let mut file = TableFile::parse("a test", &text).unwrap();
+    let table = Table::of(file.clone());
     for (extents, kernel) in
         [([24, 2000, 1000], 0), ([700, 900, 600], 1), ([3000, 1500, 2000], 1), ([64, 80, 50_000], 1)]
     {
         let gemm = Gemm::new(Elements::F32, extents);
-        let choice = table.choose(&gemm, &probe);
+        let choice = table.choose_product(&gemm, &probe);
         assert_eq!(choice.parameters.with_parts(1), kernels[kernel], "{extents:?}: {}", choice.why);
         let truth = seconds(extents, kernel, choice.parameters.parts());
         let estimated = choice.estimated_seconds.unwrap();
@@ -233,10 +229,10 @@ fn times_near_a_shape_decide() {
         assert!(choice.measured.is_some() && choice.why.contains("work-groups"), "{}", choice.why);
     }
     // A deep product with a small C is divided.
-    let deep = table.choose(&Gemm::new(Elements::F32, [64, 64, 100_000]), &probe);
+    let deep = table.choose_product(&Gemm::new(Elements::F32, [64, 64, 100_000]), &probe);
     assert!(deep.parameters.parts() >= 64, "{}", deep.parameters);
     // Far from every time, an entry is better.
-    table.entries.push(Entry {
+    file.entry.push(Entry {
         on: Target::Name("NVIDIA H200".to_owned()),
         elements: ElementKind::F32,
         shape: Shape::Vector,
@@ -245,14 +241,15 @@ fn times_near_a_shape_decide() {
         source: "a test".to_owned(),
         measured: None,
     });
-    let far = table.choose(&Gemm::new(Elements::F32, [1, 64, 64]), &probe);
+    let table = Table::of(file);
+    let far = table.choose_product(&Gemm::new(Elements::F32, [1, 64, 64]), &probe);
     assert_eq!(far.parameters.to_string(), "tile 1x8");
-    let near = table.choose(&Gemm::new(Elements::F32, [24, 2000, 1000]), &probe);
+    let near = table.choose_product(&Gemm::new(Elements::F32, [24, 2000, 1000]), &probe);
     assert_eq!(near.parameters.with_parts(1), kernels[0]);
     // Another GPU without a model uses the times too, a phone's GPU does not.
     let other = Probe { name: "Some other".to_owned(), ..probe.clone() };
-    assert!(table.choose(&deep_gemm(), &other).estimated_seconds.is_some());
-    assert!(table.choose(&deep_gemm(), &named("Mali-G610")).estimated_seconds.is_none());
+    assert!(table.choose_product(&deep_gemm(), &other).estimated_seconds.is_some());
+    assert!(table.choose_product(&deep_gemm(), &named("Mali-G610")).estimated_seconds.is_none());
 }
 
 fn deep_gemm() -> Gemm {
@@ -261,16 +258,16 @@ fn deep_gemm() -> Gemm {
 
 #[test]
 fn shipped_times_are_of_parameters_that_their_device_supports() {
-    for series in Table::shipped().series() {
+    for series in measured_files().flat_map(|file| &file.gemm) {
         assert!(series.basis != Basis::Guessed && !series.times.is_empty(), "{}", series.source);
         for timed in &series.times {
-            let gemm = timed.shape.gemm(Elements::F32);
+            let gemm = timed.of.shape.gemm(Elements::F32);
             let ample = Probe {
                 images: Some(tripipe_device::ImageLimits { max_2d: [65536; 2], ..Default::default() }),
                 ..Probe::default()
             };
-            if series.elements == ElementKind::F32 {
-                timed.parameters.check(&gemm, &ample).unwrap_or_else(|unfit| panic!("{timed}: {unfit}"));
+            if timed.of.elements == ElementKind::F32 {
+                timed.parameters.check(&gemm, &ample).unwrap_or_else(|unfit| panic!("{timed:?}: {unfit}"));
             }
         }
     }

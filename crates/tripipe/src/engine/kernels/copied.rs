@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
 
 use tripipe_kernels::Role;
 use tripipe_launch::locks::lock;
@@ -52,7 +51,7 @@ impl CopyTimes {
     }
 
     /// Adds the time of a call. Those after the choice do not change it.
-    pub(super) fn add(&self, runner: CallRunner, time: Duration) {
+    pub(super) fn add(&self, runner: CallRunner, seconds: f64) {
         let mut times = lock(&self.0);
         let [host, device] = *times;
         let chosen = [(host, RUNS[0]), (device, RUNS[1])];
@@ -60,8 +59,8 @@ impl CopyTimes {
             return;
         }
         match &mut times[runner as usize] {
-            Some(tried) => tried.add(time.as_secs_f64()),
-            none => *none = Some(Tried::begun(time.as_secs_f64())),
+            Some(tried) => tried.add(seconds),
+            none => *none = Some(Tried::begun(seconds)),
         }
     }
 }
@@ -114,22 +113,13 @@ pub(super) fn through_device(
     result.read(0, output)
 }
 
-/// The time that `work` takes.
-///
-/// # Errors
-/// Those of `work`.
-pub(super) fn timed(work: impl FnOnce() -> Result<(), Error>) -> Result<Duration, Error> {
-    let start = Instant::now();
-    work().map(|()| start.elapsed())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn run(copied: &CopyTimes, milliseconds: [u64; 2]) -> CallRunner {
         let runner = copied.next();
-        copied.add(runner, Duration::from_millis(milliseconds[runner as usize]));
+        copied.add(runner, milliseconds[runner as usize] as f64 * 1e-3);
         runner
     }
 

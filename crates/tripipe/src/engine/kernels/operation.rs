@@ -2,11 +2,13 @@
 
 use std::sync::{Arc, OnceLock};
 
+#[cfg(feature = "cpu")]
+use tripipe_kernels::bench::clocked;
 use tripipe_kernels::{Plan, Role};
 
 use super::build::Build;
 #[cfg(feature = "cpu")]
-use super::copied::{CallRunner, CopyTimes, through_device, timed};
+use super::copied::{CallRunner, CopyTimes, through_device};
 #[cfg(feature = "cpu")]
 use super::fallback::fall_back;
 #[cfg(feature = "cpu")]
@@ -196,11 +198,11 @@ impl Ready for OnDevice {
             && self.kernels.runner().is_tried();
         let built = self.built(!chooses)?;
         if let Some(planned) = built.filter(|_| !chooses || self.copied.next() == CallRunner::Device) {
-            let time = timed(|| through_device(context, planned, &self.host, inputs, output))?;
-            self.copied.add(CallRunner::Device, time);
+            let seconds = clocked(|| through_device(context, planned, &self.host, inputs, output))?;
+            self.copied.add(CallRunner::Device, seconds);
         } else {
-            let time = timed(|| done(guarded(|| self.host.run(inputs, output))))?;
-            self.copied.add(CallRunner::Host, time);
+            let seconds = clocked(|| done(guarded(|| self.host.run(inputs, output))))?;
+            self.copied.add(CallRunner::Host, seconds);
         }
         Ok(())
     }

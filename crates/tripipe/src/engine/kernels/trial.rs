@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tripipe_device::DeviceKind;
 use tripipe_kernels::Role;
+use tripipe_kernels::bench::{Repeat, clocked};
 
 use super::Kernels;
 use super::fallback::on_host;
@@ -35,9 +36,8 @@ const OTHER: Terms = Terms { most_operations: (1 << 28) as f64, most_bytes: 32 <
 /// AVX2 the CPU path takes half the time there.
 const SAME: Terms = Terms { most_operations: (1_u64 << 38) as f64, most_bytes: 1 << 30, worth: 0.95 };
 
-/// The number of runs that count, and their time after which no other is started.
-const RUNS: usize = 5;
-const TIME: Duration = Duration::from_millis(20);
+/// The runs that count.
+const REPEAT: Repeat = Repeat { most: 5, least: 1, limit: Duration::from_millis(20) };
 
 /// The times of an operation from the call until the result is available, over operands in the device's memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -148,15 +148,8 @@ impl fmt::Display for Trial {
 impl Tried {
     /// The times of a few runs. However long the first took, at least one other counts.
     fn of(mut run: impl FnMut() -> Result<(), Error>) -> Result<Self, Error> {
-        let mut timed = || {
-            let start = Instant::now();
-            run().map(|()| start.elapsed().as_secs_f64())
-        };
-        let mut tried = Self::begun(timed()?);
-        let begun = Instant::now();
-        while tried.runs < RUNS && (tried.runs == 0 || begun.elapsed() <= TIME) {
-            tried.add(timed()?);
-        }
+        let mut tried = Self::begun(clocked(&mut run)?);
+        REPEAT.times(|| clocked(&mut run))?.into_iter().for_each(|seconds| tried.add(seconds));
         Ok(tried)
     }
 
@@ -207,13 +200,13 @@ mod tests {
         });
         let tried = tried.unwrap();
         assert!(tried.first >= 0.3 && tried.shortest < 0.3, "{tried:?}");
-        assert!((1..=RUNS).contains(&tried.runs) && runs == tried.runs + 1, "{tried:?}");
+        assert!((1..=REPEAT.most).contains(&tried.runs) && runs == tried.runs + 1, "{tried:?}");
     }
 
     #[test]
     fn slow_operations_run_twice() {
         let slow = Tried::of(|| {
-            std::thread::sleep(2 * TIME);
+            std::thread::sleep(2 * REPEAT.limit);
             Ok(())
         });
         assert_eq!(slow.unwrap().runs, 1);

@@ -1,4 +1,4 @@
-//! What a program compiles to: its text without the branches that its options exclude.
+//! What an OpenCL C program compiles to: its text without the branches that its definitions exclude.
 //!
 //! Conditionals are evaluated as a preprocessor does; the code keeps its form, its macros and its comments. The result
 //! needs no options: those that it uses are definitions at its top.
@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 
 use thiserror::Error;
-use tripipe_launch::{Program, Source};
 
 use super::condition::{Value, evaluate};
 
@@ -15,16 +14,10 @@ use super::condition::{Value, evaluate};
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LiveError {
-    /// The program is a SPIR-V module.
-    #[error("{program} is SPIR-V, which has no source")]
-    NoSource {
-        /// Name of the program.
-        program: String,
-    },
     /// A conditional that cannot be evaluated.
     #[error("{part}, line {line}: {reason} in `{text}`")]
     Condition {
-        /// Name of the part, or of a program without parts.
+        /// Name of the part.
         part: String,
         /// Line in the part, 1-based.
         line: usize,
@@ -43,26 +36,24 @@ pub enum LiveError {
     },
 }
 
-/// The text of a program with what its definitions leave: comments and code of the branches that are compiled, without
+/// The text of a program, given as its parts with their names, with what its definitions leave: comments and code of the branches that are compiled, without
 /// `#line`, without macros that nothing uses, and with the definitions that something uses at its top. It compiles to
 /// the same code without `-D`; the program's other options still apply.
 ///
 /// # Errors
-/// The program is SPIR-V; a conditional that cannot be evaluated.
-pub fn live(program: &Program) -> Result<String, LiveError> {
-    let Source::OpenClC(text) = &program.source else {
-        return Err(LiveError::NoSource { program: program.name.to_string() });
-    };
+/// A conditional that cannot be evaluated.
+pub fn live<'t>(
+    parts: impl IntoIterator<Item = (&'t str, &'t str)>,
+    definitions: &[(String, String)],
+) -> Result<String, LiveError> {
     let mut reader = Reader::default();
-    for (name, value) in &program.defines {
+    for (name, value) in definitions {
         reader.macros.insert(name.clone(), Some(value.clone()));
     }
-    let parts: Vec<(&str, &str)> = text.parts().map(|part| (part.name, part.text)).collect();
-    let parts = if parts.is_empty() { vec![(&*program.name, &**text)] } else { parts };
     for (name, text) in parts {
         reader.part(name, text)?;
     }
-    let defines = program.defines.iter().map(|(name, value)| Line {
+    let defines = definitions.iter().map(|(name, value)| Line {
         text: format!("#define {name} {value}"),
         defines: Some(name.clone()),
         comment: false,
@@ -345,9 +336,9 @@ fn written(lines: &[Line], given: usize, used: &BTreeSet<String>) -> String {
 mod tests {
     use super::*;
 
-    fn shown(text: &'static str, defines: &[(&str, &str)]) -> Result<String, LiveError> {
-        let program = Program::from_source("f.cl", text);
-        live(&defines.iter().fold(program, |program, (name, value)| program.define(name, value)))
+    fn shown(text: &str, definitions: &[(&str, &str)]) -> Result<String, LiveError> {
+        let owned = definitions.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        live([("f.cl", text)], &owned.collect::<Vec<_>>())
     }
 
     #[test]

@@ -50,7 +50,7 @@ fn rank(n: usize) -> Option<usize> {
 }
 
 /// The median: of an even number of values, the mean of the middle two. NaN if there are none.
-pub(crate) fn median(values: &[f64]) -> f64 {
+pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;

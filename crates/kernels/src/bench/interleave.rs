@@ -5,7 +5,7 @@
 //! changes linearly within a round cancels; what remains is noise, which the median over the rounds suppresses. The
 //! rounds end when the candidates are told apart with confidence, or when the effort is spent.
 
-use super::median::{Interval, median};
+use super::{Interval, median};
 
 /// Runs that take at least this many seconds need no run before them to fill the caches: refilling a last-level cache
 /// of some megabytes takes less than a tenth of that on any GPU.
@@ -15,50 +15,43 @@ const CANDIDATE_BLOCK: usize = 5;
 /// Timed runs of the reference kernel in one block, at most.
 const REFERENCE_BLOCK: usize = 3;
 
-/// The kernels that are timed: candidates by number, and the reference kernel.
-pub(super) trait Clocked {
-    /// Why a kernel has no time.
-    type Failure;
-
-    /// Runs the reference kernel; its seconds. `None` if there is none.
-    ///
-    /// # Errors
-    /// The device did not run it.
-    fn reference(&mut self) -> Result<Option<f64>, Self::Failure>;
-
-    /// Runs a candidate; its seconds.
-    ///
-    /// # Errors
-    /// The device did not run it.
-    fn candidate(&mut self, index: usize) -> Result<f64, Self::Failure>;
+/// A kernel that is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The reference kernel.
+    Reference,
+    /// A candidate, by number.
+    Candidate(usize),
 }
 
 /// When the rounds end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub struct Limits {
+    /// Whether a reference kernel runs in turns with the candidates.
+    pub has_reference: bool,
     /// Timed runs of a candidate, at most.
-    pub(super) runs: usize,
+    pub runs: usize,
     /// Seconds that all runs may take together, the reference kernel's included. One round is always completed.
-    pub(super) seconds: f64,
+    pub seconds: f64,
     /// Medians are known well enough if their intervals are at most this fraction of them.
-    pub(super) precision: f64,
+    pub precision: f64,
     /// The interval of a candidate that is not here: the rounds end once the interval of the only candidate is apart
     /// from it.
-    pub(super) rival: Option<Interval>,
+    pub rival: Option<Interval>,
 }
 
 /// The times of one candidate.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Series {
+pub struct CandidateTimes {
     /// Seconds of each timed run.
-    pub(super) seconds: Vec<f64>,
+    pub seconds: Vec<f64>,
     /// For each round, the median of its runs relative to the reference kernel; without one, in seconds.
-    pub(super) rounds: Vec<f64>,
+    pub rounds: Vec<f64>,
     /// Seconds of the reference kernel in each block; empty without one.
-    pub(super) reference: Vec<f64>,
+    pub reference: Vec<f64>,
 }
 
-impl Series {
+impl CandidateTimes {
     fn interval(&self) -> Option<Interval> {
         Interval::of_median(&self.rounds)
     }
@@ -68,20 +61,17 @@ impl Series {
     }
 }
 
-/// Times the candidates `0..expected.len()`; `expected` are their approximate seconds. Returns the series of each, or
-/// why it has none. If the reference kernel fails, all candidates of that round fail: one of them has broken the
-/// device.
-pub(super) fn interleave<C: Clocked>(
-    clocked: &mut C,
+/// Times the candidates `0..expected.len()`; `expected` are their approximate seconds, and `run` returns the seconds of a
+/// run. Returns the times of each, or why it has none. If the reference kernel fails, all candidates of that round fail:
+/// one of them has broken the device.
+pub fn interleave<F: Clone>(
+    run: &mut dyn FnMut(Turn) -> Result<f64, F>,
     expected: &[f64],
     limits: &Limits,
-) -> Vec<Result<Series, C::Failure>>
-where
-    C::Failure: Clone,
-{
-    let mut series: Vec<Result<Series, C::Failure>> = vec![Ok(Series::default()); expected.len()];
+) -> Vec<Result<CandidateTimes, F>> {
+    let mut series = vec![Ok(CandidateTimes::default()); expected.len()];
     let mut active: Vec<usize> = (0..expected.len()).collect();
-    let mut rounds = Rounds { clocked, expected, elapsed: 0.0, reference: None };
+    let mut rounds = Rounds { run, expected, limits, elapsed: 0.0, reference: None };
     let mut check_at = 6;
     for round in 1_usize.. {
         if active.is_empty() {
@@ -115,8 +105,8 @@ where
 }
 
 /// Keeps the candidates that may still be the fastest; none if that is decided, or no longer matters.
-fn retain_undecided<F>(active: &mut Vec<usize>, series: &[Result<Series, F>], limits: &Limits) {
-    let interval = |index: &usize| series[*index].as_ref().ok().and_then(Series::interval);
+fn retain_undecided<F>(active: &mut Vec<usize>, series: &[Result<CandidateTimes, F>], limits: &Limits) {
+    let interval = |index: &usize| series[*index].as_ref().ok().and_then(CandidateTimes::interval);
     let middle = |index: &usize| series[*index].as_ref().map_or(f64::INFINITY, |one| median(&one.rounds));
     if series.len() == 1 {
         let decided = |interval: Interval| limits.rival.is_some_and(|rival| interval.is_apart_from(&rival));
@@ -154,25 +144,32 @@ struct InRound {
 }
 
 impl InRound {
-    fn add_to(self, series: &mut Series) {
+    fn add_to(self, series: &mut CandidateTimes) {
         series.seconds.extend(self.seconds);
         series.rounds.push(self.relative);
         series.reference.extend(self.reference);
     }
 }
 
-struct Rounds<'r, C> {
-    clocked: &'r mut C,
+struct Rounds<'r, F> {
+    run: &'r mut dyn FnMut(Turn) -> Result<f64, F>,
     expected: &'r [f64],
+    limits: &'r Limits,
     /// Seconds of all runs so far.
     elapsed: f64,
     /// The last block of the reference kernel.
     reference: Option<Block>,
 }
 
-impl<C: Clocked> Rounds<'_, C> {
+impl<F> Rounds<'_, F> {
+    fn run(&mut self, turn: Turn) -> Result<f64, F> {
+        let seconds = (self.run)(turn)?;
+        self.elapsed += seconds;
+        Ok(seconds)
+    }
+
     /// One round of the candidates in this order. An error is one of the reference kernel.
-    fn next(&mut self, order: &[usize]) -> Result<Vec<Result<InRound, C::Failure>>, C::Failure> {
+    fn next(&mut self, order: &[usize]) -> Result<Vec<Result<InRound, F>>, F> {
         let before = match self.reference {
             Some(block) => Some(block),
             None => self.reference_block(order)?,
@@ -193,9 +190,11 @@ impl<C: Clocked> Rounds<'_, C> {
     }
 
     /// `None` without a reference kernel.
-    fn reference_block(&mut self, order: &[usize]) -> Result<Option<Block>, C::Failure> {
-        let Some(first) = self.clocked.reference()? else { return Ok(None) };
-        self.elapsed += first;
+    fn reference_block(&mut self, order: &[usize]) -> Result<Option<Block>, F> {
+        if !self.limits.has_reference {
+            return Ok(None);
+        }
+        let first = self.run(Turn::Reference)?;
         let start = self.elapsed;
         let fastest = order.iter().map(|index| self.expected[*index]).fold(f64::INFINITY, f64::min);
         let mut seconds = Vec::new();
@@ -205,23 +204,17 @@ impl<C: Clocked> Rounds<'_, C> {
         // A reference kernel that is shorter than the candidates is repeated: it costs little.
         let runs = block(fastest / first, REFERENCE_BLOCK);
         while seconds.len() < runs {
-            let Some(next) = self.clocked.reference()? else { return Ok(None) };
-            self.elapsed += next;
-            seconds.push(next);
+            seconds.push(self.run(Turn::Reference)?);
         }
         let begin = if first >= WARM_BELOW { start - first } else { start };
         Ok(Some(Block { seconds: median(&seconds), at: f64::midpoint(begin, self.elapsed) }))
     }
 
     /// The seconds of each timed run, and when they ran.
-    fn candidate_block(
-        &mut self,
-        index: usize,
-        reference: Option<Block>,
-    ) -> Result<(Vec<f64>, f64), C::Failure> {
+    fn candidate_block(&mut self, index: usize, reference: Option<Block>) -> Result<(Vec<f64>, f64), F> {
         let expected = self.expected[index];
         if expected < WARM_BELOW {
-            self.elapsed += self.clocked.candidate(index)?;
+            self.run(Turn::Candidate(index))?;
         }
         let start = self.elapsed;
         let runs = match reference {
@@ -230,9 +223,7 @@ impl<C: Clocked> Rounds<'_, C> {
         };
         let mut seconds = Vec::with_capacity(runs);
         for _ in 0..runs {
-            let next = self.clocked.candidate(index)?;
-            self.elapsed += next;
-            seconds.push(next);
+            seconds.push(self.run(Turn::Candidate(index))?);
         }
         Ok((seconds, f64::midpoint(start, self.elapsed)))
     }
@@ -252,8 +243,7 @@ mod tests {
 
     /// A device whose speed depends on the time since it started, with noise and outliers.
     struct Script {
-        /// True seconds of the reference kernel and of the candidates, at speed 1.
-        reference: Option<f64>,
+        /// True seconds of the candidates, at speed 1; a reference kernel takes a millisecond.
         candidates: Vec<f64>,
         /// The factor of all times after so many seconds.
         slowdown: fn(f64) -> f64,
@@ -271,7 +261,6 @@ mod tests {
     impl Script {
         fn new(candidates: &[f64]) -> Self {
             Self {
-                reference: Some(1e-3),
                 candidates: candidates.to_vec(),
                 slowdown: |_| 1.0,
                 noise: 0.0,
@@ -290,31 +279,33 @@ mod tests {
             self.now += took;
             took
         }
-    }
 
-    impl Clocked for Script {
-        type Failure = &'static str;
-
-        fn reference(&mut self) -> Result<Option<f64>, Self::Failure> {
-            let reference = self.reference;
-            Ok(reference.map(|seconds| self.take(seconds)))
-        }
-
-        fn candidate(&mut self, index: usize) -> Result<f64, Self::Failure> {
-            self.runs[index] += 1;
-            if self.fails == Some((index, self.runs[index])) {
-                return Err("lost");
-            }
-            let seconds = self.candidates[index];
+        fn run(&mut self, turn: Turn) -> Result<f64, &'static str> {
+            let seconds = match turn {
+                Turn::Reference => 1e-3,
+                Turn::Candidate(index) => {
+                    self.runs[index] += 1;
+                    if self.fails == Some((index, self.runs[index])) {
+                        return Err("lost");
+                    }
+                    self.candidates[index]
+                }
+            };
             Ok(self.take(seconds))
         }
+
+        fn interleaved(&mut self, limits: &Limits) -> Vec<Result<CandidateTimes, &'static str>> {
+            let expected = self.candidates.clone();
+            interleave(&mut |turn| self.run(turn), &expected, limits)
+        }
     }
 
-    const LIMITS: Limits = Limits { runs: 200, seconds: 10.0, precision: 0.002, rival: None };
+    const LIMITS: Limits =
+        Limits { has_reference: true, runs: 200, seconds: 10.0, precision: 0.002, rival: None };
     /// Six rounds are not enough to see the device become slower.
     const LONG: Limits = Limits { runs: 60, precision: 0.0, ..LIMITS };
 
-    fn relative(series: &Result<Series, &str>) -> f64 {
+    fn relative(series: &Result<CandidateTimes, &str>) -> f64 {
         median(&series.as_ref().unwrap().rounds)
     }
 
@@ -332,8 +323,11 @@ mod tests {
                 script.random = fastrand::Rng::with_seed(seed);
                 let mut measured = |index: usize| {
                     let one = [script.candidates[index]];
-                    let mut only = Only { script: &mut script, index };
-                    interleave(&mut only, &one, &LONG).remove(0).unwrap()
+                    let mut run = |turn| match turn {
+                        Turn::Reference => script.run(turn),
+                        Turn::Candidate(_) => script.run(Turn::Candidate(index)),
+                    };
+                    interleave(&mut run, &one, &LONG).remove(0).unwrap()
                 };
                 let (slower, faster) = (measured(0), measured(1));
                 assert!(median(&slower.seconds) < median(&faster.seconds), "the clock does not mislead");
@@ -350,30 +344,12 @@ mod tests {
         }
     }
 
-    /// One of the script's candidates.
-    struct Only<'s> {
-        script: &'s mut Script,
-        index: usize,
-    }
-
-    impl Clocked for Only<'_> {
-        type Failure = &'static str;
-
-        fn reference(&mut self) -> Result<Option<f64>, Self::Failure> {
-            self.script.reference()
-        }
-
-        fn candidate(&mut self, _: usize) -> Result<f64, Self::Failure> {
-            self.script.candidate(self.index)
-        }
-    }
-
     /// A linear drift cancels to second order: ratios are right to 0.1 % when each round slows the device by 2 %.
     #[test]
     fn a_linear_drift_cancels_within_a_round() {
         let mut script = Script::new(&[1.5e-3]);
         script.slowdown = |now| 1.0 + now * 4.0;
-        let found = interleave(&mut script, &[1.5e-3], &Limits { runs: 12, ..LIMITS });
+        let found = script.interleaved(&Limits { runs: 12, ..LIMITS });
         let rounds = &found[0].as_ref().unwrap().rounds;
         assert!(rounds.iter().all(|ratio| (ratio / 1.5 - 1.0).abs() < 1e-3), "{rounds:?}");
     }
@@ -383,8 +359,7 @@ mod tests {
         let mut script = Script::new(&[4e-3, 2.06e-3, 2e-3, 3e-3]);
         (script.noise, script.outliers) = (0.03, 0.05);
         script.slowdown = |now| 1.0 + 0.3 * (now / 0.5).min(1.0);
-        let expected = script.candidates.clone();
-        let found = interleave(&mut script, &expected, &LIMITS);
+        let found = script.interleaved(&LIMITS);
         let order = |index: &usize| relative(&found[*index]);
         let mut sorted = [0, 1, 2, 3];
         sorted.sort_by(|a, b| order(a).total_cmp(&order(b)));
@@ -401,7 +376,7 @@ mod tests {
         let runs = |seconds: f64, limits: &Limits| {
             let mut script = Script::new(&[seconds]);
             script.noise = 0.02;
-            let found = interleave(&mut script, &[seconds], limits);
+            let found = script.interleaved(limits);
             found[0].as_ref().unwrap().seconds.len()
         };
         let (slow, close, fast) = (runs(1.5e-3, &limits), runs(1.0e-3, &limits), runs(0.7e-3, &limits));
@@ -412,16 +387,15 @@ mod tests {
     fn the_effort_is_a_limit_but_one_round_is_completed() {
         let mut script = Script::new(&[2e-3]);
         script.noise = 0.05;
-        let limits = Limits { runs: 9, seconds: 1.0, precision: 0.0, rival: None };
-        let found = interleave(&mut script, &[2e-3], &limits);
+        let limits = Limits { runs: 9, seconds: 1.0, precision: 0.0, ..LIMITS };
+        let found = script.interleaved(&limits);
         assert_eq!(found[0].as_ref().unwrap().seconds.len(), 9);
         let mut script = Script::new(&[2.0]);
-        let found = interleave(&mut script, &[2.0], &limits);
+        let found = script.interleaved(&limits);
         let series = found[0].as_ref().unwrap();
         assert_eq!((series.seconds.len(), script.runs[0], series.interval()), (1, 1, None));
         let mut script = Script::new(&[2e-3]);
-        script.reference = None;
-        let found = interleave(&mut script, &[2e-3], &limits);
+        let found = script.interleaved(&Limits { has_reference: false, ..limits });
         let series = found[0].as_ref().unwrap();
         assert!(series.reference.is_empty() && series.rounds == series.seconds);
     }
@@ -430,7 +404,7 @@ mod tests {
     fn a_candidate_that_fails_does_not_end_the_others() {
         let mut script = Script::new(&[2e-3, 2e-3]);
         script.fails = Some((0, 5));
-        let found = interleave(&mut script, &[2e-3, 2e-3], &Limits { runs: 8, ..LIMITS });
+        let found = script.interleaved(&Limits { runs: 8, ..LIMITS });
         assert_eq!(found[0], Err("lost"));
         assert!(found[1].as_ref().unwrap().seconds.len() >= 6, "{found:?}");
     }
