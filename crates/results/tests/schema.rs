@@ -24,7 +24,7 @@ fn remove_defaults(schema: &mut Value) {
     match schema {
         Value::Object(keys) => {
             // A property may have that name; the value of the keyword is never a schema.
-            if !keys.get("default").is_some_and(|default| default.get("description").is_some()) {
+            if keys.get("default").is_none_or(|default| default.get("description").is_none()) {
                 keys.shift_remove("default");
             }
             keys.values_mut().for_each(remove_defaults);
