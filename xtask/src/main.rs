@@ -1,8 +1,9 @@
-//! Repository chores: `cargo xtask gallery`, `cargo xtask layers`, `cargo xtask names`, `cargo xtask spirv`, `cargo xtask words`.
+//! Repository chores: `cargo xtask gallery`, `cargo xtask layers`, `cargo xtask names`, `cargo xtask results`, `cargo xtask spirv`, `cargo xtask words`.
 
 mod gallery;
 mod layers;
 mod names;
+mod results;
 mod words;
 
 use std::process::{Command, ExitCode};
@@ -15,12 +16,14 @@ fn main() -> ExitCode {
         ["gallery"] => gallery::rebuild(),
         ["layers"] => layers::check(),
         ["names"] => names::check(),
+        ["results"] => results::write(),
         ["spirv"] => spirv(),
         ["words"] => words::check(),
         _ => Err(anyhow::anyhow!(
             "usage: cargo xtask gallery  makes the pages of docs/gallery\n       \
              cargo xtask layers   compares ARCHITECTURE.md's table with the manifests\n       \
              cargo xtask names    looks for names that several types have\n       \
+             cargo xtask results  writes the classes of Python for results\n       \
              cargo xtask spirv    rebuilds the SPIR-V of the ladders' programs\n       \
              cargo xtask words    looks for phrases with better words, and for dead links"
         )),

@@ -385,8 +385,8 @@ def test_other_json_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         ('{"command":"check","version":1}', "command is 'check' instead of 'analyze'"),
         ('{"command":"analyze","version":99}', "has version 99, and this package reads versions up to 2"),
         ('{"command":"analyze"}', "has version None"),
-        ('{"command":"analyze","version":1}', r"analyze\[0\] has no key `program`"),
-        ('{"command":"analyze","version":1,"program":3}', r"analyze\[0\]\.program is int instead of str"),
+        ('{"command":"analyze","version":1}', r"analyze\[0\] has no key `kernel`"),
+        ('{"command":"analyze","version":1,"kernel":3}', r"analyze\[0\]\.kernel is int instead of str"),
     ]
     for answer, message in answers:
         monkeypatch.setenv("ANSWER", answer)

@@ -1,14 +1,12 @@
-//! Comparison of an earlier JSON result with the current one.
+//! Comparison of an earlier result with the current one.
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
 use tripipe_analyze::ASSUMED_TRIPS;
 use tripipe_ir::diagnostic::{Finding, Rule, Severity};
+use tripipe_results::{Analysis, Cost, Difference, PathCost, Prediction, Simulated};
 
-use crate::analysis::{self, Priced};
 use crate::number::{percent, time};
-use crate::simulation::{self, Simulation};
 use crate::style::{Canvas, Tone, paragraph};
 
 /// The rule of the findings from [`Diff::findings`].
@@ -62,71 +60,84 @@ pub enum Only {
 pub struct Change {
     /// The name of the figure.
     pub what: String,
-    /// The old value.
-    pub before: Value,
+    /// The old value; `None` if it is not known.
+    pub before: Option<Cost>,
     /// The new value.
-    pub after: Value,
+    pub after: Option<Cost>,
     /// Whether the kernel got worse.
     pub worse: bool,
 }
 
 /// The changes of `tripipe analyze` for each kernel and GPU in both results; those in only one result are listed.
-/// `before` contains the objects of an earlier [`analysis::json`].
-pub fn of_analyses(before: &[Value], all: &[Priced<'_>]) -> Diff {
-    diff(before, all.iter().flat_map(analysis::json), |changes, old, new| {
-        let (was, is) = (&old["longest_path"], &new["longest_path"]);
-        let most = |path: &Value| {
-            let costs = path["columns"].as_object().into_iter().flatten();
-            costs.filter_map(|(_, cost)| weight(cost)).fold(0.0, f64::max)
-        };
+pub fn of_analyses(before: &[Analysis], after: &[Analysis]) -> Diff {
+    let key = |analysis: &Analysis| (analysis.kernel.clone(), analysis.gpu.clone());
+    diff(before, after, key, |changes, old, new| {
+        let (was, is) = (&old.longest_path, &new.longest_path);
+        let most = |path: &PathCost| path.columns.values().filter_map(weight).fold(0.0, f64::max);
         // A pipe that does not bound may take longer; only the one that takes longest counts.
         let (most_before, most_now) = (most(was), most(is));
-        for (head, cost) in is["columns"].as_object().into_iter().flatten() {
+        for (head, cost) in &is.columns {
             let bounds = weight(cost).is_some_and(|cost| cost >= most_now * (1.0 - 1e-9));
             let slower = bounds && more(most_before, most_now);
-            changes.add(head, &was["columns"][head], cost, |_, _| slower);
+            changes.add(head, was.columns.get(head).cloned(), Some(cost.clone()), |_, _| slower);
         }
-        changes.add("bound by", &was["bound"], &is["bound"], never);
-        let (was, is) = (&old["registers"], &new["registers"]);
-        changes.registers(["used", "spill_bytes", "threads"], was, is);
-        changes.add("stack bytes", &old["stack_bytes"], &new["stack_bytes"], more);
-        changes.time(&old["prediction"], &new["prediction"]);
+        changes.add("bound by", text(&was.bound), text(&is.bound), never);
+        let (was, is) = (&old.registers, &new.registers);
+        changes.registers([was, is].map(|all| [all.used, all.spill_bytes, all.threads]));
+        changes.add("stack bytes", number(old.stack_bytes), number(new.stack_bytes), more);
+        let seconds = |analysis: &Analysis| analysis.prediction.as_ref().map(|predicted| predicted.seconds);
+        changes.time(seconds(old), seconds(new));
     })
 }
 
-/// The same for `tripipe simulate`; `before` contains the objects of an earlier [`simulation::json`].
-pub fn of_simulations(before: &[Value], all: &[Simulation<'_>]) -> Diff {
-    diff(before, all.iter().flat_map(simulation::json), |changes, old, new| {
-        changes.add("limited by", &old["limiter"], &new["limiter"], never);
-        changes.registers(["registers", "spill_bytes", "threads"], old, new);
-        changes.time(old, new);
+/// The same for `tripipe simulate`.
+pub fn of_simulations(before: &[Simulated], after: &[Simulated]) -> Diff {
+    let key = |simulated: &Simulated| (simulated.kernel().to_owned(), simulated.gpu().to_owned());
+    diff(before, after, key, |changes, old, new| {
+        let (old, new) = (old.prediction(), new.prediction());
+        let limiter = |one: Option<&Prediction>| one.and_then(|one| text(&one.limiter));
+        changes.add("limited by", limiter(old), limiter(new), never);
+        if let (Some(old), Some(new)) = (old, new) {
+            changes.registers([old, new].map(|one| [one.registers, one.spill_bytes, one.threads]));
+            changes.time(Some(old.seconds), Some(new.seconds));
+        }
     })
 }
 
-fn diff(
-    before: &[Value],
-    all: impl Iterator<Item = Value>,
-    compare: impl Fn(&mut Changes, &Value, &Value),
+fn diff<T>(
+    before: &[T],
+    after: &[T],
+    key: impl Fn(&T) -> (String, String),
+    compare: impl Fn(&mut Changes, &T, &T),
 ) -> Diff {
-    let text = |object: &Value, key: &str| object[key].as_str().unwrap_or("?").to_owned();
     let mut diff = Diff::default();
-    for object in all {
-        let (kernel, gpu) = (text(&object, "kernel"), text(&object, "gpu"));
-        let old = before.iter().find(|old| text(old, "kernel") == kernel && text(old, "gpu") == gpu);
+    for new in after {
+        let (kernel, gpu) = key(new);
+        let old = before.iter().find(|old| key(old) == (kernel.clone(), gpu.clone()));
         let mut changes = Changes::default();
         if let Some(old) = old {
-            compare(&mut changes, old, &object);
+            compare(&mut changes, old, new);
         }
         let only = if old.is_none() { Some(Only::New) } else { None };
         diff.all.push(Changed { kernel, gpu, only, changes: changes.all });
     }
     for old in before {
-        let (kernel, gpu) = (text(old, "kernel"), text(old, "gpu"));
+        let (kernel, gpu) = key(old);
         if !diff.all.iter().any(|known| known.kernel == kernel && known.gpu == gpu) {
             diff.all.push(Changed { kernel, gpu, only: Some(Only::Old), changes: Vec::new() });
         }
     }
     diff
+}
+
+/// A figure that is a text.
+fn text(text: &str) -> Option<Cost> {
+    Some(Cost::Symbolic(text.to_owned()))
+}
+
+/// A figure that is a number.
+fn number(number: impl Into<u64>) -> Option<Cost> {
+    Some(Cost::Number(number.into() as f64))
 }
 
 /// What of a kernel on a GPU has changed.
@@ -144,28 +155,34 @@ fn never(_: f64, _: f64) -> bool {
 }
 
 impl Changes {
-    fn add(&mut self, what: &str, before: &Value, after: &Value, is_worse: impl Fn(f64, f64) -> bool) {
+    fn add(
+        &mut self,
+        what: &str,
+        before: Option<Cost>,
+        after: Option<Cost>,
+        is_worse: impl Fn(f64, f64) -> bool,
+    ) {
         // A column that is added or removed, as by another version, is a change too.
-        if shown(before) != shown(after) {
-            let worse = weight(before).zip(weight(after)).is_some_and(|(was, is)| is_worse(was, is));
-            let (before, after) = (before.clone(), after.clone());
+        if shown(before.as_ref()) != shown(after.as_ref()) {
+            let weights = before.as_ref().and_then(weight).zip(after.as_ref().and_then(weight));
+            let worse = weights.is_some_and(|(was, is)| is_worse(was, is));
             self.all.push(Change { what: what.to_owned(), before, after, worse });
         }
     }
 
-    /// Registers, spilled bytes and threads, under these keys.
-    fn registers(&mut self, [used, spilled, threads]: [&str; 3], old: &Value, new: &Value) {
-        self.add("registers", &old[used], &new[used], never);
-        self.add("spilled bytes", &old[spilled], &new[spilled], more);
-        self.add("threads", &old[threads], &new[threads], |was, is| is < was);
+    /// Registers, spilled bytes and threads, before and after.
+    fn registers(&mut self, [old, new]: [[u32; 3]; 2]) {
+        self.add("registers", number(old[0]), number(new[0]), never);
+        self.add("spilled bytes", number(old[1]), number(new[1]), more);
+        self.add("threads", number(old[2]), number(new[2]), |was, is| is < was);
     }
 
     /// The predicted time. Where both results have one, it alone decides what is worse.
-    fn time(&mut self, old: &Value, new: &Value) {
-        let Some((was, is)) = old["seconds"].as_f64().zip(new["seconds"].as_f64()) else { return };
+    fn time(&mut self, old: Option<f64>, new: Option<f64>) {
+        let Some((was, is)) = old.zip(new) else { return };
         self.all.iter_mut().for_each(|change| change.worse = false);
         if was.to_bits() != is.to_bits() {
-            let (before, after) = (was.into(), is.into());
+            let (before, after) = (Some(Cost::Number(was)), Some(Cost::Number(is)));
             self.all.insert(0, Change { what: TIME.into(), before, after, worse: is > was * (1.0 + SAME) });
         }
     }
@@ -198,25 +215,21 @@ impl Diff {
         canvas.shown(out)
     }
 
-    /// As JSON: an object for each kernel and GPU.
-    pub fn json(&self) -> Vec<Value> {
-        let change = |change: &Change| {
-            json!({
-                "what": change.what,
-                "before": change.before,
-                "after": change.after,
-                "worse": change.worse,
-            })
+    /// As results: one for each kernel and GPU.
+    pub fn results(&self) -> Vec<Difference> {
+        let change = |change: &Change| tripipe_results::Changed {
+            what: change.what.clone(),
+            before: change.before.clone(),
+            after: change.after.clone(),
+            worse: change.worse,
         };
-        let object = |changed: &Changed| {
-            json!({
-                "kernel": changed.kernel,
-                "gpu": changed.gpu,
-                "status": changed.status(),
-                "changes": changed.changes.iter().map(change).collect::<Vec<_>>(),
-            })
+        let difference = |changed: &Changed| Difference {
+            kernel: changed.kernel.clone(),
+            gpu: changed.gpu.clone(),
+            status: changed.status().to_owned(),
+            changes: changed.changes.iter().map(change).collect(),
         };
-        self.all.iter().map(object).collect()
+        self.all.iter().map(difference).collect()
     }
 
     /// As markdown for a comment on a change: a table of the differences.
@@ -280,7 +293,8 @@ impl Changed {
 impl Change {
     /// `LS 13 -> 8 (-38%)`
     fn said(&self) -> String {
-        let share = match (self.before.as_f64(), self.after.as_f64()) {
+        let number = |figure: &Option<Cost>| figure.as_ref().and_then(Cost::number);
+        let share = match (number(&self.before), number(&self.after)) {
             (Some(old), Some(new)) if old != 0.0 => {
                 let change = new / old - 1.0;
                 format!(" ({}{})", if change < 0.0 { "-" } else { "+" }, percent(change.abs()))
@@ -297,32 +311,29 @@ impl Change {
 
     /// Before and after, as displayed.
     fn values(&self) -> [String; 2] {
-        [&self.before, &self.after].map(|value| match value.as_f64() {
-            Some(seconds) if self.what == TIME => time(seconds),
-            _ => shown(value),
+        [&self.before, &self.after].map(|value| match value {
+            Some(Cost::Number(seconds)) if self.what == TIME => time(*seconds),
+            _ => shown(value.as_ref()),
         })
     }
 }
 
 /// The displayed form of a figure.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => "unknown".to_owned(),
-        number => number.as_f64().map_or_else(
-            || number.to_string(),
-            |number| {
-                let text = format!("{number:.2}");
-                text.trim_end_matches('0').trim_end_matches('.').to_owned()
-            },
-        ),
+fn shown(figure: Option<&Cost>) -> String {
+    match figure {
+        None => "unknown".to_owned(),
+        Some(Cost::Symbolic(text)) => text.clone(),
+        Some(Cost::Number(number)) => {
+            let text = format!("{number:.2}");
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
     }
 }
 
 /// The value of a figure; a symbolic cost such as `12 + 7 n` is evaluated with [`ASSUMED_TRIPS`] for each symbol.
-/// `None` for anything else.
-fn weight(value: &Value) -> Option<f64> {
-    let Value::String(text) = value else { return value.as_f64() };
+/// `None` for any other text.
+fn weight(figure: &Cost) -> Option<f64> {
+    let Cost::Symbolic(text) = figure else { return figure.number() };
     let mut sum = 0.0;
     let mut sign = 1.0;
     let mut term: Option<f64> = None;
@@ -354,9 +365,9 @@ mod tests {
             ("-5 + n", n - 5.0),
         ];
         for (text, value) in cases {
-            assert_eq!(weight(&Value::from(text)), Some(value), "{text}");
+            assert_eq!(weight(&Cost::Symbolic(text.to_owned())), Some(value), "{text}");
         }
-        assert_eq!(weight(&json!(2.5)), Some(2.5));
-        assert_eq!((weight(&Value::Null), weight(&"".into())), (None, None));
+        assert_eq!(weight(&Cost::Number(2.5)), Some(2.5));
+        assert_eq!(weight(&Cost::Symbolic(String::new())), None);
     }
 }

@@ -1,4 +1,6 @@
 //! Chrome's JSON form: a list of events.
+//!
+//! `write-json` writes each event as it comes; `serde_json` would need a tree of all of them, or a struct for each kind.
 
 use write_json::{Array, Object};
 

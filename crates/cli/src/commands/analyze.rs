@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use serde_json::Value;
 use tripipe_analyze::{Advice, Analysis, Figure, Limit, Polynomial, Setup, analyze_all, lints};
 use tripipe_device::{Gpu, Vendor};
 use tripipe_ir::diagnostic::{Finding, Rule, Severity};
@@ -16,11 +15,12 @@ use tripipe_launch_file::{Given, Number};
 use tripipe_report::analysis::{self, Priced};
 use tripipe_report::simulation::Predicted;
 use tripipe_report::{diff, findings};
+use tripipe_results::Document;
 use tripipe_timing::{Options, depends_on_argument};
 
 use crate::chain;
 use crate::commands::allow::{self, RuleOptions, RuleTable};
-use crate::commands::{OutputArgument, TextArgument, file_canvas, note, write_text};
+use crate::commands::{OutputArgument, ReportWriter, TextArgument, file_canvas, note, write_text};
 use crate::finish::Finish;
 use crate::launch_input::{
     Description, DriverBuild, GpuArgument, GpuBuild, LIMIT_STEPS, LaunchArgument, Trial, Workload, names,
@@ -96,10 +96,16 @@ impl Analyze {
         self.output.write(out, as_page, |out| self.report(out))
     }
 
-    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
+    fn report(&self, out: &mut ReportWriter<'_>) -> Result<Finish> {
         let text = self.text.open(self.format == AnalyzeFormat::Text)?;
         let gpus = self.gpu.resolve()?;
-        let before = self.diff.as_deref().map(|path| earlier(path, "analyze")).transpose()?;
+        let before = self.diff.as_deref().map(|path| {
+            earlier(path, "analyze", |document| match document {
+                Document::Analyze(analysis) => Some(*analysis),
+                _ => None,
+            })
+        });
+        let before = before.transpose()?;
         let description = self.launch.open()?;
         let progress = Progress::compiler("compiling the kernel");
         let (builds, lacking) = GpuBuild::split(description.as_drivers(&gpus)?)?;
@@ -154,7 +160,8 @@ impl Analyze {
             .collect();
         // Limits that cannot be checked are reported before anything is written.
         let over = self.over_budget(&all)?;
-        let diff = before.map(|before| diff::of_analyses(&before, &all));
+        let results = || all.iter().flat_map(analysis::results).collect::<Vec<_>>();
+        let diff = before.map(|before| diff::of_analyses(&before, &results()));
         let sarif = |rules: &'static [&'static Rule], found: &[Finding]| {
             findings::sarif(&findings::Report {
                 launches: &[],
@@ -172,9 +179,7 @@ impl Analyze {
         match (self.format, &diff) {
             (AnalyzeFormat::Text, _) => out.write_all(report(self.output.canvas()).as_bytes())?,
             (AnalyzeFormat::Json, Some(diff)) => {
-                for object in diff.json() {
-                    writeln!(out, "{object}")?;
-                }
+                diff.results().into_iter().try_for_each(|result| out.result(result))?;
             }
             (AnalyzeFormat::Markdown, Some(diff)) => write!(out, "{}", diff.markdown())?,
             (AnalyzeFormat::Sarif, Some(diff)) => {
@@ -188,9 +193,7 @@ impl Analyze {
                 )
             }
             (AnalyzeFormat::Json | AnalyzeFormat::Html, None) => {
-                for object in all.iter().flat_map(analysis::json) {
-                    writeln!(out, "{object}")?;
-                }
+                results().into_iter().try_for_each(|result| out.result(result))?;
             }
             (AnalyzeFormat::Markdown, None) => {
                 for priced in &all {
@@ -327,15 +330,14 @@ pub(crate) fn exceeded(limit: &Limit, value: f64, kernel: &str, gpu: &Gpu) -> Op
     broken.then(|| format!("over budget: {kernel} on {}: {found}, want {limit}", gpu.name()))
 }
 
-/// The JSON objects of an earlier result of a command.
-pub(crate) fn earlier(path: &Path, command: &str) -> Result<Vec<Value>> {
+/// The earlier results of a command, which `of` recognises.
+pub(crate) fn earlier<T>(path: &Path, command: &str, of: impl Fn(Document) -> Option<T>) -> Result<Vec<T>> {
     let shown = path.display();
     let text = fs::read_to_string(path).with_context(|| format!("{shown} cannot be read"))?;
     text.lines()
         .enumerate()
         .map(|(index, line)| {
-            let object: Option<Value> = serde_json::from_str(line).ok();
-            object.filter(|object| object["command"] == command).ok_or_else(|| {
+            serde_json::from_str(line).ok().and_then(&of).ok_or_else(|| {
                 anyhow!("{shown}:{}: not a result of `tripipe {command} --format json`", index + 1)
             })
         })

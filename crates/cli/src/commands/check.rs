@@ -10,12 +10,12 @@ use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
 use tripipe_device::Gpu;
 use tripipe_ir::diagnostic::{Finding, Rule, Severity};
-use tripipe_report::findings::{Launch, Report};
+use tripipe_report::findings::{self, Launch, Report};
 use tripipe_simulate::watch::{Checks, rules};
 use tripipe_simulate::{Schedule, Simulator};
 
 use crate::commands::allow::{self, RuleOptions, RuleTable};
-use crate::commands::{OutputArgument, TextArgument, file_canvas, write_text};
+use crate::commands::{OutputArgument, ReportWriter, TextArgument, file_canvas, write_text};
 use crate::finish::Finish;
 use crate::launch_input::{LaunchArgument, LaunchLimits, gpu};
 use crate::progress::Progress;
@@ -104,7 +104,7 @@ impl Check {
         self.output.write(out, as_page, |out| self.report(out))
     }
 
-    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
+    fn report(&self, out: &mut ReportWriter<'_>) -> Result<Finish> {
         let text = self.text.open(self.format == CheckFormat::Text)?;
         let description = self.launch.open()?;
         let progress = Progress::compiler("compiling the kernel");
@@ -167,13 +167,15 @@ impl Check {
             findings: &findings,
             sources: &sources,
         };
-        write_text(text, || tripipe_report::findings::text(&report, file_canvas()))?;
-        let text = match self.format {
-            CheckFormat::Text => tripipe_report::findings::text(&report, self.output.canvas()),
-            CheckFormat::Json | CheckFormat::Html => tripipe_report::findings::json(&report),
-            CheckFormat::Sarif => tripipe_report::findings::sarif(&report),
-        };
-        writeln!(out, "{}", text.trim_end())?;
+        write_text(text, || findings::text(&report, file_canvas()))?;
+        match self.format {
+            CheckFormat::Text => {
+                let text = findings::text(&report, self.output.canvas());
+                writeln!(out, "{}", text.trim_end())?;
+            }
+            CheckFormat::Json | CheckFormat::Html => out.result(findings::result(&report))?,
+            CheckFormat::Sarif => writeln!(out, "{}", findings::sarif(&report))?,
+        }
         let fails = findings.iter().any(|finding| {
             finding.rule.severity >= self.fail_on.severity() || self.rules.denies(finding.rule)
         });

@@ -10,7 +10,7 @@ use tripipe_report::comparison::{self, Report};
 use tripipe_timing::Options;
 use tripipe_timing::counters::{Capture, Clock, compare};
 
-use super::{Format, OutputArgument};
+use super::{Format, OutputArgument, ReportWriter};
 use crate::files::input::{open_or_standard, shown_input};
 use crate::finish::Finish;
 use crate::launch_input::{LIMIT_STEPS, LaunchArgument, Trial, Workload, gpu, one_kernel};
@@ -102,7 +102,7 @@ impl CompareCapture {
         self.output.write(out, self.format == Format::Html, |out| self.report(out))
     }
 
-    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
+    fn report(&self, out: &mut ReportWriter<'_>) -> Result<Finish> {
         let gpu = self.gpu;
         let (from, to) = (self.from.unwrap_or(f64::NEG_INFINITY), self.to.unwrap_or(f64::INFINITY));
         if from.is_nan() || to.is_nan() || from > to {
@@ -156,7 +156,7 @@ impl CompareCapture {
         };
         match self.format {
             Format::Text => out.write_all(comparison::text(&report, self.output.canvas()).as_bytes())?,
-            Format::Json | Format::Html => writeln!(out, "{}", comparison::json(&report))?,
+            Format::Json | Format::Html => out.result(comparison::result(&report))?,
         }
         Ok(Finish::Clean)
     }

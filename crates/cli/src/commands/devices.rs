@@ -7,7 +7,7 @@ use clap::Args;
 use tripipe::{Device, Devices, VirtualDevice};
 use tripipe_report::devices::{Entry, OpenCl, models};
 
-use super::{Format, OutputArgument};
+use super::{Format, OutputArgument, ReportWriter};
 use crate::finish::Finish;
 
 /// List every device: what it is, which GPU model it matches and how certainly, its memory, limits and features.
@@ -36,12 +36,12 @@ impl ListDevices {
         self.output.write(out, self.format == Format::Html, |out| self.report(out))
     }
 
-    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
+    fn report(&self, out: &mut ReportWriter<'_>) -> Result<Finish> {
         if self.models {
             let models = tripipe_device::catalog();
             match self.format {
                 Format::Text => out.write_all(models::text(models, self.output.canvas()).as_bytes())?,
-                Format::Json | Format::Html => writeln!(out, "{}", models::json(models))?,
+                Format::Json | Format::Html => out.result(models::result(models))?,
             }
             return Ok(Finish::Clean);
         }
@@ -72,7 +72,7 @@ impl ListDevices {
                 out.write_all(text.as_bytes())?;
             }
             Format::Json | Format::Html => {
-                writeln!(out, "{}", tripipe_report::devices::json(&entries, no_opencl.as_deref()))?;
+                out.result(tripipe_report::devices::result(&entries, no_opencl.as_deref()))?;
             }
         }
         Ok(Finish::Clean)

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use tripipe_device::nearest::nearest;
 use tripipe_ir::diagnostic::Rule;
 use tripipe_report::rules;
+use tripipe_results::Document;
 use tripipe_simulate::watch::rules::ALL;
 
 use crate::finish::Finish;
@@ -60,7 +61,7 @@ impl Explain {
                     out.write_all(rules::list(&all, canvas).as_bytes())?;
                 }
                 ExplainFormat::Markdown => out.write_all(rules::page(&all).as_bytes())?,
-                ExplainFormat::Json => writeln!(out, "{}", rules::json(&all))?,
+                ExplainFormat::Json => writeln!(out, "{}", Document::from(rules::result(&all)))?,
             }
             return Ok(Finish::Clean);
         };
@@ -70,7 +71,7 @@ impl Explain {
         match self.format {
             ExplainFormat::Text => out.write_all(rules::text(rule, canvas).as_bytes())?,
             ExplainFormat::Markdown => out.write_all(rules::markdown(rule).as_bytes())?,
-            ExplainFormat::Json => writeln!(out, "{}", rules::json(&[rule]))?,
+            ExplainFormat::Json => writeln!(out, "{}", Document::from(rules::result(&[rule])))?,
         }
         Ok(Finish::Clean)
     }

@@ -8,10 +8,10 @@ use anyhow::Result;
 use clap::Args;
 use image::DynamicImage;
 use tripipe::{Context, Counted, Depth, Device, Error, Image};
-use tripipe_report::histogram::{BINS, Channel, Report};
-use tripipe_report::time;
+use tripipe_report::{histogram, time};
+use tripipe_results::{self as results, ChannelHistogram};
 
-use super::{DeviceArgument, Format, OutputArgument, context, failed, note, say_on};
+use super::{DeviceArgument, Format, OutputArgument, ReportWriter, context, failed, note, say_on};
 use crate::files::input::shown_input;
 use crate::files::picture::{self, is_deep};
 use crate::finish::Finish;
@@ -45,7 +45,7 @@ impl Histogram {
         self.output.write(out, self.format == Format::Html, |out| self.report(out))
     }
 
-    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
+    fn report(&self, out: &mut ReportWriter<'_>) -> Result<Finish> {
         let device = self.device.resolve()?;
         let name = shown_input(&self.input);
         let progress = Progress::spinner(format!("reading {name}"));
@@ -60,18 +60,18 @@ impl Histogram {
         let said =
             format!("{}: {} with start-up and copies", device.name(), time(start.elapsed().as_secs_f64()));
         drop(progress);
-        let report = Report {
-            picture: &name,
-            size: [source.pixels.width() as usize, source.pixels.height() as usize],
-            bits: if is_deep(source.pixels.color()) { 16 } else { 8 },
-            channels: &counted,
-            said: &said,
+        let bits = if is_deep(source.pixels.color()) { 16 } else { 8 };
+        let result = results::Histogram {
+            picture: name,
+            width: source.pixels.width() as usize,
+            height: source.pixels.height() as usize,
+            bits,
+            bin_width: 1 << (bits - 8),
+            channels: counted,
         };
         match self.format {
-            Format::Text => {
-                write!(out, "{}", tripipe_report::histogram::text(&report, self.output.canvas()))?;
-            }
-            Format::Json | Format::Html => writeln!(out, "{}", tripipe_report::histogram::json(&report))?,
+            Format::Text => write!(out, "{}", histogram::text(&result, &said, self.output.canvas()))?,
+            Format::Json | Format::Html => out.result(result)?,
         }
         Ok(Finish::Clean)
     }
@@ -81,7 +81,7 @@ impl Histogram {
 ///
 /// # Errors
 /// Out of memory; the device is lost.
-fn count(device: &Device, fall_back: bool, pixels: &DynamicImage) -> Result<Vec<Channel>, Error> {
+fn count(device: &Device, fall_back: bool, pixels: &DynamicImage) -> Result<Vec<ChannelHistogram>, Error> {
     let context = context(device, fall_back, false)?;
     let size = [pixels.width() as usize, pixels.height() as usize];
     if is_deep(pixels.color()) {
@@ -91,7 +91,11 @@ fn count(device: &Device, fall_back: bool, pixels: &DynamicImage) -> Result<Vec<
     }
 }
 
-fn channels<T: Counted>(context: &Context, size: [usize; 2], values: &[T]) -> Result<Vec<Channel>, Error> {
+fn channels<T: Counted>(
+    context: &Context,
+    size: [usize; 2],
+    values: &[T],
+) -> Result<Vec<ChannelHistogram>, Error> {
     let names: &[&str] = match values.len() / (size[0] * size[1]).max(1) {
         1 => &["gray"],
         2 => &["gray", "alpha"],
@@ -105,7 +109,7 @@ fn channels<T: Counted>(context: &Context, size: [usize; 2], values: &[T]) -> Re
     planes.collect()
 }
 
-fn described(name: &'static str, counts: &[u32; BINS]) -> Channel {
+fn described(name: &str, counts: &[u32]) -> ChannelHistogram {
     let all: u64 = counts.iter().map(|count| u64::from(*count)).sum();
     let sum: f64 = counts.iter().enumerate().map(|(bin, count)| bin as f64 * f64::from(*count)).sum();
     let mut before = 0;
@@ -113,12 +117,12 @@ fn described(name: &'static str, counts: &[u32; BINS]) -> Channel {
         before += u64::from(*count);
         2 * before >= all
     });
-    Channel {
-        name,
-        least: counts.iter().position(|count| *count > 0).unwrap_or(0),
-        most: counts.iter().rposition(|count| *count > 0).unwrap_or(0),
+    ChannelHistogram {
+        name: name.to_owned(),
+        min: counts.iter().position(|count| *count > 0).unwrap_or(0),
+        max: counts.iter().rposition(|count| *count > 0).unwrap_or(0),
         median: median.unwrap_or(0),
         mean: sum / (all as f64).max(1.0),
-        counts: *counts,
+        counts: counts.to_vec(),
     }
 }

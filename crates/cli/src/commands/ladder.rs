@@ -17,7 +17,7 @@ use tripipe_opencl::ExecutorOptions;
 use tripipe_report::ladder::Report;
 
 use super::filter::{FilterInput, Steps, WantedResult, filter};
-use super::{DevicesArgument, OutputArgument, did_you_mean, note, preview, what};
+use super::{DevicesArgument, OutputArgument, ReportWriter, did_you_mean, note, preview, what};
 use crate::files::input::{shown, shown_input};
 use crate::files::memory;
 use crate::files::output::Output;
@@ -108,7 +108,7 @@ impl Ladder {
         self.output.write(out, as_page, |out| self.report(out))
     }
 
-    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
+    fn report(&self, out: &mut ReportWriter<'_>) -> Result<Finish> {
         let Some(name) = self.name.as_deref() else {
             return list(out);
         };
@@ -172,7 +172,7 @@ impl Ladder {
             match self.format {
                 LadderFormat::Text => writeln!(out, "{}", tripipe_report::ladder::text(&report, canvas))?,
                 LadderFormat::Json | LadderFormat::Html => {
-                    writeln!(out, "{}", tripipe_report::ladder::json(&report))?;
+                    out.result(tripipe_report::ladder::result(&report))?;
                 }
                 LadderFormat::Csv => {
                     out.write_all(tripipe_report::ladder::csv(&report, index == 0).as_bytes())?;

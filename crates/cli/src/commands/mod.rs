@@ -33,6 +33,7 @@ use clap::{Args, ValueEnum};
 use tripipe::{Choice, Context, Device, Error, ErrorKind, VirtualDevice};
 use tripipe_device::nearest::nearest;
 use tripipe_report::{Canvas, page};
+use tripipe_results::Document;
 
 use crate::files::output::Output;
 use crate::finish::Finish;
@@ -183,8 +184,8 @@ impl OutputArgument {
         if self.output.is_some() { file_canvas() } else { terminal::canvas() }
     }
 
-    /// Writes a report to standard output, or to the file once it is complete. If it is wanted as a page, the report is
-    /// JSON, and the page is made of it.
+    /// Writes a report to standard output, or to the file once it is complete. If it is wanted as a page, that is made of
+    /// its results.
     ///
     /// # Errors
     /// Those of the report; the file cannot be written.
@@ -192,16 +193,16 @@ impl OutputArgument {
         &self,
         out: &mut dyn Write,
         as_page: bool,
-        report: impl FnOnce(&mut dyn Write) -> anyhow::Result<Finish>,
+        report: impl FnOnce(&mut ReportWriter<'_>) -> anyhow::Result<Finish>,
     ) -> anyhow::Result<Finish> {
         let output = self.output.as_deref().map(Output::open_or_standard).transpose()?;
         if output.is_none() && !as_page {
-            return report(out);
+            return report(&mut ReportWriter { out, page: None });
         }
         let mut written = Vec::new();
-        let finish = report(&mut written)?;
-        if as_page && !written.is_empty() {
-            let documents = page::read("the result", &String::from_utf8_lossy(&written))?;
+        let mut writer = ReportWriter { out: &mut written, page: as_page.then(Vec::new) };
+        let finish = report(&mut writer)?;
+        if let Some(documents) = writer.page.filter(|documents| !documents.is_empty()) {
             written = page::page(&documents).into_bytes();
         }
         match output {
@@ -209,6 +210,38 @@ impl OutputArgument {
             None => out.write_all(&written)?,
         }
         Ok(finish)
+    }
+}
+
+/// Where a report goes: its text or its results as JSON, or its results to a page.
+struct ReportWriter<'a> {
+    out: &'a mut dyn Write,
+    /// The results so far, if they become a page.
+    page: Option<Vec<page::Document>>,
+}
+
+impl ReportWriter<'_> {
+    /// Writes a result as JSON on a line of its own, or keeps it for the page.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    fn result(&mut self, result: impl Into<Document>) -> io::Result<()> {
+        let result = result.into();
+        match &mut self.page {
+            Some(page) => page.push(page::Document::new(result)),
+            None => writeln!(self.out, "{result}")?,
+        }
+        Ok(())
+    }
+}
+
+impl Write for ReportWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 

@@ -9,9 +9,10 @@ use tripipe_device::Gpu;
 use tripipe_ladders::peaks::{Effort, Peak, PeakError, Peaks as Measured, measure};
 use tripipe_opencl::ExecutorOptions;
 use tripipe_opencl::transfer::{self, TransferMode};
-use tripipe_report::peaks::{Rates, Report, Transfer};
+use tripipe_report::peaks::Report;
+use tripipe_results::TransferRate;
 
-use super::{DevicesArgument, Format, OutputArgument, what};
+use super::{DevicesArgument, Format, OutputArgument, ReportWriter, what};
 use crate::finish::Finish;
 use crate::open_device::OpenDevice;
 use crate::progress::Progress;
@@ -58,7 +59,7 @@ impl Peaks {
         self.output.write(out, self.format == Format::Html, |out| self.report(out))
     }
 
-    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
+    fn report(&self, out: &mut ReportWriter<'_>) -> Result<Finish> {
         let wanted = WantedPeaks::new(&self.only)?;
         let canvas = self.output.canvas();
         let mut finish = Finish::Clean;
@@ -81,7 +82,7 @@ impl Peaks {
                     let gap = if index > 0 { "\n" } else { "" };
                     write!(out, "{gap}{}", tripipe_report::peaks::text(&report, canvas))?;
                 }
-                Format::Json | Format::Html => writeln!(out, "{}", tripipe_report::peaks::json(&report))?,
+                Format::Json | Format::Html => out.result(tripipe_report::peaks::result(&report))?,
             }
             out.flush()?;
             if broken(&measured, transfers.as_deref().unwrap_or_default()) {
@@ -101,9 +102,10 @@ fn model(device: &Device) -> Option<&'static Gpu> {
 }
 
 /// Whether a measurement failed for another reason than a missing feature.
-fn broken(measured: &Measured, transfers: &[Transfer]) -> bool {
+fn broken(measured: &Measured, transfers: &[TransferRate]) -> bool {
     let row = |row: &Peak| matches!(row.value, Err(PeakError::Execute(_) | PeakError::Wrong { .. }));
-    let transfer = |transfer: &Transfer| transfer.rates.as_ref().is_err_and(|reason| reason != NOT_OFFERED);
+    let transfer =
+        |transfer: &TransferRate| transfer.reason.as_ref().is_some_and(|reason| reason != NOT_OFFERED);
     measured.rows.iter().any(row) || transfers.iter().any(transfer)
 }
 
@@ -143,7 +145,7 @@ fn measure_on(
     device: &Device,
     wanted: &WantedPeaks,
     progress: &Progress,
-) -> Result<(Measured, Option<Vec<Transfer>>)> {
+) -> Result<(Measured, Option<Vec<TransferRate>>)> {
     let mut report = |doing: &str| progress.say(doing);
     // The results of these kernels are known, and take long to compute.
     match OpenDevice::new(device, &ExecutorOptions::default(), true)? {
@@ -165,11 +167,15 @@ fn measure_on(
     }
 }
 
-fn transfer(device: &tripipe_opencl::Device, mode: TransferMode) -> Transfer {
-    let rates = match transfer::measure(device, mode, TRANSFER_BYTES, TRANSFER_RUNS) {
-        Ok(Some(rates)) => Ok(Rates { to_device: rates.to_device, to_host: rates.to_host }),
-        Ok(None) => Err(NOT_OFFERED.to_owned()),
-        Err(error) => Err(error.to_string()),
-    };
-    Transfer { name: mode.name().to_owned(), bytes: TRANSFER_BYTES, rates }
+fn transfer(device: &tripipe_opencl::Device, mode: TransferMode) -> TransferRate {
+    let rates =
+        transfer::measure(device, mode, TRANSFER_BYTES, TRANSFER_RUNS).map_err(|error| error.to_string());
+    let rates = rates.and_then(|rates| rates.ok_or_else(|| NOT_OFFERED.to_owned()));
+    TransferRate {
+        name: mode.name().to_owned(),
+        bytes: TRANSFER_BYTES,
+        to_device_bytes_per_second: rates.as_ref().ok().map(|rates| rates.to_device),
+        to_host_bytes_per_second: rates.as_ref().ok().map(|rates| rates.to_host),
+        reason: rates.err(),
+    }
 }

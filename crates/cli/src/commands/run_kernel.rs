@@ -12,7 +12,7 @@ use tripipe_opencl::{CacheChoice, ExecutorOptions};
 use tripipe_report::run::{Base, Memory, Run};
 use tripipe_simulate::Simulator;
 
-use super::{Format, OutputArgument, resolve};
+use super::{Format, OutputArgument, ReportWriter, resolve};
 use crate::finish::Finish;
 use crate::launch_input::{Dumps, LaunchArgument, LaunchLimits};
 use crate::open_device::OpenDevice;
@@ -127,7 +127,7 @@ impl RunKernel {
         self.output.write(out, self.format == Format::Html, |out| self.report(out))
     }
 
-    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
+    fn report(&self, out: &mut ReportWriter<'_>) -> Result<Finish> {
         if self.time_only && !matches!(self.device, Target::Device(Choice::Virtual(_))) {
             bail!("--time-only needs a virtual GPU: --device virtual:GPU");
         }
@@ -184,7 +184,7 @@ impl RunKernel {
                 out.write_all(terminal::shown(tripipe_report::run::text(&run)).as_bytes())?;
             }
             Format::Json | Format::Html => {
-                writeln!(out, "{}", tripipe_report::run::json(&run, &String::from_utf8_lossy(&printed)))?;
+                out.result(tripipe_report::run::result(&run, &String::from_utf8_lossy(&printed)))?;
             }
         }
         let mut finish = Finish::Clean;
@@ -204,7 +204,7 @@ impl RunKernel {
                         .try_for_each(|line| out.write_all(line.as_bytes()))?;
                 }
                 Format::Json | Format::Html => {
-                    writeln!(out, "{}", tripipe_report::run::json_memory(&memory))?;
+                    out.result(tripipe_report::run::memory_result(&memory))?;
                 }
             }
         }

@@ -16,10 +16,11 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_launch::Program;
 use tripipe_launch_file::{Loaded, Tolerance};
 use tripipe_opencl::{CacheChoice, ExecutorOptions};
-use tripipe_report::verdict::{JudgedLaunch, Reproducer};
+use tripipe_report::verdict::JudgedLaunch;
+use tripipe_results::Reproducer;
 use tripipe_simulate::watch::rules;
 
-use super::{OutputArgument, resolve};
+use super::{OutputArgument, ReportWriter, resolve};
 use crate::files::folder;
 use crate::finish::Finish;
 use crate::launch_input::{Description, LaunchLimits, LaunchOptions, gpu};
@@ -88,7 +89,7 @@ impl Verdict {
         self.output.write(out, false, |out| self.report(out))
     }
 
-    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
+    fn report(&self, out: &mut ReportWriter<'_>) -> Result<Finish> {
         if let Some(folder) = &self.reduce {
             folder::check(folder)?;
         }
@@ -113,7 +114,7 @@ impl Verdict {
         }
         drop(progress);
         let checks: Vec<&'static Rule> = rules::ALL.to_vec();
-        let reproducers: Vec<Option<Reproducer<'_>>> = all.iter().map(reproducer).collect();
+        let reproducers: Vec<Option<Reproducer>> = all.iter().map(reproducer).collect();
         let launches: Vec<JudgedLaunch<'_>> = all
             .iter()
             .zip(reproducers)
@@ -135,7 +136,7 @@ impl Verdict {
             }
             VerdictFormat::Json => {
                 for launch in &launches {
-                    writeln!(out, "{}", tripipe_report::verdict::json(launch, &checks))?;
+                    out.result(tripipe_report::verdict::result(launch, &checks))?;
                 }
             }
             VerdictFormat::Sarif => {
@@ -271,11 +272,11 @@ fn sources(judged: &Judged, case: &Case) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn reproducer(done: &JudgedFile) -> Option<Reproducer<'_>> {
+fn reproducer(done: &JudgedFile) -> Option<Reproducer> {
     let (folder, reduced) = done.reduced.as_ref()?;
     let loaded = &reduced.case.loaded;
     Some(Reproducer {
-        folder,
+        folder: folder.clone(),
         work_items: loaded.range.work_items().unwrap_or(0) as u64,
         bytes: loaded.memory.iter().map(|memory| memory.array.bytes().unwrap_or(0) as u64).sum(),
         lines: reduced.case.source.lines().filter(|line| !line.trim().is_empty()).count(),

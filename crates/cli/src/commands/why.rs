@@ -17,7 +17,7 @@ use tripipe_trace::TraceFile;
 
 use super::analyze::launch_setup;
 use super::verdict::launches;
-use super::{Format, OutputArgument};
+use super::{Format, OutputArgument, ReportWriter};
 use crate::chain;
 use crate::files::output::plain;
 use crate::finish::Finish;
@@ -66,7 +66,7 @@ impl Why {
         self.output.write(out, self.format == Format::Html, |out| self.report(out))
     }
 
-    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
+    fn report(&self, out: &mut ReportWriter<'_>) -> Result<Finish> {
         let file = self.trace.as_deref().map(TraceFile::new).transpose()?;
         let is_trace = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "json");
         let (traces, folders): (Vec<&PathBuf>, Vec<&PathBuf>) = self.paths.iter().partition(is_trace);
@@ -106,7 +106,7 @@ impl Why {
             Format::Text => {
                 out.write_all(tripipe_report::why::text(&ranking, self.output.canvas()).as_bytes())?;
             }
-            Format::Json | Format::Html => writeln!(out, "{}", tripipe_report::why::json(&ranking))?,
+            Format::Json | Format::Html => out.result(tripipe_report::why::result(&ranking))?,
         }
         if let Some(file) = file {
             file.save(&tripipe_report::why::timeline(&ranking))?;

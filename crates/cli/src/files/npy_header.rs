@@ -1,4 +1,7 @@
 //! Headers of `.npy` files: a dictionary in Python syntax, with three keys.
+//!
+//! Own code: `npyz` and `ndarray-npy` parse it by `py_literal`, which needs a parser generator and 20 more crates, and
+//! refuses the `3L` of Python 2.
 
 use anyhow::{Result, bail};
 use tripipe_launch::ScalarType;

@@ -1,13 +1,13 @@
 //! The cost of kernels on GPUs ([`tripipe_analyze::Analysis`]).
 
-mod json;
 mod malioc;
 mod markdown;
+mod result;
 mod text;
 
-pub use json::json;
 pub use malioc::malioc;
 pub use markdown::markdown;
+pub use result::results;
 pub use text::text;
 
 use std::fmt::Write as _;
@@ -53,10 +53,15 @@ impl Priced<'_> {
         Some(if file == self.name { line.to_string() } else { format!("{file}:{line}") })
     }
 
+    /// The line of the call, for code of a function that the kernel calls.
+    fn call_line(&self, location: Location) -> Option<u32> {
+        self.kernel.called_from(location).map(|from| from.line)
+    }
+
     /// ` (called from line 20)` for code of a function that the kernel calls.
     fn called(&self, location: Option<Location>) -> String {
-        let from = location.and_then(|location| self.kernel.called_from(location));
-        from.map_or_else(String::new, |from| format!(" (called from line {})", from.line))
+        let from = location.and_then(|location| self.call_line(location));
+        from.map_or_else(String::new, |line| format!(" (called from line {line})"))
     }
 
     /// The trimmed text of a location's line; empty if it is not available.

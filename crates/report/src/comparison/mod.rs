@@ -1,9 +1,9 @@
 //! A capture beside a prediction ([`tripipe_timing::counters::CaptureComparison`]).
 
-mod json;
+mod result;
 mod text;
 
-pub use json::json;
+pub use result::result;
 pub use text::text;
 
 use tripipe_device::Gpu;

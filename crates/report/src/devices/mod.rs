@@ -1,12 +1,12 @@
 //! The devices of a machine, as text and JSON.
 
-mod json;
 pub mod models;
+mod result;
 mod text;
 
 use tripipe_device::{Identification, Probe};
 
-pub use json::json;
+pub use result::result;
 pub use text::text;
 
 /// One device.

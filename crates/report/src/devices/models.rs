@@ -1,9 +1,9 @@
-//! The known GPU models, as a table and as JSON.
+//! The known GPU models, as a table and as a result.
 
 use std::fmt::Display;
 
-use serde_json::{Value, json};
 use tripipe_device::{Basis, Gpu, Sourced};
+use tripipe_results::{Devices, Figure, GpuModel};
 
 use crate::number::{bytes, significant};
 use crate::style::{Canvas, paragraph};
@@ -81,46 +81,44 @@ fn figure<T: Display>(figure: &Sourced<T>) -> String {
     marked(figure.value.to_string(), figure.basis)
 }
 
-/// One JSON object on one line: `models`, each figure with its basis and its source; `null` where the GPU lacks a
-/// feature. Rates are operations per second of the whole product.
-pub fn json(models: &[Gpu]) -> String {
-    json!({ "command": "devices", "models": models.iter().map(model).collect::<Vec<_>>() }).to_string()
+/// The models, each figure with its basis and its source.
+pub fn result(models: &[Gpu]) -> Devices {
+    Devices::Virtual { models: models.iter().map(model).collect() }
 }
 
-fn model(model: &Gpu) -> Value {
+fn model(model: &Gpu) -> GpuModel {
     let configuration = &model.configuration;
     let rates = &model.operations_per_clock_per_core;
     let rate = |rate: &Sourced<u32>| sourced(rate, model.operations_per_second(rate.value));
-    json!({
-        "id": model.id(),
-        "name": model.name(),
-        "vendor": model.vendor().to_string(),
-        "family": model.family().to_string(),
-        "generation": model.identity.generation,
-        "soc": of(&configuration.soc),
-        "cores": of(&configuration.cores),
-        "clock_mhz": of(&configuration.clock_mhz),
-        "f32_operations_per_second": rate(&rates.fp32_fma),
-        "f16_operations_per_second": rate(&rates.fp16_fma),
-        "int8_dot_operations_per_second": rate(&rates.int8_dot_mac),
-        "bytes_per_second": sourced(&configuration.dram_gb_s_peak, configuration.dram_gb_s_peak.value * 1e9),
-        "l2_bytes": of(&model.memory.l2_bytes),
-        "local_memory_bytes": of(&model.local_memory.bytes),
-        "local_memory": sourced(&model.local_memory.placement, model.local_memory.placement.value.to_string()),
-        "max_threads_per_core": of(&model.core.max_threads),
-        "warp_width": of(&model.core.warp_width),
-        "max_work_group_size": of(&model.core.max_work_group_size),
-        "registers": of(&model.registers.max),
-        "fp16": of(&model.supports.fp16),
-        "fp64": of(&model.supports.fp64),
-    })
+    GpuModel {
+        id: model.id().to_owned(),
+        name: model.name().to_owned(),
+        vendor: model.vendor().to_string(),
+        family: model.family().to_string(),
+        generation: model.identity.generation.clone(),
+        soc: of(&configuration.soc),
+        cores: of(&configuration.cores),
+        clock_mhz: of(&configuration.clock_mhz),
+        f32_operations_per_second: rate(&rates.fp32_fma),
+        f16_operations_per_second: rate(&rates.fp16_fma),
+        int8_dot_operations_per_second: rate(&rates.int8_dot_mac),
+        bytes_per_second: sourced(&configuration.dram_gb_s_peak, configuration.dram_gb_s_peak.value * 1e9),
+        l2_bytes: of(&model.memory.l2_bytes),
+        local_memory_bytes: of(&model.local_memory.bytes),
+        local_memory: sourced(&model.local_memory.placement, model.local_memory.placement.value.to_string()),
+        max_threads_per_core: of(&model.core.max_threads),
+        warp_width: of(&model.core.warp_width),
+        max_work_group_size: of(&model.core.max_work_group_size),
+        registers: of(&model.registers.max),
+        fp16: of(&model.supports.fp16),
+        fp64: of(&model.supports.fp64),
+    }
 }
 
-fn of<T: Clone + Into<Value>>(figure: &Sourced<T>) -> Value {
+fn of<T: Clone>(figure: &Sourced<T>) -> Figure<T> {
     sourced(figure, figure.value.clone())
 }
 
-fn sourced<T>(figure: &Sourced<T>, value: impl Into<Value>) -> Value {
-    let value: Value = value.into();
-    json!({ "value": value, "basis": figure.basis.to_string(), "source": figure.source.citation })
+fn sourced<T, V>(figure: &Sourced<T>, value: V) -> Figure<V> {
+    Figure { value, basis: figure.basis.to_string(), source: figure.source.citation.clone() }
 }

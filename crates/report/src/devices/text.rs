@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Entry, OpenCl, features, json::kind};
+use super::{Entry, OpenCl, features, result::kind};
 use crate::number::bytes;
 use crate::style::{Canvas, Tone, paragraph};
 

@@ -1,6 +1,6 @@
-//! Findings of a check in kernels, as text, JSON and SARIF.
+//! Findings of a check in kernels, as text, SARIF and a result.
 
-mod json;
+mod result;
 mod sarif;
 mod source;
 mod text;
@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 
 use tripipe_ir::diagnostic::{Finding, Rule, Severity};
 
-pub use json::json;
+pub(crate) use result::finding;
+pub use result::result;
 pub use sarif::sarif;
 pub use text::text;
 
@@ -43,7 +44,7 @@ pub struct Launch<'a> {
 
 impl Report<'_> {
     /// The number of findings with this severity.
-    fn count(&self, severity: Severity) -> usize {
-        self.findings.iter().filter(|finding| finding.rule.severity == severity).count()
+    fn count(&self, severity: Severity) -> u64 {
+        self.findings.iter().filter(|finding| finding.rule.severity == severity).count() as u64
     }
 }

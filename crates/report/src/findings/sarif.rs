@@ -1,4 +1,7 @@
 //! Findings as SARIF 2.1.0 (OASIS), which editors and code hosts show next to the source.
+//!
+//! Own code: `serde-sarif` generates its types at build time (with a third version of `syn`), and to fill them is no
+//! shorter than `json!`.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -8,7 +11,8 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tripipe_ir::diagnostic::{Finding, Rule, SourceLocation, WorkItem};
 
-use super::{Report, json};
+use super::Report;
+use super::result::{launch, memory, work_item};
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -49,7 +53,7 @@ pub fn sarif(report: &Report<'_>) -> String {
                 "toolExecutionNotifications": notifications,
             }],
             "results": results,
-            "properties": { "launches": report.launches.iter().map(json::launch).collect::<Vec<_>>() },
+            "properties": { "launches": report.launches.iter().map(launch).collect::<Vec<_>>() },
         }],
     })
     .to_string()
@@ -122,10 +126,10 @@ fn properties(finding: &Finding) -> Value {
         properties["instruction"] = json!(finding.instruction);
     }
     if let Some(item) = &finding.work_item {
-        properties["work_item"] = json::work_item(item);
+        properties["work_item"] = json!(work_item(item));
     }
     if let Some(accessed) = &finding.memory {
-        properties["memory"] = json::memory(accessed);
+        properties["memory"] = json!(memory(accessed));
     }
     properties
 }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{BINS, Channel, Report};
+use tripipe_results::{ChannelHistogram, Histogram};
+
 use crate::number::{percent, significant};
 use crate::style::{Canvas, Tone};
 
@@ -11,25 +12,25 @@ const STEP: usize = 16;
 /// Characters before a bar: the values of its line and their share.
 const AHEAD: usize = 24;
 
-/// A bar chart for each channel: sixteen lines of sixteen bins.
-pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
-    let [width, height] = report.size;
-    let mut out = format!("{} {width}x{height}\n", canvas.paint(Tone::Heading, report.picture));
-    if report.bits > 8 {
-        let _ = writeln!(out, "  values are the upper 8 of {} bits", report.bits);
+/// A bar chart for each channel: sixteen lines of sixteen bins; `said` is the device that counted, in one line.
+pub fn text(histogram: &Histogram, said: &str, canvas: Canvas) -> String {
+    let Histogram { picture, width, height, bits, channels, .. } = histogram;
+    let mut out = format!("{} {width}x{height}\n", canvas.paint(Tone::Heading, picture));
+    if *bits > 8 {
+        let _ = writeln!(out, "  values are the upper 8 of {bits} bits");
     }
-    for channel in report.channels {
-        let Channel { name, least, most, median, mean, .. } = channel;
+    for channel in channels {
+        let ChannelHistogram { name, min, max, median, mean, counts } = channel;
         let name = canvas.paint(Tone::Heading, name);
         let mean = significant(*mean);
-        let _ = writeln!(out, "\n  {name}: {least} to {most}, median {median}, mean {mean}");
-        bars(&channel.counts, canvas, &mut out);
+        let _ = writeln!(out, "\n  {name}: {min} to {max}, median {median}, mean {mean}");
+        bars(counts, canvas, &mut out);
     }
-    let _ = writeln!(out, "\n{}", canvas.paint(Tone::Faint, report.said));
+    let _ = writeln!(out, "\n{}", canvas.paint(Tone::Faint, said));
     out
 }
 
-fn bars(counts: &[u32; BINS], canvas: Canvas, out: &mut String) {
+fn bars(counts: &[u32], canvas: Canvas, out: &mut String) {
     let sums: Vec<u64> =
         counts.chunks(STEP).map(|bins| bins.iter().map(|count| u64::from(*count)).sum()).collect();
     let all = sums.iter().sum::<u64>().max(1) as f64;

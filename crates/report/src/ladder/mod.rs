@@ -1,8 +1,8 @@
-//! A climbed ladder, as text, JSON and CSV.
+//! A climbed ladder, as text, CSV and a result.
 
 mod csv;
-mod json;
 mod published;
+mod result;
 mod side_by_side;
 mod text;
 
@@ -12,7 +12,7 @@ use tripipe_ladders::published::Published;
 use tripipe_timing::errors::ErrorTable;
 
 pub use csv::csv;
-pub use json::json;
+pub use result::result;
 pub(crate) use side_by_side::flips;
 pub use side_by_side::side_by_side;
 pub use text::{legend, row, text};

@@ -1,9 +1,9 @@
 //! Published figures next to ours.
 
-use serde_json::{Value, json};
 use tripipe_ladders::ladder::Climb;
 use tripipe_ladders::problem::Size;
-use tripipe_ladders::published::{GemmRatio, GemvFp16, LaplaceT604, Published};
+use tripipe_ladders::published::{GemmRatio, GemvFp16, LaplaceStep, LaplaceT604, Published};
+use tripipe_results as results;
 
 use crate::number::{significant, time};
 use crate::style::{Canvas, Tone, paragraph};
@@ -22,39 +22,60 @@ pub(super) fn text(climb: &Climb, published: &Published, canvas: Canvas) -> Stri
     }
 }
 
-/// The same as a JSON value; `null` for a ladder without published figures.
-pub(super) fn json(climb: &Climb, published: &Published) -> Value {
+/// The same as a part of the result; `None` for a ladder without published figures.
+pub(super) fn result(climb: &Climb, published: &Published) -> Option<results::Published> {
     match climb.ladder.as_str() {
         "laplace" => {
             let published = &published.laplace_t604;
-            let steps = published.step.iter().map(|step| {
-                let sizes = published.sizes();
-                let seconds = sizes.iter().map(|size| published.seconds(&step.name, *size));
-                json!({ "name": step.name, "speedup": step.speedup, "seconds": seconds.collect::<Vec<_>>(),
-                        "work_registers": step.work_registers, "alu_cycles": step.alu_cycles,
-                        "ls_cycles": step.ls_cycles })
-            });
-            json!({
-                "gpu": published.gpu, "clock_mhz": published.clock_mhz, "sizes": published.columns,
-                "first_step_seconds": published.original_seconds, "serial_seconds": published.cpu_seconds,
-                "host_seconds": published.host_seconds,
-                "steps": steps.collect::<Vec<_>>(),
-            })
+            let step = |step: &LaplaceStep| results::PublishedStep {
+                name: step.name.clone(),
+                speedup: step.speedup.clone(),
+                seconds: published
+                    .sizes()
+                    .into_iter()
+                    .map(|size| published.seconds(&step.name, size))
+                    .collect(),
+                work_registers: step.work_registers.clone(),
+                alu_cycles: step.alu_cycles,
+                ls_cycles: step.ls_cycles,
+            };
+            Some(results::Published::Laplace(results::PublishedLaplace {
+                gpu: published.gpu.clone(),
+                clock_mhz: published.clock_mhz,
+                sizes: published.columns.clone(),
+                first_step_seconds: published.original_seconds.clone(),
+                serial_seconds: published.cpu_seconds.clone(),
+                host_seconds: published.host_seconds,
+                steps: published.step.iter().map(step).collect(),
+            }))
         }
         "gemm" | "gemm-f16" => {
-            let ratios = published.gemm_fp16_1024.ratio.iter().map(|ratio| {
-                json!({ "version": ratio.version, "over": ratio.over, "gpus": ratio.gpus, "at_least": ratio.at_least,
-                        "ours": ours(climb, ratio) })
-            });
-            json!({ "size": "1024x1024x1024", "type": "half", "ratios": ratios.collect::<Vec<_>>() })
+            let ratio = |ratio: &GemmRatio| results::PublishedRatio {
+                version: ratio.version.clone(),
+                over: ratio.over.clone(),
+                gpus: ratio.gpus.clone(),
+                at_least: ratio.at_least,
+                ours: ours(climb, ratio),
+            };
+            Some(results::Published::Gemm(results::PublishedGemm {
+                size: "1024x1024x1024".to_owned(),
+                element: "half".to_owned(),
+                ratios: published.gemm_fp16_1024.ratio.iter().map(ratio).collect(),
+            }))
         }
         "gemv" => {
             let published = &published.gemv_fp16_a620;
-            let times =
-                published.step.iter().map(|step| json!({ "name": step.name, "seconds": step.seconds }));
-            json!({ "gpu": published.gpu, "sizes": published.sizes, "times": times.collect::<Vec<_>>() })
+            let times = published.step.iter().map(|step| results::PublishedGemvStep {
+                name: step.name.clone(),
+                seconds: step.seconds.clone(),
+            });
+            Some(results::Published::Gemv(results::PublishedGemv {
+                gpu: published.gpu.clone(),
+                sizes: published.sizes.clone(),
+                times: times.collect(),
+            }))
         }
-        _ => Value::Null,
+        _ => None,
     }
 }
 

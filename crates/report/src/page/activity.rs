@@ -1,108 +1,50 @@
 //! What happened in a predicted launch, and when: pipes and traffic over time, heat of source lines, counters.
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use tripipe_results::{Activity, ActivityLine, Counter, Sample};
 
 use super::chart::{self, Axis, ChartLine, Form, Ink, Lane, Lanes, Lines};
 use super::markup::{Ids, Markup, markup};
 use super::table::{Head, Table, TableCell};
 use crate::number::{percent, significant, time};
 
-/// The activity of a launch. A launch of which only parts were played has a window for each of them.
-#[derive(Debug, Deserialize)]
-pub(super) struct Activity {
-    windows: Vec<Window>,
-    samples: Vec<Sample>,
-    #[serde(default)]
-    lines: Vec<HotLine>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Window {
-    first_sample: usize,
-    samples: usize,
-}
-
-#[derive(Debug, Deserialize)]
-struct Sample {
-    start_seconds: f64,
-    seconds: f64,
-    shares: Map<String, Value>,
-    threads: f64,
-    l2_bytes: f64,
-    dram_read_bytes: f64,
-    dram_written_bytes: f64,
-}
-
-#[derive(Debug, Deserialize)]
-struct HotLine {
-    file: Option<String>,
-    line: u64,
-    text: Option<String>,
-    clocks: Map<String, Value>,
-    waited_clocks: f64,
-    bytes: f64,
-    dram_bytes: f64,
-}
-
-/// A counter under the vendor's name.
-#[derive(Debug, Deserialize)]
-pub(super) struct Counter {
-    name: String,
-    #[serde(default)]
-    title: String,
-    #[serde(default)]
-    group: String,
-    #[serde(default)]
-    unit: String,
-    value: Option<f64>,
-    #[serde(default)]
-    derived: String,
-}
-
 /// Resources that are busy for less than this share at all times are not drawn.
 const VISIBLE: f64 = 0.01;
 /// The number of lines that are listed.
 const LINES: usize = 60;
 
-impl Sample {
-    fn share(&self, name: &str) -> f64 {
-        self.shares.get(name).and_then(Value::as_f64).unwrap_or(0.0)
-    }
-
-    fn rate(&self, bytes: f64) -> f64 {
-        bytes / self.seconds.max(f64::MIN_POSITIVE) * 1e-9
-    }
+fn share(sample: &Sample, name: &str) -> f64 {
+    sample.shares.get(name).copied().unwrap_or(0.0)
 }
 
-impl Activity {
-    /// A line of steps: a value for each sample, with a gap between windows.
-    fn steps(&self, value: impl Fn(&Sample) -> f64) -> Vec<(f64, f64)> {
-        let mut points = Vec::new();
-        for window in &self.windows {
-            let end = window.first_sample.saturating_add(window.samples).min(self.samples.len());
-            for sample in self.samples.get(window.first_sample..end).unwrap_or_default() {
-                let value = value(sample);
-                points
-                    .extend([(sample.start_seconds, value), (sample.start_seconds + sample.seconds, value)]);
-            }
-            points.push((f64::NAN, f64::NAN));
-        }
-        points
-    }
+fn rate(sample: &Sample, bytes: f64) -> f64 {
+    bytes / sample.seconds.max(f64::MIN_POSITIVE) * 1e-9
+}
 
-    /// The names of the resources that are busy at some time.
-    fn resources(&self) -> Vec<&str> {
-        let names = self.samples.first().map(|sample| sample.shares.keys());
-        let is_busy = |name: &&String| self.samples.iter().any(|sample| sample.share(name) >= VISIBLE);
-        names.into_iter().flatten().filter(is_busy).map(String::as_str).collect()
+/// A line of steps: a value for each sample, with a gap between windows.
+fn steps(activity: &Activity, value: impl Fn(&Sample) -> f64) -> Vec<(f64, f64)> {
+    let mut points = Vec::new();
+    for window in &activity.windows {
+        let end = window.first_sample.saturating_add(window.samples).min(activity.samples.len());
+        for sample in activity.samples.get(window.first_sample..end).unwrap_or_default() {
+            let value = value(sample);
+            points.extend([(sample.start_seconds, value), (sample.start_seconds + sample.seconds, value)]);
+        }
+        points.push((f64::NAN, f64::NAN));
     }
+    points
+}
+
+/// The names of the resources that are busy at some time.
+fn resources(activity: &Activity) -> Vec<&str> {
+    let names = activity.samples.first().map(|sample| sample.shares.keys());
+    let is_busy = |name: &&String| activity.samples.iter().any(|sample| share(sample, name) >= VISIBLE);
+    names.into_iter().flatten().filter(is_busy).map(String::as_str).collect()
 }
 
 /// Charts of a launch over time.
 pub(super) fn over_time(activity: &Activity, gpu: &str, ids: &Ids) -> Markup {
     let at = || Axis { label: "time since the start of the launch".to_owned(), log: false, format: time };
-    let resources = activity.resources();
+    let resources = resources(activity);
     let line = |name: &str, index: usize, points| ChartLine {
         name: name.to_owned(),
         ink: Ink::Series(index),
@@ -110,7 +52,7 @@ pub(super) fn over_time(activity: &Activity, gpu: &str, ids: &Ids) -> Markup {
         points,
     };
     let lane =
-        |name: &str| Lane { name: name.to_owned(), points: activity.steps(|sample| sample.share(name)) };
+        |name: &str| Lane { name: name.to_owned(), points: steps(activity, |sample| share(sample, name)) };
     let pipes = Lanes {
         title: "Pipes over time: a full lane is busy all the time".to_owned(),
         description: format!("The share of each interval for which each resource of {gpu} was busy."),
@@ -130,13 +72,13 @@ pub(super) fn over_time(activity: &Activity, gpu: &str, ids: &Ids) -> Markup {
                 TableCell::number(end, time(end)),
             ]
         };
-        let share = |name: &&str| TableCell::number(sample.share(name), percent(sample.share(name)));
+        let share = |name: &&str| TableCell::number(share(sample, name), percent(share(sample, name)));
         pipe_numbers.push(from_to().into_iter().chain(resources.iter().map(share)).collect());
         let figures = [
             sample.threads,
-            sample.rate(sample.l2_bytes),
-            sample.rate(sample.dram_read_bytes),
-            sample.rate(sample.dram_written_bytes),
+            rate(sample, sample.l2_bytes),
+            rate(sample, sample.dram_read_bytes),
+            rate(sample, sample.dram_written_bytes),
         ];
         let figures = figures.map(|value| TableCell::number(value, significant(value)));
         traffic_numbers.push(from_to().into_iter().chain(figures).collect());
@@ -148,9 +90,9 @@ pub(super) fn over_time(activity: &Activity, gpu: &str, ids: &Ids) -> Markup {
         y: Axis { label: "10^9 bytes / s".to_owned(), log: false, format: significant },
         y_at_least: None,
         lines: vec![
-            line("cores and L2", 0, activity.steps(|sample| sample.rate(sample.l2_bytes))),
-            line("DRAM read", 1, activity.steps(|sample| sample.rate(sample.dram_read_bytes))),
-            line("DRAM written", 2, activity.steps(|sample| sample.rate(sample.dram_written_bytes))),
+            line("cores and L2", 0, steps(activity, |sample| rate(sample, sample.l2_bytes))),
+            line("DRAM read", 1, steps(activity, |sample| rate(sample, sample.dram_read_bytes))),
+            line("DRAM written", 2, steps(activity, |sample| rate(sample, sample.dram_written_bytes))),
         ],
         height: 260,
     };
@@ -160,7 +102,7 @@ pub(super) fn over_time(activity: &Activity, gpu: &str, ids: &Ids) -> Markup {
         x: at(),
         y: Axis { label: "work-items".to_owned(), log: false, format: |value| format!("{value:.0}") },
         y_at_least: Some([0.0, 1.0]),
-        lines: vec![line("work-items", 0, activity.steps(|sample| sample.threads))],
+        lines: vec![line("work-items", 0, steps(activity, |sample| sample.threads))],
         height: 200,
     };
     let pipes = chart::tile(&pipes, &pipe_numbers, ids);
@@ -183,12 +125,13 @@ pub(super) fn over_time(activity: &Activity, gpu: &str, ids: &Ids) -> Markup {
 pub(super) fn lines(activity: &Activity, ids: &Ids) -> Markup {
     let Some(first) = activity.lines.first() else { return Markup::default() };
     let total = |name: &str| {
-        let all = activity.lines.iter().filter_map(|line| line.clocks.get(name)?.as_f64());
+        let all = activity.lines.iter().filter_map(|line| line.clocks.get(name).copied());
         all.reduce(f64::max).unwrap_or(0.0)
     };
     let names: Vec<(&String, f64)> =
         first.clocks.keys().map(|name| (name, total(name))).filter(|(_, most)| *most > 0.0).collect();
-    let most = |of: &dyn Fn(&HotLine) -> f64| activity.lines.iter().map(of).fold(f64::MIN_POSITIVE, f64::max);
+    let most =
+        |of: &dyn Fn(&ActivityLine) -> f64| activity.lines.iter().map(of).fold(f64::MIN_POSITIVE, f64::max);
     let waited = most(&|line| line.waited_clocks);
     let moved = most(&|line| line.dram_bytes);
     let mut heads = vec![Head::text("line")];
@@ -207,7 +150,7 @@ pub(super) fn lines(activity: &Activity, ids: &Ids) -> Markup {
         };
         let mut cells = vec![TableCell::number(line.line as f64, shown)];
         for (name, most) in &names {
-            let clocks = line.clocks.get(*name).and_then(Value::as_f64).unwrap_or(0.0);
+            let clocks = line.clocks.get(*name).copied().unwrap_or(0.0);
             cells.push(TableCell::heat(clocks, clocks / most, large(clocks)));
         }
         cells.push(TableCell::heat(

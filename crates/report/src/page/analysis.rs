@@ -1,7 +1,6 @@
 //! The cost of a kernel before it runs.
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use tripipe_results::{Analysis, Cost, LaunchBound, MemoryAccess, Registers};
 
 use super::compare::{FigureChange, Headline, Kind, differences};
 use super::frame::Section;
@@ -11,146 +10,47 @@ use super::table::{Head, Table, TableCell, facts};
 use super::{Named, labels, pairs};
 use crate::number::{bytes, percent, significant, time};
 
-/// The result of `tripipe analyze` for a kernel on a GPU. A cost is a number, or text that contains symbols.
-#[derive(Debug, Deserialize)]
-pub(super) struct Analysis {
-    pub(super) kernel: String,
-    #[serde(default)]
-    program: String,
-    gpu: String,
-    total: Path,
-    shortest_path: Path,
-    longest_path: Path,
-    registers: Registers,
-    narrow_arithmetic: Option<f64>,
-    idle_lanes: Option<f64>,
-    #[serde(default)]
-    stack_bytes: u64,
-    #[serde(default)]
-    local_bytes: u64,
-    #[serde(default)]
-    lines: Vec<LineCost>,
-    #[serde(default)]
-    accesses: Vec<AccessCost>,
-    launch: Option<LaunchCost>,
-    prediction: Option<PredictedTime>,
-    prediction_missing: Option<String>,
-    #[serde(default)]
-    advice: Vec<Advice>,
-    #[serde(default)]
-    left_out: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Path {
-    columns: Map<String, Value>,
-    bound: Value,
-}
-
-#[derive(Debug, Deserialize)]
-struct Registers {
-    used: u64,
-    max: u64,
-    #[serde(default)]
-    spill_bytes: u64,
-    threads: u64,
-    max_threads: u64,
-}
-
-#[derive(Debug, Deserialize)]
-struct LineCost {
-    file: String,
-    line: u64,
-    #[serde(default)]
-    text: String,
-    columns: Map<String, Value>,
-}
-
-#[derive(Debug, Deserialize, PartialEq)]
-struct AccessCost {
-    line: Option<u64>,
-    memory: Option<String>,
-    space: String,
-    writes: bool,
-    bytes: f64,
-    stride_bytes: Option<f64>,
-    lines: Option<f64>,
-    used: Option<f64>,
-    coalesced: Option<bool>,
-}
-
-#[derive(Debug, Deserialize)]
-struct LaunchCost {
-    busy: Map<String, Value>,
-    milliseconds: Option<f64>,
-}
-
-#[derive(Debug, Deserialize)]
-struct PredictedTime {
-    seconds: f64,
-    error_band: [f64; 2],
-    limiter: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct Advice {
-    code: String,
-    severity: String,
-    line: Option<u64>,
-    message: String,
-    #[serde(default)]
-    fix: String,
-    gain: Option<f64>,
-    seconds: Option<f64>,
-}
-
 /// A cost as text.
-fn cost(value: &Value) -> String {
-    value.as_f64().map_or_else(
-        || value.as_str().unwrap_or("?").to_owned(),
-        |cycles| {
-            if cycles.fract() == 0.0 { format!("{cycles:.0}") } else { significant(cycles) }
-        },
-    )
+fn cost_text(cost: &Cost) -> String {
+    match cost {
+        Cost::Number(cycles) if cycles.fract() == 0.0 => format!("{cycles:.0}"),
+        Cost::Number(cycles) => significant(*cycles),
+        Cost::Symbolic(text) => text.clone(),
+    }
 }
 
 /// A cell of a cost.
-fn cost_cell(value: &Value) -> TableCell {
-    value
-        .as_f64()
-        .map_or_else(|| TableCell::text(cost(value)), |cycles| TableCell::number(cycles, cost(value)))
+fn cost_cell(cost: &Cost) -> TableCell {
+    match cost.number() {
+        Some(cycles) => TableCell::number(cycles, cost_text(cost)),
+        None => TableCell::text(cost_text(cost)),
+    }
 }
 
-impl Analysis {
-    fn verdict(&self) -> String {
-        let bound = match &self.longest_path.bound {
-            Value::String(name) => name.clone(),
-            Value::Array(names) => names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" and "),
-            _ => String::new(),
-        };
-        let mut said = match self.longest_path.columns.get(&bound) {
-            Some(cycles) => format!(
-                "{} is bound by {bound} on {}: {} cycles on its longest path",
-                self.kernel,
-                self.gpu,
-                cost(cycles)
-            ),
-            None => format!("{} on {}: bound by {bound}", self.kernel, self.gpu),
-        };
-        let Registers { threads, max_threads, .. } = self.registers;
-        said.push_str(&format!("; {threads} of {max_threads} threads fit a core."));
-        if let Some(predicted) = &self.prediction {
-            let [low, high] = predicted.error_band;
-            said.push_str(&format!(
-                " The launch is predicted to take {} (a measurement is expected between {} and {}), limited by {}.",
-                time(predicted.seconds),
-                time(low),
-                time(high),
-                predicted.limiter
-            ));
-        }
-        said
+fn verdict(analysis: &Analysis) -> String {
+    let bound = &analysis.longest_path.bound;
+    let mut said = match analysis.longest_path.columns.get(bound) {
+        Some(cycles) => format!(
+            "{} is bound by {bound} on {}: {} cycles on its longest path",
+            analysis.kernel,
+            analysis.gpu,
+            cost_text(cycles)
+        ),
+        None => format!("{} on {}: bound by {bound}", analysis.kernel, analysis.gpu),
+    };
+    let Registers { threads, max_threads, .. } = &analysis.registers;
+    said.push_str(&format!("; {threads} of {max_threads} threads fit a core."));
+    if let Some(predicted) = &analysis.prediction {
+        let [low, high] = predicted.error_band;
+        said.push_str(&format!(
+            " The launch is predicted to take {} (a measurement is expected between {} and {}), limited by {}.",
+            time(predicted.seconds),
+            time(low),
+            time(high),
+            predicted.limiter
+        ));
     }
+    said
 }
 
 /// A kernel on one or several GPUs.
@@ -158,7 +58,7 @@ pub(super) fn section(all: &[Named<'_, Analysis>], ids: &Ids) -> Section {
     let first = all[0].content;
     let names = labels(all, |analysis| analysis.gpu.clone());
     let verdicts: Markup = if all.len() <= 8 {
-        all.iter().map(|named| markup! { p(class = "verdict") : named.content.verdict(); }).collect()
+        all.iter().map(|named| markup! { p(class = "verdict") : verdict(named.content); }).collect()
     } else {
         Markup::default()
     };
@@ -196,8 +96,8 @@ fn side_by_side(all: &[Named<'_, Analysis>], names: &[String], ids: &Ids) -> Mar
     let mut table = Table::new("GPUs side by side: the longest path", heads);
     for (name, named) in names.iter().zip(all) {
         let analysis = named.content;
-        let bound = analysis.longest_path.bound.as_str().unwrap_or("several");
-        let number = |value: u64| TableCell::number(value as f64, value.to_string());
+        let bound = &analysis.longest_path.bound;
+        let number = |value: u32| TableCell::number(f64::from(value), value.to_string());
         table.push(vec![
             TableCell::text(name),
             TableCell::text(bound),
@@ -205,7 +105,7 @@ fn side_by_side(all: &[Named<'_, Analysis>], names: &[String], ids: &Ids) -> Mar
             number(analysis.registers.used),
             number(analysis.registers.threads),
             TableCell::maybe(analysis.prediction.as_ref().map(|predicted| predicted.seconds), time),
-            number(analysis.advice.len() as u64),
+            number(analysis.advice.len() as u32),
         ]);
     }
     let table = table.draw(ids);
@@ -228,7 +128,7 @@ fn gpu(analysis: &Analysis, ids: &Ids) -> Markup {
     }
     let mut rows = vec![("registers", format!("{} of {}", analysis.registers.used, analysis.registers.max))];
     if analysis.registers.spill_bytes > 0 {
-        rows.push(("spilled", bytes(analysis.registers.spill_bytes)));
+        rows.push(("spilled", bytes(u64::from(analysis.registers.spill_bytes))));
     }
     rows.push((
         "threads of a core",
@@ -270,7 +170,7 @@ fn gpu(analysis: &Analysis, ids: &Ids) -> Markup {
 }
 
 /// Which pipe sets the time of a launch.
-fn busy(launch: &LaunchCost, ids: &Ids) -> Markup {
+fn busy(launch: &LaunchBound, ids: &Ids) -> Markup {
     let caption = match launch.milliseconds {
         Some(milliseconds) => {
             format!("Speed of light of these instructions, at {} without waiting", time(milliseconds * 1e-3))
@@ -278,14 +178,14 @@ fn busy(launch: &LaunchCost, ids: &Ids) -> Markup {
         None => "Speed of light of these instructions, without waiting".to_owned(),
     };
     let mut table = Table::new(caption, vec![Head::text("resource"), Head::number("busy")]);
-    for (name, share) in launch.busy.iter().filter_map(|(name, share)| Some((name, share.as_f64()?))) {
-        table.push(vec![TableCell::text(name), TableCell::share(share)]);
+    for (name, share) in &launch.busy {
+        table.push(vec![TableCell::text(name), TableCell::share(*share)]);
     }
     table.draw(ids)
 }
 
 /// The identifier of a line of a GPU's table; lines of included files have none, because advice names lines of the source.
-fn line_id(analysis: &Analysis, source: &str, line: u64) -> Option<String> {
+fn line_id(analysis: &Analysis, source: &str, line: u32) -> Option<String> {
     let file = &analysis.lines.iter().find(|own| own.line == line)?.file;
     let is_only = analysis.lines.iter().filter(|own| own.line == line).all(|own| own.file == *file);
     is_only.then(|| format!("{source}-{line}"))
@@ -301,23 +201,27 @@ fn lines(analysis: &Analysis, source: &str, ids: &Ids) -> Markup {
     heads.push(Head::text("source"));
     let mut table = Table::new("Heat of each source line: cycles, and their share of each pipe", heads);
     let most = |name: &str| {
-        let all = analysis.lines.iter().filter_map(|line| line.columns.get(name)?.as_f64());
+        let all = analysis.lines.iter().filter_map(|line| line.columns.get(name)?.number());
         all.fold(0.0, f64::max)
     };
     for line in &analysis.lines {
         let shown = if several { format!("{}:{}", line.file, line.line) } else { line.line.to_string() };
         let number = match line_id(analysis, source, line.line) {
-            Some(id) => TableCell::markup(markup! { span(id = &id) : &shown; }).with_key(line.line as f64),
-            None => TableCell::number(line.line as f64, shown),
+            Some(id) => {
+                TableCell::markup(markup! { span(id = &id) : &shown; }).with_key(f64::from(line.line))
+            }
+            None => TableCell::number(f64::from(line.line), shown),
         };
         let mut cells = vec![number];
         for name in &names {
-            let value = line.columns.get(*name).unwrap_or(&Value::Null);
-            cells.push(match value.as_f64() {
-                Some(cycles) => {
-                    TableCell::heat(cycles, cycles / most(name).max(f64::MIN_POSITIVE), cost(value))
-                }
-                None => TableCell::text(cost(value)),
+            cells.push(match line.columns.get(*name) {
+                Some(cost) => match cost.number() {
+                    Some(cycles) => {
+                        TableCell::heat(cycles, cycles / most(name).max(f64::MIN_POSITIVE), cost_text(cost))
+                    }
+                    None => TableCell::text(cost_text(cost)),
+                },
+                None => TableCell::text("?"),
             });
         }
         let text = &line.text;
@@ -345,7 +249,7 @@ fn accesses(analysis: &Analysis, ids: &Ids) -> Markup {
     ];
     let mut table = Table::new("Memory accesses of adjacent work-items", heads);
     let whole = |value: f64| format!("{value:.0}");
-    let mut different: Vec<(&AccessCost, usize)> = Vec::new();
+    let mut different: Vec<(&MemoryAccess, usize)> = Vec::new();
     for access in &analysis.accesses {
         match different.iter_mut().find(|(same, _)| *same == access) {
             Some((_, count)) => *count += 1,
@@ -353,21 +257,16 @@ fn accesses(analysis: &Analysis, ids: &Ids) -> Markup {
         }
     }
     for (access, count) in different {
-        let memory = access.memory.as_deref().unwrap_or("?");
         table.push(vec![
-            TableCell::maybe(access.line.map(|line| line as f64), whole),
-            TableCell::text(format!("{memory} ({})", access.space)),
+            TableCell::maybe(access.line.map(f64::from), whole),
+            TableCell::text(format!("{} ({})", access.memory, access.space)),
             TableCell::text(if access.writes { "store" } else { "load" }),
             TableCell::number(count as f64, count.to_string()),
-            TableCell::number(access.bytes, whole(access.bytes)),
-            TableCell::maybe(access.stride_bytes, whole),
-            TableCell::maybe(access.lines, significant),
-            access.used.map_or_else(TableCell::missing, TableCell::share),
-            match access.coalesced {
-                Some(true) => TableCell::text("yes"),
-                Some(false) => TableCell::text("no").with_class("worse"),
-                None => TableCell::missing(),
-            },
+            TableCell::number(f64::from(access.bytes), access.bytes.to_string()),
+            TableCell::maybe(access.stride_bytes.map(|bytes| bytes as f64), whole),
+            TableCell::number(f64::from(access.lines), significant(f64::from(access.lines))),
+            TableCell::share(access.used),
+            if access.coalesced { TableCell::text("yes") } else { TableCell::text("no").with_class("worse") },
         ]);
     }
     let table = table.draw(ids);
@@ -414,10 +313,10 @@ fn changes(all: &[Named<'_, Analysis>], ids: &Ids) -> Markup {
         .map(|(before, after)| {
             let mut figures = Vec::new();
             for (name, cycles) in &before.content.longest_path.columns {
-                let other = after.content.longest_path.columns.get(name).and_then(Value::as_f64);
+                let other = after.content.longest_path.columns.get(name).and_then(Cost::number);
                 figures.push(FigureChange {
                     what: format!("{name}, longest path"),
-                    before: cycles.as_f64(),
+                    before: cycles.number(),
                     after: other,
                 });
             }
@@ -425,8 +324,7 @@ fn changes(all: &[Named<'_, Analysis>], ids: &Ids) -> Markup {
                 |analysis: &Analysis| analysis.prediction.as_ref().map(|predicted| predicted.seconds);
             // Without a launch there is no time: then the cost of the pipe that bounds decides.
             let bound = |analysis: &Analysis| {
-                let bound = before.content.longest_path.bound.as_str()?;
-                analysis.longest_path.columns.get(bound)?.as_f64()
+                analysis.longest_path.columns.get(&before.content.longest_path.bound)?.number()
             };
             let pair = |what: &str, figure: &dyn Fn(&Analysis) -> Option<f64>| FigureChange {
                 what: what.to_owned(),

@@ -1,6 +1,6 @@
 //! Counters captured on a GPU beside the predicted ones.
 
-use serde::Deserialize;
+use tripipe_results::{Capture, CapturedRow};
 
 use super::Named;
 use super::chart::{self, Bar, Bars};
@@ -10,99 +10,53 @@ use super::table::{Head, Table, TableCell};
 use crate::comparison::NEAR;
 use crate::number::{grouped, significant, time};
 
-/// The result of `tripipe compare`.
-#[derive(Debug, Deserialize)]
-pub(super) struct Capture {
-    capture: String,
-    gpu: String,
-    kernel: String,
-    #[serde(default)]
-    guessed: bool,
-    launches: u64,
-    seconds: f64,
-    error_band: [f64; 2],
-    rows: Vec<CapturedRow>,
-}
-
-/// A row of the capture, summed over its samples.
-#[derive(Debug, Deserialize)]
-struct CapturedRow {
-    row: String,
-    measured: f64,
-    predicted: Option<f64>,
-    /// Measured divided by predicted.
-    ratio: Option<f64>,
-    counter: Option<DerivedCounter>,
-    reason: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct DerivedCounter {
-    #[serde(default)]
-    title: String,
-    #[serde(default)]
-    group: String,
-    #[serde(default)]
-    unit: String,
-    #[serde(default)]
-    basis: String,
-    #[serde(default)]
-    derived: String,
-}
-
 /// Rows of the chart, and rows that the verdict names.
 const BARS: usize = 16;
 const NAMED: usize = 3;
 
-impl CapturedRow {
-    /// The counter's name for people, or that of the capture.
-    fn name(&self) -> &str {
-        let title = self.counter.as_ref().map(|counter| counter.title.as_str());
-        title.filter(|title| !title.is_empty()).unwrap_or(&self.row)
-    }
-
-    fn is_near(&self) -> bool {
-        self.ratio.is_some_and(|ratio| (1.0 / NEAR..=NEAR).contains(&ratio))
-    }
-
-    /// How far measured and predicted are apart, as a factor of at least 1.
-    fn distance(&self) -> f64 {
-        self.ratio.filter(|ratio| *ratio > 0.0).map_or(0.0, |ratio| ratio.max(1.0 / ratio))
-    }
+/// The counter's name for people, or that of the capture.
+fn name(row: &CapturedRow) -> &str {
+    let title = row.counter.as_ref().map(|counter| counter.title.as_str());
+    title.filter(|title| !title.is_empty()).unwrap_or(&row.row)
 }
 
-impl Capture {
-    /// The rows that can be compared, the furthest off first.
-    fn compared(&self) -> Vec<&CapturedRow> {
-        let mut rows: Vec<&CapturedRow> = self.rows.iter().filter(|row| row.distance() > 0.0).collect();
-        rows.sort_by(|a, b| b.distance().total_cmp(&a.distance()));
-        rows
-    }
+fn is_near(row: &CapturedRow) -> bool {
+    row.ratio.is_some_and(|ratio| (1.0 / NEAR..=NEAR).contains(&ratio))
+}
 
-    fn verdict(&self) -> String {
-        let compared = self.compared();
-        if compared.is_empty() {
-            return "No row of the capture can be compared: it has no predicted counter, or one of both is 0."
-                .to_owned();
-        }
-        let near = compared.iter().filter(|row| row.is_near()).count();
-        let mut text = format!(
-            "{near} of {} compared counters are within a factor of {NEAR} of the prediction.",
-            compared.len()
-        );
-        let far: Vec<String> = compared
-            .iter()
-            .filter(|row| !row.is_near())
-            .take(NAMED)
-            .filter_map(|row| {
-                Some(format!("{} ({} times the prediction)", row.name(), significant(row.ratio?)))
-            })
-            .collect();
-        if !far.is_empty() {
-            text.push_str(&format!(" Furthest off: {}.", far.join(", ")));
-        }
-        text
+/// How far measured and predicted are apart, as a factor of at least 1.
+fn distance(row: &CapturedRow) -> f64 {
+    row.ratio.filter(|ratio| *ratio > 0.0).map_or(0.0, |ratio| ratio.max(1.0 / ratio))
+}
+
+/// The rows that can be compared, the furthest off first.
+fn compared(capture: &Capture) -> Vec<&CapturedRow> {
+    let mut rows: Vec<&CapturedRow> = capture.rows.iter().filter(|row| distance(row) > 0.0).collect();
+    rows.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
+    rows
+}
+
+fn verdict(capture: &Capture) -> String {
+    let compared = compared(capture);
+    if compared.is_empty() {
+        return "No row of the capture can be compared: it has no predicted counter, or one of both is 0."
+            .to_owned();
     }
+    let near = compared.iter().filter(|row| is_near(row)).count();
+    let mut text = format!(
+        "{near} of {} compared counters are within a factor of {NEAR} of the prediction.",
+        compared.len()
+    );
+    let far: Vec<String> = compared
+        .iter()
+        .filter(|row| !is_near(row))
+        .take(NAMED)
+        .filter_map(|row| Some(format!("{} ({} times the prediction)", name(row), significant(row.ratio?))))
+        .collect();
+    if !far.is_empty() {
+        text.push_str(&format!(" Furthest off: {}.", far.join(", ")));
+    }
+    text
 }
 
 /// One or several captures.
@@ -130,7 +84,7 @@ fn one(capture: &Capture, ids: &Ids) -> Markup {
             ""
         }
     );
-    let verdict = capture.verdict();
+    let verdict = verdict(capture);
     let (chart, table, missing) = (chart(capture, ids), table(capture, ids), missing(capture, ids));
     markup! {
         h3 : &title;
@@ -143,7 +97,7 @@ fn one(capture: &Capture, ids: &Ids) -> Markup {
 
 /// The ratios, the furthest off first.
 fn chart(capture: &Capture, ids: &Ids) -> Markup {
-    let mut rows = capture.compared();
+    let mut rows = compared(capture);
     let title = if rows.len() > BARS {
         format!("Measured / predicted: the {BARS} of {} that are furthest off", rows.len())
     } else {
@@ -151,11 +105,11 @@ fn chart(capture: &Capture, ids: &Ids) -> Markup {
     };
     rows.truncate(BARS);
     let bar = |row: &&CapturedRow| Bar {
-        label: row.name().to_owned(),
+        label: name(row).to_owned(),
         value: row.ratio,
         range: None,
         point: Some(1.0),
-        series: usize::from(!row.is_near()),
+        series: usize::from(!is_near(row)),
     };
     let bars = Bars {
         title,
@@ -190,9 +144,9 @@ fn table(capture: &Capture, ids: &Ids) -> Markup {
     for row in &capture.rows {
         let Some(counter) = &row.counter else { continue };
         let ratio = TableCell::maybe(row.ratio, significant);
-        let is_off = row.distance() > 0.0 && !row.is_near();
+        let is_off = distance(row) > 0.0 && !is_near(row);
         table.push(vec![
-            TableCell::text(row.name()),
+            TableCell::text(name(row)),
             TableCell::text(&counter.group),
             TableCell::number(row.measured, figure(row.measured)),
             TableCell::maybe(row.predicted, figure),

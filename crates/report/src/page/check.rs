@@ -1,80 +1,10 @@
 //! Findings of a check.
 
-use serde::Deserialize;
+use tripipe_results::{CheckReport, Finding, Location, Memory};
 
 use super::Named;
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
-
-/// The result of `tripipe check`.
-#[derive(Debug, Deserialize)]
-pub(super) struct Check {
-    launches: Vec<CheckedLaunch>,
-    checks: Vec<String>,
-    #[serde(default)]
-    left_out: Vec<String>,
-    errors: u64,
-    warnings: u64,
-    notes: u64,
-    findings: Vec<Finding>,
-}
-
-#[derive(Debug, Deserialize)]
-struct CheckedLaunch {
-    kernel: String,
-    global: Vec<u64>,
-    local: Vec<u64>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Finding {
-    code: String,
-    severity: String,
-    message: String,
-    #[serde(default)]
-    fix: String,
-    kernel: Option<String>,
-    location: Option<Location>,
-    count: u64,
-    work_item: Option<WorkItem>,
-    memory: Option<FoundMemory>,
-    #[serde(default)]
-    related: Vec<Related>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Location {
-    file: String,
-    line: u64,
-    column: Option<u64>,
-    text: Option<String>,
-    /// The number of the first of `lines`.
-    first_line: Option<u64>,
-    /// The line and those around it.
-    #[serde(default)]
-    lines: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct WorkItem {
-    global: Vec<u64>,
-    group: Vec<u64>,
-}
-
-#[derive(Debug, Deserialize)]
-struct FoundMemory {
-    object: String,
-    space: String,
-    object_bytes: Option<u64>,
-    offset: Option<i64>,
-    bytes: Option<u64>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Related {
-    message: String,
-    location: Option<Location>,
-}
 
 /// The severities, the worst first.
 const SEVERITIES: [&str; 3] = ["error", "warning", "note"];
@@ -87,29 +17,27 @@ fn joined(sizes: &[u64], between: &str) -> String {
     sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(between)
 }
 
-impl Check {
-    fn verdict(&self) -> String {
-        let kernels: Vec<&str> = self.launches.iter().map(|launch| launch.kernel.as_str()).collect();
-        let kernels = kernels.join(", ");
-        if self.findings.is_empty() {
-            return format!("{kernels}: none of {} checks found anything.", self.checks.len());
-        }
-        format!(
-            "{kernels}: {}, {} and {}.",
-            counted(self.errors, "error"),
-            counted(self.warnings, "warning"),
-            counted(self.notes, "note")
-        )
+fn verdict(check: &CheckReport) -> String {
+    let kernels: Vec<&str> = check.launches.iter().map(|launch| launch.kernel.as_str()).collect();
+    let kernels = kernels.join(", ");
+    if check.findings.is_empty() {
+        return format!("{kernels}: none of {} checks found anything.", check.checks.len());
     }
+    format!(
+        "{kernels}: {}, {} and {}.",
+        counted(check.errors, "error"),
+        counted(check.warnings, "warning"),
+        counted(check.notes, "note")
+    )
 }
 
 /// One or several checks.
-pub(super) fn section(all: &[Named<'_, Check>], ids: &Ids) -> Section {
+pub(super) fn section(all: &[Named<'_, CheckReport>], ids: &Ids) -> Section {
     let body: Markup = all.iter().map(|named| one(named, all.len() > 1, ids)).collect();
     Section { id: ids.next("check"), title: "Findings".to_owned(), body }
 }
 
-fn one(named: &Named<'_, Check>, several: bool, ids: &Ids) -> Markup {
+fn one(named: &Named<'_, CheckReport>, several: bool, ids: &Ids) -> Markup {
     let check = named.content;
     let class = if check.errors + check.warnings > 0 { "verdict worse" } else { "verdict better" };
     let launches: Markup = check
@@ -148,7 +76,7 @@ fn one(named: &Named<'_, Check>, several: bool, ids: &Ids) -> Markup {
             markup! { li { code(class? = class) : code; } }
         })
         .collect();
-    let verdict = check.verdict();
+    let verdict = verdict(check);
     let summary = counted(check.checks.len() as u64, "check");
     let file = several.then_some(named.file);
     markup! {
@@ -167,10 +95,7 @@ fn one(named: &Named<'_, Check>, several: bool, ids: &Ids) -> Markup {
 /// A finding with its source.
 fn card(finding: &Finding, group: &str) -> Markup {
     let class = format!("severity {}", finding.severity);
-    let mut facts = vec![counted(finding.count, "time")];
-    if let Some(kernel) = &finding.kernel {
-        facts.push(format!("in kernel {kernel}"));
-    }
+    let mut facts = vec![counted(finding.count, "time"), format!("in kernel {}", finding.kernel)];
     if let Some(item) = &finding.work_item {
         facts.push(format!(
             "first in work-item ({}) of group ({})",
@@ -203,15 +128,10 @@ fn card(finding: &Finding, group: &str) -> Markup {
     }
 }
 
-fn memory_of(memory: &FoundMemory) -> String {
-    let mut said = format!("{} in {} memory", memory.object, memory.space);
-    if let (Some(offset), Some(bytes)) = (memory.offset, memory.bytes) {
-        said.push_str(&format!(", {} at offset {offset}", counted(bytes, "byte")));
-    }
-    if let Some(bytes) = memory.object_bytes {
-        said.push_str(&format!(" of {}", counted(bytes, "byte")));
-    }
-    said
+fn memory_of(memory: &Memory) -> String {
+    let Memory { object, space, object_bytes, offset, bytes } = memory;
+    let [bytes, all] = [*bytes, *object_bytes].map(|bytes| counted(bytes, "byte"));
+    format!("{object} in {space} memory, {bytes} at offset {offset} of {all}")
 }
 
 /// A line of source between its neighbours, with its location; the word at the column is marked.
@@ -234,7 +154,7 @@ fn excerpt(location: &Location) -> Markup {
         Some(first) if !location.lines.is_empty() => (first, &location.lines),
         _ => (location.line, &alone),
     };
-    let last = first + lines.len() as u64 - 1;
+    let last = first + lines.len() as u32 - 1;
     let width = last.to_string().len();
     let numbered = (first..).zip(lines).map(|(number, line)| {
         let shown = format!("\n{number:width$} ");

@@ -1,6 +1,6 @@
 //! A climbed ladder.
 
-use serde::Deserialize;
+use tripipe_results::{Ladder, LadderStep, Published, PublishedLaplace};
 
 use super::chart::{self, Bar, Bars};
 use super::compare::{FigureChange, Headline, Kind, differences};
@@ -12,69 +12,6 @@ use super::{Named, labels, pairs};
 use crate::ladder::flips;
 use crate::number::{significant, time};
 
-/// The result of `tripipe ladder` on one device. Lists have one entry for each size.
-#[derive(Debug, Deserialize)]
-pub(super) struct Ladder {
-    pub(super) ladder: String,
-    device: String,
-    sizes: Vec<String>,
-    steps: Vec<Step>,
-    #[serde(default)]
-    about: String,
-    #[serde(default)]
-    what: String,
-    #[serde(default)]
-    predicted: bool,
-    #[serde(default)]
-    runs: u64,
-    published: Option<Published>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Step {
-    name: String,
-    verified: Option<bool>,
-    seconds: Vec<Option<f64>>,
-    speedup: Vec<Option<f64>>,
-    #[serde(default)]
-    about: String,
-    #[serde(default)]
-    reason: Vec<Option<String>>,
-    #[serde(default)]
-    mean_seconds: Vec<Option<f64>>,
-    #[serde(default)]
-    min_seconds: Vec<Option<f64>>,
-    #[serde(default)]
-    max_seconds: Vec<Option<f64>>,
-    #[serde(default)]
-    error_band: Vec<Option<[f64; 2]>>,
-    #[serde(default)]
-    ceiling_share: Vec<Option<f64>>,
-    #[serde(default)]
-    choice: Vec<Option<String>>,
-}
-
-/// Published figures. Ladders have different ones.
-#[derive(Debug, Deserialize)]
-struct Published {
-    #[serde(default)]
-    gpu: String,
-    #[serde(default)]
-    sizes: Vec<String>,
-    #[serde(default)]
-    host_seconds: Vec<f64>,
-    #[serde(default)]
-    steps: Vec<PublishedStep>,
-}
-
-#[derive(Debug, Deserialize)]
-struct PublishedStep {
-    name: String,
-    speedup: Vec<f64>,
-    #[serde(default)]
-    seconds: Vec<Option<f64>>,
-}
-
 /// What a share of a ceiling is here.
 const CEILING: &str = "The ceiling is that of the problem: the time in which its bytes can be copied or its arithmetic done, \
     whichever is longer.";
@@ -83,93 +20,99 @@ fn at<T: Clone>(all: &[Option<T>], index: usize) -> Option<T> {
     all.get(index).cloned().flatten()
 }
 
-impl Ladder {
-    /// The fastest step at a size, and its time.
-    fn fastest(&self, size: usize) -> Option<(&Step, f64)> {
-        let timed = self.steps.iter().filter_map(|step| Some((step, at(&step.seconds, size)?)));
-        timed.min_by(|a, b| a.1.total_cmp(&b.1))
-    }
+/// The fastest step at a size, and its time.
+fn fastest(ladder: &Ladder, size: usize) -> Option<(&LadderStep, f64)> {
+    let timed = ladder.steps.iter().filter_map(|step| Some((step, at(&step.seconds, size)?)));
+    timed.min_by(|a, b| a.1.total_cmp(&b.1))
+}
 
-    /// The time that is compared with a published one: a prediction with the host's part.
-    fn comparable(&self, step: usize, size: usize) -> Option<f64> {
-        Some(at(&self.steps.get(step)?.seconds, size)? + self.host_seconds(step))
+/// Published steps: only those of one ladder are compared with ours.
+fn laplace(ladder: &Ladder) -> Option<&PublishedLaplace> {
+    match &ladder.published {
+        Some(Published::Laplace(published)) => Some(published),
+        _ => None,
     }
+}
 
-    /// The host's part of a published time, which a prediction does not include.
-    fn host_seconds(&self, step: usize) -> f64 {
-        let published = self.published.as_ref().filter(|_| self.predicted);
-        let host = published.and_then(|published| published.host_seconds.get(usize::from(step > 0)));
-        host.copied().unwrap_or(0.0)
+/// The time that is compared with a published one: a prediction with the host's part.
+fn comparable(ladder: &Ladder, step: usize, size: usize) -> Option<f64> {
+    Some(at(&ladder.steps.get(step)?.seconds, size)? + host_seconds(ladder, step))
+}
+
+/// The host's part of a published time, which a prediction does not include.
+fn host_seconds(ladder: &Ladder, step: usize) -> f64 {
+    let published = laplace(ladder).filter(|_| ladder.predicted);
+    let host = published.and_then(|published| published.host_seconds.get(usize::from(step > 0)));
+    host.copied().unwrap_or(0.0)
+}
+
+/// The speed-up that is compared with a published one.
+fn comparable_speedup(ladder: &Ladder, step: usize, size: usize) -> Option<f64> {
+    Some(comparable(ladder, 0, size)? / comparable(ladder, step, size)?)
+}
+
+/// The published speed-up and seconds of a step.
+fn published(ladder: &Ladder, step: &str, size: &str) -> (Option<f64>, Option<f64>) {
+    let Some(published) = laplace(ladder) else { return (None, None) };
+    let column = published.sizes.iter().position(|own| own == size);
+    let own = published.steps.iter().find(|own| own.name == step);
+    let (Some(column), Some(own)) = (column, own) else { return (None, None) };
+    (own.speedup.get(column).copied(), at(&own.seconds, column))
+}
+
+/// What counts, in one sentence.
+fn verdict(ladder: &Ladder) -> String {
+    if let Some(failed) = ladder.steps.iter().find(|step| step.verified == Some(false)) {
+        let reason = failed.reason.iter().flatten().next();
+        let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+        return format!("{} is wrong on {}{reason}.", failed.name, ladder.device);
     }
-
-    /// The speed-up that is compared with a published one.
-    fn comparable_speedup(&self, step: usize, size: usize) -> Option<f64> {
-        Some(self.comparable(0, size)? / self.comparable(step, size)?)
+    let last = (0..ladder.sizes.len()).rev().find_map(|size| Some((size, fastest(ladder, size)?)));
+    let Some((size, (step, seconds))) = last else {
+        return format!("No step ran on {}.", ladder.device);
+    };
+    let name = &ladder.sizes[size];
+    let mut said = format!(
+        "{} is the fastest of {} steps on {} at {name}: {}",
+        step.name,
+        ladder.steps.len(),
+        ladder.device,
+        time(seconds)
+    );
+    if let Some(first) = ladder.steps.first()
+        && let Some(speedup) = at(&step.speedup, size)
+        && first.name != step.name
+    {
+        said.push_str(&format!(", {} times as fast as {}", significant(speedup), first.name));
     }
-
-    /// The published speed-up and seconds of a step.
-    fn published(&self, step: &str, size: &str) -> (Option<f64>, Option<f64>) {
-        let Some(published) = &self.published else { return (None, None) };
-        let column = published.sizes.iter().position(|own| own == size);
-        let own = published.steps.iter().find(|own| own.name == step);
-        let (Some(column), Some(own)) = (column, own) else { return (None, None) };
-        (own.speedup.get(column).copied(), at(&own.seconds, column))
+    if let Some(share) = at(&step.ceiling_share, size) {
+        said.push_str(&format!(", {} of the ceiling of the problem", crate::number::percent(share)));
     }
+    said.push('.');
+    said
+}
 
-    /// What counts, in one sentence.
-    fn verdict(&self) -> String {
-        if let Some(failed) = self.steps.iter().find(|step| step.verified == Some(false)) {
-            let reason = failed.reason.iter().flatten().next();
-            let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-            return format!("{} is wrong on {}{reason}.", failed.name, self.device);
-        }
-        let last = (0..self.sizes.len()).rev().find_map(|size| Some((size, self.fastest(size)?)));
-        let Some((size, (step, seconds))) = last else {
-            return format!("No step ran on {}.", self.device);
-        };
-        let name = &self.sizes[size];
-        let mut said = format!(
-            "{} is the fastest of {} steps on {} at {name}: {}",
-            step.name,
-            self.steps.len(),
-            self.device,
-            time(seconds)
-        );
-        if let Some(first) = self.steps.first()
-            && let Some(speedup) = at(&step.speedup, size)
-            && first.name != step.name
-        {
-            said.push_str(&format!(", {} times as fast as {}", significant(speedup), first.name));
-        }
-        if let Some(share) = at(&step.ceiling_share, size) {
-            said.push_str(&format!(", {} of the ceiling of the problem", crate::number::percent(share)));
-        }
-        said.push('.');
-        said
-    }
-
-    /// How far the speed-ups are from the published ones.
-    fn errors(&self) -> Option<String> {
-        let mut errors = Vec::new();
-        for (row, step) in self.steps.iter().enumerate() {
-            for (column, size) in self.sizes.iter().enumerate() {
-                let published = self.published(&step.name, size).0;
-                if let (Some(own), Some(theirs)) = (self.comparable_speedup(row, column), published) {
-                    errors.push((own / theirs - 1.0, step.name.as_str(), size.as_str()));
-                }
+/// How far the speed-ups are from the published ones.
+fn errors(ladder: &Ladder) -> Option<String> {
+    let mut errors = Vec::new();
+    for (row, step) in ladder.steps.iter().enumerate() {
+        for (column, size) in ladder.sizes.iter().enumerate() {
+            let published = published(ladder, &step.name, size).0;
+            if let (Some(own), Some(theirs)) = (comparable_speedup(ladder, row, column), published) {
+                errors.push((own / theirs - 1.0, step.name.as_str(), size.as_str()));
             }
         }
-        let (largest, step, size) = errors.iter().max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))?;
-        let mean = errors.iter().map(|error| error.0.abs()).sum::<f64>() / errors.len() as f64;
-        let gpu = &self.published.as_ref()?.gpu;
-        Some(format!(
-            "The {} speed-ups are {:.0}% from the published figures of {gpu} in the mean; the largest difference is {:+.0}%, \
-             {step} at {size}.",
-            errors.len(),
-            100.0 * mean,
-            100.0 * largest
-        ))
     }
+    let (largest, step, size) = errors.iter().max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))?;
+    let mean = errors.iter().map(|error| error.0.abs()).sum::<f64>() / errors.len() as f64;
+    let gpu = &laplace(ladder)?.gpu;
+    Some(format!(
+        "The {} speed-ups are {:.0}% from the published figures of {gpu} in the mean; the largest difference is {:+.0}%, \
+         {step} at {size}.",
+        errors.len(),
+        100.0 * mean,
+        100.0 * largest
+    ))
 }
 
 /// One ladder, on one or several devices.
@@ -177,7 +120,7 @@ pub(super) fn section(all: &[Named<'_, Ladder>], ids: &Ids) -> Section {
     let first = all[0].content;
     let names = labels(all, |ladder| ladder.device.clone());
     let verdicts: Markup =
-        all.iter().map(|named| markup! { p(class = "verdict") : named.content.verdict(); }).collect();
+        all.iter().map(|named| markup! { p(class = "verdict") : verdict(named.content); }).collect();
     let beside = side_by_side(all, &names, ids);
     let changes = changes(all, ids);
     let each: Vec<(String, Markup)> =
@@ -201,7 +144,7 @@ pub(super) fn section(all: &[Named<'_, Ladder>], ids: &Ids) -> Section {
 fn device(ladder: &Ladder, ids: &Ids) -> Markup {
     let speedups: Markup = (0..ladder.sizes.len()).map(|size| speedup_chart(ladder, size, ids)).collect();
     let times: Markup = (0..ladder.sizes.len()).map(|size| time_chart(ladder, size, ids)).collect();
-    let errors = ladder.errors();
+    let errors = errors(ladder);
     let table = steps(ladder, ids);
     let runs = if ladder.predicted {
         "Times are predicted; the results are not computed, or computed on this CPU.".to_owned()
@@ -230,7 +173,7 @@ fn device(ladder: &Ladder, ids: &Ids) -> Markup {
 
 /// The table of all steps.
 fn steps(ladder: &Ladder, ids: &Ids) -> Markup {
-    let has_published = ladder.published.as_ref().is_some_and(|published| !published.steps.is_empty());
+    let has_published = laplace(ladder).is_some();
     let mut heads = vec![Head::text("step")];
     for size in &ladder.sizes {
         heads.push(Head::number(format!("{size}: time")));
@@ -246,18 +189,18 @@ fn steps(ladder: &Ladder, ids: &Ids) -> Markup {
         let mut cells = vec![TableCell::text(&step.name)];
         for (column, size) in ladder.sizes.iter().enumerate() {
             let seconds = at(&step.seconds, column);
-            let best = ladder.fastest(column).is_some_and(|(fastest, _)| fastest.name == step.name);
+            let best = fastest(ladder, column).is_some_and(|(fastest, _)| fastest.name == step.name);
             let cell = TableCell::maybe(seconds, time);
             cells.push(if best { cell.with_class("best") } else { cell });
             let own = if has_published {
-                ladder.comparable_speedup(row, column)
+                comparable_speedup(ladder, row, column)
             } else {
                 at(&step.speedup, column)
             };
             cells.push(TableCell::maybe(own, significant));
             if has_published {
                 cells.push(
-                    TableCell::maybe(ladder.published(&step.name, size).0, significant)
+                    TableCell::maybe(published(ladder, &step.name, size).0, significant)
                         .with_class("published"),
                 );
             }
@@ -281,7 +224,7 @@ fn steps(ladder: &Ladder, ids: &Ids) -> Markup {
 /// The speed-ups of all steps at a size.
 fn speedup_chart(ladder: &Ladder, size: usize, ids: &Ids) -> Markup {
     let name = &ladder.sizes[size];
-    let is_published = ladder.steps.iter().any(|step| ladder.published(&step.name, name).0.is_some());
+    let is_published = ladder.steps.iter().any(|step| published(ladder, &step.name, name).0.is_some());
     let mut heads = vec![Head::text("step"), Head::number("speed-up")];
     if is_published {
         heads.push(Head::number("published"));
@@ -289,8 +232,8 @@ fn speedup_chart(ladder: &Ladder, size: usize, ids: &Ids) -> Markup {
     let mut numbers = Table::new(format!("Speed-up at {name}"), heads);
     let mut bars = Vec::new();
     for (row, step) in ladder.steps.iter().enumerate() {
-        let own = if is_published { ladder.comparable_speedup(row, size) } else { at(&step.speedup, size) };
-        let theirs = ladder.published(&step.name, name).0;
+        let own = if is_published { comparable_speedup(ladder, row, size) } else { at(&step.speedup, size) };
+        let theirs = published(ladder, &step.name, name).0;
         let mut cells = vec![TableCell::text(&step.name), TableCell::maybe(own, significant)];
         if is_published {
             cells.push(TableCell::maybe(theirs, significant));
@@ -314,8 +257,8 @@ fn speedup_chart(ladder: &Ladder, size: usize, ids: &Ids) -> Markup {
 /// The times of all steps at a size, with the error band of predictions or the spread of measurements.
 fn time_chart(ladder: &Ladder, size: usize, ids: &Ids) -> Markup {
     let name = &ladder.sizes[size];
-    let is_published = ladder.steps.iter().any(|step| ladder.published(&step.name, name).1.is_some());
-    let range = |step: &Step| {
+    let is_published = ladder.steps.iter().any(|step| published(ladder, &step.name, name).1.is_some());
+    let range = |step: &LadderStep| {
         let spread = || Some([at(&step.min_seconds, size)?, at(&step.max_seconds, size)?]);
         if ladder.predicted { at(&step.error_band, size) } else { spread() }
     };
@@ -333,10 +276,10 @@ fn time_chart(ladder: &Ladder, size: usize, ids: &Ids) -> Markup {
     let mut numbers = Table::new(format!("Time at {name} ({what})"), heads);
     let mut bars = Vec::new();
     for (row, step) in ladder.steps.iter().enumerate() {
-        let own = if is_published { ladder.comparable(row, size) } else { at(&step.seconds, size) };
-        let host = if is_published { ladder.host_seconds(row) } else { 0.0 };
+        let own = if is_published { comparable(ladder, row, size) } else { at(&step.seconds, size) };
+        let host = if is_published { host_seconds(ladder, row) } else { 0.0 };
         let range = range(step).map(|range| range.map(|seconds| seconds + host));
-        let theirs = ladder.published(&step.name, name).1;
+        let theirs = published(ladder, &step.name, name).1;
         let mut cells = vec![
             TableCell::text(&step.name),
             TableCell::maybe(own, time),
@@ -450,8 +393,8 @@ fn changes(all: &[Named<'_, Ladder>], ids: &Ids) -> Markup {
             let same = new.sizes.iter().position(|other| other == size)?;
             let figure = FigureChange {
                 what: format!("fastest step at {size}"),
-                before: Some(old.fastest(column)?.1),
-                after: Some(new.fastest(same)?.1),
+                before: Some(fastest(old, column)?.1),
+                after: Some(fastest(new, same)?.1),
             };
             Some(Headline { figure, format: time })
         });

@@ -1,10 +1,9 @@
-//! Results as one HTML page, made of the JSON documents of commands and nothing else.
+//! Results as one HTML page, made of the results of commands and nothing else.
 //!
-//! A page is one file: style, script and charts are in it, and it loads nothing. [`read`] checks documents, [`page`]
-//! draws them. The output of a command with `--format html` is the page of its JSON.
+//! A page is one file: style, script and charts are in it, and it loads nothing. [`read`] reads their JSON,
+//! [`page`] draws them. The output of a command with `--format html` is the page of the same results as its JSON.
 
 #![allow(clippy::format_push_string, reason = "sentences are made of parts, some of which are left out")]
-#![allow(clippy::struct_field_names, reason = "fields have the names of the keys in JSON")]
 
 mod activity;
 mod analysis;
@@ -28,42 +27,42 @@ mod why;
 pub use document::{Document, read};
 pub use error::PageError;
 
-use document::Content;
 use frame::Section;
 use markup::Ids;
+use tripipe_results::Document as Result;
 
 /// A page of documents: a section for each command and its subject. Results of the same kind for several GPUs or from
 /// several files stand side by side, and the differences between files are listed.
 pub fn page(documents: &[Document]) -> String {
     let ids = Ids::default();
-    let mut ladders: Vec<Named<'_, ladder::Ladder>> = Vec::new();
-    let mut simulations: Vec<Named<'_, simulation::SimulatedLaunch>> = Vec::new();
-    let mut analyses: Vec<Named<'_, analysis::Analysis>> = Vec::new();
-    let mut peaks: Vec<Named<'_, peaks::Peaks>> = Vec::new();
-    let mut checks: Vec<Named<'_, check::Check>> = Vec::new();
-    let mut tunings: Vec<Named<'_, tune::Tuning>> = Vec::new();
-    let mut applications: Vec<Named<'_, why::Application>> = Vec::new();
-    let mut captures: Vec<Named<'_, capture::Capture>> = Vec::new();
-    let mut others: Vec<Named<'_, other::Other>> = Vec::new();
-    for document in documents {
-        let file = document.file.as_str();
-        match &document.content {
-            Content::Ladder(content) => ladders.push(Named { file, content }),
-            Content::Simulation(content) => simulations.push(Named { file, content }),
-            Content::Analysis(content) => analyses.push(Named { file, content }),
-            Content::Peaks(content) => peaks.push(Named { file, content }),
-            Content::Check(content) => checks.push(Named { file, content }),
-            Content::Tuning(content) => tunings.push(Named { file, content }),
-            Content::Application(content) => applications.push(Named { file, content }),
-            Content::Capture(content) => captures.push(Named { file, content }),
-            Content::Other(content) => others.push(Named { file, content }),
+    let mut ladders = Vec::new();
+    let mut simulations = Vec::new();
+    let mut analyses = Vec::new();
+    let mut peaks = Vec::new();
+    let mut checks = Vec::new();
+    let mut searches = Vec::new();
+    let mut applications = Vec::new();
+    let mut captures = Vec::new();
+    let mut others = Vec::new();
+    for Document { file, result } in documents {
+        match result {
+            Result::Ladder(content) => ladders.push(Named { file, content: &**content }),
+            Result::Simulate(content) => simulations.push(Named { file, content: &**content }),
+            Result::Analyze(content) => analyses.push(Named { file, content: &**content }),
+            Result::Peaks(content) => peaks.push(Named { file, content: &**content }),
+            Result::Check(content) => checks.push(Named { file, content: &**content }),
+            Result::Tune(content) => searches.push(Named { file, content: &**content }),
+            Result::Why(content) => applications.push(Named { file, content: &**content }),
+            Result::Compare(content) => captures.push(Named { file, content: &**content }),
+            other => others.push((file, serde_json::to_value(other).unwrap_or_default())),
         }
     }
+    let others: Vec<_> = others.iter().map(|(file, content)| Named { file, content }).collect();
     let mut sections = Vec::new();
     for group in by(&ladders, |ladder| &ladder.ladder) {
         sections.push(ladder::section(&group, &ids));
     }
-    for group in by(&simulations, |simulation| (&simulation.kernel, simulation.global())) {
+    for group in by(&simulations, |simulated| (simulated.kernel(), simulated.global())) {
         sections.push(simulation::section(&group, &ids));
     }
     for group in by(&analyses, |analysis| &analysis.kernel) {
@@ -75,7 +74,7 @@ pub fn page(documents: &[Document]) -> String {
     if !checks.is_empty() {
         sections.push(check::section(&checks, &ids));
     }
-    for group in by(&tunings, tune::Tuning::subject) {
+    for group in by(&searches, tune::subject) {
         sections.push(tune::section(&group, &ids));
     }
     if !applications.is_empty() {
@@ -84,7 +83,7 @@ pub fn page(documents: &[Document]) -> String {
     if !captures.is_empty() {
         sections.push(capture::section(&captures, &ids));
     }
-    for group in by(&others, |other| other.command) {
+    for group in by(&others, |other| &other["command"]) {
         sections.push(other::section(&group, &ids));
     }
     let title = match &sections[..] {

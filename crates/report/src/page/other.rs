@@ -7,24 +7,17 @@ use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::table::{Head, Table, TableCell};
 
-/// A result as it is.
-pub(super) struct Other {
-    pub(super) command: &'static str,
-    pub(super) value: Value,
-}
-
 /// The levels of objects in objects that become headings.
 const LEVELS: usize = 3;
 
 /// The results of one command.
-pub(super) fn section(all: &[Named<'_, Other>], ids: &Ids) -> Section {
-    let command = all[0].content.command;
+pub(super) fn section(all: &[Named<'_, Value>], ids: &Ids) -> Section {
+    let command = all[0].content["command"].as_str().unwrap_or_default();
     let body: Markup = all
         .iter()
         .map(|named| {
             let file = (all.len() > 1).then_some(named.file);
-            let body =
-                named.content.value.as_object().map_or_else(Markup::default, |own| object(own, 0, ids));
+            let body = named.content.as_object().map_or_else(Markup::default, |own| object(own, 0, ids));
             markup! { @ if let Some(file) = file { p(class = "about") : file; } : &body; }
         })
         .collect();

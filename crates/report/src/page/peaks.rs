@@ -1,6 +1,6 @@
 //! Measured ceilings.
 
-use serde::Deserialize;
+use tripipe_results::Peaks;
 
 use super::chart::{self, Bar, Bars};
 use super::compare::{FigureChange, Kind, differences};
@@ -11,35 +11,6 @@ use super::table::{Head, Table, TableCell};
 use super::{Named, labels, pairs};
 use crate::number::{bytes, significant, time};
 
-/// The result of `tripipe peaks` on one device.
-#[derive(Debug, Deserialize)]
-pub(super) struct Peaks {
-    device: String,
-    #[serde(default)]
-    what: String,
-    peaks: Vec<Peak>,
-    transfers: Option<Vec<TransferRate>>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Peak {
-    name: String,
-    width: Option<u64>,
-    value: Option<f64>,
-    unit: String,
-    theoretical: Option<f64>,
-    reason: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct TransferRate {
-    name: String,
-    bytes: u64,
-    to_device_bytes_per_second: Option<f64>,
-    to_host_bytes_per_second: Option<f64>,
-    reason: Option<String>,
-}
-
 const OPERATIONS: &str = "operations/s";
 const BYTES: &str = "bytes/s";
 const SECONDS: &str = "s";
@@ -49,53 +20,51 @@ fn giga(rate: f64) -> String {
     significant(rate * 1e-9)
 }
 
-impl Peaks {
-    /// The names of the ceilings in a unit, in order.
-    fn names(&self, unit: &str) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for peak in self.peaks.iter().filter(|peak| peak.unit == unit) {
-            if !names.contains(&peak.name.as_str()) {
-                names.push(&peak.name);
-            }
+/// The names of the ceilings in a unit, in order.
+fn names<'a>(peaks: &'a Peaks, unit: &str) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for peak in peaks.peaks.iter().filter(|peak| peak.unit == unit) {
+        if !names.contains(&peak.name.as_str()) {
+            names.push(&peak.name);
         }
-        names
     }
+    names
+}
 
-    /// The best value with a name: the highest rate.
-    fn best(&self, name: &str) -> Option<f64> {
-        self.peaks.iter().filter(|peak| peak.name == name).filter_map(|peak| peak.value).reduce(f64::max)
-    }
+/// The best value with a name: the highest rate.
+fn best(peaks: &Peaks, name: &str) -> Option<f64> {
+    peaks.peaks.iter().filter(|peak| peak.name == name).filter_map(|peak| peak.value).reduce(f64::max)
+}
 
-    fn theoretical(&self, name: &str) -> Option<f64> {
-        self.peaks.iter().find(|peak| peak.name == name)?.theoretical
-    }
+fn theoretical(peaks: &Peaks, name: &str) -> Option<f64> {
+    peaks.peaks.iter().find(|peak| peak.name == name)?.theoretical
+}
 
-    fn verdict(&self) -> String {
-        let mut parts = Vec::new();
-        if let Some(rate) = self.best("mad float") {
-            parts.push(format!("{} GFLOP/s of float multiply-adds", giga(rate)));
-        }
-        let copies = ["buffer copy", "copy"];
-        if let Some(rate) = copies.iter().find_map(|name| self.best(name)) {
-            parts.push(format!("{} GB/s copied", giga(rate)));
-        }
-        if let Some(peak) = self.peaks.iter().find(|peak| peak.name == "launch to launch")
-            && let Some(seconds) = peak.value
-        {
-            parts.push(format!("{} from launch to launch", time(seconds)));
-        }
-        if parts.is_empty() {
-            return format!("{}: {} ceilings.", self.device, self.peaks.len());
-        }
-        format!("{} reaches {}.", self.device, parts.join(", "))
+fn verdict(peaks: &Peaks) -> String {
+    let mut parts = Vec::new();
+    if let Some(rate) = best(peaks, "mad float") {
+        parts.push(format!("{} GFLOP/s of float multiply-adds", giga(rate)));
     }
+    let copies = ["buffer copy", "copy"];
+    if let Some(rate) = copies.iter().find_map(|name| best(peaks, name)) {
+        parts.push(format!("{} GB/s copied", giga(rate)));
+    }
+    if let Some(peak) = peaks.peaks.iter().find(|peak| peak.name == "launch to launch")
+        && let Some(seconds) = peak.value
+    {
+        parts.push(format!("{} from launch to launch", time(seconds)));
+    }
+    if parts.is_empty() {
+        return format!("{}: {} ceilings.", peaks.device, peaks.peaks.len());
+    }
+    format!("{} reaches {}.", peaks.device, parts.join(", "))
 }
 
 /// The ceilings of one or several devices.
 pub(super) fn section(all: &[Named<'_, Peaks>], ids: &Ids) -> Section {
     let names = labels(all, |peaks| peaks.device.clone());
     let verdicts: Markup =
-        all.iter().map(|named| markup! { p(class = "verdict") : named.content.verdict(); }).collect();
+        all.iter().map(|named| markup! { p(class = "verdict") : verdict(named.content); }).collect();
     let changes = changes(all, ids);
     let beside = side_by_side(all, &names, ids);
     let each: Vec<(String, Markup)> =
@@ -134,7 +103,7 @@ fn device(peaks: &Peaks, ids: &Ids) -> Markup {
             TableCell::text(&transfer.name),
             TableCell::maybe(transfer.to_device_bytes_per_second, giga),
             TableCell::maybe(transfer.to_host_bytes_per_second, giga),
-            TableCell::number(transfer.bytes as f64, bytes(transfer.bytes)),
+            TableCell::number(transfer.bytes as f64, bytes(transfer.bytes as u64)),
             TableCell::text(transfer.reason.as_deref().unwrap_or("")),
         ]);
     }
@@ -150,11 +119,11 @@ fn device(peaks: &Peaks, ids: &Ids) -> Markup {
 
 /// A chart of the best rate of each name beside the theoretical one, and a table by the width of vectors.
 fn rates(peaks: &Peaks, unit: &str, title: &str, label: &str, ids: &Ids) -> Markup {
-    let names = peaks.names(unit);
+    let names = names(peaks, unit);
     if names.is_empty() {
         return Markup::default();
     }
-    let mut widths: Vec<Option<u64>> =
+    let mut widths: Vec<Option<usize>> =
         peaks.peaks.iter().filter(|peak| peak.unit == unit).map(|peak| peak.width).collect();
     widths.sort_unstable();
     widths.dedup();
@@ -169,16 +138,17 @@ fn rates(peaks: &Peaks, unit: &str, title: &str, label: &str, ids: &Ids) -> Mark
     let mut table = Table::new(format!("{title}: {label}, by the width of vectors"), heads);
     let mut bars = Vec::new();
     for name in &names {
-        let own =
-            |width: &Option<u64>| peaks.peaks.iter().find(|peak| peak.name == *name && peak.width == *width);
-        let best = peaks.best(name);
+        let own = |width: &Option<usize>| {
+            peaks.peaks.iter().find(|peak| peak.name == *name && peak.width == *width)
+        };
+        let best = best(peaks, name);
         let mut cells = vec![TableCell::text(name)];
         for width in &widths {
             let value = own(width).and_then(|peak| peak.value);
             let cell = TableCell::maybe(value, giga);
             cells.push(if value.is_some() && value == best { cell.with_class("best") } else { cell });
         }
-        let theoretical = peaks.theoretical(name);
+        let theoretical = theoretical(peaks, name);
         cells.push(TableCell::maybe(theoretical, giga));
         let share = best.zip(theoretical).map(|(best, theoretical)| best / theoretical);
         cells.push(share.map_or_else(TableCell::missing, TableCell::share));
@@ -218,7 +188,7 @@ fn side_by_side(all: &[Named<'_, Peaks>], names: &[String], ids: &Ids) -> Markup
         let shown = if unit == SECONDS { time } else { giga };
         let mut cells =
             vec![TableCell::text(name), TableCell::text(if unit == SECONDS { "" } else { "10^9 / s" })];
-        cells.extend(all.iter().map(|named| TableCell::maybe(named.content.best(name), shown)));
+        cells.extend(all.iter().map(|named| TableCell::maybe(best(named.content, name), shown)));
         table.push(cells);
     }
     let table = table.draw(ids);
@@ -232,10 +202,11 @@ fn changes(all: &[Named<'_, Peaks>], ids: &Ids) -> Markup {
             [(OPERATIONS, false), (BYTES, false), (SECONDS, true)].map(|(unit, less_is_better)| {
                 let change = |name: &str| FigureChange {
                     what: name.to_owned(),
-                    before: before.content.best(name),
-                    after: after.content.best(name),
+                    before: best(before.content, name),
+                    after: best(after.content, name),
                 };
-                let figures: Vec<FigureChange> = before.content.names(unit).into_iter().map(change).collect();
+                let figures: Vec<FigureChange> =
+                    names(before.content, unit).into_iter().map(change).collect();
                 let kind = Kind {
                     caption: if less_is_better {
                         format!("Times of {}", before.content.device)

@@ -1,9 +1,8 @@
 //! Predicted times of a kernel.
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use tripipe_results::{Prediction, Simulated};
 
-use super::activity::{self, Activity, Counter};
+use super::activity;
 use super::chart::{self, Axis, Bar, Bars, ChartLine, Form, Ink, Lines};
 use super::compare::{FigureChange, Headline, Kind, differences};
 use super::frame::Section;
@@ -14,131 +13,47 @@ use super::{Named, labels, pairs};
 use crate::number::{bytes, percent, significant, time};
 use crate::simulation::other_results;
 
-/// The result of `tripipe simulate` for a kernel on a GPU; the figures are missing if the GPU cannot run it.
-#[derive(Debug, Deserialize)]
-pub(super) struct SimulatedLaunch {
-    pub(super) kernel: String,
-    #[serde(default)]
-    pub(super) program: String,
-    gpu: String,
-    global: Vec<u64>,
-    #[serde(default)]
-    guessed: bool,
-    #[serde(default)]
-    left_out: Vec<String>,
-    local: Option<Vec<u64>>,
-    local_chosen_by: Option<String>,
-    seconds: Option<f64>,
-    error_band: Option<[f64; 2]>,
-    limiter: Option<String>,
-    sentence: Option<String>,
-    error: Option<String>,
-    #[serde(default)]
-    shares: Map<String, Value>,
-    occupancy: Option<f64>,
-    registers: Option<u64>,
-    #[serde(default)]
-    spill_bytes: u64,
-    threads: Option<u64>,
-    max_threads: Option<u64>,
-    launch_seconds: Option<f64>,
-    groups: Option<u64>,
-    played_groups: Option<u64>,
-    sampling_error: Option<f64>,
-    played_traffic: Option<Traffic>,
-    peaks: Option<GpuPeaks>,
-    #[serde(default)]
-    what_if: Vec<PricedChange>,
-    activity: Option<Activity>,
-    #[serde(default)]
-    counters: Vec<Counter>,
+fn verdict(simulated: &Simulated) -> String {
+    let prediction = match simulated {
+        Simulated::Prediction(prediction) => prediction,
+        Simulated::Refusal(refusal) => {
+            return format!("{}: no time, because {}.", refusal.gpu, refusal.error);
+        }
+    };
+    let limited = match prediction.sentence.as_str() {
+        "" => format!("Limited by {}.", prediction.limiter),
+        sentence => sentence.to_owned(),
+    };
+    let [low, high] = prediction.error_band;
+    format!(
+        "{} takes {} on {}; a measurement is expected between {} and {}. {limited}",
+        prediction.kernel,
+        time(prediction.seconds),
+        prediction.gpu,
+        time(low),
+        time(high)
+    )
 }
 
-/// Accesses and bytes of the played work-groups.
-#[derive(Debug, Deserialize)]
-struct Traffic {
-    l1_accesses: u64,
-    l1_hits: u64,
-    texture_accesses: u64,
-    texture_hits: u64,
-    l2_accesses: u64,
-    l2_hits: u64,
-    dram_read_bytes: u64,
-    dram_written_bytes: u64,
-    tlb_misses: u64,
-}
-
-/// What a GPU could do at most.
-#[derive(Debug, Deserialize)]
-struct GpuPeaks {
-    dram_bytes_per_second: f64,
-    /// Instructions of a work-item per second, by the short name of their pipe.
-    #[serde(default)]
-    pipes: Map<String, Value>,
-}
-
-/// A change, and what it would gain.
-#[derive(Debug, Deserialize)]
-struct PricedChange {
-    change: String,
-    seconds: Option<f64>,
-    error_band: Option<[f64; 2]>,
-    limiter: Option<String>,
-    gain: Option<f64>,
-    /// Results that it computes, as a share of those without the change.
-    results: Option<f64>,
-    error: Option<String>,
-}
-
-impl SimulatedLaunch {
-    /// Work-items in each dimension.
-    pub(super) fn global(&self) -> &[u64] {
-        &self.global
-    }
-
-    fn verdict(&self) -> String {
-        let (Some(seconds), Some([low, high])) = (self.seconds, self.error_band) else {
-            let reason = self.error.as_deref().unwrap_or("it cannot run there");
-            return format!("{}: no time, because {reason}.", self.gpu);
-        };
-        let limited = self.sentence.clone().unwrap_or_else(|| {
-            self.limiter.as_ref().map_or_else(String::new, |limiter| format!("Limited by {limiter}."))
-        });
-        format!(
-            "{} takes {} on {}; a measurement is expected between {} and {}. {limited}",
-            self.kernel,
-            time(seconds),
-            self.gpu,
-            time(low),
-            time(high)
-        )
-    }
-
-    /// Each ceiling and its share.
-    fn shares(&self) -> impl Iterator<Item = (&str, f64)> {
-        self.shares.iter().filter_map(|(name, share)| Some((name.as_str(), share.as_f64()?)))
-    }
-
-    /// Bytes from and to DRAM of the whole launch, if all of it moves as many as the played part.
-    fn dram_bytes(&self) -> Option<f64> {
-        let traffic = self.played_traffic.as_ref()?;
-        let played = self.played_groups.filter(|played| *played > 0)?;
-        let bytes = (traffic.dram_read_bytes + traffic.dram_written_bytes) as f64;
-        Some(bytes * self.groups? as f64 / played as f64)
-    }
+/// Bytes from and to DRAM of the whole launch, if all of it moves as many as the played part.
+fn dram_bytes(prediction: &Prediction) -> Option<f64> {
+    let traffic = &prediction.played_traffic;
+    let played = Some(prediction.played_groups).filter(|played| *played > 0)?;
+    let bytes = (traffic.dram_read_bytes + traffic.dram_written_bytes) as f64;
+    Some(bytes * prediction.groups as f64 / played as f64)
 }
 
 /// A kernel on one or several GPUs.
-pub(super) fn section(all: &[Named<'_, SimulatedLaunch>], ids: &Ids) -> Section {
+pub(super) fn section(all: &[Named<'_, Simulated>], ids: &Ids) -> Section {
     let first = all[0].content;
-    let names = labels(all, |simulation| simulation.gpu.clone());
-    let extents = first.global.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
-    let what = format!("{}, {extents} work-items", first.program);
+    let names = labels(all, |simulated| simulated.gpu().to_owned());
+    let extents = first.global().iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
+    let what = format!("{}, {extents} work-items", first.program());
     let verdicts: Markup =
-        all.iter().map(|named| markup! { p(class = "verdict") : named.content.verdict(); }).collect();
+        all.iter().map(|named| markup! { p(class = "verdict") : verdict(named.content); }).collect();
     let guessed =
-        if first.guessed { "Arguments and sizes of memory that were not given are guesses. " } else { "" };
-    let left_out: Markup = first.left_out.iter().map(|sentence| markup! { li : sentence; }).collect();
+        if first.guessed() { "Arguments and sizes of memory that were not given are guesses. " } else { "" };
+    let left_out: Markup = first.left_out().iter().map(|sentence| markup! { li : sentence; }).collect();
     let changes = changes(all, ids);
     let beside = side_by_side(all, &names, ids);
     let each: Vec<(String, Markup)> =
@@ -146,7 +61,7 @@ pub(super) fn section(all: &[Named<'_, SimulatedLaunch>], ids: &Ids) -> Section 
     let gpus = panels("GPU", &each, ids);
     Section {
         id: ids.next("simulate"),
-        title: format!("Predicted time of {}", first.kernel),
+        title: format!("Predicted time of {}", first.kernel()),
         body: markup! {
             p(class = "about") : &what;
             @ if !guessed.is_empty() { p(class = "about") : guessed; }
@@ -160,12 +75,14 @@ pub(super) fn section(all: &[Named<'_, SimulatedLaunch>], ids: &Ids) -> Section 
 }
 
 /// The ranking of several GPUs.
-fn side_by_side(all: &[Named<'_, SimulatedLaunch>], names: &[String], ids: &Ids) -> Markup {
+fn side_by_side(all: &[Named<'_, Simulated>], names: &[String], ids: &Ids) -> Markup {
     if all.len() < 2 {
         return Markup::default();
     }
     let mut order: Vec<usize> = (0..all.len()).collect();
-    let seconds = |index: &usize| all[*index].content.seconds.unwrap_or(f64::INFINITY);
+    let seconds = |index: &usize| {
+        all[*index].content.prediction().map_or(f64::INFINITY, |prediction| prediction.seconds)
+    };
     order.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)));
     let heads = vec![
         Head::text("GPU"),
@@ -179,26 +96,25 @@ fn side_by_side(all: &[Named<'_, SimulatedLaunch>], names: &[String], ids: &Ids)
     let mut table = Table::new("GPUs side by side, the fastest first", heads);
     let mut bars = Vec::new();
     for index in order {
-        let (name, simulation) = (&names[index], all[index].content);
-        let band = simulation.error_band;
+        let name = &names[index];
+        let (prediction, limit) = match all[index].content {
+            Simulated::Prediction(prediction) => (Some(prediction), &prediction.limiter),
+            Simulated::Refusal(refusal) => (None, &refusal.error),
+        };
+        let seconds = prediction.map(|prediction| prediction.seconds);
+        let band = prediction.map(|prediction| prediction.error_band);
         table.push(vec![
             TableCell::text(name),
-            TableCell::maybe(simulation.seconds, time),
+            TableCell::maybe(seconds, time),
             TableCell::maybe(band.map(|band| band[0]), time),
             TableCell::maybe(band.map(|band| band[1]), time),
-            TableCell::text(simulation.limiter.as_deref().or(simulation.error.as_deref()).unwrap_or("–")),
-            simulation.occupancy.map_or_else(TableCell::missing, TableCell::share),
-            TableCell::maybe(simulation.registers.map(|registers| registers as f64), |value| {
+            TableCell::text(limit),
+            prediction.map_or_else(TableCell::missing, |prediction| TableCell::share(prediction.occupancy)),
+            TableCell::maybe(prediction.map(|prediction| f64::from(prediction.registers)), |value| {
                 format!("{value:.0}")
             }),
         ]);
-        bars.push(Bar {
-            label: name.clone(),
-            value: simulation.seconds,
-            range: band,
-            point: None,
-            series: 0,
-        });
+        bars.push(Bar { label: name.clone(), value: seconds, range: band, point: None, series: 0 });
     }
     let bars = Bars {
         title: "Time on each GPU".to_owned(),
@@ -217,28 +133,28 @@ fn side_by_side(all: &[Named<'_, SimulatedLaunch>], names: &[String], ids: &Ids)
 }
 
 /// All that is known about one GPU.
-fn gpu(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
-    let title = &simulation.gpu;
-    if simulation.seconds.is_none() {
-        let verdict = simulation.verdict();
+fn gpu(simulated: &Simulated, ids: &Ids) -> Markup {
+    let title = simulated.gpu();
+    let Some(prediction) = simulated.prediction() else {
+        let verdict = verdict(simulated);
         return markup! { h3 : title; p : verdict; };
-    }
+    };
     let mut light = Table::new(
         "Speed of light of these instructions: the share of the time for which each ceiling is reached",
         vec![Head::text("resource"), Head::number("busy")],
     );
-    for (name, share) in simulation.shares() {
-        light.push(vec![TableCell::text(name), TableCell::share(share)]);
+    for (name, share) in &prediction.shares {
+        light.push(vec![TableCell::text(name), TableCell::share(*share)]);
     }
     let light = if light.is_empty() { Markup::default() } else { light.draw(ids) };
-    let figures = figures(simulation).draw(ids);
-    let what_if = what_if(simulation, ids);
-    let roofline = roofline(simulation, ids);
-    let traffic = traffic(simulation, ids);
-    let over_time = simulation.activity.as_ref().map(|own| activity::over_time(own, &simulation.gpu, ids));
-    let lines = simulation.activity.as_ref().map(|own| activity::lines(own, ids));
+    let figures = figures(prediction).draw(ids);
+    let what_if = what_if(prediction, ids);
+    let roofline = roofline(prediction, ids);
+    let traffic = traffic(prediction, ids);
+    let over_time = prediction.activity.as_ref().map(|own| activity::over_time(own, &prediction.gpu, ids));
+    let lines = prediction.activity.as_ref().map(|own| activity::lines(own, ids));
     let (over_time, lines) = (over_time.unwrap_or_default(), lines.unwrap_or_default());
-    let counters = activity::counters(&simulation.counters, &simulation.gpu, ids);
+    let counters = activity::counters(&prediction.counters, &prediction.gpu, ids);
     markup! {
         h3 : title;
         div(class = "tiles") {
@@ -253,41 +169,31 @@ fn gpu(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
     }
 }
 
-fn figures(simulation: &SimulatedLaunch) -> Table {
+fn figures(prediction: &Prediction) -> Table {
     let extents = |sizes: &[u64]| sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
-    let mut rows = Vec::new();
-    if let Some(local) = &simulation.local {
-        let by = simulation.local_chosen_by.as_deref().unwrap_or("launch");
-        rows.push(("work-group", format!("{}, chosen by the {by}", extents(local))));
-    }
-    if let Some(registers) = simulation.registers {
-        let spills = match simulation.spill_bytes {
-            0 => String::new(),
-            spilled => format!(", {} spilled", bytes(spilled)),
-        };
-        rows.push(("registers", format!("{registers}{spills}")));
-    }
-    if let (Some(threads), Some(most)) = (simulation.threads, simulation.max_threads) {
-        rows.push(("threads of a core", format!("{threads} of {most}")));
-    }
-    if let Some(occupancy) = simulation.occupancy {
-        rows.push(("occupancy in the mean", percent(occupancy)));
-    }
-    if let Some(seconds) = simulation.launch_seconds {
-        rows.push(("launch by the host", time(seconds)));
-    }
-    if let (Some(groups), Some(played)) = (simulation.groups, simulation.played_groups) {
-        rows.push(("work-groups played", format!("{played} of {groups}")));
-    }
-    if let Some(error) = simulation.sampling_error {
-        rows.push(("uncertainty of sampling", format!("±{}", percent(error))));
-    }
+    let spills = match prediction.spill_bytes {
+        0 => String::new(),
+        spilled => format!(", {} spilled", bytes(u64::from(spilled))),
+    };
+    let Prediction { registers, threads, max_threads, groups, played_groups, .. } = prediction;
+    let rows = [
+        (
+            "work-group",
+            format!("{}, chosen by the {}", extents(&prediction.local), prediction.local_chosen_by),
+        ),
+        ("registers", format!("{registers}{spills}")),
+        ("threads of a core", format!("{threads} of {max_threads}")),
+        ("occupancy in the mean", percent(prediction.occupancy)),
+        ("launch by the host", time(prediction.launch_seconds)),
+        ("work-groups played", format!("{played_groups} of {groups}")),
+        ("uncertainty of sampling", format!("±{}", percent(prediction.sampling_error))),
+    ];
     facts("Figures of the launch", &rows)
 }
 
 /// The gain of each change.
-fn what_if(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
-    if simulation.what_if.is_empty() {
+fn what_if(prediction: &Prediction, ids: &Ids) -> Markup {
+    if prediction.what_if.is_empty() {
         return Markup::default();
     }
     let heads = vec![
@@ -298,9 +204,9 @@ fn what_if(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
         Head::number("to"),
         Head::text("limit"),
     ];
-    let mut table = Table::new(format!("What changes would gain on {}", simulation.gpu), heads);
+    let mut table = Table::new(format!("What changes would gain on {}", prediction.gpu), heads);
     let mut bars = Vec::new();
-    for repriced in &simulation.what_if {
+    for repriced in &prediction.what_if {
         table.push(vec![
             TableCell::text(&repriced.change),
             TableCell::maybe(repriced.gain, |gain| {
@@ -322,7 +228,7 @@ fn what_if(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
     }
     let bars = Bars {
         title: "What if: time before / time after".to_owned(),
-        description: format!("The gain of each change on {}; 1 is no change.", simulation.gpu),
+        description: format!("The gain of each change on {}; 1 is no change.", prediction.gpu),
         label: "times as fast as now".to_owned(),
         format: significant,
         bars,
@@ -337,18 +243,19 @@ fn what_if(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
 
 /// The launch under the roofs of its pipes and of DRAM. A pipe has a point of its own: its instructions for each byte of
 /// DRAM and per second. Everything counts in instructions, so that a point can be compared with each roof.
-fn roofline(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
-    let Some(peaks) = &simulation.peaks else { return Markup::default() };
+fn roofline(prediction: &Prediction, ids: &Ids) -> Markup {
+    let Some(peaks) = &prediction.peaks else { return Markup::default() };
     let bandwidth = || {
-        let seconds = simulation.seconds.filter(|seconds| *seconds > 0.0)?;
-        simulation.dram_bytes().filter(|bytes| *bytes > 0.0).map(|moved| moved / seconds)
+        let seconds = Some(prediction.seconds).filter(|seconds| *seconds > 0.0)?;
+        dram_bytes(prediction).filter(|bytes| *bytes > 0.0).map(|moved| moved / seconds)
     };
     let Some(bandwidth) = bandwidth() else { return Markup::default() };
     let memory = peaks.dram_bytes_per_second;
     // The name, the roof and the rate of each pipe that the launch uses.
-    let pipes: Vec<(&str, f64, f64)> = simulation
-        .shares()
-        .filter_map(|(name, share)| Some((name, peaks.pipes.get(name)?.as_f64()?, share)))
+    let pipes: Vec<(&str, f64, f64)> = prediction
+        .shares
+        .iter()
+        .filter_map(|(name, share)| Some((name.as_str(), *peaks.pipes.get(name)?, share)))
         .map(|(name, roof, share)| (name, roof, share * roof))
         .filter(|(.., rate)| *rate > 0.0)
         .collect();
@@ -396,12 +303,12 @@ fn roofline(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
     }
     let names: Vec<&str> = pipes.iter().map(|pipe| pipe.0).collect();
     let chart = Lines {
-        title: format!("Roofline of {}", simulation.gpu),
+        title: format!("Roofline of {}", prediction.gpu),
         description: format!(
             "Instructions per second of {} in {}, by instructions for each byte of DRAM, under the roof of each pipe and \
              that of DRAM.",
             names.join(", "),
-            simulation.kernel
+            prediction.kernel
         ),
         x: Axis {
             label: "instructions of the pipe / byte of DRAM".to_owned(),
@@ -424,8 +331,8 @@ fn roofline(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
 }
 
 /// Hits of the caches, and bytes of memory.
-fn traffic(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
-    let Some(traffic) = &simulation.played_traffic else { return Markup::default() };
+fn traffic(prediction: &Prediction, ids: &Ids) -> Markup {
+    let traffic = &prediction.played_traffic;
     let heads =
         vec![Head::text("cache"), Head::number("accesses"), Head::number("hits"), Head::number("hit rate")];
     let mut table = Table::new("Caches, in the played work-groups", heads);
@@ -451,27 +358,25 @@ fn traffic(simulation: &SimulatedLaunch, ids: &Ids) -> Markup {
     }
 }
 
-fn changes(all: &[Named<'_, SimulatedLaunch>], ids: &Ids) -> Markup {
-    let out: Markup = pairs(all, |simulation| &simulation.gpu)
+fn changes(all: &[Named<'_, Simulated>], ids: &Ids) -> Markup {
+    let out: Markup = pairs(all, |simulated| simulated.gpu())
         .into_iter()
         .map(|(before, after)| {
-            let headline = FigureChange {
-                what: "time".to_owned(),
-                before: before.content.seconds,
-                after: after.content.seconds,
-            };
-            let mut figures = Vec::new();
-            for (name, share) in before.content.shares() {
-                let other = after.content.shares().find(|other| other.0 == name).map(|other| other.1);
-                let busy = |share: Option<f64>, seconds: Option<f64>| Some(share? * seconds?);
-                figures.push(FigureChange {
+            let (old, new) = (before.content.prediction(), after.content.prediction());
+            let seconds = |one: Option<&Prediction>| one.map(|one| one.seconds);
+            let busy = |one: Option<&Prediction>, name: &str| Some(one?.shares.get(name)? * one?.seconds);
+            let headline =
+                FigureChange { what: "time".to_owned(), before: seconds(old), after: seconds(new) };
+            let names = old.into_iter().flat_map(|old| old.shares.keys());
+            let figures: Vec<FigureChange> = names
+                .map(|name| FigureChange {
                     what: format!("{name}, time busy"),
-                    before: busy(Some(share), before.content.seconds),
-                    after: busy(other, after.content.seconds),
-                });
-            }
+                    before: busy(old, name),
+                    after: busy(new, name),
+                })
+                .collect();
             let kind = Kind {
-                caption: format!("{} on {}", before.content.kernel, before.content.gpu),
+                caption: format!("{} on {}", before.content.kernel(), before.content.gpu()),
                 what: "figure",
                 files: [before.file.to_owned(), after.file.to_owned()],
                 less_is_better: true,

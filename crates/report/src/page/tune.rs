@@ -1,6 +1,6 @@
-//! Tuning.
+//! Search.
 
-use serde::Deserialize;
+use tripipe_results::{Search, Trial};
 
 use super::compare::{FigureChange, Headline, Kind, differences};
 use super::frame::Section;
@@ -10,88 +10,58 @@ use super::table::{Head, Table, TableCell};
 use super::{Named, labels, pairs};
 use crate::number::{significant, time};
 
-/// The result of `tripipe tune` for one problem on one device.
-#[derive(Debug, Deserialize)]
-pub(super) struct Tuning {
-    family: String,
-    subject: String,
-    device: String,
-    #[serde(default)]
-    predicted: bool,
-    not_tried: u64,
-    complete: bool,
-    #[serde(default)]
-    points: u64,
-    candidates: Vec<Candidate>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Candidate {
-    parameters: String,
-    seconds: Option<f64>,
-    min_seconds: Option<f64>,
-    runs: Option<u64>,
-    operations_per_second: Option<f64>,
-    reason: Option<String>,
-}
-
 /// Values of a parameter that a map of two of them shows.
 const VALUES: std::ops::RangeInclusive<usize> = 2..=12;
 
-impl Tuning {
-    pub(super) fn subject(&self) -> (&str, &str) {
-        (&self.family, &self.subject)
-    }
-
-    fn verdict(&self) -> String {
-        let Some((best, seconds)) = self.candidates.first().and_then(|best| Some((best, best.seconds?)))
-        else {
-            return format!("{}: none of {} candidates has a time.", self.device, self.candidates.len());
-        };
-        let rate = best
-            .operations_per_second
-            .map_or(String::new(), |rate| format!(" ({} GFLOP/s)", significant(rate * 1e-9)));
-        let predicted = if self.predicted { ", predicted" } else { "" };
-        let partial = match (self.complete, self.not_tried) {
-            (_, 0) => String::new(),
-            (true, left) => format!(" {left} more were not tried: little improvement was expected."),
-            (false, left) => format!(" Partial: {left} more candidates were not tried."),
-        };
-        format!(
-            "{}: {} is the fastest of {} candidates: {}{rate}{predicted}.{partial}",
-            self.device,
-            best.parameters,
-            self.candidates.len(),
-            time(seconds),
-        )
-    }
+pub(super) fn subject(tuning: &Search) -> (&str, &str) {
+    (&tuning.family, &tuning.subject)
 }
 
-impl Candidate {
-    /// Its parameters by name. Words without a name are the kernel and the sizes of its tile.
-    fn named(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.parameters.split_whitespace().map(|word| {
-            word.split_once('=').unwrap_or_else(|| {
-                (if word.starts_with(|first: char| first.is_ascii_digit()) { "tile" } else { "kernel" }, word)
-            })
-        })
-    }
+fn verdict(tuning: &Search) -> String {
+    let Some((best, seconds)) = tuning.candidates.first().and_then(|best| Some((best, best.seconds?))) else {
+        return format!("{}: none of {} candidates has a time.", tuning.device, tuning.candidates.len());
+    };
+    let rate = best
+        .operations_per_second
+        .map_or(String::new(), |rate| format!(" ({} GFLOP/s)", significant(rate * 1e-9)));
+    let predicted = if tuning.predicted { ", predicted" } else { "" };
+    let partial = match (tuning.complete, tuning.not_tried) {
+        (_, 0) => String::new(),
+        (true, left) => format!(" {left} more were not tried: little improvement was expected."),
+        (false, left) => format!(" Partial: {left} more candidates were not tried."),
+    };
+    format!(
+        "{}: {} is the fastest of {} candidates: {}{rate}{predicted}.{partial}",
+        tuning.device,
+        best.parameters,
+        tuning.candidates.len(),
+        time(seconds),
+    )
+}
 
-    fn value(&self, name: &str) -> Option<&str> {
-        self.named().find(|(own, _)| *own == name).map(|(_, value)| value)
-    }
+/// Its parameters by name. Words without a name are the kernel and the sizes of its tile.
+fn named(candidate: &Trial) -> impl Iterator<Item = (&str, &str)> {
+    candidate.parameters.split_whitespace().map(|word| {
+        word.split_once('=').unwrap_or_else(|| {
+            (if word.starts_with(|first: char| first.is_ascii_digit()) { "tile" } else { "kernel" }, word)
+        })
+    })
+}
+
+fn value<'a>(candidate: &'a Trial, name: &str) -> Option<&'a str> {
+    named(candidate).find(|(own, _)| *own == name).map(|(_, value)| value)
 }
 
 /// Searches for one problem, on one or several devices.
-pub(super) fn section(all: &[Named<'_, Tuning>], ids: &Ids) -> Section {
+pub(super) fn section(all: &[Named<'_, Search>], ids: &Ids) -> Section {
     let names = labels(all, |tuning| tuning.device.clone());
     let verdicts: Markup =
-        all.iter().map(|named| markup! { p(class = "verdict") : named.content.verdict(); }).collect();
+        all.iter().map(|named| markup! { p(class = "verdict") : verdict(named.content); }).collect();
     let each: Vec<(String, Markup)> =
         names.iter().zip(all).map(|(name, named)| (name.clone(), device(named.content, ids))).collect();
     let devices = panels("Device", &each, ids);
     let changes = changes(all, ids);
-    let (family, subject) = all[0].content.subject();
+    let (family, subject) = subject(all[0].content);
     Section {
         id: ids.next("tune"),
         title: format!("Tuning of {family}: {subject}"),
@@ -100,9 +70,9 @@ pub(super) fn section(all: &[Named<'_, Tuning>], ids: &Ids) -> Section {
 }
 
 /// The best times of searches on the same device in several files.
-fn changes(all: &[Named<'_, Tuning>], ids: &Ids) -> Markup {
-    let best = |tuning: &Tuning| tuning.candidates.first().and_then(|best| best.seconds);
-    let change = |(before, after): (Named<'_, Tuning>, Named<'_, Tuning>)| {
+fn changes(all: &[Named<'_, Search>], ids: &Ids) -> Markup {
+    let best = |tuning: &Search| tuning.candidates.first().and_then(|best| best.seconds);
+    let change = |(before, after): (Named<'_, Search>, Named<'_, Search>)| {
         let figure = FigureChange {
             what: "the fastest candidate".to_owned(),
             before: best(before.content),
@@ -122,7 +92,7 @@ fn changes(all: &[Named<'_, Tuning>], ids: &Ids) -> Markup {
     pairs(all, |tuning| &tuning.device).into_iter().map(change).collect()
 }
 
-fn device(tuning: &Tuning, ids: &Ids) -> Markup {
+fn device(tuning: &Search, ids: &Ids) -> Markup {
     let fastest = tuning.candidates.first().and_then(|best| best.seconds);
     let has_rate = tuning.candidates.iter().any(|candidate| candidate.operations_per_second.is_some());
     let mut heads = vec![Head::text("parameters"), Head::number("time"), Head::number("of the fastest")];
@@ -160,11 +130,9 @@ fn device(tuning: &Tuning, ids: &Ids) -> Markup {
 }
 
 /// The best time for each pair of values of the two parameters that the candidates vary most.
-fn map(tuning: &Tuning, ids: &Ids) -> Markup {
+fn map(tuning: &Search, ids: &Ids) -> Markup {
     let mut varied: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (name, value) in
-        tuning.candidates.iter().filter(|each| each.seconds.is_some()).flat_map(Candidate::named)
-    {
+    for (name, value) in tuning.candidates.iter().filter(|each| each.seconds.is_some()).flat_map(named) {
         match varied.iter_mut().find(|(own, _)| *own == name) {
             Some((_, values)) if values.contains(&value) => {}
             Some((_, values)) => values.push(value),
@@ -175,7 +143,7 @@ fn map(tuning: &Tuning, ids: &Ids) -> Markup {
     varied.sort_by_key(|(_, values)| std::cmp::Reverse(values.len()));
     let [(rows, row_values), (columns, column_values), ..] = &varied[..] else { return Markup::default() };
     let best = |row: &str, column: &str| {
-        let fits = |each: &&Candidate| each.value(rows) == Some(row) && each.value(columns) == Some(column);
+        let fits = |each: &&Trial| value(each, rows) == Some(row) && value(each, columns) == Some(column);
         tuning.candidates.iter().filter(fits).filter_map(|each| each.seconds).reduce(f64::min)
     };
     let fastest = tuning.candidates.first().and_then(|best| best.seconds).unwrap_or(0.0);

@@ -1,6 +1,6 @@
 //! The launches of an application, by time against their ceilings.
 
-use serde::Deserialize;
+use tripipe_results::{Application, KernelLaunches};
 
 use super::chart::{self, Bar, Bars};
 use super::compare::{FigureChange, Headline, Kind, differences};
@@ -10,36 +10,6 @@ use super::switch::panels;
 use super::table::{Head, Table, TableCell};
 use super::{Named, labels, pairs};
 use crate::number::{percent, time};
-
-/// The result of `tripipe why`.
-#[derive(Debug, Deserialize)]
-pub(super) struct Application {
-    gpu: String,
-    launches: Vec<KernelRow>,
-    #[serde(default)]
-    notes: Vec<String>,
-}
-
-/// Launches of a kernel with the same sizes.
-#[derive(Debug, Deserialize)]
-struct KernelRow {
-    kernel: String,
-    file: Option<String>,
-    global: Option<[u64; 3]>,
-    launches: u64,
-    seconds: Option<f64>,
-    seconds_at_ceiling: Option<f64>,
-    measured_launches: Option<u64>,
-    measured_seconds: Option<f64>,
-    predicted_seconds: Option<f64>,
-    predicted_band: Option<[f64; 2]>,
-    launch_seconds: Option<f64>,
-    limiter: Option<String>,
-    ceiling: Option<String>,
-    of_ceiling: Option<f64>,
-    advice: Option<String>,
-    advice_saves: Option<f64>,
-}
 
 /// Seconds, seconds at the ceiling, and the band of seconds; `None` where that is not known.
 type LaunchSeconds = (Option<f64>, Option<f64>, Option<[f64; 2]>);
@@ -51,80 +21,75 @@ const CEILING: &str = "A ceiling is that of the launch's own instructions and ac
 /// Bars of a chart.
 const BARS: usize = 30;
 
-impl KernelRow {
-    fn count(&self) -> u64 {
-        self.measured_launches.unwrap_or(self.launches)
-    }
-
-    /// The kernel and its global size.
-    fn name(&self) -> String {
-        let Some(global) = self.global else { return self.kernel.clone() };
-        let used = 3 - global.iter().rev().take_while(|extent| **extent == 1).count().min(2);
-        let size: Vec<String> = global[..used].iter().map(ToString::to_string).collect();
-        format!("{} {}", self.kernel, size.join("x"))
-    }
-
-    /// Those of one launch.
-    fn one(&self) -> LaunchSeconds {
-        let share = |seconds: f64| seconds / self.count().max(1) as f64;
-        (self.seconds.map(share), self.seconds_at_ceiling.map(share), self.band())
-    }
-
-    /// Those of all launches.
-    fn all(&self) -> LaunchSeconds {
-        let count = self.count() as f64;
-        (self.seconds, self.seconds_at_ceiling, self.band().map(|band| band.map(|bound| count * bound)))
-    }
-
-    /// The band of a launch whose time is predicted, and is not that of the host.
-    fn band(&self) -> Option<[f64; 2]> {
-        let is_host = self.launch_seconds >= self.predicted_seconds;
-        self.predicted_band.filter(|_| self.measured_seconds.is_none() && !is_host)
-    }
+fn count(row: &KernelLaunches) -> usize {
+    row.measured_launches.unwrap_or(row.launches)
 }
 
-impl Application {
-    pub(super) fn gpu(&self) -> &str {
-        &self.gpu
-    }
+/// The kernel and its global size.
+fn name(row: &KernelLaunches) -> String {
+    let Some(global) = row.global else { return row.kernel.clone() };
+    let used = 3 - global.iter().rev().take_while(|extent| **extent == 1).count().min(2);
+    let size: Vec<String> = global[..used].iter().map(ToString::to_string).collect();
+    format!("{} {}", row.kernel, size.join("x"))
+}
 
-    fn seconds(&self) -> f64 {
-        self.launches.iter().filter_map(|row| row.seconds).sum()
-    }
+/// Those of one launch.
+fn one(row: &KernelLaunches) -> LaunchSeconds {
+    let share = |seconds: f64| seconds / count(row).max(1) as f64;
+    (row.seconds.map(share), row.seconds_at_ceiling.map(share), band(row))
+}
 
-    fn verdict(&self) -> String {
-        let launches: u64 = self.launches.iter().map(KernelRow::count).sum();
-        let all = self.seconds();
-        let Some(first) = self.launches.first().filter(|row| row.seconds.is_some() && all > 0.0) else {
-            return format!("None of {launches} launches has a time on {}.", self.gpu);
-        };
-        let noun = if launches == 1 { "launch takes" } else { "launches take" };
-        let measured = self.launches.iter().filter(|row| row.measured_seconds.is_some()).count();
-        let how = match measured {
-            0 => format!("predicted for {}", self.gpu),
-            all if all == self.launches.len() => "measured".to_owned(),
-            _ => format!("in part measured, else predicted for {}", self.gpu),
-        };
-        let share = percent(first.seconds.unwrap_or(0.0) / all);
-        let mut text =
-            format!("{launches} {noun} {}, {how}. {} takes {share} of it", time(all), first.name());
-        if let Some(limiter) = &first.limiter {
-            text.push_str(&format!(", limited by {limiter}"));
-        }
-        let known = self.launches.iter().filter(|row| row.seconds.is_some());
-        let ceilings: Option<f64> = known.map(|row| row.seconds_at_ceiling).sum();
-        if let Some(ceilings) = ceilings {
-            text.push_str(&format!(". At their ceilings all would take {}", time(ceilings)));
-        }
-        text + "."
+/// Those of all launches.
+fn all(row: &KernelLaunches) -> LaunchSeconds {
+    let count = count(row) as f64;
+    (row.seconds, row.seconds_at_ceiling, band(row).map(|band| band.map(|bound| count * bound)))
+}
+
+/// The band of a launch whose time is predicted, and is not that of the host.
+fn band(row: &KernelLaunches) -> Option<[f64; 2]> {
+    let is_host = row.launch_seconds >= row.predicted_seconds;
+    row.predicted_band.filter(|_| row.measured_seconds.is_none() && !is_host)
+}
+
+pub(super) fn gpu(application: &Application) -> &str {
+    &application.gpu
+}
+
+fn seconds(application: &Application) -> f64 {
+    application.launches.iter().filter_map(|row| row.seconds).sum()
+}
+
+fn verdict(application: &Application) -> String {
+    let launches: usize = application.launches.iter().map(count).sum();
+    let all = seconds(application);
+    let Some(first) = application.launches.first().filter(|row| row.seconds.is_some() && all > 0.0) else {
+        return format!("None of {launches} launches has a time on {}.", application.gpu);
+    };
+    let noun = if launches == 1 { "launch takes" } else { "launches take" };
+    let measured = application.launches.iter().filter(|row| row.measured_seconds.is_some()).count();
+    let how = match measured {
+        0 => format!("predicted for {}", application.gpu),
+        all if all == application.launches.len() => "measured".to_owned(),
+        _ => format!("in part measured, else predicted for {}", application.gpu),
+    };
+    let share = percent(first.seconds.unwrap_or(0.0) / all);
+    let mut text = format!("{launches} {noun} {}, {how}. {} takes {share} of it", time(all), name(first));
+    if let Some(limiter) = &first.limiter {
+        text.push_str(&format!(", limited by {limiter}"));
     }
+    let known = application.launches.iter().filter(|row| row.seconds.is_some());
+    let ceilings: Option<f64> = known.map(|row| row.seconds_at_ceiling).sum();
+    if let Some(ceilings) = ceilings {
+        text.push_str(&format!(". At their ceilings all would take {}", time(ceilings)));
+    }
+    text + "."
 }
 
 /// The launches of an application on one or several GPUs.
 pub(super) fn section(all: &[Named<'_, Application>], ids: &Ids) -> Section {
     let names = labels(all, |application| application.gpu.clone());
     let verdicts: Markup =
-        all.iter().map(|named| markup! { p(class = "verdict") : named.content.verdict(); }).collect();
+        all.iter().map(|named| markup! { p(class = "verdict") : verdict(named.content); }).collect();
     let changes = changes(all, ids);
     let each: Vec<(String, Markup)> =
         names.iter().zip(all).map(|(name, named)| (name.clone(), on_gpu(named.content, ids))).collect();
@@ -138,10 +103,10 @@ pub(super) fn section(all: &[Named<'_, Application>], ids: &Ids) -> Section {
 
 fn on_gpu(application: &Application, ids: &Ids) -> Markup {
     let title = "Time of all launches of each kernel, beside its ceiling";
-    let all = chart(application, title, KernelRow::all, ids);
-    let repeats = application.launches.iter().any(|row| row.count() > 1);
+    let all = chart(application, title, all, ids);
+    let repeats = application.launches.iter().any(|row| count(row) > 1);
     let title = "Time of one launch of each kernel, beside its ceiling";
-    let one = if repeats { chart(application, title, KernelRow::one, ids) } else { Markup::default() };
+    let one = if repeats { chart(application, title, one, ids) } else { Markup::default() };
     let (table, advice, notes) = (table(application, ids), advice(application, ids), notes(application));
     markup! {
         h3 : &application.gpu;
@@ -156,7 +121,7 @@ fn on_gpu(application: &Application, ids: &Ids) -> Markup {
 fn chart(
     application: &Application,
     title: &str,
-    figures: fn(&KernelRow) -> LaunchSeconds,
+    figures: fn(&KernelLaunches) -> LaunchSeconds,
     ids: &Ids,
 ) -> Markup {
     let mut bars: Vec<Bar> = application
@@ -165,7 +130,7 @@ fn chart(
         .map(|row| {
             let (value, point, range) = figures(row);
             let series = usize::from(row.measured_seconds.is_some());
-            Bar { label: row.name(), value, range, point, series }
+            Bar { label: name(row), value, range, point, series }
         })
         .filter(|bar| bar.value.is_some())
         .collect();
@@ -212,16 +177,16 @@ fn table(application: &Application, ids: &Ids) -> Markup {
         Head::text("launch file"),
     ];
     let mut table = Table::new("All kernels, the longest first", heads);
-    let all = application.seconds();
+    let all = seconds(application);
     let text = |text: &Option<String>| text.as_ref().map_or_else(TableCell::missing, TableCell::text);
     for row in &application.launches {
         let share = row.seconds.filter(|_| all > 0.0).map(|seconds| seconds / all);
         table.push(vec![
-            TableCell::text(row.name()),
-            TableCell::number(row.count() as f64, row.count().to_string()),
+            TableCell::text(name(row)),
+            TableCell::number(count(row) as f64, count(row).to_string()),
             TableCell::maybe(row.seconds, time),
             share.map_or_else(TableCell::missing, TableCell::share),
-            TableCell::maybe(row.one().0, time),
+            TableCell::maybe(one(row).0, time),
             text(&row.limiter),
             text(&row.ceiling),
             row.of_ceiling.map_or_else(TableCell::missing, TableCell::share),
@@ -239,7 +204,7 @@ fn advice(application: &Application, ids: &Ids) -> Markup {
     for row in &application.launches {
         let Some(advice) = &row.advice else { continue };
         table.push(vec![
-            TableCell::text(row.name()),
+            TableCell::text(name(row)),
             TableCell::maybe(row.advice_saves, percent),
             TableCell::text(advice).with_class("wide-text"),
         ]);
@@ -253,7 +218,7 @@ fn notes(application: &Application) -> Markup {
 
 /// What differs between files for the same GPU.
 fn changes(all: &[Named<'_, Application>], ids: &Ids) -> Markup {
-    pairs(all, Application::gpu)
+    pairs(all, gpu)
         .into_iter()
         .map(|(before, after)| {
             let figures: Vec<FigureChange> = before
@@ -261,9 +226,9 @@ fn changes(all: &[Named<'_, Application>], ids: &Ids) -> Markup {
                 .launches
                 .iter()
                 .map(|row| {
-                    let same = |other: &&KernelRow| other.name() == row.name();
+                    let same = |other: &&KernelLaunches| name(other) == name(row);
                     FigureChange {
-                        what: row.name(),
+                        what: name(row),
                         before: row.seconds,
                         after: after.content.launches.iter().find(same).and_then(|after| after.seconds),
                     }
@@ -278,8 +243,8 @@ fn changes(all: &[Named<'_, Application>], ids: &Ids) -> Markup {
                 headline: Some(Headline {
                     figure: FigureChange {
                         what: "all launches".to_owned(),
-                        before: Some(before.content.seconds()),
-                        after: Some(after.content.seconds()),
+                        before: Some(seconds(before.content)),
+                        after: Some(seconds(after.content)),
                     },
                     format: time,
                 }),

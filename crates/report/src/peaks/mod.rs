@@ -1,12 +1,13 @@
 //! Measured ceilings, as text and JSON.
 
-mod json;
+mod result;
 mod text;
 
 use tripipe_device::Gpu;
 use tripipe_ladders::peaks::Peaks;
+use tripipe_results::TransferRate;
 
-pub use json::json;
+pub use result::result;
 pub use text::text;
 
 /// The ceilings of one device.
@@ -21,25 +22,5 @@ pub struct Report<'a> {
     /// The measurements of the device.
     pub peaks: &'a Peaks,
     /// The ways to transfer data to the device, if there are any.
-    pub transfers: Option<&'a [Transfer]>,
-}
-
-/// One way to transfer data to a device and back.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Transfer {
-    /// Its name.
-    pub name: String,
-    /// Bytes transferred.
-    pub bytes: usize,
-    /// Bytes per second to the device and from it, or the reason why there are none.
-    pub rates: Result<Rates, String>,
-}
-
-/// The speed of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rates {
-    /// Bytes per second from the host to the device.
-    pub to_device: f64,
-    /// Bytes per second from the device to the host.
-    pub to_host: f64,
+    pub transfers: Option<&'a [TransferRate]>,
 }

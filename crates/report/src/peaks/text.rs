@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use tripipe_ladders::peaks::{Peak, Unit};
+use tripipe_results::TransferRate;
 
-use super::{Report, Transfer};
+use super::Report;
 use crate::number::{bytes, giga, significant, time};
 use crate::style::{Canvas, Tone, paragraph};
 use crate::table::{Cell, Group, Row, draw};
@@ -104,21 +105,21 @@ fn rates(peaks: &[&Peak], title: &str, canvas: Canvas, out: &mut String) {
     }
 }
 
-fn transfer_table(transfers: &[Transfer], canvas: Canvas, out: &mut String) {
-    let best = |rate: &dyn Fn(&Transfer) -> Option<f64>| {
+fn transfer_table(transfers: &[TransferRate], canvas: Canvas, out: &mut String) {
+    let best = |rate: &dyn Fn(&TransferRate) -> Option<f64>| {
         transfers.iter().filter_map(rate).fold(f64::NEG_INFINITY, f64::max)
     };
-    let to_device = |transfer: &Transfer| transfer.rates.as_ref().ok().map(|rates| rates.to_device);
-    let to_host = |transfer: &Transfer| transfer.rates.as_ref().ok().map(|rates| rates.to_host);
-    let (best_to_device, best_to_host) = (best(&to_device), best(&to_host));
+    let best_to_device = best(&|transfer| transfer.to_device_bytes_per_second);
+    let best_to_host = best(&|transfer| transfer.to_host_bytes_per_second);
     let size = transfers.first().map_or(0, |transfer| transfer.bytes);
     let title =
         format!("Transfers of {}, 10^9 bytes per second; the fastest mode is marked", bytes(size as u64));
     let _ = writeln!(out, "  {}", canvas.paint(Tone::Faint, &title));
     let width = transfers.iter().map(|transfer| transfer.name.chars().count()).max().unwrap_or(0);
     for transfer in transfers {
-        let text = match &transfer.rates {
-            Ok(rates) => {
+        let rates = transfer.to_device_bytes_per_second.zip(transfer.to_host_bytes_per_second);
+        let text = match rates {
+            Some((to_device, to_host)) => {
                 let shown = |rate: f64, best: f64| {
                     let text = format!("{:>12}", giga(rate, "B"));
                     if rate >= best {
@@ -127,11 +128,10 @@ fn transfer_table(transfers: &[Transfer], canvas: Canvas, out: &mut String) {
                         format!("{text}  ")
                     }
                 };
-                let (there, back) =
-                    (shown(rates.to_device, best_to_device), shown(rates.to_host, best_to_host));
+                let (there, back) = (shown(to_device, best_to_device), shown(to_host, best_to_host));
                 format!("to the device {there}  to the host {back}")
             }
-            Err(reason) => canvas.paint(Tone::Faint, reason),
+            None => canvas.paint(Tone::Faint, transfer.reason.as_deref().unwrap_or("")),
         };
         let line = format!("  {:<width$}  {text}", transfer.name);
         let _ = writeln!(out, "{}", line.trim_end());

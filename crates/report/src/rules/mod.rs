@@ -1,26 +1,21 @@
-//! Explanations of the rules of checks and lints: as text, markdown and JSON.
+//! Explanations of the rules of checks and lints: as text, markdown and a result.
 
 mod markdown;
 mod text;
 
-use serde_json::{Value, json};
 use tripipe_ir::diagnostic::Rule;
+use tripipe_results::{RuleExplanation, Rules};
 
 pub use markdown::{markdown, page};
 pub use text::{list, text};
 
-/// One JSON object on one line: under `rules`, each rule's code, severity, title and explanation (markdown).
-pub fn json(rules: &[&Rule]) -> String {
-    let rules: Vec<Value> = rules
-        .iter()
-        .map(|rule| {
-            json!({
-                "code": rule.code,
-                "severity": rule.severity.name(),
-                "title": rule.title,
-                "explanation": rule.explanation,
-            })
-        })
-        .collect();
-    json!({ "command": "explain", "rules": rules }).to_string()
+/// The rules as the result of the command.
+pub fn result(rules: &[&Rule]) -> Rules {
+    let rules = rules.iter().map(|rule| RuleExplanation {
+        code: rule.code.to_owned(),
+        severity: rule.severity.name().to_owned(),
+        title: rule.title.to_owned(),
+        explanation: rule.explanation.to_owned(),
+    });
+    Rules { rules: rules.collect() }
 }

@@ -1,6 +1,6 @@
 //! The results of a kernel run, as text and JSON.
 
-mod json;
+mod result;
 mod text;
 
 use tripipe_launch::NdRange;
@@ -51,5 +51,5 @@ pub enum Base {
     Sixteen,
 }
 
-pub use json::{json, json_memory};
+pub use result::{memory_result, result};
 pub use text::{lines, text};

@@ -1,56 +1,57 @@
-//! JSON of the activity of a launch.
+//! The activity of a launch in its result.
 
-use serde_json::{Map, Value, json};
 use tripipe_device::Gpu;
+use tripipe_results::{self as results, ByName};
 use tripipe_timing::Resource;
-use tripipe_timing::activity::{Activity, Counts};
+use tripipe_timing::activity::{Activity, Counts, LineActivity, Sample, Window};
 
 use super::head;
 use super::limits::exists;
 
 /// Counts, windows, samples and lines. Spans of work-groups are in traces only.
-pub(super) fn json(activity: &Activity, gpu: &Gpu, program: &str, source: &str) -> Value {
+pub(super) fn result(activity: &Activity, gpu: &Gpu, program: &str, source: &str) -> results::Activity {
     let text = |file: Option<&str>, line: u32| {
         let line = (line as usize).checked_sub(1).filter(|_| file == Some(program))?;
-        Some(source.lines().nth(line)?.trim())
+        Some(source.lines().nth(line)?.trim().to_owned())
     };
-    let by_resource = |values: &[f64]| -> Map<String, Value> {
-        let resources = Resource::ALL.iter().zip(values);
-        let resources = resources.filter(|(resource, _)| exists(**resource, gpu));
-        resources.map(|(resource, value)| (head(*resource, gpu).to_owned(), (*value).into())).collect()
+    let by_resource = |values: &[f64]| -> ByName<f64> {
+        let own = Resource::ALL.iter().zip(values).filter(|(resource, _)| exists(**resource, gpu));
+        own.map(|(resource, value)| (head(*resource, gpu).to_owned(), *value)).collect()
     };
-    let counts = |counts: &Counts| -> Map<String, Value> {
-        let named = Counts::NAMES.iter().filter_map(|name| Some((name, counts.get(name)?)));
-        named.map(|(name, count)| ((*name).to_owned(), count.into())).collect()
+    let counts = |counts: &Counts| -> ByName<f64> {
+        Counts::NAMES.iter().filter_map(|name| Some(((*name).to_owned(), counts.get(name)?))).collect()
     };
-    json!({
-        "counts": counts(&activity.counts),
-        "played_counts": counts(&activity.played),
-        "windows": activity.windows.iter().map(|window| json!({
-            "start_seconds": window.start,
-            "end_seconds": window.end,
-            "first_group": window.first_group,
-            "first_sample": window.samples.start,
-            "samples": window.samples.len(),
-        })).collect::<Vec<_>>(),
-        "samples": activity.samples.iter().map(|sample| json!({
-            "start_seconds": sample.start,
-            "seconds": sample.seconds,
-            "shares": by_resource(&sample.shares),
-            "threads": sample.threads,
-            "l2_bytes": sample.l2_bytes,
-            "dram_read_bytes": sample.dram_read_bytes,
-            "dram_written_bytes": sample.dram_written_bytes,
-        })).collect::<Vec<_>>(),
-        "lines": activity.lines.iter().map(|line| json!({
-            "file": line.file,
-            "line": line.line,
-            "text": text(line.file.as_deref(), line.line),
-            "clocks": by_resource(&line.clocks),
-            "waited_clocks": line.waited_clocks,
-            "bytes": line.bytes,
-            "l2_bytes": line.l2_bytes,
-            "dram_bytes": line.dram_bytes,
-        })).collect::<Vec<_>>(),
-    })
+    let window = |window: &Window| results::Window {
+        start_seconds: window.start,
+        end_seconds: window.end,
+        first_group: window.first_group,
+        first_sample: window.samples.start,
+        samples: window.samples.len(),
+    };
+    let sample = |sample: &Sample| results::Sample {
+        start_seconds: sample.start,
+        seconds: sample.seconds,
+        shares: by_resource(&sample.shares),
+        threads: sample.threads,
+        l2_bytes: sample.l2_bytes,
+        dram_read_bytes: sample.dram_read_bytes,
+        dram_written_bytes: sample.dram_written_bytes,
+    };
+    let line = |line: &LineActivity| results::ActivityLine {
+        file: line.file.clone(),
+        line: line.line,
+        text: text(line.file.as_deref(), line.line),
+        clocks: by_resource(&line.clocks),
+        waited_clocks: line.waited_clocks,
+        bytes: line.bytes,
+        l2_bytes: line.l2_bytes,
+        dram_bytes: line.dram_bytes,
+    };
+    results::Activity {
+        counts: counts(&activity.counts),
+        played_counts: counts(&activity.played),
+        windows: activity.windows.iter().map(window).collect(),
+        samples: activity.samples.iter().map(sample).collect(),
+        lines: activity.lines.iter().map(line).collect(),
+    }
 }

@@ -1,14 +1,14 @@
 //! Predicted times of kernels ([`tripipe_timing::Prediction`]).
 
 mod activity;
-mod json;
 mod limits;
+mod result;
 mod text;
 mod timeline;
 
-pub use json::json;
-pub(crate) use json::{shares, short as short_json};
 pub use limits::{head, limiter};
+pub use result::results;
+pub(crate) use result::{quick, shares};
 pub(crate) use text::sentence;
 pub use text::text;
 pub use timeline::timeline;

@@ -1,11 +1,11 @@
 //! Tuning: searches and logs.
 
-mod json;
+mod result;
 mod text;
 
 use tripipe_tune::{Candidates, SearchResult, StrategyKind};
 
-pub use json::json;
+pub use result::result;
 pub use text::{differences, found, quality, results};
 
 /// A search for the fastest parameters of one problem on one device.

@@ -1,20 +1,21 @@
 //! Verdicts on a device's results, as text, JSON and SARIF.
 
-mod json;
+mod result;
 mod text;
 
 use std::collections::BTreeMap;
 
 use tripipe_capture::verdict::{Judged, rules};
 use tripipe_ir::diagnostic::{Finding, Rule};
+use tripipe_results::Reproducer;
 
 use crate::findings;
 
-pub use json::json;
+pub use result::result;
 pub use text::text;
 
 /// A launch whose results were judged.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct JudgedLaunch<'a> {
     /// The launch file.
     pub file: &'a str,
@@ -25,24 +26,7 @@ pub struct JudgedLaunch<'a> {
     /// The texts of source files, by the names in locations.
     pub sources: &'a BTreeMap<String, String>,
     /// The launch that was cut down, if it was wanted and there is one.
-    pub reproducer: Option<Reproducer<'a>>,
-}
-
-/// A launch that was cut down as far as the difference stays.
-#[derive(Clone, Copy, Debug)]
-pub struct Reproducer<'a> {
-    /// Its folder.
-    pub folder: &'a str,
-    /// Work-items that are left.
-    pub work_items: u64,
-    /// Bytes of memory that are left.
-    pub bytes: u64,
-    /// Lines of source that are left.
-    pub lines: usize,
-    /// Launches that were tried.
-    pub tried: usize,
-    /// Whether each step was confirmed on a device.
-    pub confirmed: bool,
+    pub reproducer: Option<Reproducer>,
 }
 
 /// All findings in one SARIF log.

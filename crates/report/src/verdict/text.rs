@@ -18,7 +18,7 @@ pub fn text(launch: &JudgedLaunch<'_>, checks: &[&'static Rule], canvas: Canvas)
     for memory in &judged.memory {
         let _ = writeln!(out, "  {}", line(memory));
     }
-    if let Some(reproducer) = launch.reproducer {
+    if let Some(reproducer) = &launch.reproducer {
         let how = if reproducer.confirmed {
             "each step ran on the device"
         } else {

@@ -1,13 +1,13 @@
 //! All launches of an application, by time against their ceilings, as text, JSON and a timeline.
 
-mod json;
+mod result;
 mod text;
 mod timeline;
 
 use tripipe_capture::trace::MeasuredLaunch;
 use tripipe_device::Gpu;
 
-pub use json::json;
+pub use result::result;
 pub use text::text;
 pub use timeline::timeline;
 

@@ -2,7 +2,8 @@
 
 use tripipe_device::{DeviceKind, ImageLimits, Probe, Svm, identify};
 use tripipe_report::Canvas;
-use tripipe_report::devices::{Entry, OpenCl, json, text};
+use tripipe_report::devices::{Entry, OpenCl, result, text};
+use tripipe_results::Document;
 
 fn entries() -> Vec<Entry> {
     let probe = Probe {
@@ -83,7 +84,7 @@ fn text_form_without_opencl() {
 
 #[test]
 fn json_form() {
-    let line = json(&entries(), None);
+    let line = Document::from(result(&entries(), None)).to_string();
     assert!(!line.contains('\n'));
     let value: serde_json::Value = serde_json::from_str(&line).unwrap();
     insta::assert_json_snapshot!(value);

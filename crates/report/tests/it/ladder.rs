@@ -6,7 +6,8 @@ use tripipe_ladders::problem::{Quoted, Size, Work};
 use tripipe_ladders::published::Published;
 use tripipe_launch::TimeSource;
 use tripipe_report::Canvas;
-use tripipe_report::ladder::{Report, csv, json, legend, text};
+use tripipe_report::ladder::{Report, csv, legend, result, text};
+use tripipe_results::Document;
 
 fn seconds(median: f64) -> Seconds {
     Seconds::new(vec![median * 0.9, median, median * 1.4]).unwrap()
@@ -139,7 +140,7 @@ fn legend_form() {
 #[test]
 fn json_form() {
     let climb = climb();
-    let line = json(&report(&climb, None));
+    let line = Document::from(result(&report(&climb, None))).to_string();
     assert!(!line.contains('\n'));
     let value: serde_json::Value = serde_json::from_str(&line).unwrap();
     insta::assert_json_snapshot!(value);
@@ -148,7 +149,7 @@ fn json_form() {
 #[test]
 fn json_carries_published_figures_when_asked() {
     let (climb, published) = (climb(), Published::load().unwrap());
-    let value: serde_json::Value = serde_json::from_str(&json(&report(&climb, Some(&published)))).unwrap();
+    let value = serde_json::to_value(result(&report(&climb, Some(&published)))).unwrap();
     assert_eq!(value["published"]["gpu"], "mali-t604");
 }
 

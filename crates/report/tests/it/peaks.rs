@@ -2,7 +2,8 @@
 
 use tripipe_ladders::peaks::{Peak, PeakError, Peaks, Unit};
 use tripipe_report::Canvas;
-use tripipe_report::peaks::{Rates, Report, Transfer, json, text};
+use tripipe_report::peaks::{Report, result, text};
+use tripipe_results::{Document, TransferRate};
 
 fn peaks() -> Peaks {
     let row = |name, width, value: f64, unit| Peak { name, width, value: Ok(value), unit };
@@ -30,12 +31,18 @@ fn peaks() -> Peaks {
     Peaks { rows }
 }
 
-fn transfers() -> Vec<Transfer> {
-    let transfer = |name: &str, rates| Transfer { name: name.to_owned(), bytes: 32 << 20, rates };
+fn transfers() -> Vec<TransferRate> {
+    let transfer = |name: &str, rates: Result<[f64; 2], &str>| TransferRate {
+        name: name.to_owned(),
+        bytes: 32 << 20,
+        to_device_bytes_per_second: rates.ok().map(|rates| rates[0]),
+        to_host_bytes_per_second: rates.ok().map(|rates| rates[1]),
+        reason: rates.err().map(str::to_owned),
+    };
     vec![
-        transfer("copy", Ok(Rates { to_device: 2.5e9, to_host: 3.5e9 })),
-        transfer("map", Ok(Rates { to_device: 9.1e9, to_host: 3.0e9 })),
-        transfer("svm-fine", Err("not offered".to_owned())),
+        transfer("copy", Ok([2.5e9, 3.5e9])),
+        transfer("map", Ok([9.1e9, 3.0e9])),
+        transfer("svm-fine", Err("not offered")),
     ]
 }
 
@@ -62,7 +69,7 @@ fn json_form() {
         peaks: &peaks,
         transfers: Some(&transfers),
     };
-    let line = json(&report);
+    let line = Document::from(result(&report)).to_string();
     assert!(!line.contains('\n'));
     let value: serde_json::Value = serde_json::from_str(&line).unwrap();
     insta::assert_json_snapshot!(value);

@@ -2,7 +2,8 @@
 
 use tripipe_launch::NdRange;
 use tripipe_launch_file::{ArrayShape, Comparison, ElementType, Tolerance};
-use tripipe_report::run::{Base, Memory, Run, json, json_memory, lines, text};
+use tripipe_report::run::{Base, Memory, Run, lines, memory_result, result, text};
+use tripipe_results::{Document, KernelRun};
 
 fn run(range: &NdRange) -> Run<'_> {
     Run { kernel: "blur", program: "blur.cl", range, device: "Mali-G610", seconds: 0.0125 }
@@ -30,6 +31,10 @@ fn memory<'a>(array: &'a ArrayShape, bytes: &'a [u8]) -> Memory<'a> {
     }
 }
 
+fn json(result: KernelRun) -> String {
+    Document::from(result).to_string()
+}
+
 fn all(memory: &Memory<'_>) -> String {
     lines(memory).collect()
 }
@@ -42,10 +47,10 @@ fn the_run_itself() {
         "blur of blur.cl over 640x480 from 0x8 in groups of 16x4, on Mali-G610: 12.5 ms\n"
     );
     assert_eq!(
-        json(&run(&range), "a \"word\"\n"),
+        json(result(&run(&range), "a \"word\"\n")),
         r#"{"command":"run-kernel","version":1,"kernel":"blur","program":"blur.cl","global":[640,480],"local":[16,4],"offset":[0,8],"device":"Mali-G610","seconds":0.0125,"printed":"a \"word\"\n"}"#
     );
-    assert!(json(&run(&NdRange::d1(5)), "").contains(r#""global":[5],"local":null,"offset":[0]"#));
+    assert!(json(result(&run(&NdRange::d1(5)), "")).contains(r#""global":[5],"local":null,"offset":[0]"#));
 }
 
 #[test]
@@ -59,13 +64,13 @@ fn numbers() {
          out[1][1] = inf\n  out[1][2] = 1e30\n\n"
     );
     assert_eq!(
-        json_memory(&shown),
+        json(memory_result(&shown)),
         r#"{"command":"run-kernel","version":1,"argument":3,"name":"out","element":"float","extents":[2,3],"written":null,"numbers":[1.0,0.1,-2.5,"NaN","inf",1e+30]}"#
     );
     let hex = Memory { shown: Some(Base::Sixteen), ..memory(&array, &bytes) };
     // IEEE 754: 1 and infinity.
     assert!(all(&hex).contains("  out[0][0] = 0x3f800000\n"));
-    assert!(json_memory(&hex).contains("\"0x7f800000\""));
+    assert!(json(memory_result(&hex)).contains("\"0x7f800000\""));
     assert_eq!(all(&memory(&array, &bytes)), "");
 }
 
@@ -80,13 +85,13 @@ fn vectors_and_integers() {
         "\nArgument 'out': 8 bytes\n  out[0] = (1, 2, 3)\n  out[1] = (4, 5, 255)\n\nout -> out.npy\n"
     );
     assert_eq!(
-        json_memory(&shown),
+        json(memory_result(&shown)),
         r#"{"command":"run-kernel","version":1,"argument":3,"name":"out","element":"uchar3","extents":[2],"written":null,"numbers":[1,2,3,4,5,255],"file":"out.npy"}"#
     );
     let largest = u64::MAX.to_ne_bytes();
     let array = self::array("ulong", &[1]);
     let shown = Memory { shown: Some(Base::Ten), ..memory(&array, &largest) };
-    assert!(json_memory(&shown).contains("18446744073709551615"));
+    assert!(json(memory_result(&shown)).contains("18446744073709551615"));
 }
 
 #[test]
@@ -110,7 +115,7 @@ fn comparisons() {
     assert_eq!(said.next(), Some("  out[0][1] is 0.75, expected 0.5"));
     assert_eq!(said.nth(8), Some("  and 1,990 more"));
     assert_eq!(said.next(), None);
-    let json: serde_json::Value = serde_json::from_str(&json_memory(&shown)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json(memory_result(&shown))).unwrap();
     assert_eq!(json["comparison"]["differing"], 2000);
     assert_eq!(json["comparison"]["largest_difference"], 0.25);
     assert_eq!(json["comparison"]["first"][9]["index"], serde_json::json!([4, 1]));

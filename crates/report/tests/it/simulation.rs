@@ -1,8 +1,10 @@
 //! Each format of predicted times, on hand-made predictions.
 
+use serde_json::Value;
 use tripipe_device::find;
 use tripipe_report::Canvas;
-use tripipe_report::simulation::{LocalBy, Predicted, Repriced, Simulated, Simulation, json, text};
+use tripipe_report::simulation::{LocalBy, Predicted, Repriced, Simulated, Simulation, results, text};
+use tripipe_results::Document;
 use tripipe_timing::{Prediction, Resource, Traffic};
 
 /// A prediction that keeps some resources busy.
@@ -106,10 +108,15 @@ fn text_of_several_gpus() {
     insta::assert_snapshot!(text);
 }
 
+fn objects(simulation: &Simulation<'_>) -> Vec<Value> {
+    let documents = results(simulation).into_iter().map(Document::from);
+    documents.map(|document| serde_json::from_str(&document.to_string()).unwrap()).collect()
+}
+
 #[test]
 fn json_form() {
     let gpus = several();
-    let objects = json(&simulation(&gpus));
+    let objects = objects(&simulation(&gpus));
     assert_eq!(objects.len(), gpus.len());
     insta::assert_json_snapshot!([&objects[0], &objects[3]]);
 }
@@ -117,7 +124,7 @@ fn json_form() {
 /// All keys are always there, so that a program need not ask which GPU failed.
 #[test]
 fn every_object_has_the_main_keys() {
-    for object in json(&simulation(&several())) {
+    for object in objects(&simulation(&several())) {
         for key in ["gpu", "kernel", "global", "local", "seconds", "cycles", "limiter", "error_band", "error"]
         {
             assert!(object.get(key).is_some(), "{key}: {object}");
@@ -129,7 +136,7 @@ fn every_object_has_the_main_keys() {
 fn what_limits_is_named_as_in_the_vendors_tools() {
     let limited_by = |gpu: &str, resource| {
         let gpus = [simulated(gpu, prediction(0.1, &[(resource, 0.9)]), LocalBy::Launch)];
-        json(&simulation(&gpus))[0]["limiter"].as_str().unwrap().to_owned()
+        objects(&simulation(&gpus))[0]["limiter"].as_str().unwrap().to_owned()
     };
     let names = [
         ("t604", Resource::Arithmetic, "A"),
@@ -148,7 +155,7 @@ fn what_limits_is_named_as_in_the_vendors_tools() {
         assert_eq!(limited_by(gpu, resource), name, "{gpu}");
     }
     let gpus = [simulated("g77", prediction(0.1, &[]), LocalBy::Launch)];
-    assert_eq!(json(&simulation(&gpus))[0]["limiter"], "latency");
+    assert_eq!(objects(&simulation(&gpus))[0]["limiter"], "latency");
     let gpus = [simulated("g77", prediction(1e-5, &[]), LocalBy::Launch)];
-    assert_eq!(json(&simulation(&gpus))[0]["limiter"], "launch");
+    assert_eq!(objects(&simulation(&gpus))[0]["limiter"], "launch");
 }

@@ -14,12 +14,9 @@ from collections.abc import Mapping
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from ._errors import FormatError
+from ._schema import KEYS
 
 _T = TypeVar("_T")
-
-
-KEYS = {"id": "global", "global_size": "global", "local_size": "local", "trials": "candidates"}
-"""The keys of fields that have another name, because theirs is a word of Python or says too little."""
 
 
 def documents(text: str, command: str, newest: int) -> list[dict[str, Any]]:

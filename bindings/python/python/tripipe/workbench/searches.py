@@ -6,57 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ._result import Report
+from ._schema import Search, Trial
 
-
-@dataclass(frozen=True)
-class Trial:
-    """A candidate that was tried; times in seconds, None where there is none, for a `reason`."""
-
-    parameters: str
-    seconds: float | None
-    """The median."""
-    interval: tuple[float, float] | None
-    """The 95 % confidence interval of the median."""
-    min_seconds: float | None
-    runs: int | None
-    of_reference: float | None
-    """The time relative to that of the library's own choice, which ran in turns with it."""
-    operations_per_second: float | None
-    estimate: float | None
-    """The estimate before it was tried."""
-    dropped: bool
-    reason: str | None
-
-
-@dataclass(frozen=True)
-class Search:
-    """The search for one problem on one device."""
-
-    family: str
-    subject: str
-    device: str
-    predicted: bool
-    """Whether times are predicted."""
-    strategy: str
-    combinations: int
-    points: int
-    """Valid sets of parameters."""
-    not_tried: int
-    complete: bool
-    stopped: str
-    trials: tuple[Trial, ...]
-    """In the order of their times."""
-
-    @property
-    def best(self) -> Trial:
-        """The fastest candidate.
-
-        :raises ValueError: if none has a time.
-        """
-        for trial in self.trials:
-            if trial.seconds is not None:
-                return trial
-        raise ValueError(f"{self.subject} on {self.device}: no candidate has a time")
+__all__ = ["Search", "Trial", "TuneReport"]
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,15 @@ use clap::Args;
 use tripipe_analyze::{Figure, Limit};
 use tripipe_device::Gpu;
 use tripipe_ir::Kernel;
-use tripipe_report::diff::{self, Diff};
+use tripipe_report::diff;
 use tripipe_report::simulation::{self, Predicted, Repriced, Simulated, Simulation};
+use tripipe_results::Document;
 use tripipe_timing::Options;
 use tripipe_timing::counters::counters;
 use tripipe_trace::TraceFile;
 
 use super::analyze::{earlier, exceeded, warn};
-use super::{Format, OutputArgument, TextArgument, file_canvas, note, write_text};
+use super::{Format, OutputArgument, ReportWriter, TextArgument, file_canvas, note, write_text};
 use crate::chain;
 use crate::files::output::Output;
 use crate::finish::Finish;
@@ -94,14 +95,20 @@ impl Simulate {
         self.output.write(out, self.format == Format::Html, |out| self.report(out))
     }
 
-    fn report(&self, out: &mut dyn Write) -> Result<Finish> {
+    fn report(&self, out: &mut ReportWriter<'_>) -> Result<Finish> {
         let text = self.text.open(self.format == Format::Text)?;
         if self.diff.is_some() && self.format == Format::Html {
             bail!(
                 "--diff does not support html; use `tripipe view OLD.json NEW.json` for a page of the changes"
             );
         }
-        let before = self.diff.as_deref().map(|path| earlier(path, "simulate")).transpose()?;
+        let before = self.diff.as_deref().map(|path| {
+            earlier(path, "simulate", |document| match document {
+                Document::Simulate(simulated) => Some(*simulated),
+                _ => None,
+            })
+        });
+        let before = before.transpose()?;
         let gpus = self.gpu.resolve()?;
         let trace = self.trace.as_deref().map(TraceFile::new).transpose()?;
         let changes: Vec<&Change> = self.what_if.iter().flat_map(|what_if| &what_if.changes).collect();
@@ -207,7 +214,8 @@ impl Simulate {
         if let Some(trace) = trace {
             trace.save(&simulation::timeline(&simulations))?;
         }
-        let diff = before.map(|before| diff::of_simulations(&before, &simulations));
+        let all = || simulations.iter().flat_map(simulation::results).collect::<Vec<_>>();
+        let diff = before.map(|before| diff::of_simulations(&before, &all()));
         let report = |canvas| match &diff {
             Some(diff) => diff.text(canvas),
             None => {
@@ -217,12 +225,10 @@ impl Simulate {
         write_text(text, || report(file_canvas()))?;
         match self.format {
             Format::Text => out.write_all(report(self.output.canvas()).as_bytes())?,
-            Format::Json | Format::Html => {
-                let all = || simulations.iter().flat_map(simulation::json).collect();
-                for object in diff.as_ref().map_or_else(all, Diff::json) {
-                    writeln!(out, "{object}")?;
-                }
-            }
+            Format::Json | Format::Html => match &diff {
+                Some(diff) => diff.results().into_iter().try_for_each(|result| out.result(result))?,
+                None => all().into_iter().try_for_each(|result| out.result(result))?,
+            },
         }
         let is_over = !over.is_empty();
         warn(over);

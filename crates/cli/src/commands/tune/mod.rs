@@ -13,9 +13,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
+use tripipe_results::Search;
 use tripipe_tune::StrategyKind;
 
-use super::{DeviceChoices, Format, OutputArgument, TextArgument, write_text};
+use super::{DeviceChoices, Format, OutputArgument, ReportWriter, TextArgument, write_text};
 use crate::finish::Finish;
 use crate::trace::TraceArgument;
 use limit::Limit;
@@ -131,12 +132,12 @@ impl What {
         }
     }
 
-    /// Runs it; searches report as text, and add their results as JSON to `documents`.
-    fn run(self, out: &mut dyn Write, documents: &mut Vec<String>) -> Result<Finish> {
+    /// Runs it; searches report as text, and add their results to `results`.
+    fn run(self, out: &mut dyn Write, results: &mut Vec<Search>) -> Result<Finish> {
         match self {
-            Self::Gemm(products) => products.run(out, documents),
-            Self::Filter(filters) => filters.run(out, documents),
-            Self::Quantised(products) => products.run(out, documents),
+            Self::Gemm(products) => products.run(out, results),
+            Self::Filter(filters) => filters.run(out, results),
+            Self::Quantised(products) => products.run(out, results),
             Self::Logs(logs) => logs.run(out),
             Self::Worker(worker) => worker.run().map(|()| Finish::Clean),
         }
@@ -157,18 +158,16 @@ impl Tune {
 }
 
 /// Searches, and writes the results as text or JSON.
-fn report(what: What, format: Format, text: &TextArgument, out: &mut dyn Write) -> Result<Finish> {
-    let mut documents = Vec::new();
+fn report(what: What, format: Format, text: &TextArgument, out: &mut ReportWriter<'_>) -> Result<Finish> {
+    let mut results = Vec::new();
     if format == Format::Text {
         text.open(true)?;
-        return what.run(out, &mut documents);
+        return what.run(out, &mut results);
     }
     let text = text.open(false)?;
     let mut kept = Vec::new();
-    let finish = what.run(&mut kept, &mut documents)?;
+    let finish = what.run(&mut kept, &mut results)?;
     write_text(text, || String::from_utf8_lossy(&kept).into_owned())?;
-    for document in documents {
-        writeln!(out, "{document}")?;
-    }
+    results.into_iter().try_for_each(|result| out.result(result))?;
     Ok(finish)
 }

@@ -9,6 +9,7 @@ use tripipe_kernels::filter;
 use tripipe_kernels::gemm::{Accumulate, Elements, Order, Parameters};
 use tripipe_kernels::quantised::{self, Activation, QuantisedProduct, WeightFormat};
 use tripipe_ladders::{Size, SizeKind};
+use tripipe_results::Search;
 use tripipe_tune::{FilterProblem, GemmProblem, Problem};
 
 use super::super::filter::parse_chain;
@@ -140,7 +141,7 @@ fn element(text: &str) -> Result<PixelType, String> {
 }
 
 impl Products {
-    pub(super) fn run(self, out: &mut dyn Write, documents: &mut Vec<String>) -> Result<Finish> {
+    pub(super) fn run(self, out: &mut dyn Write, results: &mut Vec<Search>) -> Result<Finish> {
         if self.constant.contains(&MatrixName::C) {
             bail!("--constant c: C is the result; only a and b can be constant");
         }
@@ -171,12 +172,12 @@ impl Products {
             }
         }
         let texts = self.also.iter().map(ToString::to_string).collect();
-        Session::new(self.search, Also { texts, only: self.only }).run(&problems, out, documents)
+        Session::new(self.search, Also { texts, only: self.only }).run(&problems, out, results)
     }
 }
 
 impl QuantisedProducts {
-    pub(super) fn run(self, out: &mut dyn Write, documents: &mut Vec<String>) -> Result<Finish> {
+    pub(super) fn run(self, out: &mut dyn Write, results: &mut Vec<Search>) -> Result<Finish> {
         let mut problems = Vec::new();
         for text in &self.sizes {
             let Size::Matrix { m, n, k } = SizeKind::Matrix.parse(text)? else {
@@ -195,12 +196,12 @@ impl QuantisedProducts {
             }
         }
         let texts = self.also.iter().map(ToString::to_string).collect();
-        Session::new(self.search, Also { texts, only: self.only }).run(&problems, out, documents)
+        Session::new(self.search, Also { texts, only: self.only }).run(&problems, out, results)
     }
 }
 
 impl Filters {
-    pub(super) fn run(self, out: &mut dyn Write, documents: &mut Vec<String>) -> Result<Finish> {
+    pub(super) fn run(self, out: &mut dyn Write, results: &mut Vec<Search>) -> Result<Finish> {
         let mut chain = parse_chain(&self.chain, self.border)?;
         let Size::Image { width, height } = SizeKind::Image.parse(&self.size)? else {
             bail!("size {}: want WIDTHxHEIGHT", self.size)
@@ -221,6 +222,6 @@ impl Filters {
         memory::check(&format!("tuning over {width}x{height} pixels"), bytes, "choose a smaller --size")?;
         let problem = Problem::Filter(FilterProblem::new(chain, from)?);
         let texts = self.also.iter().map(ToString::to_string).collect();
-        Session::new(self.search, Also { texts, only: self.only }).run(&[problem], out, documents)
+        Session::new(self.search, Also { texts, only: self.only }).run(&[problem], out, results)
     }
 }

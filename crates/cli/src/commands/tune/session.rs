@@ -61,7 +61,7 @@ impl Session {
         mut self,
         problems: &[Problem],
         out: &mut dyn Write,
-        documents: &mut Vec<String>,
+        results: &mut Vec<tripipe_results::Search>,
     ) -> Result<Finish> {
         let machines = self.arguments.machine.machines(&self.choices())?;
         let output = self.arguments.table.as_deref().map(Output::open).transpose()?;
@@ -94,10 +94,10 @@ impl Session {
                     progress.aside(|| writeln!(out, "{}", shown(text)))?;
                 }
                 Said::Found(one) => {
-                    let Searched { is_empty, text, document, entries } = *one;
+                    let Searched { is_empty, text, search, entries } = *one;
                     empty += usize::from(is_empty);
                     progress.aside(|| write!(out, "{}", shown(text)).and_then(|()| out.flush()))?;
-                    documents.push(document);
+                    results.push(search);
                     found.entries.extend(entries);
                 }
             }
@@ -291,7 +291,7 @@ impl Session {
         Ok(Searched {
             is_empty: result.fastest().is_none(),
             text: report::found(&found, arguments.top),
-            document: report::json(&found),
+            search: report::result(&found),
             entries: entries.collect(),
         })
     }
@@ -345,7 +345,7 @@ struct Searched {
     /// Whether no candidate has a time.
     is_empty: bool,
     text: String,
-    document: String,
+    search: tripipe_results::Search,
     entries: Vec<LogEntry>,
 }
 

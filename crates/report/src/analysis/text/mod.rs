@@ -78,10 +78,8 @@ fn launch(
     said.extend(prediction.and_then(|prediction| prediction.as_ref().ok()).map(|predicted| {
         let prediction = &predicted.prediction;
         let shares = simulation::shares(prediction, gpu);
-        let busy: Vec<String> = shares
-            .iter()
-            .filter_map(|(name, share)| Some(format!("{name} {}", percent(share.as_f64()?))))
-            .collect();
+        let busy: Vec<String> =
+            shares.iter().map(|(name, share)| format!("{name} {}", percent(*share))).collect();
         format!("Busy: {}; at least {} without waiting.", busy.join(", "), time(prediction.least_seconds()))
     }));
     if !said.is_empty() {

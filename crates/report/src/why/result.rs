@@ -1,0 +1,38 @@
+//! The ranking as the result of the command.
+
+use tripipe_results::{Application, KernelLaunches};
+
+use super::{RankedLaunch, Why};
+
+/// The launches, the longest first.
+pub fn result(why: &Why) -> Application {
+    Application {
+        version: Application::VERSION,
+        gpu: why.gpu.name().to_owned(),
+        seconds: why.seconds(),
+        launches: why.rows.iter().map(row).collect(),
+        notes: why.notes.clone(),
+    }
+}
+
+fn row(row: &RankedLaunch) -> KernelLaunches {
+    let predicted = row.predicted.as_ref();
+    KernelLaunches {
+        kernel: row.kernel.clone(),
+        file: row.file.clone(),
+        global: row.global,
+        launches: row.launches,
+        seconds: row.seconds(),
+        seconds_at_ceiling: row.at_ceiling(),
+        measured_launches: row.measured.map(|measured| measured.launches),
+        measured_seconds: row.measured.map(|measured| measured.seconds),
+        predicted_seconds: predicted.map(|predicted| predicted.seconds),
+        predicted_band: predicted.map(|predicted| predicted.band),
+        launch_seconds: predicted.map(|predicted| predicted.launch_seconds),
+        limiter: predicted.map(|predicted| predicted.limiter.clone()),
+        ceiling: predicted.map(|predicted| predicted.ceiling.0.clone()),
+        of_ceiling: predicted.map(|predicted| predicted.ceiling.1),
+        advice: row.advice.as_ref().map(|(advice, _)| advice.clone()),
+        advice_saves: row.advice.as_ref().and_then(|(_, saves)| *saves),
+    }
+}

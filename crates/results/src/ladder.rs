@@ -1,0 +1,232 @@
+//! `tripipe ladder`: the steps of a ladder on a device.
+
+use std::collections::BTreeMap;
+
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A ladder on a device. Lists of a step have one entry for each size, `null` where nothing was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Ladder {
+    /// The name of the ladder.
+    pub ladder: String,
+    /// The device.
+    pub device: String,
+    /// The sizes of the problem.
+    pub sizes: Vec<String>,
+    /// The steps.
+    pub steps: Vec<LadderStep>,
+    /// What the ladder computes, in one sentence.
+    #[serde(default)]
+    pub about: String,
+    /// The device in one line.
+    #[serde(default)]
+    pub what: String,
+    /// Whether times are predicted.
+    #[serde(default)]
+    pub predicted: bool,
+    /// Runs of each step that were measured.
+    #[serde(default)]
+    pub runs: usize,
+    /// Runs of each step before those.
+    #[serde(default)]
+    pub warmup: usize,
+    /// Seconds of the serial version on the CPU for each size; empty if times are predicted.
+    #[serde(default)]
+    pub serial_seconds: Vec<f64>,
+    /// The work of each size.
+    #[serde(default)]
+    pub work: Vec<LadderWork>,
+    /// What the device could do at most.
+    pub ceilings: Option<LadderCeilings>,
+    /// Published figures, if they were wanted and there are some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
+}
+
+/// A step of a ladder.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(default)]
+pub struct LadderStep {
+    /// Its name.
+    pub name: String,
+    /// Whether its results were correct wherever it ran; `null` if it never ran.
+    pub verified: Option<bool>,
+    /// The median time in seconds.
+    pub seconds: Vec<Option<f64>>,
+    /// The time of the first step divided by this.
+    pub speedup: Vec<Option<f64>>,
+    /// What it does.
+    pub about: String,
+    /// `verified`, `not executed`, `not offered` or `failed`.
+    pub outcome: Vec<String>,
+    /// Why it has no time.
+    pub reason: Vec<Option<String>>,
+    /// The mean time in seconds.
+    pub mean_seconds: Vec<Option<f64>>,
+    /// The shortest time in seconds.
+    pub min_seconds: Vec<Option<f64>>,
+    /// The longest time in seconds.
+    pub max_seconds: Vec<Option<f64>>,
+    /// The lowest and the highest time at which a measurement is expected, in seconds.
+    pub error_band: Vec<Option<[f64; 2]>>,
+    /// The time of the serial version divided by this.
+    pub serial_speedup: Vec<Option<f64>>,
+    /// The rate in the unit of the work.
+    pub rate: Vec<Option<f64>>,
+    /// The share of the ceiling that it reaches.
+    pub ceiling_share: Vec<Option<f64>>,
+    /// Seconds that preparing the data took.
+    pub preparation_seconds: Vec<Option<f64>>,
+    /// The fastest of its choices, such as a work-group.
+    pub choice: Vec<Option<String>>,
+    /// All choices that were tried.
+    pub sweep: Vec<Vec<SweepChoice>>,
+}
+
+/// A choice that was tried.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(default)]
+pub struct SweepChoice {
+    /// The choice.
+    pub choice: String,
+    /// The median time in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// Why it has no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// The work of a problem.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(default)]
+pub struct LadderWork {
+    /// Arithmetic operations.
+    pub operations: f64,
+    /// Bytes that must be read or written.
+    pub bytes: f64,
+    /// `GB/s` or `GFLOP/s`.
+    pub rate_unit: String,
+}
+
+/// What a device could do at most.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(default)]
+pub struct LadderCeilings {
+    /// Bytes copied per second.
+    pub bytes_per_second: f64,
+    /// Arithmetic operations per second.
+    pub operations_per_second: f64,
+}
+
+/// Published figures. Ladders have different ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(untagged)]
+pub enum Published {
+    /// Those of `laplace`.
+    Laplace(PublishedLaplace),
+    /// Those of `gemm`.
+    Gemm(PublishedGemm),
+    /// Those of `gemv`.
+    Gemv(PublishedGemv),
+}
+
+/// The published figures of the ladder `laplace`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct PublishedLaplace {
+    /// The GPU.
+    pub gpu: String,
+    /// Its clock in MHz.
+    pub clock_mhz: f64,
+    /// The sizes.
+    pub sizes: Vec<String>,
+    /// Seconds of the first step for each size.
+    pub first_step_seconds: Vec<f64>,
+    /// Seconds of the serial version for each size.
+    pub serial_seconds: Vec<f64>,
+    /// The host's part of the times in seconds: of the first step, of the others.
+    pub host_seconds: [f64; 2],
+    /// The steps.
+    pub steps: Vec<PublishedStep>,
+}
+
+/// A published step of `laplace`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(default)]
+pub struct PublishedStep {
+    /// Its name.
+    pub name: String,
+    /// The time of the first step divided by this, for each size.
+    pub speedup: Vec<f64>,
+    /// The time in seconds for each size.
+    pub seconds: Vec<Option<f64>>,
+    /// Registers of a work-item.
+    pub work_registers: String,
+    /// Cycles of the arithmetic pipe.
+    pub alu_cycles: f64,
+    /// Cycles of the load-store pipe.
+    pub ls_cycles: f64,
+}
+
+/// The published figures of the ladder `gemm`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct PublishedGemm {
+    /// The size.
+    pub size: String,
+    /// The type of the elements.
+    #[serde(rename = "type")]
+    pub element: String,
+    /// The ratios.
+    pub ratios: Vec<PublishedRatio>,
+}
+
+/// How much faster a version of a product is than another.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(default)]
+pub struct PublishedRatio {
+    /// The version.
+    pub version: String,
+    /// The other.
+    pub over: String,
+    /// The factor on each GPU.
+    pub gpus: BTreeMap<String, f64>,
+    /// The factor at least, where only that was published.
+    pub at_least: Option<f64>,
+    /// The factor here.
+    pub ours: Option<f64>,
+}
+
+/// The published figures of the ladder `gemv`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct PublishedGemv {
+    /// The GPU.
+    pub gpu: String,
+    /// The sizes.
+    pub sizes: Vec<String>,
+    /// The steps.
+    pub times: Vec<PublishedGemvStep>,
+}
+
+/// A published step of `gemv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(default)]
+pub struct PublishedGemvStep {
+    /// Its name.
+    pub name: String,
+    /// The time in seconds for each size.
+    pub seconds: Vec<f64>,
+}
