@@ -1,7 +1,7 @@
 //! Conditions of `#if`: integer expressions over macros.
 
 /// The value of an expression; `None` when it depends on the compiler.
-pub(super) type Value = Option<i64>;
+pub(super) type ConditionValue = Option<i64>;
 
 /// The depth to which macros and parentheses nest at most.
 const DEPTH_MAX: usize = 64;
@@ -15,7 +15,7 @@ pub(super) fn evaluate<'m>(
     condition: &str,
     defined: &dyn Fn(&str) -> Option<bool>,
     lookup: &dyn Fn(&str) -> Option<&'m Option<String>>,
-) -> Result<Value, String> {
+) -> Result<ConditionValue, String> {
     Evaluation { defined, lookup, depth: 0 }.text(condition)
 }
 
@@ -40,7 +40,7 @@ const OPERATORS: [&[&str]; 10] = [
 ];
 
 impl Evaluation<'_, '_> {
-    fn text(&self, text: &str) -> Result<Value, String> {
+    fn text(&self, text: &str) -> Result<ConditionValue, String> {
         if self.depth > DEPTH_MAX {
             return Err("macros that nest too deeply".to_owned());
         }
@@ -53,7 +53,7 @@ impl Evaluation<'_, '_> {
         }
     }
 
-    fn ternary(&self, rest: &mut &[&str]) -> Result<Value, String> {
+    fn ternary(&self, rest: &mut &[&str]) -> Result<ConditionValue, String> {
         let condition = self.binary(rest, 0)?;
         if !take(rest, "?") {
             return Ok(condition);
@@ -66,7 +66,7 @@ impl Evaluation<'_, '_> {
         Ok(condition.and_then(|condition| if condition != 0 { yes } else { no }))
     }
 
-    fn binary(&self, rest: &mut &[&str], level: usize) -> Result<Value, String> {
+    fn binary(&self, rest: &mut &[&str], level: usize) -> Result<ConditionValue, String> {
         let Some(operators) = OPERATORS.get(level) else { return self.unary(rest) };
         let mut left = self.binary(rest, level + 1)?;
         while let Some(operator) = rest.first().copied().filter(|token| operators.contains(token)) {
@@ -77,7 +77,7 @@ impl Evaluation<'_, '_> {
         Ok(left)
     }
 
-    fn unary(&self, rest: &mut &[&str]) -> Result<Value, String> {
+    fn unary(&self, rest: &mut &[&str]) -> Result<ConditionValue, String> {
         let Some((token, after)) = rest.split_first() else {
             return Err("an incomplete expression".to_owned());
         };
@@ -132,7 +132,7 @@ fn take(rest: &mut &[&str], token: &str) -> bool {
 }
 
 /// An operation. `0 && x` is 0 and `1 || x` is 1, whatever x depends on.
-fn apply(operator: &str, left: Value, right: Value) -> Result<Value, String> {
+fn apply(operator: &str, left: ConditionValue, right: ConditionValue) -> Result<ConditionValue, String> {
     match operator {
         "&&" if left == Some(0) || right == Some(0) => return Ok(Some(0)),
         "||" if [left, right].into_iter().flatten().any(|value| value != 0) => return Ok(Some(1)),
@@ -199,7 +199,7 @@ fn tokens(text: &str) -> Result<Vec<&str>, String> {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Result<Value, String> {
+    fn of(text: &str) -> Result<ConditionValue, String> {
         let four = Some("(TWO * 2)".to_owned());
         let two = Some("2".to_owned());
         let again = Some("AGAIN".to_owned());

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use thiserror::Error;
 
-use super::condition::{Value, evaluate};
+use super::condition::{ConditionValue, evaluate};
 
 /// Why the text of a program cannot be reduced.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -53,12 +53,12 @@ pub fn live<'t>(
     for (name, text) in parts {
         reader.part(name, text)?;
     }
-    let defines = definitions.iter().map(|(name, value)| Line {
+    let defines = definitions.iter().map(|(name, value)| OutputLine {
         text: format!("#define {name} {value}"),
         defines: Some(name.clone()),
         comment: false,
     });
-    let mut lines: Vec<Line> = defines.collect();
+    let mut lines: Vec<OutputLine> = defines.collect();
     let given = lines.len();
     lines.extend(reader.lines);
     let used = used(&lines);
@@ -66,7 +66,7 @@ pub fn live<'t>(
 }
 
 /// A line of the result: with its continuation lines, if it has any.
-struct Line {
+struct OutputLine {
     text: String,
     /// The macro that it defines.
     defines: Option<String>,
@@ -92,7 +92,7 @@ struct Reader {
     open: Vec<Open>,
     /// Whether the current line is compiled.
     live: bool,
-    lines: Vec<Line>,
+    lines: Vec<OutputLine>,
 }
 
 impl Reader {
@@ -126,7 +126,7 @@ impl Reader {
         if text.trim().is_empty() && self.lines.last().is_none_or(|last| last.text.trim().is_empty()) {
             return;
         }
-        self.lines.push(Line { text, defines, comment });
+        self.lines.push(OutputLine { text, defines, comment });
     }
 
     fn directive(&mut self, part: &str, line: usize, directive: &str, whole: &str) -> Result<(), LiveError> {
@@ -206,7 +206,7 @@ impl Reader {
         }
     }
 
-    fn open(&mut self, line: usize, value: Value, whole: &str) {
+    fn open(&mut self, line: usize, value: ConditionValue, whole: &str) {
         let outside = self.live;
         let kept = outside && value.is_none();
         if kept {
@@ -229,7 +229,13 @@ impl Reader {
     }
 
     /// The value of a condition.
-    fn value(&self, part: &str, line: usize, whole: &str, condition: &str) -> Result<Value, LiveError> {
+    fn value(
+        &self,
+        part: &str,
+        line: usize,
+        whole: &str,
+        condition: &str,
+    ) -> Result<ConditionValue, LiveError> {
         evaluate(condition, &|name| self.defined(name), &|name| self.macros.get(name)).map_err(|reason| {
             LiveError::Condition { part: part.to_owned(), line, text: whole.to_owned(), reason }
         })
@@ -266,7 +272,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 ///
 /// A name that `##` makes is not in the text. Its first half is: a word that ends with an underscore. The second half is
 /// the name or the number of something else that is used. So a macro is also used if both halves are.
-fn used(lines: &[Line]) -> BTreeSet<String> {
+fn used(lines: &[OutputLine]) -> BTreeSet<String> {
     let mut definitions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for line in lines {
         if let Some(name) = &line.defines {
@@ -299,8 +305,8 @@ fn used(lines: &[Line]) -> BTreeSet<String> {
 }
 
 /// The lines that remain. A comment above definitions goes with the last of them.
-fn written(lines: &[Line], given: usize, used: &BTreeSet<String>) -> String {
-    let remains = |line: &Line| line.defines.as_ref().is_none_or(|name| used.contains(name));
+fn written(lines: &[OutputLine], given: usize, used: &BTreeSet<String>) -> String {
+    let remains = |line: &OutputLine| line.defines.as_ref().is_none_or(|name| used.contains(name));
     let mut text = String::new();
     let mut put = |line: &str| {
         let blank = line.trim().is_empty();

@@ -147,7 +147,8 @@ impl<'e> Bench<'e> {
     pub fn overwrite(&mut self, result: &mut ResultMemory, before: &[u8]) -> Result<(), ExecuteError> {
         let Some(last) = before.last() else { return Ok(()) };
         result.guard = *last;
-        self.executor.write(result.id, 0, &[before, &[*last; GUARD]].concat())
+        self.executor.write(result.id, 0, before)?;
+        self.executor.write(result.id, result.bytes, &[*last; GUARD])
     }
 
     /// What launches that ran since [`Self::overwrite`] left in a result.

@@ -12,13 +12,13 @@ struct ShippedFile {
     /// Its path in `data`, without the extension.
     path: &'static str,
     /// The devices that it can apply to: those that are in any way related to these.
-    on: Devices,
+    on: RelatedTo,
     text: &'static str,
     table: OnceLock<TableFile>,
 }
 
 /// What a [`Target`] says, in a constant.
-enum Devices {
+enum RelatedTo {
     Gpu(&'static str),
     Name(&'static str),
     Kind(&'static str),
@@ -28,7 +28,7 @@ macro_rules! files {
     ($($devices:ident($name:literal): $path:expr,)*) => {
         [$(ShippedFile {
             path: $path,
-            on: Devices::$devices($name),
+            on: RelatedTo::$devices($name),
             text: include_str!(concat!("../../data/", $path, ".toml")),
             table: OnceLock::new(),
         }),*]
@@ -101,9 +101,9 @@ static PREDICTED: [ShippedFile; 44] = predicted![
 impl ShippedFile {
     fn relation(&self, device: &Device, probe: &Probe) -> Option<Relation> {
         let on = match self.on {
-            Devices::Gpu(gpu) => Target::Gpu(tripipe_device::find(gpu).ok()?.name().to_owned()),
-            Devices::Name(part) => Target::Name(part.to_owned()),
-            Devices::Kind(kind) => Target::Kind(kind.to_owned()),
+            RelatedTo::Gpu(gpu) => Target::Gpu(tripipe_device::find(gpu).ok()?.name().to_owned()),
+            RelatedTo::Name(part) => Target::Name(part.to_owned()),
+            RelatedTo::Kind(kind) => Target::Kind(kind.to_owned()),
         };
         device.relation_of_times(&on, probe)
     }
