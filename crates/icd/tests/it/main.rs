@@ -11,6 +11,8 @@
 #[macro_use]
 mod support;
 
+#[path = "support/agreeing.rs"]
+mod agreeing;
 mod applications;
 mod callbacks;
 mod driver;

@@ -9,7 +9,7 @@ use tripipe_device::{Gpu, catalog};
 use tripipe_launch::Executor as _;
 use tripipe_timing::{VirtualGpu, VirtualOptions};
 
-use crate::support::agreeing::agreeing;
+use crate::agreeing::agreeing;
 use crate::support::{self, Application, number, platform, text};
 
 /// Runs a test again in a process whose devices are `gpus`, with what is assumed of them. Returns whether this is that

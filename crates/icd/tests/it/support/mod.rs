@@ -3,8 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::unused_self, reason = "tests")]
 #![allow(clippy::macro_metavars_in_unsafe, reason = "the tests are about unsafe calls")]
 
-pub mod agreeing;
-
 use std::ffi::{OsStr, c_void};
 use std::path::PathBuf;
 use std::process::Command;
