@@ -155,7 +155,7 @@ impl Machine<'_> {
         if let Some(scalar) = self.kernel.ty(value).scalar().filter(|scalar| scalar.is_int()) {
             let range = self.ranges.get(self.kernel, value).expect("it runs");
             for lane in &lanes {
-                let number = fold::sign_extend(scalar, *lane);
+                let number = scalar.to_i64(*lane);
                 assert!(
                     range.contains(number),
                     "{}: {value} is {number}, not in {range:?}",
@@ -283,7 +283,7 @@ impl Machine<'_> {
                     // Saturation of integers, which constant folding does not handle.
                     None if convert.saturate && from.is_int() && scalar.is_int() => {
                         let value = if convert.from == Number::Signed {
-                            i128::from(fold::sign_extend(from, *bits))
+                            i128::from(from.to_i64(*bits))
                         } else {
                             i128::from(*bits)
                         };
@@ -322,9 +322,7 @@ impl Machine<'_> {
             Op::ObjectAddress(object) => vec![self.objects[&object]],
             Op::ProgramAddress(object) => vec![self.program[&object]],
             Op::Address(Address { stride, offset, .. }) => {
-                let index = operands
-                    .get(1)
-                    .map_or(0, |index| fold::sign_extend(types[1].scalar().unwrap(), index[0]));
+                let index = operands.get(1).map_or(0, |index| types[1].scalar().unwrap().to_i64(index[0]));
                 let moved = index.cast_unsigned().wrapping_mul(stride).wrapping_add_signed(offset);
                 vec![operands[0][0].wrapping_add(moved)]
             }
@@ -346,9 +344,7 @@ impl Machine<'_> {
                 _ => return Err(refused()),
             },
             Op::Builtin(builtin) => {
-                let wide = |lane: usize, operand: usize| {
-                    i128::from(fold::sign_extend(scalar, operands[operand][lane]))
-                };
+                let wide = |lane: usize, operand: usize| i128::from(scalar.to_i64(operands[operand][lane]));
                 let lane = |lane: usize| {
                     let bits = match builtin {
                         Builtin::SMin => wide(lane, 0).min(wide(lane, 1)),

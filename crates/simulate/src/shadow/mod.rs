@@ -59,6 +59,12 @@ struct WarpShadow<V, M, P> {
     path: P,
 }
 
+impl<V: Copy + Default + PartialEq, M, P: Default> WarpShadow<V, M, P> {
+    fn new(registers: usize) -> Self {
+        Self { registers: ShadowRegisters::new(registers), private: HashMap::new(), path: P::default() }
+    }
+}
+
 /// The shadows of a launch: `V` of a component of a register in a lane, `M` of a memory, `P` of the path of a warp.
 /// Their defaults are those of constants, and of all memory before the launch.
 #[derive(Debug, Default)]
@@ -76,12 +82,8 @@ impl<V: Copy + Default + PartialEq, M: Default, P: Default> Shadows<V, M, P> {
     }
 
     pub(crate) fn start_warp(&mut self, s: &State<'_>) {
-        let new = || WarpShadow {
-            registers: ShadowRegisters::new(s.code.slots.len()),
-            private: HashMap::new(),
-            path: P::default(),
-        };
-        *self.warps.start(s, new) = new();
+        let count = s.code.slots.len();
+        *self.warps.start(s, || WarpShadow::new(count)) = WarpShadow::new(count);
     }
 
     /// That of the path which the current warp takes.

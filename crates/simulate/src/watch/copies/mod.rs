@@ -59,7 +59,9 @@ pub(crate) fn copy(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
 
 /// Calls `look` with each present warp as the current one.
 fn each_warp(s: &mut State<'_>, present: &mut [Present<'_>], mut look: impl FnMut(&mut State<'_>)) {
-    present.iter_mut().for_each(|each| s.within(each, &mut look));
+    for each in present {
+        s.within(each, &mut look);
+    }
 }
 
 /// Checks the start of a copy with this event by a group: all work-items must pass the same arguments, and the copy
