@@ -12,8 +12,9 @@ use crate::bands::share_out;
 use crate::vectors;
 use crate::wide::Wide;
 
-/// The number of elements of the matrix up to which a product stays on the calling thread.
-const SMALL: usize = 1 << 18;
+/// The number of elements of the matrix up to which a product stays on the calling thread: it reads them in some 100 us,
+/// less than some systems take to wake another.
+const SMALL: usize = 1 << 20;
 
 /// The number of elements of the matrix that a thread takes at a time.
 const BAND: usize = 1 << 16;

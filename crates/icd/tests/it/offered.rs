@@ -15,7 +15,8 @@ use crate::support::{self, Application, number, platform, text};
 /// Runs a test again in a process whose devices are `gpus`, with what is assumed of them. Returns whether this is that
 /// process.
 fn again(test: &str, gpus: &str, assumed: &str) -> bool {
-    support::again(&format!("offered::{test}"), &[("TRIPIPE_DEVICES", gpus), ("TRIPIPE_ASSUME", assumed)]).is_none()
+    support::again(&format!("offered::{test}"), &[("TRIPIPE_DEVICES", gpus), ("TRIPIPE_ASSUME", assumed)])
+        .is_none()
 }
 
 fn devices() -> Vec<cl::cl_device_id> {
