@@ -33,6 +33,5 @@ fn neighbouring_sizes_take_neighbouring_times() {
             cliffs::cliffs(&times).map(|[one, next]| format!("{gpu}: {} to {}", window(one), window(next))),
         );
     }
-    // The last cliff that is known: 3.08 times as long.
-    assert_eq!(found, ["mali-g78: window 9x9 to window 11x11"]);
+    assert!(found.is_empty(), "{found:?}");
 }

@@ -23,8 +23,8 @@ const ALONE: Duration = Duration::from_micros(20);
 /// How long a caller polls for the last item of a helper before it sleeps: some systems take milliseconds to wake a
 /// thread.
 const LAST_ITEM: Duration = Duration::from_millis(20);
-/// Polls between the end of the last item and that of its task, which would let the caller sleep.
-const LAST_STEPS: usize = 500;
+/// Between the end of the last item and that of its task, which the caller would sleep to wait for.
+const LAST_STEPS: Duration = Duration::from_micros(1);
 /// Helpers that a caller wakes. Each of them wakes one more, while there are calls.
 const WOKEN: usize = 2;
 
@@ -115,8 +115,9 @@ impl Helpers {
             while ended.load(Ordering::Acquire) < lent.get() && begun.elapsed() < LAST_ITEM {
                 poll_again(begun);
             }
-            if lent.get() > 0 {
-                (0..LAST_STEPS).for_each(|_| std::hint::spin_loop());
+            let ended = Instant::now();
+            while lent.get() > 0 && ended.elapsed() < LAST_STEPS {
+                std::hint::spin_loop();
             }
         });
     }
@@ -176,6 +177,7 @@ impl<'h> Call<'h> {
         let unanswered = most.saturating_sub(helpers.waiting.load(Ordering::Relaxed));
         if unanswered > 0 {
             let mut calls = lock(&helpers.calls);
+            // Callers at the same time share those that answer.
             *calls = (*calls).max(unanswered);
             drop(calls);
             (0..unanswered.min(WOKEN)).for_each(|_| helpers.called.notify_one());
@@ -238,19 +240,23 @@ mod tests {
         assert_eq!(*lock(&helpers.calls), 2);
     }
 
-    /// Calls `on_helper` on a helper, and returns when the call has: the calling thread lends it work until it has begun.
+    /// Calls `on_helper` on a helper, and returns when the call has: the calling thread lends it work until it has begun,
+    /// and calls again where the helper lost its patience first.
     fn run_on_helper(helpers: &Helpers, on_helper: impl Fn() + Sync) {
         let (own, begun) = (thread::current().id(), AtomicUsize::new(0));
-        helpers.share(1, |lend| {
-            if thread::current().id() != own {
-                begun.store(1, Ordering::Release);
-                return on_helper();
-            }
-            while begun.load(Ordering::Acquire) == 0 {
-                lend();
-                thread::yield_now();
-            }
-        });
+        while begun.load(Ordering::Acquire) == 0 {
+            helpers.share(1, |lend| {
+                if thread::current().id() != own {
+                    begun.store(1, Ordering::Release);
+                    return on_helper();
+                }
+                let since = Instant::now();
+                while begun.load(Ordering::Acquire) == 0 && since.elapsed() < Duration::from_millis(10) {
+                    lend();
+                    thread::yield_now();
+                }
+            });
+        }
     }
 
     #[test]

@@ -14,8 +14,8 @@
 //! calling thread. All give bit-identical results for everything except the floating-point matrix products, whose order
 //! of summation depends on their implementation.
 //!
-//! *Sizes.* [`filter`], [`resize`] and [`gemm`] take descriptions of the layout of their operands; those of the others
-//! are dense and row-major. A size of zero is not an error: nothing is written.
+//! *Sizes.* [`filter`], [`resize`], [`gemm`], [`map`], [`reduce`] and [`histogram`] take descriptions of the layout of
+//! their operands; those of the others are dense and row-major. A size of zero is not an error: nothing is written.
 
 #![allow(
     clippy::inline_always,

@@ -83,7 +83,7 @@ pub fn of_analyses(before: &[Analysis], after: &[Analysis]) -> Diff {
         }
         changes.add("bound by", text(&was.bound), text(&is.bound), never);
         let (was, is) = (&old.registers, &new.registers);
-        changes.registers([was, is].map(|all| [all.used, all.spill_bytes, all.threads]));
+        changes.registers([was, is].map(|all| Some([all.used, all.spill_bytes, all.threads])));
         changes.add("stack bytes", number(old.stack_bytes), number(new.stack_bytes), more);
         let seconds = |analysis: &Analysis| analysis.prediction.as_ref().map(|predicted| predicted.seconds);
         changes.time(seconds(old), seconds(new));
@@ -97,10 +97,9 @@ pub fn of_simulations(before: &[Simulated], after: &[Simulated]) -> Diff {
         let (old, new) = (old.prediction(), new.prediction());
         let limiter = |one: Option<&Prediction>| one.and_then(|one| text(&one.limiter));
         changes.add("limited by", limiter(old), limiter(new), never);
-        if let (Some(old), Some(new)) = (old, new) {
-            changes.registers([old, new].map(|one| [one.registers, one.spill_bytes, one.threads]));
-            changes.time(Some(old.seconds), Some(new.seconds));
-        }
+        let registers = |one: &Prediction| [one.registers, one.spill_bytes, one.threads];
+        changes.registers([old, new].map(|one| one.map(registers)));
+        changes.time(old.map(|old| old.seconds), new.map(|new| new.seconds));
     })
 }
 
@@ -171,10 +170,13 @@ impl Changes {
     }
 
     /// Registers, spilled bytes and threads, before and after.
-    fn registers(&mut self, [old, new]: [[u32; 3]; 2]) {
-        self.add("registers", number(old[0]), number(new[0]), never);
-        self.add("spilled bytes", number(old[1]), number(new[1]), more);
-        self.add("threads", number(old[2]), number(new[2]), |was, is| is < was);
+    fn registers(&mut self, both: [Option<[u32; 3]>; 2]) {
+        let of = |index: usize| both.map(|one| one.and_then(|figures| number(figures[index])));
+        let ([registers, new_registers], [spilled, new_spilled], [threads, new_threads]) =
+            (of(0), of(1), of(2));
+        self.add("registers", registers, new_registers, never);
+        self.add("spilled bytes", spilled, new_spilled, more);
+        self.add("threads", threads, new_threads, |was, is| is < was);
     }
 
     /// The predicted time. Where both results have one, it alone decides what is worse.

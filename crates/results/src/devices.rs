@@ -18,7 +18,7 @@ pub enum Devices {
         /// Why there is no OpenCL.
         no_opencl: Option<String>,
     },
-    /// `--virtual`.
+    /// `--models`.
     Virtual {
         /// The GPUs that are known.
         models: Vec<GpuModel>,

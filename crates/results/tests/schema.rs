@@ -53,6 +53,9 @@ fn every_field_is_described() {
             let is_described = property["description"].is_string() || name == "command";
             assert!(is_described, "{path}.{name} has no description");
         }
+        for inner in ["anyOf", "oneOf"].iter().filter_map(|key| schema[key].as_array()).flatten() {
+            check(inner, path);
+        }
         for (name, inner) in schema["$defs"].as_object().into_iter().flatten() {
             check(inner, name);
         }

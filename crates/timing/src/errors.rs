@@ -1,5 +1,5 @@
 //! Errors of predicted times against published ones, by family: `data/errors.toml`, which the tests in
-//! `tests/published` check, and rewrite with `BLESS=1`.
+//! `tests/it/published` check, and rewrite with `BLESS=1`.
 
 use std::sync::{Arc, LazyLock};
 

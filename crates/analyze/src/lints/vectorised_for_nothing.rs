@@ -70,7 +70,8 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         idle.iter().map(|value| bits(value) - bits(value) / u32::from(kernel.ty(*value).lanes())).sum();
     let width = context.gpu.registers.width_bits.value.max(1);
     let fewer = registers.work.needed.saturating_sub(saved / width).max(1);
-    let threads = context.gpu.occupancy(fewer, None).threads;
+    let required = kernel.sub_group_size(Some(context.gpu.opencl()));
+    let threads = context.gpu.occupancy(fewer, required).threads;
     let held = idle.iter().map(bits).sum::<u32>().div_ceil(width);
     // More than the available registers: some of their lanes are elsewhere.
     let fits = spills && fewer <= registers.work.used;

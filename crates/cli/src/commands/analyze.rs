@@ -337,9 +337,9 @@ pub(crate) fn earlier<T>(path: &Path, command: &str, of: impl Fn(Document) -> Op
     text.lines()
         .enumerate()
         .map(|(index, line)| {
-            serde_json::from_str(line).ok().and_then(&of).ok_or_else(|| {
-                anyhow!("{shown}:{}: not a result of `tripipe {command} --format json`", index + 1)
-            })
+            let place = format!("{shown}:{}: not a result of `tripipe {command} --format json`", index + 1);
+            let document = serde_json::from_str(line).with_context(|| place.clone())?;
+            of(document).ok_or_else(|| anyhow!(place))
         })
         .collect()
 }

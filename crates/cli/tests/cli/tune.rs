@@ -257,6 +257,7 @@ fn several_types_are_tuned_in_one_run() {
     assert!(said.starts_with("log: t.jsonl\n4 searches on Mali-G77"), "{said}");
     let table = String::from_utf8(bench.read("t.toml")).unwrap();
     assert_eq!(table.matches("[[gemm]]").count(), 1, "{table}");
+    assert!(["\"f32 ", "\"f16 "].iter().all(|elements| table.contains(elements)), "{table}");
     let log = String::from_utf8(bench.read("t.jsonl")).unwrap();
     for elements in ["f32", "f16"] {
         let ended = |size: &str| {

@@ -169,7 +169,8 @@ pub(super) fn multiply<T: Real>(
         return few_rows::multiply((c, stride), a, b, add, threads);
     }
     // Threads that have less to do than it takes to wake them are left alone.
-    let most = NonZeroUsize::new(m * n * k / LEAST_SHARE).map_or(Threads::One, Threads::AtMost);
+    let most = NonZeroUsize::new(m.saturating_mul(n).saturating_mul(k) / LEAST_SHARE)
+        .map_or(Threads::One, Threads::AtMost);
     let threads = threads.limited_to(most);
     let workers = threads.count();
     let TileShape { rows: tile_rows, columns: tile_columns } = tile_shape::<T>();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use opencl_sys as cl;
 
-use crate::support::{self, again, application, platform};
+use crate::support::{self, application, platform};
 
 /// Counts calls.
 unsafe extern "C" fn count(_: cl::cl_mem, counter: *mut c_void) {

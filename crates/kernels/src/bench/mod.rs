@@ -107,8 +107,9 @@ impl<'e> Bench<'e> {
         Ok(ResultMemory { id: self.output(bytes + GUARD)?, bytes, guard: POISON })
     }
 
-    /// Frees the memory.
+    /// Frees the memory; the next run decides again whose clock counts.
     pub fn clear(&mut self) {
+        self.by_host = None;
         for id in self.memory.drain(..).rev() {
             // A lost device has already released everything.
             let _ = self.executor.release(id);
@@ -202,7 +203,10 @@ impl<'e> Bench<'e> {
     pub fn span_seconds(&mut self, launches: &[Launch]) -> Result<f64, ExecuteError> {
         let start = Instant::now();
         let seconds = Timing::span_seconds(&self.executor.run(launches)?);
-        let by_host = *self.by_host.get_or_insert(seconds <= 0.0 && !launches.is_empty());
+        if launches.is_empty() {
+            return Ok(seconds);
+        }
+        let by_host = *self.by_host.get_or_insert(seconds <= 0.0);
         Ok(if by_host { start.elapsed().as_secs_f64() } else { seconds })
     }
 }

@@ -62,6 +62,9 @@ pub fn seconds(bench: &mut Bench<'_>, cost: Cost) -> Result<f64, PeakError> {
                 _ => timing.seconds(),
             }));
         }
+        if samples.is_empty() {
+            return Err(PeakError::Clock);
+        }
         (median(&samples), RUNS - 1)
     };
     bench.verify(mark, 4, |found| {

@@ -32,7 +32,8 @@ pub fn again<V: AsRef<OsStr>>(test: &str, variables: &[(&str, V)]) -> Option<Str
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(ran.status.success(), "{said}");
+    let printed = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && printed.contains("1 passed"), "{printed}{said}");
     Some(said)
 }
 

@@ -22,6 +22,12 @@ use types::{leaves, signed, unsigned, wide_type, work_type};
 /// The most taps of a work-item, in elements, whose loops over rows are unrolled: such code fits an instruction cache, and
 /// drivers compile it in a second. Guessed.
 const UNROLLED_MOST: usize = 4096;
+/// The most steps of the loops over rows before any is found to do nothing: clang counts them, and beyond 16,384 keeps the
+/// loops, and with them the sums in memory. A step here is a tap or a comparison, as heavy as clang 15 takes them to be:
+/// 13 x 13 with 2 x 6 results, 14,868 of them, were kept; 15 x 15 with 2 x 3, 12,648, were not.
+const STEPS_MOST: usize = 11_000;
+const STEPS_OF_A_TAP: usize = 4;
+const STEPS_OF_A_ROW: usize = 11;
 
 /// Values of `OPERATION` in `window.cl`.
 const LINEAR: usize = 0;
@@ -302,7 +308,9 @@ impl Window {
     /// results share otherwise.
     fn is_unrolled(&self, parameters: &Parameters) -> bool {
         let rows = parameters.rows + self.size[1] - 1;
+        let steps = STEPS_OF_A_TAP * self.size[0] + STEPS_OF_A_ROW * parameters.rows;
         rows * self.size[0] * self.kinds() * parameters.lanes <= UNROLLED_MOST
+            && rows * self.kinds() * steps <= STEPS_MOST
     }
 
     /// Whether results that share sums of rows compute them again.

@@ -257,7 +257,7 @@ impl Watch {
         let unwritten: Vec<(u64, u64)> = to
             .starts()
             .zip(from.starts())
-            .filter(|(_, from)| source.missing(*from as usize, used as usize) != 0)
+            .filter(|(_, from)| source.lacks_any(*from as usize, used as usize))
             .flat_map(|(to, from)| (0..used).map(move |byte| (to + byte, from + byte)))
             .filter(|(_, from)| !source.has(*from as usize))
             .collect();

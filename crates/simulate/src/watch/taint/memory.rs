@@ -41,6 +41,15 @@ impl WrittenBytes<'_> {
         }
     }
 
+    /// Whether a byte of a range of any size has not been written.
+    pub(crate) fn lacks_any(&self, start: usize, bytes: usize) -> bool {
+        match self {
+            Self::All => false,
+            Self::Shared(bits) => !bits.all(start, bytes),
+            Self::Private(..) => (start..start + bytes).any(|byte| !self.has(byte)),
+        }
+    }
+
     pub(crate) fn set(&mut self, byte: usize, written: bool) {
         match self {
             Self::All => {}
@@ -57,7 +66,10 @@ impl WrittenBytes<'_> {
     /// A range is written, but for the bytes of a mask.
     pub(crate) fn store(&mut self, start: usize, bytes: usize, missing: u128) {
         match self {
+            Self::All => {}
             Self::Shared(bits) if missing == 0 => bits.set(start, bytes),
+            // An element of a copy may have more bytes than a mask, and lacks none.
+            _ if missing == 0 => (0..bytes).for_each(|byte| self.set(start + byte, true)),
             _ => (0..bytes).for_each(|byte| self.set(start + byte, missing >> byte & 1 == 0)),
         }
     }

@@ -31,7 +31,7 @@ struct Watched {
     keeps: Option<usize>,
     /// The first kernel: others may have the same program with other work-groups.
     first: Option<(Arc<Program>, NdRange)>,
-    /// The result that is measured, and its bytes with those behind it: what is made of 0xFF alone.
+    /// The result that is measured, and its bytes with those behind it: what a bench fills with 0xCD.
     c: Option<(MemoryId, usize)>,
 }
 
@@ -48,7 +48,7 @@ impl<E: Executor> Intercept<E> for Watched {
         initial: Option<&[u8]>,
     ) -> Result<MemoryId, ExecuteError> {
         let made = inner.allocate(kind, access, initial)?;
-        if let Some(initial) = initial.filter(|initial| initial.iter().all(|byte| *byte == 0xFF)) {
+        if let Some(initial) = initial.filter(|initial| initial.iter().all(|byte| *byte == 0xCD)) {
             self.c = Some((made, initial.len()));
         }
         Ok(made)
