@@ -46,7 +46,12 @@ mod tests {
     fn slow_tasks_run_the_least_number_of_times() {
         let repeat = Repeat { most: 5, least: 2, limit: Duration::from_millis(10) };
         let times = |milliseconds| {
-            let sleep = || clocked(|| Ok::<_, ()>(std::thread::sleep(Duration::from_millis(milliseconds))));
+            let sleep = || {
+                clocked(|| {
+                    std::thread::sleep(Duration::from_millis(milliseconds));
+                    Ok::<_, ()>(())
+                })
+            };
             repeat.times(sleep).unwrap()
         };
         assert_eq!(times(0).len(), 5);

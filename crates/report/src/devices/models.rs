@@ -91,7 +91,7 @@ fn model(model: &Gpu) -> GpuModel {
     let rates = &model.operations_per_clock_per_core;
     let rate = |rate: &Sourced<u32>| sourced(rate, model.operations_per_second(rate.value));
     GpuModel {
-        id: model.id().to_owned(),
+        id: model.id(),
         name: model.name().to_owned(),
         vendor: model.vendor().to_string(),
         family: model.family().to_string(),

@@ -20,7 +20,7 @@ fn of_opencl(OpenCl { probe, identification }: &OpenCl) -> OpenClDevice {
     OpenClDevice {
         model: identification
             .model
-            .map(|model| DeviceModel { name: model.name().to_owned(), id: model.id().to_owned() }),
+            .map(|model| DeviceModel { name: model.name().to_owned(), id: model.id() }),
         certainty: identification.certainty.to_string(),
         why: identification.why.clone(),
         differences: identification.differences.clone(),

@@ -154,7 +154,7 @@ fn summary(report: &Report<'_>, canvas: Canvas, out: &mut String) {
         .into_iter()
         .map(|severity| (report.count(severity), severity))
         .filter(|(count, _)| *count > 0)
-        .map(|(count, severity)| counted(count as u64, severity.name()))
+        .map(|(count, severity)| counted(count, severity.name()))
         .collect();
     let checks = counted(report.rules.len() as u64, "check");
     if counts.is_empty() {

@@ -148,7 +148,7 @@ pub(super) fn lines(activity: &Activity, ids: &Ids) -> Markup {
             Some(file) if several => format!("{file}:{}", line.line),
             Some(_) => line.line.to_string(),
         };
-        let mut cells = vec![TableCell::number(line.line as f64, shown)];
+        let mut cells = vec![TableCell::number(f64::from(line.line), shown)];
         for (name, most) in &names {
             let clocks = line.clocks.get(*name).copied().unwrap_or(0.0);
             cells.push(TableCell::heat(clocks, clocks / most, large(clocks)));

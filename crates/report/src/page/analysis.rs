@@ -338,7 +338,7 @@ fn changes(all: &[Named<'_, Analysis>], ids: &Ids) -> Markup {
                 let bound = pair("cycles of the pipe that bounds", &bound);
                 Headline { figure: bound, format: significant }
             };
-            let registers = |analysis: &Analysis| Some(analysis.registers.used as f64);
+            let registers = |analysis: &Analysis| Some(f64::from(analysis.registers.used));
             figures.push(FigureChange {
                 what: "registers".to_owned(),
                 before: registers(before.content),

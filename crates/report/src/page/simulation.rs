@@ -359,7 +359,7 @@ fn traffic(prediction: &Prediction, ids: &Ids) -> Markup {
 }
 
 fn changes(all: &[Named<'_, Simulated>], ids: &Ids) -> Markup {
-    let out: Markup = pairs(all, |simulated| simulated.gpu())
+    let out: Markup = pairs(all, Simulated::gpu)
         .into_iter()
         .map(|(before, after)| {
             let (old, new) = (before.content.prediction(), after.content.prediction());

@@ -116,7 +116,9 @@ impl<'e, P: KernelParameters> Subject<'e, P> {
             Ok(())
         });
         let measured = verified.and_then(|()| measure(&mut self.bench, &all, &expected));
-        all.into_iter().for_each(|bound| self.bench.release(bound));
+        for bound in all {
+            self.bench.release(bound);
+        }
         measured
     }
 

@@ -108,7 +108,9 @@ impl<'e> InProcess<'e> {
         let mut turns = Turns { device, ready, bound: Vec::new() };
         let outcomes = turns.outcomes(parameters, effort, on_phase);
         let bound = turns.bound;
-        bound.into_iter().for_each(|bound| device.release(bound));
+        for bound in bound {
+            device.release(bound);
+        }
         let trial =
             |(parameters, outcome): (&&str, Outcome)| Trial { parameters: (*parameters).to_owned(), outcome };
         Ok(parameters.iter().zip(outcomes).map(trial).collect())

@@ -199,12 +199,14 @@ impl Subject {
 type Operands = Vec<(Role, MemoryId)>;
 
 /// The operands, the weights in each layout, and the result.
+type Allocated = (Operands, Vec<(PackedLayout, Operands)>, ResultMemory);
+
 fn allocate(
     bench: &mut Bench<'_>,
     contents: Vec<(Role, Vec<u8>)>,
     packed: Vec<PackedOperand>,
     output: Role,
-) -> Result<(Operands, Vec<(PackedLayout, Operands)>, ResultMemory), ExecuteError> {
+) -> Result<Allocated, ExecuteError> {
     let length = contents.iter().find(|(role, _)| *role == output).map_or(0, |(_, bytes)| bytes.len());
     let result = bench.result(length)?;
     let (mut memory, mut all) = (vec![(output, result.id)], Vec::new());

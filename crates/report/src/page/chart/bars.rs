@@ -13,6 +13,7 @@ use super::axis::Scale;
 use super::{Axis, CHARACTER, Chart, Ink, Sign, drawn, shortened, trimmed};
 
 /// A chart of bars.
+#[allow(clippy::struct_field_names, reason = "what the chart is made of")]
 pub(in crate::page) struct Bars {
     pub(in crate::page) title: String,
     pub(in crate::page) description: String,

@@ -9,6 +9,7 @@ use super::axis::Scale;
 use super::{Axis, CHARACTER, Chart, Ink, Sign, drawn, shortened, trimmed};
 
 /// A chart of lanes, one below the other. A full lane is a share of 1.
+#[allow(clippy::struct_field_names, reason = "what the chart is made of")]
 pub(in crate::page) struct Lanes {
     pub(in crate::page) title: String,
     pub(in crate::page) description: String,

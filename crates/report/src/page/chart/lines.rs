@@ -12,6 +12,7 @@ use super::axis::Scale;
 use super::{Axis, CHARACTER, Chart, Ink, Sign, drawn, trimmed};
 
 /// A chart of lines.
+#[allow(clippy::struct_field_names, reason = "what the chart is made of")]
 pub(in crate::page) struct Lines {
     pub(in crate::page) title: String,
     pub(in crate::page) description: String,
