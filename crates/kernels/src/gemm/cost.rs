@@ -1,7 +1,7 @@
 //! The time of a product, estimated from its shape: waves of work-groups over the cores, memory, launches, edges.
 //!
 //! The estimate alone ranks parameters of one kernel by their parts of K and their grid. It knows nothing about
-//! registers or instructions: the measured times of a table correct it ([`super::Table::choose`]).
+//! registers or instructions: the measured times of a table correct it ([`crate::Table::choose_product`]).
 
 use std::sync::LazyLock;
 
