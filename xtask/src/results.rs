@@ -47,13 +47,15 @@ pub(crate) fn write() -> Result<String> {
 fn classes(schema: &str) -> Result<String> {
     let schema: Value = serde_json::from_str(schema).context(SCHEMA)?;
     let definitions = schema["$defs"].as_object().context("the schema has no definitions")?;
-    let mut module = Module { definitions, done: BTreeSet::new(), body: String::new() };
+    let mut module =
+        Module { definitions, done: BTreeSet::new(), keys: BTreeMap::new(), body: String::new() };
     for name in RESULTS {
         module.add(name)?;
     }
-    let keys: Vec<String> = BTreeMap::from(RENAMED.map(|(_, key, field)| (field, key)))
+    let keys: Vec<String> = module
+        .keys
         .iter()
-        .map(|(field, key)| format!("    \"{field}\": \"{key}\",\n"))
+        .map(|(class, keys)| format!("    \"{class}\": {{{}}},\n", keys.join(", ")))
         .collect();
     let methods: Vec<String> = WITH_METHODS.iter().map(|name| format!("{name}Methods")).collect();
     Ok(format!(
@@ -63,7 +65,7 @@ fn classes(schema: &str) -> Result<String> {
          from dataclasses import dataclass\n\
          from typing import Union\n\n\
          from ._methods import (\n    {},\n)\n\n\
-         KEYS = {{\n{}}}\n\"\"\"The keys of fields that have another name.\"\"\"\n{}",
+         KEYS: dict[str, dict[str, str]] = {{\n{}}}\n\"\"\"The keys of each class's fields that have another name.\"\"\"\n{}",
         methods.join(",\n    "),
         keys.concat(),
         module.body
@@ -75,6 +77,8 @@ struct Module<'s> {
     definitions: &'s Map<String, Value>,
     /// The definitions that have a class or a type.
     done: BTreeSet<&'s str>,
+    /// The fields of each class that have another name than their keys, with these.
+    keys: BTreeMap<&'s str, Vec<String>>,
     body: String,
 }
 
@@ -100,6 +104,9 @@ impl<'s> Module<'s> {
                 continue;
             }
             let field = renamed(name, key);
+            if field != key {
+                self.keys.entry(name).or_default().push(format!("\"{field}\": \"{key}\""));
+            }
             let (kind, about) = (self.kind(property)?, description(property));
             let (fields, default) = match (required.contains(&key.as_str()), property["type"] == "array") {
                 (true, _) => (&mut fields, ""),

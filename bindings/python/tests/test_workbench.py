@@ -16,7 +16,8 @@ import pytest
 import tripipe
 from tripipe import workbench
 from tripipe.workbench import _command
-from tripipe.workbench._decode import KEYS
+from tripipe.workbench._decode import KEYS, decode
+from tripipe.workbench._schema import WorkItem
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("TRIPIPE_REQUIRE_CLANG"), reason="OpenCL C needs clang (TRIPIPE_REQUIRE_CLANG=1)"
@@ -132,7 +133,7 @@ def as_json(value: Any) -> Any:
     """A result of the package as the command writes it."""
     if dataclasses.is_dataclass(value):
         return {
-            KEYS.get(field.name, field.name): as_json(getattr(value, field.name))
+            KEYS.get(type(value).__name__, {}).get(field.name, field.name): as_json(getattr(value, field.name))
             for field in dataclasses.fields(value)
         }
     if isinstance(value, (tuple, list)):
@@ -392,6 +393,17 @@ def test_other_json_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         monkeypatch.setenv("ANSWER", answer)
         with pytest.raises(workbench.FormatError, match=message):
             tripipe.analyze(SCALE)
+
+
+def test_a_key_may_be_missing_where_its_field_can_be_none() -> None:
+    old = {"file": "a.cl", "line": 3, "text": None, "lines": []}
+    location = decode(workbench.Location, old, "location")
+    assert (location.file, location.line, location.column) == ("a.cl", 3, None)
+
+
+def test_fields_have_the_keys_of_their_own_class() -> None:
+    launch = decode(WorkItem, {"global": [1, 2, 3], "local": [1, 0, 0], "group": [0, 0, 0]}, "work_item")
+    assert (launch.id, launch.local) == ((1, 2, 3), (1, 0, 0))
 
 
 def test_ctrl_c_ends_the_command(tmp_path: Path) -> None:

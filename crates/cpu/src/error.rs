@@ -1,7 +1,9 @@
 //! Errors of the operations of the CPU path.
 
 use thiserror::Error;
+use tripipe_kernels::elementwise::Grid;
 use tripipe_kernels::filter::FilterError;
+use tripipe_launch::ScalarType;
 
 /// The reason why an operation was refused. A refused operation has written nothing.
 ///
@@ -59,6 +61,22 @@ pub enum CpuError {
 
 fn product(sizes: &[usize]) -> String {
     sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ")
+}
+
+/// Checks that a buffer has room for an operand of a grid. An empty one needs none.
+pub(super) fn check_grid(
+    operation: &'static str,
+    buffer: &'static str,
+    grid: &Grid,
+    element: ScalarType,
+    found: &[u8],
+) -> Result<(), CpuError> {
+    let found = found.len() / element.bytes();
+    match grid.span() {
+        Some(want) if want <= found => Ok(()),
+        Some(want) => Err(CpuError::Length { operation, buffer, want, found }),
+        None => Err(CpuError::TooLarge { operation, buffer, sizes: grid.extents.to_vec() }),
+    }
 }
 
 /// Checks that a buffer has as many elements as its sizes multiply to.

@@ -4,12 +4,20 @@ use tripipe_kernels::filter::{ChannelLayout, PixelType, Raster};
 
 use tripipe_launch::{elements_of, elements_of_mut};
 
+use crate::error::{CpuError, check_length};
+use crate::filter::check_raster;
+
 /// Counts the values of all channels: bytes, or the upper 8 bits of 16-bit values. `counts` are 256 `u32`.
-pub fn histogram(raster: &Raster, image: &[u8], counts: &mut [u8]) {
-    let bins = &mut elements_of_mut::<u32>(counts)[..256];
+///
+/// # Errors
+/// [`CpuError::Filter`] for a raster that is none, or that exceeds `image`; [`CpuError::Length`] for other than 256 counts.
+pub fn histogram(raster: &Raster, image: &[u8], counts: &mut [u8]) -> Result<(), CpuError> {
+    check_raster("image", raster, image)?;
+    check_length("histogram", "counts", &[256, size_of::<u32>()], counts.len())?;
+    let bins = elements_of_mut::<u32>(counts);
     bins.fill(0);
     if raster.is_empty() {
-        return;
+        return Ok(());
     }
     let planes = if raster.layout == ChannelLayout::Packed { 1 } else { raster.channels };
     for plane in 0..planes {
@@ -26,4 +34,5 @@ pub fn histogram(raster: &Raster, image: &[u8], counts: &mut [u8]) {
             }
         }
     }
+    Ok(())
 }

@@ -1,13 +1,14 @@
 //! Elementwise operations: sums, products, activations, conversions.
 
 use half::f16;
+use tripipe_kernels::Role;
 use tripipe_kernels::elementwise::{Grid, Map, Number, Step};
 use tripipe_launch::ScalarType;
 
-use crate::Threads;
 use crate::bands::for_each_band;
-use crate::vectors;
+use crate::error::check_grid;
 use crate::wide::Wide;
+use crate::{CpuError, Threads, vectors};
 use tripipe_launch::{elements_of as cast, elements_of_mut as cast_mut};
 
 /// Elements per block. A block goes through all steps before the next one is loaded, so that it stays in the
@@ -283,17 +284,27 @@ fn range(element: ScalarType) -> [Number; 2] {
 }
 
 /// Runs the map: `inputs` are the operands in order, without the result, which is `output`.
-pub fn map(map: &Map, inputs: &[&[u8]], output: &mut [u8], threads: Threads) {
+///
+/// # Errors
+/// [`CpuError::Operand`] when one is missing, [`CpuError::Length`] when one exceeds its slice.
+pub fn map(map: &Map, inputs: &[&[u8]], output: &mut [u8], threads: Threads) -> Result<(), CpuError> {
     if map.result.is_empty() {
-        return;
+        return Ok(());
+    }
+    check_grid("map", "output", &map.result, map.to, output)?;
+    let operands = map.operands().filter(|(role, ..)| *role != Role::Result);
+    for (index, (role, grid, element)) in operands.enumerate() {
+        let input = inputs.get(index).ok_or_else(|| CpuError::Operand { operand: role.to_string() })?;
+        check_grid("map", "inputs", grid, element, input)?;
     }
     if map.is_copy() {
-        return match map.to.bytes() {
+        match map.to.bytes() {
             1 => copied::<u8>(map, inputs, output, threads),
             2 => copied::<u16>(map, inputs, output, threads),
             4 => copied::<u32>(map, inputs, output, threads),
             _ => copied::<u64>(map, inputs, output, threads),
-        };
+        }
+        return Ok(());
     }
     match map.work() {
         ScalarType::F64 => in_bands::<f64>(map, inputs, output, threads),
@@ -301,6 +312,7 @@ pub fn map(map: &Map, inputs: &[&[u8]], output: &mut [u8], threads: Threads) {
         ScalarType::I32 | ScalarType::U32 => in_bands::<i64>(map, inputs, output, threads),
         _ => in_bands::<i32>(map, inputs, output, threads),
     }
+    Ok(())
 }
 
 fn in_bands<W: WorkType>(map: &Map, inputs: &[&[u8]], output: &mut [u8], threads: Threads) {

@@ -5,6 +5,7 @@ use tripipe_kernels::elementwise::{Grid, Reduction};
 use tripipe_launch::ScalarType;
 
 use crate::CpuError;
+use crate::error::{check_grid, check_length};
 use crate::map::with_type;
 use tripipe_launch::elements_of as cast;
 
@@ -75,7 +76,8 @@ floats!(f16 as f32, f32 as f32, f64 as f64);
 /// Runs the reduction, and writes the same bytes to `output` as the kernels do.
 ///
 /// # Errors
-/// A sum of integers for which they have no room.
+/// [`CpuError::Length`] when an operand or the result exceeds its slice, [`CpuError::SumTooLarge`] for a sum of integers for
+/// which there is no room.
 pub fn reduce(
     reduction: Reduction,
     element: ScalarType,
@@ -83,6 +85,11 @@ pub fn reduce(
     (y, y_bytes): (&Grid, &[u8]),
     output: &mut [u8],
 ) -> Result<(), CpuError> {
+    check_grid("reduce", "x", x, element, x_bytes)?;
+    if reduction == Reduction::Dot {
+        check_length("reduce", "y", &[x.count()], y.count())?;
+        check_grid("reduce", "y", y, element, y_bytes)?;
+    }
     let (count, split) = (x.count(), reduction.is_split(element));
     with_type!(element, T => {
         let values = elements::<T>(x, cast(x_bytes));
@@ -96,7 +103,14 @@ pub fn reduce(
             Reduction::Most => Some(extreme(values, |one, best| one > best)),
         };
         let found = found.ok_or(CpuError::SumTooLarge { elements: count })?;
-        output[..found.len()].copy_from_slice(&found);
+        let room = output.len();
+        let result = output.get_mut(..found.len()).ok_or(CpuError::Length {
+            operation: "reduce",
+            buffer: "output",
+            want: found.len(),
+            found: room,
+        })?;
+        result.copy_from_slice(&found);
     });
     Ok(())
 }

@@ -5,13 +5,31 @@ use tripipe_kernels::filter::PixelType;
 
 use tripipe_launch::{elements_of, elements_of_mut};
 
+use crate::CpuError;
+
 /// `y += alpha x` for `length` elements of `f16` or `f32`, computed in `f32`.
-pub fn scaled_sum(element: PixelType, length: usize, alpha: f32, x: &[u8], y: &mut [u8]) {
+///
+/// # Errors
+/// [`CpuError::Length`] when `x` or `y` has fewer elements.
+pub fn scaled_sum(
+    element: PixelType,
+    length: usize,
+    alpha: f32,
+    x: &[u8],
+    y: &mut [u8],
+) -> Result<(), CpuError> {
+    for (buffer, found) in [("x", x.len()), ("y", y.len())] {
+        let found = found / element.bytes();
+        if found < length {
+            return Err(CpuError::Length { operation: "scaled_sum", buffer, want: length, found });
+        }
+    }
     if element == PixelType::F16 {
         axpy::<f16>(alpha, &elements_of(x)[..length], &mut elements_of_mut(y)[..length]);
     } else {
         axpy::<f32>(alpha, &elements_of(x)[..length], &mut elements_of_mut(y)[..length]);
     }
+    Ok(())
 }
 
 trait FloatElement: Copy + Into<f32> {

@@ -7,23 +7,31 @@ use tripipe_ir::flow::MemoryFact;
 use super::context::{Advice, Context, Gain, WorkEffect};
 use super::outputs::{Movement, WORD, data, filled, idle, neighbours, span, work_in_groups};
 
-/// The share of idle lanes from which it is reported.
+/// The share of idle lanes from which it is reported where vectors have lanes.
 const IDLE: f64 = 0.5;
+
+/// Outputs of a work-item where vectors have no lanes: more need as many registers as they save loads.
+const FEW: i64 = 4;
+
+/// Bytes of an output that fill a lane of a warp.
+const WORD_OF_A_LANE: i64 = 4;
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {
     code: "single-output",
     severity: Severity::Warning,
-    title: "one output per work-item leaves most lanes idle",
+    title: "a work-item computes one output where it could compute several",
     explanation: r"## What it finds
 
-A kernel on a GPU with vector registers (Midgard) in which at least half of all lanes compute nothing, and whose outputs
-of neighbouring work-items are adjacent in memory, so that one work-item could compute several of them.
+A kernel whose outputs of neighbouring work-items are adjacent in memory, so that one work-item could compute several of
+them. On a GPU with vector registers (Midgard) it is reported where at least half of all lanes compute nothing; on others
+for outputs of 8 and 16 bits.
 
 ## Why it costs
 
-Midgard issues one word for each operation, whether it fills one lane of the 128-bit register or all of them, and one
-load or store for up to 16 bytes. A work-item with several outputs fills the lanes, and loads what the outputs share once.
+A load or store takes one slot of the load/store pipe whether it moves 1 byte or 16, and addresses are computed once for
+each work-item. A work-item with several outputs loads what they share once, and stores them together. Midgard also issues
+one word for each operation, whether it fills one lane of the 128-bit register or all of them.
 
 ## Example
 
@@ -48,7 +56,7 @@ kernel void scale(global const float *in, global float *out)  // with a quarter 
 ## When it is wrong
 
 Where work-items take different paths, which vectors cannot; where the launch has too few work-items already; where the
-values of several outputs do not fit the registers. The gain supposes that the same operations fill all lanes.
+values of several outputs do not fit the registers. The gain supposes that all outputs do the same operations.
 
 ## Source
 
@@ -57,13 +65,17 @@ values of several outputs do not fit the registers. The gain supposes that the s
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
-    let share = idle(context);
-    if context.gpu.core.warp_width.value != 1 || share < IDLE || work_in_groups(context) {
+    let (share, has_lanes) = (idle(context), context.gpu.core.warp_width.value == 1);
+    if (has_lanes && share < IDLE) || work_in_groups(context) {
         return;
     }
-    let facts = context.facts.memory();
-    let stores: Vec<(&MemoryFact, Movement)> =
-        facts.iter().filter(|fact| fact.writes).map(|fact| (fact, Movement::of(context, fact))).collect();
+    let stores: Vec<(&MemoryFact, Movement)> = context
+        .facts
+        .memory()
+        .iter()
+        .filter(|fact| fact.writes)
+        .map(|fact| (fact, Movement::of(context, fact)))
+        .collect();
     let Some((first, _)) = stores.first() else { return };
     // The dimension in which the outputs of neighbours are closest.
     let steps = (0..3).filter_map(|dimension| {
@@ -75,9 +87,34 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         Some((dimension, most))
     });
     let Some((dimension, step)) = steps.min_by_key(|(_, step)| *step) else { return };
-    let outputs = WORD / step;
-    let mut times = Vec::new();
-    let data = data(context);
+    // Neighbours that load whole words already use all that a warp fetches.
+    if !has_lanes && step >= WORD_OF_A_LANE {
+        return;
+    }
+    let outputs = if has_lanes { WORD / step } else { FEW };
+    let gain = context.gain_by_outputs(several(context, outputs, dimension));
+    let Some(gain) = gain.filter(Gain::is_worth_it) else { return };
+    let name = context.access(first.inst).map_or("the result", |access| access.name(context.kernel));
+    let idle = if has_lanes {
+        format!("{:.0}% of the lanes compute nothing, and the outputs", 100.0 * share)
+    } else {
+        "the outputs".to_owned()
+    };
+    found.push(Advice {
+        rule: &RULE,
+        location: context.kernel.insts[first.inst].location,
+        message: format!("{idle} of neighbours in dimension {dimension} are {step} bytes apart in `{name}`"),
+        fix: format!(
+            "Compute {outputs} outputs in a work-item, in vectors (vloadN, vstoreN), and launch 1/{outputs} of the \
+            work-items in dimension {dimension}."
+        ),
+        gain: Some(gain),
+    });
+}
+
+/// A work-item with so many outputs of a dimension: how often each instruction is executed then.
+fn several(context: &Context<'_>, outputs: i64, dimension: usize) -> WorkEffect {
+    let (mut times, data) = (Vec::new(), data(context));
     for (_, inst) in context.instructions() {
         let several = match context.kernel.insts[inst].op {
             Op::ImageRead { .. } | Op::ImageSample(_) | Op::ImageWrite { .. } => Some(outputs as f64),
@@ -86,7 +123,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         };
         times.extend(several.map(|several| (inst, several)));
     }
-    for group in neighbours(facts.iter()) {
+    for group in neighbours(context.facts.memory().iter()) {
         let movement = Movement::of(context, group[0]);
         let (count, each) = (group.len() as f64, movement.bytes[dimension].abs());
         let several = if movement.unknown[dimension] {
@@ -104,23 +141,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     }
     let mut merged = [1; 3];
     merged[dimension] = outputs.unsigned_abs();
-    let gain = context.gain_by_outputs(WorkEffect { times, outputs: merged });
-    let Some(gain) = gain.filter(Gain::is_worth_it) else { return };
-    let name = context.access(first.inst).map_or("the result", |access| access.name(context.kernel));
-    found.push(Advice {
-        rule: &RULE,
-        location: context.kernel.insts[first.inst].location,
-        message: format!(
-            "{:.0}% of the lanes compute nothing, and the outputs of neighbours in dimension {dimension} are {step} \
-            bytes apart in `{name}`",
-            100.0 * share
-        ),
-        fix: format!(
-            "Compute {outputs} outputs in a work-item, in vectors (vloadN, vstoreN), and launch 1/{outputs} of the \
-            work-items in dimension {dimension}."
-        ),
-        gain: Some(gain),
-    });
+    WorkEffect { times, outputs: merged }
 }
 
 /// Stores that write a number of adjacent bytes: as vectors of 2, 4, 8 and 16 elements.

@@ -91,9 +91,8 @@ fn shown(local: [u64; 3], dimensions: usize) -> String {
 }
 
 impl Advice {
-    /// Names the fastest size of an [`Effect::WorkGroup`].
-    pub fn set_work_group(&mut self, local: [u64; 3]) {
-        let dimensions = dimensions(local);
+    /// Names the fastest size of an [`Effect::WorkGroup`] for a launch of so many dimensions, 1 to 3.
+    pub fn set_work_group(&mut self, local: [u64; 3], dimensions: usize) {
         let flag = shown(local, dimensions).replace(" x ", ",");
         self.fix = format!("Launch it in work-groups of {} (`--local {flag}`).", shown(local, dimensions));
     }

@@ -5,11 +5,12 @@
 //! The first lines of a file are directives, one per line:
 //!
 //! - `// on: GPU, GPU`: where it fires; `// on KERNEL: ...` instead for one kernel;
-//! - `// not on: GPU, GPU`: where it does not fire for any kernel of the file;
+//! - `// not on: GPU, GPU`: where it does not fire for any kernel of the file; `// not on KERNEL: ...` for one kernel;
 //! - `// launch: NAME=VALUE global=X,Y local=X,Y`: the launch, for all kernels; `// launch KERNEL: ...` for one;
 //! - `// outputs: N`: a work-item of the quick kernels computes as much as N of the slow ones;
 //! - `// gain within: SHARE`: how far the promised gain may be from `1 - quick/slow` of the bounding pipe's cycles, if
-//!   both kernels exist with the same suffix and a gain is promised; the default is 0.05.
+//!   both kernels exist with the same suffix and a gain is promised; the default is 0.05; `// gain within KERNEL: SHARE`
+//!   instead for one kernel.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,10 +33,12 @@ type Launch = BTreeMap<String, Vec<u64>>;
 struct Directions {
     /// By the kernel's name; under the empty name for the others.
     on: BTreeMap<String, Vec<&'static Gpu>>,
-    not_on: Vec<&'static Gpu>,
+    /// By the kernel's name; under the empty name for all.
+    not_on: BTreeMap<String, Vec<&'static Gpu>>,
     /// By the kernel's name; under the empty name for the others.
     launches: BTreeMap<String, Launch>,
-    within: f64,
+    /// By the kernel's name; under the empty name for the others.
+    within: BTreeMap<String, f64>,
     /// Work-items of a slow kernel that one of a quick kernel replaces.
     outputs: f64,
     /// Lines marked `// here`.
@@ -49,7 +52,10 @@ impl Directions {
             text.lines().find_map(|line| line.strip_prefix(start.as_str())).map(str::to_owned)
         };
         let gpus = |names: &str| names.trim().split(", ").map(|name| find(name).unwrap()).collect();
-        let on = text.lines().filter_map(|line| line.strip_prefix("// on")?.split_once(':'));
+        let by_kernel = |start: &'static str| {
+            let lines = text.lines().filter_map(move |line| line.strip_prefix(start)?.split_once(':'));
+            lines.map(|(kernel, names)| (kernel.trim().to_owned(), gpus(names))).collect()
+        };
         let launches = text.lines().filter_map(|line| line.strip_prefix("// launch")?.split_once(':'));
         let launches = launches.map(|(kernel, launch)| {
             let entries = launch.split_whitespace().map(|entry| {
@@ -58,12 +64,15 @@ impl Directions {
             });
             (kernel.trim().to_owned(), entries.collect())
         });
+        let within = text.lines().filter_map(|line| line.strip_prefix("// gain within")?.split_once(':'));
         let here = (1..).zip(text.lines()).filter(|(_, line)| line.ends_with("// here"));
         Self {
-            on: on.map(|(kernel, names)| (kernel.trim().to_owned(), gpus(names))).collect(),
-            not_on: said("not on").map_or(Vec::new(), |names| gpus(&names)),
+            on: by_kernel("// on"),
+            not_on: by_kernel("// not on"),
             launches: launches.collect(),
-            within: said("gain within").map_or(0.05, |share| share.parse().unwrap()),
+            within: within
+                .map(|(kernel, share)| (kernel.trim().to_owned(), share.trim().parse().unwrap()))
+                .collect(),
             outputs: said("outputs").map_or(1.0, |outputs| outputs.parse().unwrap()),
             here: here.map(|(number, _)| number).collect(),
         }
@@ -103,7 +112,8 @@ fn complaints(code: &str, text: &str, module: &Module) -> Vec<String> {
     let mut slow_ones = 0;
     for kernel in &module.kernels {
         let price = |kernel: &Kernel, gpu| analyze(kernel, gpu, &directions.setup(kernel));
-        for gpu in &directions.not_on {
+        let of_kernel = [&kernel.name[..], ""].map(|name| directions.not_on.get(name));
+        for gpu in of_kernel.into_iter().flatten().flatten() {
             let found = lines(kernel, &price(kernel, gpu), code);
             if !found.is_empty() {
                 wrong.push(format!("{} on {}: fires at {found:?}", kernel.name, gpu.name()));
@@ -145,7 +155,8 @@ fn complaints(code: &str, text: &str, module: &Module) -> Vec<String> {
             if let Some(quick) = quick.filter(|_| promised > 0.0) {
                 let (before, after) = (cycles(&analysis), cycles(&price(quick, gpu)) / directions.outputs);
                 let kept = 1.0 - after / before;
-                if (promised - kept).abs() > directions.within {
+                let within = directions.within.get(&kernel.name).or_else(|| directions.within.get(""));
+                if (promised - kept).abs() > *within.unwrap_or(&0.05) {
                     complain(format!(
                         "promises {promised:.3}, the quick one gains {kept:.3} ({before} to {after})"
                     ));

@@ -44,7 +44,7 @@ impl Workload<'_> {
                     });
                     let fastest = timed.min_by(|a, b| a.0.total_cmp(&b.0));
                     fastest.map(|(seconds, local)| {
-                        advice.set_work_group(local);
+                        advice.set_work_group(local, self.range.dimensions());
                         seconds
                     })
                 }

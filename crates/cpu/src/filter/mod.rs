@@ -52,8 +52,8 @@ pub fn filter(
     threads: Threads,
 ) -> Result<(), CpuError> {
     chain.check(from, to)?;
-    check_length("source", from, source)?;
-    check_length("result", to, result)?;
+    check_raster("source", from, source)?;
+    check_raster("result", to, result)?;
     if from.is_empty() {
         return Ok(());
     }
@@ -94,7 +94,7 @@ fn is_laplace(chain: &Chain, from: &Raster, to: &Raster) -> bool {
         && chain.stages == [Stage::Linear(Linear::laplace_sharpen())]
 }
 
-fn check_length(what: &'static str, raster: &Raster, bytes: &[u8]) -> Result<(), FilterError> {
+pub(super) fn check_raster(what: &'static str, raster: &Raster, bytes: &[u8]) -> Result<(), FilterError> {
     let want = raster.elements()? * raster.element.bytes();
     if bytes.len() >= want { Ok(()) } else { Err(FilterError::Length { what, want, found: bytes.len() }) }
 }

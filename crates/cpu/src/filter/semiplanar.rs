@@ -3,7 +3,7 @@
 use tripipe_kernels::filter::{Raster, Semiplanar};
 
 use super::rows::{Pipe, Rows, Source};
-use super::{check_length, target};
+use super::{check_raster, target};
 use crate::{CpuError, Threads};
 
 /// Converts a frame to RGB, or to RGBA with alpha 255, as defined by [`Semiplanar`]. `luma` and `chroma` are the
@@ -22,9 +22,9 @@ pub fn semiplanar_to_rgb(
 ) -> Result<(), CpuError> {
     from.check_image(to)?;
     let [luma_place, chroma_place] = from.planes();
-    check_length("luma", &luma_place, luma)?;
-    check_length("chroma", &chroma_place, chroma)?;
-    check_length("result", to, result)?;
+    check_raster("luma", &luma_place, luma)?;
+    check_raster("chroma", &chroma_place, chroma)?;
+    check_raster("result", to, result)?;
     if to.is_empty() {
         return Ok(());
     }
@@ -55,9 +55,9 @@ pub fn rgb_to_semiplanar(
 ) -> Result<(), CpuError> {
     to.check_image(from)?;
     let [luma_place, chroma_place] = to.planes();
-    check_length("source", from, source)?;
-    check_length("luma", &luma_place, luma)?;
-    check_length("chroma", &chroma_place, chroma)?;
+    check_raster("source", from, source)?;
+    check_raster("luma", &luma_place, luma)?;
+    check_raster("chroma", &chroma_place, chroma)?;
     if from.is_empty() {
         return Ok(());
     }
@@ -79,9 +79,9 @@ pub fn rgb_to_frame(
 ) -> Result<(), CpuError> {
     to.check_image(from)?;
     let [luma, chroma] = to.planes();
-    check_length("source", from, source)?;
-    check_length("frame", &luma, frame)?;
-    check_length("frame", &chroma, frame)?;
+    check_raster("source", from, source)?;
+    check_raster("frame", &luma, frame)?;
+    check_raster("frame", &chroma, frame)?;
     if from.is_empty() {
         return Ok(());
     }

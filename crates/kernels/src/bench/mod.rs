@@ -18,7 +18,7 @@ pub use repeat::{Repeat, clocked};
 
 /// Initial contents of a result buffer: no kernel of a ceiling computes this byte repeatedly.
 const POISON: u8 = 0xCD;
-/// Bytes behind a result that must not change.
+/// Bytes behind a result that must not change; none where nothing is executed.
 const GUARD: usize = 4096;
 
 /// An executor with the memory of one measurement, released at the end.
@@ -35,7 +35,8 @@ pub struct ResultMemory {
     /// The buffer.
     pub id: MemoryId,
     bytes: usize,
-    /// The byte behind it.
+    /// The number of bytes behind it, and what they are.
+    guarded: usize,
     guard: u8,
 }
 
@@ -104,7 +105,8 @@ impl<'e> Bench<'e> {
     /// # Errors
     /// Any error of the executor.
     pub fn result(&mut self, bytes: usize) -> Result<ResultMemory, ExecuteError> {
-        Ok(ResultMemory { id: self.output(bytes + GUARD)?, bytes, guard: POISON })
+        let guarded = if self.time_source().executes() { GUARD } else { 0 };
+        Ok(ResultMemory { id: self.output(bytes + guarded)?, bytes, guarded, guard: POISON })
     }
 
     /// Frees the memory; the next run decides again whose clock counts.
@@ -149,7 +151,7 @@ impl<'e> Bench<'e> {
         let Some(last) = before.last() else { return Ok(()) };
         result.guard = *last;
         self.executor.write(result.id, 0, before)?;
-        self.executor.write(result.id, result.bytes, &[*last; GUARD])
+        self.executor.write(result.id, result.bytes, &vec![*last; result.guarded])
     }
 
     /// What launches that ran since [`Self::overwrite`] left in a result.
@@ -160,7 +162,7 @@ impl<'e> Bench<'e> {
     where
         E: From<ExecuteError> + From<WrittenBehind>,
     {
-        let mut found = vec![0; result.bytes + GUARD];
+        let mut found = vec![0; result.bytes + result.guarded];
         self.executor.read(result.id, 0, &mut found)?;
         if let Some(at) = found[result.bytes..].iter().position(|byte| *byte != result.guard) {
             return Err(WrittenBehind { at }.into());

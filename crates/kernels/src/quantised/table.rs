@@ -19,6 +19,8 @@ pub type QuantisedTime = TimeOf<QuantisedProduct>;
 impl TimedSubject for QuantisedProduct {
     type Parameters = Parameters;
 
+    const IS_PREDICTED: bool = false;
+
     fn series(file: &TableFile) -> &[QuantisedSeries] {
         &file.quantised
     }

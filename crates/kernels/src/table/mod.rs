@@ -68,8 +68,9 @@ impl Table {
         probe: &Probe,
     ) -> Vec<(Relation, &TimeSeries<S>)> {
         let has_times = |file: &TableFile| !S::series(file).is_empty();
-        let predicted =
-            if self.has_shipped { shipped::predicted_near(device, probe, has_times) } else { None };
+        let predicted = (self.has_shipped && S::IS_PREDICTED)
+            .then(|| shipped::predicted_near(device, probe, has_times))
+            .flatten();
         let all = self.files(device, probe).chain(predicted).flat_map(S::series);
         all.filter_map(|series| Some((device.relation_of_times(&series.on, probe)?, series))).collect()
     }

@@ -13,6 +13,9 @@ pub trait TimedSubject: Clone + Debug + PartialEq + Display + FromStr<Err: Displ
     /// The parameters of its family. Their text form parses back.
     type Parameters: Copy + Debug + PartialEq + Display + FromStr<Err: Display>;
 
+    /// Whether the shipped files of predicted times have any of its family.
+    const IS_PREDICTED: bool;
+
     /// The times of its family in a file.
     fn series(file: &TableFile) -> &[TimeSeries<Self>];
 }

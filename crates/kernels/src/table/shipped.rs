@@ -152,9 +152,10 @@ pub(crate) fn predicted_files() -> impl Iterator<Item = &'static TableFile> {
 mod tests {
     use tripipe_device::DeviceKind;
 
-    use super::super::{Basis, Table, named};
+    use super::super::{Basis, Table, TimedSubject as _, named};
     use super::*;
     use crate::gemm::{ElementKind, Elements, Entry, Gemm};
+    use crate::quantised::QuantisedProduct;
 
     #[test]
     fn files_are_predicted_times_of_the_gpu_that_names_them() {
@@ -172,7 +173,12 @@ mod tests {
         for file in &PREDICTED {
             let gpu = tripipe_device::find(file.path.split_once('/').unwrap().1).unwrap();
             let on = Target::Gpu(gpu.name().to_owned());
-            let TableFile { gemm, filter, .. } = file.table();
+            let TableFile { gemm, filter, quantised, entry } = file.table();
+            assert!(
+                entry.is_empty() && (QuantisedProduct::IS_PREDICTED || quantised.is_empty()),
+                "{}",
+                file.path
+            );
             for series in gemm {
                 assert!(series.on == on && series.basis == Basis::Predicted, "{}", file.path);
                 assert!(!series.times.is_empty() && !series.version.is_empty());

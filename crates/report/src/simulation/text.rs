@@ -91,7 +91,8 @@ fn too_long(prediction: &Prediction) -> String {
         return String::new();
     }
     format!(
-        " This is too long: drivers stop a launch after about {}, and its results are lost. Divide it into several.",
+        " This is too long: the driver's watchdog stops a launch after about {}, and its results are lost. Divide it into \
+        several.",
         time(watchdog)
     )
 }

@@ -76,8 +76,7 @@ impl Task for Histogram {
 
     #[cfg(feature = "cpu")]
     fn run(&self, inputs: &Inputs<'_>, output: &mut [u8], _: Threads) -> Result<(), CpuError> {
-        cpu::histogram(&self.raster, inputs.get(Role::Source)?, output);
-        Ok(())
+        cpu::histogram(&self.raster, inputs.get(Role::Source)?, output)
     }
 }
 

@@ -290,8 +290,7 @@ impl Mapped {
             work: Arc::new(move |inputs: &Inputs<'_>, output: &mut [u8], threads| {
                 let roles = kept.operands().map(|(role, _, _)| role).filter(|role| *role != Role::Result);
                 let inputs: Vec<&[u8]> = roles.map(|role| inputs.get(role)).collect::<Result<_, _>>()?;
-                cpu::map(&kept, &inputs, output, threads);
-                Ok(())
+                cpu::map(&kept, &inputs, output, threads)
             }),
             #[cfg(feature = "cpu")]
             small: count <= SMALL,

@@ -61,8 +61,7 @@ impl Task for ScaledSum {
 
     #[cfg(feature = "cpu")]
     fn run(&self, inputs: &Inputs<'_>, output: &mut [u8], _: Threads) -> Result<(), CpuError> {
-        cpu::scaled_sum(self.element, self.length, self.alpha, inputs.get(Role::Source)?, output);
-        Ok(())
+        cpu::scaled_sum(self.element, self.length, self.alpha, inputs.get(Role::Source)?, output)
     }
 
     fn costs_as(&self, other: &Self) -> bool {

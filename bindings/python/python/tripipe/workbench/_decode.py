@@ -1,7 +1,8 @@
 """JSON of the command as dataclasses.
 
 The fields of a class are the keys of an object. A key that is missing, or that has another type, is an error that
-names it; keys that a class does not have are ignored, because new ones may be added at any time.
+names it; a field that can be None needs no key. Keys that a class does not have are ignored, because new ones may be
+added at any time.
 """
 
 from __future__ import annotations
@@ -96,12 +97,12 @@ def _tuple(kinds: tuple[Any, ...], value: object, where: str) -> tuple[object, .
 
 @functools.cache
 def _hints(kind: type) -> list[tuple[str, str, Any, bool]]:
-    """Name, key, type and whether there is a default, of each field."""
-    hints = get_type_hints(kind)
+    """Name, key, type and whether an object may lack it, of each field."""
+    hints, keys = get_type_hints(kind), KEYS.get(kind.__name__, {})
     fields = []
     for each in dataclasses.fields(kind):
-        optional = each.default is not dataclasses.MISSING or each.default_factory is not dataclasses.MISSING
-        fields.append((each.name, KEYS.get(each.name, each.name), hints[each.name], optional))
+        optional = each.default is not dataclasses.MISSING or type(None) in get_args(hints[each.name])
+        fields.append((each.name, keys.get(each.name, each.name), hints[each.name], optional))
     return fields
 
 
@@ -113,6 +114,8 @@ def _object(kind: type, value: object, where: str) -> object:
             fields[name] = _decode(hint, items[key], f"{where}.{key}")
         elif not optional:
             raise FormatError(f"{where} has no key `{key}`; the command and this package are of different versions")
+        elif type(None) in get_args(hint):
+            fields[name] = None
     return kind(**fields)
 
 

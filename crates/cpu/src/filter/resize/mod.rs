@@ -18,7 +18,7 @@ use tripipe_kernels::filter::{FilterError, Interpolation, PixelType, Raster, Res
 
 use super::number::Number;
 use super::rows::{LANES, Pipe, Rows, Source};
-use super::{check_length, target};
+use super::{check_raster, target};
 use crate::aligned::Aligned;
 use crate::wide::Wide;
 use crate::{CpuError, Threads, vectors};
@@ -41,8 +41,8 @@ pub fn resize(
     result: &mut [u8],
     threads: Threads,
 ) -> Result<(), CpuError> {
-    check_length("source", from, source)?;
-    check_length("result", to, result)?;
+    check_raster("source", from, source)?;
+    check_raster("result", to, result)?;
     if from.channels != to.channels || from.element != to.element || from.is_empty() != to.is_empty() {
         let error = FilterError::Result {
             want: [to.width, to.height, from.channels],

@@ -28,6 +28,8 @@ pub struct TimedChain {
 impl TimedSubject for TimedChain {
     type Parameters = Parameters;
 
+    const IS_PREDICTED: bool = true;
+
     fn series(file: &TableFile) -> &[ChainSeries] {
         &file.filter
     }

@@ -36,6 +36,8 @@ impl TimedProduct {
 impl TimedSubject for TimedProduct {
     type Parameters = Parameters;
 
+    const IS_PREDICTED: bool = true;
+
     fn series(file: &TableFile) -> &[ProductSeries] {
         &file.gemm
     }
