@@ -7,6 +7,7 @@ mod contended_atomic;
 mod context;
 mod costly_integer;
 mod divergent_branch;
+mod double_literal;
 mod emulated_fma;
 mod emulated_local_memory;
 mod few_work_groups;
@@ -17,6 +18,7 @@ mod gapped_access;
 mod image_or_buffer;
 mod indivisible_size;
 mod int_where_short_holds;
+mod integer_dot_product;
 mod narrow_access;
 mod outputs;
 mod overlapping_loads;
@@ -55,6 +57,7 @@ const LINTS: &[Lint] = &[
     Lint { rule: &costly_integer::RULE, look: costly_integer::look },
     Lint { rule: &contended_atomic::RULE, look: contended_atomic::look },
     Lint { rule: &divergent_branch::RULE, look: divergent_branch::look },
+    Lint { rule: &double_literal::RULE, look: double_literal::look },
     Lint { rule: &emulated_fma::RULE, look: emulated_fma::look },
     Lint { rule: &emulated_local_memory::RULE, look: emulated_local_memory::look },
     Lint { rule: &few_work_groups::RULE, look: few_work_groups::look },
@@ -65,6 +68,7 @@ const LINTS: &[Lint] = &[
     Lint { rule: &image_or_buffer::RULE, look: image_or_buffer::look },
     Lint { rule: &indivisible_size::RULE, look: indivisible_size::look },
     Lint { rule: &int_where_short_holds::RULE, look: int_where_short_holds::look },
+    Lint { rule: &integer_dot_product::RULE, look: integer_dot_product::look },
     Lint { rule: &narrow_access::RULE, look: narrow_access::look },
     Lint { rule: &oversized_work_group::RULE, look: oversized_work_group::look },
     Lint { rule: &overlapping_loads::RULE, look: overlapping_loads::look },

@@ -355,7 +355,7 @@ fn launches_that_a_driver_stops_are_too_long() {
     };
     for command in ["analyze", "simulate"] {
         let said = run(command, "t604", "n=20000");
-        assert!(said.contains("too long: drivers stop a launch after about 5"), "{said}");
+        assert!(said.contains("too long: the driver's watchdog stops a launch after about 5"), "{said}");
         let said = run(command, "t604", "n=20");
         assert!(!said.contains("too long"), "{said}");
     }

@@ -15,13 +15,16 @@ from ._methods import (
     SearchMethods,
 )
 
-KEYS = {
-    "global_size": "global",
-    "id": "global",
-    "local_size": "local",
-    "trials": "candidates",
+KEYS: dict[str, dict[str, str]] = {
+    "Change": {"local_size": "local"},
+    "CheckedLaunch": {"global_size": "global", "local_size": "local"},
+    "Prediction": {"global_size": "global", "local_size": "local"},
+    "QuickPrediction": {"local_size": "local"},
+    "Refusal": {"global_size": "global"},
+    "Search": {"trials": "candidates"},
+    "WorkItem": {"id": "global"},
 }
-"""The keys of fields that have another name."""
+"""The keys of each class's fields that have another name."""
 
 
 @dataclass(frozen=True)
