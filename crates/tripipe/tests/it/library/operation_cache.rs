@@ -23,7 +23,7 @@ fn regions_at_many_places_are_filtered_as_by_the_reference() {
     for context in contexts() {
         for (text, from) in &cases {
             let keep_alpha = from.channels == 4;
-            let chain = Chain { keep_alpha, ..Chain::parse(text, Border::Reflect101).unwrap() };
+            let chain = Chain::parse(text, Border::Reflect101).unwrap().keep_alpha(keep_alpha);
             let to = chain.apply_to(from).unwrap();
             let pixels = bytes(from.elements().unwrap());
             let source = Image::with_raster(&context, *from, &pixels).unwrap();
@@ -92,7 +92,7 @@ fn places_are_no_operations_of_their_own() {
         // Shapes that differ in more than the offset are cached as long as there are not many more of them.
         let first = context.simple_count();
         for length in 1..=300 {
-            Vector::<u8>::zeros(&context, length).unwrap().sum().unwrap();
+            Vector::<u8>::zeros(&context, length).unwrap().sum().unwrap().wait().unwrap();
         }
         assert_eq!(context.simple_count(), first + 300);
     }
