@@ -78,8 +78,9 @@ fn memory_has_the_event_of_its_last_write() {
         x.write(vec![1.0; 1 << 20]).unwrap();
         x.event().wait().unwrap();
         assert_eq!(x.to_vec().unwrap()[7], 1.0);
-        // The host's own write is complete.
-        doubled.write(&[0.0; 1 << 20][..]).unwrap();
+        // The write of a slice is complete.
+        let zeros = vec![0.0; 1 << 20];
+        doubled.write(&zeros).unwrap();
         assert!(doubled.event().is_done() && doubled.event().seconds().unwrap() == 0.0, "{name}");
     }
 }
@@ -174,7 +175,7 @@ fn queuing_does_not_wait_on_a_device() {
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
     let impatient = Arc::new(AtomicBool::new(false));
     let builder = Context::builder().cpu_when_faster(false);
-    let context = Faulty { impatient: Arc::clone(&impatient), ..Faulty::default() }.over(builder, inner);
+    let context = Faulty { impatient: Arc::clone(&impatient), ..Faulty::default() }.over(&builder, inner);
     let photo = Image::from_slice(&context, [8, 8], 1, &bytes(64)).unwrap();
     let chain = Chain::parse("gaussian:5", Border::Reflect101).unwrap();
     impatient.store(true, Ordering::SeqCst);

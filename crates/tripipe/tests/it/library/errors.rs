@@ -18,7 +18,7 @@ pub(crate) fn faulty() -> Option<(Context, Arc<AtomicUsize>)> {
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
     let well = Arc::new(AtomicUsize::new(usize::MAX));
     let builder = Context::builder().cpu_when_faster(false);
-    let context = Faulty { well: Arc::clone(&well), ..Faulty::default() }.over(builder, inner);
+    let context = Faulty { well: Arc::clone(&well), ..Faulty::default() }.over(&builder, inner);
     Some((context, well))
 }
 

@@ -116,7 +116,7 @@ fn retained_memory_is_freed_when_needed() {
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
     let budget = Some(Budget { left: 8 << 20, ..Budget::default() });
     let builder = Context::builder().cpu_when_faster(false);
-    let context = Faulty { budget, ..Faulty::default() }.over(builder, inner);
+    let context = Faulty { budget, ..Faulty::default() }.over(&builder, inner);
     // Two passes, with an image between them.
     let chain = Chain::parse("median:3,median:3", Border::Replicate).unwrap();
     for round in 0..2 {

@@ -59,7 +59,7 @@ fn every_layout_is_taken() {
     for context in contexts() {
         let row_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
         let column_a =
-            Matrix::with_order(&context, [m, k], Order::ColumnMajor, &transposed(&a, [m, k])).unwrap();
+            Matrix::with_order(&context, [m, k], Order::ColumnMajor, transposed(&a, [m, k])).unwrap();
         let turned_a = Matrix::from_slice(&context, [k, m], &transposed(&a, [m, k])).unwrap();
         let row_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
         let turned_b = Matrix::from_slice(&context, [n, k], &transposed(&b, [k, n])).unwrap();
@@ -235,7 +235,7 @@ fn offsets_are_those_that_were_checked() {
     let others = [4u32, 0, 4].iter().flat_map(|word| word.to_ne_bytes()).collect();
     let meddling = Some(Meddling { from: offsets, to: others, memory: None });
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
-    let context = Faulty { meddling, ..Faulty::default() }.over(Context::builder(), inner);
+    let context = Faulty { meddling, ..Faulty::default() }.over(&Context::builder(), inner);
     let offsets = Vector::from_slice(&context, &[0u32, 0, 0]).unwrap();
     let a = Matrix::from_slice(&context, [4, 2], &a).unwrap();
     let unit = Matrix::from_slice(&context, [2, 2], &unit).unwrap();
@@ -384,7 +384,7 @@ fn packed_operands_serve_every_product() {
     let halves = |values: &[f32]| -> Vec<f16> { values.iter().map(|v| f16::from_f32(*v)).collect() };
     for context in contexts() {
         let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
-        let in_b = Matrix::with_order(&context, [k, n], Order::ColumnMajor, &transposed(&b, [k, n])).unwrap();
+        let in_b = Matrix::with_order(&context, [k, n], Order::ColumnMajor, transposed(&b, [k, n])).unwrap();
         for [m_for, n_for] in [[m, n], [1, 1], [1, 512], [512, 1], [16, 2000]] {
             let packed_a = Packed::left(&in_a, n_for).unwrap();
             let packed_b = Packed::right(&in_b, m_for).unwrap();
