@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut executor = OpenClExecutor::new(&device, &ExecutorOptions::default())?;
         println!("{}", executor.probe().name);
         for (name, channels, stages) in cases()?.into_iter().filter(|(name, ..)| name.contains(&wanted)) {
-            let chain = Chain { stages, border: Border::Reflect101, keep_alpha: false };
+            let chain = Chain::new(stages, Border::Reflect101);
             let from = Raster::packed(SIZE, channels, PixelType::U8);
             let to = chain.apply_to(&from)?;
             let source: Vec<u8> = (0..from.elements()?).map(|i| ((i * 2_654_435_761) >> 7) as u8).collect();

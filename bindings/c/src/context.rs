@@ -123,7 +123,7 @@ pub(crate) unsafe fn on_queue(queue: *mut c_void) -> Result<(Queue, Context), Fa
     let queue = unsafe { Queue::over(queue) }.map_err(Failure::device)?;
     let executor = OpenClExecutor::on(&queue, &ExecutorOptions::default());
     let builder = Context::builder().cpu_when_faster(false).profiling(queue.profiles());
-    Ok((queue, builder.build_on_opencl(executor)?))
+    Ok((queue, builder.build_over(executor)?))
 }
 
 /// # Safety

@@ -10,8 +10,8 @@ use tripipe::{Image, Pixel, Vector};
 use crate::context::tripipe_context;
 use crate::status::{Failure, call, free, give, give_text, object, text, tripipe_status};
 use crate::vector::{
-    Held, TRIPIPE_ELEMENT_F16, TRIPIPE_ELEMENT_F32, TRIPIPE_ELEMENT_I16, TRIPIPE_ELEMENT_U8,
-    TRIPIPE_ELEMENT_U16, Typed, of_type, tripipe_element, tripipe_vector,
+    TRIPIPE_ELEMENT_F16, TRIPIPE_ELEMENT_F32, TRIPIPE_ELEMENT_I16, TRIPIPE_ELEMENT_U8, TRIPIPE_ELEMENT_U16,
+    Typed, TypedElement, of_type, tripipe_element, tripipe_vector,
 };
 
 /// The layout of an image.
@@ -249,8 +249,8 @@ struct Images<'i> {
 }
 
 impl Images<'_> {
-    fn from<S: Pixel + Held>(&self, source: &Typed, result: &Typed) -> Result<(), Failure> {
-        let source = Image::over(of_type::<S>(source, "source")?, self.from)?;
+    fn from<S: Pixel + TypedElement>(&self, source: &Typed, result: &Typed) -> Result<(), Failure> {
+        let source = of_type::<S>(source, "source")?.share().into_image(self.from)?;
         match self.to.element {
             PixelType::U8 => self.to::<S, u8>(&source, of_type(result, "result")?),
             PixelType::U16 => self.to::<S, u16>(&source, of_type(result, "result")?),
@@ -261,7 +261,7 @@ impl Images<'_> {
     }
 
     fn to<S: Pixel, R: Pixel>(&self, source: &Image<S>, result: &Vector<R>) -> Result<(), Failure> {
-        let mut result = Image::over(result, self.to)?;
+        let mut result = result.share().into_image(self.to)?;
         let filter = self.context.context.filter(self.chain, &self.from, &self.to)?;
         filter.run(source, &mut result)?;
         Ok(())

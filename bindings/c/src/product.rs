@@ -7,7 +7,7 @@ use tripipe::gemm::{Accumulate, Factor, Product};
 use tripipe::{MatrixView, MatrixViewMut, Order};
 
 use crate::status::{Failure, call, give_text, object, tripipe_status};
-use crate::vector::{Held, Typed, of_type, tripipe_vector};
+use crate::vector::{Typed, TypedElement, of_type, tripipe_vector};
 
 /// The order of the elements of a matrix.
 pub type tripipe_order = i32;
@@ -112,7 +112,7 @@ impl tripipe_matrix {
 
     /// # Safety
     /// The vector is null or live.
-    unsafe fn view<'v, T: Held>(&self, argument: &str) -> Result<MatrixView<'v, T>, Failure> {
+    unsafe fn view<'v, T: TypedElement>(&self, argument: &str) -> Result<MatrixView<'v, T>, Failure> {
         // SAFETY: as the caller guarantees.
         let vector = of_type::<T>(unsafe { self.vector(argument) }?, argument)?;
         let view = MatrixView::within(
@@ -219,9 +219,9 @@ impl Call<'_> {
 
     /// # Safety
     /// As `tripipe_matmul`.
-    unsafe fn product<'m, T: Factor + Held>(&self) -> Result<Product<'m, T>, Failure>
+    unsafe fn product<'m, T: Factor + TypedElement>(&self) -> Result<Product<'m, T>, Failure>
     where
-        T::Sum: Held,
+        T::Sum: TypedElement,
     {
         let Self { a, b, options } = self;
         // SAFETY: as the caller guarantees.
@@ -256,9 +256,9 @@ impl Call<'_> {
 
     /// # Safety
     /// As `tripipe_matmul`.
-    unsafe fn store<T: Factor + Held>(&self, c: &tripipe_matrix) -> Result<(), Failure>
+    unsafe fn store<T: Factor + TypedElement>(&self, c: &tripipe_matrix) -> Result<(), Failure>
     where
-        T::Sum: Held,
+        T::Sum: TypedElement,
     {
         // SAFETY: as the caller guarantees.
         let product = unsafe { self.product::<T>() }?;
@@ -273,9 +273,9 @@ impl Call<'_> {
 
     /// # Safety
     /// As `tripipe_matmul`.
-    unsafe fn explain<T: Factor + Held>(&self) -> Result<String, Failure>
+    unsafe fn explain<T: Factor + TypedElement>(&self) -> Result<String, Failure>
     where
-        T::Sum: Held,
+        T::Sum: TypedElement,
     {
         // SAFETY: as the caller guarantees.
         Ok(unsafe { self.product::<T>() }?.explain()?.to_string())

@@ -49,14 +49,14 @@ pub(crate) enum Typed {
 }
 
 /// Types that a [`Typed`] holds.
-pub(crate) trait Held: Element {
+pub(crate) trait TypedElement: Element {
     fn of(typed: &Typed) -> Option<&Vector<Self>>;
     fn typed(vector: Vector<Self>) -> Typed;
 }
 
-macro_rules! held {
+macro_rules! typed_elements {
     ($($type:ident $name:ident $number:ident),*) => {
-        $(impl Held for $type {
+        $(impl TypedElement for $type {
             fn of(typed: &Typed) -> Option<&Vector<Self>> {
                 if let Typed::$name(vector) = typed { Some(vector) } else { None }
             }
@@ -138,7 +138,7 @@ macro_rules! held {
     };
 }
 
-held!(
+typed_elements!(
     u8 U8 TRIPIPE_ELEMENT_U8,
     i8 I8 TRIPIPE_ELEMENT_I8,
     u16 U16 TRIPIPE_ELEMENT_U16,
@@ -171,7 +171,11 @@ fn check<T>(pointer: *const c_void, length: usize, argument: &str) -> Result<(),
 
 /// # Safety
 /// `contents` is null or has `length` elements.
-unsafe fn new<T: Held>(context: &Context, length: usize, contents: *const c_void) -> Result<Typed, Failure> {
+unsafe fn new<T: TypedElement>(
+    context: &Context,
+    length: usize,
+    contents: *const c_void,
+) -> Result<Typed, Failure> {
     if contents.is_null() {
         return Ok(T::typed(Vector::zeros(context, length)?));
     }
@@ -182,7 +186,7 @@ unsafe fn new<T: Held>(context: &Context, length: usize, contents: *const c_void
 }
 
 /// Checks that a size in bytes is that of the vector.
-fn check_bytes<T: Held>(vector: &Vector<T>, bytes: usize) -> Result<(), Failure> {
+fn check_bytes<T: TypedElement>(vector: &Vector<T>, bytes: usize) -> Result<(), Failure> {
     let want = vector.len() * size_of::<T>();
     if bytes == want {
         return Ok(());
@@ -192,7 +196,7 @@ fn check_bytes<T: Held>(vector: &Vector<T>, bytes: usize) -> Result<(), Failure>
 
 /// # Safety
 /// `into` is null or has room for `bytes` bytes.
-unsafe fn read<T: Held>(vector: &Vector<T>, into: *mut c_void, bytes: usize) -> Result<(), Failure> {
+unsafe fn read<T: TypedElement>(vector: &Vector<T>, into: *mut c_void, bytes: usize) -> Result<(), Failure> {
     check_bytes(vector, bytes)?;
     check::<T>(into, vector.len(), "into")?;
     // SAFETY: neither null nor misaligned; the caller guarantees the length, and any bytes are elements.
@@ -202,7 +206,11 @@ unsafe fn read<T: Held>(vector: &Vector<T>, into: *mut c_void, bytes: usize) -> 
 
 /// # Safety
 /// `from` is null or has `bytes` bytes.
-unsafe fn write<T: Held>(vector: &mut Vector<T>, from: *const c_void, bytes: usize) -> Result<(), Failure> {
+unsafe fn write<T: TypedElement>(
+    vector: &mut Vector<T>,
+    from: *const c_void,
+    bytes: usize,
+) -> Result<(), Failure> {
     check_bytes(vector, bytes)?;
     check::<T>(from, vector.len(), "from")?;
     // SAFETY: neither null nor misaligned; the caller guarantees the length.
@@ -211,7 +219,10 @@ unsafe fn write<T: Held>(vector: &mut Vector<T>, from: *const c_void, bytes: usi
 }
 
 /// The vector of elements `T` behind a handle.
-pub(crate) fn of_type<'v, T: Held>(vector: &'v Typed, argument: &str) -> Result<&'v Vector<T>, Failure> {
+pub(crate) fn of_type<'v, T: TypedElement>(
+    vector: &'v Typed,
+    argument: &str,
+) -> Result<&'v Vector<T>, Failure> {
     T::of(vector).ok_or_else(|| {
         Failure::argument(format_args!(
             "{argument} has elements of type {}, expected {}",

@@ -135,7 +135,7 @@ impl PyArray {
                         Operation::Subtract => start.subtract_scalar(number),
                         Operation::Multiply => start.multiply_scalar(number),
                     };
-                    Ok(T::store(computed.to_new()?))
+                    Ok(T::store(computed.into_array()?))
                 })
             });
         }
@@ -156,7 +156,7 @@ impl PyArray {
                     Operation::Subtract => start.subtract(&**others),
                     Operation::Multiply => start.multiply(&**others),
                 };
-                Ok(T::store(computed.to_new()?))
+                Ok(T::store(computed.into_array()?))
             })
         })
     }
@@ -169,7 +169,7 @@ impl PyArray {
     fn extreme<'py>(&self, py: Python<'py>, is_largest: bool) -> PyResult<(Bound<'py, PyAny>, usize)> {
         let elements = py.detach(|| self.plain()).map_err(|failed| error::of(&failed))?;
         for_elements!(&elements, vector: T => {
-            let queued = py.detach(|| if is_largest { vector.max_async() } else { vector.min_async() });
+            let queued = py.detach(|| if is_largest { vector.max() } else { vector.min() });
             let found = wait::wait(py, queued.map_err(|failed| error::of(&failed))?)?;
             let (value, index) = found.ok_or_else(|| {
                 error::Error::new_err("there is no smallest or largest element: none, or only NaN")
@@ -367,7 +367,7 @@ impl PyArray {
     /// The sum of all elements: exact for integers, in float32 for float16 and float32.
     fn sum<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         for_elements!(&self.elements, vector: T => {
-            let queued = py.detach(|| vector.sum_async()).map_err(|failed| error::of(&failed))?;
+            let queued = py.detach(|| vector.sum()).map_err(|failed| error::of(&failed))?;
             wait::wait(py, queued)?.into_bound_py_any(py)
         })
     }
@@ -405,7 +405,7 @@ impl PyArray {
             let Some(others) = T::stored(&both.1) else {
                 return Err(error::wrong_type("other", "another type"));
             };
-            let queued = py.detach(|| vector.dot_async(others)).map_err(|failed| error::of(&failed))?;
+            let queued = py.detach(|| vector.dot(others)).map_err(|failed| error::of(&failed))?;
             wait::wait(py, queued)?.into_bound_py_any(py)
         })
     }

@@ -67,7 +67,7 @@ impl Text {
     fn parse(&self) -> PyResult<ParsedChain> {
         let border: Border = self.border.parse().map_err(|failed| error::value("border", failed))?;
         let chain = Chain::parse(&self.stages, border).map_err(|failed| error::value("chain", failed))?;
-        Ok(ParsedChain { chain: Chain { keep_alpha: self.keep_alpha, ..chain }, last: Mutex::new(None) })
+        Ok(ParsedChain { chain: chain.keep_alpha(self.keep_alpha), last: Mutex::new(None) })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tripipe::{Context, Element, Matrix, Vector, f16};
+use tripipe::{Context, Element, Vector, f16};
 
 use crate::host::{ElementType, HostArray};
 
@@ -155,7 +155,7 @@ impl Elements {
     /// No memory left; the device is gone.
     pub(crate) fn transposed(&self, extents: [usize; 2]) -> Result<Self, tripipe::Error> {
         for_elements!(self, vector: T => {
-            let matrix = Matrix::from_vector(vector, extents)?;
+            let matrix = vector.share().into_matrix(extents)?;
             Ok(T::store(matrix.to_transposed()?.into_vector()?))
         })
     }

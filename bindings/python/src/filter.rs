@@ -299,7 +299,7 @@ fn on_device(
     let queued = py.detach(|| {
         let elements = array.plain()?;
         for_pixels!(from.element, S => match S::stored(&elements) {
-            Some(vector) => work.queued(&Image::over(vector, from)?),
+            Some(vector) => work.queued(&vector.share().into_image(from)?),
             // The raster was made for these elements.
             None => Ok(elements.clone()),
         })

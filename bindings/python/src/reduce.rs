@@ -26,8 +26,8 @@ pub(crate) fn histogram<'py>(
     let queued = py.detach(|| {
         let elements = array.plain()?;
         match &elements {
-            Elements::U8(vector) => Ok(Some(Image::over(vector, raster)?.histogram_async()?)),
-            Elements::U16(vector) => Ok(Some(Image::over(vector, raster)?.histogram_async()?)),
+            Elements::U8(vector) => Ok(Some(vector.share().into_image(raster)?.histogram()?)),
+            Elements::U16(vector) => Ok(Some(vector.share().into_image(raster)?.histogram()?)),
             _ => Ok(None),
         }
     });
@@ -123,7 +123,7 @@ pub(crate) fn to_frame<'py>(
     let made = py.detach(|| match &array.plain()? {
         Elements::U8(pixels) => {
             let mut frame = Vector::<u8>::zeros(inner, layout.bytes())?;
-            drop(Image::over(pixels, raster)?.to_frame(&mut frame, &layout)?);
+            drop(pixels.share().into_image(raster)?.to_frame(&mut frame, &layout)?);
             Ok(Some(u8::store(frame)))
         }
         _ => Ok(None),

@@ -19,7 +19,7 @@ use tripipe_simulate::{Options, Report, Simulator};
 
 /// Compares every launch of the simulator with its analysis.
 #[derive(Default)]
-struct Held {
+struct ComparedLaunches {
     modules: BTreeMap<String, Arc<Module>>,
     /// Launches, and those with a single path.
     seen: usize,
@@ -32,7 +32,7 @@ struct Held {
 /// One for each way to count.
 const GPUS: [&str; 4] = ["Mali-T760", "Mali-G76", "Mali-G715", "Adreno 740"];
 
-impl Held {
+impl ComparedLaunches {
     fn hold(&mut self, launch: &Launch, report: &Report) {
         let key = format!("{} {}", launch.program.name, launch.program.build_options());
         let module = self.modules.entry(key).or_insert_with(|| {
@@ -95,7 +95,7 @@ impl Held {
     }
 }
 
-impl Intercept<Simulator> for Held {
+impl Intercept<Simulator> for ComparedLaunches {
     fn run(&mut self, inner: &mut Simulator, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
         let timings = inner.run(launches)?;
         for (launch, report) in launches.iter().zip(inner.reports()) {
@@ -109,7 +109,7 @@ impl Intercept<Simulator> for Held {
 fn counted_cycles_are_between_the_shortest_and_the_longest_path() {
     let prebuilt = Some(tripipe_ladders::spirv::find as tripipe_simulate::Prebuilt);
     let simulator = Simulator::new(Options { prebuilt, ..Options::default() });
-    let mut executor = Layer::new(simulator, Held::default());
+    let mut executor = Layer::new(simulator, ComparedLaunches::default());
     for ladder in ladders() {
         for size in sizes(ladder.size_kind, Extent::Small) {
             let problem = ladder.make_problem(size, &Inputs { photo: None, seed: 20 }).unwrap();

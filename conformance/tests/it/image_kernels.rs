@@ -12,7 +12,9 @@ use tripipe_ladders::ladder::Ladder;
 use tripipe_ladders::laplace::rgba_plan;
 use tripipe_ladders::{Data, Expected, Inputs, Photo, Problem, Size};
 use tripipe_launch::{ExecuteError, Executor};
-use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
+use tripipe_opencl::OpenClExecutor;
+
+use crate::opencl;
 
 /// Bytes of a picture: width, height, channels.
 type Picture = fn(usize, usize, usize) -> Vec<u8>;
@@ -77,15 +79,6 @@ fn sizes() -> impl Iterator<Item = (usize, usize)> {
     wide.chain([(1, 33), (2, 20), (3, 20), (64, 33), (97, 65)])
 }
 
-fn executors() -> Vec<OpenClExecutor> {
-    let devices = tripipe_opencl::devices().unwrap_or_default();
-    if devices.is_empty() {
-        assert!(std::env::var_os("TRIPIPE_REQUIRE_OPENCL").is_none(), "no OpenCL device");
-        eprintln!("no OpenCL device: nothing is run");
-    }
-    devices.iter().map(|device| OpenClExecutor::new(device, &ExecutorOptions::default()).unwrap()).collect()
-}
-
 fn run(executor: &mut OpenClExecutor, plan: &Plan<'_>) -> Result<Vec<u8>, ExecuteError> {
     let mut staged = plan.stage(executor)?;
     staged.prepare()?;
@@ -129,7 +122,7 @@ fn gray_is_luma() {
 #[test]
 fn every_variant_of_every_step_at_vector_boundaries() {
     let names = ["laplace", "laplace-gray", "rgb-planar", "planar-rgb"];
-    for mut executor in executors() {
+    for mut executor in opencl() {
         for ladder in names.map(|name| catalog::find(name).unwrap()) {
             for (width, height) in sizes() {
                 for picture in 0..PICTURES.len() {
@@ -160,7 +153,7 @@ fn every_variant_of_every_step_at_vector_boundaries() {
 
 #[test]
 fn rgba_sharpens_colours_and_preserves_alpha() {
-    for mut executor in executors() {
+    for mut executor in opencl() {
         for (width, height) in sizes() {
             for picture in PICTURES {
                 let rgba = picture(width, height, 4);

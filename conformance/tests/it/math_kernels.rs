@@ -9,25 +9,8 @@ use tripipe_ladders::gemm::steps::{DenseProduct, GemmKernel, LocalTile, Side, Ti
 use tripipe_ladders::peaks::{self, Effort, PeakError, Unit};
 use tripipe_ladders::problem::Float;
 use tripipe_launch::{ExecuteError, Executor, ScalarType};
-use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 
-fn executors() -> Vec<OpenClExecutor> {
-    let found: Vec<_> = devices()
-        .unwrap_or_default()
-        .iter()
-        .map(|device| {
-            OpenClExecutor::new(device, &ExecutorOptions::default()).expect("a listed device opens")
-        })
-        .collect();
-    if found.is_empty() {
-        assert!(
-            std::env::var_os("TRIPIPE_REQUIRE_OPENCL").is_none(),
-            "no OpenCL device: scripts/setup installs one"
-        );
-        eprintln!("left out: no OpenCL device");
-    }
-    found
-}
+use crate::opencl;
 
 /// Every kernel of the family with its label, a tile with each kind of memory for either operand. Two steps along K per
 /// iteration, since that pads K.
@@ -64,7 +47,7 @@ fn class(value: f64) -> &'static str {
 /// never multiplied with operands. k is odd, so that two steps per iteration and vectors of four both pad it.
 #[test]
 fn infinities_go_where_arithmetic_takes_them() {
-    for mut executor in executors() {
+    for mut executor in opencl() {
         for [m, n, k] in [[9, 6, 5], [3, 13, 1]] {
             let mut random = numbers();
             let mut operand = |length: usize| (0..length).map(|_| random()).collect::<Vec<f32>>();
@@ -114,7 +97,7 @@ fn numbers() -> impl FnMut() -> f32 {
 /// Every row of the ceilings is a positive number with a verified result, or names the missing device feature.
 #[test]
 fn ceilings_are_measured_from_right_results() {
-    for mut executor in executors() {
+    for mut executor in opencl() {
         let mut announced = 0;
         let peaks = peaks::measure(&mut executor, Effort::Quick, &|_| true, &mut |_| announced += 1).unwrap();
         assert_eq!(announced, peaks.rows.len());
@@ -156,7 +139,7 @@ fn ceilings_are_measured_from_right_results() {
 
 #[test]
 fn a_ladder_gets_its_ceilings() {
-    for mut executor in executors() {
+    for mut executor in opencl() {
         for element in [ScalarType::F32, ScalarType::U8] {
             let ceilings = ceilings::measure(&mut executor, element).unwrap();
             assert!(ceilings.bytes_per_second > 0.0 && ceilings.operations_per_second > 0.0);

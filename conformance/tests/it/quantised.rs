@@ -13,18 +13,9 @@ use tripipe_kernels::quantised::{
     WeightMemory, choose, plan, space,
 };
 use tripipe_launch::{Access, Executor, MemoryId, MemoryKind};
-use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 use tripipe_simulate::{Options, Simulator};
 
-fn opencl() -> Option<OpenClExecutor> {
-    let found = devices().unwrap_or_default();
-    let Some(device) = found.first() else {
-        assert!(std::env::var_os("TRIPIPE_REQUIRE_OPENCL").is_none(), "no OpenCL device");
-        eprintln!("left out: no OpenCL device");
-        return None;
-    };
-    Some(OpenClExecutor::new(device, &ExecutorOptions::default()).expect("a listed device opens"))
-}
+use crate::opencl;
 
 fn simulator() -> Simulator {
     Simulator::new(Options::default())
@@ -186,7 +177,7 @@ fn every_format_gives_the_product_in_the_simulator() {
 
 #[test]
 fn every_format_gives_the_product_on_an_opencl_device() {
-    let Some(mut executor) = opencl() else { return };
+    let Some(mut executor) = opencl().into_iter().next() else { return };
     for format in WeightFormat::ALL {
         for extents in [[1, 1000, 96], [9, 133, 192]] {
             check(&mut executor, &QuantisedProduct::new(format, Activation::F32, extents), "4x2 group=2x4");

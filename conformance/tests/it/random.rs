@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::tester::backends::{Backend, BackendOptions, Outcome, Tamper};
 use crate::tester::filters::Filter;
-use crate::tester::search::{Found, Search, search};
+use crate::tester::search::{Search, SearchResults, search};
 use crate::tester::{Case, Topic};
 
-fn run(options: &Search) -> Found {
+fn run(options: &Search) -> SearchResults {
     let found = search(options, &mut |failure| eprintln!("{failure}")).unwrap();
     eprintln!("{found}");
     found
@@ -23,7 +23,7 @@ fn random_cases_agree_on_the_cpu_path() {
     all_agree(&run(&Search { jobs: 2, failures: 20, backends, ..Search::new(2, 6000) }));
 }
 
-fn all_agree(found: &Found) {
+fn all_agree(found: &SearchResults) {
     assert!(
         found.failures.is_empty(),
         "{} of {} cases are wrong, see above",

@@ -127,9 +127,9 @@ mod tests {
     use super::Overdue;
 
     /// A writer that sends everything it receives.
-    struct Told(Sender<Vec<u8>>);
+    struct SendingWriter(Sender<Vec<u8>>);
 
-    impl Write for Told {
+    impl Write for SendingWriter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.send(bytes.to_vec()).map_err(io::Error::other)?;
             Ok(bytes.len())
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn long_steps_are_reported_once() {
         let (told, line) = channel();
-        let overdue = Overdue::after(Duration::ZERO, "compiling\n".to_owned(), Told(told));
+        let overdue = Overdue::after(Duration::ZERO, "compiling\n".to_owned(), SendingWriter(told));
         assert_eq!(line.recv().ok().as_deref(), Some(&b"compiling\n"[..]));
         drop(overdue);
         assert!(line.recv().is_err(), "reported twice");
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn short_steps_are_not_reported() {
         let (told, line) = channel();
-        drop(Overdue::after(Duration::from_secs(86_400), "compiling\n".to_owned(), Told(told)));
+        drop(Overdue::after(Duration::from_secs(86_400), "compiling\n".to_owned(), SendingWriter(told)));
         assert!(line.recv().is_err());
     }
 }

@@ -50,8 +50,7 @@ pub use ceilings::{MultiplyAdd, copy_rate, multiply_add_rate};
 pub use error::CpuError;
 pub use filter::{filter, resize, rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
 pub use gemm::{
-    Gemm, GemmElement, Position, StridedLayout, gemm, gemm_f16, gemm_f32, gemm_f64, gemm_i8, gemm_with,
-    small_product,
+    Gemm, GemmElement, Position, gemm, gemm_f16, gemm_f32, gemm_f64, gemm_i8, gemm_with, small_product,
 };
 pub use histogram::histogram;
 pub use laplace::{laplace_gray, laplace_rgb, laplace_rgba};
@@ -62,6 +61,7 @@ pub use reduce::reduce;
 pub use rgb_planar::{planes_to_rgb, rgb_to_planes};
 pub use scaled_sum::scaled_sum;
 pub use transpose::{transpose_bytes, transpose_f32, transpose_u8};
+pub use tripipe_kernels::gemm::StridedLayout;
 pub use vector::{saxpy, vector_add};
 pub use vectors::vectors;
 

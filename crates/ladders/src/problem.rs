@@ -179,11 +179,6 @@ impl Data {
         if let Self::U8(values) = self { Some(values) } else { None }
     }
 
-    /// The elements; `None` if they are not `int`.
-    pub fn as_i32(&self) -> Option<&[i32]> {
-        if let Self::I32(values) = self { Some(values) } else { None }
-    }
-
     /// The elements; `None` if they are not `half`.
     pub fn as_f16(&self) -> Option<&[f16]> {
         if let Self::F16(values) = self { Some(values) } else { None }

@@ -46,7 +46,7 @@ pub use code::{CallError, Code};
 pub use context::{Context, ContextError};
 pub use devices::{Device, DevicesError, PlatformProblem, Survey, devices, survey};
 pub use event::Event;
-pub use executor::{Builder, BuiltProgram, ExecutorOptions, Held, OpenClExecutor};
+pub use executor::{Builder, BuiltProgram, ExecutorOptions, ObjectAccess, OpenClExecutor};
 pub use exit::at_exit;
 pub use handle::live_objects;
 pub use kernel::{Arg, ArgumentInfo, Kernel, KernelArguments, LaunchError, Space};

@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for time in 0..frames {
         let frame = &mut ring[time % 2];
         frame.map_mut(|frame| expose(frame, time))?;
-        let plane = Image::over(frame, luma)?;
+        let plane = frame.share().into_image(luma)?;
         filter.run(&plane, &mut edges)?.wait()?;
         bright = edges.map(|edges| edges.iter().filter(|edge| **edge > 100).count())?;
     }

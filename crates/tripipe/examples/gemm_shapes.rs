@@ -24,49 +24,44 @@ fn main() -> Outcome<()> {
     let mut arguments = std::env::args().skip(1);
     let choice: Choice = arguments.next().ok_or("a device is missing, e.g. opencl:0")?.parse()?;
     let runs: usize = arguments.next().ok_or("the number of runs is missing")?.parse()?;
-    let context = Context::builder().cpu_when_faster(false).build(&choice.resolve()?)?;
+    let device = choice.resolve()?;
+    let builder = Context::builder().cpu_when_faster(false);
+    // One of the two takes times.
+    let [context, untimed] = [builder.clone().build(&device)?, builder.profiling(false).build(&device)?];
     for shape in arguments {
         let (extents, transposed) = shape.strip_suffix('t').map_or((shape.as_str(), false), |s| (s, true));
         let extents = extents.split('x').map(str::parse).collect::<Result<Vec<usize>, _>>()?;
         let [m, n, k] = <[usize; 3]>::try_from(extents).map_err(|_| format!("{shape} is not MxNxK"))?;
         let values =
             |count: usize| -> Vec<f32> { (0..count).map(|i| (i * 7919 % 13) as f32 - 6.0).collect() };
-        let a = Matrix::from_slice(&context, [m, k], &values(m * k))?;
-        let b = if transposed {
-            Matrix::from_slice(&context, [n, k], &values(n * k))?
-        } else {
-            Matrix::from_slice(&context, [k, n], &values(n * k))?
+        let operands = |context: &Context| -> Result<[Matrix<f32>; 3], tripipe::Error> {
+            let of_b = if transposed { [n, k] } else { [k, n] };
+            let a = Matrix::from_vec(context, [m, k], values(m * k))?;
+            Ok([a, Matrix::from_vec(context, of_b, values(n * k))?, Matrix::zeros(context, [m, n])?])
         };
-        let mut c = Matrix::zeros(&context, [m, n])?;
+        let [a, b, mut c] = operands(&context)?;
+        let view_b = if transposed { b.transposed() } else { b.view() };
         let mut seconds = Vec::with_capacity(runs);
         for run in 0..runs + 2 {
-            let product = if transposed { Product::new(&a, b.transposed())? } else { Product::new(&a, &b)? };
-            let event = product.store(&mut c)?;
             // The first runs wait for the driver's compiler and wake the device.
-            let time = event.seconds()?;
+            let time = Product::new(&a, view_b)?.store(&mut c)?.seconds()?;
             if run >= 2 {
                 seconds.push(time);
             }
         }
-        context.set_profiling(false)?;
+        let chosen = Product::new(&a, view_b)?.explain()?;
+        let [a, b, mut c] = operands(&untimed)?;
+        let view_b = if transposed { b.transposed() } else { b.view() };
         let mut row = || -> Outcome<f64> {
             let begin = Instant::now();
             for _ in 0..CALLS {
-                if transposed {
-                    drop(Product::new(&a, b.transposed())?.store(&mut c)?);
-                } else {
-                    drop(Product::new(&a, &b)?.store(&mut c)?);
-                }
+                drop(Product::new(&a, view_b)?.store(&mut c)?);
             }
-            context.finish()?;
+            untimed.finish()?;
             Ok(begin.elapsed().as_secs_f64() / f64::from(CALLS))
         };
         row()?;
         let rows = (0..ROWS).map(|_| row()).collect::<Outcome<Vec<f64>>>()?;
-        context.set_profiling(true)?;
-        let name = format!("f32 product {m}x{n}x{k}");
-        let chosen = context.explain().into_iter().find(|chosen| chosen.operation == name);
-        let chosen = chosen.ok_or("no explanation")?;
         println!(
             "{}",
             json!({

@@ -38,7 +38,7 @@ impl Layer {
     /// Queued; the result can be passed to the next layer at once.
     fn forward(&self, x: &Matrix<f32>) -> Result<Matrix<f32>, Error> {
         let product = Product::new(x, &self.weights)?.bias_columns(&self.bias);
-        if self.relu { product.relu().to_matrix() } else { product.to_matrix() }
+        if self.relu { product.relu().into_matrix() } else { product.into_matrix() }
     }
 }
 

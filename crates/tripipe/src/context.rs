@@ -13,13 +13,14 @@ use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
 #[cfg(feature = "cpu")]
 use crate::cpu::Threads;
-use crate::engine::Core;
 #[cfg(feature = "cpu")]
 use crate::engine::host::HostPath;
-use crate::engine::kernels::{Compilation, Kernels, Plain, Runner};
+use crate::engine::kernels::{Compilation, Kernels};
+use crate::engine::{Core, Engine};
 use crate::error::Fault;
 use crate::explanation::{Arithmetic, Ceilings, Explanation};
-use crate::kept::Kept;
+use crate::operation_cache::OperationCache;
+use crate::operation_queue::OperationQueue;
 use crate::{Device, Error, process};
 
 /// A device with its own queue. Vectors, matrices and images live in a context, and operations on them are queued
@@ -41,7 +42,7 @@ use crate::{Device, Error, process};
 #[derive(Clone)]
 pub struct Context {
     core: Arc<Core>,
-    kept: Arc<Kept>,
+    cache: Arc<OperationCache>,
     table: Arc<OnceLock<Table>>,
 }
 
@@ -54,60 +55,15 @@ impl Context {
     /// A context on `device` with the default options.
     ///
     /// # Errors
-    /// The driver refuses a context or a queue; the device is gone; the file that `TRIPIPE_TRACE` names cannot be
-    /// written; this process was [forked](Self::check_process).
+    /// As [`ContextBuilder::build`].
     pub fn new(device: &Device) -> Result<Self, Error> {
-        process::check()?;
-        #[cfg(feature = "trace")]
-        crate::trace::start_from_environment()?;
-        match device {
-            #[cfg(feature = "cpu")]
-            Device::Cpu => {
-                let line = Arc::default();
-                let path = HostPath::new(Arc::clone(&line));
-                Ok(Self::with(Core::new(device.name(), Box::new(path), line)))
-            }
-            #[cfg(not(feature = "opencl"))]
-            Device::OpenCl(none) => match *none {},
-            #[cfg(feature = "opencl")]
-            Device::OpenCl(opencl) => {
-                Ok(Self::on_opencl(OpenClExecutor::new(opencl, &ExecutorOptions::default())?))
-            }
-            #[cfg(feature = "virtual")]
-            Device::Virtual(device) => Ok(Self::over(device.executor())),
-        }
-    }
-
-    /// A context on an OpenCL device with custom options, or over an OpenCL context of the application.
-    #[cfg(feature = "opencl")]
-    pub fn on_opencl(executor: OpenClExecutor) -> Self {
-        Self::on(executor)
-    }
-
-    /// A context on any other executor of kernels, such as a simulated GPU.
-    pub fn over(executor: impl Executor + Send + 'static) -> Self {
-        Self::on(Plain(executor))
-    }
-
-    fn on(runner: impl Runner + 'static) -> Self {
-        let line = Arc::default();
-        let kernels = Kernels::new(runner, Arc::clone(&line));
-        let name = kernels.name().to_owned();
-        Self::with(Core::new(name, Box::new(kernels), line))
-    }
-
-    fn with(core: Core) -> Self {
-        // Reported by `new`, by `trace::save`, and by the operations: here the executor exists already.
-        let _ = process::check();
-        #[cfg(feature = "trace")]
-        let _ = crate::trace::start_from_environment();
-        Self { core: Arc::new(core), kept: Arc::default(), table: Arc::default() }
+        Self::builder().build(device)
     }
 
     /// The threads that an operation of the CPU path uses, as [`ContextBuilder::threads`] sets them.
     #[cfg(feature = "cpu")]
     pub fn threads(&self) -> Threads {
-        self.core.threads()
+        self.core.options().threads
     }
 
     /// The device's name for display.
@@ -162,67 +118,16 @@ impl Context {
         self.core.measure_ceilings(arithmetic)
     }
 
-    /// Tunes products and filters on their first use: the first time a product of a shape and type is made, or a chain of
-    /// filters for images of a size, kernels are measured on the device for about `budget`, those that an estimate expects to
-    /// be fastest first, and the fastest is used. It is remembered in the cache folder for this device, its driver and this
-    /// version of the library, so the next process that calls this uses it at once. [`Explanation::why`] says so. What was made
-    /// before is not tuned.
-    ///
-    /// Each kernel runs on memory of its own, and parts of its result are compared with a reference before its time
-    /// counts. At most 512 MiB and an eighth of the device's memory are used; larger products and images are not tuned. A
-    /// kernel whose measurement has begun is completed, its build by the driver included, so this can take longer than
-    /// `budget`. The call that makes a product or a filter waits for it.
-    ///
-    /// Kernels are measured in the process of the application: one that crashes or hangs the driver ends it. What is
-    /// measured is noted in the cache folder before it starts, so it is not tried again with that driver; if the folder
-    /// cannot be written, nothing is remembered. `tripipe tune` measures in processes of their own, and tries more.
-    ///
-    /// # Errors
-    /// A budget of zero; the CPU path, whose operations have no parameters; a virtual GPU, whose times are predicted.
-    pub fn tune_on_first_use(&self, budget: Duration) -> Result<(), Error> {
-        let reason = if self.probe().is_none() {
-            Some("the CPU path has no kernels to choose among")
-        } else if self.core.engine().time_source().is_predicted() {
-            Some("times of a virtual GPU are predicted, and `tripipe tune` makes tables of them")
-        } else if budget.is_zero() {
-            Some("the budget is zero: give the time that a new product or filter may take, such as 2 s")
-        } else {
-            None
-        };
-        if let Some(reason) = reason {
-            return Err(Error::from(Fault::NothingToTune { device: self.name().to_owned(), reason }));
-        }
-        self.core.set_tuning_budget(Some(budget));
-        Ok(())
-    }
-
-    /// Sets where this context keeps what it measures: times of [tuning](Self::tune_on_first_use) and ceilings. The default
-    /// is the cache that the environment selects. Programs are cached as the executor's options say.
-    pub fn set_cache(&self, cache: CacheChoice) {
-        self.core.set_cache(cache);
-    }
-
     /// Whether both are the same context.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.core, &other.core)
-    }
-
-    /// Sets whether the device's own times are taken, as [`ContextBuilder::profiling`] does. Waits for all queued
-    /// operations.
-    ///
-    /// # Errors
-    /// As [`Self::finish`].
-    pub fn set_profiling(&self, profiling: bool) -> Result<(), Error> {
-        self.finish()?;
-        self.core.engine().take_times(profiling);
-        Ok(())
     }
 
     /// What the operations in this context's cache do, and why they do it that way: products, filters, elementwise
     /// operations, and the rest, the 1024 last used of each. Regions of one size at different offsets are one
     /// operation, and so are blocks of matrices. [`Explanation::fallback`] is set for operations left to the CPU path.
     pub fn explain(&self) -> Vec<Explanation> {
-        self.kept.all().into_iter().map(|operation| operation.explain()).collect()
+        self.cache.all().into_iter().map(|operation| operation.explain()).collect()
     }
 
     /// Times of kernels and parameters of products: the user's, from the folder that `TRIPIPE_TABLES` names, otherwise from `tripipe/gemm`
@@ -243,8 +148,8 @@ impl Context {
         &self.core
     }
 
-    pub(crate) fn kept(&self) -> &Kept {
-        &self.kept
+    pub(crate) fn operation_cache(&self) -> &OperationCache {
+        &self.cache
     }
 }
 
@@ -264,16 +169,19 @@ impl std::fmt::Debug for Context {
 }
 
 /// Options of a context that is to be made.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[must_use = "`build` makes the context"]
 #[allow(clippy::struct_excessive_bools, reason = "each is an independent option")]
 pub struct ContextBuilder {
-    background_builds: bool,
-    cpu_when_faster: bool,
-    predictions: bool,
+    pub(crate) background_builds: bool,
+    pub(crate) cpu_when_faster: bool,
+    pub(crate) predictions: bool,
     profiling: bool,
     #[cfg(feature = "cpu")]
-    threads: Threads,
+    pub(crate) threads: Threads,
+    pub(crate) cache: CacheChoice,
+    /// The time that tuning of a new shape may take; `None` without tuning.
+    pub(crate) tuning_budget: Option<Duration>,
 }
 
 impl Default for ContextBuilder {
@@ -285,6 +193,8 @@ impl Default for ContextBuilder {
             profiling: true,
             #[cfg(feature = "cpu")]
             threads: Threads::All,
+            cache: CacheChoice::default(),
+            tuning_budget: None,
         }
     }
 }
@@ -334,41 +244,96 @@ impl ContextBuilder {
         self
     }
 
+    /// Sets where the context keeps what it measures: times of [tuning](Self::tune_on_first_use) and ceilings. The default
+    /// is the cache that the environment selects. Programs are cached as the executor's options say.
+    pub fn cache(mut self, cache: CacheChoice) -> Self {
+        self.cache = cache;
+        self
+    }
+
+    /// Tunes products and filters on their first use: the first time a product of a shape and type is made, or a chain of
+    /// filters for images of a size, kernels are measured on the device for about `budget`, those that an estimate expects to
+    /// be fastest first, and the fastest is used. It is remembered in the cache folder for this device, its driver and this
+    /// version of the library, so the next process that asks for this uses it at once. [`Explanation::why`] says so.
+    ///
+    /// Each kernel runs on memory of its own, and parts of its result are compared with a reference before its time
+    /// counts. At most 512 MiB and an eighth of the device's memory are used; larger products and images are not tuned. A
+    /// kernel whose measurement has begun is completed, its build by the driver included, so this can take longer than
+    /// `budget`. The call that makes a product or a filter waits for it.
+    ///
+    /// Kernels are measured in the process of the application: one that crashes or hangs the driver ends it. What is
+    /// measured is noted in the cache folder before it starts, so it is not tried again with that driver; if the folder
+    /// cannot be written, nothing is remembered. `tripipe tune` measures in processes of their own, and tries more.
+    ///
+    /// The context is refused if the budget is zero, on the CPU path, whose operations have no parameters, and on a virtual
+    /// GPU, whose times are predicted.
+    pub fn tune_on_first_use(mut self, budget: Duration) -> Self {
+        self.tuning_budget = Some(budget);
+        self
+    }
+
     /// A context on `device`.
     ///
     /// # Errors
-    /// As [`Context::new`].
-    pub fn build(self, device: &Device) -> Result<Context, Error> {
-        self.set(Context::new(device)?)
-    }
-
-    /// A context on an OpenCL device with its own options, as [`Context::on_opencl`].
-    ///
-    /// # Errors
-    /// The device is gone.
-    #[cfg(feature = "opencl")]
-    pub fn build_on_opencl(self, executor: OpenClExecutor) -> Result<Context, Error> {
-        self.set(Context::on_opencl(executor))
-    }
-
-    /// A context on any other executor of kernels, as [`Context::over`].
-    ///
-    /// # Errors
-    /// The executor failed.
-    pub fn build_over(self, executor: impl Executor + Send + 'static) -> Result<Context, Error> {
-        self.set(Context::over(executor))
-    }
-
-    fn set(self, context: Context) -> Result<Context, Error> {
-        let core = context.core();
-        core.build_in_background(self.background_builds);
-        core.fall_back_when_slower(self.cpu_when_faster);
-        core.predict_times(self.predictions);
-        #[cfg(feature = "cpu")]
-        core.use_threads(self.threads);
-        if !self.profiling {
-            context.set_profiling(false)?;
+    /// The driver refuses a context or a queue; the device is gone; there is [nothing to tune](Self::tune_on_first_use); the
+    /// file that `TRIPIPE_TRACE` names cannot be written; this process was [forked](Context::check_process).
+    pub fn build(&self, device: &Device) -> Result<Context, Error> {
+        process::check()?;
+        match device {
+            #[cfg(feature = "cpu")]
+            Device::Cpu => {
+                let queue = Arc::default();
+                let path = HostPath::new(Arc::clone(&queue));
+                self.build_with(device.name(), Box::new(path), queue)
+            }
+            #[cfg(not(feature = "opencl"))]
+            Device::OpenCl(none) => match *none {},
+            #[cfg(feature = "opencl")]
+            Device::OpenCl(opencl) => {
+                self.build_over(OpenClExecutor::new(opencl, &ExecutorOptions::default())?)
+            }
+            #[cfg(feature = "virtual")]
+            Device::Virtual(device) => self.build_over(device.executor()),
         }
-        Ok(context)
+    }
+
+    /// A context on any executor of kernels: an OpenCL device with options of its own, one over an OpenCL context or a
+    /// queue of the application, a simulated GPU.
+    ///
+    /// # Errors
+    /// As [`Self::build`].
+    pub fn build_over(&self, executor: impl Executor + Send + 'static) -> Result<Context, Error> {
+        let queue = Arc::default();
+        let kernels = Kernels::new(executor, Arc::clone(&queue));
+        self.build_with(kernels.name().to_owned(), Box::new(kernels), queue)
+    }
+
+    fn build_with(
+        &self,
+        name: String,
+        engine: Box<dyn Engine>,
+        queue: Arc<OperationQueue>,
+    ) -> Result<Context, Error> {
+        process::check()?;
+        #[cfg(feature = "trace")]
+        crate::trace::start_from_environment()?;
+        let nothing_to_tune = match self.tuning_budget {
+            Some(_) if engine.probe().is_none() => Some("the CPU path has no kernels to choose among"),
+            Some(_) if engine.time_source().is_predicted() => {
+                Some("times of a virtual GPU are predicted, and `tripipe tune` makes tables of them")
+            }
+            Some(budget) if budget.is_zero() => {
+                Some("the budget is zero: give the time that a new product or filter may take, such as 2 s")
+            }
+            Some(_) | None => None,
+        };
+        if let Some(reason) = nothing_to_tune {
+            return Err(Error::from(Fault::NothingToTune { device: name, reason }));
+        }
+        if !self.profiling {
+            engine.take_times(false);
+        }
+        let core = Arc::new(Core::new(name, engine, queue, self.clone()));
+        Ok(Context { core, cache: Arc::default(), table: Arc::default() })
     }
 }

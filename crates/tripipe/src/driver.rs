@@ -37,9 +37,9 @@ pub(crate) fn devices() -> Result<Vec<Device>, DevicesError> {
 
 pub(crate) enum BuiltProgram {}
 
-pub(crate) enum Held {}
+pub(crate) enum ObjectAccess {}
 
-impl Held {
+impl ObjectAccess {
     pub(crate) fn with_bytes<R>(
         &self,
         _: Range<usize>,

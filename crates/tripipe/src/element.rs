@@ -9,7 +9,7 @@ pub(crate) mod sealed {
     use super::{Number, ScalarType};
 
     /// The properties of an element that kernels need.
-    pub trait Sealed: Sized {
+    pub trait KernelElement: Sized {
         /// Its type.
         const SCALAR: ScalarType;
         /// The value as the operand of a step.
@@ -21,7 +21,7 @@ pub(crate) mod sealed {
 
 /// A number with the same representation in device memory and in the host's: `u8`, `i8`, `u16`, `i16`, `u32`, `i32`,
 /// `f16`, `f32`, `f64`.
-pub trait Element: bytemuck::Pod + Default + PartialOrd + Send + Sync + sealed::Sealed {
+pub trait Element: bytemuck::Pod + Default + PartialOrd + Send + Sync + sealed::KernelElement {
     /// Its name in Rust.
     const NAME: &'static str;
 }
@@ -41,7 +41,7 @@ impl Float for f64 {}
 
 macro_rules! elements {
     ($($type:ident $scalar:ident $number:ident $wide:ident |$value:ident| $narrow:expr;)*) => {$(
-        impl sealed::Sealed for $type {
+        impl sealed::KernelElement for $type {
             const SCALAR: ScalarType = ScalarType::$scalar;
 
             fn number(self) -> Number {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::driver::DevicesError;
-use crate::matrix::ViewLayout;
+use crate::matrix::MatrixShape;
 use thiserror::Error;
 use tripipe_kernels::elementwise::Reduction;
 use tripipe_kernels::filter::{FilterError, PixelType, Raster};
@@ -230,11 +230,11 @@ pub(crate) enum Fault {
     #[error(
         "a {}x{} matrix at element {} with a stride of {} is not within {length} elements; a stride is at least the length of a row \
          (of a column, in column-major order)",
-        layout.rows, layout.columns, layout.offset, layout.stride
+        shape.rows, shape.columns, shape.layout.offset, shape.layout.leading
     )]
     Within {
-        /// The layout.
-        layout: ViewLayout,
+        /// The matrix.
+        shape: MatrixShape,
         /// The length of the vector.
         length: usize,
     },

@@ -8,6 +8,9 @@ use tripipe_device::{Probe, identify};
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Explanation {
+    /// The number of the operation in its context: the operations of a context are numbered in the order in which they are
+    /// made, and an operation that runs again keeps its number.
+    pub id: u64,
     /// The operation and its size, e.g. `f32 product 512x512x256`.
     pub operation: String,
     /// The name of the device.

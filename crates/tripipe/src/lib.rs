@@ -43,7 +43,7 @@
 //! - `image`: conversions from and to the types of the `image` crate, without its codecs.
 //! - `ndarray`: conversions from and to the types of `ndarray`.
 //!
-//! Without `opencl` and without `cpu` there are no devices; [`Context::over`] still runs operations on an executor of the
+//! Without `opencl` and without `cpu` there are no devices; [`ContextBuilder::build_over`] still runs operations on an executor of the
 //! application.
 
 #![deny(missing_docs)]
@@ -62,11 +62,11 @@ mod first_use;
 pub mod gemm;
 mod image;
 mod interop;
-mod kept;
-mod line;
 mod matrix;
 mod memory;
 mod operation;
+mod operation_cache;
+mod operation_queue;
 mod pending;
 mod process;
 pub mod quantised;
@@ -112,8 +112,14 @@ mod documents {
 #[cfg(feature = "image")]
 pub use interop::Depth;
 
-/// The types of executors, for [`Context::over`].
-pub use tripipe_launch as launch;
+/// What an executor is made of, for [`ContextBuilder::build_over`].
+pub mod launch {
+    pub use tripipe_launch::{
+        Access, Addressing, Argument, Block, ChannelOrder, ChannelType, ExecuteError, Executor, Filter,
+        ImageExtent, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, NdRange, OverBytes, Part,
+        Prepared, Program, Reading, Sampler, ScalarType, Source, Submission, Text, TimeSource, Timing, Value,
+    };
+}
 
 // Types of other crates in signatures.
 pub use half::f16;

@@ -1,7 +1,10 @@
 //! Matrices on a device.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::Range;
+
+use tripipe_kernels::gemm::Layout;
 
 use crate::error::Fault;
 use crate::memory::{Memory, elements, zeros};
@@ -11,7 +14,7 @@ use crate::{Context, Element, Error, Order, Pending, Vector};
 #[derive(Debug)]
 pub struct Matrix<T> {
     memory: Memory,
-    shape: ViewLayout,
+    shape: MatrixShape,
     element: PhantomData<T>,
 }
 
@@ -19,7 +22,7 @@ pub struct Matrix<T> {
 #[derive(Debug)]
 pub struct MatrixView<'m, T> {
     memory: &'m Memory,
-    shape: ViewLayout,
+    shape: MatrixShape,
     element: PhantomData<&'m T>,
 }
 
@@ -27,32 +30,29 @@ pub struct MatrixView<'m, T> {
 #[derive(Debug)]
 pub struct MatrixViewMut<'m, T> {
     memory: &'m Memory,
-    shape: ViewLayout,
+    shape: MatrixShape,
     element: PhantomData<&'m mut T>,
 }
 
-/// The layout of a matrix, all in elements. Element (i, j) is stored at `offset + i * stride + j` in row-major order,
-/// at `offset + i + j * stride` in column-major order.
+/// The extents of a matrix, and the layout of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ViewLayout {
+pub(crate) struct MatrixShape {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
-    pub(crate) order: Order,
-    pub(crate) offset: usize,
-    pub(crate) stride: usize,
+    pub(crate) layout: Layout,
 }
 
-impl ViewLayout {
+impl MatrixShape {
     fn dense(rows: usize, columns: usize, order: Order) -> Self {
-        let stride = match order {
+        let leading = match order {
             Order::RowMajor => columns,
             Order::ColumnMajor => rows,
         };
-        Self { rows, columns, order, offset: 0, stride }
+        Self { rows, columns, layout: Layout { order, leading, offset: 0 } }
     }
 
     fn transposed(self) -> Self {
-        Self { rows: self.columns, columns: self.rows, order: self.order.transposed(), ..self }
+        Self { rows: self.columns, columns: self.rows, layout: self.layout.transposed() }
     }
 
     fn block(self, rows: Range<usize>, columns: Range<usize>) -> Result<Self, Error> {
@@ -60,34 +60,32 @@ impl ViewLayout {
         if !inside(&rows, self.rows) || !inside(&columns, self.columns) {
             return Err(Error::from(Fault::Block { rows, columns, extents: [self.rows, self.columns] }));
         }
-        let first = match self.order {
+        let first = match self.layout.strides() {
             // An empty block has no elements; the end of the last row is beyond the memory.
             _ if rows.is_empty() || columns.is_empty() => 0,
-            Order::RowMajor => rows.start * self.stride + columns.start,
-            Order::ColumnMajor => columns.start * self.stride + rows.start,
+            [row, column] => rows.start * row + columns.start * column,
         };
-        Ok(Self { rows: rows.len(), columns: columns.len(), offset: self.offset + first, ..self })
+        let layout = self.layout.at(self.layout.offset + first);
+        Ok(Self { rows: rows.len(), columns: columns.len(), layout })
     }
 
-    /// A layout within `length` elements.
+    /// A shape within `length` elements.
     fn within(self, length: usize) -> Result<Self, Error> {
         let [run, count] = self.runs();
+        let Layout { leading, offset, .. } = self.layout;
         let end = match (run, count) {
-            (0, _) | (_, 0) => Some(self.offset),
-            _ => (count - 1)
-                .checked_mul(self.stride)
-                .and_then(|last| last.checked_add(run)?.checked_add(self.offset))
-                .filter(|_| self.stride >= run),
+            (0, _) | (_, 0) => Some(offset),
+            _ => self.layout.span([self.rows, self.columns]).filter(|_| leading >= run),
         };
         match end {
             Some(end) if end <= length => Ok(self),
-            _ => Err(Error::from(Fault::Within { layout: self, length })),
+            _ => Err(Error::from(Fault::Within { shape: self, length })),
         }
     }
 
     /// The length of the contiguous runs of elements, and their number.
     fn runs(&self) -> [usize; 2] {
-        match self.order {
+        match self.layout.order {
             Order::RowMajor => [self.columns, self.rows],
             Order::ColumnMajor => [self.rows, self.columns],
         }
@@ -95,18 +93,15 @@ impl ViewLayout {
 
     /// The elements of a span, row by row.
     fn row_by_row<T: Element>(&self, span: Vec<T>) -> Result<Vec<T>, Error> {
-        let Self { rows, columns, order, stride, .. } = *self;
-        if order == Order::RowMajor && span.len() == rows * columns {
+        let Self { rows, columns, layout } = *self;
+        if layout.order == Order::RowMajor && span.len() == rows * columns {
             return Ok(span);
         }
-        let at = |i: usize, j: usize| match order {
-            Order::RowMajor => i * stride + j,
-            Order::ColumnMajor => i + j * stride,
-        };
+        let [row, column] = layout.strides();
         let mut elements = zeros::<T>(rows * columns)?;
-        for (i, row) in elements.chunks_exact_mut(columns.max(1)).enumerate() {
-            for (j, element) in row.iter_mut().enumerate() {
-                *element = span[at(i, j)];
+        for (i, elements) in elements.chunks_exact_mut(columns.max(1)).enumerate() {
+            for (j, element) in elements.iter_mut().enumerate() {
+                *element = span[i * row + j * column];
             }
         }
         Ok(elements)
@@ -115,7 +110,7 @@ impl ViewLayout {
     /// The number of elements from the first to the last, gaps included.
     fn span(&self) -> usize {
         let [length, count] = self.runs();
-        if length == 0 || count == 0 { 0 } else { (count - 1) * self.stride + length }
+        if length == 0 || count == 0 { 0 } else { (count - 1) * self.layout.leading + length }
     }
 }
 
@@ -128,68 +123,32 @@ impl<T: Element> Matrix<T> {
         Self::with_order(context, [rows, columns], Order::RowMajor, elements)
     }
 
-    /// A matrix in either order with a copy of `elements`, which are in that order.
+    /// A matrix in either order with `elements`, which are in that order: a slice is copied, a `Vec` is moved as
+    /// [`Self::from_vec`] does.
     ///
     /// # Errors
     /// As [`Self::from_slice`].
-    pub fn with_order(
+    pub fn with_order<'e>(
         context: &Context,
         [rows, columns]: [usize; 2],
         order: Order,
-        elements: &[T],
+        elements: impl Into<Cow<'e, [T]>>,
     ) -> Result<Self, Error> {
-        let want = count(rows, columns)?;
-        if elements.len() != want {
-            return Err(Error::from(Fault::Length { operand: "the slice", want, found: elements.len() }));
-        }
-        let bytes: &[u8] = bytemuck::cast_slice(elements);
-        let memory = Memory::new::<T>(context, bytes.len(), Some(bytes))?;
-        Ok(Self { memory, shape: ViewLayout::dense(rows, columns, order), element: PhantomData })
-    }
-
-    /// A row-major matrix of `elements`: on the CPU path, they are moved and stay where they are; a device gets a copy,
-    /// made at once.
-    ///
-    /// # Errors
-    /// As [`Self::from_slice`].
-    pub fn from_vec(context: &Context, [rows, columns]: [usize; 2], elements: Vec<T>) -> Result<Self, Error> {
-        let (want, found) = (count(rows, columns)?, elements.len());
-        if found != want {
-            return Err(Error::from(Fault::Length { operand: "the elements", want, found }));
-        }
-        Ok(Self::in_rows(Memory::owning(context, elements)?, [rows, columns]))
-    }
-
-    /// As [`Self::from_slice`], without waiting for the elements to be copied. A `Vec` is moved, a slice is copied
-    /// first.
-    ///
-    /// # Errors
-    /// As [`Self::from_slice`].
-    pub fn from_slice_async(
-        context: &Context,
-        extents: [usize; 2],
-        elements: impl Into<Vec<T>>,
-    ) -> Result<Pending<Self>, Error> {
-        Self::with_order_async(context, extents, Order::RowMajor, elements)
-    }
-
-    /// As [`Self::with_order`], without waiting, like [`Self::from_slice_async`].
-    ///
-    /// # Errors
-    /// As [`Self::from_slice`].
-    pub fn with_order_async(
-        context: &Context,
-        [rows, columns]: [usize; 2],
-        order: Order,
-        elements: impl Into<Vec<T>>,
-    ) -> Result<Pending<Self>, Error> {
         let (want, elements) = (count(rows, columns)?, elements.into());
         if elements.len() != want {
             return Err(Error::from(Fault::Length { operand: "the elements", want, found: elements.len() }));
         }
-        let shape = ViewLayout::dense(rows, columns, order);
-        let memory = Memory::new_later(context, elements)?;
-        Ok(memory.then(move |memory| Ok(Self { memory, shape, element: PhantomData })))
+        let memory = Memory::with_contents(context, elements)?;
+        Ok(Self { memory, shape: MatrixShape::dense(rows, columns, order), element: PhantomData })
+    }
+
+    /// A row-major matrix of `elements`, which are moved: on the CPU path they stay where they are; a device copies them
+    /// when what was queued before has ended, which is not waited for.
+    ///
+    /// # Errors
+    /// As [`Self::from_slice`].
+    pub fn from_vec(context: &Context, extents: [usize; 2], elements: Vec<T>) -> Result<Self, Error> {
+        Self::with_order(context, extents, Order::RowMajor, elements)
     }
 
     /// A row-major matrix of zeros.
@@ -215,11 +174,11 @@ impl<T: Element> Matrix<T> {
         elements.checked_mul(size_of::<T>()).ok_or(Error::from(Fault::TooLarge { elements }))
     }
 
-    /// The elements of a vector as a row-major matrix; both share the memory.
+    /// The elements of a vector as a row-major matrix in the same memory.
     ///
     /// # Errors
     /// A number of elements other than `rows * columns`.
-    pub fn from_vector(vector: &Vector<T>, [rows, columns]: [usize; 2]) -> Result<Self, Error> {
+    pub(crate) fn over_vector(vector: &Vector<T>, [rows, columns]: [usize; 2]) -> Result<Self, Error> {
         let want = count(rows, columns)?;
         if vector.len() != want {
             return Err(Error::from(Fault::Length { operand: "the vector", want, found: vector.len() }));
@@ -229,7 +188,7 @@ impl<T: Element> Matrix<T> {
 
     /// Memory that holds the elements row by row.
     pub(crate) fn in_rows(memory: Memory, [rows, columns]: [usize; 2]) -> Self {
-        Self { memory, shape: ViewLayout::dense(rows, columns, Order::RowMajor), element: PhantomData }
+        Self { memory, shape: MatrixShape::dense(rows, columns, Order::RowMajor), element: PhantomData }
     }
 
     /// The number of rows.
@@ -244,7 +203,7 @@ impl<T: Element> Matrix<T> {
 
     /// Which elements are adjacent in memory.
     pub fn order(&self) -> Order {
-        self.shape.order
+        self.shape.layout.order
     }
 
     /// A view of the whole matrix.
@@ -303,29 +262,9 @@ impl<'m, T: Element> MatrixView<'m, T> {
         order: Order,
         stride: usize,
     ) -> Result<Self, Error> {
-        let shape = ViewLayout { rows, columns, order, offset, stride }.within(vector.len())?;
+        let layout = Layout { order, leading: stride, offset };
+        let shape = MatrixShape { rows, columns, layout }.within(vector.len())?;
         Ok(Self::over(vector.memory(), shape))
-    }
-
-    /// A view of memory with this shape.
-    pub(crate) fn over(memory: &'m Memory, shape: ViewLayout) -> Self {
-        Self { memory, shape, element: PhantomData }
-    }
-
-    /// The number of rows.
-    pub fn rows(&self) -> usize {
-        self.shape.rows
-    }
-
-    /// The number of columns.
-    pub fn columns(&self) -> usize {
-        self.shape.columns
-    }
-
-    /// A view of the transpose; no elements are moved.
-    #[must_use]
-    pub fn transposed(self) -> Self {
-        Self { shape: self.shape.transposed(), ..self }
     }
 
     /// A view of the block where these rows and columns intersect; no elements are moved.
@@ -342,26 +281,18 @@ impl<'m, T: Element> MatrixView<'m, T> {
     /// As [`Matrix::to_vec`].
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
         let mut span = zeros::<T>(self.shape.span())?;
-        self.memory.read(self.shape.offset * size_of::<T>(), bytemuck::cast_slice_mut(&mut span))?;
+        self.memory.read(self.shape.layout.offset * size_of::<T>(), bytemuck::cast_slice_mut(&mut span))?;
         self.shape.row_by_row(span)
     }
 
-    /// As [`Self::to_vec`], without waiting: the [`Pending`] gives the copy.
+    /// Queues a copy of its elements row by row, as [`Matrix::queue_read`].
     ///
     /// # Errors
-    /// As [`Matrix::to_vec_async`].
-    pub fn to_vec_async(&self) -> Result<Pending<Vec<T>>, Error> {
+    /// As [`Matrix::queue_read`].
+    pub fn queue_read(&self) -> Result<Pending<Vec<T>>, Error> {
         let shape = self.shape;
-        let span = self.memory.read_later(shape.offset * size_of::<T>(), shape.span())?;
+        let span = self.memory.read_later(shape.layout.offset * size_of::<T>(), shape.span())?;
         Ok(span.then(move |span| shape.row_by_row(span)))
-    }
-
-    pub(crate) fn memory(&self) -> &'m Memory {
-        self.memory
-    }
-
-    pub(crate) fn shape(&self) -> ViewLayout {
-        self.shape
     }
 }
 
@@ -377,39 +308,49 @@ impl<'m, T: Element> MatrixViewMut<'m, T> {
         order: Order,
         stride: usize,
     ) -> Result<Self, Error> {
-        let shape = ViewLayout { rows, columns, order, offset, stride }.within(vector.len())?;
+        let layout = Layout { order, leading: stride, offset };
+        let shape = MatrixShape { rows, columns, layout }.within(vector.len())?;
         Ok(Self::over(vector.memory(), shape))
     }
-
-    /// A mutable view of memory with this shape.
-    pub(crate) fn over(memory: &'m Memory, shape: ViewLayout) -> Self {
-        Self { memory, shape, element: PhantomData }
-    }
-
-    /// The number of rows.
-    pub fn rows(&self) -> usize {
-        self.shape.rows
-    }
-
-    /// The number of columns.
-    pub fn columns(&self) -> usize {
-        self.shape.columns
-    }
-
-    /// A view of the transpose; no elements are moved.
-    #[must_use]
-    pub fn transposed(self) -> Self {
-        Self { shape: self.shape.transposed(), ..self }
-    }
-
-    pub(crate) fn memory(&self) -> &'m Memory {
-        self.memory
-    }
-
-    pub(crate) fn shape(&self) -> ViewLayout {
-        self.shape
-    }
 }
+
+/// What views for reading and for writing have in common.
+macro_rules! views {
+    ($($name:ident),*) => {$(
+        impl<'m, T: Element> $name<'m, T> {
+            /// A view of memory with this shape.
+            pub(crate) fn over(memory: &'m Memory, shape: MatrixShape) -> Self {
+                Self { memory, shape, element: PhantomData }
+            }
+
+            /// The number of rows.
+            pub fn rows(&self) -> usize {
+                self.shape.rows
+            }
+
+            /// The number of columns.
+            pub fn columns(&self) -> usize {
+                self.shape.columns
+            }
+
+            /// A view of the transpose; no elements are moved.
+            #[must_use]
+            pub fn transposed(self) -> Self {
+                Self { shape: self.shape.transposed(), ..self }
+            }
+
+            pub(crate) fn memory(&self) -> &'m Memory {
+                self.memory
+            }
+
+            pub(crate) fn shape(&self) -> MatrixShape {
+                self.shape
+            }
+        }
+    )*};
+}
+
+views!(MatrixView, MatrixViewMut);
 
 impl<T> Clone for MatrixView<'_, T> {
     fn clone(&self) -> Self {

@@ -12,7 +12,7 @@ use tripipe_launch::{Submission, Timing};
 
 use crate::engine::Ended;
 use crate::error::Fault;
-use crate::line::{Line, Outcome};
+use crate::operation_queue::{OperationQueue, Outcome};
 use crate::{Error, process};
 
 /// A queued operation: wait for it with [`Self::wait`] or `.await`, or drop it and let it run.
@@ -22,11 +22,14 @@ use crate::{Error, process};
 /// the result is read, and by [`crate::Context::finish`], as documented at [`crate::Context`]. An operation that the
 /// CPU path does as a fallback for a device is done when the call returns.
 ///
+/// Calls that store into something that exists return their event; a new object has it:
+/// [`Vector::event`](crate::Vector::event), and so on. Clones are the same operation.
+///
 /// Wakers are called on a thread of the library. They may use the context, and wait.
 pub struct Event {
     submission: Arc<dyn Submission>,
     /// Where its outcome is looked up; `None` for an operation that succeeded.
-    outcome: Option<(Arc<Line>, Arc<Outcome>)>,
+    outcome: Option<(Arc<OperationQueue>, Arc<Outcome>)>,
     /// Set once a waker was registered.
     waker: Option<Arc<Mutex<Waker>>>,
 }
@@ -38,8 +41,12 @@ impl Event {
     }
 
     /// A queued operation.
-    pub(crate) fn queued(submission: Arc<dyn Submission>, line: &Arc<Line>, outcome: &Arc<Outcome>) -> Self {
-        Self { outcome: Some((Arc::clone(line), Arc::clone(outcome))), ..Self::ended(submission) }
+    pub(crate) fn queued(
+        submission: Arc<dyn Submission>,
+        queue: &Arc<OperationQueue>,
+        outcome: &Arc<Outcome>,
+    ) -> Self {
+        Self { outcome: Some((Arc::clone(queue), Arc::clone(outcome))), ..Self::ended(submission) }
     }
 
     /// An operation with nothing to do.
@@ -55,9 +62,9 @@ impl Event {
         Pending { event: self, value: Some(Box::new(move || make(()))) }
     }
 
-    /// A value that already exists, to be returned when the operation has ended.
-    pub(crate) fn with<T: Send + Sync + 'static>(self, value: T) -> Pending<T> {
-        self.then(|()| Ok(value))
+    /// What is known of its outcome; `None` if it has succeeded.
+    pub(crate) fn outcome(&self) -> Option<&Arc<Outcome>> {
+        self.outcome.as_ref().map(|(_, outcome)| outcome)
     }
 
     pub(crate) fn submission(&self) -> &Arc<dyn Submission> {
@@ -83,7 +90,7 @@ impl Event {
             process::check()?;
         }
         let ended = self.submission.wait();
-        let looked_up = self.outcome.as_ref().map_or(Ok(()), |(line, outcome)| line.look_at(outcome));
+        let looked_up = self.outcome.as_ref().map_or(Ok(()), |(queue, outcome)| queue.look_at(outcome));
         // Its own error says more than the recorded one.
         ended?;
         looked_up
@@ -93,7 +100,7 @@ impl Event {
     /// queue.
     ///
     /// # Errors
-    /// As [`Self::wait`]; the context does not take times ([`crate::Context::set_profiling`]).
+    /// As [`Self::wait`]; the context does not take times ([`crate::ContextBuilder::profiling`]).
     pub fn seconds(self) -> Result<f64, Error> {
         self.result()?;
         Ok(Timing::span_seconds(&self.submission.timings()?))
@@ -125,6 +132,12 @@ impl Event {
     }
 }
 
+impl Clone for Event {
+    fn clone(&self) -> Self {
+        Self { submission: Arc::clone(&self.submission), outcome: self.outcome.clone(), waker: None }
+    }
+}
+
 impl Future for Event {
     type Output = Result<(), Error>;
 
@@ -135,10 +148,8 @@ impl Future for Event {
 
 /// The value of a queued operation: [`Self::wait`] or `.await` returns it.
 ///
-/// Each function that returns a `T` after waiting for it, or after queueing its computation, has a form whose name ends
-/// in `_async` and that returns a `Pending<T>`: [`Vector::sum`](crate::Vector::sum) and
-/// [`Vector::sum_async`](crate::Vector::sum_async), `to_vec`, `from_slice`, `filtered`, `resized`, `to_matrix` and so
-/// on. These forms do not wait for queued operations. The operation runs even if its value is dropped.
+/// Sums, extremes and histograms are such values, and elements that [are read](crate::Vector::queue_read) in the order of
+/// the queue. The operation runs even if its value is dropped.
 #[must_use = "the value is returned by `wait` or `.await`"]
 pub struct Pending<T> {
     event: Event,
@@ -162,11 +173,6 @@ impl<T> Pending<T> {
         Pending { event, value }
     }
 
-    /// The value at once, while the operation runs: for values that later operations use in queue order.
-    pub(crate) fn queued_value(self) -> Result<T, Error> {
-        self.value.map_or(Err(Error::from(Fault::ValueTaken)), |value| value())
-    }
-
     /// Whether the operation has ended, whether it succeeded or failed. Does not wait.
     pub fn is_done(&self) -> bool {
         self.event.is_done()
@@ -187,7 +193,7 @@ impl<T> Pending<T> {
     }
 
     /// The operation without its value.
-    pub fn event(self) -> Event {
+    pub fn into_event(self) -> Event {
         self.event
     }
 }
@@ -251,7 +257,7 @@ mod tests {
     use crate::cpu::Threads;
 
     use crate::gemm::Product;
-    use crate::operation::{Host, Inputs, Later, Operation, Refused, RunOn, Size};
+    use crate::operation::{Host, Inputs, Offset, Operation, Refused, RunOn, Size};
     use crate::{Context, Device, Elementwise, Image, Matrix, Vector};
 
     /// An operation that ends when the test says so.
@@ -266,7 +272,7 @@ mod tests {
         let plan = |_: &Probe| Err(Refused::Lacks("kernels".to_owned()));
         let operation = Operation::new(context, plan, host, RunOn::Fastest).unwrap();
         let result = Vector::from_slice(context, &[0u8]).unwrap();
-        operation.run(&[], result.memory(), Later::default()).unwrap()
+        operation.run(&[], result.memory(), Offset::default()).unwrap()
     }
 
     /// The queue is held until the test releases it: an operation that was waited for would wait forever.
@@ -279,40 +285,35 @@ mod tests {
         let chain = Chain::parse("box:3", Border::Replicate).unwrap();
         let (tell, told) = std::sync::mpsc::channel::<()>();
         let held = holding(&context, told);
-        let extremes = (
-            x.sum_async().unwrap(),
-            x.dot_async(&x).unwrap(),
-            x.min_async().unwrap(),
-            x.max_async().unwrap(),
-        );
-        let read = x.to_vec_async().unwrap();
-        let written = x.write_async([5, 5, 5]).unwrap();
-        let sum = Elementwise::new(&x).add_scalar(1).to_new_async().unwrap();
-        let blurred = photo.filtered_async::<u8>(&chain).unwrap();
-        let small = photo.resized_async([2, 2], Interpolation::Area).unwrap();
-        let counts = photo.histogram_async().unwrap();
-        let pixels = photo.to_packed_vec_async().unwrap();
-        let wide = photo.converted_async::<f32>(1.0, 0.5).unwrap();
-        let uploaded = Vector::from_slice_async(&context, vec![1u8; 100_000]).unwrap();
-        let product = Product::new(&a, &a).unwrap().to_matrix_async().unwrap();
-        let pending =
-            [read.is_done(), written.is_done(), sum.is_done(), blurred.is_done(), product.is_done()];
-        assert_eq!(pending, [false; 5]);
+        let extremes = (x.sum().unwrap(), x.dot(&x).unwrap(), x.min().unwrap(), x.max().unwrap());
+        let read = x.queue_read().unwrap();
+        x.write(vec![5, 5, 5]).unwrap();
+        let written = x.event();
+        let sum = Elementwise::new(&x).add_scalar(1).into_array().unwrap();
+        let blurred = photo.filtered::<u8>(&chain).unwrap();
+        let small = photo.resized([2, 2], Interpolation::Area).unwrap();
+        let counts = photo.histogram().unwrap();
+        let pixels = photo.view().queue_read().unwrap();
+        let wide = photo.converted::<f32>(1.0, 0.5).unwrap();
+        let uploaded = Vector::from_vec(&context, vec![1u8; 100_000]).unwrap();
+        let product = Product::new(&a, &a).unwrap().into_matrix().unwrap();
+        let events = [sum.event(), blurred.event(), small.event(), wide.event(), product.event()];
+        assert!(!read.is_done() && !written.is_done() && !events.iter().any(Event::is_done));
         tell.send(()).unwrap();
         assert!(held.wait().is_ok());
         let (all, squares, least, most) = extremes;
         assert_eq!((all.wait().unwrap(), squares.wait().unwrap()), (6, 14));
         assert_eq!((least.wait().unwrap(), most.wait().unwrap()), (Some((1, 1)), Some((3, 0))));
-        assert_eq!(
-            (read.wait().unwrap(), sum.wait().unwrap().to_vec().unwrap()),
-            (vec![3, 1, 2], vec![6; 3])
-        );
+        for event in events {
+            event.wait().unwrap();
+        }
+        assert_eq!((read.wait().unwrap(), sum.to_vec().unwrap()), (vec![3, 1, 2], vec![6; 3]));
         written.wait().unwrap();
-        assert_eq!(blurred.wait().unwrap().to_vec().unwrap(), [7; 16]);
-        assert_eq!(small.wait().unwrap().to_vec().unwrap(), [7; 4]);
+        assert_eq!(blurred.to_vec().unwrap(), [7; 16]);
+        assert_eq!(small.to_vec().unwrap(), [7; 4]);
         assert_eq!((counts.wait().unwrap()[7], pixels.wait().unwrap()), (16, vec![7; 16]));
-        assert_eq!(wide.wait().unwrap().to_vec().unwrap(), [7.5; 16]);
-        assert_eq!(uploaded.wait().unwrap().sum().unwrap(), 100_000);
-        assert_eq!(product.wait().unwrap().to_vec().unwrap(), [9.0]);
+        assert_eq!(wide.to_vec().unwrap(), [7.5; 16]);
+        assert_eq!(uploaded.sum().unwrap().wait().unwrap(), 100_000);
+        assert_eq!(product.to_vec().unwrap(), [9.0]);
     }
 }

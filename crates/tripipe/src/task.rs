@@ -11,11 +11,11 @@ use tripipe_launch::ScalarType;
 #[cfg(feature = "cpu")]
 use crate::cpu::{CpuError, Threads};
 use crate::explanation::{Arithmetic, Explanation};
-use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
 #[cfg(feature = "cpu")]
 use crate::operation::Inputs;
-use crate::operation::{Host, Later, Operation, Placed, RunOn, Size};
+use crate::operation::{BoundOperand, Host, Offset, Operation, RunOn, Size};
+use crate::operation_cache::{Described, Family, key};
 use crate::{Context, Error, Event};
 
 /// The number of elements that the CPU path processes in less time than waking another thread takes.
@@ -85,11 +85,12 @@ impl Context {
     }
 
     fn task_on<T: Task>(&self, task: &T, run_on: RunOn) -> Result<Arc<Prepared<T>>, Error> {
-        self.kept().get_or_make(
+        self.operation_cache().get_or_make(
             key(&(TypeId::of::<T>(), task.key())),
             |known: &Prepared<T>| known.task == *task,
             || {
-                let relative = self.kept().relative(|known: &Prepared<T>| known.task.costs_as(task));
+                let relative =
+                    self.operation_cache().relative(|known: &Prepared<T>| known.task.costs_as(task));
                 let tried = relative.filter(|_| run_on == RunOn::Fastest);
                 let tried = tried.and_then(|known| known.operation.trial());
                 Prepared::new(self, task.clone(), tried.map_or(run_on, RunOn::AsTried))
@@ -114,7 +115,7 @@ impl Context {
     /// What runs operations over the host's memory.
     #[cfg(feature = "cpu")]
     pub(crate) fn run_on_copies(&self) -> RunOn {
-        if self.core().falls_back_when_slower() { RunOn::Copies } else { RunOn::Fastest }
+        if self.core().options().cpu_when_faster { RunOn::Copies } else { RunOn::Fastest }
     }
 }
 
@@ -156,12 +157,12 @@ impl<T: Task> Prepared<T> {
         &self,
         inputs: &[(Role, &Memory)],
         result: &Memory,
-        later: &[(Role, Later)],
+        offsets: &[(Role, Offset)],
     ) -> Result<Event, Error> {
-        let inputs: Vec<Placed<'_>> =
-            inputs.iter().map(|(role, memory)| Placed::later(*role, memory, later)).collect();
-        let result = Placed::later(Role::Result, result, later);
-        self.operation.run(&inputs, result.memory, result.later)
+        let inputs: Vec<BoundOperand<'_>> =
+            inputs.iter().map(|(role, memory)| BoundOperand::moved(*role, memory, offsets)).collect();
+        let result = BoundOperand::moved(Role::Result, result, offsets);
+        self.operation.run(&inputs, result.memory, result.offset)
     }
 }
 

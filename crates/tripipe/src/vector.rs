@@ -1,12 +1,13 @@
 //! Vectors on a device.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use crate::opencl::External;
 
 use crate::error::Fault;
 use crate::memory::{Memory, elements};
-use crate::{Context, Element, Error, Pending};
+use crate::{Context, Element, Error};
 
 /// A sequence of numbers in a context's memory.
 #[derive(Debug)]
@@ -22,31 +23,21 @@ impl<T: Element> Vector<T> {
     /// # Errors
     /// More than the device allows in one allocation; no memory left.
     pub fn from_slice(context: &Context, elements: &[T]) -> Result<Self, Error> {
-        let bytes: &[u8] = bytemuck::cast_slice(elements);
-        let memory = Memory::new::<T>(context, bytes.len(), Some(bytes))?;
-        Ok(Self { memory, length: elements.len(), element: PhantomData })
+        Self::with_contents(context, elements.into())
     }
 
-    /// A vector of `elements`: on the CPU path, they are moved and stay where they are; a device gets a copy, made at
-    /// once.
+    /// A vector of `elements`, which are moved: on the CPU path they stay where they are; a device copies them when what
+    /// was queued before has ended, which is not waited for.
     ///
     /// # Errors
     /// As [`Self::from_slice`].
     pub fn from_vec(context: &Context, elements: Vec<T>) -> Result<Self, Error> {
-        let length = elements.len();
-        Ok(Self { memory: Memory::owning(context, elements)?, length, element: PhantomData })
+        Self::with_contents(context, elements.into())
     }
 
-    /// As [`Self::from_slice`], without waiting for the elements to be copied. A `Vec` is moved, a slice is copied
-    /// first.
-    ///
-    /// # Errors
-    /// As [`Self::from_slice`].
-    pub fn from_slice_async(context: &Context, elements: impl Into<Vec<T>>) -> Result<Pending<Self>, Error> {
-        let elements = elements.into();
+    fn with_contents(context: &Context, elements: Cow<'_, [T]>) -> Result<Self, Error> {
         let length = elements.len();
-        let memory = Memory::new_later(context, elements)?;
-        Ok(memory.then(move |memory| Ok(Self { memory, length, element: PhantomData })))
+        Ok(Self { memory: Memory::with_contents(context, elements)?, length, element: PhantomData })
     }
 
     /// A vector, all of which is written before it is read.
@@ -75,8 +66,8 @@ impl<T: Element> Vector<T> {
     }
 
     /// Imports external memory as a vector of `length` elements, without a copy: a buffer of the application's own
-    /// OpenCL context, a dma-buf, an Android hardware buffer. It can then be used as a matrix
-    /// ([`crate::Matrix::from_vector`]) or an image ([`crate::Image::over`]).
+    /// OpenCL context, a dma-buf, an Android hardware buffer. It becomes a matrix by
+    /// [`Self::into_matrix`], an image by [`Self::into_image`].
     ///
     /// Not yet tried on hardware with Arm's and Qualcomm's extensions.
     ///
@@ -90,7 +81,8 @@ impl<T: Element> Vector<T> {
         Ok(Self { memory, length, element: PhantomData })
     }
 
-    /// Another vector over the same memory: what is written to one is read from the other. Operations check that what they
+    /// Another vector over the same memory: what is written to one is read from the other. With [`Self::into_matrix`] and
+    /// [`Self::into_image`], it is a matrix or an image over that memory. Operations check that what they
     /// read and what they write have no elements in common ([`ErrorKind::Aliased`](crate::ErrorKind::Aliased)).
     #[must_use]
     pub fn share(&self) -> Self {

@@ -12,7 +12,7 @@ use crate::error;
 use crate::host::ElementType;
 
 /// An operand on a device.
-pub(super) struct Placed {
+pub(super) struct ProductOperand {
     pub(super) elements: Elements,
     is_transposed: bool,
     shape: Vec<usize>,
@@ -21,8 +21,8 @@ pub(super) struct Placed {
 /// The operands of a product on a device.
 pub(super) struct OnDevice {
     extents: Extents,
-    pub(super) a: Placed,
-    b: Placed,
+    pub(super) a: ProductOperand,
+    b: ProductOperand,
     bias: Option<Elements>,
     activation: Activation,
     accumulate: Accumulate,
@@ -41,10 +41,14 @@ impl OnDevice {
         accumulate: Option<&str>,
         context: &Bound<'_, PyContext>,
     ) -> PyResult<Self> {
-        let place = |name, operand: &Bound<'_, PyAny>| -> PyResult<Placed> {
+        let place = |name, operand: &Bound<'_, PyAny>| -> PyResult<ProductOperand> {
             let array = PyArray::on(name, operand, context)?;
             let (elements, is_transposed) = array.get().stored();
-            Ok(Placed { elements: elements.clone(), is_transposed, shape: array.get().shape().to_vec() })
+            Ok(ProductOperand {
+                elements: elements.clone(),
+                is_transposed,
+                shape: array.get().shape().to_vec(),
+            })
         };
         let (a, b) = (place("a", a)?, place("b", b)?);
         let extents = Extents::of(&a.shape, &b.shape)?;
@@ -109,7 +113,7 @@ impl OnDevice {
         let Extents { m, n, count, .. } = self.extents;
         self.with::<T, _>(|product, a| {
             if count == 1 {
-                return Ok(T::Sum::store(product.to_matrix()?.into_vector()?));
+                return Ok(T::Sum::store(product.into_matrix()?.into_vector()?));
             }
             let mut c = Matrix::<T::Sum>::zeros(a.context(), [count * m, n])?;
             if count > 0 {

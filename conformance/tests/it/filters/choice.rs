@@ -45,7 +45,7 @@ fn images_over_sources_are_right() {
     for mut executor in executors() {
         let offered = executor.probe().images.is_some_and(|limits| limits.from_buffer);
         for ((element, stages), border) in chains.clone().zip(BORDERS.into_iter().cycle()) {
-            let chain = Chain { stages: stages.to_vec(), border, keep_alpha: random.bool() };
+            let chain = Chain::new(stages.to_vec(), border).keep_alpha(random.bool());
             let size = choose(&mut random, &[[4, 1], [17, 9], [50, 5], [67, 12]]);
             let is_gray = matches!(stages[0], Stage::Color(_));
             let channels = if is_gray { random.usize(3..=4) } else { random.usize(1..=4) };
@@ -133,7 +133,7 @@ fn impossible_parameters_are_refused() {
     let image = Parameters { loads: Loads::Image, ..good };
     let aside = Raster { offset: 3, ..raster.with_pitch(256) };
     let tall = Raster::packed([20, 17], 3, PixelType::U8).with_pitch(256);
-    let alpha = Chain { keep_alpha: true, ..chain.clone() };
+    let alpha = chain.clone().keep_alpha(true);
     let rgba = Raster::packed([20, 5], 4, PixelType::U8);
     let huge = Raster { offset: 1 << 33, ..raster };
     let ninth = Chain::one(Stage::Linear(Linear::mean([3, 3]).unwrap()), Border::Wrap);

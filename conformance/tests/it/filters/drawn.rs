@@ -139,12 +139,11 @@ fn draw(random: &mut Rng, elements: &[PixelType], probe: &Probe) -> Case {
         let (element, channels) = (choose(random, elements), random.usize(1..=4));
         let mut stages_drawn = vec![choose(random, &stages(element, channels))];
         while stages_drawn.len() < 3 && random.usize(..3) == 0 {
-            let chain = Chain { stages: stages_drawn.clone(), border: Border::None, keep_alpha: false };
+            let chain = Chain::new(stages_drawn.clone(), Border::None);
             let made = chain.apply_to(&Raster::packed([1, 1], channels, element)).unwrap();
             stages_drawn.push(choose(random, &stages(made.element, made.channels)));
         }
-        let chain =
-            Chain { stages: stages_drawn, border: choose(random, &BORDERS), keep_alpha: random.bool() };
+        let chain = Chain::new(stages_drawn, choose(random, &BORDERS)).keep_alpha(random.bool());
         let size = choose(random, &SIZES);
         let from = laid_out(random, size, channels, element);
         let made = chain.apply_to(&from).unwrap();

@@ -18,8 +18,9 @@ use tripipe_device::DeviceKind;
 use tripipe_kernels::filter::{Fuse, Loads, Parameters, PixelType, Raster, Sums};
 use tripipe_kernels::{Plan, Role};
 use tripipe_launch::{Access, Executor, MemoryId, MemoryKind};
-use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 use tripipe_simulate::{Options, Simulator};
+
+use crate::opencl;
 
 /// Values over the whole range of integers; floating-point values between -300 and 300.
 fn noise(random: &mut Rng, element: PixelType, count: usize) -> Vec<u8> {
@@ -35,24 +36,6 @@ fn noise(random: &mut Rng, element: PixelType, count: usize) -> Vec<u8> {
 /// Elements of a raster's buffer, plus a few after its last.
 fn room(raster: &Raster) -> usize {
     raster.elements().unwrap() + 3
-}
-
-fn opencl() -> Vec<OpenClExecutor> {
-    let found: Vec<_> = devices()
-        .unwrap_or_default()
-        .iter()
-        .map(|device| {
-            OpenClExecutor::new(device, &ExecutorOptions::default()).expect("a listed device opens")
-        })
-        .collect();
-    if found.is_empty() {
-        assert!(
-            std::env::var_os("TRIPIPE_REQUIRE_OPENCL").is_none(),
-            "no OpenCL device: scripts/setup installs one"
-        );
-        eprintln!("left out: no OpenCL device");
-    }
-    found
 }
 
 /// The element types for devices without half precision.

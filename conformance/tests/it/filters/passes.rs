@@ -33,8 +33,7 @@ fn paired_sums_are_right() {
     let mut random = Rng::with_seed(9);
     for mut executor in executors() {
         for (linear, border) in linear.iter().zip(BORDERS.into_iter().cycle()) {
-            let chain =
-                Chain { keep_alpha: random.bool(), ..Chain::one(Stage::Linear(linear.clone()), border) };
+            let chain = Chain::one(Stage::Linear(linear.clone()), border).keep_alpha(random.bool());
             let size = choose(&mut random, &[[1, 2], [3, 7], [17, 5], [50, 3], [67, 9]]);
             let channels = random.usize(1..=4);
             let raster = laid_out(&mut random, size, channels, PixelType::U8);
@@ -82,7 +81,7 @@ fn fused_passes_are_right() {
                 continue;
             }
             let border = choose(&mut random, &BORDERS);
-            let chain = Chain { stages: stages.clone(), border, keep_alpha: true };
+            let chain = Chain::new(stages.clone(), border).keep_alpha(true);
             let from = Raster::packed([37, 9], *channels, *element);
             let to = chain.apply_to(&from).unwrap();
             for (fuse, loads) in [(Fuse::Pixels, Loads::Shared), (Fuse::Nothing, Loads::Direct)] {
@@ -170,7 +169,7 @@ fn two_windows_in_a_pass_are_right() {
         for (element, stages) in chains.clone() {
             for border in borders.by_ref().take(cases(1)) {
                 let is_gray = matches!(stages[0], Stage::Color(_));
-                let chain = Chain { stages: stages.clone(), border, keep_alpha: random.bool() && !is_gray };
+                let chain = Chain::new(stages.clone(), border).keep_alpha(random.bool() && !is_gray);
                 let channels = if is_gray { random.usize(3..=4) } else { random.usize(1..=4) };
                 let size = choose(&mut random, &sizes);
                 let from = if is_gray {

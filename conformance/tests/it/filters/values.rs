@@ -42,7 +42,7 @@ fn alpha_made_by_a_stage_is_preserved() {
             (4, "drop-alpha,add-alpha,gaussian:3"),
             (4, "gray,rgb,add-alpha,median:3,swap-red-blue"),
         ] {
-            let chain = Chain { keep_alpha: true, ..Chain::parse(text, Border::Reflect101).unwrap() };
+            let chain = Chain::parse(text, Border::Reflect101).unwrap().keep_alpha(true);
             let from = Raster::packed([13, 5], channels, PixelType::U8);
             let to = chain.apply_to(&from).unwrap();
             let narrow = Parameters { lanes: 2, ..PLAIN };
@@ -86,7 +86,7 @@ fn sums_of_all_32_bits_are_right() {
     for mut executor in executors() {
         for (element, stages) in &chains {
             let border = choose(&mut random, &BORDERS[..5]);
-            let chain = Chain { stages: stages.clone(), border, keep_alpha: false };
+            let chain = Chain::new(stages.clone(), border);
             let from = Raster::packed([41, 6], 1, *element);
             let to = chain.apply_to(&from).unwrap();
             let sums = choose(&mut random, &[Sums::Wide, Sums::Narrow]);
@@ -190,7 +190,7 @@ fn nan_and_infinity_are_the_same_everywhere() {
     let mut random = Rng::with_seed(15);
     for mut executor in executors() {
         for ((channels, stages), border) in chains.iter().zip(borders.into_iter().cycle()) {
-            let chain = Chain { stages: stages.clone(), border, keep_alpha: false };
+            let chain = Chain::new(stages.clone(), border);
             let from = Raster::packed([19, 11], *channels, PixelType::F32);
             let to = chain.apply_to(&from).unwrap();
             let mut pixels: Vec<f32> = pod_collect_to_vec(&noise(&mut random, PixelType::F32, room(&from)));

@@ -13,19 +13,10 @@ mod space;
 use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{Gemm, Given, Parameters, Reference, plan};
 use tripipe_launch::{Access, Executor, MemoryId, MemoryKind};
-use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 use tripipe_simulate::{Options, Simulator};
 use tripipe_tune::bench::sample;
 
-fn opencl() -> Option<OpenClExecutor> {
-    let found = devices().unwrap_or_default();
-    let Some(device) = found.first() else {
-        assert!(std::env::var_os("TRIPIPE_REQUIRE_OPENCL").is_none(), "no OpenCL device");
-        eprintln!("left out: no OpenCL device");
-        return None;
-    };
-    Some(OpenClExecutor::new(device, &ExecutorOptions::default()).expect("a listed device opens"))
-}
+use crate::opencl;
 
 fn simulator() -> Simulator {
     Simulator::new(Options::default())
@@ -34,7 +25,7 @@ fn simulator() -> Simulator {
 /// Runs `cases` in the simulator with all kernels, and on an OpenCL device with a few.
 fn everywhere(cases: impl Fn(&mut dyn Executor, &[&str])) {
     cases(&mut simulator(), KERNELS);
-    if let Some(mut executor) = opencl() {
+    if let Some(mut executor) = opencl().into_iter().next() {
         cases(&mut executor, FEW);
     }
 }

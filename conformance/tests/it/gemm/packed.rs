@@ -109,7 +109,7 @@ fn unpacking_gives_back_what_was_packed() {
 fn packed_once_and_used_again() {
     // With images over buffers, and without.
     packed_once(&mut simulator());
-    if let Some(mut executor) = opencl() {
+    if let Some(mut executor) = opencl().into_iter().next() {
         packed_once(&mut executor);
     }
 }

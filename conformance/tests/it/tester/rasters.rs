@@ -153,7 +153,7 @@ pub(crate) use with_pixel;
 /// # Errors
 /// An error of the library.
 pub fn image<T: Pixel>(context: &Context, raster: Raster, contents: &[u8]) -> Result<Image<T>, Error> {
-    Image::with_raster(context, raster, &bytemuck::pod_collect_to_vec::<u8, T>(contents))
+    Image::with_raster(context, raster, bytemuck::pod_collect_to_vec::<u8, T>(contents))
 }
 
 /// Smaller widths and heights.

@@ -77,7 +77,7 @@ impl std::fmt::Display for Failure {
 
 /// The results of a search.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct SearchResults {
     /// Cases by topic and backend, and how many of them were refused.
     pub counts: BTreeMap<(&'static str, &'static str), [u64; 2]>,
     /// The number of cases that ran.
@@ -87,7 +87,7 @@ pub struct Found {
     pub notes: Vec<String>,
 }
 
-impl std::fmt::Display for Found {
+impl std::fmt::Display for SearchResults {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for note in &self.notes {
             writeln!(f, "{note}")?;
@@ -105,7 +105,7 @@ type Now = Arc<Mutex<Option<(u64, Backend, Instant)>>>;
 /// The state that all workers share.
 struct Shared {
     search: Search,
-    found: Mutex<Found>,
+    found: Mutex<SearchResults>,
     next: AtomicU64,
     stop: AtomicBool,
     failures: AtomicU64,
@@ -115,7 +115,7 @@ struct Shared {
 ///
 /// # Errors
 /// No backend is available.
-pub fn search(search: &Search, say: &mut dyn FnMut(&Failure)) -> Result<Found, String> {
+pub fn search(search: &Search, say: &mut dyn FnMut(&Failure)) -> Result<SearchResults, String> {
     let shared = Arc::new(Shared {
         search: search.clone(),
         found: Mutex::default(),
@@ -173,7 +173,7 @@ pub fn search(search: &Search, say: &mut dyn FnMut(&Failure)) -> Result<Found, S
         }
     }
     let found = lock(&shared.found).clone();
-    Ok(Found { failures, ..found })
+    Ok(SearchResults { failures, ..found })
 }
 
 enum Message {

@@ -205,7 +205,7 @@ impl Simple {
         let shape = [self.size[0], self.size[1], self.channels];
         let raster = self.place.raster(shape, element(self.kind));
         let source: Image<T> = image(context, raster, &self.raster_contents())?;
-        Ok(bytes_of(&source.histogram()?))
+        Ok(bytes_of(&source.histogram()?.wait()?))
     }
 
     fn transpose<T: Element>(&self, context: &Context, columns_first: bool) -> Result<Vec<u8>, Error> {

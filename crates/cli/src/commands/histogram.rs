@@ -104,7 +104,7 @@ fn channels<T: Counted>(
     };
     let planes = names.iter().enumerate().map(|(channel, name)| {
         let plane: Vec<T> = values.iter().skip(channel).step_by(names.len()).copied().collect();
-        Ok(described(name, &Image::from_vec(context, size, 1, plane)?.histogram()?))
+        Ok(described(name, &Image::from_vec(context, size, 1, plane)?.histogram()?.wait()?))
     });
     planes.collect()
 }

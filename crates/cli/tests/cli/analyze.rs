@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::analyze_advice::DOWN;
 use crate::run_kernel::compiles;
 use crate::{Bench, complaint, done, refused, sarif_shape};
 
@@ -193,100 +194,6 @@ fn the_offline_compilers_form() {
     let counts = &known["shaders"][0]["variants"][0]["performance"]["longest_path_cycles"]["cycle_count"];
     assert_eq!(counts[1], f64::from(4 * 64 + 3) / 64.0);
     assert_eq!(counts[4], 65.0);
-}
-
-/// Dimension 0 runs down the rows; `fma` is called.
-const DOWN: &str = "kernel void down(global const float* in, global float* out, int width) {\n    \
-                    int y = get_global_id(0), x = get_global_id(1);\n    \
-                    float a = in[y * width + x];\n    \
-                    out[y * width + x] = fma(a, a, 1.5f);\n}\n";
-
-fn advice(bench: &Bench, arguments: &[&str]) -> Vec<(String, Value)> {
-    let text = bench.succeed(&[&["analyze", "down.cl", "--format", "json"], arguments].concat());
-    let object: Value = serde_json::from_str(&text).unwrap();
-    let all = object["advice"].as_array().unwrap().iter();
-    all.map(|advice| (advice["code"].as_str().unwrap().to_owned(), advice.clone())).collect()
-}
-
-#[test]
-fn advice_is_for_this_kernel_on_this_gpu() {
-    if !compiles() {
-        return;
-    }
-    let bench = Bench::new();
-    bench.write("down.cl", DOWN);
-    let codes = |arguments: &[&str]| -> Vec<String> {
-        let mut codes: Vec<String> = advice(&bench, arguments).into_iter().map(|(code, _)| code).collect();
-        codes.dedup();
-        codes
-    };
-    // A Mali-T860 has no warps, and computes fma() lane by lane; a G77 has both; an Adreno emulates fma() in software.
-    assert_eq!(codes(&["-g", "t860"]), ["single-output"]);
-    bench.write("lanes.cl", DOWN.replace("float*", "float4*").replace("float a", "float4 a"));
-    let text = bench.succeed(&["analyze", "lanes.cl", "-g", "t860"]);
-    assert!(text.contains("emulated-fma") && text.contains("costs 4 times"), "{text}");
-    assert_eq!(codes(&["-g", "g77"]), ["scattered-access"]);
-    assert_eq!(codes(&["-g", "640"]), ["scattered-access", "emulated-fma"]);
-    // 4099 is prime, and larger than a work-group may be: the driver can only choose groups of 1.
-    assert!(codes(&["-g", "g77", "--global", "4099,1"]).contains(&"uneven-work-group".to_owned()));
-    assert!(!codes(&["-g", "g77", "--global", "4096,1"]).contains(&"uneven-work-group".to_owned()));
-    // The load/store pipe runs only these two accesses, so coalescing one of them saves (16 - 1) / 32.
-    let gain = advice(&bench, &["-g", "g77"])[0].1["gain"].as_f64().unwrap();
-    assert!((gain - 15.0 / 32.0).abs() < 1e-6, "{gain}");
-}
-
-#[test]
-fn advice_is_denied_and_allowed() {
-    if !compiles() {
-        return;
-    }
-    let bench = Bench::new();
-    bench.write("down.cl", DOWN);
-    let code = |arguments: &[&str]| {
-        bench.run(&[&["analyze", "down.cl", "-g", "640"], arguments].concat()).status.code()
-    };
-    assert_eq!(code(&[]), Some(0));
-    assert_eq!(code(&["--deny", "emulated-fma"]), Some(1));
-    assert_eq!(code(&["--deny", "emulated-fma", "--allow", "emulated-fma"]), Some(0));
-    refused(&bench.run(&["analyze", "down.cl", "--deny", "emulated-fmas"]), &["did you mean emulated-fma?"]);
-    let comment = "    // tripipe: allow emulated-fma\n    out[";
-    bench.write("down.cl", DOWN.replace("    out[", comment));
-    assert_eq!(code(&["--deny", "emulated-fma"]), Some(0));
-}
-
-#[test]
-fn advice_as_sarif_and_as_a_comment() {
-    if !compiles() {
-        return;
-    }
-    let bench = Bench::new();
-    bench.write("down.cl", DOWN);
-    let log: Value =
-        serde_json::from_str(&bench.succeed(&["analyze", "down.cl", "-g", "640,g77", "--format", "sarif"]))
-            .unwrap();
-    sarif_shape::check(&log);
-    let results = log["runs"][0]["results"].as_array().unwrap();
-    let found: Vec<(&str, u64)> = results
-        .iter()
-        .map(|result| {
-            let region = &result["locations"][0]["physicalLocation"]["region"];
-            (result["ruleId"].as_str().unwrap(), region["startLine"].as_u64().unwrap())
-        })
-        .collect();
-    // Line 3 reads, line 4 writes and calls fma().
-    for wanted in [("scattered-access", 3), ("scattered-access", 4), ("emulated-fma", 4)] {
-        assert!(found.contains(&wanted), "{found:?}");
-    }
-    let page = bench.succeed(&["analyze", "down.cl", "-g", "640,g77", "--format", "markdown"]);
-    for part in [
-        "### `down`",
-        "| Valhall | registers |",
-        "| Mali-G77 |",
-        "**Adreno 640**: Bound by",
-        "- `emulated-fma` (line 4)",
-    ] {
-        assert!(page.contains(part), "{part}:\n{page}");
-    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod advice;
 #[path = "../../../icd/tests/it/support/agreeing.rs"]
 mod agreeing;
 mod analyze;
+mod analyze_advice;
 mod bad_input;
 mod check;
 mod check_order;
@@ -19,6 +20,7 @@ mod examples;
 mod explain;
 mod faults;
 mod filter;
+mod filter_formats;
 mod gemm;
 mod help;
 mod histogram;

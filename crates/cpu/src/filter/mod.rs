@@ -108,7 +108,7 @@ fn alpha_alone(chain: &Chain, mut element: PixelType) -> Result<Chain, FilterErr
         stages.push(if stage.keeps_alpha() { copied } else { stage.clone() });
         element = to;
     }
-    Ok(Chain { stages, ..*chain })
+    Ok(chain.with_stages(stages))
 }
 
 /// Filters on all threads, as packed pixels.

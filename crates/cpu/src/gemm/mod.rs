@@ -15,13 +15,14 @@ mod tile;
 mod vector;
 
 use half::f16;
+use tripipe_kernels::gemm::StridedLayout;
 
 use super::bands::share_out;
 use super::error::check_length;
 use super::{CpuError, Threads};
+use operand::check_layout;
 
 pub use element::GemmElement;
-pub use operand::StridedLayout;
 pub use product::small_product;
 pub(super) use vector::widened;
 
@@ -104,9 +105,9 @@ pub fn gemm_with<T: GemmElement>(
     const SMALL: usize = 256 * 256 * 256;
 
     let Gemm { m, n, k, batch, .. } = *gemm;
-    gemm.a.check("a", [m, k], batch, a.len())?;
-    gemm.b.check("b", [k, n], batch, b.len())?;
-    let span = gemm.c.check("c", [m, n], batch, c.len())?;
+    check_layout(&gemm.a, "a", [m, k], batch, a.len())?;
+    check_layout(&gemm.b, "b", [k, n], batch, b.len())?;
+    let span = check_layout(&gemm.c, "c", [m, n], batch, c.len())?;
     if m == 0 || n == 0 || batch == 0 {
         return Ok(());
     }

@@ -1,66 +1,41 @@
 //! Layouts of matrices.
 
+use tripipe_kernels::gemm::StridedLayout;
+
 use crate::CpuError;
 
-/// The layout of a matrix in a slice, in elements. Element (i, j) of product p is at `offset + p * batch_stride + i *
-/// row_stride + j * column_stride`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StridedLayout {
-    /// Offset of the first element.
-    pub offset: usize,
-    /// Distance between rows.
-    pub row_stride: usize,
-    /// Distance between columns.
-    pub column_stride: usize,
-    /// Distance between products; 0 if one operand is shared by all products.
-    pub batch_stride: usize,
-}
-
-impl StridedLayout {
-    /// Rows in sequence, `row_stride` elements apart.
-    pub fn row_major(row_stride: usize) -> Self {
-        Self { offset: 0, row_stride, column_stride: 1, batch_stride: 0 }
+/// The number of elements from the first to the last of one matrix, both included.
+///
+/// # Errors
+/// Elements beyond the `found` elements of the slice, or beyond the address space.
+pub(super) fn check_layout(
+    layout: &StridedLayout,
+    buffer: &'static str,
+    extents: [usize; 2],
+    batch: usize,
+    found: usize,
+) -> Result<usize, CpuError> {
+    if extents.contains(&0) || batch == 0 {
+        return Ok(0);
     }
-
-    /// The transpose, in the same memory.
-    #[must_use]
-    pub fn transposed(self) -> Self {
-        Self { row_stride: self.column_stride, column_stride: self.row_stride, ..self }
-    }
-
-    /// The number of elements from the first to the last of one matrix, both included.
-    ///
-    /// # Errors
-    /// Elements beyond the `found` elements of the slice, or beyond the address space.
-    pub(super) fn check(
-        &self,
-        buffer: &'static str,
-        extents: [usize; 2],
-        batch: usize,
-        found: usize,
-    ) -> Result<usize, CpuError> {
-        if extents.contains(&0) || batch == 0 {
-            return Ok(0);
-        }
-        let reach = |extent: usize, stride: usize| (extent - 1).checked_mul(stride);
-        let span = reach(extents[0], self.row_stride)
-            .and_then(|rows| rows.checked_add(reach(extents[1], self.column_stride)?)?.checked_add(1));
-        let want = span
-            .and_then(|span| span.checked_add(reach(batch, self.batch_stride)?)?.checked_add(self.offset));
-        match (span, want) {
-            (Some(span), Some(want)) if want <= found => Ok(span),
-            (_, Some(want)) => Err(CpuError::Length { operation: "gemm", buffer, want, found }),
-            (_, None) => {
-                let sizes = vec![
-                    extents[0],
-                    self.row_stride,
-                    extents[1],
-                    self.column_stride,
-                    batch,
-                    self.batch_stride,
-                ];
-                Err(CpuError::TooLarge { operation: "gemm", buffer, sizes })
-            }
+    let reach = |extent: usize, stride: usize| (extent - 1).checked_mul(stride);
+    let span = reach(extents[0], layout.row_stride)
+        .and_then(|rows| rows.checked_add(reach(extents[1], layout.column_stride)?)?.checked_add(1));
+    let want = span
+        .and_then(|span| span.checked_add(reach(batch, layout.batch_stride)?)?.checked_add(layout.offset));
+    match (span, want) {
+        (Some(span), Some(want)) if want <= found => Ok(span),
+        (_, Some(want)) => Err(CpuError::Length { operation: "gemm", buffer, want, found }),
+        (_, None) => {
+            let sizes = vec![
+                extents[0],
+                layout.row_stride,
+                extents[1],
+                layout.column_stride,
+                batch,
+                layout.batch_stride,
+            ];
+            Err(CpuError::TooLarge { operation: "gemm", buffer, sizes })
         }
     }
 }

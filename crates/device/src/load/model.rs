@@ -85,38 +85,38 @@ const COUNT_OR_NONE: RangeInclusive<i64> = 0..=1_000_000;
 /// Sizes in bytes.
 const BYTES: RangeInclusive<i64> = 0..=1 << 40;
 
-type Found<T> = Result<Option<Sourced<T>>, DataError>;
-type Must<T> = Result<Sourced<T>, DataError>;
+type Optional<T> = Result<Option<Sourced<T>>, DataError>;
+type Required<T> = Result<Sourced<T>, DataError>;
 
 /// Readers for the kinds of numbers in a model.
 impl Section<'_> {
-    fn count_optional(&mut self, key: &'static str) -> Found<u32> {
+    fn count_optional(&mut self, key: &'static str) -> Optional<u32> {
         let found = self.whole(key, &COUNT, "from 1 to 1000000")?;
         Ok(found.map(|count| count.map(|count| count as u32)))
     }
 
-    fn count(&mut self, key: &'static str) -> Must<u32> {
+    fn count(&mut self, key: &'static str) -> Required<u32> {
         let found = self.count_optional(key)?;
         self.must(key, found)
     }
 
-    fn amount(&mut self, key: &'static str) -> Must<u32> {
+    fn amount(&mut self, key: &'static str) -> Required<u32> {
         let found = self.whole(key, &COUNT_OR_NONE, "from 0 to 1000000")?;
         let amount = self.must(key, found)?;
         Ok(amount.map(|amount| amount as u32))
     }
 
-    fn bytes_optional(&mut self, key: &'static str) -> Found<u64> {
+    fn bytes_optional(&mut self, key: &'static str) -> Optional<u64> {
         let found = self.whole(key, &BYTES, "from 0 to 2^40 bytes")?;
         Ok(found.map(|bytes| bytes.map(|bytes| bytes as u64)))
     }
 
-    fn bytes(&mut self, key: &'static str) -> Must<u64> {
+    fn bytes(&mut self, key: &'static str) -> Required<u64> {
         let found = self.bytes_optional(key)?;
         self.must(key, found)
     }
 
-    fn rate(&mut self, key: &'static str) -> Must<f64> {
+    fn rate(&mut self, key: &'static str) -> Required<f64> {
         let found = self.positive(key)?;
         self.must(key, found)
     }
@@ -401,7 +401,7 @@ pub(super) fn images(mut s: Section<'_>) -> Result<Images, DataError> {
     Ok(images)
 }
 
-fn extents<const N: usize>(s: &mut Section<'_>, key: &'static str) -> Must<[u32; N]> {
+fn extents<const N: usize>(s: &mut Section<'_>, key: &'static str) -> Required<[u32; N]> {
     let found: Sourced<Vec<u32>> = s.required(key)?;
     match <[u32; N]>::try_from(found.value.as_slice()) {
         Ok(extents) if !extents.contains(&0) => Ok(found.map(|_| extents)),

@@ -27,19 +27,7 @@ fn an_argument_does_not_keep_a_buffer() {
     app.run(kernel, 1);
     assert_eq!(cl!(clReleaseMemObject(buffer)), cl::CL_SUCCESS);
     assert_eq!(gone.load(Ordering::Acquire), 1);
-    let global = 1usize;
-    let ran = cl!(clEnqueueNDRangeKernel(
-        app.queue,
-        kernel,
-        1,
-        null(),
-        &raw const global,
-        null(),
-        0,
-        null(),
-        null_mut()
-    ));
-    assert_eq!(ran, cl::CL_INVALID_KERNEL_ARGS);
+    assert_eq!(app.enqueue(kernel, 1), cl::CL_INVALID_KERNEL_ARGS);
 }
 
 /// OpenCL 3.0, clCreateContext: a value of a property that is not valid.

@@ -61,11 +61,6 @@ impl Liveness {
         self.live_in[block].contains(value)
     }
 
-    /// Whether a value is live after a block's end, other than as an argument of its terminator.
-    pub fn is_live_out(&self, block: Block, value: Value) -> bool {
-        self.live_out[block].contains(value)
-    }
-
     /// Values live at a block's start, in order.
     pub fn live_in(&self, block: Block) -> impl Iterator<Item = Value> + '_ {
         self.live_in[block].iter()

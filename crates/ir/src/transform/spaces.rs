@@ -7,7 +7,7 @@ use crate::{Inst, Kernel, Location, Op, Space, Type, Value, ValueDef};
 
 /// What is known about the address space of a generic pointer.
 #[derive(Clone, Copy, Default, PartialEq)]
-enum Known {
+enum KnownSpace {
     /// No source is known yet.
     #[default]
     Nothing,
@@ -15,7 +15,7 @@ enum Known {
     Several,
 }
 
-impl Known {
+impl KnownSpace {
     fn meet(self, other: Self) -> Self {
         match (self, other) {
             (Self::Nothing, known) | (known, Self::Nothing) => known,
@@ -27,13 +27,13 @@ impl Known {
 
 /// Gives generic pointers the common address space of all their sources, and removes the casts.
 pub fn run(kernel: &mut Kernel) {
-    let mut known: SecondaryMap<Value, Known> = SecondaryMap::new();
+    let mut known: SecondaryMap<Value, KnownSpace> = SecondaryMap::new();
     let mut incoming: SecondaryMap<Value, Vec<Value>> = SecondaryMap::new();
     let mut generic = Vec::new();
     for (value, data) in &kernel.values {
         match data.ty {
             Type::Pointer(Space::Generic) => generic.push(value),
-            Type::Pointer(space) => known[value] = Known::One(space),
+            Type::Pointer(space) => known[value] = KnownSpace::One(space),
             _ => {}
         }
     }
@@ -68,11 +68,11 @@ pub fn run(kernel: &mut Kernel) {
             };
             let opaque = sources == [*value] || sources.is_empty();
             let now = if opaque {
-                Known::Several
+                KnownSpace::Several
             } else {
-                sources.iter().fold(Known::Nothing, |all, source| {
+                sources.iter().fold(KnownSpace::Nothing, |all, source| {
                     let null = kernel.scalar_constant(*source) == Some(0);
-                    all.meet(if null { Known::Nothing } else { known[*source] })
+                    all.meet(if null { KnownSpace::Nothing } else { known[*source] })
                 })
             };
             if now.meet(known[*value]) != known[*value] {
@@ -86,15 +86,15 @@ pub fn run(kernel: &mut Kernel) {
         // A pointer whose only source is null could be in any space; the pointers derived from it have to see that.
         let mut unsettled = generic
             .iter()
-            .filter(|value| known[**value] == Known::Nothing && kernel.constant(**value).is_none());
+            .filter(|value| known[**value] == KnownSpace::Nothing && kernel.constant(**value).is_none());
         match unsettled.next() {
-            Some(value) => known[*value] = Known::Several,
+            Some(value) => known[*value] = KnownSpace::Several,
             None => break,
         }
     }
     // Generic constants that flow into pointers of a known space can only be null, and are recreated there.
     for value in &generic {
-        if let Known::One(space) = known[*value]
+        if let KnownSpace::One(space) = known[*value]
             && kernel.constant(*value).is_none()
         {
             kernel.values[*value].ty = Type::Pointer(space);

@@ -6,6 +6,7 @@ use super::{Border, FilterError, Raster, Stage};
 /// to its element type, and its pixels outside the image follow [`Chain::border`]. The implementation chooses the
 /// number of passes over memory.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Chain {
     /// The stages, at least one.
     pub stages: Vec<Stage>,
@@ -17,9 +18,27 @@ pub struct Chain {
 }
 
 impl Chain {
+    /// A chain of these stages, in which a fourth channel is one like the others.
+    pub fn new(stages: Vec<Stage>, border: Border) -> Self {
+        Self { stages, border, keep_alpha: false }
+    }
+
     /// A chain of one stage.
     pub fn one(stage: Stage, border: Border) -> Self {
-        Self { stages: vec![stage], border, keep_alpha: false }
+        Self::new(vec![stage], border)
+    }
+
+    /// Sets whether the last of 4 channels is alpha.
+    #[must_use]
+    pub fn keep_alpha(mut self, keep_alpha: bool) -> Self {
+        self.keep_alpha = keep_alpha;
+        self
+    }
+
+    /// The same with other stages.
+    #[must_use]
+    pub fn with_stages(&self, stages: Vec<Stage>) -> Self {
+        Self { stages, ..*self }
     }
 
     /// The image that the chain makes of `from`: packed or planar as `from` is, without gaps.

@@ -140,8 +140,8 @@ impl Parameters {
             element,
         };
         Ok([
-            packing(a_side, rows, product.m, product.a.product).packed(a, probe)?,
-            packing(b_side, columns, product.n, product.b.product).packed(b, probe)?,
+            packing(a_side, rows, product.m, product.a.batch_stride).packed(a, probe)?,
+            packing(b_side, columns, product.n, product.b.batch_stride).packed(b, probe)?,
         ])
     }
 
@@ -394,7 +394,7 @@ impl Vector {
             return Err(Unfit::Kernel { kernel: "vector", reason: "computes one row or one column" });
         }
         // The kernel reads a row of B along K, so B must be contiguous there.
-        if product.b.row != 1 && product.k > 1 {
+        if product.b.row_stride != 1 && product.k > 1 {
             let reason = "needs a matrix that is contiguous along K; a tile of one row reads the other one";
             return Err(Unfit::Kernel { kernel: "vector", reason });
         }

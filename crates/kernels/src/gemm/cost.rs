@@ -9,9 +9,9 @@ use serde::Deserialize;
 use tripipe_device::{Probe, identify};
 
 use super::check::Unfit;
-use super::description::Gemm;
+use super::description::{Gemm, StridedLayout};
 use super::parameters::{Local, Parameters, Source};
-use super::product::{RowMajorProduct, View};
+use super::product::RowMajorProduct;
 use crate::table::{Basis, Device, Target};
 
 const FILE: &str = include_str!("../../data/gemm/figures.toml");
@@ -194,7 +194,7 @@ impl GroupGrid {
         let (loads, depth, slices, edges) = match parameters {
             // The elements of A are the same for the neighbours: one access serves them, a vector of steps at once.
             Parameters::Tile(tile) => {
-                let gathers = tile.b == Source::Direct && product.b.column != 1;
+                let gathers = tile.b == Source::Direct && product.b.column_stride != 1;
                 let columns = tile.columns as f64 * if gathers { GATHER } else { 1.0 };
                 (columns + tile.rows as f64 / 4.0, tile.unroll * tile.slices, tile.slices, 1.0)
             }
@@ -214,11 +214,11 @@ impl GroupGrid {
 /// Whether the blocks of an operand reach over an edge by less than a vector.
 fn has_slow_edges(local: &Local, product: &RowMajorProduct) -> bool {
     let RowMajorProduct { m, n, k, a, b, .. } = *product;
-    let slow = |source: Source, extent: usize, view: View, along: bool| {
+    let slow = |source: Source, extent: usize, view: StridedLayout, along: bool| {
         let whole = if along { k } else { extent };
         source == Source::Direct && (!whole.is_multiple_of(4) || !view.is_aligned(4))
     };
-    slow(local.a, m, a, a.column == 1) || slow(local.b, n, b, b.row == 1)
+    slow(local.a, m, a, a.column_stride == 1) || slow(local.b, n, b, b.row_stride == 1)
 }
 
 /// The estimated time of a product with `parameters` on a device with these figures. Operands that the parameters

@@ -40,7 +40,7 @@ mod table;
 pub use check::Unfit;
 pub use description::{
     Accumulate, Batch, DescriptionError, Elements, EpilogueStage, Gemm, Layout, Order, Requantise,
-    RequiredOperand, Scale,
+    RequiredOperand, Scale, StridedLayout,
 };
 pub use likely::likely;
 pub use packed::Packed;

@@ -4,8 +4,8 @@ use tripipe_device::Probe;
 use tripipe_launch::{ChannelOrder, ChannelType, ImageShape, MemoryKind, ScalarType};
 
 use super::check::Unfit;
+use super::description::StridedLayout;
 use super::parameters::Source;
-use super::product::View;
 
 /// The layout of a packed operand: the tag that belongs to its memory. An operand packed with one tag can be read by
 /// every plan that needs an equal tag.
@@ -155,14 +155,14 @@ impl Packed {
     }
 
     /// Its view for the packing kernel.
-    pub(super) fn written(&self) -> View {
-        let product = if self.buffer_bytes.is_none() { self.product } else { self.product_elements() };
-        View { offset: 0, row: self.panel, column: self.step, product }
+    pub(super) fn written(&self) -> StridedLayout {
+        let batch_stride = if self.buffer_bytes.is_none() { self.product } else { self.product_elements() };
+        StridedLayout { offset: 0, row_stride: self.panel, column_stride: self.step, batch_stride }
     }
 
     /// Its view for the product's kernel: of panels, or of rows of an image.
-    pub(super) fn read(&self) -> View {
-        let product = if self.products > 1 { self.product } else { 0 };
-        View { product, ..self.written() }
+    pub(super) fn read(&self) -> StridedLayout {
+        let batch_stride = if self.products > 1 { self.product } else { 0 };
+        StridedLayout { batch_stride, ..self.written() }
     }
 }

@@ -6,11 +6,11 @@ use tripipe_device::Probe;
 use tripipe_launch::{NdRange, Program};
 
 use super::check::Unfit;
-use super::description::Gemm;
+use super::description::{Gemm, StridedLayout};
 use super::packed::Packed;
 use super::parameters::Parameters;
 use super::plan::{Side, in_groups, packed_layouts};
-use super::product::{RowMajorProduct, View};
+use super::product::RowMajorProduct;
 use crate::Role;
 use crate::plan::{Arguments, Plan, Slot};
 use crate::source::{GEMM_PACKING, GEMM_UNPACKING};
@@ -71,7 +71,7 @@ pub fn plan_unpacking(packed: &Packed, probe: &Probe) -> Plan<'static> {
 /// A packing launch.
 pub(super) struct PackingLaunch {
     /// The source, with lanes as rows and steps as columns.
-    view: View,
+    view: StridedLayout,
     lanes: usize,
     k: usize,
     operand: u32,
@@ -111,7 +111,7 @@ impl PackingLaunch {
             .define("BYTES_EACH", packed.element.bytes())
             .define("LANES", lanes)
             .define("DOT", u8::from(packed.depth == 4))
-            .define("ALONG", u8::from(self.view.column == 1))
+            .define("ALONG", u8::from(self.view.column_stride == 1))
             .define("TO_IMAGE", u8::from(to_image))
             .define("OFFSETS", u8::from(offsets.is_some()));
         let mut arguments = Arguments::default()

@@ -1,35 +1,6 @@
-//! A description in the form that the kernels use: the rows of C contiguous, every operand a view.
+//! A description in the form that the kernels use: the rows of C contiguous, every operand with its strides.
 
-use super::description::{Batch, Gemm};
-
-/// The layout of an operand, in elements of its buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct View {
-    pub(super) offset: usize,
-    /// Distance from row to row.
-    pub(super) row: usize,
-    /// Distance from column to column.
-    pub(super) column: usize,
-    /// Distance from product to product.
-    pub(super) product: usize,
-}
-
-impl View {
-    pub(super) fn transposed(self) -> Self {
-        Self { row: self.column, column: self.row, ..self }
-    }
-
-    /// The argument words for kernels.
-    pub(super) fn words(self) -> [u32; 4] {
-        [self.offset, self.row, self.column, self.product].map(|word| word as u32)
-    }
-
-    /// Whether vectors of `width` elements, counted from the start of every row or column, are aligned to their size.
-    pub(super) fn is_aligned(self, width: usize) -> bool {
-        let strides = [self.row, self.column].into_iter().filter(|stride| *stride != 1);
-        strides.chain([self.offset, self.product]).all(|stride| stride.is_multiple_of(width))
-    }
-}
+use super::description::{Batch, Gemm, Order, StridedLayout};
 
 /// A product whose C has contiguous rows, or one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +9,9 @@ pub(super) struct RowMajorProduct {
     pub(super) n: usize,
     /// 0 when A and B must not be read.
     pub(super) k: usize,
-    pub(super) a: View,
-    pub(super) b: View,
-    pub(super) c: View,
+    pub(super) a: StridedLayout,
+    pub(super) b: StridedLayout,
+    pub(super) c: StridedLayout,
     /// Whether this is the transpose of the described product, with A and B swapped.
     pub(super) transposed: bool,
     /// Products of the batch.
@@ -49,12 +20,8 @@ pub(super) struct RowMajorProduct {
 
 impl RowMajorProduct {
     pub(super) fn of(gemm: &Gemm) -> Self {
-        let view = |layout: &super::Layout, product| {
-            let [row, column] = layout.strides();
-            View { offset: layout.offset, row, column, product }
-        };
         let [a, b, c] = gemm.batch.strides();
-        let (a, b, c) = (view(&gemm.a, a), view(&gemm.b, b), view(&gemm.c, c));
+        let (a, b, c) = (gemm.a.strided(a), gemm.b.strided(b), gemm.c.strided(c));
         let [alpha, _] = gemm.factors();
         let k = if alpha == 0.0 { 0 } else { gemm.k };
         let count = gemm.batch.count();
@@ -77,10 +44,10 @@ impl Gemm {
     /// vectors are always rows.
     pub fn is_transposed(&self) -> bool {
         match (self.m, self.n) {
-            (1, 1) => !self.c.rows_are_contiguous(),
+            (1, 1) => self.c.order == Order::ColumnMajor,
             (1, _) => false,
             (_, 1) => true,
-            _ => !self.c.rows_are_contiguous(),
+            _ => self.c.order == Order::ColumnMajor,
         }
     }
 

@@ -30,7 +30,7 @@ pub use choice::{ParameterChoice, choose};
 pub use description::{Activation, QuantisedProduct, QuantisedProductError};
 pub use format::{BLOCK, WeightFormat};
 pub use layout::{PackedLayout, PackedWords};
-pub use parameters::{Parameters, ParametersError, Unpack, WeightMemory};
+pub use parameters::{Parameters, Unpack, WeightMemory};
 pub use plan::plan;
 pub use reference::{QuantisedReference, WrongResult};
 pub use space::{space, work};

@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
+
+use crate::gemm::ParametersError;
 
 /// The build and launch parameters of the kernel `quantised_product`.
 ///
@@ -52,18 +53,6 @@ pub enum Unpack {
     /// Each is masked where it is: the power of two by which it is too large is in x. The 8 is subtracted once a block,
     /// times the sum of x.
     Masks,
-}
-
-/// Parameter text that cannot be parsed.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("parameters `{text}`: `{word}` is {reason}")]
-pub struct ParametersError {
-    /// The whole text.
-    pub text: String,
-    /// The invalid word.
-    pub word: String,
-    /// The reason.
-    pub reason: &'static str,
 }
 
 impl fmt::Display for Parameters {

@@ -162,12 +162,12 @@ pub struct Progress<'a> {
     /// Total number of tasks.
     pub all: usize,
     /// The result of the current task; `None` before it starts.
-    pub found: Option<Found>,
+    pub found: Option<StepResult>,
 }
 
 /// The result of a task.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Found {
+pub enum StepResult {
     /// The result is correct.
     Took {
         /// Median of the run times.
@@ -181,7 +181,7 @@ pub enum Found {
     Failed,
 }
 
-impl Found {
+impl StepResult {
     fn of(outcome: &Outcome, work: Work) -> Self {
         match outcome {
             Outcome::Verified(measured) | Outcome::TimeOnly(measured) => {
@@ -218,7 +218,7 @@ pub fn climb<C: Climber + ?Sized>(
         .collect();
     let pieces = sizes.len() * (steps.len() + 2);
     let mut done = 0;
-    let mut report = |size: Size, doing: &str, found: Option<Found>| {
+    let mut report = |size: Size, doing: &str, found: Option<StepResult>| {
         progress(Progress { size, doing, done, all: pieces, found });
         done += usize::from(found.is_none());
     };
@@ -234,7 +234,7 @@ pub fn climb<C: Climber + ?Sized>(
         report(size, "serial CPU", None);
         if !source.is_predicted() {
             let seconds = time_serial(ladder, &problem);
-            let found = Found::Took { median_seconds: seconds.median(), work: problem.work };
+            let found = StepResult::Took { median_seconds: seconds.median(), work: problem.work };
             report(size, "serial CPU", Some(found));
             serial.push(seconds);
         }
@@ -243,7 +243,7 @@ pub fn climb<C: Climber + ?Sized>(
             let _span =
                 tripipe_trace::span("step", || format!("{}, step {}, {size}", ladder.name, step.name));
             let outcome = measure_step(climber, ladder, index, &problem, options);
-            report(size, &step.name, Some(Found::of(&outcome, problem.work)));
+            report(size, &step.name, Some(StepResult::of(&outcome, problem.work)));
             step.outcomes.push(outcome);
         }
     }

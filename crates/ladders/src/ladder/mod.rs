@@ -9,7 +9,7 @@ use tripipe_kernels::{Plan, PlanError};
 use tripipe_launch::ScalarType;
 
 pub use climb::{
-    Attempt, AttemptError, Climber, Found, LEAST_RUNS, Options, Progress, STEP_SECONDS, StepName, Visit,
+    Attempt, AttemptError, Climber, LEAST_RUNS, Options, Progress, STEP_SECONDS, StepName, StepResult, Visit,
     climb,
 };
 pub use cpu::CpuClimber;

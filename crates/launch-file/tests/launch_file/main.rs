@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 
 mod documentation;
+mod keys;
 mod loaded;
 mod refused;
 mod robust;
-mod said;
 mod sim;
 
 use tripipe_launch_file::{

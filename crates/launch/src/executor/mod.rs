@@ -3,6 +3,7 @@
 mod facts;
 mod submission;
 
+use std::any::Any;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -22,6 +23,11 @@ use crate::{Access, Block, ExecuteError, ImageShape, Launch, MemoryId, MemoryKin
 pub trait Executor {
     /// The properties that the device reports.
     fn probe(&self) -> &Probe;
+
+    /// The executor as its own type, for callers that know what more it can do; `None` if that is nothing.
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
+        None
+    }
 
     /// Where its times come from.
     fn time_source(&self) -> TimeSource {

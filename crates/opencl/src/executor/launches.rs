@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::event::Event;
 use crate::executor::OpenClExecutor;
 use crate::executor::error::launch_error;
-use crate::executor::held::in_use;
+use crate::executor::object_access::in_use;
 use crate::executor::submitted::Submitted;
 use crate::kernel::{Arg, BoundKernel, Kernel, LaunchError};
 use crate::memory::{Object, Sampler};

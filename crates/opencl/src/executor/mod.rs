@@ -2,14 +2,15 @@
 
 mod builder;
 mod error;
-mod held;
 mod launches;
+mod object_access;
 mod objects;
 mod options;
 mod programs;
 mod submitted;
 mod transfers;
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,8 +29,8 @@ use crate::devices::Device;
 use crate::event::Event;
 pub use crate::executor::builder::{Builder, BuiltProgram};
 use crate::executor::error::{build_error, call_error, launch_error, memory_error};
-pub use crate::executor::held::Held;
 use crate::executor::launches::Ready;
+pub use crate::executor::object_access::ObjectAccess;
 pub use crate::executor::options::ExecutorOptions;
 use crate::executor::options::keeps_builds;
 use crate::executor::programs::{Built, Programs};
@@ -143,14 +144,14 @@ impl OpenClExecutor {
         Ok(self.add(object))
     }
 
-    /// Access to an object's bytes from the host through [`Held`], while this executor keeps working on other objects.
+    /// Access to an object's bytes from the host through [`ObjectAccess`], while this executor keeps working on other objects.
     /// Until the result is dropped, the executor rejects operations that write the object, and those that read it
     /// unless `access` is [`Access::Read`].
     ///
     /// # Errors
     /// Not this executor's object, or the host is already using it.
-    pub fn hold(&mut self, memory: MemoryId, access: Access) -> Result<Held, ExecuteError> {
-        Held::new(self, memory, access != Access::Read)
+    pub fn hold(&mut self, memory: MemoryId, access: Access) -> Result<ObjectAccess, ExecuteError> {
+        ObjectAccess::new(self, memory, access != Access::Read)
     }
 
     /// The memory that one of its objects occupies.
@@ -222,6 +223,10 @@ impl OpenClExecutor {
 impl Executor for OpenClExecutor {
     fn probe(&self) -> &Probe {
         self.device.probe()
+    }
+
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
+        Some(self)
     }
 
     fn allocate(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tripipe_launch::{Access, ExecuteError, MemoryId, MemoryKind};
 
 use super::error::memory_error;
-use super::{OpenClExecutor, held};
+use super::{OpenClExecutor, object_access};
 use crate::devices::Device;
 use crate::memory::{Contents, Object, Sampler, Strategy};
 use crate::queue::Queue;
@@ -25,13 +25,13 @@ impl OpenClExecutor {
     /// An object that the host is not writing.
     pub(super) fn readable(&self, memory: MemoryId) -> Result<&Arc<Object>, ExecuteError> {
         let object = self.object(memory)?;
-        if self.host_uses(object, false) { Err(held::in_use(memory)) } else { Ok(object) }
+        if self.host_uses(object, false) { Err(object_access::in_use(memory)) } else { Ok(object) }
     }
 
     /// An object that the host is not using.
     pub(super) fn writable(&self, memory: MemoryId) -> Result<&Arc<Object>, ExecuteError> {
         let object = self.object(memory)?;
-        if self.host_uses(object, true) { Err(held::in_use(memory)) } else { Ok(object) }
+        if self.host_uses(object, true) { Err(object_access::in_use(memory)) } else { Ok(object) }
     }
 
     /// Whether the host is using an object so that it must not be read, or, with `to_write`, written. Imported memory

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tripipe_ladders::ladder::{ClimbedStep, Found, Options, Outcome, Progress};
+use tripipe_ladders::ladder::{ClimbedStep, Options, Outcome, Progress, StepResult};
 use tripipe_ladders::problem::Work;
 use tripipe_launch::TimeSource;
 
@@ -76,12 +76,12 @@ fn drawn(report: &Report<'_>, canvas: Canvas) -> String {
 pub fn row(progress: &Progress<'_>) -> Option<String> {
     let size = progress.size.to_string();
     let found = match progress.found? {
-        Found::Took { median_seconds, work } => {
+        StepResult::Took { median_seconds, work } => {
             let rate = significant(work.rate(median_seconds));
             format!("{:>8}  {rate:>6} {}", time(median_seconds), rate_unit(work.quoted))
         }
-        Found::NotOffered => "not offered".to_owned(),
-        Found::Failed => "FAILED".to_owned(),
+        StepResult::NotOffered => "not offered".to_owned(),
+        StepResult::Failed => "FAILED".to_owned(),
     };
     Some(format!("  {size:<12} {:<20} {found}", progress.doing))
 }
@@ -303,11 +303,11 @@ mod tests {
         let size = tripipe_ladders::Size::Image { width: 1000, height: 500 };
         let at = |found| row(&Progress { size, doing: "scalar", done: 1, all: 9, found });
         assert_eq!(at(None), None, "nothing is known before a step");
-        let took = at(Some(Found::Took { median_seconds: 2e-3, work })).unwrap();
+        let took = at(Some(StepResult::Took { median_seconds: 2e-3, work })).unwrap();
         let words: Vec<&str> = took.split_whitespace().collect();
         assert_eq!(words, ["1000x500", "scalar", "2.00", "ms", "1.50", "GB/s"]);
-        assert!(at(Some(Found::Failed)).unwrap().ends_with("FAILED"));
-        assert!(at(Some(Found::NotOffered)).unwrap().ends_with("not offered"));
+        assert!(at(Some(StepResult::Failed)).unwrap().ends_with("FAILED"));
+        assert!(at(Some(StepResult::NotOffered)).unwrap().ends_with("not offered"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use tripipe_results::{Analysis, Cost, LaunchBound, MemoryAccess, Registers};
 
-use super::compare::{FigureChange, Headline, Kind, differences};
+use super::compare::{FigureChange, Headline, Kind, differences, under_differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::switch::panels;
@@ -356,9 +356,5 @@ fn changes(all: &[Named<'_, Analysis>], ids: &Ids) -> Markup {
             differences(&kind, &figures, ids)
         })
         .collect();
-    if out.is_empty() {
-        out
-    } else {
-        markup! { h3 : "Differences"; : &out; }
-    }
+    under_differences(out)
 }

@@ -86,6 +86,15 @@ impl FigureChange {
     }
 }
 
+/// What differs, under its heading. Empty if nothing does.
+pub(super) fn under_differences(out: Markup) -> Markup {
+    if out.is_empty() {
+        out
+    } else {
+        markup! { h3 : "Differences"; : &out; }
+    }
+}
+
 /// A sentence and a table of the differences. Empty without figures.
 pub(super) fn differences(kind: &Kind, changes: &[FigureChange], ids: &Ids) -> Markup {
     if changes.is_empty() && kind.headline.is_none() {

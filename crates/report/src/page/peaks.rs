@@ -3,7 +3,7 @@
 use tripipe_results::Peaks;
 
 use super::chart::{self, Bar, Bars};
-use super::compare::{FigureChange, Kind, differences};
+use super::compare::{FigureChange, Kind, differences, under_differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::switch::panels;
@@ -224,9 +224,5 @@ fn changes(all: &[Named<'_, Peaks>], ids: &Ids) -> Markup {
             })
         })
         .collect();
-    if out.is_empty() {
-        out
-    } else {
-        markup! { h3 : "Differences"; : &out; }
-    }
+    under_differences(out)
 }

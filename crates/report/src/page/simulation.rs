@@ -4,7 +4,7 @@ use tripipe_results::{Prediction, Simulated};
 
 use super::activity;
 use super::chart::{self, Axis, Bar, Bars, ChartLine, Form, Ink, Lines};
-use super::compare::{FigureChange, Headline, Kind, differences};
+use super::compare::{FigureChange, Headline, Kind, differences, under_differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::switch::panels;
@@ -387,9 +387,5 @@ fn changes(all: &[Named<'_, Simulated>], ids: &Ids) -> Markup {
             differences(&kind, &figures, ids)
         })
         .collect();
-    if out.is_empty() {
-        out
-    } else {
-        markup! { h3 : "Differences"; : &out; }
-    }
+    under_differences(out)
 }

@@ -7,23 +7,23 @@ use tripipe_kernels::elementwise::Grid;
 use tripipe_kernels::filter::Raster;
 
 use crate::error::Fault;
+use crate::matrix::MatrixShape;
 use crate::memory::Memory;
-use crate::operation::Later;
+use crate::operation::Offset;
 use crate::{
-    Context, Element, Error, Image, ImageView, ImageViewMut, Matrix, MatrixView, MatrixViewMut, Order, Pixel,
-    Vector,
+    Context, Element, Error, Image, ImageView, ImageViewMut, Matrix, MatrixView, MatrixViewMut, Pixel, Vector,
 };
 
 /// A vector, a matrix or an image, or a part of one, whose elements are read.
-pub trait Array<'m>: Copy + sealed::Lies<'m> {
+pub trait Array<'m>: Copy + sealed::AsPart<'m> {
     /// The type of its elements.
     type Element: Element;
     /// The owned type of its kind, which holds a result: [`Vector`], [`Matrix`] or [`Image`].
-    type Made: sealed::Makes + Send + Sync + 'static;
+    type Made: sealed::Allocate + Send + Sync + 'static;
 }
 
 /// A vector, a matrix or an image, or a part of one, whose elements are written.
-pub trait ArrayMut<'m>: sealed::Lies<'m> {
+pub trait ArrayMut<'m>: sealed::AsPart<'m> {
     /// The type of its elements.
     type Element: Element;
 }
@@ -32,15 +32,16 @@ pub(crate) mod sealed {
     use super::{Context, Error, Part};
 
     /// Elements stored in memory.
-    pub trait Lies<'m> {
+    pub trait AsPart<'m> {
         fn part(self) -> Part<'m>;
     }
 
     /// A type that can be allocated for a result.
-    pub trait Makes: Sized {
+    pub trait Allocate: Sized {
         /// A new one with the shape of `part`, without gaps, that is written before it is read.
         fn like(context: &Context, part: &Part<'_>) -> Result<Self, Error>;
-        fn made(&mut self) -> Part<'_>;
+        /// All its elements, to be written.
+        fn part_mut(&mut self) -> Part<'_>;
     }
 }
 
@@ -95,13 +96,9 @@ impl Part<'_> {
         Part { memory: vector.memory(), grid: Grid::dense(length), shape: Shape::Vector(length) }
     }
 
-    fn of_matrix(memory: &Memory, shape: crate::matrix::ViewLayout) -> Part<'_> {
-        let crate::matrix::ViewLayout { rows, columns, order, offset, stride } = shape;
-        let strides = match order {
-            Order::RowMajor => [1, stride, 0],
-            Order::ColumnMajor => [stride, 1, 0],
-        };
-        let grid = Grid { extents: [columns, rows, 1], offset, strides };
+    fn of_matrix(memory: &Memory, MatrixShape { rows, columns, layout }: MatrixShape) -> Part<'_> {
+        let [row, column] = layout.strides();
+        let grid = Grid { extents: [columns, rows, 1], offset: layout.offset, strides: [column, row, 0] };
         Part { memory, grid, shape: Shape::Matrix([rows, columns]) }
     }
 
@@ -113,19 +110,19 @@ impl Part<'_> {
 
 /// Subtracts a multiple of 16 elements from the offset of each grid, and returns how much. Operations that differ only
 /// in their offsets then become the same operation. Grids that are too large for kernels keep their offsets.
-pub(crate) fn begin_later<'g>(
+pub(crate) fn split_offsets<'g>(
     grids: impl Iterator<Item = (Role, &'g mut Grid, usize)>,
-) -> Vec<(Role, Later)> {
+) -> Vec<(Role, Offset)> {
     let one = |(role, grid, bytes): (Role, &mut Grid, usize)| {
         let fits = grid.elements().is_ok();
-        (role, if fits { Later::off(&mut grid.offset, bytes) } else { Later::default() })
+        (role, if fits { Offset::split_from(&mut grid.offset, bytes) } else { Offset::default() })
     };
     grids.map(one).collect()
 }
 
-macro_rules! lies {
+macro_rules! parts {
     ($($type:ty, $bound:ident: |$one:ident| $part:expr;)*) => {$(
-        impl<'m, T: $bound> sealed::Lies<'m> for $type {
+        impl<'m, T: $bound> sealed::AsPart<'m> for $type {
             fn part(self) -> Part<'m> {
                 let $one = self;
                 $part
@@ -151,7 +148,7 @@ macro_rules! mutable {
     )*};
 }
 
-lies! {
+parts! {
     &'m Vector<T>, Element: |one| Part::of_vector(one);
     &'m mut Vector<T>, Element: |one| Part::of_vector(one);
     &'m Matrix<T>, Element: |one| Part::of_matrix(one.view().memory(), one.view().shape());
@@ -180,28 +177,28 @@ mutable! {
     ImageViewMut<'m, T>, Pixel;
 }
 
-impl<T: Element> sealed::Makes for Vector<T> {
+impl<T: Element> sealed::Allocate for Vector<T> {
     fn like(context: &Context, part: &Part<'_>) -> Result<Self, Error> {
         Self::unwritten(context, part.grid.count())
     }
 
-    fn made(&mut self) -> Part<'_> {
+    fn part_mut(&mut self) -> Part<'_> {
         Part::of_vector(self)
     }
 }
 
-impl<T: Element> sealed::Makes for Matrix<T> {
+impl<T: Element> sealed::Allocate for Matrix<T> {
     fn like(context: &Context, part: &Part<'_>) -> Result<Self, Error> {
         let [columns, rows, _] = part.grid.extents;
         Self::unwritten(context, [rows, columns])
     }
 
-    fn made(&mut self) -> Part<'_> {
-        sealed::Lies::part(self)
+    fn part_mut(&mut self) -> Part<'_> {
+        sealed::AsPart::part(self)
     }
 }
 
-impl<T: Pixel> sealed::Makes for Image<T> {
+impl<T: Pixel> sealed::Allocate for Image<T> {
     fn like(context: &Context, part: &Part<'_>) -> Result<Self, Error> {
         let [channels, width, height] = part.grid.extents;
         // Planar images stay planar; with one channel both layouts are the same.
@@ -210,7 +207,7 @@ impl<T: Pixel> sealed::Makes for Image<T> {
         Self::unwritten(context, make([width, height], channels, T::PIXEL))
     }
 
-    fn made(&mut self) -> Part<'_> {
-        sealed::Lies::part(self)
+    fn part_mut(&mut self) -> Part<'_> {
+        sealed::AsPart::part(self)
     }
 }

@@ -3,15 +3,16 @@
 use tripipe_kernels::Role;
 use tripipe_kernels::elementwise::{Grid, Map};
 use tripipe_kernels::filter::{ChannelLayout, Raster};
+use tripipe_kernels::gemm::Layout;
 
-use super::array::sealed::{Lies, Makes};
+use super::array::sealed::{Allocate, AsPart};
 use super::array::{Part, Shape};
 use super::map::{convert, run};
 use crate::error::Fault;
 use crate::image::elements_of;
+use crate::matrix::MatrixShape;
 use crate::{
-    Element, Error, Image, ImageView, ImageViewMut, Matrix, MatrixView, MatrixViewMut, Order, Pending, Pixel,
-    Vector,
+    Element, Error, Image, ImageView, ImageViewMut, Matrix, MatrixView, MatrixViewMut, Order, Pixel, Vector,
 };
 
 /// Conversions of a `$type` to a `$made` with another type of elements.
@@ -26,22 +27,10 @@ macro_rules! conversions {
             /// # Errors
             /// No memory left; the device is gone.
             pub fn converted<U: $bound>(&self, scale: f32, offset: f32) -> Result<$made<U>, Error> {
-                self.converted_async(scale, offset)?.queued_value()
-            }
-
-            /// As [`Self::converted`]; the [`Pending`] gives the value when it is computed.
-            ///
-            /// # Errors
-            /// As [`Self::converted`].
-            pub fn converted_async<U: $bound>(
-                &self,
-                scale: f32,
-                offset: f32,
-            ) -> Result<Pending<$made<U>>, Error> {
                 let source = self.part();
                 let mut made = $made::<U>::like(source.memory.context(), &source)?;
-                let pending = convert::<T, U>(&source, &made.made(), scale, offset)?;
-                Ok(pending.with(made))
+                drop(convert::<T, U>(&source, &made.part_mut(), scale, offset)?);
+                Ok(made)
             }
         }
     )*};
@@ -60,17 +49,12 @@ fn copied<T: Element, M>(
     source: &Part<'_>,
     mut made: M,
     place: impl FnOnce(&mut M) -> (Part<'_>, Grid),
-) -> Result<Pending<M>, Error>
-where
-    M: Send + Sync + 'static,
-{
-    let pending = {
-        let (part, result) = place(&mut made);
-        let (from, source_grid) = (T::SCALAR, Some(source.grid));
-        let map = Map { from, to: from, in_float: false, source: source_grid, steps: Vec::new(), result };
-        run(map, &[(Role::Source, source.memory)], part.memory)?
-    };
-    Ok(pending.with(made))
+) -> Result<M, Error> {
+    let (part, result) = place(&mut made);
+    let (from, source_grid) = (T::SCALAR, Some(source.grid));
+    let map = Map { from, to: from, in_float: false, source: source_grid, steps: Vec::new(), result };
+    drop(run(map, &[(Role::Source, source.memory)], part.memory)?);
+    Ok(made)
 }
 
 /// Contiguous elements, counted in the order of `extents`.
@@ -80,33 +64,25 @@ fn packed(extents: [usize; 3]) -> Grid {
 }
 
 /// The copy of a part as a vector.
-fn to_vector<T: Element>(source: &Part<'_>) -> Result<Pending<Vector<T>>, Error> {
+fn to_vector<T: Element>(source: &Part<'_>) -> Result<Vector<T>, Error> {
     let made = Vector::unwritten(source.memory.context(), source.grid.count())?;
-    copied::<T, _>(source, made, |made| (made.made(), packed(source.grid.extents)))
+    copied::<T, _>(source, made, |made| (made.part_mut(), packed(source.grid.extents)))
 }
 
-fn to_matrix<T: Element>(source: &Part<'_>, extents: [usize; 2]) -> Result<Pending<Matrix<T>>, Error> {
+fn to_matrix<T: Element>(source: &Part<'_>, extents: [usize; 2]) -> Result<Matrix<T>, Error> {
     let made = Matrix::unwritten(source.memory.context(), extents)?;
-    copied::<T, _>(source, made, |made| (made.made(), packed(source.grid.extents)))
+    copied::<T, _>(source, made, |made| (made.part_mut(), packed(source.grid.extents)))
 }
 
 /// Copies of a `$type` to another kind.
 macro_rules! copies {
-    ($($type:ty, $bound:ident, $order:literal, $method:ident $method_async:ident $made:ident: |$part:ident| $call:expr;)*) => {$(
+    ($($type:ty, $bound:ident, $order:literal, $method:ident $made:ident: |$part:ident| $call:expr;)*) => {$(
         impl<T: $bound> $type {
             #[doc = concat!("A new one with a copy of its elements, ", $order, ". Queued; it can be used at once.")]
             ///
             /// # Errors
             /// An image with several channels copied to a matrix; no memory left; the device is gone.
             pub fn $method(&self) -> Result<$made<T>, Error> {
-                self.$method_async()?.queued_value()
-            }
-
-            #[doc = concat!("As [`Self::", stringify!($method), "`]; the [`Pending`] gives the value when it is computed.")]
-            ///
-            /// # Errors
-            #[doc = concat!("As [`Self::", stringify!($method), "`].")]
-            pub fn $method_async(&self) -> Result<Pending<$made<T>>, Error> {
                 let $part = self.part();
                 $call
             }
@@ -115,38 +91,38 @@ macro_rules! copies {
 }
 
 copies! {
-    Matrix<T>, Element, "row by row", to_vector to_vector_async Vector: |part| to_vector(&part);
-    MatrixView<'_, T>, Element, "row by row", to_vector to_vector_async Vector: |part| to_vector(&part);
-    MatrixView<'_, T>, Element, "row by row", to_matrix to_matrix_async Matrix: |part| {
+    Matrix<T>, Element, "row by row", to_vector Vector: |part| to_vector(&part);
+    MatrixView<'_, T>, Element, "row by row", to_vector Vector: |part| to_vector(&part);
+    MatrixView<'_, T>, Element, "row by row", to_matrix Matrix: |part| {
         let [columns, rows, _] = part.grid.extents;
         to_matrix(&part, [rows, columns])
     };
-    Matrix<T>, Pixel, "as many columns as pixels in a row, one channel", to_image to_image_async Image: |part| image_of(&part);
-    MatrixView<'_, T>, Pixel, "as many columns as pixels in a row, one channel", to_image to_image_async Image: |part| image_of(&part);
-    Image<T>, Pixel, "pixel by pixel, the channels of each side by side", to_vector to_vector_async Vector: |part| to_vector(&part);
-    ImageView<'_, T>, Pixel, "pixel by pixel, the channels of each side by side", to_vector to_vector_async Vector: |part| to_vector(&part);
-    Image<T>, Pixel, "row by row, of one channel", to_matrix to_matrix_async Matrix: |part| matrix_of(&part);
-    ImageView<'_, T>, Pixel, "row by row, of one channel", to_matrix to_matrix_async Matrix: |part| matrix_of(&part);
-    ImageView<'_, T>, Pixel, "packed", to_image to_image_async Image: |part| packed_image(&part);
+    Matrix<T>, Pixel, "as many columns as pixels in a row, one channel", to_image Image: |part| image_of(&part);
+    MatrixView<'_, T>, Pixel, "as many columns as pixels in a row, one channel", to_image Image: |part| image_of(&part);
+    Image<T>, Pixel, "pixel by pixel, the channels of each side by side", to_vector Vector: |part| to_vector(&part);
+    ImageView<'_, T>, Pixel, "pixel by pixel, the channels of each side by side", to_vector Vector: |part| to_vector(&part);
+    Image<T>, Pixel, "row by row, of one channel", to_matrix Matrix: |part| matrix_of(&part);
+    ImageView<'_, T>, Pixel, "row by row, of one channel", to_matrix Matrix: |part| matrix_of(&part);
+    ImageView<'_, T>, Pixel, "packed", to_image Image: |part| packed_image(&part);
 }
 
 /// A matrix as an image of one channel.
-fn image_of<T: Pixel>(source: &Part<'_>) -> Result<Pending<Image<T>>, Error> {
+fn image_of<T: Pixel>(source: &Part<'_>) -> Result<Image<T>, Error> {
     let [columns, rows, _] = source.grid.extents;
     let made = Image::unwritten(source.memory.context(), Raster::packed([columns, rows], 1, T::PIXEL))?;
-    copied::<T, _>(source, made, |made| (made.made(), packed(source.grid.extents)))
+    copied::<T, _>(source, made, |made| (made.part_mut(), packed(source.grid.extents)))
 }
 
 /// A part of an image as a separate image.
-fn packed_image<T: Pixel>(source: &Part<'_>) -> Result<Pending<Image<T>>, Error> {
+fn packed_image<T: Pixel>(source: &Part<'_>) -> Result<Image<T>, Error> {
     let [channels, width, height] = source.grid.extents;
     let raster = Raster::packed([width, height], channels, T::PIXEL);
     let made = Image::unwritten(source.memory.context(), raster)?;
-    copied::<T, _>(source, made, |made| (made.made(), packed(source.grid.extents)))
+    copied::<T, _>(source, made, |made| (made.part_mut(), packed(source.grid.extents)))
 }
 
 /// An image of one channel as a matrix.
-fn matrix_of<T: Pixel>(source: &Part<'_>) -> Result<Pending<Matrix<T>>, Error> {
+fn matrix_of<T: Pixel>(source: &Part<'_>) -> Result<Matrix<T>, Error> {
     let [channels, width, height] = source.grid.extents;
     one_channel(source.shape, channels)?;
     to_matrix(source, [height, width])
@@ -183,7 +159,7 @@ impl<T: Pixel> Matrix<T> {
     /// No memory left; the device is gone.
     pub fn into_image(self) -> Result<Image<T>, Error> {
         let raster = Raster::packed([self.columns(), self.rows()], 1, T::PIXEL);
-        Image::over(&self.into_vector()?, raster)
+        Image::over_vector(&self.into_vector()?, raster)
     }
 }
 
@@ -221,7 +197,7 @@ impl<T: Pixel> Image<T> {
     pub fn into_matrix(self) -> Result<Matrix<T>, Error> {
         let [width, height] = self.size();
         one_channel(self.part().shape, self.channels())?;
-        Matrix::from_vector(&self.into_vector()?, [height, width])
+        Matrix::over_vector(&self.into_vector()?, [height, width])
     }
 
     /// As [`ImageView::as_matrix`].
@@ -264,26 +240,20 @@ impl<'i, T: Pixel> ImageView<'i, T> {
     }
 }
 
-fn shape_of(part: &Part<'_>, raster: &Raster) -> Result<crate::matrix::ViewLayout, Error> {
+fn shape_of(part: &Part<'_>, raster: &Raster) -> Result<MatrixShape, Error> {
     one_channel(part.shape, raster.channels)?;
     let Raster { width, height, offset, pitch, .. } = *raster;
-    Ok(crate::matrix::ViewLayout {
-        rows: height,
-        columns: width,
-        order: Order::RowMajor,
-        offset,
-        stride: pitch,
-    })
+    Ok(MatrixShape { rows: height, columns: width, layout: Layout::row_major(pitch).at(offset) })
 }
 
 /// The layout of a matrix as an image of one channel.
-fn raster_of<T: Pixel>(part: &Part<'_>, shape: &crate::matrix::ViewLayout) -> Result<Raster, Error> {
-    let crate::matrix::ViewLayout { rows, columns, order, offset, stride } = *shape;
+fn raster_of<T: Pixel>(part: &Part<'_>, shape: &MatrixShape) -> Result<Raster, Error> {
+    let MatrixShape { rows, columns, layout: Layout { order, leading, offset } } = *shape;
     if order != Order::RowMajor && rows.min(columns) > 0 {
         let why = "it is stored by columns, and an image by rows: take its transpose, or a copy";
         return Err(Error::from(Fault::NoView { what: part.shape.to_string(), wanted: "an image", why }));
     }
-    let raster = Raster { offset, pitch: stride, ..Raster::packed([columns, rows], 1, T::PIXEL) };
+    let raster = Raster { offset, pitch: leading, ..Raster::packed([columns, rows], 1, T::PIXEL) };
     elements_of::<T>(&raster)?;
     Ok(raster)
 }
@@ -335,7 +305,7 @@ impl<T: Element> Vector<T> {
     /// # Errors
     /// The number of elements is not `rows * columns`.
     pub fn as_matrix(&self, [rows, columns]: [usize; 2]) -> Result<MatrixView<'_, T>, Error> {
-        Ok(MatrixView::over(self.memory(), Matrix::from_vector(self, [rows, columns])?.view().shape()))
+        Ok(MatrixView::over(self.memory(), Matrix::over_vector(self, [rows, columns])?.view().shape()))
     }
 
     /// As [`Self::as_matrix`], for writing.
@@ -343,7 +313,7 @@ impl<T: Element> Vector<T> {
     /// # Errors
     /// As [`Self::as_matrix`].
     pub fn as_matrix_mut(&mut self, [rows, columns]: [usize; 2]) -> Result<MatrixViewMut<'_, T>, Error> {
-        Ok(MatrixViewMut::over(self.memory(), Matrix::from_vector(self, [rows, columns])?.view().shape()))
+        Ok(MatrixViewMut::over(self.memory(), Matrix::over_vector(self, [rows, columns])?.view().shape()))
     }
 
     /// A row-major matrix of its elements, in the same memory.
@@ -351,16 +321,16 @@ impl<T: Element> Vector<T> {
     /// # Errors
     /// The number of elements is not `rows * columns`.
     pub fn into_matrix(self, extents: [usize; 2]) -> Result<Matrix<T>, Error> {
-        Matrix::from_vector(&self, extents)
+        Matrix::over_vector(&self, extents)
     }
 }
 
 impl<T: Pixel> Vector<T> {
-    /// An image of its elements, in the same memory.
+    /// An image of its elements, in the same memory: with [`Raster::luma`], the plane of a camera frame.
     ///
     /// # Errors
-    /// As [`Image::over`].
+    /// A raster with another element type; fewer elements than it spans.
     pub fn into_image(self, raster: Raster) -> Result<Image<T>, Error> {
-        Image::over(&self, raster)
+        Image::over_vector(&self, raster)
     }
 }

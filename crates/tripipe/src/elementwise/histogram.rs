@@ -7,9 +7,9 @@ use tripipe_kernels::{Plan, PlanError, Role, elementwise};
 #[cfg(feature = "cpu")]
 use crate::cpu::{self, CpuError, Threads};
 use crate::error::Fault;
-use crate::kept::key;
 #[cfg(feature = "cpu")]
 use crate::operation::Inputs;
+use crate::operation_cache::key;
 use crate::task::{Sizes, Task, name_of_image, raster_bytes};
 use crate::{Error, Image, Pending, Pixel, Vector};
 
@@ -20,25 +20,16 @@ impl Counted for u8 {}
 impl Counted for u16 {}
 
 impl<T: Counted> Image<T> {
-    /// The number of occurrences of each value over all channels, after all operations queued before: of bytes, or of
-    /// the upper 8 bits of 16-bit values.
-    ///
-    /// # Errors
-    /// An earlier operation failed; the device is gone.
-    pub fn histogram(&self) -> Result<[u32; 256], Error> {
-        self.histogram_async()?.wait()
-    }
-
-    /// As [`Self::histogram`], without waiting.
+    /// Queues the counts of each value over all channels: of bytes, or of the upper 8 bits of 16-bit values.
     ///
     /// # Errors
     /// It is mapped for writing; no memory left; the device is gone. Other errors are reported by the [`Pending`].
-    pub fn histogram_async(&self) -> Result<Pending<[u32; 256]>, Error> {
+    pub fn histogram(&self) -> Result<Pending<[u32; 256]>, Error> {
         let result = Vector::<u32>::zeros(self.context(), 256)?;
         let histogram = self.context().task(&Histogram { raster: *self.raster() })?;
         drop(histogram.run(&[(Role::Source, self.view().memory())], result.memory())?);
         Ok(result
-            .to_vec_async()?
+            .queue_read()?
             .then(|bins| <[u32; 256]>::try_from(bins).map_err(|_| Error::from(Fault::ValueTaken))))
     }
 }

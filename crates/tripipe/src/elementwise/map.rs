@@ -7,20 +7,20 @@ use std::sync::Arc;
 use tripipe_kernels::Role;
 use tripipe_kernels::elementwise::{self, Grid, Map, Number, Step};
 
-use super::array::sealed::Makes;
-use super::array::{Array, ArrayMut, Part, begin_later};
+use super::array::sealed::Allocate;
+use super::array::{Array, ArrayMut, Part, split_offsets};
 #[cfg(feature = "cpu")]
 use crate::cpu;
-use crate::element::{Float, sealed::Sealed};
+use crate::element::{Float, sealed::KernelElement};
 use crate::error::Fault;
 use crate::explanation::{Arithmetic, Explanation};
-use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
 #[cfg(feature = "cpu")]
 use crate::operation::Inputs;
-use crate::operation::{Host, Operation, Placed, RunOn, Size};
+use crate::operation::{BoundOperand, Host, Operation, RunOn, Size};
+use crate::operation_cache::{Described, Family, key};
 use crate::task::name_of;
-use crate::{Context, Element, Error, Event, Pending};
+use crate::{Context, Element, Error, Event};
 
 /// A computation on each element of a vector, a matrix or an image, or of a part of one, with elements of type `T`.
 ///
@@ -40,7 +40,7 @@ use crate::{Context, Element, Error, Event, Pending};
 /// let context = Context::new(&Device::Cpu)?;
 /// let x = Vector::from_slice(&context, &[1.0f32, -2.0, 3.0])?;
 /// let y = Vector::from_slice(&context, &[0.5f32, 0.5, 0.5])?;
-/// let sum = Elementwise::new(&x).add(&y).relu().to_new()?;
+/// let sum = Elementwise::new(&x).add(&y).relu().into_array()?;
 /// assert_eq!(sum.to_vec()?, [1.5, 0.0, 3.5]);
 ///
 /// // In place, and into bytes.
@@ -52,7 +52,7 @@ use crate::{Context, Element, Error, Event, Pending};
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "it is computed by `store`, `to_new` or `run`"]
+#[must_use = "it is computed by `store`, `into_array` or `run`"]
 #[derive(Debug)]
 pub struct Elementwise<'m, T, M> {
     first: Part<'m>,
@@ -162,7 +162,7 @@ impl<T: Float, M> Elementwise<'_, T, M> {
     }
 }
 
-impl<'m, T: Element, M: Makes + Send + Sync + 'static> Elementwise<'m, T, M> {
+impl<'m, T: Element, M: Allocate + Send + Sync + 'static> Elementwise<'m, T, M> {
     /// Starts with the elements of `source`.
     pub fn new<A: Array<'m, Element = T, Made = M>>(source: A) -> Self {
         Self::begin(source.part())
@@ -174,7 +174,7 @@ impl<'m, T: Element, M: Makes + Send + Sync + 'static> Elementwise<'m, T, M> {
     /// Operands with other shapes or in other contexts; a result that shares memory with an operand; more than eight
     /// steps; a clamp whose lower limit is greater than the upper one; the device is gone.
     pub fn store<'r, R: ArrayMut<'r>>(self, result: R) -> Result<Event, Error> {
-        let to = <R::Element as Sealed>::SCALAR;
+        let to = <R::Element as KernelElement>::SCALAR;
         self.run_into(false, result.part(), to)
     }
 
@@ -183,18 +183,10 @@ impl<'m, T: Element, M: Makes + Send + Sync + 'static> Elementwise<'m, T, M> {
     ///
     /// # Errors
     /// As [`Self::store`]; no memory left.
-    pub fn to_new(self) -> Result<M, Error> {
-        self.to_new_async()?.queued_value()
-    }
-
-    /// As [`Self::to_new`]; the [`Pending`] gives the value when it is computed.
-    ///
-    /// # Errors
-    /// As [`Self::to_new`].
-    pub fn to_new_async(self) -> Result<Pending<M>, Error> {
+    pub fn into_array(self) -> Result<M, Error> {
         let mut made = M::like(self.first.memory.context(), &self.first)?;
-        let pending = self.run_into(false, made.made(), T::SCALAR)?;
-        Ok(pending.with(made))
+        drop(self.run_into(false, made.part_mut(), T::SCALAR)?);
+        Ok(made)
     }
 }
 
@@ -228,12 +220,12 @@ pub(super) fn run(map: Map, inputs: &[(Role, &Memory)], result: &Memory) -> Resu
     let source = near.source.iter_mut().map(|grid| (Role::Source, grid, from));
     let steps = near.steps.iter_mut().enumerate();
     let others = steps.filter_map(|(index, step)| Some((Role::Step(index), step.operand_mut()?, from)));
-    let later = begin_later(source.chain(others).chain([(Role::Result, &mut near.result, to)]));
+    let offsets = split_offsets(source.chain(others).chain([(Role::Result, &mut near.result, to)]));
     let mapped = result.context().mapped(&near)?;
-    let inputs: Vec<Placed<'_>> =
-        inputs.iter().map(|(role, memory)| Placed::later(*role, memory, &later)).collect();
-    let result = Placed::later(Role::Result, result, &later);
-    mapped.operation.run(&inputs, result.memory, result.later)
+    let inputs: Vec<BoundOperand<'_>> =
+        inputs.iter().map(|(role, memory)| BoundOperand::moved(*role, memory, &offsets)).collect();
+    let result = BoundOperand::moved(Role::Result, result, &offsets);
+    mapped.operation.run(&inputs, result.memory, result.offset)
 }
 
 /// The number of elements that the CPU path processes in less time than waking another thread takes.
@@ -249,13 +241,13 @@ pub(crate) struct Mapped {
 impl Context {
     /// Prepares a map; the latest are cached.
     fn mapped(&self, map: &Map) -> Result<Arc<Mapped>, Error> {
-        let kept = self.kept();
-        kept.get_or_make(
+        let cache = self.operation_cache();
+        cache.get_or_make(
             key(&(map.from, map.to, map.result.extents, map.steps.len())),
             |known: &Mapped| known.map == *map,
             || {
                 // The layout of the elements, and the numbers, make no difference worth another trial.
-                let relative = kept.relative(|known: &Mapped| costs_as(&known.map, map));
+                let relative = cache.relative(|known: &Mapped| costs_as(&known.map, map));
                 let tried = relative.and_then(|known| known.operation.trial());
                 Mapped::new(self, map, tried.map_or(RunOn::Fastest, RunOn::AsTried))
             },
@@ -283,14 +275,14 @@ impl Mapped {
         let operations = count as f64 * map.steps.len().max(1) as f64;
         let size = Size { inputs, result, written, operations };
         #[cfg(feature = "cpu")]
-        let kept = map.clone();
+        let own = map.clone();
         let host = Host {
             name: "an elementwise operation",
             #[cfg(feature = "cpu")]
             work: Arc::new(move |inputs: &Inputs<'_>, output: &mut [u8], threads| {
-                let roles = kept.operands().map(|(role, _, _)| role).filter(|role| *role != Role::Result);
+                let roles = own.operands().map(|(role, _, _)| role).filter(|role| *role != Role::Result);
                 let inputs: Vec<&[u8]> = roles.map(|role| inputs.get(role)).collect::<Result<_, _>>()?;
-                cpu::map(&kept, &inputs, output, threads)
+                cpu::map(&own, &inputs, output, threads)
             }),
             #[cfg(feature = "cpu")]
             small: count <= SMALL,

@@ -6,15 +6,15 @@ use tripipe_kernels::filter::FilterError;
 use tripipe_kernels::{Plan, PlanError, Role};
 use tripipe_launch::ScalarType;
 
-use super::array::sealed::Lies;
-use super::array::{Part, begin_later};
+use super::array::sealed::AsPart;
+use super::array::{Part, split_offsets};
 #[cfg(feature = "cpu")]
 use crate::cpu::{self, CpuError, Threads};
 use crate::error::Fault;
-use crate::kept::key;
 use crate::memory::Memory;
 #[cfg(feature = "cpu")]
 use crate::operation::Inputs;
+use crate::operation_cache::key;
 use crate::task::{Sizes, Task, name_of};
 use crate::{Element, Error, Image, ImageView, Matrix, MatrixView, Pending, Pixel, Vector};
 
@@ -45,13 +45,13 @@ fn reduced(reduction: Reduction, element: ScalarType, parts: &[Part<'_>]) -> Res
     Grid::merge(&mut grids, matches!(reduction, Reduction::Sum | Reduction::Dot));
     let roles = [Role::X, Role::Y];
     let operands = grids.iter_mut().zip(roles);
-    let later = begin_later(operands.map(|(grid, role)| (role, grid, element.bytes())));
+    let offsets = split_offsets(operands.map(|(grid, role)| (role, grid, element.bytes())));
     let task = Reduce { reduction, x: grids[0], y: grids[rest.len()], element };
     let context = x.memory.context();
     // Aligned for every type of sum.
     let result = Memory::uninitialised::<u128>(context, reduction.result_bytes(element))?;
     let inputs: Vec<(Role, &Memory)> = roles.into_iter().zip(parts.iter().map(|part| part.memory)).collect();
-    drop(context.task(&task)?.run_later(&inputs, &result, &later)?);
+    drop(context.task(&task)?.run_later(&inputs, &result, &offsets)?);
     result.read_later(0, result.bytes())
 }
 
@@ -136,72 +136,39 @@ fn extreme<T: Summed>(reduction: Reduction, part: &Part<'_>) -> Result<Pending<O
 macro_rules! reductions {
     ($($type:ty, $bound:path, $place:ty, $named:literal: |$extents:ident, $index:ident| $at:expr;)*) => {$(
         impl<T: Summed + $bound> $type {
-            /// The sum of its elements, after all operations queued before: see [`Summed::Sum`].
+            /// Queues the sum of its elements: see [`Summed::Sum`].
             ///
             /// # Errors
-            /// A sum of integers that exceeds `i64`; an earlier operation failed; the device is gone.
-            pub fn sum(&self) -> Result<T::Sum, Error> {
-                self.sum_async()?.wait()
-            }
-
-            /// As [`Self::sum`], without waiting.
-            ///
-            /// # Errors
-            /// It is mapped for writing; no memory left; the device is gone. Other errors are reported by the
-            /// [`Pending`].
-            pub fn sum_async(&self) -> Result<Pending<T::Sum>, Error> {
+            /// It is mapped for writing; no memory left; the device is gone. Other errors, such as a sum of integers that
+            /// exceeds `i64`, are reported by the [`Pending`].
+            pub fn sum(&self) -> Result<Pending<T::Sum>, Error> {
                 sum::<T>(Reduction::Sum, &[self.part()])
             }
 
-            /// The sum of the products with the elements of `other`, after all operations queued before: see
-            /// [`Summed::Sum`].
+            /// Queues the sum of the products with the elements of `other`: see [`Summed::Sum`].
             ///
             /// # Errors
             /// The shapes differ; the contexts differ; otherwise as [`Self::sum`].
-            pub fn dot(&self, other: &Self) -> Result<T::Sum, Error> {
-                self.dot_async(other)?.wait()
-            }
-
-            /// As [`Self::dot`], without waiting.
-            ///
-            /// # Errors
-            /// The shapes differ; the contexts differ; otherwise as [`Self::sum_async`].
-            pub fn dot_async(&self, other: &Self) -> Result<Pending<T::Sum>, Error> {
+            pub fn dot(&self, other: &Self) -> Result<Pending<T::Sum>, Error> {
                 let [x, y] = [self.part(), other.part()];
                 x.check_shape("the other operand", &y)?;
                 sum::<T>(Reduction::Dot, &[x, y])
             }
 
-            #[doc = concat!("The smallest element and ", $named, " of the first such; `None` if there are no elements, or only NaN, which is")]
-            /// ignored. After all operations queued before.
+            #[doc = concat!("Queues the search for the smallest element and ", $named, " of the first such; `None` if there are no elements, or")]
+            /// only NaN, which is ignored.
             ///
             /// # Errors
-            /// 2^32 elements or more; an earlier operation failed; the device is gone.
-            pub fn min(&self) -> Result<Option<(T, $place)>, Error> {
-                self.min_async()?.wait()
-            }
-
-            /// As [`Self::min`], without waiting.
-            ///
-            /// # Errors
-            /// 2^32 elements or more; otherwise as [`Self::sum_async`].
-            pub fn min_async(&self) -> Result<Pending<Option<(T, $place)>>, Error> {
+            /// 2^32 elements or more; otherwise as [`Self::sum`].
+            pub fn min(&self) -> Result<Pending<Option<(T, $place)>>, Error> {
                 self.extreme(Reduction::Least)
             }
 
-            /// The largest element; otherwise as [`Self::min`].
+            /// As [`Self::min`], for the largest element.
             ///
             /// # Errors
             /// As [`Self::min`].
-            pub fn max(&self) -> Result<Option<(T, $place)>, Error> {
-                self.max_async()?.wait()
-            }
-
-            /// As [`Self::max`], without waiting.
-            ///
-            /// # Errors
-            /// As [`Self::min_async`].
-            pub fn max_async(&self) -> Result<Pending<Option<(T, $place)>>, Error> {
+            pub fn max(&self) -> Result<Pending<Option<(T, $place)>>, Error> {
                 self.extreme(Reduction::Most)
             }
 

@@ -8,9 +8,9 @@ use tripipe_kernels::{Plan, PlanError, Role};
 use super::Summed;
 #[cfg(feature = "cpu")]
 use crate::cpu::{self, CpuError, Threads};
-use crate::kept::key;
 #[cfg(feature = "cpu")]
 use crate::operation::Inputs;
+use crate::operation_cache::key;
 use crate::task::{Sizes, Task};
 use crate::{Error, Event, Pixel, Vector};
 

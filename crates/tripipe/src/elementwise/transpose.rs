@@ -7,11 +7,11 @@ use tripipe_kernels::{Plan, PlanError, Role};
 
 #[cfg(feature = "cpu")]
 use crate::cpu::{self, CpuError, Threads};
-use crate::kept::key;
 #[cfg(feature = "cpu")]
 use crate::operation::Inputs;
+use crate::operation_cache::key;
 use crate::task::{Sizes, Task};
-use crate::{Element, Error, Event, Matrix, Order, Pending};
+use crate::{Element, Error, Matrix, Order};
 
 impl<T: Element> Matrix<T> {
     /// A new row-major matrix with the transpose; the elements are moved. (A [`Matrix::transposed`] view moves nothing,
@@ -20,26 +20,19 @@ impl<T: Element> Matrix<T> {
     /// # Errors
     /// No memory left; the device is gone.
     pub fn to_transposed(&self) -> Result<Self, Error> {
-        self.to_transposed_async()?.queued_value()
-    }
-
-    /// As [`Self::to_transposed`]; the [`Pending`] gives the value when it is computed.
-    ///
-    /// # Errors
-    /// As [`Self::to_transposed`].
-    pub fn to_transposed_async(&self) -> Result<Pending<Self>, Error> {
         let [rows, columns] = [self.rows(), self.columns()];
         if self.order() == Order::ColumnMajor {
             // A column-major matrix is its transpose in row-major order.
-            return self.view().transposed().to_matrix_async();
+            return self.view().transposed().to_matrix();
         }
         let result = Self::unwritten(self.context(), [columns, rows])?;
         if rows == 0 || columns == 0 {
-            return Ok(Event::done().with(result));
+            return Ok(result);
         }
         let transpose = self.context().task(&Transpose { rows, columns, element_bytes: size_of::<T>() })?;
         let inputs = [(Role::Source, self.view().memory())];
-        Ok(transpose.run(&inputs, result.view().memory())?.with(result))
+        drop(transpose.run(&inputs, result.view().memory())?);
+        Ok(result)
     }
 }
 

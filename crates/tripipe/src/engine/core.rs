@@ -1,56 +1,48 @@
 //! The parts of a context that operations need.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use tripipe_cache::{Cache, CacheChoice};
+use tripipe_cache::Cache;
 use tripipe_device::Probe;
 use tripipe_launch::locks::lock;
 
 use super::kernels::Builds;
 use super::{Engine, stored};
-use crate::Error;
-#[cfg(feature = "cpu")]
-use crate::cpu::Threads;
 use crate::explanation::{Arithmetic, Ceilings};
-use crate::line::Line;
+use crate::operation_queue::OperationQueue;
+use crate::{ContextBuilder, Error};
 
 /// The parts of a context that operations need. Operations are cached in the context, so they do not hold the context
 /// itself.
 pub(crate) struct Core {
     name: String,
     engine: Box<dyn Engine>,
-    line: Arc<Line>,
+    queue: Arc<OperationQueue>,
     /// As measured, here or before; `None` where there are none in the cache.
     measured: Mutex<Vec<(Arithmetic, Option<Ceilings>)>>,
-    in_background: AtomicBool,
-    falls_back_when_slower: AtomicBool,
-    predicts: AtomicBool,
-    #[cfg(feature = "cpu")]
-    threads: Mutex<Threads>,
     builds: Builds,
-    cache: Mutex<CacheChoice>,
-    /// The time that tuning of a new shape may take; `None` without tuning.
-    tuning_budget: Mutex<Option<Duration>>,
+    options: ContextBuilder,
+    /// The number of operations made so far.
+    operations: AtomicU64,
 }
 
 impl Core {
     /// `line` is that in which `engine` records its operations.
-    pub(crate) fn new(name: String, engine: Box<dyn Engine>, line: Arc<Line>) -> Self {
+    pub(crate) fn new(
+        name: String,
+        engine: Box<dyn Engine>,
+        queue: Arc<OperationQueue>,
+        options: ContextBuilder,
+    ) -> Self {
         Self {
             name,
             engine,
-            line,
+            queue,
             measured: Mutex::default(),
-            in_background: AtomicBool::new(false),
-            falls_back_when_slower: AtomicBool::new(true),
-            predicts: AtomicBool::new(true),
-            #[cfg(feature = "cpu")]
-            threads: Mutex::default(),
             builds: Builds::default(),
-            cache: Mutex::default(),
-            tuning_budget: Mutex::default(),
+            options,
+            operations: AtomicU64::new(0),
         }
     }
 
@@ -71,61 +63,18 @@ impl Core {
         &self.builds
     }
 
-    /// Whether kernels of operations over the context's memory are built on another thread.
-    pub(crate) fn builds_in_background(&self) -> bool {
-        self.in_background.load(Ordering::Relaxed)
+    pub(crate) fn options(&self) -> &ContextBuilder {
+        &self.options
     }
 
-    pub(crate) fn build_in_background(&self, background: bool) {
-        self.in_background.store(background, Ordering::Relaxed);
-    }
-
-    #[cfg(feature = "cpu")]
-    pub(crate) fn falls_back_when_slower(&self) -> bool {
-        self.falls_back_when_slower.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn fall_back_when_slower(&self, fall_back: bool) {
-        self.falls_back_when_slower.store(fall_back, Ordering::Relaxed);
-    }
-
-    /// Whether explanations predict times by the timing model.
-    pub(crate) fn predicts(&self) -> bool {
-        self.predicts.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn predict_times(&self, predict: bool) {
-        self.predicts.store(predict, Ordering::Relaxed);
-    }
-
-    /// The threads that an operation of the CPU path may use.
-    #[cfg(feature = "cpu")]
-    pub(crate) fn threads(&self) -> Threads {
-        *lock(&self.threads)
-    }
-
-    #[cfg(feature = "cpu")]
-    pub(crate) fn use_threads(&self, threads: Threads) {
-        *lock(&self.threads) = threads;
+    /// The number of an operation that is made now.
+    pub(crate) fn next_operation(&self) -> u64 {
+        self.operations.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Where what is measured is kept; `None` if nothing is.
     pub(crate) fn cache(&self) -> Option<Cache> {
-        lock(&self.cache).cache()
-    }
-
-    pub(crate) fn set_cache(&self, cache: CacheChoice) {
-        *lock(&self.cache) = cache;
-        lock(&self.measured).clear();
-    }
-
-    /// The time that tuning of a new shape may take; `None` without tuning.
-    pub(crate) fn tuning_budget(&self) -> Option<Duration> {
-        *lock(&self.tuning_budget)
-    }
-
-    pub(crate) fn set_tuning_budget(&self, budget: Option<Duration>) {
-        *lock(&self.tuning_budget) = budget;
+        self.options.cache.cache()
     }
 
     /// The ceilings for a type: as measured, otherwise those of the GPU's model.
@@ -181,8 +130,8 @@ impl Core {
     }
 
     /// The queued operations.
-    pub(crate) fn line(&self) -> &Arc<Line> {
-        &self.line
+    pub(crate) fn queue(&self) -> &Arc<OperationQueue> {
+        &self.queue
     }
 
     /// Waits until all queued operations have ended, whether they succeeded or failed.
@@ -190,7 +139,7 @@ impl Core {
     /// # Errors
     /// As [`Line::settle`].
     pub(crate) fn settle(&self) -> Result<(), Error> {
-        self.line.settle()
+        self.queue.settle()
     }
 
     /// Waits until all queued operations have ended.
@@ -199,7 +148,7 @@ impl Core {
     /// The first failure of an operation that was not reported yet, once.
     pub(crate) fn finish(&self) -> Result<(), Error> {
         self.settle()?;
-        self.line.failure()
+        self.queue.failure()
     }
 }
 

@@ -121,6 +121,8 @@ pub(crate) struct Rates {
 pub(crate) enum Initial<'c> {
     /// Any: the memory is written before it is read.
     Undefined,
+    /// Any: a write of all of it is queued next.
+    Queued,
     Zeros,
     /// A copy of these bytes, as many as the memory has.
     Copy(&'c [u8]),

@@ -12,7 +12,7 @@ use tripipe_launch::ScalarType;
 
 use crate::Context;
 use crate::first_use::{MOST, Refusal, Request, SOURCE, TunedWork, noise, tuned};
-use crate::kept::key;
+use crate::operation_cache::key;
 
 /// Rows of a band of the result that is compared with the reference.
 const ROWS: usize = 8;

@@ -7,15 +7,12 @@
 //! # fn main() -> Result<(), tripipe::Error> {
 //! let context = Context::new(&Device::Cpu)?;
 //! let photo = Image::from_slice(&context, [4, 3], 3, &[100u8; 36])?;
-//! let edges = Chain {
-//!     stages: vec![
-//!         Stage::Color(Color::RgbToGray),
-//!         Stage::Linear(Linear::gaussian(5, None)?),
-//!         Stage::Linear(Linear::laplace8()),
-//!     ],
-//!     border: Border::Reflect101,
-//!     keep_alpha: false,
-//! };
+//! let laplacian_of_gaussian = vec![
+//!     Stage::Color(Color::RgbToGray),
+//!     Stage::Linear(Linear::gaussian(5, None)?),
+//!     Stage::Linear(Linear::laplace8()),
+//! ];
+//! let edges = Chain::new(laplacian_of_gaussian, Border::Reflect101);
 //! let edges: Image<u8> = photo.filtered(&edges)?;
 //! assert_eq!(edges.to_vec()?, [0; 12]);
 //! # Ok(())
@@ -39,20 +36,20 @@ use crate::error::Fault;
 use crate::explanation::{Arithmetic, Chosen, Prediction, RunnerUp};
 #[cfg(feature = "cpu")]
 use crate::image::spanned;
-use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
 #[cfg(feature = "cpu")]
 use crate::operation::Inputs;
-use crate::operation::{Host, Later, Operation, Placed, RunOn, Size};
-use crate::{Context, Error, Event, Explanation, Image, ImageView, ImageViewMut, Pending, Pixel};
+use crate::operation::{BoundOperand, Host, Offset, Operation, RunOn, Size};
+use crate::operation_cache::{Described, Family, key};
+use crate::{Context, Error, Event, Explanation, Image, ImageView, ImageViewMut, Pixel};
 
 /// Size in bytes of a result that the CPU path computes in less time than waking another thread takes.
 #[cfg(feature = "cpu")]
 const SMALL_BYTES: usize = 16 << 10;
 
 /// Operands that begin where the operation says.
-const UNMOVED: [(Role, Later); 2] =
-    [(Role::Source, Later { elements: 0, bytes: 0 }), (Role::Result, Later { elements: 0, bytes: 0 })];
+const UNMOVED: [(Role, Offset); 2] =
+    [(Role::Source, Offset { elements: 0, bytes: 0 }), (Role::Result, Offset { elements: 0, bytes: 0 })];
 
 /// A chain of filters prepared for images of one shape.
 pub struct Filter {
@@ -60,7 +57,7 @@ pub struct Filter {
     from: Raster,
     to: Raster,
     /// How much later the source and the result begin than the operation says.
-    later: [(Role, Later); 2],
+    offsets: [(Role, Offset); 2],
 }
 
 /// The shared part of filters that differ only in where their images begin.
@@ -83,19 +80,19 @@ impl Context {
     /// The chain does not make such a result from such an image; a kernel does not build; the device is gone.
     pub fn filter(&self, chain: &Chain, from: &Raster, to: &Raster) -> Result<Arc<Filter>, Error> {
         let [mut near, mut near_to] = [*from, *to];
-        let later = [(Role::Source, &mut near), (Role::Result, &mut near_to)]
-            .map(|(role, near)| (role, Later::off(&mut near.offset, near.element.bytes())));
+        let offsets = [(Role::Source, &mut near), (Role::Result, &mut near_to)]
+            .map(|(role, near)| (role, Offset::split_from(&mut near.offset, near.element.bytes())));
         // Kernels use 32-bit indices.
         let counts =
             |raster: &Raster| raster.elements().is_ok_and(|elements| u32::try_from(elements).is_ok());
-        if later != UNMOVED && counts(from) && counts(to) {
+        if offsets != UNMOVED && counts(from) && counts(to) {
             let shared = self.chained(chain, &near, &near_to, RunOn::Fastest)?;
-            if shared.operation.can_move(&later) {
-                return Ok(Arc::new(Filter { shared, from: *from, to: *to, later }));
+            if shared.operation.can_move(&offsets) {
+                return Ok(Arc::new(Filter { shared, from: *from, to: *to, offsets }));
             }
         }
         let shared = self.chained(chain, from, to, RunOn::Fastest)?;
-        Ok(Arc::new(Filter { shared, from: *from, to: *to, later: UNMOVED }))
+        Ok(Arc::new(Filter { shared, from: *from, to: *to, offsets: UNMOVED }))
     }
 
     /// A chain for images in the host's memory, as [`Self::filter_bytes`] runs it: nothing waits for its kernels. What
@@ -106,7 +103,7 @@ impl Context {
     #[cfg(feature = "cpu")]
     pub fn filter_of_host(&self, chain: &Chain, from: &Raster, to: &Raster) -> Result<Arc<Filter>, Error> {
         let shared = self.chained(chain, from, to, self.run_on_copies())?;
-        Ok(Arc::new(Filter { shared, from: *from, to: *to, later: UNMOVED }))
+        Ok(Arc::new(Filter { shared, from: *from, to: *to, offsets: UNMOVED }))
     }
 
     /// Runs a chain over an image in the host's memory, with the result there; bytes between its pixels are unchanged.
@@ -144,15 +141,15 @@ impl Context {
         to: &Raster,
         run_on: RunOn,
     ) -> Result<Arc<Chained>, Error> {
-        let kept = self.kept();
-        kept.get_or_make(
+        let cache = self.operation_cache();
+        cache.get_or_make(
             key(&(from, to, chain.stages.len())),
             |known: &Chained| known.from == *from && known.to == *to && known.chain == *chain,
             || {
                 // The layout of the rows makes no difference worth another trial.
                 let size = |raster: &Raster| Raster { offset: 0, pitch: 0, plane_pitch: 0, ..*raster };
                 let alike = |one: &Raster, other: &Raster| size(one) == size(other);
-                let relative = kept.relative(|known: &Chained| {
+                let relative = cache.relative(|known: &Chained| {
                     alike(&known.from, from) && alike(&known.to, to) && known.chain == *chain
                 });
                 let tried = relative.filter(|_| run_on == RunOn::Fastest);
@@ -274,7 +271,7 @@ impl Filter {
         run_on: RunOn,
     ) -> Result<Self, Error> {
         let shared = Arc::new(Chained::new(context, chain, from, to, run_on)?);
-        Ok(Self { shared, from: *from, to: *to, later: UNMOVED })
+        Ok(Self { shared, from: *from, to: *to, offsets: UNMOVED })
     }
 
     /// Queues the chain over `source`, into `result`.
@@ -303,8 +300,8 @@ impl Filter {
 
     /// Queues it over memory with the layout it was made for.
     pub(crate) fn run_over(&self, source: &Memory, result: &Memory) -> Result<Event, Error> {
-        let [_, (_, later)] = self.later;
-        self.shared.operation.run(&[Placed::later(Role::Source, source, &self.later)], result, later)
+        let [_, (_, offset)] = self.offsets;
+        self.shared.operation.run(&[BoundOperand::moved(Role::Source, source, &self.offsets)], result, offset)
     }
 
     /// Runs it on the CPU path, on memory of the calling thread.
@@ -391,20 +388,12 @@ impl<T: Pixel> Image<T> {
     /// # Errors
     /// The chain does not take this image or makes pixels of another type; no memory left; the device is gone.
     pub fn filtered<R: Pixel>(&self, chain: &Chain) -> Result<Image<R>, Error> {
-        self.filtered_async(chain)?.queued_value()
-    }
-
-    /// As [`Self::filtered`]; the [`Pending`] gives the image when it is computed.
-    ///
-    /// # Errors
-    /// As [`Self::filtered`].
-    pub fn filtered_async<R: Pixel>(&self, chain: &Chain) -> Result<Pending<Image<R>>, Error> {
         let to = chain.apply_to(self.raster())?;
         if to.element != R::PIXEL {
             return Err(Error::from(Fault::ChainElement { made: to.element, want: R::PIXEL }));
         }
         let mut result = Image::unwritten(self.context(), to)?;
-        let pending = self.context().filter(chain, self.raster(), &to)?.run(self, &mut result)?;
-        Ok(pending.with(result))
+        drop(self.context().filter(chain, self.raster(), &to)?.run(self, &mut result)?);
+        Ok(result)
     }
 }

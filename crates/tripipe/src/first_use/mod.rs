@@ -70,7 +70,7 @@ pub(crate) struct Tuned<P> {
 /// The context's operations of one description are made once, so this is called for new ones only.
 pub(crate) fn tuned<P: KernelParameters>(context: &Context, request: &Request<'_, P>) -> Option<Tuned<P>> {
     let core = context.core();
-    let (budget, probe, cache) = (core.tuning_budget()?, core.probe()?, core.cache());
+    let (budget, probe, cache) = (core.options().tuning_budget?, core.probe()?, core.cache());
     let Request { family, key, estimated, fits, work, .. } = request;
     let mut notes = Notes::read(cache.as_ref(), family, probe);
     if !notes.is_done(key) {

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use half::f16;
 use tripipe_kernels::Role;
-use tripipe_kernels::gemm::{Accumulate, Batch, Elements, EpilogueStage, Gemm, Layout, Requantise, Scale};
+use tripipe_kernels::gemm::{
+    Accumulate, Batch, Elements, EpilogueStage, Gemm, Requantise, Scale, StridedLayout,
+};
 use tripipe_launch::{elements_of, elements_of_mut};
 
-use crate::cpu::{self, CpuError, Position, StridedLayout, Threads};
+use crate::cpu::{self, CpuError, Position, Threads};
 use crate::operation::{HostWork, Inputs};
 
 /// The product on the CPU path.
@@ -26,12 +28,6 @@ pub(super) fn work(gemm: &Gemm) -> HostWork {
     })
 }
 
-/// The layout of an operand on the CPU path.
-fn operand(layout: &Layout, batch_stride: usize) -> StridedLayout {
-    let [row_stride, column_stride] = layout.strides();
-    StridedLayout { offset: layout.offset, row_stride, column_stride, batch_stride }
-}
-
 /// The products of a batch in the form of the CPU path, each with the index of its first: all at once, or one by one
 /// when a buffer contains their offsets.
 fn products<S: Copy>(
@@ -46,9 +42,9 @@ fn products<S: Copy>(
     let [a, b] = if k == 0 {
         [StridedLayout { column_stride: 0, ..StridedLayout::row_major(0) }; 2]
     } else {
-        [operand(&gemm.a, strides[0]), operand(&gemm.b, strides[1])]
+        [gemm.a.strided(strides[0]), gemm.b.strided(strides[1])]
     };
-    let c = operand(&gemm.c, strides[2]);
+    let c = gemm.c.strided(strides[2]);
     let all = cpu::Gemm { m, n, k, alpha, beta, a, b, c, batch: gemm.batch.count() };
     let Batch::Offsets { count } = gemm.batch else { return Ok(vec![(0, all)]) };
     let offsets = elements_of::<u32>(inputs.get(Role::Offsets)?);

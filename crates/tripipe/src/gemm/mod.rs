@@ -12,7 +12,7 @@
 //!
 //! // A layer: X times the transpose of its weights, a bias for each column, ReLU.
 //! let layer = Product::new(&x, weights.transposed())?.bias_columns(&bias).relu();
-//! let y = layer.to_matrix()?;
+//! let y = layer.into_matrix()?;
 //! assert_eq!(y.to_vec()?, [0.0, 0.0, 0.0, 0.0]);
 //! # Ok(())
 //! # }
@@ -30,6 +30,4 @@ pub use factor::Factor;
 pub(crate) use operation::GemmOperation;
 pub use packed::Packed;
 pub use product::{Multipliers, Operand, Product, Requantisation, Strides};
-pub use tripipe_kernels::gemm::{
-    Accumulate, Batch, DescriptionError, Elements, EpilogueStage, Gemm, Layout, Parameters, Requantise, Scale,
-};
+pub use tripipe_kernels::gemm::Accumulate;

@@ -18,8 +18,8 @@ use super::host;
 use crate::cpu::small_product;
 use crate::error::Fault;
 use crate::explanation::{Arithmetic, Prediction, RunnerUp};
-use crate::kept::{Described, Family, key};
-use crate::operation::{Host, Later, Operation, Placed, Refused, RunOn, Size};
+use crate::operation::{BoundOperand, Host, Offset, Operation, Refused, RunOn, Size};
+use crate::operation_cache::{Described, Family, key};
 use crate::{Context, Error, Event, Explanation};
 
 /// Whether the CPU path uses no thread but the caller's, so that the product need not go to its threads either.
@@ -61,7 +61,7 @@ impl Context {
         given: &[Option<Packed>; 2],
     ) -> Result<Arc<GemmOperation>, Error> {
         let Gemm { m, n, k, ref a, ref b, ref c, batch, .. } = *gemm;
-        self.kept().get_or_make(
+        self.operation_cache().get_or_make(
             key(&(m, n, k, a.offset, b.offset, c.offset, batch)),
             |known: &GemmOperation| {
                 known.gemm == *gemm && known.given == *given && known.was_chosen(parameters)
@@ -86,7 +86,8 @@ impl Context {
             ..gemm.clone()
         };
         let wanted = of_any_factors(gemm);
-        let relative = self.kept().relative(|known: &GemmOperation| of_any_factors(&known.gemm) == wanted);
+        let relative =
+            self.operation_cache().relative(|known: &GemmOperation| of_any_factors(&known.gemm) == wanted);
         relative.and_then(|known| known.operation.trial()).map_or(RunOn::Fastest, RunOn::AsTried)
     }
 
@@ -191,16 +192,16 @@ impl GemmOperation {
     }
 
     /// Whether its operands can begin later by this much than described.
-    pub(super) fn can_move(&self, later: &[(Role, Later)]) -> bool {
-        self.operation.can_move(later)
+    pub(super) fn can_move(&self, offsets: &[(Role, Offset)]) -> bool {
+        self.operation.can_move(offsets)
     }
 
     /// Queues it over the operands of [`Gemm::operands`]: C, and those that are read, in any order.
-    pub(crate) fn run_over(&self, inputs: &[Placed<'_>], c: Placed<'_>) -> Result<Event, Error> {
+    pub(crate) fn run_over(&self, inputs: &[BoundOperand<'_>], c: BoundOperand<'_>) -> Result<Event, Error> {
         for operand in self.gemm.operands() {
             let placed = if operand.role == Role::C { &c } else { placed(inputs, operand.role)? };
             let found = placed.memory.bytes() / operand.element.bytes();
-            let want = operand.elements.saturating_add(placed.later.elements as usize);
+            let want = operand.elements.saturating_add(placed.offset.elements as usize);
             if !self.is_packed(operand.role) && operand.elements > 0 && found < want {
                 return Err(Error::from(Fault::Short { operand: operand.role.to_string(), want, found }));
             }
@@ -209,7 +210,7 @@ impl GemmOperation {
             return Ok(Event::done());
         }
         let Batch::Offsets { count } = self.gemm.batch else {
-            return self.operation.run(inputs, c.memory, c.later);
+            return self.operation.run(inputs, c.memory, c.offset);
         };
         // The offsets that are read must be those that were checked: anything that shares the memory may write it at
         // any time.
@@ -218,8 +219,9 @@ impl GemmOperation {
             |offsets| self.check_offsets(inputs, &c, offsets),
             |offsets| {
                 let others = inputs.iter().filter(|input| input.role != Role::Offsets).copied();
-                let inputs: Vec<Placed<'_>> = others.chain([Placed::new(Role::Offsets, offsets)]).collect();
-                self.operation.run(&inputs, c.memory, c.later)
+                let inputs: Vec<BoundOperand<'_>> =
+                    others.chain([BoundOperand::new(Role::Offsets, offsets)]).collect();
+                self.operation.run(&inputs, c.memory, c.offset)
             },
         )
     }
@@ -231,7 +233,12 @@ impl GemmOperation {
     }
 
     /// Checks that the operands of every product of a batch are within their memory, given the offset of each.
-    fn check_offsets(&self, inputs: &[Placed<'_>], c: &Placed<'_>, offsets: &[u8]) -> Result<(), Error> {
+    fn check_offsets(
+        &self,
+        inputs: &[BoundOperand<'_>],
+        c: &BoundOperand<'_>,
+        offsets: &[u8],
+    ) -> Result<(), Error> {
         let Gemm { m, n, k, .. } = self.gemm;
         let words = offsets.chunks_exact(size_of::<u32>()).enumerate();
         // In the order of the offsets: A, B, C.
@@ -249,7 +256,7 @@ impl GemmOperation {
         for ((placed, span, element), furthest) in moved.into_iter().zip(furthest) {
             let want =
                 span.map_or(usize::MAX, |span| if span == 0 { 0 } else { span.saturating_add(furthest) });
-            let by = placed.later.elements as usize;
+            let by = placed.offset.elements as usize;
             let found = (placed.memory.bytes() / element.bytes()).saturating_sub(by);
             if !self.is_packed(placed.role) && found < want {
                 return Err(Error::from(Fault::Short { operand: placed.role.to_string(), want, found }));
@@ -340,7 +347,7 @@ impl GemmOperation {
 ///
 /// # Errors
 /// It is missing.
-fn placed<'r, 'm>(inputs: &'r [Placed<'m>], role: Role) -> Result<&'r Placed<'m>, Error> {
+fn placed<'r, 'm>(inputs: &'r [BoundOperand<'m>], role: Role) -> Result<&'r BoundOperand<'m>, Error> {
     inputs
         .iter()
         .find(|input| input.role == role)

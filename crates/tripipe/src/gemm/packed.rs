@@ -10,7 +10,7 @@ use super::factor::Factor;
 use super::product::layout_of;
 use crate::error::Fault;
 use crate::memory::Memory;
-use crate::operation::{Placed, Refused, Run};
+use crate::operation::{BoundOperand, Refused, Run};
 use crate::{Error, Matrix, MatrixView};
 
 /// A or B of many products, converted once to the layout in which the kernel reads it. On the CPU path, and for a
@@ -85,8 +85,8 @@ impl<T: Factor> Packed<T> {
         let memory = Memory::of_kind(context, &tag.memory())?;
         let run = Run {
             operation: "packing",
-            inputs: &[Placed::new(Role::Source, view.memory())],
-            result: Placed::new(Role::Result, &memory),
+            inputs: &[BoundOperand::new(Role::Source, view.memory())],
+            result: BoundOperand::new(Role::Result, &memory),
             written: memory.bytes(),
         };
         drop(context.core().engine().run_plan(plan, &run)?);
@@ -127,8 +127,8 @@ impl<T: Factor> Packed<T> {
         let to = MatrixView::from(&matrix).memory();
         let run = Run {
             operation: "unpacking",
-            inputs: &[Placed::new(Role::Source, &self.memory)],
-            result: Placed::new(Role::Result, to),
+            inputs: &[BoundOperand::new(Role::Source, &self.memory)],
+            result: BoundOperand::new(Role::Result, to),
             written: to.bytes(),
         };
         drop(context.core().engine().run_plan(plan, &run)?);

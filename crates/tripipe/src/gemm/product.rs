@@ -12,12 +12,10 @@ use super::factor::Factor;
 use super::operation::GemmOperation;
 use super::packed::Packed;
 use crate::error::Fault;
-use crate::matrix::ViewLayout;
+use crate::matrix::MatrixShape;
 use crate::memory::Memory;
-use crate::operation::{Later, Placed};
-use crate::{
-    Context, Element, Error, Event, Explanation, Matrix, MatrixView, MatrixViewMut, Pending, Vector,
-};
+use crate::operation::{BoundOperand, Offset};
+use crate::{Context, Element, Error, Event, Explanation, Matrix, MatrixView, MatrixViewMut, Vector};
 
 /// A or B of a product: a matrix, a block of one, a transposed one, or one packed in advance.
 #[derive(Debug)]
@@ -71,16 +69,15 @@ impl<'m, T: Element> Operand<'m, T> {
     }
 }
 
-/// The layout of a matrix with this shape, as kernels describe it.
-pub(super) fn layout_of(shape: &ViewLayout) -> Layout {
-    let stride = shape.stride.max(1);
-    Layout { order: shape.order, ..Layout::row_major(stride) }.at(shape.offset)
+/// The layout of a matrix with this shape as kernels take it, who allow no stride of 0.
+pub(super) fn layout_of(shape: &MatrixShape) -> Layout {
+    Layout { leading: shape.layout.leading.max(1), ..shape.layout }
 }
 
 /// A product to compute: its operands, factors, and the operations on each element before it is stored.
 ///
 /// The stages of the epilogue are applied in the order of the calls that add them.
-#[must_use = "a product is computed by `store` or `to_matrix`"]
+#[must_use = "a product is computed by `store` or `into_matrix`"]
 #[derive(Debug)]
 pub struct Product<'m, T: Factor> {
     pub(super) gemm: Gemm,
@@ -88,11 +85,11 @@ pub struct Product<'m, T: Factor> {
     pub(super) b: Operand<'m, T>,
     offsets: Option<&'m Memory>,
     /// Biases and residuals.
-    sides: Vec<Placed<'m>>,
+    sides: Vec<BoundOperand<'m>>,
 }
 
 /// An operation, and how much later its operands begin than it says.
-type ChosenOperation = (Arc<GemmOperation>, Vec<(Role, Later)>);
+type ChosenOperation = (Arc<GemmOperation>, Vec<(Role, Offset)>);
 
 /// Elements from one operand of a batch to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -140,13 +137,13 @@ impl Multipliers {
 }
 
 impl<T: Factor> Matrix<T> {
-    /// The product of this matrix (m x k) and `b` (k x n). Queued, as [`Product::to_matrix`]; a [`Product`] has
+    /// The product of this matrix (m x k) and `b` (k x n). Queued, as [`Product::into_matrix`]; a [`Product`] has
     /// factors, biases, activations and a result in existing memory besides.
     ///
     /// # Errors
-    /// As [`Product::new`] and [`Product::to_matrix`].
+    /// As [`Product::new`] and [`Product::into_matrix`].
     pub fn matmul<'m>(&'m self, b: impl Into<Operand<'m, T>>) -> Result<Matrix<T::Sum>, Error> {
-        Product::new(self, b)?.to_matrix()
+        Product::new(self, b)?.into_matrix()
     }
 }
 
@@ -156,7 +153,7 @@ impl<T: Factor> MatrixView<'_, T> {
     /// # Errors
     /// As [`Matrix::matmul`].
     pub fn matmul<'m>(&'m self, b: impl Into<Operand<'m, T>>) -> Result<Matrix<T::Sum>, Error> {
-        Product::new(*self, b)?.to_matrix()
+        Product::new(*self, b)?.into_matrix()
     }
 }
 
@@ -286,15 +283,7 @@ impl<'m, T: Factor> Product<'m, T> {
     ///
     /// # Errors
     /// As [`Self::store`]; no memory left; a batch, whose result is more than one matrix.
-    pub fn to_matrix(self) -> Result<Matrix<T::Sum>, Error> {
-        self.to_matrix_async()?.queued_value()
-    }
-
-    /// As [`Self::to_matrix`]; the [`Pending`] gives the matrix when it is computed.
-    ///
-    /// # Errors
-    /// As [`Self::to_matrix`].
-    pub fn to_matrix_async(self) -> Result<Pending<Matrix<T::Sum>>, Error> {
+    pub fn into_matrix(self) -> Result<Matrix<T::Sum>, Error> {
         if self.gemm.batch != Batch::One {
             return Err(Error::from(Fault::BatchToMatrix));
         }
@@ -303,7 +292,8 @@ impl<'m, T: Factor> Product<'m, T> {
         let [_, beta] = self.gemm.factors();
         let make = if beta == 0.0 { Matrix::unwritten } else { Matrix::zeros };
         let mut c = make(self.context(), extents)?;
-        Ok(self.store(&mut c)?.with(c))
+        drop(self.store(&mut c)?);
+        Ok(c)
     }
 
     /// What it would do, why, and how long it takes; nothing is run. C is taken as row-major.
@@ -319,7 +309,7 @@ impl<'m, T: Factor> Product<'m, T> {
     /// Adds a stage that reads memory.
     fn stage(&mut self, stage: EpilogueStage, memory: &'m Memory) {
         let role = stage.role(self.gemm.epilogue.len());
-        self.sides.extend(role.map(|role| Placed::new(role, memory)));
+        self.sides.extend(role.map(|role| BoundOperand::new(role, memory)));
         self.gemm.epilogue.push(stage);
     }
 
@@ -332,7 +322,7 @@ impl<'m, T: Factor> Product<'m, T> {
         if want == found { Ok(()) } else { Err(Error::from(Fault::Extents { operand, want, found })) }
     }
 
-    fn place(&mut self, shape: ViewLayout) -> Result<(), Error> {
+    fn place(&mut self, shape: MatrixShape) -> Result<(), Error> {
         self.check_extents("C", [shape.rows, shape.columns])?;
         self.gemm.c = layout_of(&shape);
         Ok(())
@@ -354,16 +344,16 @@ impl<'m, T: Factor> Product<'m, T> {
             (Role::C, true, &mut near.c, output),
         ];
         let moved = moved.into_iter().filter(|(_, is_plain, _, _)| *is_plain);
-        let later: Vec<(Role, Later)> = moved
-            .map(|(role, _, layout, element)| (role, Later::off(&mut layout.offset, element.bytes())))
+        let offsets: Vec<(Role, Offset)> = moved
+            .map(|(role, _, layout, element)| (role, Offset::split_from(&mut layout.offset, element.bytes())))
             .collect();
         // Kernels use 32-bit indices.
         let memories = [Some(self.a.memory()), Some(self.b.memory()), c];
         let counts = memories.into_iter().flatten().all(|memory| u32::try_from(memory.bytes()).is_ok());
-        if counts && later.iter().any(|(_, later)| later.elements > 0) {
+        if counts && offsets.iter().any(|(_, offset)| offset.elements > 0) {
             let operation = self.context().gemm(&near, parameters, &packed)?;
-            if operation.can_move(&later) {
-                return Ok((operation, later));
+            if operation.can_move(&offsets) {
+                return Ok((operation, offsets));
             }
         }
         Ok((self.context().gemm(&self.gemm, parameters, &packed)?, Vec::new()))
@@ -435,11 +425,11 @@ impl<'m, T: Factor> Product<'m, T> {
     fn run(mut self, c: &Memory, scales: Option<&Memory>) -> Result<Event, Error> {
         self.check_packed()?;
         let parameters = self.settle_packed()?;
-        let (operation, later) = self.operation(Some(c), parameters)?;
-        let place = |role, memory| Placed::later(role, memory, &later);
+        let (operation, offsets) = self.operation(Some(c), parameters)?;
+        let place = |role, memory| BoundOperand::moved(role, memory, &offsets);
         let mut inputs = vec![place(Role::A, self.a.memory()), place(Role::B, self.b.memory())];
-        inputs.extend(self.offsets.map(|offsets| Placed::new(Role::Offsets, offsets)));
-        inputs.extend(scales.map(|scales| Placed::new(Role::Scales, scales)));
+        inputs.extend(self.offsets.map(|offsets| BoundOperand::new(Role::Offsets, offsets)));
+        inputs.extend(scales.map(|scales| BoundOperand::new(Role::Scales, scales)));
         inputs.extend(&self.sides);
         operation.run_over(&inputs, place(Role::C, c))
     }

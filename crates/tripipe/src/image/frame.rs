@@ -7,11 +7,11 @@ use tripipe_kernels::{Plan, PlanError, Role};
 #[cfg(feature = "cpu")]
 use crate::cpu::{self, CpuError, Threads};
 use crate::error::Fault;
-use crate::kept::key;
 #[cfg(feature = "cpu")]
 use crate::operation::Inputs;
+use crate::operation_cache::key;
 use crate::task::{Sizes, Task, name_of_image, pixel_bytes, raster_bytes};
-use crate::{Error, Event, Image, Pending, Pixel, Vector};
+use crate::{Error, Event, Image, Pixel, Vector};
 
 impl Image<u8> {
     /// A new image of 3 channels, RGB, or of 4 with alpha 255, from an NV12 or NV21 frame stored in `frame`. Queued;
@@ -20,18 +20,6 @@ impl Image<u8> {
     /// # Errors
     /// A number of channels other than 3 and 4; a vector that is too short; no memory left; the device is gone.
     pub fn from_frame(frame: &Vector<u8>, layout: &Semiplanar, channels: usize) -> Result<Self, Error> {
-        Self::from_frame_async(frame, layout, channels)?.queued_value()
-    }
-
-    /// As [`Self::from_frame`]; the [`Pending`] gives the image when it is computed.
-    ///
-    /// # Errors
-    /// As [`Self::from_frame`].
-    pub fn from_frame_async(
-        frame: &Vector<u8>,
-        layout: &Semiplanar,
-        channels: usize,
-    ) -> Result<Pending<Self>, Error> {
         let to = Raster::packed(layout.size, channels, u8::PIXEL);
         layout.check_image(&to)?;
         let want = layout.bytes();
@@ -40,11 +28,12 @@ impl Image<u8> {
         }
         let result = Self::unwritten(frame.context(), to)?;
         if to.is_empty() {
-            return Ok(Event::done().with(result));
+            return Ok(result);
         }
         let from_frame = frame.context().task(&FromFrame { from: *layout, to })?;
         let inputs = [(Role::Luma, frame.memory()), (Role::Chroma, frame.memory())];
-        Ok(from_frame.run(&inputs, result.view().memory())?.with(result))
+        drop(from_frame.run(&inputs, result.view().memory())?);
+        Ok(result)
     }
 
     /// Queues the conversion of this image, RGB, or RGBA without its alpha, to an NV12 or NV21 frame in `frame`. Only

@@ -3,6 +3,7 @@
 mod frame;
 mod resize;
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use tripipe_kernels::filter::{ChannelLayout, Raster};
@@ -50,20 +51,24 @@ impl<T: Pixel> Image<T> {
         Self::with_raster(context, Raster::packed(size, channels, T::PIXEL), pixels)
     }
 
-    /// An image with the layout `raster`, with a copy of `elements`; those between rows are stored too.
+    /// An image with the layout `raster` and with `elements`, those between rows included: a slice is copied, a `Vec` is
+    /// moved as [`Self::from_vec`] does.
     ///
     /// # Errors
     /// A raster with another element type; fewer elements than it spans; more than the device allows in one allocation;
     /// no memory left.
-    pub fn with_raster(context: &Context, raster: Raster, elements: &[T]) -> Result<Self, Error> {
+    pub fn with_raster<'e>(
+        context: &Context,
+        raster: Raster,
+        elements: impl Into<Cow<'e, [T]>>,
+    ) -> Result<Self, Error> {
+        let elements = elements.into();
         check_elements::<T>(&raster, elements.len())?;
-        let bytes: &[u8] = bytemuck::cast_slice(elements);
-        let memory = Memory::new::<T>(context, bytes.len(), Some(bytes))?;
-        Ok(Self { memory, raster, element: PhantomData })
+        Ok(Self { memory: Memory::with_contents(context, elements)?, raster, element: PhantomData })
     }
 
-    /// An image of packed pixels without gaps: on the CPU path, the pixels are moved and stay where they are; a device
-    /// gets a copy, made at once.
+    /// An image of packed pixels without gaps, which are moved: on the CPU path they stay where they are; a device copies
+    /// them when what was queued before has ended, which is not waited for.
     ///
     /// # Errors
     /// As [`Self::from_slice`].
@@ -73,37 +78,7 @@ impl<T: Pixel> Image<T> {
         channels: usize,
         pixels: Vec<T>,
     ) -> Result<Self, Error> {
-        let raster = Raster::packed(size, channels, T::PIXEL);
-        check_elements::<T>(&raster, pixels.len())?;
-        Ok(Self { memory: Memory::owning(context, pixels)?, raster, element: PhantomData })
-    }
-
-    /// As [`Self::from_slice`], without waiting for the pixels to be copied. A `Vec` is moved, a slice is copied first.
-    ///
-    /// # Errors
-    /// As [`Self::from_slice`].
-    pub fn from_slice_async(
-        context: &Context,
-        size: [usize; 2],
-        channels: usize,
-        pixels: impl Into<Vec<T>>,
-    ) -> Result<Pending<Self>, Error> {
-        Self::with_raster_async(context, Raster::packed(size, channels, T::PIXEL), pixels)
-    }
-
-    /// As [`Self::with_raster`], without waiting, like [`Self::from_slice_async`].
-    ///
-    /// # Errors
-    /// As [`Self::with_raster`].
-    pub fn with_raster_async(
-        context: &Context,
-        raster: Raster,
-        elements: impl Into<Vec<T>>,
-    ) -> Result<Pending<Self>, Error> {
-        let elements = elements.into();
-        check_elements::<T>(&raster, elements.len())?;
-        let memory = Memory::new_later(context, elements)?;
-        Ok(memory.then(move |memory| Ok(Self { memory, raster, element: PhantomData })))
+        Self::with_raster(context, Raster::packed(size, channels, T::PIXEL), pixels)
     }
 
     /// An image of zeros with the layout `raster`.
@@ -124,12 +99,11 @@ impl<T: Pixel> Image<T> {
         Ok(Self { memory: Memory::uninitialised::<T>(context, bytes)?, raster, element: PhantomData })
     }
 
-    /// The elements of a vector as an image; both share the memory. This makes a plane of a camera frame an image
-    /// without a copy: [`Raster::luma`].
+    /// The elements of a vector as an image in the same memory.
     ///
     /// # Errors
     /// A raster with another element type; a vector that is too short.
-    pub fn over(vector: &Vector<T>, raster: Raster) -> Result<Self, Error> {
+    pub(crate) fn over_vector(vector: &Vector<T>, raster: Raster) -> Result<Self, Error> {
         let want = elements_of::<T>(&raster)?;
         if vector.len() < want {
             return Err(Error::from(Fault::Length { operand: "the vector", want, found: vector.len() }));
@@ -211,16 +185,6 @@ impl<T: Pixel> Image<T> {
     }
 }
 
-impl<T: Pixel> Image<T> {
-    /// As [`Self::to_packed_vec`], without waiting: the [`Pending`] gives the copy.
-    ///
-    /// # Errors
-    /// As [`Self::to_vec_async`].
-    pub fn to_packed_vec_async(&self) -> Result<Pending<Vec<T>>, Error> {
-        self.view().to_packed_vec_async()
-    }
-}
-
 impl<T: Pixel> ImageView<'_, T> {
     /// A copy of its pixels row by row, the channels of each pixel adjacent, without gaps, after all operations queued
     /// before.
@@ -228,14 +192,14 @@ impl<T: Pixel> ImageView<'_, T> {
     /// # Errors
     /// An earlier operation failed; the device is gone.
     pub fn to_packed_vec(&self) -> Result<Vec<T>, Error> {
-        self.to_packed_vec_async()?.wait()
+        self.queue_read()?.wait()
     }
 
-    /// As [`Self::to_packed_vec`], without waiting: the [`Pending`] gives the copy.
+    /// Queues a copy of its pixels, packed as [`Self::to_packed_vec`] packs them. Operations queued later do not change it.
     ///
     /// # Errors
     /// It is mapped for writing; no room for the copy; the device is gone.
-    pub fn to_packed_vec_async(&self) -> Result<Pending<Vec<T>>, Error> {
+    pub fn queue_read(&self) -> Result<Pending<Vec<T>>, Error> {
         let Raster { width, height, channels, element, .. } = self.raster;
         let spanned = self.raster.elements()?;
         let dense = Raster::packed([width, height], channels, element).elements()?;
@@ -316,37 +280,28 @@ pub(crate) fn elements_of<T: Pixel>(raster: &Raster) -> Result<usize, Error> {
     Ok(raster.elements()?)
 }
 
-impl<'i, T: Pixel> ImageView<'i, T> {
-    /// A view of memory with the layout `raster`.
-    pub(crate) fn over(memory: &'i Memory, raster: Raster) -> Self {
-        Self { memory, raster, element: PhantomData }
-    }
+/// What views for reading and for writing have in common.
+macro_rules! views {
+    ($($name:ident),*) => {$(
+        impl<'i, T: Pixel> $name<'i, T> {
+            /// A view of memory with the layout `raster`.
+            pub(crate) fn over(memory: &'i Memory, raster: Raster) -> Self {
+                Self { memory, raster, element: PhantomData }
+            }
 
-    /// The layout of its pixels.
-    pub fn raster(&self) -> &Raster {
-        &self.raster
-    }
+            /// The layout of its pixels.
+            pub fn raster(&self) -> &Raster {
+                &self.raster
+            }
 
-    pub(crate) fn memory(&self) -> &'i Memory {
-        self.memory
-    }
+            pub(crate) fn memory(&self) -> &'i Memory {
+                self.memory
+            }
+        }
+    )*};
 }
 
-impl<'i, T: Pixel> ImageViewMut<'i, T> {
-    /// A mutable view of memory with the layout `raster`.
-    pub(crate) fn over(memory: &'i Memory, raster: Raster) -> Self {
-        Self { memory, raster, element: PhantomData }
-    }
-
-    /// The layout of its pixels.
-    pub fn raster(&self) -> &Raster {
-        &self.raster
-    }
-
-    pub(crate) fn memory(&self) -> &'i Memory {
-        self.memory
-    }
-}
+views!(ImageView, ImageViewMut);
 
 impl<T> Clone for ImageView<'_, T> {
     fn clone(&self) -> Self {

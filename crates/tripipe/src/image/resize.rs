@@ -11,11 +11,11 @@ use crate::cpu::{self, CpuError, Threads};
 use crate::error::Fault;
 #[cfg(feature = "cpu")]
 use crate::image::spanned;
-use crate::kept::key;
 #[cfg(feature = "cpu")]
 use crate::operation::Inputs;
+use crate::operation_cache::key;
 use crate::task::{Sizes, Task, name_of_image, pixel_bytes, raster_bytes};
-use crate::{Error, Event, Image, Pending, Pixel};
+use crate::{Error, Image, Pixel};
 
 impl<T: Pixel> Image<T> {
     /// A new image: this one resized to `size` (width and height in pixels). Queued; the image can be used at once.
@@ -23,18 +23,6 @@ impl<T: Pixel> Image<T> {
     /// # Errors
     /// Either this image or `size` is empty and the other is not; no memory left; the device is gone.
     pub fn resized(&self, size: [usize; 2], interpolation: Interpolation) -> Result<Self, Error> {
-        self.resized_async(size, interpolation)?.queued_value()
-    }
-
-    /// As [`Self::resized`]; the [`Pending`] gives the image when it is computed.
-    ///
-    /// # Errors
-    /// As [`Self::resized`].
-    pub fn resized_async(
-        &self,
-        size: [usize; 2],
-        interpolation: Interpolation,
-    ) -> Result<Pending<Self>, Error> {
         let from = *self.raster();
         let to = match from.layout {
             ChannelLayout::Packed => Raster::packed(size, from.channels, from.element),
@@ -43,11 +31,12 @@ impl<T: Pixel> Image<T> {
         check_extents(&from, &to)?;
         let result = Self::unwritten(self.context(), to)?;
         if to.is_empty() {
-            return Ok(Event::done().with(result));
+            return Ok(result);
         }
         let resize = self.context().task(&Resize { interpolation, from, to })?;
         let inputs = [(Role::Source, self.view().memory())];
-        Ok(resize.run(&inputs, result.view().memory())?.with(result))
+        drop(resize.run(&inputs, result.view().memory())?);
+        Ok(result)
     }
 }
 

@@ -15,6 +15,11 @@ macro_rules! elements {
                 self.memory.context()
             }
 
+            /// The operation that last wrote to it; an operation that has ended if the host did.
+            pub fn event(&self) -> $crate::Event {
+                self.memory.event()
+            }
+
             #[doc = concat!("A copy of all its elements", $how, ", after all that was queued before.")]
             ///
             /// # Errors
@@ -36,21 +41,32 @@ macro_rules! elements {
             }
 
             #[doc = concat!("Overwrites all its elements", $how, ", after all that was queued before.")]
+            /// A slice is written when the call returns; a `Vec` is moved and its write queued, with the event of
+            /// [`Self::event`].
             ///
             /// # Errors
-            /// `from` has another length; the device is gone.
-            pub fn write(&mut self, from: &[T]) -> Result<(), $crate::Error> {
+            /// `from` has another length; it is mapped through another object that shares its memory; the device is
+            /// gone.
+            pub fn write<'f>(
+                &mut self,
+                from: impl Into<std::borrow::Cow<'f, [T]>>,
+            ) -> Result<(), $crate::Error> {
+                let from = from.into();
                 self.memory.check_length::<T>(from.len())?;
-                self.memory.write(0, bytemuck::cast_slice(from))
+                match from {
+                    std::borrow::Cow::Borrowed(from) => self.memory.write(0, bytemuck::cast_slice(from)),
+                    std::borrow::Cow::Owned(from) => {
+                        self.memory.write_later(tripipe_launch::Block::new(from)).map(drop)
+                    }
+                }
             }
 
-            #[doc = concat!("As [`Self::to_vec`], without waiting: the copy of all its elements", $how, " comes with the [`Pending`](crate::Pending).")]
-            /// Operations queued later do not change it.
+            #[doc = concat!("Queues a copy of all its elements", $how, ". Operations queued later do not change it.")]
             ///
             /// # Errors
             /// It is mapped for writing; no room for the copy; the device is gone. Other errors are reported by the
             /// [`Pending`](crate::Pending).
-            pub fn to_vec_async(&self) -> Result<$crate::Pending<Vec<T>>, $crate::Error> {
+            pub fn queue_read(&self) -> Result<$crate::Pending<Vec<T>>, $crate::Error> {
                 self.memory.read_later(0, self.memory.bytes() / size_of::<T>())
             }
 
@@ -62,17 +78,6 @@ macro_rules! elements {
             /// As [`Self::to_vec`]; it is mapped through another object that shares its memory.
             pub fn into_vec(self) -> Result<Vec<T>, $crate::Error> {
                 self.memory.into_vec()
-            }
-
-            #[doc = concat!("As [`Self::write`], in line and without waiting: overwrites all its elements", $how, ".")]
-            /// A `Vec` is moved, a slice is copied first.
-            ///
-            /// # Errors
-            /// As [`Self::write`]; it is mapped through another object that shares its memory.
-            pub fn write_async(&mut self, from: impl Into<Vec<T>>) -> Result<$crate::Event, $crate::Error> {
-                let from = from.into();
-                self.memory.check_length::<T>(from.len())?;
-                self.memory.write_later(tripipe_launch::Block::new(from))
             }
 
             #[doc = concat!("Has `look` see all its elements", $how, ", where they are: no copy is made where the host")]

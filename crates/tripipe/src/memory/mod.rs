@@ -12,8 +12,8 @@ use tripipe_launch::{Block, MemoryKind};
 
 use crate::engine::{Core, Initial, Storage};
 use crate::error::Fault;
-use crate::line::Outcome;
-use crate::{Context, Error};
+use crate::operation_queue::Outcome;
+use crate::{Context, Error, Event};
 
 use elements::zero_block;
 pub(crate) use elements::{MakeZeros, elements, zeros};
@@ -26,8 +26,8 @@ struct Inner {
     context: Context,
     bytes: usize,
     storage: Box<dyn Storage>,
-    /// The operation whose outcome says whether the contents are valid.
-    rests_on: Mutex<Option<Arc<Outcome>>>,
+    /// The operation that wrote the contents, whose outcome says whether they are valid; `None` if the host did.
+    event: Mutex<Option<Event>>,
     /// The number of mappings for reading; -1 if it is mapped for writing.
     mapped: AtomicIsize,
     /// A private copy that nothing else refers to, and its contents.
@@ -78,7 +78,7 @@ impl Memory {
         Self::allocated::<T>(context, &buffer(bytes), bytes, initial)
     }
 
-    /// Memory that holds these elements: the memory of the `Vec` on the CPU path, a copy on a device.
+    /// Memory that holds these elements: the memory of the `Vec` on the CPU path, a copy made in the call on a device.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -154,7 +154,7 @@ impl Memory {
             context: context.clone(),
             bytes,
             storage,
-            rests_on: Mutex::default(),
+            event: Mutex::default(),
             mapped: AtomicIsize::new(0),
             snapshot: Mutex::default(),
         }))
@@ -174,16 +174,18 @@ impl Memory {
 
     /// The operation that its contents depend on, unless that is known to have succeeded.
     pub(crate) fn rests_on(&self) -> Option<Arc<Outcome>> {
-        let mut rests_on = lock(&self.0.rests_on);
-        if rests_on.as_ref().is_some_and(|outcome| outcome.is_good()) {
-            *rests_on = None;
-        }
-        rests_on.clone()
+        let event = lock(&self.0.event);
+        event.as_ref()?.outcome().filter(|outcome| !outcome.is_good()).cloned()
     }
 
-    /// Sets the operation that its contents depend on from now on.
-    pub(crate) fn rest_on(&self, outcome: Option<Arc<Outcome>>) {
-        *lock(&self.0.rests_on) = outcome;
+    /// The operation that wrote its contents; one that is done if the host did.
+    pub(crate) fn event(&self) -> Event {
+        lock(&self.0.event).clone().unwrap_or_else(Event::done)
+    }
+
+    /// Sets the operation that writes its contents; `None` for the host.
+    pub(crate) fn set_event(&self, event: Option<Event>) {
+        *lock(&self.0.event) = event;
     }
 
     /// Checks that none of the operations that its contents depend on failed, as far as they are known to have ended.
@@ -251,7 +253,7 @@ impl Memory {
         self.check_free(MEMORY, true)?;
         self.storage().write(offset, bytes)?;
         if bytes.len() == self.0.bytes {
-            self.rest_on(None);
+            self.set_event(None);
         }
         Ok(())
     }

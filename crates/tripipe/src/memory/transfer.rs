@@ -1,12 +1,14 @@
 //! Queued reads and writes of memory.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use tripipe_launch::{Block, Submission};
 
-use super::{MEMORY, Memory, zeros};
+use super::{MEMORY, Memory, buffer, zeros};
+use crate::engine::Initial;
 use crate::error::Fault;
-use crate::line::Outcome;
+use crate::operation_queue::Outcome;
 use crate::{Context, Error, Event, Pending};
 
 impl Memory {
@@ -45,33 +47,40 @@ impl Memory {
 
     /// Records that a read of it was queued, whose contents depended on `rests_on`.
     pub(crate) fn reading(&self, submission: Arc<dyn Submission>, rests_on: Option<Arc<Outcome>>) -> Event {
-        let line = self.core().line();
-        let outcome = line.add("a reading", &submission, rests_on.into_iter().collect());
-        Event::queued(submission, line, &outcome)
+        let queue = self.core().queue();
+        let outcome = queue.add("a reading", &submission, rests_on.into_iter().collect());
+        Event::queued(submission, queue, &outcome)
     }
 
     /// Records that a write of all of it was queued.
     pub(crate) fn writing(&self, submission: Arc<dyn Submission>) -> Event {
-        let line = self.core().line();
-        let outcome = line.add("a writing", &submission, Vec::new());
-        self.rest_on(Some(Arc::clone(&outcome)));
-        Event::queued(submission, line, &outcome)
+        let queue = self.core().queue();
+        let outcome = queue.add("a writing", &submission, Vec::new());
+        let event = Event::queued(submission, queue, &outcome);
+        self.set_event(Some(event.clone()));
+        event
     }
 
-    /// New memory, and a queued write of its contents.
+    /// Memory that holds these elements: a slice is copied in the call; a `Vec` becomes the memory of the CPU path, and a
+    /// write to that of a device is queued.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub(crate) fn new_later<T: bytemuck::Pod + Send + Sync>(
+    pub(crate) fn with_contents<T: bytemuck::Pod + Send + Sync>(
         context: &Context,
-        contents: Vec<T>,
-    ) -> Result<Pending<Self>, Error> {
-        if context.core().engine().takes_over() {
-            return Ok(Event::done().with(Self::owning(context, contents)?));
+        contents: Cow<'_, [T]>,
+    ) -> Result<Self, Error> {
+        let bytes = size_of_val(&*contents);
+        match contents {
+            Cow::Borrowed(contents) => Self::new::<T>(context, bytes, Some(bytemuck::cast_slice(contents))),
+            Cow::Owned(contents) if bytes == 0 || context.core().engine().takes_over() => {
+                Self::owning(context, contents)
+            }
+            Cow::Owned(contents) => {
+                let memory = Self::allocated::<T>(context, &buffer(bytes), bytes, Initial::Queued)?;
+                drop(memory.write_later(Block::new(contents))?);
+                Ok(memory)
+            }
         }
-        let contents = Block::new(contents);
-        // Zeros, which devices write in order, instead of a copy that has to be waited for.
-        let memory = Self::new::<T>(context, contents.bytes().len(), None)?;
-        Ok(memory.write_later(contents)?.with(memory))
     }
 }

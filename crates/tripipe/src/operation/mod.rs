@@ -24,11 +24,13 @@ use times::Times;
 pub(crate) use host::{Host, Size};
 #[cfg(feature = "cpu")]
 pub(crate) use host::{HostWork, Inputs};
-pub(crate) use run::{Later, Placed, Run};
+pub(crate) use run::{BoundOperand, Offset, Run};
 
 /// An operation on one context, which can be run any number of times.
 pub(crate) struct Operation {
     core: Arc<Core>,
+    /// Its number in the context.
+    id: u64,
     ready: Box<dyn Ready>,
     host: Host,
     times: Times,
@@ -80,14 +82,14 @@ impl Operation {
     ) -> Result<Self, Error> {
         let core = Arc::clone(context.core());
         #[cfg(feature = "cpu")]
-        let host = host.limited_to(core.threads());
+        let host = host.limited_to(core.options().threads);
         let ready = core.engine().prepare(context, Box::new(plan), &host, run_on)?;
-        Ok(Self { core, ready, host, times: Times::default() })
+        Ok(Self { id: core.next_operation(), core, ready, host, times: Times::default() })
     }
 
     /// Whether the operands can begin later by this much than the plan says, on a device and on the CPU path.
-    pub(crate) fn can_move(&self, later: &[(Role, Later)]) -> bool {
-        later.iter().all(|(role, later)| later.elements == 0 || self.ready.can_move(*role))
+    pub(crate) fn can_move(&self, offsets: &[(Role, Offset)]) -> bool {
+        offsets.iter().all(|(role, offset)| offset.elements == 0 || self.ready.can_move(*role))
     }
 
     /// Queues it over `inputs`, in any order, into `result`.
@@ -95,11 +97,16 @@ impl Operation {
     /// # Errors
     /// An operand that is missing, in another context, or that shares memory with the result; no memory left for the
     /// plan; the device is gone.
-    pub(crate) fn run(&self, inputs: &[Placed<'_>], result: &Memory, later: Later) -> Result<Event, Error> {
+    pub(crate) fn run(
+        &self,
+        inputs: &[BoundOperand<'_>],
+        result: &Memory,
+        offset: Offset,
+    ) -> Result<Event, Error> {
         let begun = Instant::now();
         let _span = tripipe_trace::span("operation", || self.host.name);
         let Size { result: (role, _), written, .. } = self.host.size;
-        let result = Placed { role, memory: result, later };
+        let result = BoundOperand { role, memory: result, offset };
         let run = Run { operation: self.host.name, inputs, result, written };
         run.check(&self.core, &self.host.size)?;
         let pending = self.ready.run(&run)?;
@@ -138,6 +145,7 @@ impl Operation {
     pub(crate) fn explanation(&self, operation: String) -> Explanation {
         let build_seconds = self.ready.build_seconds();
         let mut explanation = Explanation {
+            id: self.id,
             operation,
             device: self.core.name().to_owned(),
             fallback: self.ready.fallback(),
@@ -164,7 +172,7 @@ impl Operation {
         let ceilings = self.core.ceilings(arithmetic).filter(|_| explanation.fallback.is_none());
         let Some(ceilings) = ceilings else { return };
         let bound = ceilings.bound(self.host.size.operations, bytes);
-        if explanation.predicted.is_none() && self.core.predicts() {
+        if explanation.predicted.is_none() && self.core.options().predictions {
             explanation.predicted = self.ready.predict(&self.host.size);
         }
         if explanation.predicted.as_ref().is_none_or(|predicted| predicted.seconds < bound.seconds) {
@@ -237,7 +245,7 @@ mod tests {
     }
 
     fn run_copy(copy: &Operation, from: &Vector<u8>, to: &Vector<u8>) -> Result<Event, Error> {
-        copy.run(&[Placed::new(Role::Source, from.memory())], to.memory(), Later::default())
+        copy.run(&[BoundOperand::new(Role::Source, from.memory())], to.memory(), Offset::default())
     }
 
     fn failed<T: std::fmt::Debug>(result: Result<T, Error>) {
@@ -318,7 +326,7 @@ mod tests {
             let plan = |_: &Probe| Err(Refused::Lacks("kernels".to_owned()));
             let operation = Operation::new(&context, plan, host, RunOn::Fastest).unwrap();
             let result = Vector::from_slice(&context, &[0u8]).unwrap();
-            operation.run(&[], result.memory(), Later::default()).unwrap().wait().unwrap();
+            operation.run(&[], result.memory(), Offset::default()).unwrap().wait().unwrap();
             assert_eq!(lock(&seen).take(), Some(threads));
             operation.run_here(&[], &mut [0]).unwrap();
             assert_eq!(lock(&seen).take(), Some(threads));
@@ -345,17 +353,17 @@ mod tests {
             let bytes = |value: u8| Vector::from_slice(&context, &[value]).unwrap();
             let (seven, two, result) = (bytes(7), bytes(2), bytes(0));
             let difference = difference(&context);
-            let run = |inputs: &[Placed<'_>]| {
-                difference.run(inputs, result.memory(), Later::default())?.wait()?;
+            let run = |inputs: &[BoundOperand<'_>]| {
+                difference.run(inputs, result.memory(), Offset::default())?.wait()?;
                 Ok::<_, Error>(result.to_vec()?[0])
             };
             let [a, b] =
-                [(Role::A, &seven), (Role::B, &two)].map(|(role, of)| Placed::new(role, of.memory()));
+                [(Role::A, &seven), (Role::B, &two)].map(|(role, of)| BoundOperand::new(role, of.memory()));
             assert_eq!((run(&[a, b]).unwrap(), run(&[b, a]).unwrap()), (5, 5));
-            let said = |inputs: &[Placed<'_>]| run(inputs).unwrap_err().to_string();
+            let said = |inputs: &[BoundOperand<'_>]| run(inputs).unwrap_err().to_string();
             assert_eq!(said(&[a]), "operand B is missing");
             assert_eq!(said(&[a, b, a]), "operand A is given twice");
-            let other = Placed { role: Role::Scales, ..a };
+            let other = BoundOperand { role: Role::Scales, ..a };
             assert_eq!(said(&[a, b, other]), "operand scales is not one of the operation's");
             let here = difference.run_here(&[(Role::B, &[2]), (Role::A, &[7])], &mut [0]);
             assert!(here.is_ok());

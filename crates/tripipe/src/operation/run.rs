@@ -10,29 +10,29 @@ use super::host::Begins;
 use super::host::Size;
 use crate::engine::Core;
 use crate::error::Fault;
-use crate::line::{Line, Outcome};
 use crate::memory::Memory;
+use crate::operation_queue::{OperationQueue, Outcome};
 use crate::{Error, Event};
 
 /// An operand: what it is for, its memory, and where it begins.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Placed<'m> {
+pub(crate) struct BoundOperand<'m> {
     pub(crate) role: Role,
     pub(crate) memory: &'m Memory,
     /// How much later it begins than the operation was made for.
-    pub(crate) later: Later,
+    pub(crate) offset: Offset,
 }
 
-impl<'m> Placed<'m> {
+impl<'m> BoundOperand<'m> {
     /// An operand that begins where the operation was made for.
     pub(crate) fn new(role: Role, memory: &'m Memory) -> Self {
-        Self { role, memory, later: Later::default() }
+        Self { role, memory, offset: Offset::default() }
     }
 
     /// An operand that begins as much later as `later` says for its role.
-    pub(crate) fn later(role: Role, memory: &'m Memory, later: &[(Role, Later)]) -> Self {
-        let known = later.iter().find(|(known, _)| *known == role);
-        Self { role, memory, later: known.map_or_else(Later::default, |(_, later)| *later) }
+    pub(crate) fn moved(role: Role, memory: &'m Memory, offsets: &[(Role, Offset)]) -> Self {
+        let known = offsets.iter().find(|(known, _)| *known == role);
+        Self { role, memory, offset: known.map_or_else(Offset::default, |(_, offset)| *offset) }
     }
 }
 
@@ -41,16 +41,16 @@ pub(crate) struct Run<'r> {
     /// The name of the operation, for errors.
     pub(crate) operation: &'static str,
     /// What it reads, in any order.
-    pub(crate) inputs: &'r [Placed<'r>],
+    pub(crate) inputs: &'r [BoundOperand<'r>],
     /// What it writes.
-    pub(crate) result: Placed<'r>,
+    pub(crate) result: BoundOperand<'r>,
     /// The number of bytes of the result that are written, each once; 0 when the result is also read.
     pub(crate) written: usize,
 }
 
 impl<'r> Run<'r> {
     /// All operands; the result is the last.
-    pub(crate) fn operands(&self) -> impl Iterator<Item = &Placed<'r>> {
+    pub(crate) fn operands(&self) -> impl Iterator<Item = &BoundOperand<'r>> {
         self.inputs.iter().chain([&self.result])
     }
 
@@ -59,7 +59,7 @@ impl<'r> Run<'r> {
     /// # Errors
     /// An operand is not in the memory of that engine: `of` is `None` for it.
     pub(crate) fn each<T>(&self, of: impl Fn(&Memory) -> Option<T>) -> Result<(Vec<T>, T), Error> {
-        let known = |placed: &Placed<'_>| {
+        let known = |placed: &BoundOperand<'_>| {
             of(placed.memory).ok_or_else(|| other_context(placed, self.result.memory.context().core()))
         };
         Ok((self.inputs.iter().map(known).collect::<Result<_, _>>()?, known(&self.result)?))
@@ -68,8 +68,8 @@ impl<'r> Run<'r> {
     /// How many bytes later each operand begins.
     #[cfg(feature = "cpu")]
     pub(crate) fn begins(&self) -> Begins {
-        let inputs = self.inputs.iter().map(|input| (input.role, input.later.bytes));
-        Begins { inputs: inputs.collect(), result: self.result.later.bytes }
+        let inputs = self.inputs.iter().map(|input| (input.role, input.offset.bytes));
+        Begins { inputs: inputs.collect(), result: self.result.offset.bytes }
     }
 
     /// Whether nothing of the result's old contents remains.
@@ -91,13 +91,14 @@ impl<'r> Run<'r> {
     /// Records that it was queued, and returns it as a pending operation.
     pub(crate) fn queued(
         &self,
-        line: &Arc<Line>,
+        queue: &Arc<OperationQueue>,
         submission: Arc<dyn Submission>,
         rests_on: Vec<Arc<Outcome>>,
     ) -> Event {
-        let outcome = line.add(self.operation, &submission, rests_on);
-        self.result.memory.rest_on(Some(Arc::clone(&outcome)));
-        Event::queued(submission, line, &outcome)
+        let outcome = queue.add(self.operation, &submission, rests_on);
+        let event = Event::queued(submission, queue, &outcome);
+        self.result.memory.set_event(Some(event.clone()));
+        event
     }
 
     /// Checks that the operands are those of an operation of this size, that all live in the context of `core`, that
@@ -128,7 +129,7 @@ fn is_on(memory: &Memory, core: &Core) -> bool {
     std::ptr::eq(&raw const **memory.context().core(), core)
 }
 
-fn other_context(placed: &Placed<'_>, core: &Core) -> Error {
+fn other_context(placed: &BoundOperand<'_>, core: &Core) -> Error {
     let [want, found] = [core, placed.memory.context().core()].map(|core| core.name().to_owned());
     Error::from(Fault::OtherContext { operand: in_words(placed.role), want, found })
 }
@@ -152,7 +153,7 @@ fn in_words(role: Role) -> &'static str {
 
 /// How much later an operand begins than an operation was made for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Later {
+pub(crate) struct Offset {
     pub(crate) elements: u32,
     pub(crate) bytes: usize,
 }
@@ -161,9 +162,9 @@ pub(crate) struct Later {
 /// that depends on alignment stays the same.
 const STEP: usize = 16;
 
-impl Later {
+impl Offset {
     /// Subtracts a multiple of [`STEP`] from the offset of an operand, and returns it.
-    pub(crate) fn off(offset: &mut usize, element_bytes: usize) -> Self {
+    pub(crate) fn split_from(offset: &mut usize, element_bytes: usize) -> Self {
         let elements = u32::try_from(*offset - *offset % STEP).unwrap_or_default();
         *offset -= elements as usize;
         Self { elements, bytes: (elements as usize).saturating_mul(element_bytes) }

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use half::f16;
 use tripipe_kernels::Role;
+use tripipe_kernels::gemm::Layout;
 use tripipe_kernels::quantised::{Activation, PackedLayout, ParameterChoice, QuantisedProduct, plan};
 
 #[cfg(feature = "cpu")]
 use super::host;
 use crate::error::Fault;
 use crate::explanation::{Arithmetic, Chosen};
-use crate::kept::{Described, Family, key};
-use crate::matrix::ViewLayout;
-use crate::operation::{Host, Later, Operation, Placed, Refused, RunOn, Size};
+use crate::matrix::MatrixShape;
+use crate::operation::{BoundOperand, Host, Offset, Operation, Refused, RunOn, Size};
+use crate::operation_cache::{Described, Family, key};
 use crate::{Context, Element, Error, Event, Explanation, Order};
 
 /// The number of multiply-adds that the CPU path does in less time than waking another thread takes.
@@ -37,13 +38,13 @@ impl ActivationElement for f16 {
 ///
 /// # Errors
 /// The elements of a row are not adjacent.
-pub(super) fn rows_of(operand: &str, shape: &ViewLayout) -> Result<[usize; 2], Error> {
-    let ViewLayout { rows, columns, order, offset, stride } = *shape;
+pub(super) fn rows_of(operand: &str, shape: &MatrixShape) -> Result<[usize; 2], Error> {
+    let MatrixShape { rows, columns, layout: Layout { order, leading, offset } } = *shape;
     match order {
-        Order::RowMajor => Ok([offset, stride]),
+        Order::RowMajor => Ok([offset, leading]),
         // One row, or one column: a transposed vector.
         Order::ColumnMajor if columns <= 1 => Ok([offset, 1]),
-        Order::ColumnMajor if rows <= 1 && stride == 1 => Ok([offset, columns]),
+        Order::ColumnMajor if rows <= 1 && leading == 1 => Ok([offset, columns]),
         Order::ColumnMajor => Err(Error::from(Fault::NoView {
             what: format!("{operand}, a column-major matrix of {rows}x{columns},"),
             wanted: "rows",
@@ -71,14 +72,15 @@ impl Context {
         layout: &PackedLayout,
     ) -> Result<Arc<QuantisedOperation>, Error> {
         let anywhere = |product: &QuantisedProduct| QuantisedProduct { x_offset: 0, y_offset: 0, ..*product };
-        self.kept().get_or_make(
+        self.operation_cache().get_or_make(
             key(&(product, layout)),
             |known: &QuantisedOperation| known.product == *product && known.layout == *layout,
             || {
                 let is_like = |known: &QuantisedOperation| {
                     anywhere(&known.product) == anywhere(product) && known.layout == *layout
                 };
-                let tried = self.kept().relative(is_like).and_then(|known| known.operation.trial());
+                let tried =
+                    self.operation_cache().relative(is_like).and_then(|known| known.operation.trial());
                 QuantisedOperation::new(self, product, layout, tried.map_or(RunOn::Fastest, RunOn::AsTried))
             },
         )
@@ -128,16 +130,16 @@ impl QuantisedOperation {
     }
 
     /// Whether its operands can begin later by this much than described.
-    pub(super) fn can_move(&self, later: &[(Role, Later)]) -> bool {
-        self.operation.can_move(later)
+    pub(super) fn can_move(&self, offsets: &[(Role, Offset)]) -> bool {
+        self.operation.can_move(offsets)
     }
 
     /// Queues it.
-    pub(super) fn run_over(&self, inputs: &[Placed<'_>], y: &Placed<'_>) -> Result<Event, Error> {
+    pub(super) fn run_over(&self, inputs: &[BoundOperand<'_>], y: &BoundOperand<'_>) -> Result<Event, Error> {
         if self.product.m == 0 || self.product.n == 0 {
             return Ok(Event::done());
         }
-        self.operation.run(inputs, y.memory, y.later)
+        self.operation.run(inputs, y.memory, y.offset)
     }
 
     /// What it does, why, and how long it takes.

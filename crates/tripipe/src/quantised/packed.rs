@@ -1,14 +1,15 @@
 //! Weights in a context's memory.
 
 use tripipe_kernels::Role;
+use tripipe_kernels::gemm::Layout;
 use tripipe_kernels::quantised::{Activation, PackedLayout, QuantisedProduct, StoredWeights, WeightFormat};
 
 use super::operation::{ActivationElement, rows_of};
 use crate::error::Fault;
-use crate::matrix::ViewLayout;
+use crate::matrix::MatrixShape;
 use crate::memory::Memory;
-use crate::operation::{Later, Placed};
-use crate::{Context, Error, Event, Explanation, Matrix, MatrixView, MatrixViewMut, Order, Pending, Vector};
+use crate::operation::{BoundOperand, Offset};
+use crate::{Context, Error, Event, Explanation, Matrix, MatrixView, MatrixViewMut, Vector};
 
 /// The weights of a layer, packed once in the layout that the device's kernels read.
 #[derive(Debug)]
@@ -91,7 +92,8 @@ impl PackedWeights {
         let of_x = row(x.len());
         let y = Vector::<T>::unwritten(self.context(), self.outputs())?;
         let into = MatrixViewMut::<T>::over(y.memory(), row(self.outputs()));
-        self.store(MatrixView::<T>::over(x.memory(), of_x), into)?.with(y).queued_value()
+        drop(self.store(MatrixView::<T>::over(x.memory(), of_x), into)?);
+        Ok(y)
     }
 
     /// Queues x W for the rows of x; the result is a new row-major matrix.
@@ -102,20 +104,10 @@ impl PackedWeights {
         &self,
         x: impl Into<MatrixView<'m, T>>,
     ) -> Result<Matrix<T>, Error> {
-        self.to_matrix_async(x)?.queued_value()
-    }
-
-    /// As [`Self::to_matrix`]; the [`Pending`] gives the matrix when it is computed.
-    ///
-    /// # Errors
-    /// As [`Self::to_matrix`].
-    pub fn to_matrix_async<'m, T: ActivationElement>(
-        &self,
-        x: impl Into<MatrixView<'m, T>>,
-    ) -> Result<Pending<Matrix<T>>, Error> {
         let x = x.into();
         let mut y = Matrix::unwritten(self.context(), [x.rows(), self.outputs()])?;
-        Ok(self.store(x, &mut y)?.with(y))
+        drop(self.store(x, &mut y)?);
+        Ok(y)
     }
 
     /// Queues x W for the rows of x, with the result in y.
@@ -143,18 +135,20 @@ impl PackedWeights {
         let product = QuantisedProduct { x_offset, x_stride, y_offset, y_stride, ..dense };
         // Products at other offsets are the same operation.
         let mut near = product;
-        let later = [
-            (Role::A, Later::off(&mut near.x_offset, size_of::<T>())),
-            (Role::C, Later::off(&mut near.y_offset, size_of::<T>())),
+        let offsets = [
+            (Role::A, Offset::split_from(&mut near.x_offset, size_of::<T>())),
+            (Role::C, Offset::split_from(&mut near.y_offset, size_of::<T>())),
         ];
-        let (operation, later) = match self.context().quantised(&near, &self.layout)? {
-            operation if operation.can_move(&later) => (operation, later.to_vec()),
+        let (operation, offsets) = match self.context().quantised(&near, &self.layout)? {
+            operation if operation.can_move(&offsets) => (operation, offsets.to_vec()),
             _ => (self.context().quantised(&product, &self.layout)?, Vec::new()),
         };
-        let mut inputs =
-            vec![Placed::later(Role::A, x.memory(), &later), Placed::new(Role::B, &self.weights)];
-        inputs.extend(self.scales.as_ref().map(|scales| Placed::new(Role::Scales, scales)));
-        operation.run_over(&inputs, &Placed::later(Role::C, y.memory(), &later))
+        let mut inputs = vec![
+            BoundOperand::moved(Role::A, x.memory(), &offsets),
+            BoundOperand::new(Role::B, &self.weights),
+        ];
+        inputs.extend(self.scales.as_ref().map(|scales| BoundOperand::new(Role::Scales, scales)));
+        operation.run_over(&inputs, &BoundOperand::moved(Role::C, y.memory(), &offsets))
     }
 
     /// What a product with `vectors` vectors of a type would do, why, and how long it takes; nothing is run.
@@ -169,6 +163,6 @@ impl PackedWeights {
 }
 
 /// A vector as a matrix of one row.
-fn row(length: usize) -> ViewLayout {
-    ViewLayout { rows: 1, columns: length, order: Order::RowMajor, offset: 0, stride: length }
+fn row(length: usize) -> MatrixShape {
+    MatrixShape { rows: 1, columns: length, layout: Layout::row_major(length) }
 }

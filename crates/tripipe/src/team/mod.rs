@@ -49,7 +49,7 @@ use schedule::{Next, Pace, Schedule, choose};
 #[derive(Debug)]
 pub struct Team {
     members: Vec<Context>,
-    known: Mutex<Vec<Known>>,
+    known: Mutex<Vec<KnownPaces>>,
 }
 
 /// How an operation was shared.
@@ -91,7 +91,7 @@ pub struct Share {
 
 /// The measurements stored for a kind of work.
 #[derive(Debug)]
-struct Known {
+struct KnownPaces {
     kind: Kind,
     paces: Vec<Option<Pace>>,
     calls: usize,
@@ -201,22 +201,22 @@ impl Team {
         let shares = names.iter().zip(chosen.left_out).map(share).collect();
         let uncut = uncut.is_some();
         let schedule = Schedule::new(rows, quantum, paces);
-        let mut line = Progress { rest, pitch_bytes, uncut, returned: Vec::new(), schedule, shares };
-        while !line.is_done() {
-            line.schedule.begin(&asked);
-            line = self.round(work, line, &asked);
+        let mut progress = Progress { rest, pitch_bytes, uncut, returned: Vec::new(), schedule, shares };
+        while !progress.is_done() {
+            progress.schedule.begin(&asked);
+            progress = self.round(work, progress, &asked);
             // The remaining work of failed members goes to the remaining ones, otherwise to those that had been left
             // out.
-            let healthy = |index: &usize| line.shares[*index].failure.is_none();
+            let healthy = |index: &usize| progress.shares[*index].failure.is_none();
             asked.retain(healthy);
             if asked.is_empty() {
                 asked = (0..self.members.len()).filter(healthy).collect();
             }
-            if asked.is_empty() && !line.is_done() {
-                return Err(line.failed());
+            if asked.is_empty() && !progress.is_done() {
+                return Err(progress.failed());
             }
         }
-        let shares = line.schedule.finish(line.shares);
+        let shares = progress.schedule.finish(progress.shares);
         if rows > 0 {
             self.keep(kind, &asked, &shares);
         }
@@ -224,10 +224,10 @@ impl Team {
     }
 
     /// Lets the chosen members take bands until there are none.
-    fn round<'r, W: Work>(&self, work: &W, line: Progress<'r>, asked: &[usize]) -> Progress<'r> {
+    fn round<'r, W: Work>(&self, work: &W, progress: Progress<'r>, asked: &[usize]) -> Progress<'r> {
         let start = Instant::now();
-        let line = Mutex::new(line);
-        let member = |index: usize| toil(work, &line, &self.members[index], index, start);
+        let progress = Mutex::new(progress);
+        let member = |index: usize| toil(work, &progress, &self.members[index], index, start);
         thread::scope(|scope| {
             let Some((last, others)) = asked.split_last() else { return };
             for index in others {
@@ -236,12 +236,12 @@ impl Team {
                 // A member without a thread takes no part.
                 if let Err(error) = started {
                     let why = format!("its thread did not start: {error}");
-                    lock(&line).leave(*index, why);
+                    lock(&progress).leave(*index, why);
                 }
             }
             member(*last);
         });
-        recovered(line.into_inner())
+        recovered(progress.into_inner())
     }
 
     /// The stored rates of the members for a kind of work; counts one more call.
@@ -251,7 +251,7 @@ impl Team {
             known[..=place].rotate_right(1);
         } else {
             let paces = vec![None; self.members.len()];
-            known.insert(0, Known { kind: kind.clone(), paces, calls: 0 });
+            known.insert(0, KnownPaces { kind: kind.clone(), paces, calls: 0 });
             known.truncate(KINDS);
         }
         let first = &mut known[0];
@@ -278,31 +278,31 @@ impl Team {
 }
 
 /// The work of a member: sets up, then takes bands until there are none.
-fn toil<W: Work>(work: &W, line: &Mutex<Progress<'_>>, context: &Context, index: usize, start: Instant) {
+fn toil<W: Work>(work: &W, progress: &Mutex<Progress<'_>>, context: &Context, index: usize, start: Instant) {
     let mut bench = match work.set_up(context) {
         Ok((bench, building)) => {
-            lock(line).shares[index].setup_seconds = start.elapsed().as_secs_f64() - building;
+            lock(progress).shares[index].setup_seconds = start.elapsed().as_secs_f64() - building;
             bench
         }
         Err(error) => {
-            lock(line).fail(index, error);
+            lock(progress).fail(index, error);
             return;
         }
     };
     let most = context.probe().map_or(usize::MAX, |probe| work.most_rows(probe));
     loop {
         // The lock is held only while taking a band.
-        let taken = lock(line).take(index, most);
+        let taken = lock(progress).take(index, most);
         let Some(mut band) = taken else { return };
         let begun = Instant::now();
         let made = work.compute(context, &mut bench, band.rows.clone(), &mut band.parts);
         let seconds = begun.elapsed().as_secs_f64();
-        let mut line = lock(line);
+        let mut progress = lock(progress);
         match made {
-            Ok(spent) => line.made(index, band.rows.len(), seconds, &spent),
+            Ok(spent) => progress.made(index, band.rows.len(), seconds, &spent),
             Err(error) => {
-                line.fail(index, error);
-                line.returned.push(band);
+                progress.fail(index, error);
+                progress.returned.push(band);
                 return;
             }
         }

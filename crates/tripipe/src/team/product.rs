@@ -11,7 +11,7 @@ use super::{Band, Kind, Shares, Spent, Team, Whole, Work, room};
 use crate::error::Fault;
 use crate::gemm::{Factor, GemmOperation, Packed};
 use crate::memory::Memory;
-use crate::operation::{Placed, RunOn};
+use crate::operation::{BoundOperand, RunOn};
 use crate::{Context, Error, Matrix};
 
 /// The number of rows of a band is a multiple of this, so that work-groups of the common tiles are full.
@@ -130,8 +130,8 @@ impl<T: Factor> Work for Multiplying<'_, T> {
         let on_device = room(context, &mut bench.a, a.len())?;
         on_device.write(0, a)?;
         let result = room(context, &mut bench.c, c.len())?;
-        let inputs = [Placed::new(Role::A, on_device), Placed::new(Role::B, b.memory())];
-        let run = operation.run_over(&inputs, Placed::new(Role::C, result))?;
+        let inputs = [BoundOperand::new(Role::A, on_device), BoundOperand::new(Role::B, b.memory())];
+        let run = operation.run_over(&inputs, BoundOperand::new(Role::C, result))?;
         let computing = run.seconds_if_taken()?;
         result.read(0, c)?;
         Ok(Spent { building, computing })

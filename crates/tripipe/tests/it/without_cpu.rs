@@ -70,7 +70,10 @@ mod on_opencl {
                 photo.filtered(&Chain::parse("box:3", Border::Replicate).unwrap()).unwrap();
             assert_eq!(blurred.to_vec().unwrap(), [8; 12]);
             let x = Vector::from_slice(&context, &[3i32, -1, 2]).unwrap();
-            assert_eq!((x.sum().unwrap(), x.min().unwrap()), (4, Some((-1, 1))));
+            assert_eq!(
+                (x.sum().unwrap().wait().unwrap(), x.min().unwrap().wait().unwrap()),
+                (4, Some((-1, 1)))
+            );
             let explained = context.explain();
             assert!(explained.len() >= 3 && explained.iter().all(|one| one.fallback.is_none()));
         }

@@ -60,11 +60,22 @@ macro_rules! with_element {
     }};
 }
 
-/// A value, computed by the waiting or by the asynchronous function.
-macro_rules! value {
-    ($self:ident, $of:expr, $now:ident $later:ident ($($argument:expr),*)) => {
-        if $self.asynchronous { $of.$later($($argument),*)?.wait()? } else { $of.$now($($argument),*)? }
+/// Elements, read by the waiting or by the queued function.
+macro_rules! read {
+    ($self:ident, $of:expr, $now:ident, $queued:expr) => {
+        if $self.asynchronous { $queued.queue_read()?.wait()? } else { $of.$now()? }
     };
+}
+
+/// An array that was made, waited for or not.
+macro_rules! made {
+    ($self:ident, $of:expr) => {{
+        let made = $of?;
+        if $self.asynchronous {
+            made.event().wait()?;
+        }
+        made
+    }};
 }
 
 /// All tasks on operands that `$make` makes and that are read and written through views.
@@ -84,36 +95,32 @@ macro_rules! tasks {
         }
         Ok(match &$self.task {
             Task::Steps { end: End::New, .. } => {
-                let $made = value!($self, $self.chain(Elementwise::new(x), &views), to_new to_new_async());
+                let $made = made!($self, $self.chain(Elementwise::new(x), &views).into_array());
                 bytes_of(&$elements)
             }
             Task::Steps { end: End::Into(to), .. } => $with!(*to, U => {
                 let mut result = $self.$make::<U>($context, RESULT)?;
                 let $edited = &mut result;
                 $self.chain(Elementwise::new(x), &views).store($view_mut)?.wait()?;
-                bytes_of(&value!($self, result, to_vec to_vec_async()))
+                bytes_of(&read!($self, result, to_vec, result))
             }),
             Task::Steps { end: End::InPlace, .. } => {
                 let mut result = $self.$make::<$type>($context, RESULT)?;
                 let $edited = &mut result;
                 $self.chain(Elementwise::in_place($view_mut), &views).run()?.wait()?;
-                bytes_of(&value!($self, result, to_vec to_vec_async()))
+                bytes_of(&read!($self, result, to_vec, result))
             }
-            Task::Sum => bytes_of(&[value!($self, x, sum sum_async())]),
+            Task::Sum => bytes_of(&[x.sum()?.wait()?]),
             Task::Dot => {
                 let other = other(0)?;
                 let $one = &other;
                 let y = $view;
-                bytes_of(&[value!($self, x, dot dot_async(&y))])
+                bytes_of(&[x.dot(&y)?.wait()?])
             }
-            Task::Min => place_of(value!($self, x, min min_async()).map(|(value, $place)| (value, $coordinates))),
-            Task::Max => place_of(value!($self, x, max max_async()).map(|(value, $place)| (value, $coordinates))),
+            Task::Min => place_of(x.min()?.wait()?.map(|(value, $place)| (value, $coordinates))),
+            Task::Max => place_of(x.max()?.wait()?.map(|(value, $place)| (value, $coordinates))),
             Task::Convert { to, scale, offset } => $with!(*to, U => {
-                let $made = if $self.asynchronous {
-                    x.converted_async::<U>(*scale, *offset)?.wait()?
-                } else {
-                    x.converted::<U>(*scale, *offset)?
-                };
+                let $made = made!($self, x.converted::<U>(*scale, *offset));
                 bytes_of(&$elements)
             }),
             Task::Copy => {
@@ -133,18 +140,18 @@ impl Arrays {
         match self.shape {
             Shape::Vector(_) => with_element!(self.kind, T => tasks!(
                 self, context, T, vector, with_element, |one| one, |edited| edited,
-                |made| value!(self, made, to_vec to_vec_async()), |place| [place],
+                |made| read!(self, made, to_vec, made), |place| [place],
                 |copied| copied.as_matrix([1, copied.len()])?.to_matrix()?.into_vector()?.to_vec()?
             )),
             Shape::Matrix(_) => with_element!(self.kind, T => tasks!(
                 self, context, T, matrix, with_element, |one| self.view(one)?, |edited| self.view_mut(edited)?,
-                |made| value!(self, made, to_vec to_vec_async()), |place| place,
-                |copied| value!(self, copied, to_vector to_vector_async()).to_vec()?
+                |made| read!(self, made, to_vec, made), |place| place,
+                |copied| made!(self, copied.to_vector()).to_vec()?
             )),
             Shape::Image(_) => with_pixel!(self.kind, T => tasks!(
                 self, context, T, image, with_pixel, |one| one, |edited| edited,
-                |made| value!(self, made, to_packed_vec to_packed_vec_async()), |place| place,
-                |copied| value!(self, copied, to_vector to_vector_async()).to_vec()?
+                |made| read!(self, made, to_packed_vec, made.view()), |place| place,
+                |copied| made!(self, copied.to_vector()).to_vec()?
             )),
         }
     }
@@ -156,25 +163,25 @@ impl Arrays {
     fn vector<T: Element>(&self, context: &Context, buffer: usize) -> Result<Vector<T>, Error> {
         let elements = self.elements(buffer);
         if self.asynchronous {
-            return Vector::from_slice_async(context, elements)?.wait();
+            return Vector::from_vec(context, elements);
         }
         Vector::from_slice(context, &elements)
     }
 
-    fn matrix<T: Element>(&self, context: &Context, buffer: usize) -> Result<Held<T>, Error> {
+    fn matrix<T: Element>(&self, context: &Context, buffer: usize) -> Result<StoredMatrix<T>, Error> {
         let Shape::Matrix(extents) = self.shape_of(buffer) else { unreachable!("it is one") };
         let matrix = self.lying(buffer).lie.matrix(context, extents, &self.elements(buffer))?;
-        Ok(Held { matrix, buffer })
+        Ok(StoredMatrix { matrix, buffer })
     }
 
-    fn view<'m, T: Element>(&self, held: &'m Held<T>) -> Result<MatrixView<'m, T>, Error> {
+    fn view<'m, T: Element>(&self, held: &'m StoredMatrix<T>) -> Result<MatrixView<'m, T>, Error> {
         let Shape::Matrix(extents) = self.shape_of(held.buffer) else { unreachable!("it is one") };
         self.lying(held.buffer).lie.view(&held.matrix, extents)
     }
 
     fn view_mut<'m, T: Element>(
         &self,
-        held: &'m mut Held<T>,
+        held: &'m mut StoredMatrix<T>,
     ) -> Result<tripipe::MatrixViewMut<'m, T>, Error> {
         let Shape::Matrix(extents) = self.shape_of(held.buffer) else { unreachable!("it is one") };
         let lie = self.lying(held.buffer).lie;
@@ -189,7 +196,7 @@ impl Arrays {
         let raster = self.lying(buffer).place.raster(extents, element(kind));
         let elements = self.elements(buffer);
         if self.asynchronous {
-            return Image::with_raster_async(context, raster, elements)?.wait();
+            return Image::with_raster(context, raster, elements);
         }
         Image::with_raster(context, raster, &elements)
     }
@@ -224,18 +231,18 @@ impl Arrays {
 }
 
 /// A matrix, and the number of its buffer.
-struct Held<T> {
+struct StoredMatrix<T> {
     matrix: Matrix<T>,
     buffer: usize,
 }
 
-impl<T: Element> Held<T> {
+impl<T: Element> StoredMatrix<T> {
     fn to_vec(&self) -> Result<Vec<T>, Error> {
         self.matrix.to_vec()
     }
 
-    fn to_vec_async(&self) -> Result<tripipe::Pending<Vec<T>>, Error> {
-        self.matrix.to_vec_async()
+    fn queue_read(&self) -> Result<tripipe::Pending<Vec<T>>, Error> {
+        self.matrix.queue_read()
     }
 }
 

@@ -413,7 +413,7 @@ impl Filter {
             Border::Reflect101 => filter::Border::Reflect101,
             Border::Wrap => filter::Border::Wrap,
         };
-        Ok(Chain { stages, border, keep_alpha: self.keep_alpha })
+        Ok(Chain::new(stages, border).keep_alpha(self.keep_alpha))
     }
 
     /// Runs it.
@@ -444,8 +444,8 @@ impl Filter {
                 let contents: Vec<S> = bytemuck::pod_collect_to_vec(&source);
                 let vector = Vector::from_slice(context, &contents)?;
                 let same = Chain::one(Stage::Median { size: 3 }, filter::Border::Replicate);
-                let one = Image::over(&vector, from)?;
-                let mut other = Image::over(&vector, from)?;
+                let one = vector.share().into_image(from)?;
+                let mut other = vector.share().into_image(from)?;
                 context.filter(&same, &from, &from)?.run(&one, &mut other)?.wait()?;
                 return Ok(Vec::new());
             }

@@ -43,7 +43,7 @@ impl ProductCase {
         let [m, n, _] = self.extents;
         self.with_product::<T>(context, |product| {
             if self.to_matrix {
-                return Ok(bytemuck::cast_slice(&product.to_matrix()?.to_vec()?).to_vec());
+                return Ok(bytemuck::cast_slice(&product.into_matrix()?.to_vec()?).to_vec());
             }
             let contents: Vec<T::Sum> = bytemuck::pod_collect_to_vec(&self.contents(2));
             let mut c = self.c.matrix(context, [m, n], &contents)?;
@@ -177,8 +177,8 @@ enum Side<T> {
 /// A product whose residual is in C's memory.
 fn shared<T: Factor>(context: &Context, length: usize) -> Result<Vec<u8>, Error> {
     let memory = Vector::<T::Sum>::zeros(context, length)?;
-    let all = Matrix::from_vector(&memory, [1, length])?;
-    let mut same = Matrix::from_vector(&memory, [1, length])?;
+    let all = memory.share().into_matrix([1, length])?;
+    let mut same = memory.share().into_matrix([1, length])?;
     let a = Matrix::<T>::zeros(context, [1, 1])?;
     let b = Matrix::<T>::zeros(context, [1, length])?;
     Product::new(&a, &b)?.residual(&all)?.store(&mut same)?.wait()?;

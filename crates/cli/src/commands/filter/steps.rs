@@ -99,7 +99,7 @@ pub(super) fn names() -> String {
 /// An unknown filter, or numbers that it does not take.
 pub(crate) fn parse_chain(text: &str, border: Border) -> Result<Chain> {
     // In an image with four channels, the fourth is always alpha.
-    let mut chain = Chain { stages: Vec::new(), border, keep_alpha: true };
+    let mut chain = Chain::new(Vec::new(), border).keep_alpha(true);
     for stage in text.split(',') {
         chain.stages.push(parse_stage(stage)?);
     }
@@ -145,7 +145,7 @@ impl Steps {
                     (Stage::Color(Color::DropAlpha), _) => steps.push(Step::DropAlpha),
                     (stage, Some(Step::Chain(chain))) => chain.stages.push(stage),
                     (stage, _) => {
-                        steps.push(Step::Chain(Chain { stages: vec![stage], border, keep_alpha: true }));
+                        steps.push(Step::Chain(Chain::new(vec![stage], border).keep_alpha(true)));
                     }
                 },
             }
@@ -155,7 +155,7 @@ impl Steps {
 
     /// Steps that consist of one chain of filters.
     pub(crate) fn of(chain: Chain) -> Self {
-        Self(vec![Step::Chain(Chain { keep_alpha: true, ..chain })])
+        Self(vec![Step::Chain(chain.keep_alpha(true))])
     }
 }
 

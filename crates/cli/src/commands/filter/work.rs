@@ -47,8 +47,6 @@ pub(crate) struct Filtered {
 /// How a result was made.
 pub(super) struct Done {
     context: Context,
-    /// The operations that ran, in order, by the names that explanations use.
-    operations: Vec<String>,
     /// Wall time of the first run, including start-up and copies.
     total_seconds: f64,
 }
@@ -59,15 +57,14 @@ impl Done {
         self.total_seconds += seconds;
     }
 
-    /// An explanation of each operation; with `ceilings`, compared with the device's measured ceilings.
+    /// An explanation of each operation, in the order in which they ran; with `ceilings`, compared with the device's measured ceilings.
     pub(super) fn explain(&self, ceilings: bool) -> Vec<Explanation> {
         if ceilings {
             // Without ceilings, the explanations contain less, and say so.
             let _ = self.context.measure_ceilings(Arithmetic::I16);
         }
         let mut all = self.context.explain();
-        let place = |one: &Explanation| self.operations.iter().position(|known| *known == one.operation);
-        all.sort_by_key(|one| place(one).unwrap_or(usize::MAX));
+        all.sort_by_key(|one| one.id);
         all
     }
 
@@ -137,25 +134,23 @@ pub(crate) fn filter(
     let start = Instant::now();
     let failed = |error: Error| failed(&format!("{name} could not be filtered"), device, &error);
     let context = context(device, wanted.falls_back, wanted.explained).map_err(failed)?;
-    let mut operations = Vec::new();
     let (loaded, icc_profile) = load(&context, source).map_err(failed)?;
     // Unless it is used again, the source is freed as soon as the first step has read it.
     let again = wanted.explained.then(|| loaded.clone());
-    let pixels = run(&context, steps, loaded, &mut operations, failed)?;
+    let pixels = run(&context, steps, loaded, failed)?;
     let made = if let Some(kind) = wanted.frame {
         Made::Frame(to_frame(&pixels, &context, kind, failed)?)
     } else {
         let color = pixels.color_type()?;
         Made::Picture(OnDevice { pixels, color, icc_profile })
     };
-    note_operations(&context, &mut operations);
     let total_seconds = start.elapsed().as_secs_f64();
     if let Some(again) = again {
         for _ in 1..EXPLAINED_RUNS {
-            run(&context, steps, again.clone(), &mut operations, failed)?;
+            run(&context, steps, again.clone(), failed)?;
         }
     }
-    Ok(Filtered { made, done: Done { context, operations, total_seconds } })
+    Ok(Filtered { made, done: Done { context, total_seconds } })
 }
 
 /// Runs the steps on the source. An error of any of its operations is returned.
@@ -163,18 +158,16 @@ fn run(
     context: &Context,
     steps: &Steps,
     loaded: Loaded,
-    operations: &mut Vec<String>,
     failed: impl Fn(Error) -> anyhow::Error + Copy,
 ) -> Result<DevicePixels> {
     let mut pixels = match loaded {
         Loaded::Pixels(pixels) => pixels,
         Loaded::Frame(frame, layout) => {
-            let color = Held::U8(Image::from_frame(&frame, &layout, 3).map_err(failed)?);
+            let color = DeviceImage::U8(Image::from_frame(&frame, &layout, 3).map_err(failed)?);
             DevicePixels { color: Rc::new(color), alpha: None }
         }
     };
     for step in &steps.0 {
-        note_operations(context, operations);
         pixels = match step {
             Step::Chain(chain) => {
                 check_constant(chain, pixels.color.raster())?;
@@ -189,15 +182,6 @@ fn run(
     }
     context.finish().map_err(failed)?;
     Ok(pixels)
-}
-
-/// Adds the operations of the context that `operations` does not contain yet.
-fn note_operations(context: &Context, operations: &mut Vec<String>) {
-    for Explanation { operation, .. } in context.explain() {
-        if !operations.contains(&operation) {
-            operations.push(operation);
-        }
-    }
 }
 
 fn check_room(resize: &Resize, from: &Raster) -> Result<()> {
@@ -223,10 +207,11 @@ fn load(context: &Context, source: FilterInput) -> Result<(Loaded, Option<Vec<u8
             let pixels = match apart(&pixels) {
                 Some([gray, alpha]) => {
                     drop(pixels);
-                    let [color, alpha] = [gray, alpha].map(|plane| Held::of(context, plane).map(Rc::new));
+                    let [color, alpha] =
+                        [gray, alpha].map(|plane| DeviceImage::of(context, plane).map(Rc::new));
                     DevicePixels { color: color?, alpha: Some(alpha?) }
                 }
-                None => DevicePixels { color: Rc::new(Held::of(context, pixels)?), alpha: None },
+                None => DevicePixels { color: Rc::new(DeviceImage::of(context, pixels)?), alpha: None },
             };
             Ok((Loaded::Pixels(pixels), icc_profile))
         }
@@ -237,7 +222,7 @@ fn load(context: &Context, source: FilterInput) -> Result<(Loaded, Option<Vec<u8
 }
 
 /// An image of any type.
-enum Held {
+enum DeviceImage {
     U8(Image<u8>),
     I16(Image<i16>),
     U16(Image<u16>),
@@ -249,12 +234,12 @@ enum Held {
 #[derive(Clone)]
 struct DevicePixels {
     /// Gray, RGB, or RGBA.
-    color: Rc<Held>,
+    color: Rc<DeviceImage>,
     /// The alpha of gray, which has no image of two channels.
-    alpha: Option<Rc<Held>>,
+    alpha: Option<Rc<DeviceImage>>,
 }
 
-impl Held {
+impl DeviceImage {
     fn of(context: &Context, pixels: DynamicImage) -> Result<Self, Error> {
         Ok(if is_deep(pixels.color()) {
             Self::U16(Image::from_owned_picture(context, pixels)?)
@@ -283,13 +268,13 @@ impl Held {
     }
 
     fn through(&self, chain: &Chain) -> Result<Self, Error> {
-        fn filtered<T: Pixel>(image: &Image<T>, chain: &Chain) -> Result<Held, Error> {
+        fn filtered<T: Pixel>(image: &Image<T>, chain: &Chain) -> Result<DeviceImage, Error> {
             Ok(match chain.apply_to(image.raster())?.element {
-                PixelType::U8 => Held::U8(image.filtered(chain)?),
-                PixelType::I16 => Held::I16(image.filtered(chain)?),
-                PixelType::U16 => Held::U16(image.filtered(chain)?),
-                PixelType::F16 => Held::F16(image.filtered(chain)?),
-                PixelType::F32 => Held::F32(image.filtered(chain)?),
+                PixelType::U8 => DeviceImage::U8(image.filtered(chain)?),
+                PixelType::I16 => DeviceImage::I16(image.filtered(chain)?),
+                PixelType::U16 => DeviceImage::U16(image.filtered(chain)?),
+                PixelType::F16 => DeviceImage::F16(image.filtered(chain)?),
+                PixelType::F32 => DeviceImage::F32(image.filtered(chain)?),
             })
         }
         match self {
@@ -326,7 +311,7 @@ impl DevicePixels {
             chain.stages.iter().filter(|stage| matches!(stage, Stage::Convert { .. })).cloned().collect();
         let alpha = match &self.alpha {
             Some(alpha) if !converts.is_empty() => {
-                Some(Rc::new(alpha.through(&Chain { stages: converts, ..chain.clone() })?))
+                Some(Rc::new(alpha.through(&chain.with_stages(converts))?))
             }
             alpha => alpha.clone(),
         };
@@ -395,8 +380,8 @@ impl OnDevice {
         let look =
             |bytes: &[u8]| look(picture::Pixels { bytes, color: self.color, size: self.size() }, profile);
         match &*self.pixels.color {
-            Held::U8(image) if self.is_dense(image) => image.map(look),
-            Held::U16(image) if self.is_dense(image) => {
+            DeviceImage::U8(image) if self.is_dense(image) => image.map(look),
+            DeviceImage::U16(image) if self.is_dense(image) => {
                 image.map(|pixels| look(bytemuck::cast_slice(pixels)))
             }
             _ => {
@@ -431,7 +416,7 @@ fn to_frame(
     } else {
         color
     };
-    let Held::U8(rgb) = rgb else {
+    let DeviceImage::U8(rgb) = rgb else {
         bail!(
             "{kind} has 8 bits per channel, but the filters make pixels of {}: end with \
             convert:u8[:SCALE[:OFFSET]]",

@@ -85,15 +85,15 @@ impl Session {
         let (mut empty, mut unreachable) = (0, 0);
         let mut found = LogContents::default();
         let progress = Progress::spinner(names(&machines));
-        let mut hear = |said: Said| -> Result<()> {
+        let mut hear = |said: SearchEvent| -> Result<()> {
             match said {
-                Said::Doing(text) => progress.say(&text),
-                Said::NotTuned(text) => not_tuned.push(text),
-                Said::Failed(text) => {
+                SearchEvent::Doing(text) => progress.say(&text),
+                SearchEvent::NotTuned(text) => not_tuned.push(text),
+                SearchEvent::Failed(text) => {
                     unreachable += 1;
                     progress.aside(|| writeln!(out, "{}", shown(text)))?;
                 }
-                Said::Found(one) => {
+                SearchEvent::Found(one) => {
                     let Searched { is_empty, text, search, entries } = *one;
                     empty += usize::from(is_empty);
                     progress.aside(|| write!(out, "{}", shown(text)).and_then(|()| out.flush()))?;
@@ -140,7 +140,7 @@ impl Session {
         machines: &[TunedMachine],
         problems: &[Problem],
         mut log: Option<TuningLog>,
-        say: &mut dyn FnMut(Said) -> Result<()>,
+        say: &mut dyn FnMut(SearchEvent) -> Result<()>,
     ) -> Result<()> {
         let mut left = machines.len() * problems.len();
         for machine in machines {
@@ -148,7 +148,7 @@ impl Session {
             let mut fastest = FastestBefore::default();
             for problem in problems {
                 if self.clock.is_interrupted() {
-                    say(Said::NotTuned(format!("{problem} on {}", machine.name())))?;
+                    say(SearchEvent::NotTuned(format!("{problem} on {}", machine.name())))?;
                     continue;
                 }
                 // In this process, a new executor for each problem frees the programs of the previous one. A worker
@@ -161,7 +161,7 @@ impl Session {
                 let one = ready.with_bench(|bench| {
                     self.search(&Search { problem, machine, left }, bench, &mut fastest, log.as_mut(), say)
                 })?;
-                say(Said::Found(Box::new(one)))?;
+                say(SearchEvent::Found(Box::new(one)))?;
                 left -= 1;
             }
         }
@@ -174,7 +174,7 @@ impl Session {
         groups: &[Vec<TunedMachine>],
         problems: &[Problem],
         log: Option<&TuningLog>,
-        hear: &mut dyn FnMut(Said) -> Result<()>,
+        hear: &mut dyn FnMut(SearchEvent) -> Result<()>,
     ) -> Result<()> {
         let logs = groups.iter().map(|_| log.map(TuningLog::share).transpose());
         let logs = logs.collect::<Result<Vec<_>, _>>()?;
@@ -186,7 +186,7 @@ impl Session {
                     // The receiver is dropped if the output cannot be written.
                     let mut say = |said| sender.send(said).context("the output is closed");
                     if let Err(error) = self.work(group, problems, log, &mut say) {
-                        let _ = sender.send(Said::Failed(format!("FAILED: {}", crate::chain(&error))));
+                        let _ = sender.send(SearchEvent::Failed(format!("FAILED: {}", crate::chain(&error))));
                     }
                 });
             }
@@ -229,7 +229,7 @@ impl Session {
         bench: &mut dyn Bench,
         before: &mut FastestBefore,
         log: Option<&mut TuningLog>,
-        say: &mut dyn FnMut(Said) -> Result<()>,
+        say: &mut dyn FnMut(SearchEvent) -> Result<()>,
     ) -> Result<Searched> {
         let arguments = &self.arguments;
         let (name, predicted) = (machine.name(), machine.is_predicted());
@@ -255,7 +255,7 @@ impl Session {
         };
         let mut strategy = arguments.strategy.make(&candidates, arguments.seed);
         let result = search(bench, problem, &candidates, &mut *strategy, log, &options, &mut |step| {
-            let is_heard = say(Said::Doing(doing(problem, step))).is_ok();
+            let is_heard = say(SearchEvent::Doing(doing(problem, step))).is_ok();
             if self.clock.is_interrupted() || !is_heard {
                 ControlFlow::Break(())
             } else {
@@ -329,7 +329,7 @@ impl FastestBefore {
 }
 
 /// What a search reports.
-enum Said {
+enum SearchEvent {
     /// The current step.
     Doing(String),
     /// A search that has ended.

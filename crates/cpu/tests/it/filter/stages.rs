@@ -25,7 +25,7 @@ fn every_stage_for_every_element() {
 fn every_stage_for_every_border() {
     for stage in stages() {
         for (border, element) in BORDERS.into_iter().zip(PixelType::ALL.into_iter().cycle()) {
-            let chain = Chain { keep_alpha: true, ..Chain::one(stage.clone(), border) };
+            let chain = Chain::one(stage.clone(), border).keep_alpha(true);
             check_layouts(&chain, [13, 10], 4, element);
             check_layouts(&Chain::one(stage.clone(), border), [21, 7], 2, PixelType::U8);
         }
@@ -75,7 +75,7 @@ fn laplace() {
         [([1, 1], 1), ([2, 9], 3), ([70, 9], 1), ([33, 12], 3), ([40, 8], 4), ([300, 200], 3)]
     {
         for keep_alpha in [false, true] {
-            let chain = Chain { keep_alpha, ..Chain::one(linear(Linear::laplace_sharpen()), Border::None) };
+            let chain = Chain::one(linear(Linear::laplace_sharpen()), Border::None).keep_alpha(keep_alpha);
             check_layouts(&chain, size, channels, PixelType::U8);
         }
     }
@@ -109,7 +109,7 @@ fn chains() {
     for stages in chains {
         for border in BORDERS {
             for keep_alpha in [false, true] {
-                let chain = Chain { stages: stages.clone(), border, keep_alpha };
+                let chain = Chain::new(stages.clone(), border).keep_alpha(keep_alpha);
                 for size in [[1, 2], [6, 3], [33, 40]] {
                     check_layouts(&chain, size, 3, PixelType::U8);
                 }
@@ -159,7 +159,7 @@ fn lengths_of_rows() {
         for border in BORDERS {
             let chain = Chain::one(stage.clone(), border);
             check(&chain, &wide, &wide);
-            let twice = Chain { stages: vec![stage.clone(), stage.clone()], ..chain };
+            let twice = chain.with_stages(vec![stage.clone(), stage.clone()]);
             check(&twice, &flat, &flat);
         }
     }
@@ -181,7 +181,7 @@ fn stays_finite(chain: &Chain, from: &Raster) -> bool {
     let source = noise(from.element, from.elements().unwrap() * from.element.bytes(), 7);
     (1..=chain.stages.len()).all(|count| {
         let stages = chain.stages[..count].to_vec();
-        let part = Chain { stages, ..*chain };
+        let part = chain.with_stages(stages);
         let to = part.apply_to(from).unwrap();
         let mut result = vec![0; to.elements().unwrap() * to.element.bytes()];
         reference::apply(&part, from, &source, &to, &mut result).unwrap();
@@ -208,7 +208,7 @@ proptest! {
         keep_alpha: bool,
         packed: bool,
     ) {
-        let chain = Chain { stages, border, keep_alpha };
+        let chain = Chain::new(stages, border).keep_alpha(keep_alpha);
         // Sums of sums may exceed 32 bits, and the range of half precision: then medians are unspecified.
         if let Ok(mut to) = chain.apply_to(&from) && stays_finite(&chain, &from) {
             if packed && to.layout == ChannelLayout::Planar {

@@ -189,21 +189,15 @@ impl Application {
 
     /// Runs a kernel over a range of one dimension.
     pub fn run(&self, kernel: cl_kernel, global: usize) {
-        let local = std::ptr::null();
-        let none = (std::ptr::null(), null_mut());
-        let ran = cl!(clEnqueueNDRangeKernel(
-            self.queue,
-            kernel,
-            1,
-            std::ptr::null(),
-            &raw const global,
-            local,
-            0,
-            none.0,
-            none.1
-        ));
-        assert_eq!(ran, CL_SUCCESS);
+        assert_eq!(self.enqueue(kernel, global), CL_SUCCESS);
         assert_eq!(cl!(clFinish(self.queue)), CL_SUCCESS);
+    }
+
+    /// The code that a launch of `global` work-items gets.
+    pub fn enqueue(&self, kernel: cl_kernel, global: usize) -> cl_int {
+        let (sizes, events) = (std::ptr::null(), std::ptr::null());
+        let global = &raw const global;
+        cl!(clEnqueueNDRangeKernel(self.queue, kernel, 1, sizes, global, sizes, 0, events, null_mut()))
     }
 }
 

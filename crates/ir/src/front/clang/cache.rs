@@ -19,12 +19,12 @@ use super::{Built, Clang};
 const VERSION: [u8; 1] = [4];
 
 /// The cached results of builds that differ only in their text.
-pub(super) struct Kept<'b> {
+pub(super) struct BuildCache<'b> {
     cache: &'b Cache,
     how: Vec<u8>,
 }
 
-impl<'b> Kept<'b> {
+impl<'b> BuildCache<'b> {
     /// `name` is part of the key, because line information contains it.
     pub(super) fn new(cache: &'b Cache, tools: &Clang, arguments: &[OsString], name: &str) -> Self {
         let described = tools.describe();

@@ -61,7 +61,7 @@ use translate::translate;
 pub use tripipe_cache::Cache;
 use tripipe_device::OpenCl;
 
-use cache::Kept;
+use cache::BuildCache;
 use dialect::Dialect;
 use includes::{Includes, Preprocessed};
 
@@ -190,17 +190,18 @@ pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) 
     if let Some(offered) = offered {
         offered::check_standard(offered, &build.options, name)?;
     }
-    let ways: Vec<(Dialect, Vec<OsString>, Option<Kept<'_>>)> = Dialect::to_try(&build.options, offered)
-        .into_iter()
-        .map(|dialect| {
-            let mut arguments = arguments(&tools, build, folder, dialect);
-            if text.contains(components::EXTENSION) {
-                arguments.push("-DTRIPIPE_EXTRA_VECTOR_TYPES".into());
-            }
-            let kept = build.cache.as_ref().map(|cache| Kept::new(cache, &tools, &arguments, name));
-            (dialect, arguments, kept)
-        })
-        .collect();
+    let ways: Vec<(Dialect, Vec<OsString>, Option<BuildCache<'_>>)> =
+        Dialect::to_try(&build.options, offered)
+            .into_iter()
+            .map(|dialect| {
+                let mut arguments = arguments(&tools, build, folder, dialect);
+                if text.contains(components::EXTENSION) {
+                    arguments.push("-DTRIPIPE_EXTRA_VECTOR_TYPES".into());
+                }
+                let kept = build.cache.as_ref().map(|cache| BuildCache::new(cache, &tools, &arguments, name));
+                (dialect, arguments, kept)
+            })
+            .collect();
     let mut kept = ways.iter().filter_map(|way| way.2.as_ref());
     if let Some(built) = kept.find_map(|kept| kept.module_of_source(text)) {
         return Ok(built);
@@ -274,7 +275,7 @@ impl Source<'_> {
         build: &Build,
         dialect: Dialect,
         mut arguments: Vec<OsString>,
-        kept: Option<&Kept<'_>>,
+        kept: Option<&BuildCache<'_>>,
     ) -> Result<Built, BuildError> {
         // Files appear under the caller's names, not under the temporary folder.
         let place = self.work.to_string_lossy().into_owned();

@@ -50,7 +50,7 @@ pub struct ChainChoice {
 }
 
 /// All times of one chain over one image on one device.
-struct Known<'t> {
+struct MeasuredChain<'t> {
     series: &'t ChainSeries,
     relation: Relation,
     of: &'t TimedChain,
@@ -99,7 +99,7 @@ impl Table {
             !one.times.is_empty()
         });
         let nearest = known.iter().min_by(|a, b| a.distance.total_cmp(&b.distance))?;
-        let is_near = |one: &Known<'_>| match one.series.basis {
+        let is_near = |one: &MeasuredChain<'_>| match one.series.basis {
             Basis::Predicted => one.distance <= NEAR_PREDICTED,
             _ => one.distance <= NEAR,
         };
@@ -121,7 +121,7 @@ impl Table {
         let least = ranked.first()?.0;
         let chosen = own.filter(|own| ranked[*own].0 <= least + MARGIN).unwrap_or(0);
         let (loss, parameters) = ranked.remove(chosen);
-        let Known { series, relation, of, best, times, same_stages, .. } = nearest;
+        let MeasuredChain { series, relation, of, best, times, same_stages, .. } = nearest;
         let there = adapted_to(&parameters, of);
         let at = match times.iter().find(|(timed, _)| *timed == there) {
             Some((_, seconds)) => {
@@ -151,9 +151,9 @@ impl Table {
     }
 
     /// The chains with times on related devices, with their distance to `wanted`.
-    fn known_chains(&self, wanted: &Likeness, probe: &Probe) -> Vec<Known<'_>> {
+    fn known_chains(&self, wanted: &Likeness, probe: &Probe) -> Vec<MeasuredChain<'_>> {
         let device = Device::of(probe);
-        let mut known: Vec<Known<'_>> = Vec::new();
+        let mut known: Vec<MeasuredChain<'_>> = Vec::new();
         for (relation, series) in self.related::<TimedChain>(&device, probe) {
             let Some(apart) = relation_distance(relation) else { continue };
             let first = known.len();
@@ -166,7 +166,7 @@ impl Table {
                     continue;
                 }
                 let there = Likeness::of(&time.of);
-                known.push(Known {
+                known.push(MeasuredChain {
                     series,
                     relation,
                     of: &time.of,
@@ -194,7 +194,7 @@ fn relation_distance(relation: Relation) -> Option<f64> {
 
 /// The logarithm of the time over the shortest one that is expected of parameters: the mean of those at known chains,
 /// and of what is expected without times. Where these have no time, those that they were adapted from count, the second.
-fn expected_loss(parameters: [&Parameters; 2], known: &[Known<'_>], nearest: f64) -> f64 {
+fn expected_loss(parameters: [&Parameters; 2], known: &[MeasuredChain<'_>], nearest: f64) -> f64 {
     let weight = |distance: f64| (-distance / (2.0 * REACH)).exp() + FAR_WEIGHT / (1.0 + distance).powi(2);
     let mut weights = UNKNOWN_WEIGHT * weight(nearest);
     let mut sum = UNKNOWN_LOSS * weights;

@@ -24,11 +24,9 @@ impl Order {
 /// The layout of a matrix in a buffer. All distances are in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// The storage order.
+    /// The storage order of the operand.
     pub order: Order,
-    /// Whether the stored matrix is the transpose of the operand.
-    pub transposed: bool,
-    /// Distance from one row (column) of the stored matrix to the next: the leading dimension.
+    /// Distance from one row (column) to the next: the leading dimension.
     pub leading: usize,
     /// Offset of the first element.
     pub offset: usize,
@@ -37,7 +35,7 @@ pub struct Layout {
 impl Layout {
     /// Rows `leading` elements apart, at offset 0.
     pub fn row_major(leading: usize) -> Self {
-        Self { order: Order::RowMajor, transposed: false, leading, offset: 0 }
+        Self { order: Order::RowMajor, leading, offset: 0 }
     }
 
     /// Columns `leading` elements apart, at offset 0.
@@ -48,7 +46,7 @@ impl Layout {
     /// The same memory, read as the transpose.
     #[must_use]
     pub fn transposed(self) -> Self {
-        Self { transposed: !self.transposed, ..self }
+        Self { order: self.order.transposed(), ..self }
     }
 
     /// The same layout at offset `offset`.
@@ -57,14 +55,18 @@ impl Layout {
         Self { offset, ..self }
     }
 
-    /// Whether the rows of the operand (not of the stored matrix) are contiguous.
-    pub fn rows_are_contiguous(&self) -> bool {
-        (self.order == Order::RowMajor) != self.transposed
-    }
-
     /// Elements from row to row and from column to column of the operand.
     pub fn strides(&self) -> [usize; 2] {
-        if self.rows_are_contiguous() { [self.leading, 1] } else { [1, self.leading] }
+        match self.order {
+            Order::RowMajor => [self.leading, 1],
+            Order::ColumnMajor => [1, self.leading],
+        }
+    }
+
+    /// The layout of a batch of such operands, `batch_stride` elements apart.
+    pub fn strided(&self, batch_stride: usize) -> StridedLayout {
+        let [row_stride, column_stride] = self.strides();
+        StridedLayout { offset: self.offset, row_stride, column_stride, batch_stride }
     }
 
     /// Elements up to and including the last one of a `rows` x `columns` operand, `offset` included; 0 for an empty
@@ -76,6 +78,44 @@ impl Layout {
         let [row, column] = self.strides();
         let last = (rows - 1).checked_mul(row)?.checked_add((columns - 1).checked_mul(column)?)?;
         last.checked_add(self.offset)?.checked_add(1)
+    }
+}
+
+/// The layout of the matrices of a batch in a buffer, in elements. Element (i, j) of product p is at `offset + p *
+/// batch_stride + i * row_stride + j * column_stride`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StridedLayout {
+    /// Offset of the first element.
+    pub offset: usize,
+    /// Distance between rows.
+    pub row_stride: usize,
+    /// Distance between columns.
+    pub column_stride: usize,
+    /// Distance between products; 0 if one operand is shared by all products.
+    pub batch_stride: usize,
+}
+
+impl StridedLayout {
+    /// Rows in sequence, `row_stride` elements apart.
+    pub fn row_major(row_stride: usize) -> Self {
+        Self { offset: 0, row_stride, column_stride: 1, batch_stride: 0 }
+    }
+
+    /// The transpose, in the same memory.
+    #[must_use]
+    pub fn transposed(self) -> Self {
+        Self { row_stride: self.column_stride, column_stride: self.row_stride, ..self }
+    }
+
+    /// The argument words for kernels.
+    pub(in crate::gemm) fn words(self) -> [u32; 4] {
+        [self.offset, self.row_stride, self.column_stride, self.batch_stride].map(|word| word as u32)
+    }
+
+    /// Whether vectors of `width` elements, counted from the start of every row or column, are aligned to their size.
+    pub(in crate::gemm) fn is_aligned(self, width: usize) -> bool {
+        let strides = [self.row_stride, self.column_stride].into_iter().filter(|stride| *stride != 1);
+        strides.chain([self.offset, self.batch_stride]).all(|stride| stride.is_multiple_of(width))
     }
 }
 

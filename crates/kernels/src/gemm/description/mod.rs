@@ -10,7 +10,7 @@ use tripipe_launch::ScalarType;
 
 use crate::Role;
 pub use error::DescriptionError;
-pub use layout::{Batch, Layout, Order};
+pub use layout::{Batch, Layout, Order, StridedLayout};
 
 /// C = alpha op(A) op(B) + beta C, then an epilogue: m x n from m x k and k x n. Extents may be 0.
 ///
@@ -251,7 +251,7 @@ impl Gemm {
             _ => None,
         });
         for (operand, layout, [rows, columns]) in layouts.into_iter().chain(residuals) {
-            let extent = if layout.rows_are_contiguous() { columns } else { rows }.max(1);
+            let extent = if layout.order == Order::RowMajor { columns } else { rows }.max(1);
             if layout.leading < extent {
                 return Err(DescriptionError::Leading { operand, leading: layout.leading, extent });
             }
@@ -292,7 +292,7 @@ impl Gemm {
 
     fn check_overlap(&self) -> Result<(), DescriptionError> {
         let Batch::Strided { count, strides: [_, _, stride] } = self.batch else { return Ok(()) };
-        let (lines, line) = if self.c.rows_are_contiguous() { (self.m, self.n) } else { (self.n, self.m) };
+        let (lines, line) = if self.c.order == Order::RowMajor { (self.m, self.n) } else { (self.n, self.m) };
         if count < 2 || lines == 0 || line == 0 {
             return Ok(());
         }

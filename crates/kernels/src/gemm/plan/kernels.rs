@@ -6,9 +6,9 @@ use tripipe_device::DeviceKind;
 use tripipe_launch::NdRange;
 
 use super::{DivisibleLaunch, Planner, Read};
-use crate::gemm::description::{Accumulate, Elements};
+use crate::gemm::description::{Accumulate, Elements, StridedLayout};
 use crate::gemm::parameters::{Dot, Local, Source, Tile, Vector};
-use crate::gemm::product::{RowMajorProduct, View};
+use crate::gemm::product::RowMajorProduct;
 use crate::source::{GEMM_LOCAL, GEMM_TILE, GEMM_VECTOR};
 
 impl Planner<'_> {
@@ -37,8 +37,8 @@ impl Planner<'_> {
             .define("VECTORS", tile.vectors())
             .define("VECTOR", tile.vector)
             .define("UNROLL", tile.unroll)
-            .define("A_FROM", from(tile.a, a.view.column == 1))
-            .define("B_FROM", from(tile.b, b.view.column != 1))
+            .define("A_FROM", from(tile.a, a.view.column_stride == 1))
+            .define("B_FROM", from(tile.b, b.view.column_stride != 1))
             .define("A_ALIGNED", if whole_chunks { aligned(a, tile.unroll) } else { 0 })
             .define("B_ALIGNED", aligned(b, tile.vector))
             .define("B_WHOLE", u8::from(n.is_multiple_of(tile.vector)))
@@ -87,19 +87,19 @@ impl Planner<'_> {
         let [rows, columns] = local.block();
         // An operand packed in one panel is a plain matrix, contiguous across the block and without edges.
         let view = |read: &Read, transposed: bool| match (&read.packed, transposed) {
-            (Some(packed), _) => View { row: 1, column: packed.step, ..read.view },
+            (Some(packed), _) => StridedLayout { row_stride: 1, column_stride: packed.step, ..read.view },
             (None, false) => read.view,
             (None, true) => read.view.transposed(),
         };
         let (a_view, b_view) = (view(a, false), view(b, true));
-        let aligned = |read: &Read, view: View| {
+        let aligned = |read: &Read, view: StridedLayout| {
             u8::from(view.is_aligned(4) && (read.packed.is_some() || !self.gemm.has_offsets()))
         };
         let whole_steps = k > 0 && k.is_multiple_of(local.depth);
         let extent = |read: &Read, extent: usize| read.packed.map_or(extent, |packed| packed.step);
         // Blocks may reach over an edge by whole vectors: across the operand, or along K, where a vector is of one row.
-        let whole = |extent: usize, block: usize, view: View| {
-            let along = view.column == 1;
+        let whole = |extent: usize, block: usize, view: StridedLayout| {
+            let along = view.column_stride == 1;
             match (extent.is_multiple_of(block), along || extent.is_multiple_of(4)) {
                 (true, _) if whole_steps => 1,
                 (false, true) if whole_steps => 2,
@@ -114,8 +114,8 @@ impl Planner<'_> {
             .define("DEPTH", local.depth)
             .define("GROUP_X", x)
             .define("GROUP_Y", y)
-            .define("A_FROM", if a_view.column == 1 { "ALONG" } else { "ACROSS" })
-            .define("B_FROM", if b_view.column == 1 { "ALONG" } else { "ACROSS" })
+            .define("A_FROM", if a_view.column_stride == 1 { "ALONG" } else { "ACROSS" })
+            .define("B_FROM", if b_view.column_stride == 1 { "ALONG" } else { "ACROSS" })
             .define("A_ALIGNED", aligned(a, a_view))
             .define("B_ALIGNED", aligned(b, b_view))
             .define("A_WHOLE", whole(extent(a, m), rows, a_view))

@@ -8,11 +8,11 @@ use tripipe_device::{DeviceKind, Probe};
 use tripipe_launch::{Argument, NdRange, Program, ScalarType};
 
 use super::check::Unfit;
-use super::description::{Accumulate, Elements, EpilogueStage, Gemm, Requantise, Scale};
+use super::description::{Accumulate, Elements, EpilogueStage, Gemm, Requantise, Scale, StridedLayout};
 use super::packed::Packed;
 use super::packing::PackingLaunch;
 use super::parameters::Parameters;
-use super::product::{RowMajorProduct, View};
+use super::product::RowMajorProduct;
 use crate::Role;
 use crate::plan::{Arguments, Plan, Slot};
 use crate::source::{GEMM_SUM, GEMM_VECTOR, Sources};
@@ -147,7 +147,7 @@ struct Read {
     slot: Slot,
     /// The operand, when the kernel reads it in its stored layout.
     operand: Option<Role>,
-    view: View,
+    view: StridedLayout,
     packed: Option<Packed>,
 }
 
@@ -157,7 +157,7 @@ impl Read {
     }
 
     /// With another view of the operand.
-    fn arguments_in(&self, view: View) -> Arguments {
+    fn arguments_in(&self, view: StridedLayout) -> Arguments {
         Arguments::default().with(self.slot).at(self.operand, view.words())
     }
 }
@@ -306,9 +306,8 @@ impl Planner<'_> {
                 }
                 EpilogueStage::Clamp { least, most } => [least.to_bits(), most.to_bits(), 0, 0],
                 EpilogueStage::Residual { layout, stride } => {
-                    let [row, column] = layout.strides();
-                    let [row, column] = if transposed { [column, row] } else { [row, column] };
-                    [layout.offset, row, column, *stride].map(|word| word as u32)
+                    let layout = layout.strided(*stride);
+                    if transposed { layout.transposed() } else { layout }.words()
                 }
             };
             let role = stage.role(index);

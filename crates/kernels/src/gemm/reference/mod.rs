@@ -134,8 +134,6 @@ fn element(element: ScalarType, bytes: &[u8], index: usize) -> f64 {
 
 /// Index of an element of an operand, relative to the start of its product.
 fn position(layout: &Layout, [row, column]: [usize; 2]) -> usize {
-    // Row and column of the stored matrix.
-    let [row, column] = if layout.transposed { [column, row] } else { [row, column] };
     let [line, within] = if layout.order == Order::RowMajor { [row, column] } else { [column, row] };
     layout.offset + line * layout.leading + within
 }

@@ -3,14 +3,12 @@
 
 use plotters::coord::Shift;
 use plotters::drawing::DrawingArea;
-use plotters::prelude::{
-    ChartBuilder, Circle, IntoDrawingArea, LabelAreaPosition, PathElement, Rectangle, SVGBackend, Text,
-};
+use plotters::prelude::{Circle, IntoDrawingArea, PathElement, Rectangle, SVGBackend, Text};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, ShapeStyle};
 
 use super::axis::Scale;
-use super::{Axis, CHARACTER, Chart, Ink, Sign, drawn, shortened, trimmed};
+use super::{AXIS, Axis, CHARACTER, Chart, Ink, Sign, drawn, rows_chart, shortened};
 
 /// A chart of bars.
 #[allow(clippy::struct_field_names, reason = "what the chart is made of")]
@@ -43,9 +41,8 @@ pub(in crate::page) struct Bar {
 /// The ratio of the largest to the smallest number from which on there are dots on a logarithmic axis.
 const SPAN: f64 = 50.0;
 
-/// The height of a bar with the gap below it, and of the axis.
+/// The height of a bar with the gap below it.
 const ROW: u32 = 26;
-const AXIS: u32 = 44;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
@@ -116,29 +113,8 @@ impl Bars {
         let longest = self.bars.iter().map(|bar| bar.label.chars().count()).max().unwrap_or(0);
         let names = (longest as f64 * CHARACTER + 20.0).min(0.42 * f64::from(width));
         let fits = ((names - 12.0) / CHARACTER + 0.5) as usize;
-        let mut chart = ChartBuilder::on(area)
-            .set_label_area_size(LabelAreaPosition::Left, names as u32)
-            .set_label_area_size(LabelAreaPosition::Bottom, AXIS - 4)
-            .margin_right(20)
-            .margin_top(4)
-            .build_cartesian_2d(x, Scale::rows(self.bars.len()))?;
-        let grid = Ink::Grid.rgb().stroke_width(1);
-        chart
-            .configure_mesh()
-            .disable_y_mesh()
-            .bold_line_style(grid)
-            .light_line_style(grid)
-            .axis_style(grid)
-            .label_style(Ink::Text.text())
-            .axis_desc_style(Ink::Faint.text())
-            .set_all_tick_mark_size(4)
-            .x_desc(axis.label.as_str())
-            .x_label_formatter(&|value| trimmed(&(axis.format)(*value)))
-            .y_label_formatter(&|at| {
-                let bar = self.bars.get(*at as usize);
-                bar.map_or_else(String::new, |bar| shortened(&bar.label, fits))
-            })
-            .draw()?;
+        let labels: Vec<_> = self.bars.iter().map(|bar| shortened(&bar.label, fits)).collect();
+        let chart = rows_chart(area, (axis, x), &labels, names as u32)?;
         let line = |ink: Ink, width: u32| ShapeStyle {
             color: ink.rgb().to_rgba(),
             filled: false,

@@ -2,11 +2,11 @@
 
 use plotters::coord::Shift;
 use plotters::drawing::DrawingArea;
-use plotters::prelude::{ChartBuilder, IntoDrawingArea, LabelAreaPosition, Polygon, SVGBackend};
+use plotters::prelude::{IntoDrawingArea, Polygon, SVGBackend};
 use plotters::style::Color;
 
 use super::axis::Scale;
-use super::{Axis, CHARACTER, Chart, Ink, Sign, drawn, shortened, trimmed};
+use super::{AXIS, Axis, CHARACTER, Chart, Ink, Sign, drawn, rows_chart, shortened};
 
 /// A chart of lanes, one below the other. A full lane is a share of 1.
 #[allow(clippy::struct_field_names, reason = "what the chart is made of")]
@@ -23,9 +23,8 @@ pub(in crate::page) struct Lane {
     pub(in crate::page) points: Vec<(f64, f64)>,
 }
 
-/// The height of a lane with the gap above it, and of the axis.
+/// The height of a lane with the gap above it.
 const ROW: u32 = 34;
-const AXIS: u32 = 44;
 /// The part of a row that a full lane fills.
 const FULL: f64 = 0.86;
 
@@ -64,28 +63,9 @@ impl Lanes {
     ) -> Result<(), Box<dyn std::error::Error>> {
         const NAME: usize = 12;
         let longest = self.lanes.iter().map(|lane| lane.name.chars().count()).max().unwrap_or(0).min(NAME);
-        let mut chart = ChartBuilder::on(area)
-            .set_label_area_size(LabelAreaPosition::Left, (longest as f64 * CHARACTER + 18.0) as u32)
-            .set_label_area_size(LabelAreaPosition::Bottom, AXIS - 4)
-            .margin_right(20)
-            .margin_top(4)
-            .build_cartesian_2d(x, Scale::rows(self.lanes.len()))?;
-        let grid = Ink::Grid.rgb().stroke_width(1);
-        chart
-            .configure_mesh()
-            .disable_y_mesh()
-            .bold_line_style(grid)
-            .light_line_style(grid)
-            .axis_style(grid)
-            .label_style(Ink::Text.text())
-            .axis_desc_style(Ink::Faint.text())
-            .set_all_tick_mark_size(4)
-            .x_desc(self.x.label.as_str())
-            .x_label_formatter(&|value| trimmed(&(self.x.format)(*value)))
-            .y_label_formatter(&|at| {
-                self.lanes.get(*at as usize).map_or_else(String::new, |lane| shortened(&lane.name, NAME))
-            })
-            .draw()?;
+        let names: Vec<_> = self.lanes.iter().map(|lane| shortened(&lane.name, NAME)).collect();
+        let left = (longest as f64 * CHARACTER + 18.0) as u32;
+        let chart = rows_chart(area, (&self.x, x), &names, left)?;
         for (row, lane) in self.lanes.iter().enumerate() {
             let bottom = row as f64 + 1.0;
             let shows = |(x, share): &(f64, f64)| self.x.shows(*x) && share.is_finite();

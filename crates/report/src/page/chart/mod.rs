@@ -5,11 +5,17 @@ mod bars;
 mod lanes;
 mod lines;
 
-use plotters::style::{FontFamily, IntoFont, RGBColor, TextStyle};
+use plotters::chart::ChartContext;
+use plotters::coord::Shift;
+use plotters::coord::cartesian::Cartesian2d;
+use plotters::drawing::DrawingArea;
+use plotters::prelude::{ChartBuilder, LabelAreaPosition, SVGBackend};
+use plotters::style::{Color, FontFamily, IntoFont, RGBColor, TextStyle};
 
 use super::markup::{Ids, Markup, markup};
 use super::table::Table;
 pub(super) use axis::Axis;
+use axis::Scale;
 pub(super) use bars::{Bar, Bars};
 pub(super) use lanes::{Lane, Lanes};
 pub(super) use lines::{ChartLine, Form, Lines};
@@ -55,6 +61,39 @@ impl Ink {
         const SIZE: f64 = 15.0;
         (FontFamily::SansSerif, SIZE).into_font().color(&self.rgb())
     }
+}
+
+/// The height of the axis below a chart of rows.
+const AXIS: u32 = 44;
+
+/// A chart of rows from the top down, with a name at the left of each, `left` pixels wide.
+fn rows_chart<'a>(
+    area: &DrawingArea<SVGBackend<'a>, Shift>,
+    (axis, x): (&Axis, Scale),
+    names: &[String],
+    left: u32,
+) -> Result<ChartContext<'a, SVGBackend<'a>, Cartesian2d<Scale, Scale>>, Box<dyn std::error::Error>> {
+    let mut chart = ChartBuilder::on(area)
+        .set_label_area_size(LabelAreaPosition::Left, left)
+        .set_label_area_size(LabelAreaPosition::Bottom, AXIS - 4)
+        .margin_right(20)
+        .margin_top(4)
+        .build_cartesian_2d(x, Scale::rows(names.len()))?;
+    let grid = Ink::Grid.rgb().stroke_width(1);
+    chart
+        .configure_mesh()
+        .disable_y_mesh()
+        .bold_line_style(grid)
+        .light_line_style(grid)
+        .axis_style(grid)
+        .label_style(Ink::Text.text())
+        .axis_desc_style(Ink::Faint.text())
+        .set_all_tick_mark_size(4)
+        .x_desc(axis.label.as_str())
+        .x_label_formatter(&|value| trimmed(&(axis.format)(*value)))
+        .y_label_formatter(&|at| names.get(*at as usize).cloned().unwrap_or_default())
+        .draw()?;
+    Ok(chart)
 }
 
 /// Widths of a text in characters become widths in pixels.

@@ -49,7 +49,7 @@ impl Storage for HostMemory {
     }
 
     fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), Error> {
-        self.path.line.settle()?;
+        self.path.operations.settle()?;
         let mut cells = recovered(self.cells.write());
         cells.bytes_mut()[offset..][..bytes.len()].copy_from_slice(bytes);
         Ok(())

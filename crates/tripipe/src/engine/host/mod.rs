@@ -11,9 +11,9 @@ use tripipe_launch::MemoryKind;
 use super::{Engine, Initial, MakePlan, Rates, Ready, Storage};
 use crate::cpu::{self, MultiplyAdd, Threads};
 use crate::explanation::Arithmetic;
-use crate::line::Line;
 use crate::memory::{MakeZeros, Memory};
 use crate::operation::{Host, Run, RunOn};
+use crate::operation_queue::OperationQueue;
 use crate::{Context, Error, Event};
 use memory::{HostMemory, with_cells};
 use queue::HostQueue;
@@ -24,12 +24,12 @@ pub(crate) use queue::{done, guarded};
 /// The CPU path of one context.
 pub(crate) struct HostPath {
     queue: HostQueue,
-    line: Arc<Line>,
+    operations: Arc<OperationQueue>,
 }
 
 impl HostPath {
-    pub(crate) fn new(line: Arc<Line>) -> Arc<Self> {
-        Arc::new(Self { queue: HostQueue::new(), line })
+    pub(crate) fn new(operations: Arc<OperationQueue>) -> Arc<Self> {
+        Arc::new(Self { queue: HostQueue::new(), operations })
     }
 }
 
@@ -56,7 +56,7 @@ impl Engine for Arc<HostPath> {
         initial: Initial<'_>,
     ) -> Result<Box<dyn Storage>, Error> {
         let block = match initial {
-            Initial::Undefined | Initial::Zeros => zeros(bytes)?,
+            Initial::Undefined | Initial::Queued | Initial::Zeros => zeros(bytes)?,
             Initial::Copy(contents) => {
                 let mut block = zeros(bytes)?;
                 block.bytes_mut()[..bytes].copy_from_slice(contents);
@@ -97,10 +97,11 @@ impl Ready for OnHost {
         };
         let task = self.path.queue.submit(self.host.name, self.host.small, work)?;
         if rests_on.is_empty() && task.went_well() {
-            run.result.memory.rest_on(None);
-            return Ok(Event::ended(task));
+            let event = Event::ended(task);
+            run.result.memory.set_event(Some(event.clone()));
+            return Ok(event);
         }
-        Ok(run.queued(&self.path.line, task, rests_on))
+        Ok(run.queued(&self.path.operations, task, rests_on))
     }
 
     fn run_copied(&self, _: &Context, inputs: &[(Role, &[u8])], output: &mut [u8]) -> Result<(), Error> {

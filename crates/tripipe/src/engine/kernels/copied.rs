@@ -10,7 +10,7 @@ use super::planned::Planned;
 use super::trial::Tried;
 use crate::explanation::Time;
 use crate::memory::Memory;
-use crate::operation::{Host, Placed, Run, Size};
+use crate::operation::{BoundOperand, Host, Run, Size};
 use crate::{Context, Error};
 
 /// The number of operations up to which the first calls are left to the CPU path, about a second on one that does 10 G
@@ -107,8 +107,10 @@ pub(super) fn through_device(
     // What is not written is copied back as it was.
     let result =
         if written == output.len() { Memory::uninitialised::<u8>(context, written)? } else { copy(output)? };
-    let inputs: Vec<Placed<'_>> = copies.iter().map(|(role, memory)| Placed::new(*role, memory)).collect();
-    let run = Run { operation: host.name, inputs: &inputs, result: Placed::new(role, &result), written };
+    let inputs: Vec<BoundOperand<'_>> =
+        copies.iter().map(|(role, memory)| BoundOperand::new(*role, memory)).collect();
+    let run =
+        Run { operation: host.name, inputs: &inputs, result: BoundOperand::new(role, &result), written };
     planned.submit(&run)?.wait()?;
     result.read(0, output)
 }

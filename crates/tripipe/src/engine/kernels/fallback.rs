@@ -18,14 +18,13 @@ use crate::{Error, Event};
 /// # Errors
 /// As [`on_host`]; an operation that it depends on failed.
 pub(super) fn fall_back(kernels: &Arc<Kernels>, run: &Run<'_>, host: &Host) -> Result<Event, Error> {
-    kernels.line.settle()?;
+    kernels.queue.settle()?;
     run.read().try_for_each(Memory::check_contents)?;
     let start = Instant::now();
     on_host(kernels, run, host)?;
-    if run.overwrites() {
-        run.result.memory.rest_on(None);
-    }
-    Ok(Event::ended(Arc::new(Ended::begun(start))))
+    let event = Event::ended(Arc::new(Ended::begun(start)));
+    run.result.memory.set_event(Some(event.clone()));
+    Ok(event)
 }
 
 /// An operation on the CPU path over the device's memory, in place or on copies where the host cannot access it, after
@@ -35,7 +34,7 @@ pub(super) fn fall_back(kernels: &Arc<Kernels>, run: &Run<'_>, host: &Host) -> R
 /// The device is gone; no room for a copy; the operation failed.
 pub(super) fn on_host(kernels: &Arc<Kernels>, run: &Run<'_>, host: &Host) -> Result<(), Error> {
     let _span = tripipe_trace::span("CPU path", || format!("{} on the CPU path", run.operation));
-    kernels.line.settle()?;
+    kernels.queue.settle()?;
     let object = |memory: &Memory| -> Option<(MemoryId, usize)> {
         Some((memory.storage().device()?.id_on(kernels)?, memory.bytes()))
     };

@@ -97,7 +97,7 @@ impl Storage for DeviceMemory {
         let mut runner = self.kernels.runner();
         let reading: Arc<dyn Reading> = Arc::from(runner.executor().read_later(self.id, offset, into)?);
         let submission: Arc<dyn Submission> = Arc::clone(&reading) as _;
-        // The executor is still locked: what is queued last is the last in line.
+        // The executor is still locked: what is submitted last is the last in the queue.
         Ok(memory
             .reading(submission, memory.rests_on())
             .then(move |()| reading.take().ok_or(Error::from(Fault::ValueTaken))))
@@ -116,9 +116,11 @@ impl Storage for DeviceMemory {
         let to = copy.storage().device().and_then(|copy| copy.id_on(&self.kernels));
         if let Some(to) = to.filter(|_| self.bytes > 0) {
             let mut runner = self.kernels.runner();
-            let copied = Arc::from(runner.executor().copy(self.id, 0, to, 0, self.bytes)?);
+            let copied: Arc<dyn Submission> =
+                Arc::from(runner.executor().copy(self.id, 0, to, 0, self.bytes)?);
             let rests_on = memory.rests_on().into_iter().collect();
-            copy.rest_on(Some(self.kernels.line.add("a copy", &copied, rests_on)));
+            let outcome = self.kernels.queue.add("a copy", &copied, rests_on);
+            copy.set_event(Some(Event::queued(copied, &self.kernels.queue, &outcome)));
         }
         Ok(Some(copy))
     }

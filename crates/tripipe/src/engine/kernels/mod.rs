@@ -6,7 +6,7 @@ mod copied;
 #[cfg(feature = "cpu")]
 mod fallback;
 mod memory;
-#[cfg(feature = "opencl")]
+#[cfg_attr(not(feature = "opencl"), path = "no_opencl.rs")]
 mod opencl;
 mod operation;
 mod planned;
@@ -28,9 +28,9 @@ use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind, Scala
 
 use super::{Engine, Initial, MakePlan, Rates, Ready, Storage};
 use crate::explanation::Arithmetic;
-use crate::line::Line;
 use crate::memory::MakeZeros;
 use crate::operation::{Host, Run, RunOn};
+use crate::operation_queue::OperationQueue;
 use crate::{Context, Error, Event, process};
 use build::Compilations;
 use operation::OnDevice;
@@ -39,14 +39,14 @@ use planned::{Bindings, Planned};
 pub(crate) use build::Builds;
 pub use build::Compilation;
 pub(crate) use memory::DeviceMemory;
-pub(crate) use runner::{Plain, Runner};
+use runner::Runner;
 pub(crate) use trial::Trial;
 
 /// A device that runs kernels.
 pub(crate) struct Kernels {
     probe: Probe,
-    runner: Mutex<Box<dyn Runner>>,
-    line: Arc<Line>,
+    runner: Mutex<Runner>,
+    queue: Arc<OperationQueue>,
     /// The bindings of all plans.
     bindings: Mutex<Vec<Weak<Mutex<Bindings>>>>,
     /// The bindings over each piece of memory.
@@ -65,14 +65,14 @@ const SCRATCH_PART: u64 = 16;
 const SCRATCH_BYTES: u64 = 64 << 20;
 
 impl Kernels {
-    pub(crate) fn new(mut runner: impl Runner + 'static, line: Arc<Line>) -> Arc<Self> {
+    pub(crate) fn new(executor: impl Executor + Send + 'static, queue: Arc<OperationQueue>) -> Arc<Self> {
         Arc::new(Self {
-            probe: runner.executor().probe().clone(),
-            time_source: runner.executor().time_source(),
+            probe: executor.probe().clone(),
+            time_source: executor.time_source(),
             #[cfg(feature = "virtual")]
             predictor: Mutex::default(),
-            runner: Mutex::new(Box::new(runner)),
-            line,
+            runner: Mutex::new(Runner::new(executor)),
+            queue,
             bindings: Mutex::default(),
             bound: Mutex::default(),
             runs: AtomicU64::new(0),
@@ -85,7 +85,7 @@ impl Kernels {
     }
 
     /// The executor, for as long as the guard is held. Waits for the device happen without it.
-    fn runner(&self) -> MutexGuard<'_, Box<dyn Runner>> {
+    fn runner(&self) -> MutexGuard<'_, Runner> {
         lock(&self.runner)
     }
 
@@ -158,7 +158,7 @@ impl Kernels {
     /// Waits until all queued operations have ended, and frees what operations retain between their runs.
     fn make_room(&self) {
         // Queued operations retain their memory until they have ended.
-        let _ = self.line.settle();
+        let _ = self.queue.settle();
         self.free_scratch(self.runner().executor(), 0);
     }
 
@@ -171,7 +171,7 @@ impl Kernels {
         if !matches!(made, Err(ExecuteError::OutOfMemory { .. })) {
             return made;
         }
-        let _ = self.line.settle();
+        let _ = self.queue.settle();
         let mut runner = self.runner();
         self.free_scratch(runner.executor(), 0);
         make(runner.executor())
@@ -230,7 +230,7 @@ impl Engine for Arc<Kernels> {
             return Err(PlanError::OverLimit { what: format!("memory of {bytes} bytes"), limit }.into());
         }
         let id = self.with_room(|executor| match &initial {
-            Initial::Undefined => executor.allocate(kind, Access::ReadWrite, None),
+            Initial::Undefined | Initial::Queued => executor.allocate(kind, Access::ReadWrite, None),
             Initial::Zeros => executor.allocate_zeros(kind, Access::ReadWrite),
             Initial::Copy(contents) => executor.allocate(kind, Access::ReadWrite, Some(contents)),
             Initial::Own(block) => executor.allocate(kind, Access::ReadWrite, Some(block.bytes())),

@@ -51,7 +51,7 @@ enum Way {
     /// The kernels, or the CPU path where that is faster.
     Kernels(Planned),
     /// Likewise, once they are built; until then, the CPU path.
-    Later(Build),
+    Offset(Build),
 }
 
 impl OnDevice {
@@ -97,10 +97,10 @@ impl OnDevice {
             RunOn::Device => None,
             #[cfg(feature = "cpu")]
             RunOn::Copies => Some(core.builds()),
-            RunOn::Fastest | RunOn::AsTried(_) => core.builds_in_background().then(|| core.builds()),
+            RunOn::Fastest | RunOn::AsTried(_) => core.options().background_builds.then(|| core.builds()),
         };
         if let Some(build) = builds.and_then(|builds| Build::begin(builds, kernels, &plan)) {
-            return Ok(made(Way::Later(build)));
+            return Ok(made(Way::Offset(build)));
         }
         let operation = made(Way::Kernels(Planned::new(kernels, plan)?));
         #[cfg(feature = "cpu")]
@@ -117,8 +117,8 @@ impl OnDevice {
     fn built(&self, wait: bool) -> Result<Option<&Planned>, Error> {
         match &self.way {
             Way::Kernels(planned) => Ok(Some(planned)),
-            Way::Later(build) if wait => build.wait(&self.kernels),
-            Way::Later(build) => build.planned(&self.kernels),
+            Way::Offset(build) if wait => build.wait(&self.kernels),
+            Way::Offset(build) => build.planned(&self.kernels),
             #[cfg(feature = "cpu")]
             Way::Fallback(_) => Ok(None),
         }
@@ -131,7 +131,7 @@ impl OnDevice {
     #[cfg(feature = "cpu")]
     fn built_and_tried(&self, context: &Context, wait: bool) -> Result<Option<&Planned>, Error> {
         let built = self.built(wait)?;
-        if let Some(planned) = built.filter(|_| context.core().falls_back_when_slower()) {
+        if let Some(planned) = built.filter(|_| context.core().options().cpu_when_faster) {
             self.trial.get_or_init(|| match self.run_on {
                 RunOn::Fastest | RunOn::Copies => Trial::of(context, &self.kernels, planned, &self.host),
                 RunOn::AsTried(trial) => Some(trial),
@@ -162,7 +162,7 @@ impl Ready for OnDevice {
     fn can_move(&self, operand: Role) -> bool {
         match &self.way {
             Way::Kernels(planned) => planned.plan().can_move(operand),
-            Way::Later(build) => build.can_move(operand),
+            Way::Offset(build) => build.can_move(operand),
             #[cfg(feature = "cpu")]
             Way::Fallback(_) => true,
         }
@@ -173,7 +173,7 @@ impl Ready for OnDevice {
         process::check()?;
         let context = run.result.memory.context();
         let only_kernels = !is_accessible(run);
-        let wait = only_kernels || !context.core().builds_in_background();
+        let wait = only_kernels || !context.core().options().background_builds;
         match self.built_and_tried(context, wait)? {
             Some(planned) if only_kernels || self.lost_trial().is_none() => planned.submit(run),
             _ => fall_back(&self.kernels, run, &self.host),
@@ -193,7 +193,7 @@ impl Ready for OnDevice {
         inputs: &[(Role, &[u8])],
         output: &mut [u8],
     ) -> Result<(), Error> {
-        let chooses = context.core().falls_back_when_slower()
+        let chooses = context.core().options().cpu_when_faster
             && CopyTimes::is_tried(&self.host.size)
             && self.kernels.runner().is_tried();
         let built = self.built(!chooses)?;
@@ -220,7 +220,7 @@ impl Ready for OnDevice {
         match (&self.way, self.built(false)) {
             #[cfg(feature = "cpu")]
             (Way::Fallback(reason), _) => Some(reason.clone()),
-            (Way::Later(_), Ok(None)) => Some("its kernels are being built".to_owned()),
+            (Way::Offset(_), Ok(None)) => Some("its kernels are being built".to_owned()),
             (_, Err(error)) => Some(error.to_string()),
             #[cfg(feature = "cpu")]
             _ => self.lost_trial().map(|trial| trial.to_string()),

@@ -10,8 +10,8 @@ use tripipe_launch::locks::lock;
 use tripipe_launch::{ExecuteError, Executor, MemoryId, Prepared, Submission};
 
 use super::Kernels;
-use crate::line::Outcome;
 use crate::operation::Run;
+use crate::operation_queue::Outcome;
 use crate::{Error, ErrorKind, Event};
 
 /// The number of operand sets for which an operation caches its launches.
@@ -42,7 +42,7 @@ pub(super) struct Bindings {
 struct Over {
     operands: Vec<(Role, MemoryId)>,
     /// The number of elements that operands begin later than the plan says; those that do not are left out.
-    later: Vec<(Role, u32)>,
+    offsets: Vec<(Role, u32)>,
 }
 
 /// The launches over one set of operands.
@@ -131,7 +131,7 @@ impl Binding {
         scratch: &Scratch,
         note: impl FnOnce(Box<dyn Submission>) -> Arc<Outcome>,
     ) -> Result<Self, ExecuteError> {
-        let bound = plan.bind_at(executor, &over.operands, &over.later, scratch)?;
+        let bound = plan.bind_at(executor, &over.operands, &over.offsets, scratch)?;
         let mut prepare = || {
             let mut prepared = None;
             if !bound.preparation.is_empty() {
@@ -203,13 +203,13 @@ impl Planned {
         let (mut ids, result) = run.each(|memory| memory.storage().device()?.id_on(kernels))?;
         ids.push(result);
         let operands = run.operands().zip(&ids).map(|(placed, id)| (placed.role, *id)).collect();
-        let later = run.operands().map(|placed| (placed.role, placed.later.elements));
-        let over = Over { operands, later: later.filter(|(_, elements)| *elements > 0).collect() };
+        let offsets = run.operands().map(|placed| (placed.role, placed.offset.elements));
+        let over = Over { operands, offsets: offsets.filter(|(_, elements)| *elements > 0).collect() };
         let mut bindings = lock(&self.bindings);
         let mut runner = kernels.runner();
         let mut rests_on = run.rests_on();
         let note = |submission: Box<dyn Submission>| {
-            kernels.line.add(run.operation, &Arc::from(submission), rests_on.clone())
+            kernels.queue.add(run.operation, &Arc::from(submission), rests_on.clone())
         };
         let (binding, is_new) = bindings.find_or_bind(kernels, runner.executor(), plan, over, note)?;
         if is_new {
@@ -217,8 +217,8 @@ impl Planned {
         }
         rests_on.extend(binding.prepared.iter().filter(|prepared| !prepared.is_good()).cloned());
         let submission = runner.executor().submit_prepared(&binding.launches)?;
-        // The executor is still locked: what is queued last is the last in line.
-        Ok(run.queued(&kernels.line, Arc::from(submission), rests_on))
+        // The executor is still locked: what is submitted last is the last in the queue.
+        Ok(run.queued(&kernels.queue, Arc::from(submission), rests_on))
     }
 
     /// Removes the operands it was run over, and frees its own memory.

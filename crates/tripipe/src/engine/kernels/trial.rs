@@ -14,7 +14,7 @@ use super::planned::Planned;
 use crate::engine::Core;
 use crate::explanation::{RunnerUp, Time};
 use crate::memory::Memory;
-use crate::operation::{Host, Placed, Run, Size};
+use crate::operation::{BoundOperand, Host, Run, Size};
 use crate::{Context, Error};
 
 /// What is tried, and what decides.
@@ -96,11 +96,11 @@ impl Trial {
         let Size { inputs, result, written, .. } = &host.size;
         let make = |(role, bytes): &(Role, usize)| Ok((*role, Memory::new::<u8>(context, *bytes, None)?));
         let inputs: Vec<(Role, Memory)> = inputs.iter().map(make).collect::<Result<_, Error>>()?;
-        let inputs: Vec<Placed<'_>> =
-            inputs.iter().map(|(role, memory)| Placed::new(*role, memory)).collect();
+        let inputs: Vec<BoundOperand<'_>> =
+            inputs.iter().map(|(role, memory)| BoundOperand::new(*role, memory)).collect();
         let (role, result) = make(result)?;
         context.core().settle()?;
-        let result = Placed::new(role, &result);
+        let result = BoundOperand::new(role, &result);
         let run = Run { operation: "a trial", inputs: &inputs, result, written: *written };
         let device = Tried::of(|| planned.submit(&run)?.wait())?;
         let host = Tried::of(|| on_host(kernels, &run, host))?;

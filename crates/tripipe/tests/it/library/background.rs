@@ -80,9 +80,9 @@ fn products_are_right_before_and_after() {
         // Packed operands are for kernels, so the product waits for them.
         let packed = Packed::right(&b, 20).unwrap();
         for _ in 0..2 {
-            let product = Product::new(&a, &b).unwrap().to_matrix().unwrap();
+            let product = Product::new(&a, &b).unwrap().into_matrix().unwrap();
             assert_eq!(product.to_vec().unwrap(), [42.0; 600]);
-            let product = Product::new(&a, &packed).unwrap().to_matrix().unwrap();
+            let product = Product::new(&a, &packed).unwrap().into_matrix().unwrap();
             assert_eq!(product.to_vec().unwrap(), [42.0; 600]);
         }
     }

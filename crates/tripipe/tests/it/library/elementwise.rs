@@ -23,16 +23,16 @@ fn is(context: &Context, values: &[i32]) {
     let x = Vector::from_slice(context, values).unwrap();
     let wide = || values.iter().map(|value| i64::from(*value));
     let name = context.name();
-    assert_eq!(x.sum().unwrap(), wide().sum::<i64>(), "{name}");
+    assert_eq!(x.sum().unwrap().wait().unwrap(), wide().sum::<i64>(), "{name}");
     let squares: i128 = wide().map(|x| i128::from(x * x)).sum();
     match i64::try_from(squares) {
-        Ok(squares) => assert_eq!(x.dot(&x).unwrap(), squares, "{name}"),
-        Err(_) => assert_eq!(x.dot(&x).unwrap_err().kind(), ErrorKind::Overflow, "{name}"),
+        Ok(squares) => assert_eq!(x.dot(&x).unwrap().wait().unwrap(), squares, "{name}"),
+        Err(_) => assert_eq!(x.dot(&x).unwrap().wait().unwrap_err().kind(), ErrorKind::Overflow, "{name}"),
     }
     let first =
         |best: Option<&i32>| best.map(|best| (*best, values.iter().position(|one| one == best).unwrap()));
-    assert_eq!(x.min().unwrap(), first(values.iter().min()), "{name}");
-    assert_eq!(x.max().unwrap(), first(values.iter().max()), "{name}");
+    assert_eq!(x.min().unwrap().wait().unwrap(), first(values.iter().min()), "{name}");
+    assert_eq!(x.max().unwrap().wait().unwrap(), first(values.iter().max()), "{name}");
 }
 
 #[test]
@@ -45,11 +45,22 @@ fn integers_of_every_type_are_reduced() {
         is(&context, &vec![i32::MAX; 5000]);
         is(&context, &vec![i32::MIN; 5000]);
         let words = Vector::from_slice(&context, &[7, u32::MAX, 0, u32::MAX]).unwrap();
-        assert_eq!(words.sum().unwrap(), 7 + 2 * i64::from(u32::MAX), "{}", context.name());
-        assert_eq!((words.min().unwrap(), words.max().unwrap()), (Some((0, 2)), Some((u32::MAX, 1))));
+        assert_eq!(words.sum().unwrap().wait().unwrap(), 7 + 2 * i64::from(u32::MAX), "{}", context.name());
+        assert_eq!(
+            (words.min().unwrap().wait().unwrap(), words.max().unwrap().wait().unwrap()),
+            (Some((0, 2)), Some((u32::MAX, 1)))
+        );
         let bytes = Vector::from_slice(&context, &[-7i8, -128, 127, -128]).unwrap();
-        assert_eq!(bytes.dot(&bytes).unwrap(), 49 + 2 * 16_384 + 16_129, "{}", context.name());
-        assert_eq!((bytes.min().unwrap(), bytes.max().unwrap()), (Some((-128, 1)), Some((127, 2))));
+        assert_eq!(
+            bytes.dot(&bytes).unwrap().wait().unwrap(),
+            49 + 2 * 16_384 + 16_129,
+            "{}",
+            context.name()
+        );
+        assert_eq!(
+            (bytes.min().unwrap().wait().unwrap(), bytes.max().unwrap().wait().unwrap()),
+            (Some((-128, 1)), Some((127, 2)))
+        );
     }
 }
 
@@ -58,24 +69,24 @@ fn integers_of_every_type_are_reduced() {
 fn integer_dot_products_do_not_wrap() {
     for context in contexts() {
         let words = |value: i32, count: usize| Vector::from_slice(&context, &vec![value; count]).unwrap();
-        let error = words(i32::MAX, 100).dot(&words(i32::MAX, 100)).unwrap_err();
+        let error = words(i32::MAX, 100).dot(&words(i32::MAX, 100)).unwrap().wait().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Overflow, "{}", context.name());
         assert!(error.to_string().contains("461168601413242060900"), "{error}");
-        let least = words(i32::MIN, 1).dot(&words(i32::MIN, 1)).unwrap();
+        let least = words(i32::MIN, 1).dot(&words(i32::MIN, 1)).unwrap().wait().unwrap();
         assert_eq!(least, 1 << 62, "{}", context.name());
         // The partial sums exceed 64 bits, the sum does not.
         let mixed: Vec<i32> = [vec![i32::MIN; 400], vec![i32::MAX; 400]].concat();
         let mixed = Vector::from_slice(&context, &mixed).unwrap();
         let ones: Vec<i32> = [vec![i32::MAX; 400], vec![i32::MAX; 400]].concat();
-        let found = mixed.dot(&Vector::from_slice(&context, &ones).unwrap()).unwrap();
+        let found = mixed.dot(&Vector::from_slice(&context, &ones).unwrap()).unwrap().wait().unwrap();
         assert_eq!(found, -400 * i64::from(i32::MAX), "{}", context.name());
         let unsigned = |count: usize| Vector::from_slice(&context, &vec![u32::MAX; count]).unwrap();
         for count in [1, 3] {
-            let error = unsigned(count).dot(&unsigned(count)).unwrap_err();
+            let error = unsigned(count).dot(&unsigned(count)).unwrap().wait().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Overflow, "{}", context.name());
         }
         let shorts = Vector::from_slice(&context, &[u16::MAX; 5000]).unwrap();
-        assert_eq!(shorts.dot(&shorts).unwrap(), 5000 * 65535 * 65535, "{}", context.name());
+        assert_eq!(shorts.dot(&shorts).unwrap().wait().unwrap(), 5000 * 65535 * 65535, "{}", context.name());
     }
 }
 
@@ -87,10 +98,10 @@ fn sums_of_nothing_are_plus_0() {
         let doubles = Vector::<f64>::zeros(&context, 0).unwrap();
         let singles = [halves.sum(), halves.dot(&halves), floats.sum(), floats.dot(&floats)];
         for sum in singles {
-            assert_eq!(sum.unwrap().to_bits(), 0, "{}", context.name());
+            assert_eq!(sum.unwrap().wait().unwrap().to_bits(), 0, "{}", context.name());
         }
         for sum in [doubles.sum(), doubles.dot(&doubles)] {
-            assert_eq!(sum.unwrap().to_bits(), 0, "{}", context.name());
+            assert_eq!(sum.unwrap().wait().unwrap().to_bits(), 0, "{}", context.name());
         }
     }
 }
@@ -100,14 +111,17 @@ fn doubles_and_halves_are_reduced() {
     for context in contexts() {
         let values = [0.5f64, -3.0, f64::NAN, 1e300, -3.0];
         let x = Vector::from_slice(&context, &values[3..]).unwrap();
-        assert_eq!(x.sum().unwrap(), 1e300);
+        assert_eq!(x.sum().unwrap().wait().unwrap(), 1e300);
         let x = Vector::from_slice(&context, &values).unwrap();
-        assert_eq!((x.min().unwrap(), x.max().unwrap()), (Some((-3.0, 1)), Some((1e300, 3))));
-        assert!(x.sum().unwrap().is_nan(), "{}", context.name());
+        assert_eq!(
+            (x.min().unwrap().wait().unwrap(), x.max().unwrap().wait().unwrap()),
+            (Some((-3.0, 1)), Some((1e300, 3)))
+        );
+        assert!(x.sum().unwrap().wait().unwrap().is_nan(), "{}", context.name());
         let halves = Vector::from_slice(&context, &[f16::NAN, f16::from_f32(-0.5), f16::ONE]).unwrap();
-        assert_eq!(halves.min().unwrap(), Some((f16::from_f32(-0.5), 1)));
+        assert_eq!(halves.min().unwrap().wait().unwrap(), Some((f16::from_f32(-0.5), 1)));
         let none = Vector::from_slice(&context, &[f32::NAN; 70]).unwrap();
-        assert_eq!((none.min().unwrap(), none.max().unwrap()), (None, None));
+        assert_eq!((none.min().unwrap().wait().unwrap(), none.max().unwrap().wait().unwrap()), (None, None));
     }
 }
 
@@ -116,12 +130,12 @@ fn doubles_and_halves_are_reduced() {
 fn sums_of_products_are_reduced_and_converted() {
     for context in contexts() {
         let a = Matrix::from_slice(&context, [3, 2], &[1i8, -2, 3, 4, -128, -128]).unwrap();
-        let sums = Product::new(&a, a.transposed()).unwrap().to_matrix().unwrap();
+        let sums = Product::new(&a, a.transposed()).unwrap().into_matrix().unwrap();
         let want = [5, -5, 128, -5, 25, -896, 128, -896, 32768];
         assert_eq!(sums.to_vec().unwrap(), want);
-        assert_eq!(sums.sum().unwrap(), want.iter().map(|sum| i64::from(*sum)).sum::<i64>());
-        assert_eq!(sums.max().unwrap(), Some((32768, [2, 2])));
-        assert_eq!(sums.min().unwrap(), Some((-896, [1, 2])), "{}", context.name());
+        assert_eq!(sums.sum().unwrap().wait().unwrap(), want.iter().map(|sum| i64::from(*sum)).sum::<i64>());
+        assert_eq!(sums.max().unwrap().wait().unwrap(), Some((32768, [2, 2])));
+        assert_eq!(sums.min().unwrap().wait().unwrap(), Some((-896, [1, 2])), "{}", context.name());
         let floats = sums.converted::<f32>(0.5, 1.0).unwrap().to_vec().unwrap();
         assert_eq!(floats, want.map(|sum| sum as f32 * 0.5 + 1.0));
         let bytes = sums.converted::<i8>(1.0, 0.0).unwrap().to_vec().unwrap();
@@ -204,32 +218,39 @@ fn integers_saturate_in_every_step() {
         let x = Vector::from_slice(&context, &[200u8, 100, 0, 255]).unwrap();
         let y = Vector::from_slice(&context, &[100u8, 100, 1, 255]).unwrap();
         let of = || Elementwise::new(&x);
-        assert_eq!(vec_of(of().add(&y).to_new()), [255, 200, 1, 255], "{name}");
-        assert_eq!(vec_of(of().subtract(&y).to_new()), [100, 0, 0, 0], "{name}");
-        assert_eq!(vec_of(of().multiply(&y).to_new()), [255, 255, 0, 255], "{name}");
-        assert_eq!(vec_of(of().add_scalar(100).subtract_scalar(100).to_new()), [155, 100, 0, 155], "{name}");
-        assert_eq!(vec_of(of().clamp(1, 101).relu().relu6().to_new()), [6, 6, 1, 6], "{name}");
+        assert_eq!(vec_of(of().add(&y).into_array()), [255, 200, 1, 255], "{name}");
+        assert_eq!(vec_of(of().subtract(&y).into_array()), [100, 0, 0, 0], "{name}");
+        assert_eq!(vec_of(of().multiply(&y).into_array()), [255, 255, 0, 255], "{name}");
+        assert_eq!(
+            vec_of(of().add_scalar(100).subtract_scalar(100).into_array()),
+            [155, 100, 0, 155],
+            "{name}"
+        );
+        assert_eq!(vec_of(of().clamp(1, 101).relu().relu6().into_array()), [6, 6, 1, 6], "{name}");
 
         let extremes = [i32::MIN, i32::MAX, -1, 65_536];
         let x = Vector::from_slice(&context, &extremes).unwrap();
         let y = Vector::from_slice(&context, &[-1i32, i32::MAX, i32::MIN, 65_536]).unwrap();
-        assert_eq!(vec_of(Elementwise::new(&x).add(&y).to_new()), [i32::MIN, i32::MAX, i32::MIN, 131_072]);
-        let difference = vec_of(Elementwise::new(&x).subtract(&y).to_new());
+        assert_eq!(
+            vec_of(Elementwise::new(&x).add(&y).into_array()),
+            [i32::MIN, i32::MAX, i32::MIN, 131_072]
+        );
+        let difference = vec_of(Elementwise::new(&x).subtract(&y).into_array());
         assert_eq!(difference, [i32::MIN + 1, 0, i32::MAX, 0], "{name}");
-        assert_eq!(vec_of(Elementwise::new(&x).multiply(&y).to_new()), [i32::MAX; 4], "{name}");
-        assert_eq!(vec_of(Elementwise::new(&x).relu().to_new()), [0, i32::MAX, 0, 65_536]);
+        assert_eq!(vec_of(Elementwise::new(&x).multiply(&y).into_array()), [i32::MAX; 4], "{name}");
+        assert_eq!(vec_of(Elementwise::new(&x).relu().into_array()), [0, i32::MAX, 0, 65_536]);
 
         let x = Vector::from_slice(&context, &[u32::MAX, 3, 65_536]).unwrap();
-        assert_eq!(vec_of(Elementwise::new(&x).multiply(&x).to_new()), [u32::MAX, 9, u32::MAX], "{name}");
-        assert_eq!(vec_of(Elementwise::new(&x).subtract_scalar(4).to_new()), [u32::MAX - 4, 0, 65_532]);
+        assert_eq!(vec_of(Elementwise::new(&x).multiply(&x).into_array()), [u32::MAX, 9, u32::MAX], "{name}");
+        assert_eq!(vec_of(Elementwise::new(&x).subtract_scalar(4).into_array()), [u32::MAX - 4, 0, 65_532]);
         let x = Vector::from_slice(&context, &[u16::MAX, 255, 300]).unwrap();
         assert_eq!(
-            vec_of(Elementwise::new(&x).multiply(&x).to_new()),
+            vec_of(Elementwise::new(&x).multiply(&x).into_array()),
             [u16::MAX, 65_025, u16::MAX],
             "{name}"
         );
         let x = Vector::from_slice(&context, &[i8::MIN, 11, -12]).unwrap();
-        assert_eq!(vec_of(Elementwise::new(&x).multiply(&x).to_new()), [i8::MAX, 121, i8::MAX], "{name}");
+        assert_eq!(vec_of(Elementwise::new(&x).multiply(&x).into_array()), [i8::MAX, 121, i8::MAX], "{name}");
     }
 }
 
@@ -260,22 +281,26 @@ fn activations_are_those_of_the_definitions() {
     for context in contexts() {
         let x = Vector::from_slice(&context, &values).unwrap();
         let of = || Elementwise::new(&x);
-        near(&vec_of(of().sigmoid().to_new()), |x| 1.0 / (1.0 + (-x).exp()), |_, want| want * 2f64.powi(-20));
-        near(&vec_of(of().tanh().to_new()), f64::tanh, |_, want| want.abs() * 2f64.powi(-20));
+        near(
+            &vec_of(of().sigmoid().into_array()),
+            |x| 1.0 / (1.0 + (-x).exp()),
+            |_, want| want * 2f64.powi(-20),
+        );
+        near(&vec_of(of().tanh().into_array()), f64::tanh, |_, want| want.abs() * 2f64.powi(-20));
         let gelu = |x: f64| 0.5 * x * erfc(-x * std::f64::consts::FRAC_1_SQRT_2);
-        near(&vec_of(of().gelu().to_new()), gelu, |x, _| x.abs() * 2f64.powi(-19));
-        near(&vec_of(of().relu6().to_new()), |x| x.clamp(0.0, 6.0), |_, _| 0.0);
+        near(&vec_of(of().gelu().into_array()), gelu, |x, _| x.abs() * 2f64.powi(-19));
+        near(&vec_of(of().relu6().into_array()), |x| x.clamp(0.0, 6.0), |_, _| 0.0);
 
         let special = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0];
         let x = Vector::from_slice(&context, &special).unwrap();
         let of = || Elementwise::new(&x);
         let name = context.name();
         for (found, want) in [
-            (vec_of(of().relu().to_new()), [f32::INFINITY, 0.0, 0.0]),
-            (vec_of(of().clamp(-1.0, 2.0).to_new()), [2.0, -1.0, 0.0]),
-            (vec_of(of().sigmoid().to_new()), [1.0, 0.0, 0.5]),
-            (vec_of(of().tanh().to_new()), [1.0, -1.0, 0.0]),
-            (vec_of(of().gelu().to_new()), [f32::INFINITY, 0.0, 0.0]),
+            (vec_of(of().relu().into_array()), [f32::INFINITY, 0.0, 0.0]),
+            (vec_of(of().clamp(-1.0, 2.0).into_array()), [2.0, -1.0, 0.0]),
+            (vec_of(of().sigmoid().into_array()), [1.0, 0.0, 0.5]),
+            (vec_of(of().tanh().into_array()), [1.0, -1.0, 0.0]),
+            (vec_of(of().gelu().into_array()), [f32::INFINITY, 0.0, 0.0]),
         ] {
             assert!(found[0].is_nan(), "{name}: {found:?}");
             let near =
@@ -294,10 +319,10 @@ fn halves_and_doubles_keep_their_digits() {
         // 65504 x 4, an intermediate result, exceeds the largest half.
         let same =
             Elementwise::new(&x).multiply_scalar(f16::from_f32(4.0)).multiply_scalar(f16::from_f32(0.25));
-        assert_eq!(vec_of(same.to_new()), halves, "{}", context.name());
+        assert_eq!(vec_of(same.into_array()), halves, "{}", context.name());
         let doubles = [0.1f64, 1e300, -1.0 / 3.0];
         let y = Vector::from_slice(&context, &doubles).unwrap();
-        let sums = vec_of(Elementwise::new(&y).add(&y).multiply_scalar(0.7).tanh().to_new());
+        let sums = vec_of(Elementwise::new(&y).add(&y).multiply_scalar(0.7).tanh().into_array());
         for (found, x) in sums.iter().zip(doubles) {
             assert!((found - ((x + x) * 0.7).tanh()).abs() < 1e-15, "{found}");
         }
@@ -332,12 +357,16 @@ fn parts_of_matrices_and_images_are_operands() {
         let b = Matrix::with_order(&context, [3, 2], Order::ColumnMajor, &[100, 200, 300, 400, 500, 600])
             .unwrap();
         let block = a.block(1..3, 1..4).unwrap();
-        let sum = Elementwise::new(block).add(b.transposed()).to_new().unwrap();
+        let sum = Elementwise::new(block).add(b.transposed()).into_array().unwrap();
         assert_eq!(sum.to_vec().unwrap(), [106, 207, 308, 411, 512, 613], "{name}");
-        assert_eq!((block.sum().unwrap(), block.max().unwrap()), (57, Some((13, [1, 2]))), "{name}");
-        assert_eq!(block.transposed().min().unwrap(), Some((6, [0, 0])));
         assert_eq!(
-            block.dot(&b.transposed()).unwrap(),
+            (block.sum().unwrap().wait().unwrap(), block.max().unwrap().wait().unwrap()),
+            (57, Some((13, [1, 2]))),
+            "{name}"
+        );
+        assert_eq!(block.transposed().min().unwrap().wait().unwrap(), Some((6, [0, 0])));
+        assert_eq!(
+            block.dot(&b.transposed()).unwrap().wait().unwrap(),
             600 + 7 * 200 + 8 * 300 + 11 * 400 + 12 * 500 + 13 * 600
         );
         let mut target = Matrix::from_slice(&context, [4, 5], &[-1i32; 20]).unwrap();
@@ -367,31 +396,38 @@ fn parts_of_matrices_and_images_are_operands() {
         }
         let planar = Image::with_raster(&context, planes, &source).unwrap();
         let packed = Image::from_slice(&context, [4, 3], 3, &pixels).unwrap();
-        let doubled = Elementwise::new(&packed).add(&planar).to_new().unwrap();
+        let doubled = Elementwise::new(&packed).add(&planar).into_array().unwrap();
         let want: Vec<u8> = pixels.iter().map(|value| value.saturating_add(*value)).collect();
         assert_eq!(doubled.to_vec().unwrap(), want, "{name}");
-        let doubled = Elementwise::new(&planar).add(&packed).to_new().unwrap();
+        let doubled = Elementwise::new(&planar).add(&packed).into_array().unwrap();
         assert_eq!(doubled.to_packed_vec().unwrap(), want, "{name}");
         assert_eq!(doubled.raster().plane_pitch, 12);
         let sum: i64 = pixels.iter().map(|value| i64::from(*value)).sum();
-        assert_eq!((packed.sum().unwrap(), planar.sum().unwrap()), (sum, sum), "{name}");
+        assert_eq!(
+            (packed.sum().unwrap().wait().unwrap(), planar.sum().unwrap().wait().unwrap()),
+            (sum, sum),
+            "{name}"
+        );
         let largest = *pixels.iter().max().unwrap();
         let place = pixels.iter().position(|value| *value == largest).unwrap();
         let place = [place / 3 % 4, place / 12, place % 3];
         for image in [&packed, &planar] {
-            assert_eq!(image.max().unwrap(), Some((largest, place)), "{name}");
+            assert_eq!(image.max().unwrap().wait().unwrap(), Some((largest, place)), "{name}");
             let region = image.region([1, 1], [2, 2]).unwrap();
             let inside: Vec<u8> =
                 [15, 16, 17, 18, 19, 20, 27, 28, 29, 30, 31, 32].map(|place| pixels[place]).to_vec();
             assert_eq!(region.to_packed_vec().unwrap(), inside, "{name}");
-            assert_eq!(region.sum().unwrap(), inside.iter().map(|value| i64::from(*value)).sum::<i64>());
+            assert_eq!(
+                region.sum().unwrap().wait().unwrap(),
+                inside.iter().map(|value| i64::from(*value)).sum::<i64>()
+            );
             let scaled = region.converted::<f32>(0.5, -1.0).unwrap();
             let want: Vec<f32> = inside.iter().map(|value| f32::from(*value) * 0.5 - 1.0).collect();
             assert_eq!(scaled.to_packed_vec().unwrap(), want, "{name}");
             let smallest = inside.iter().min().copied().unwrap();
             let place = inside.iter().position(|value| *value == smallest).unwrap();
             assert_eq!(
-                region.min().unwrap(),
+                region.min().unwrap().wait().unwrap(),
                 Some((smallest, [place / 3 % 2, place / 6, place % 3])),
                 "{name}"
             );
@@ -409,20 +445,20 @@ fn mismatched_operands_are_rejected() {
             let error = made.unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         };
-        refused(Elementwise::new(&x).add(&longer).to_new(), "a vector of 3, expected a vector of 2");
+        refused(Elementwise::new(&x).add(&longer).into_array(), "a vector of 3, expected a vector of 2");
         let matrix = Matrix::from_slice(context, [1, 2], &[1.0f32; 2]).unwrap();
-        refused(Elementwise::new(&x).multiply(&matrix).to_new(), "a matrix of 1x2");
-        refused(Elementwise::new(&x).clamp(2.0, 1.0).to_new(), "clamp");
-        refused(Elementwise::new(&x).clamp(f32::NAN, 1.0).to_new(), "clamp");
+        refused(Elementwise::new(&x).multiply(&matrix).into_array(), "a matrix of 1x2");
+        refused(Elementwise::new(&x).clamp(2.0, 1.0).into_array(), "clamp");
+        refused(Elementwise::new(&x).clamp(f32::NAN, 1.0).into_array(), "clamp");
         let nine = (0..9).fold(Elementwise::new(&x), |steps, _| steps.relu());
-        refused(nine.to_new(), "at most 8");
+        refused(nine.into_array(), "at most 8");
         let eight = (0..8).fold(Elementwise::new(&x), |steps, _| steps.add(&x));
-        assert_eq!(vec_of(eight.to_new()), [9.0, 18.0], "{}", context.name());
+        assert_eq!(vec_of(eight.into_array()), [9.0, 18.0], "{}", context.name());
         let mut short = Vector::<u8>::zeros(context, 1).unwrap();
         assert_eq!(Elementwise::new(&x).store(&mut short).unwrap_err().kind(), ErrorKind::Shape);
         // Both share the memory.
-        let mut over = Matrix::from_vector(&x, [2, 1]).unwrap();
-        let alias = Matrix::from_vector(&x, [2, 1]).unwrap();
+        let mut over = x.share().into_matrix([2, 1]).unwrap();
+        let alias = x.share().into_matrix([2, 1]).unwrap();
         assert_eq!(Elementwise::new(&alias).relu().store(&mut over).unwrap_err().kind(), ErrorKind::Aliased);
         assert_eq!(
             Elementwise::in_place(&mut over).add(&alias).run().unwrap_err().kind(),
@@ -433,7 +469,7 @@ fn mismatched_operands_are_rejected() {
     }
     if let [one, other, ..] = &contexts[..] {
         let [x, y] = [one, other].map(|context| Vector::from_slice(context, &[1.0f32; 2]).unwrap());
-        assert_eq!(Elementwise::new(&x).add(&y).to_new().unwrap_err().kind(), ErrorKind::OtherContext);
+        assert_eq!(Elementwise::new(&x).add(&y).into_array().unwrap_err().kind(), ErrorKind::OtherContext);
     }
 }
 
@@ -442,16 +478,28 @@ fn mismatched_operands_are_rejected() {
 fn empty_operands_are_operands() {
     for context in contexts() {
         let none = Vector::<i32>::zeros(&context, 0).unwrap();
-        assert_eq!(vec_of(Elementwise::new(&none).add(&none).relu().to_new()), [0; 0], "{}", context.name());
-        assert_eq!((none.sum().unwrap(), none.min().unwrap(), none.dot(&none).unwrap()), (0, None, 0));
+        assert_eq!(
+            vec_of(Elementwise::new(&none).add(&none).relu().into_array()),
+            [0; 0],
+            "{}",
+            context.name()
+        );
+        assert_eq!(
+            (
+                none.sum().unwrap().wait().unwrap(),
+                none.min().unwrap().wait().unwrap(),
+                none.dot(&none).unwrap().wait().unwrap()
+            ),
+            (0, None, 0)
+        );
         let flat = Matrix::<f32>::zeros(&context, [0, 5]).unwrap();
-        assert!(Elementwise::new(&flat).gelu().to_new().unwrap().to_vec().unwrap().is_empty());
-        assert_eq!((flat.sum().unwrap(), flat.max().unwrap()), (0.0, None));
+        assert!(Elementwise::new(&flat).gelu().into_array().unwrap().to_vec().unwrap().is_empty());
+        assert_eq!((flat.sum().unwrap().wait().unwrap(), flat.max().unwrap().wait().unwrap()), (0.0, None));
         assert_eq!(flat.to_vector().unwrap().len(), 0);
         assert_eq!(flat.into_image().unwrap().size(), [5, 0]);
         let image = Image::<u8>::zeros(&context, Raster::packed([3, 0], 2, PixelType::U8)).unwrap();
-        assert_eq!((image.sum().unwrap(), image.min().unwrap()), (0, None));
-        assert_eq!(Elementwise::new(&image).add_scalar(3).to_new().unwrap().size(), [3, 0]);
+        assert_eq!((image.sum().unwrap().wait().unwrap(), image.min().unwrap().wait().unwrap()), (0, None));
+        assert_eq!(Elementwise::new(&image).add_scalar(3).into_array().unwrap().size(), [3, 0]);
         context.finish().unwrap();
     }
 }

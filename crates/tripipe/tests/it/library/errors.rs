@@ -18,7 +18,7 @@ pub(crate) fn faulty() -> Option<(Context, Arc<AtomicUsize>)> {
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
     let well = Arc::new(AtomicUsize::new(usize::MAX));
     let builder = Context::builder().cpu_when_faster(false);
-    let context = Faulty { well: Arc::clone(&well), ..Faulty::default() }.over(builder, inner);
+    let context = Faulty { well: Arc::clone(&well), ..Faulty::default() }.over(&builder, inner);
     Some((context, well))
 }
 
@@ -42,8 +42,8 @@ fn a_failure_is_reported_despite_a_later_success() {
     let Some((context, well)) = faulty() else { return };
     let a = twos(&context);
     fail_next(&well);
-    let lost = Product::new(&a, &a).unwrap().to_matrix().unwrap();
-    let good = Product::new(&a, &a).unwrap().to_matrix().unwrap();
+    let lost = Product::new(&a, &a).unwrap().into_matrix().unwrap();
+    let good = Product::new(&a, &a).unwrap().into_matrix().unwrap();
     // Results that do not depend on it are valid.
     assert_eq!(good.to_vec().unwrap(), [16.0; 16]);
     // Every read of the failed result reports the failure.
@@ -54,8 +54,8 @@ fn a_failure_is_reported_despite_a_later_success() {
     // It was reported, so waiting for all does not report it again.
     context.finish().unwrap();
     fail_next(&well);
-    let lost = Product::new(&a, &a).unwrap().to_matrix().unwrap();
-    drop((Product::new(&a, &a).unwrap().to_matrix().unwrap(), lost));
+    let lost = Product::new(&a, &a).unwrap().into_matrix().unwrap();
+    drop((Product::new(&a, &a).unwrap().into_matrix().unwrap(), lost));
     failed(context.finish());
     context.finish().unwrap();
 }
@@ -65,16 +65,16 @@ fn operations_on_a_failed_result_fail() {
     let Some((context, well)) = faulty() else { return };
     let a = twos(&context);
     fail_next(&well);
-    let mut lost = Product::new(&a, &a).unwrap().to_matrix().unwrap();
+    let mut lost = Product::new(&a, &a).unwrap().into_matrix().unwrap();
     let mut next = Matrix::zeros(&context, [4, 4]).unwrap();
     let pending = Product::new(&lost, &a).unwrap().store(&mut next).unwrap();
-    let last = Product::new(&a, &next).unwrap().to_matrix().unwrap();
+    let last = Product::new(&a, &next).unwrap().into_matrix().unwrap();
     failed(pending.wait());
     failed(last.to_vec());
     failed(next.to_transposed().and_then(|turned| turned.to_vec()));
     failed(lost.map_mut(|_| ()));
     // Packed, and when copied to another context.
-    failed(Packed::right(&lost, 4).and_then(|packed| Product::new(&a, &packed)?.to_matrix()?.to_vec()));
+    failed(Packed::right(&lost, 4).and_then(|packed| Product::new(&a, &packed)?.into_matrix()?.to_vec()));
     let cpu = Context::new(&tripipe::Device::Cpu).unwrap();
     failed(lost.to_context(&cpu));
     // When more is added to it, or part of it is overwritten, it is still invalid.
@@ -102,17 +102,17 @@ fn failures_of_every_kind_of_operation_are_reported() {
     let blurred: Image<u8> = image.filtered(&chain).unwrap();
     drop(image.filtered::<u8>(&chain).unwrap());
     failed(blurred.to_vec());
-    failed(blurred.histogram());
+    failed(blurred.histogram().unwrap().wait());
 
     let mut vector = Vector::from_slice(&context, &[1.0f32; 40]).unwrap();
     let ones = Vector::from_slice(&context, &[1.0f32; 40]).unwrap();
     fail_next(&well);
-    failed(vector.sum());
-    assert_eq!(vector.sum().unwrap(), 40.0);
+    failed(vector.sum().unwrap().wait());
+    assert_eq!(vector.sum().unwrap().wait().unwrap(), 40.0);
     fail_next(&well);
     drop(vector.add_scaled(1.0, &ones).unwrap());
-    failed(vector.dot(&ones));
-    failed(vector.min());
+    failed(vector.dot(&ones).unwrap().wait());
+    failed(vector.min().unwrap().wait());
     failed(vector.converted::<u8>(1.0, 0.0).and_then(|bytes| bytes.to_vec()));
 
     fail_next(&well);
@@ -127,7 +127,7 @@ fn failures_of_every_kind_of_operation_are_reported() {
 fn the_cpu_path_does_not_run_on_failed_operands() {
     let Some((context, well)) = faulty() else { return };
     let halves = Matrix::from_slice(&context, [4, 4], &[half::f16::ONE; 16]).unwrap();
-    let product = |a: &Matrix<half::f16>| Product::new(a, a)?.to_matrix()?.to_vec();
+    let product = |a: &Matrix<half::f16>| Product::new(a, a)?.into_matrix()?.to_vec();
     assert_eq!(product(&halves).unwrap(), [half::f16::from_f32(4.0); 16]);
     fail_next(&well);
     let lost = halves.to_context(&context).unwrap();
@@ -148,9 +148,9 @@ fn failures_of_packing_are_reported_by_every_product() {
         return;
     }
     for _ in 0..2 {
-        failed(Product::new(&a, &packed).unwrap().to_matrix().and_then(|c| c.to_vec()));
+        failed(Product::new(&a, &packed).unwrap().into_matrix().and_then(|c| c.to_vec()));
     }
-    let c = Product::new(&a, &a).unwrap().to_matrix().unwrap();
+    let c = Product::new(&a, &a).unwrap().into_matrix().unwrap();
     assert_eq!(c.to_vec().unwrap(), vec![128; 128 * 128]);
 }
 
@@ -167,9 +167,9 @@ fn a_failure_is_reported_after_any_number_of_successes() {
     }
     failed(c.to_vec());
     fail_next(&well);
-    drop(Product::new(&a, &a).unwrap().to_matrix().unwrap());
+    drop(Product::new(&a, &a).unwrap().into_matrix().unwrap());
     for _ in 0..500 {
-        drop(Product::new(&a, &a).unwrap().to_matrix().unwrap());
+        drop(Product::new(&a, &a).unwrap().into_matrix().unwrap());
     }
     failed(context.finish());
 }
@@ -194,7 +194,7 @@ mod driver {
         let context = Context::builder()
             .cpu_when_faster(false)
             .profiling(times == "timed")
-            .build_on_opencl(OpenClExecutor::new(&device, &options).unwrap())
+            .build_over(OpenClExecutor::new(&device, &options).unwrap())
             .unwrap();
         let chain = Chain::parse("box:3", Border::Replicate).unwrap();
         let two = Chain::parse("median:3,median:3", Border::Replicate).unwrap();

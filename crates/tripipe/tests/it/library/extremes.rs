@@ -151,7 +151,7 @@ proptest! {
 
     #[test]
     fn chains(from in raster(), stages in prop::collection::vec(stage(), 0..4), border in border(), keep_alpha: bool) {
-        let chain = Chain { stages, border, keep_alpha };
+        let chain = Chain::new(stages, border).keep_alpha(keep_alpha);
         let images = ImageLimits {
             max_2d: [1 << 14; 2],
             max_3d: [0; 3],
@@ -218,7 +218,7 @@ fn images() {
         let mut result = Image::<u8>::zeros(&context, raster).unwrap();
         context.filter(&chain, &raster, &raster).unwrap().run(&image, &mut result).unwrap().wait().unwrap();
         assert_eq!(result.to_packed_vec().unwrap(), pixels, "{raster:?}");
-        assert_eq!(image.histogram().unwrap().iter().sum::<u32>(), u32::from(elements));
+        assert_eq!(image.histogram().unwrap().wait().unwrap().iter().sum::<u32>(), u32::from(elements));
         let half = image.resized([2, 1], Interpolation::Area).unwrap();
         assert_eq!(half.size(), [2, 1]);
     }

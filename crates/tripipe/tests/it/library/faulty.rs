@@ -68,7 +68,7 @@ impl Default for Faulty {
 
 impl Faulty {
     /// A context on `inner` with these faults.
-    pub(crate) fn over(self, builder: ContextBuilder, inner: OpenClExecutor) -> Context {
+    pub(crate) fn over(self, builder: &ContextBuilder, inner: OpenClExecutor) -> Context {
         builder.build_over(Layer::new(inner, self)).unwrap()
     }
 

@@ -20,7 +20,7 @@ fn filters_are_the_same_on_every_device() {
     for context in contexts() {
         for text in chains {
             for (channels, size, border) in [(3, [17, 9], Border::None), (4, [45, 30], Border::Reflect101)] {
-                let chain = Chain { keep_alpha: channels == 4, ..Chain::parse(text, border).unwrap() };
+                let chain = Chain::parse(text, border).unwrap().keep_alpha(channels == 4);
                 let pixels = bytes(size[0] * size[1] * channels);
                 let image = Image::from_slice(&context, size, channels, &pixels).unwrap();
                 let result = image.filtered::<u8>(&chain).unwrap().to_vec().unwrap();
@@ -84,7 +84,7 @@ fn a_luma_plane_is_filtered_in_place() {
         // An NV12 frame of 32 x 16 pixels with rows of 48 bytes: luma, then chroma with half the height.
         let frame = bytes(48 * 24);
         let frame = tripipe::Vector::from_slice(&context, &frame).unwrap();
-        let luma = Image::over(&frame, Raster::luma([32, 16], 48)).unwrap();
+        let luma = frame.share().into_image(Raster::luma([32, 16], 48)).unwrap();
         let chain = Chain::parse("sobel", Border::Reflect101).unwrap();
         let edges = luma.filtered::<u8>(&chain).unwrap();
         let want = expected(&chain, luma.raster(), &bytes(48 * 24));
@@ -158,8 +158,8 @@ fn operands_that_do_not_fit_are_refused() {
         let wrong = context.filter(&chain, &raster, &Raster::packed([8, 8], 3, PixelType::U8)).map(drop);
         assert_eq!(wrong.unwrap_err().kind(), ErrorKind::Description);
         let vector = tripipe::Vector::from_slice(context, &bytes(64)).unwrap();
-        let one = Image::over(&vector, raster).unwrap();
-        let mut same = Image::over(&vector, raster).unwrap();
+        let one = vector.share().into_image(raster).unwrap();
+        let mut same = vector.share().into_image(raster).unwrap();
         let error = filter.run(&one, &mut same).unwrap_err();
         assert!(error.kind() == ErrorKind::Aliased, "{error}");
     }

@@ -9,10 +9,13 @@ use std::time::Duration;
 use tripipe::filter::{Border, Chain, PixelType, Raster};
 use tripipe::gemm::Product;
 use tripipe::launch::{
-    Access, ExecuteError, Executor, Intercept, Launch, Layer, MemoryId, MemoryKind, NdRange, Program, Timing,
+    Access, ExecuteError, Executor, Launch, MemoryId, MemoryKind, NdRange, Program, Timing,
 };
-use tripipe::{Arithmetic, Cache, CacheChoice, Context, Device, Error, Explanation, Image, Matrix, Probe};
+use tripipe::{
+    Arithmetic, Cache, CacheChoice, Context, ContextBuilder, Device, Error, Explanation, Image, Matrix, Probe,
+};
 use tripipe_kernels::filter::reference;
+use tripipe_launch::{Intercept, Layer};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
 const BUDGET: Duration = Duration::from_millis(200);
@@ -83,12 +86,19 @@ impl Watched {
 
     /// A context on the first OpenCL device that keeps what it measures in `folder`; `None` without such a device.
     fn context(&self, folder: &Path) -> Option<Context> {
+        self.build(folder, &Context::builder()).map(Result::unwrap)
+    }
+
+    /// As [`Self::context`], with tuning on first use.
+    fn tuning(&self, folder: &Path, budget: Duration) -> Option<Context> {
+        self.build(folder, &Context::builder().tune_on_first_use(budget)).map(Result::unwrap)
+    }
+
+    fn build(&self, folder: &Path, builder: &ContextBuilder) -> Option<Result<Context, Error>> {
         let device = tripipe_opencl::devices().ok()?.into_iter().next()?;
         let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
-        let builder = Context::builder().cpu_when_faster(false);
-        let context = builder.build_over(Layer::new(inner, self.clone())).unwrap();
-        context.set_cache(CacheChoice::At(Cache::at(folder)));
-        Some(context)
+        let builder = builder.clone().cpu_when_faster(false).cache(CacheChoice::At(Cache::at(folder)));
+        Some(builder.build_over(Layer::new(inner, self.clone())))
     }
 }
 
@@ -118,7 +128,7 @@ fn a_shape_is_tuned_once_and_remembered() {
     let Some(context) = watched.context(folder.path()) else { return };
     let without = multiplied(&context, [9, 21, 40]);
     assert!(!is_measured(&without) && watched.runs() == 0, "{without}");
-    context.tune_on_first_use(BUDGET).unwrap();
+    let context = watched.tuning(folder.path(), BUDGET).unwrap();
     let first = multiplied(&context, [33, 65, 40]);
     assert!(is_measured(&first) && watched.runs() > 0, "{first}");
     assert!(first.predicted.as_ref().is_some_and(|it| it.from == "as measured on first use"), "{first}");
@@ -129,15 +139,13 @@ fn a_shape_is_tuned_once_and_remembered() {
     let watched = Watched::default();
     let context = watched.context(folder.path()).unwrap();
     assert!(!is_measured(&multiplied(&context, [33, 65, 40])), "tuning is off");
-    let context = watched.context(folder.path()).unwrap();
-    context.tune_on_first_use(BUDGET).unwrap();
+    let context = watched.tuning(folder.path(), BUDGET).unwrap();
     let again = multiplied(&context, [33, 65, 40]);
     assert_eq!((again.kernel, again.why, watched.runs()), (first.kernel, first.why, 0));
     // Another driver.
     let probe = Probe { driver: "another".to_owned(), ..context.probe().unwrap().clone() };
     let updated = Watched { probe: Some(Arc::new(probe)), ..Watched::default() };
-    let context = updated.context(folder.path()).unwrap();
-    context.tune_on_first_use(BUDGET).unwrap();
+    let context = updated.tuning(folder.path(), BUDGET).unwrap();
     assert!(is_measured(&multiplied(&context, [33, 65, 40])) && updated.runs() > 0);
 }
 
@@ -150,8 +158,7 @@ fn kernels_with_wrong_results_are_not_chosen() {
         let Some(context) = plain.context(folder.path()) else { return };
         let choice = multiplied(&context, [33, 65, 40]).kernel;
         let watched = Watched { spoils: Some(spoils), ..Watched::default() };
-        let context = watched.context(folder.path()).unwrap();
-        context.tune_on_first_use(Duration::from_secs(1)).unwrap();
+        let context = watched.tuning(folder.path(), Duration::from_secs(1)).unwrap();
         let explanation = multiplied(&context, [33, 65, 40]);
         assert_eq!(explanation.kernel, choice, "{explanation}");
         assert!(explanation.why.contains("the fastest of 1 candidate"), "{explanation}");
@@ -189,8 +196,7 @@ fn a_chain_over_images_of_a_size_is_tuned_once_and_remembered() {
     let of = |context: &Context| filtered(context, "gaussian:5,laplace", Border::Reflect101, [83, 97]);
     let without = of(&context);
     assert!(!is_measured(&without) && watched.runs() == 0, "{without}");
-    let context = watched.context(folder.path()).unwrap();
-    context.tune_on_first_use(BUDGET).unwrap();
+    let context = watched.tuning(folder.path(), BUDGET).unwrap();
     let first = of(&context);
     assert!(is_measured(&first) && watched.runs() > 0, "{first}");
     assert!(first.predicted.as_ref().is_some_and(|it| it.from == "as measured on first use"), "{first}");
@@ -205,15 +211,13 @@ fn a_chain_over_images_of_a_size_is_tuned_once_and_remembered() {
     assert!(watched.runs() > more);
     // Another context, as in another process.
     let watched = Watched::default();
-    let context = watched.context(folder.path()).unwrap();
-    context.tune_on_first_use(BUDGET).unwrap();
+    let context = watched.tuning(folder.path(), BUDGET).unwrap();
     let again = of(&context);
     assert_eq!((parameters(&again), again.why, watched.runs()), (parameters(&first), first.why, 0));
     // Another driver.
     let probe = Probe { driver: "another".to_owned(), ..context.probe().unwrap().clone() };
     let updated = Watched { probe: Some(Arc::new(probe)), ..Watched::default() };
-    let context = updated.context(folder.path()).unwrap();
-    context.tune_on_first_use(BUDGET).unwrap();
+    let context = updated.tuning(folder.path(), BUDGET).unwrap();
     assert!(is_measured(&of(&context)) && updated.runs() > 0);
 }
 
@@ -226,8 +230,7 @@ fn filters_with_wrong_results_are_not_chosen() {
         let of = |context: &Context, size| filtered(context, "gaussian:5", Border::Reflect101, size);
         let choice = parameters(&of(&context, [64, 40]));
         let watched = Watched { spoils: Some(spoils), ..Watched::default() };
-        let context = watched.context(folder.path()).unwrap();
-        context.tune_on_first_use(Duration::from_secs(1)).unwrap();
+        let context = watched.tuning(folder.path(), Duration::from_secs(1)).unwrap();
         let explanation = of(&context, [64, 40]);
         assert_eq!(parameters(&explanation), choice, "{explanation}");
         assert!(explanation.why.contains("the fastest of 1 candidate"), "{explanation}");
@@ -240,8 +243,7 @@ fn filters_with_wrong_results_are_not_chosen() {
 fn filters_that_leave_pixels_unwritten_are_not_chosen() {
     let folder = tempfile::tempdir().unwrap();
     let watched = Watched { keeps: Some(64 * 3 * 20), ..Watched::default() };
-    let Some(context) = watched.context(folder.path()) else { return };
-    context.tune_on_first_use(Duration::from_secs(1)).unwrap();
+    let Some(context) = watched.tuning(folder.path(), Duration::from_secs(1)) else { return };
     let explanation = filtered(&context, "gaussian:5", Border::Reflect101, [64, 200]);
     assert!(explanation.why.contains("the fastest of 1 candidate"), "{explanation}");
 }
@@ -249,8 +251,7 @@ fn filters_that_leave_pixels_unwritten_are_not_chosen() {
 #[test]
 fn planes_and_floats_and_views_are_tuned() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(context) = Watched::default().context(folder.path()) else { return };
-    context.tune_on_first_use(BUDGET).unwrap();
+    let Some(context) = Watched::default().tuning(folder.path(), BUDGET) else { return };
     let chain = Chain::parse("gaussian:3", Border::Wrap).unwrap();
     for layout in [Raster::packed, Raster::planar] {
         let from = layout([40, 70], 3, PixelType::F32);
@@ -272,8 +273,7 @@ fn a_folder_that_cannot_be_written_is_not_an_error() {
     std::fs::write(&file, "not a folder").unwrap();
     for _ in 0..2 {
         let watched = Watched::default();
-        let Some(context) = watched.context(&file.join("below")) else { return };
-        context.tune_on_first_use(BUDGET).unwrap();
+        let Some(context) = watched.tuning(&file.join("below"), BUDGET) else { return };
         assert!(is_measured(&multiplied(&context, [17, 16, 15])) && watched.runs() > 0);
         let runs = watched.runs();
         // The context itself has the operation.
@@ -285,8 +285,7 @@ fn a_folder_that_cannot_be_written_is_not_an_error() {
 #[test]
 fn bytes_and_batches_and_empty_products_are_tuned_or_left_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(context) = Watched::default().context(folder.path()) else { return };
-    context.tune_on_first_use(BUDGET).unwrap();
+    let Some(context) = Watched::default().tuning(folder.path(), BUDGET) else { return };
     let [a, b] = [[8, 12], [12, 4]].map(|extents: [usize; 2]| {
         let bytes: Vec<i8> = (0..extents[0] * extents[1]).map(|index| (index % 7) as i8 - 3).collect();
         Matrix::from_slice(&context, extents, &bytes).unwrap()
@@ -306,10 +305,10 @@ fn bytes_and_batches_and_empty_products_are_tuned_or_left_alone() {
 #[test]
 fn contexts_may_tune_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    let made: Vec<Context> = (0..2).filter_map(|_| Watched::default().context(folder.path())).collect();
+    let made: Vec<Context> =
+        (0..2).filter_map(|_| Watched::default().tuning(folder.path(), BUDGET)).collect();
     std::thread::scope(|scope| {
         for context in &made {
-            context.tune_on_first_use(BUDGET).unwrap();
             scope.spawn(|| assert!(is_measured(&multiplied(context, [20, 30, 10]))));
         }
     });
@@ -320,8 +319,7 @@ fn contexts_may_tune_at_once() {
 fn tunes_in_a_process_of_its_own() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let watched = Watched::default();
-    let context = watched.context(Path::new(&folder)).unwrap();
-    context.tune_on_first_use(BUDGET).unwrap();
+    let context = watched.tuning(Path::new(&folder), BUDGET).unwrap();
     assert!(is_measured(&multiplied(&context, [20, 30, 11])));
     println!("{} runs", watched.runs());
 }
@@ -351,17 +349,13 @@ fn processes_may_tune_at_once() {
 
 #[test]
 fn where_there_is_nothing_to_tune_the_call_says_so() {
-    let refused = |context: &Context, budget| {
-        let refused: Result<(), Error> = context.tune_on_first_use(budget);
-        refused.unwrap_err().to_string()
-    };
-    let cpu = refused(&Context::new(&Device::Cpu).unwrap(), BUDGET);
+    let tuning = |budget| Context::builder().tune_on_first_use(budget);
+    let cpu = tuning(BUDGET).build(&Device::Cpu).unwrap_err().to_string();
     assert!(cpu.contains("CPU path") && cpu.contains("no kernels to choose among"), "{cpu}");
     let folder = tempfile::tempdir().unwrap();
-    let Some(context) = Watched::default().context(folder.path()) else { return };
-    let zero = refused(&context, Duration::ZERO);
+    let Some(zero) = Watched::default().build(folder.path(), &tuning(Duration::ZERO)) else { return };
+    let zero = zero.unwrap_err().to_string();
     assert!(zero.contains("the budget is zero"), "{zero}");
-    assert!(!is_measured(&multiplied(&context, [5, 6, 7])));
 }
 
 #[test]

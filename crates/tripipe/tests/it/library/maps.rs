@@ -43,17 +43,15 @@ fn matrix(context: &Context, value: f32) -> Matrix<f32> {
 /// A product, a filter, a sum, an upload, a copy, a download.
 fn everything(context: &Context) {
     let a = matrix(context, 2.0);
-    let c = Product::new(&a, &a).unwrap().to_matrix().unwrap();
+    let c = Product::new(&a, &a).unwrap().into_matrix().unwrap();
     assert_eq!(c.to_context(context).unwrap().to_vec().unwrap(), [16.0; 16]);
     let image = Image::from_slice(context, [20, 10], 1, &[7u8; 200]).unwrap();
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
     assert_eq!(image.filtered::<u8>(&chain).unwrap().to_vec().unwrap(), [7; 200]);
     let vector = Vector::from_slice(context, &[3u8; 100]).unwrap();
-    assert_eq!(vector.sum().unwrap(), 300);
+    assert_eq!(vector.sum().unwrap().wait().unwrap(), 300);
     context.finish().unwrap();
     assert!(!context.explain().is_empty());
-    context.set_profiling(false).unwrap();
-    context.set_profiling(true).unwrap();
 }
 
 #[test]
@@ -89,7 +87,7 @@ fn memory_that_is_mapped_for_reading_can_be_read() {
     watched(|context| {
         let a = matrix(context, 2.0);
         let found = a.map(|values| {
-            let c = Product::new(&a, &a).unwrap().to_matrix().unwrap().to_vec().unwrap();
+            let c = Product::new(&a, &a).unwrap().into_matrix().unwrap().to_vec().unwrap();
             let again = a.map(|values| values[5]).unwrap();
             let copy = a.to_context(context).unwrap().to_vec().unwrap();
             (values[0], c, again, a.to_vec().unwrap(), copy)
@@ -109,7 +107,7 @@ fn mapped<T: std::fmt::Debug>(result: Result<T, Error>) {
 fn memory_that_is_mapped_is_not_changed() {
     watched(|context| {
         let vector = Vector::from_slice(context, &[2.0f32; 16]).unwrap();
-        let mut alias = Matrix::from_vector(&vector, [4, 4]).unwrap();
+        let mut alias = vector.share().into_matrix([4, 4]).unwrap();
         let a = matrix(context, 2.0);
         vector
             .map(|values| {
@@ -119,7 +117,7 @@ fn memory_that_is_mapped_is_not_changed() {
                 assert_eq!(alias.to_vec().unwrap(), values);
             })
             .unwrap();
-        let mut alias_of_vector = Matrix::from_vector(&vector, [4, 4]).unwrap();
+        let mut alias_of_vector = vector.share().into_matrix([4, 4]).unwrap();
         alias_of_vector
             .map_mut(|values| {
                 values[0] = 9.0;
@@ -128,13 +126,13 @@ fn memory_that_is_mapped_is_not_changed() {
                 mapped(vector.sum());
                 mapped(vector.to_context(context));
                 mapped(alias.write(&[0.0; 16]));
-                mapped(Product::new(&alias, &a).unwrap().to_matrix());
+                mapped(Product::new(&alias, &a).unwrap().into_matrix());
             })
             .unwrap();
         // The memory is free again, and none of the refused operations had an effect.
         assert_eq!(vector.to_vec().unwrap()[..2], [9.0, 2.0]);
         alias.write(&[1.0; 16]).unwrap();
-        assert_eq!(vector.sum().unwrap(), 16.0);
+        assert_eq!(vector.sum().unwrap().wait().unwrap(), 16.0);
     });
 }
 
@@ -148,7 +146,7 @@ fn memory_is_free_after_a_panic() {
         }));
         assert!(panicked.is_err());
         vector.write(&[3.0; 16]).unwrap();
-        assert_eq!(vector.sum().unwrap(), 48.0);
+        assert_eq!(vector.sum().unwrap().wait().unwrap(), 48.0);
         everything(context);
     });
 }
@@ -158,7 +156,7 @@ fn memory_is_free_after_a_panic() {
 fn other_threads_work_while_memory_is_mapped() {
     watched(|context| {
         let a = matrix(context, 2.0);
-        let product = || Product::new(&a, &a).unwrap().to_matrix().unwrap().to_vec().unwrap();
+        let product = || Product::new(&a, &a).unwrap().into_matrix().unwrap().to_vec().unwrap();
         let found = a.map(|_| {
             thread::scope(|scope| {
                 let all: Vec<_> = (0..3)
@@ -189,7 +187,7 @@ impl Wake for Busy {
     fn wake(self: Arc<Self>) {
         let mut vector = self.vector.lock().unwrap();
         let sum = vector.map(|bytes| bytes.iter().map(|byte| i64::from(*byte)).sum::<i64>()).unwrap();
-        assert_eq!(vector.sum().unwrap(), sum);
+        assert_eq!(vector.sum().unwrap().wait().unwrap(), sum);
         vector.map_mut(|bytes| bytes[0] = 1).unwrap();
         everything(&self.context);
         *vector = Vector::from_slice(&self.context, &[1; 5]).unwrap();

@@ -61,7 +61,7 @@ fn mismatched_operands_are_rejected() {
         refused(matrix.block(0..3, 0..1).unwrap_err(), "exceed a matrix of 2x3");
         refused(matrix.read(&mut [0.0; 7]).unwrap_err(), "7 elements, expected 6");
         let vector = Vector::from_slice(&context, &[0u8; 10]).unwrap();
-        refused(Image::over(&vector, Raster::luma([4, 4], 4)).unwrap_err(), "10 elements, expected 16");
+        refused(vector.share().into_image(Raster::luma([4, 4], 4)).unwrap_err(), "10 elements, expected 16");
     }
 }
 
@@ -90,7 +90,7 @@ fn sizes_beyond_host_memory_are_rejected() {
         // Zeros that are never accessed use address space only.
         let vector = Vector::<u8>::zeros(&context, BYTES).unwrap();
         no_room(vector.to_vec());
-        let matrix = Matrix::from_vector(&vector, [1 << 15, 1 << 15]).unwrap();
+        let matrix = vector.share().into_matrix([1 << 15, 1 << 15]).unwrap();
         no_room(matrix.to_vec());
         no_room(matrix.block(0..1 << 15, 1..1 << 15).unwrap().to_vec());
         no_room(matrix.transposed().to_vec());
@@ -184,7 +184,7 @@ fn counting(refuses: bool) -> Option<(Context, Arc<AtomicUsize>, Arc<()>)> {
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
     let (objects, lists) = (Arc::new(AtomicUsize::new(0)), Arc::new(()));
     let counting = Counting { objects: Arc::clone(&objects), lists: Arc::clone(&lists), refuses };
-    Some((Context::over(Layer::new(inner, counting)), objects, lists))
+    Some((Context::builder().build_over(Layer::new(inner, counting)).unwrap(), objects, lists))
 }
 
 /// A list of launches keeps its objects alive, so it must not outlive them.
@@ -219,7 +219,7 @@ fn an_operation_that_cannot_be_queued_has_no_effect() {
     let Some((context, objects, _)) = counting(true) else { return };
     // Large enough for operands to be packed, which allocates memory.
     let a = Matrix::from_slice(&context, [600, 600], &vec![1.0f32; 600 * 600]).unwrap();
-    assert!(Product::new(&a, &a).unwrap().to_matrix().is_err());
+    assert!(Product::new(&a, &a).unwrap().into_matrix().is_err());
     drop((a, context));
     assert_eq!(objects.load(Ordering::Relaxed), 0);
 }

@@ -10,10 +10,10 @@ mod filters;
 mod first_use;
 mod host_memory;
 mod import;
-mod kept;
 mod maps;
 mod memory;
 mod moved;
+mod operation_cache;
 mod pending;
 mod product_edges;
 mod products;
@@ -39,7 +39,7 @@ fn in_the_background(builder: ContextBuilder) -> Vec<Context> {
     let options = ExecutorOptions::default().cache(CacheChoice::Off);
     devices
         .iter()
-        .map(|device| builder.build_on_opencl(OpenClExecutor::new(device, &options).unwrap()).unwrap())
+        .map(|device| builder.build_over(OpenClExecutor::new(device, &options).unwrap()).unwrap())
         .collect()
 }
 

@@ -50,13 +50,13 @@ fn the_cpu_path_copies_nothing() {
     for _ in 0..2 {
         let numbers = vec![1.5; 5000];
         let begin = address(&numbers);
-        vector.write_async(numbers).unwrap();
+        vector.write(numbers).unwrap();
         assert_eq!(vector.map(address).unwrap(), begin);
     }
     assert_eq!(vector.into_vec().unwrap(), vec![1.5; 5000]);
     let numbers = vec![7i16; 5000];
     let begin = address(&numbers);
-    let vector = Vector::from_slice_async(&context, numbers).unwrap().wait().unwrap();
+    let vector = Vector::from_vec(&context, numbers).unwrap();
     assert_eq!(address(&vector.into_vec().unwrap()), begin);
 }
 
@@ -65,13 +65,13 @@ fn shared_memory_stays_with_the_others() {
     for context in contexts() {
         let vector = Vector::from_vec(&context, bytes(600)).unwrap();
         let image =
-            Image::over(&vector, Raster::packed([20, 10], 3, tripipe::filter::PixelType::U8)).unwrap();
+            vector.share().into_image(Raster::packed([20, 10], 3, tripipe::filter::PixelType::U8)).unwrap();
         assert_eq!(image.into_vec().unwrap(), bytes(600));
         assert_eq!(vector.into_vec().unwrap(), bytes(600));
 
         let mut vector = Vector::from_vec(&context, bytes(600)).unwrap();
         let image =
-            Image::over(&vector, Raster::packed([20, 10], 3, tripipe::filter::PixelType::U8)).unwrap();
+            vector.share().into_image(Raster::packed([20, 10], 3, tripipe::filter::PixelType::U8)).unwrap();
         let refused = vector.map_mut(|_| image.into_vec()).unwrap();
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::Mapped);
         assert_eq!(vector.into_vec().unwrap(), bytes(600));

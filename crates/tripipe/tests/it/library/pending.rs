@@ -130,7 +130,7 @@ fn workers_of_a_pool_may_wait() {
                 let a = Matrix::from_slice(&context, [200, 200], &vec![f16::ONE; 40_000]).unwrap();
                 let product = Product::new(&a, &a).unwrap().accumulate(Accumulate::F16);
                 assert_eq!(
-                    product.to_matrix().unwrap().to_vec().unwrap(),
+                    product.into_matrix().unwrap().to_vec().unwrap(),
                     vec![f16::from_f32(200.0); 40_000]
                 );
             });

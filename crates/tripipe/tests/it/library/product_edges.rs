@@ -126,7 +126,7 @@ fn empty_operands_of_every_type() {
             let (a, b) = (matrix([m, k]), matrix([k, n]));
             let product = Product::new(&a, &b).unwrap().accumulate(accumulate);
             let bias = Vector::<T::Sum>::zeros(context, n).unwrap();
-            let c = product.bias_columns(&bias).relu().to_matrix().unwrap();
+            let c = product.bias_columns(&bias).relu().into_matrix().unwrap();
             assert_eq!(c.to_vec().unwrap(), vec![zero; m * n], "{m}x{n}x{k} on {}", context.name());
             let empty = Vector::<u32>::zeros(context, 0).unwrap();
             let mut c = Matrix::<T::Sum>::zeros(context, [m, n]).unwrap();
@@ -142,10 +142,10 @@ fn empty_operands_of_every_type() {
         for accumulate in [Accumulate::F32, Accumulate::F16, Accumulate::Chunked { block: 8 }] {
             check::<f16>(context, accumulate);
         }
-        assert_eq!(Vector::<f32>::zeros(context, 0).unwrap().sum().unwrap(), 0.0);
-        assert_eq!(Vector::<f16>::zeros(context, 0).unwrap().sum().unwrap(), 0.0);
-        assert_eq!(Vector::<u8>::zeros(context, 0).unwrap().sum().unwrap(), 0);
-        assert_eq!(Vector::<f32>::zeros(context, 0).unwrap().min().unwrap(), None);
+        assert_eq!(Vector::<f32>::zeros(context, 0).unwrap().sum().unwrap().wait().unwrap(), 0.0);
+        assert_eq!(Vector::<f16>::zeros(context, 0).unwrap().sum().unwrap().wait().unwrap(), 0.0);
+        assert_eq!(Vector::<u8>::zeros(context, 0).unwrap().sum().unwrap().wait().unwrap(), 0);
+        assert_eq!(Vector::<f32>::zeros(context, 0).unwrap().min().unwrap().wait().unwrap(), None);
     }
 }
 
@@ -160,7 +160,7 @@ fn extents_strides_and_counts_at_the_extremes() {
             // Matrices without elements may have any extent.
             let (tall, wide) = (matrix([huge, 0]).unwrap(), matrix([0, huge]).unwrap());
             assert!(matrix([huge, huge]).is_err());
-            assert!(Product::new(&tall, &wide).unwrap().to_matrix().is_err());
+            assert!(Product::new(&tall, &wide).unwrap().into_matrix().is_err());
             assert!(Product::new(&tall, &wide).unwrap().explain().is_err());
             assert!(Packed::right(&wide, huge).is_err());
             assert!(Packed::left(&tall, 3).is_err());
@@ -178,7 +178,7 @@ fn extents_strides_and_counts_at_the_extremes() {
             assert!(product.store_bytes(&mut bytes, requantisation).is_err());
             // An empty sum with more terms than kernels can count.
             let nothing = Product::new(&wide, &tall).unwrap();
-            assert!(nothing.to_matrix().is_err());
+            assert!(nothing.into_matrix().is_err());
 
             let (a, b) = (matrix([2, 3]).unwrap(), matrix([3, 2]).unwrap());
             let mut c = matrix([2, 2]).unwrap();
@@ -372,12 +372,12 @@ fn factors_are_those_of_the_type_of_the_sums() {
     for context in contexts() {
         let nan = Matrix::from_slice(&context, [2, 2], &[f32::NAN; 4]).unwrap();
         let one = Matrix::from_slice(&context, [2, 2], &[1.0f32, 0.0, 0.0, 1.0]).unwrap();
-        let c = Product::new(&nan, &one).unwrap().alpha(1e-60).to_matrix().unwrap();
+        let c = Product::new(&nan, &one).unwrap().alpha(1e-60).into_matrix().unwrap();
         assert_eq!(c.to_vec().unwrap(), [0.0; 4], "{}", context.name());
         let mut c = Matrix::from_slice(&context, [2, 2], &[f32::NAN; 4]).unwrap();
         drop(Product::new(&one, &one).unwrap().beta(1e-60).store(&mut c).unwrap());
         assert_eq!(c.to_vec().unwrap(), [1.0, 0.0, 0.0, 1.0]);
-        let c = Product::new(&one, &one).unwrap().alpha(1e60).to_matrix().unwrap().to_vec().unwrap();
+        let c = Product::new(&one, &one).unwrap().alpha(1e60).into_matrix().unwrap().to_vec().unwrap();
         assert!(c[0] == f32::INFINITY && c[1].is_nan(), "{c:?}");
 
         let halves =
@@ -385,7 +385,7 @@ fn factors_are_those_of_the_type_of_the_sums() {
         let (one, small) = (halves([1.0, 0.0, 0.0, 1.0]), halves([0.125; 4]));
         for (accumulate, want) in [(Accumulate::F32, 12_500.0), (Accumulate::F16, f32::INFINITY)] {
             let product = Product::new(&one, &small).unwrap().accumulate(accumulate).alpha(1e5);
-            let c = product.to_matrix().unwrap().to_vec().unwrap();
+            let c = product.into_matrix().unwrap().to_vec().unwrap();
             assert_eq!(c, [f16::from_f32(want); 4], "{accumulate:?} on {}", context.name());
         }
         // 1e-9 is 0 as a half: C is not read.
@@ -412,7 +412,7 @@ fn products_in_double_precision() {
             let in_a = Matrix::with_order(&context, [m, k], Order::ColumnMajor, &turned).unwrap();
             let in_b = Matrix::from_slice(&context, [k, n], &wide(&b)).unwrap();
             let in_bias = Vector::from_slice(&context, &wide(&bias)).unwrap();
-            let c = Product::new(&in_a, &in_b).unwrap().to_matrix().unwrap();
+            let c = Product::new(&in_a, &in_b).unwrap().into_matrix().unwrap();
             let want: Vec<i64> = (0..m * n).map(exact).collect();
             assert_eq!(c.to_vec().unwrap(), wide(&want), "{m}x{n}x{k} on {}", context.name());
 
@@ -424,7 +424,7 @@ fn products_in_double_precision() {
             assert_eq!(c.to_vec().unwrap(), wide(&want));
 
             let packed = Packed::right(&in_b, m).unwrap();
-            let c = Product::new(&in_a, &packed).unwrap().to_matrix().unwrap();
+            let c = Product::new(&in_a, &packed).unwrap().into_matrix().unwrap();
             let want: Vec<i64> = (0..m * n).map(exact).collect();
             assert_eq!(c.to_vec().unwrap(), wide(&want));
             let explanation = Product::new(&in_a, &in_b).unwrap().explain().unwrap();

@@ -31,20 +31,20 @@ fn products_are_the_same_on_every_device() {
             let of = |values: &[f32]| -> Vec<f16> { values.iter().map(|v| f16::from_f32(*v)).collect() };
             let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
             let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
-            let c = Product::new(&in_a, &in_b).unwrap().to_matrix().unwrap();
+            let c = Product::new(&in_a, &in_b).unwrap().into_matrix().unwrap();
             assert_eq!(c.to_vec().unwrap(), want, "{m}x{n}x{k} on {}", context.name());
 
             let half_a = Matrix::from_slice(&context, [m, k], &of(&a)).unwrap();
             let half_b = Matrix::from_slice(&context, [k, n], &of(&b)).unwrap();
             for accumulate in [Accumulate::F32, Accumulate::F16, Accumulate::Chunked { block: 16 }] {
                 let product = Product::new(&half_a, &half_b).unwrap().accumulate(accumulate);
-                assert_eq!(product.to_matrix().unwrap().to_vec().unwrap(), of(&want), "{accumulate:?}");
+                assert_eq!(product.into_matrix().unwrap().to_vec().unwrap(), of(&want), "{accumulate:?}");
             }
 
             let byte = |values: &[f32]| -> Vec<i8> { values.iter().map(|v| *v as i8).collect() };
             let byte_a = Matrix::from_slice(&context, [m, k], &byte(&a)).unwrap();
             let byte_b = Matrix::from_slice(&context, [k, n], &byte(&b)).unwrap();
-            let c = Product::new(&byte_a, &byte_b).unwrap().to_matrix().unwrap();
+            let c = Product::new(&byte_a, &byte_b).unwrap().into_matrix().unwrap();
             let integers: Vec<i32> = want.iter().map(|v| *v as i32).collect();
             assert_eq!(c.to_vec().unwrap(), integers);
         }
@@ -59,7 +59,7 @@ fn every_layout_is_taken() {
     for context in contexts() {
         let row_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
         let column_a =
-            Matrix::with_order(&context, [m, k], Order::ColumnMajor, &transposed(&a, [m, k])).unwrap();
+            Matrix::with_order(&context, [m, k], Order::ColumnMajor, transposed(&a, [m, k])).unwrap();
         let turned_a = Matrix::from_slice(&context, [k, m], &transposed(&a, [m, k])).unwrap();
         let row_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
         let turned_b = Matrix::from_slice(&context, [n, k], &transposed(&b, [k, n])).unwrap();
@@ -72,7 +72,7 @@ fn every_layout_is_taken() {
         let part = around.block(2..2 + m, 3..3 + k).unwrap();
         for a in [row_a.view(), column_a.view(), turned_a.transposed(), part] {
             for b in [row_b.view(), turned_b.transposed()] {
-                let c = Product::new(a, b).unwrap().to_matrix().unwrap();
+                let c = Product::new(a, b).unwrap().into_matrix().unwrap();
                 assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
                 let mut c = Matrix::from_slice(&context, [n, m], &vec![f32::NAN; n * m]).unwrap();
                 drop(Product::new(a, b).unwrap().store(c.view_mut().transposed()).unwrap());
@@ -140,9 +140,9 @@ fn empty_products_and_sums() {
         let matrix = |shape: [usize; 2], value: f32| {
             Matrix::from_slice(&context, shape, &vec![value; shape[0] * shape[1]]).unwrap()
         };
-        let c = Product::new(&matrix([2, 0], 0.0), &matrix([0, 3], 0.0)).unwrap().to_matrix().unwrap();
+        let c = Product::new(&matrix([2, 0], 0.0), &matrix([0, 3], 0.0)).unwrap().into_matrix().unwrap();
         assert_eq!(c.to_vec().unwrap(), [0.0; 6]);
-        let c = Product::new(&matrix([0, 3], 0.0), &matrix([3, 4], 1.0)).unwrap().to_matrix().unwrap();
+        let c = Product::new(&matrix([0, 3], 0.0), &matrix([3, 4], 1.0)).unwrap().into_matrix().unwrap();
         assert!(c.to_vec().unwrap().is_empty());
         let (a, b) = (matrix([2, 0], 0.0), matrix([0, 3], 0.0));
         let mut c = matrix([2, 3], 4.0);
@@ -165,7 +165,7 @@ fn packed_weights_are_used_again() {
             let a = whole(m * k);
             let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
             for packed in [&packed, &for_one] {
-                let c = Product::new(&in_a, packed).unwrap().to_matrix().unwrap();
+                let c = Product::new(&in_a, packed).unwrap().into_matrix().unwrap();
                 assert_eq!(c.to_vec().unwrap(), product(&a, &b, [m, n, k]), "{m} on {}", context.name());
             }
         }
@@ -183,7 +183,7 @@ fn both_operands_may_be_packed() {
         let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
         for [m_for, n_for] in [[m, n], [1, n], [1, 200_000], [m, 200_000], [200_000, n], [16, 512], [1, 1]] {
             let (a, b) = (Packed::left(&in_a, n_for).unwrap(), Packed::right(&in_b, m_for).unwrap());
-            let c = Product::new(&a, &b).unwrap().to_matrix().unwrap();
+            let c = Product::new(&a, &b).unwrap().into_matrix().unwrap();
             assert_eq!(c.to_vec().unwrap(), want, "{m_for}, {n_for} on {}", context.name());
         }
     }
@@ -235,7 +235,7 @@ fn offsets_are_those_that_were_checked() {
     let others = [4u32, 0, 4].iter().flat_map(|word| word.to_ne_bytes()).collect();
     let meddling = Some(Meddling { from: offsets, to: others, memory: None });
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
-    let context = Faulty { meddling, ..Faulty::default() }.over(Context::builder(), inner);
+    let context = Faulty { meddling, ..Faulty::default() }.over(&Context::builder(), inner);
     let offsets = Vector::from_slice(&context, &[0u32, 0, 0]).unwrap();
     let a = Matrix::from_slice(&context, [4, 2], &a).unwrap();
     let unit = Matrix::from_slice(&context, [2, 2], &unit).unwrap();
@@ -259,7 +259,7 @@ fn offsets_may_be_written_meanwhile() {
     for context in contexts() {
         let (near, far) = ([0u32, 0, 0], [1u32 << 30, 1 << 30, 1 << 30]);
         let offsets = Vector::from_slice(&context, &near).unwrap();
-        let mut alias = Matrix::from_vector(&offsets, [1, 3]).unwrap();
+        let mut alias = offsets.share().into_matrix([1, 3]).unwrap();
         let a = Matrix::from_slice(&context, [2, 2], &[1.0f32, 2.0, 3.0, 4.0]).unwrap();
         let mut c = Matrix::<f32>::zeros(&context, [2, 2]).unwrap();
         std::thread::scope(|scope| {
@@ -326,7 +326,7 @@ fn products_explain_themselves() {
     for context in contexts() {
         let a = Matrix::from_slice(&context, [64, 64], &whole(64 * 64)).unwrap();
         let b = Matrix::from_slice(&context, [64, 64], &whole(64 * 64)).unwrap();
-        let c = Product::new(&a, &b).unwrap().to_matrix().unwrap();
+        let c = Product::new(&a, &b).unwrap().into_matrix().unwrap();
         context.finish().unwrap();
         let explanation = Product::new(&a, &b).unwrap().explain().unwrap();
         assert!(explanation.measured_seconds.is_some(), "{explanation}");
@@ -351,13 +351,16 @@ fn operands_that_do_not_fit_are_refused() {
         let error = Product::new(&a, &b).unwrap().store(&mut c).unwrap_err();
         assert_eq!(error.to_string(), "C is 4x5, the product 4x6");
         let bias = Vector::from_slice(&context, &[0.0f32; 3]).unwrap();
-        let error = Product::new(&a, &b).unwrap().bias_columns(&bias).to_matrix().unwrap_err();
+        let error = Product::new(&a, &b).unwrap().bias_columns(&bias).into_matrix().unwrap_err();
         assert!(
             error.to_string().contains("3 elements") && error.to_string().contains("accesses 6"),
             "{error}"
         );
-        let error =
-            Product::new(&a, &b).unwrap().strided(3, Strides { a: 20, b: 0, c: 24 }).to_matrix().unwrap_err();
+        let error = Product::new(&a, &b)
+            .unwrap()
+            .strided(3, Strides { a: 20, b: 0, c: 24 })
+            .into_matrix()
+            .unwrap_err();
         assert!(error.to_string().starts_with("the result of a batch"), "{error}");
         let mut c = matrix(&context, [4, 6]);
         let error = Product::new(&a, &b)
@@ -381,7 +384,7 @@ fn packed_operands_serve_every_product() {
     let halves = |values: &[f32]| -> Vec<f16> { values.iter().map(|v| f16::from_f32(*v)).collect() };
     for context in contexts() {
         let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
-        let in_b = Matrix::with_order(&context, [k, n], Order::ColumnMajor, &transposed(&b, [k, n])).unwrap();
+        let in_b = Matrix::with_order(&context, [k, n], Order::ColumnMajor, transposed(&b, [k, n])).unwrap();
         for [m_for, n_for] in [[m, n], [1, 1], [1, 512], [512, 1], [16, 2000]] {
             let packed_a = Packed::left(&in_a, n_for).unwrap();
             let packed_b = Packed::right(&in_b, m_for).unwrap();
@@ -396,7 +399,7 @@ fn packed_operands_serve_every_product() {
             // Twice: the second time the plain matrix is already there.
             for _ in 0..2 {
                 for product in products() {
-                    assert_eq!(product.to_matrix().unwrap().to_vec().unwrap(), want, "{name}");
+                    assert_eq!(product.into_matrix().unwrap().to_vec().unwrap(), want, "{name}");
                 }
                 for product in products() {
                     let columns = vec![1.0; m * n];
@@ -415,7 +418,7 @@ fn packed_operands_serve_every_product() {
             let half_b =
                 Packed::right(&Matrix::from_slice(&context, [k, n], &halves(&b)).unwrap(), m_for).unwrap();
             let product = Product::new(&half_a, &half_b).unwrap().accumulate(Accumulate::F16);
-            assert_eq!(product.to_matrix().unwrap().to_vec().unwrap(), halves(&want), "halves, {name}");
+            assert_eq!(product.into_matrix().unwrap().to_vec().unwrap(), halves(&want), "halves, {name}");
         }
     }
 }

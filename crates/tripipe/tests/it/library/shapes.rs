@@ -14,7 +14,7 @@ fn layouts_that_agree_share_memory() {
         let name = context.name();
         let pixels: Vec<f32> = (0..12).map(|value| value as f32).collect();
         let mut shared = Vector::from_slice(&context, &pixels).unwrap();
-        let matrix = Matrix::from_vector(&shared, [3, 4]).unwrap();
+        let matrix = shared.share().into_matrix([3, 4]).unwrap();
         let image = matrix.into_image().unwrap();
         assert_eq!((image.size(), image.channels()), ([4, 3], 1), "{name}");
         let matrix = image.into_matrix().unwrap();

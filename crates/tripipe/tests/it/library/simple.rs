@@ -18,17 +18,20 @@ fn vectors_are_added_and_reduced() {
         let want: Vec<f32> = values.iter().map(|x| 1.0 + 0.5 * x).collect();
         assert_eq!(y.to_vec().unwrap(), want, "{}", context.name());
         // Whole numbers: sums are exact in every order.
-        assert_eq!(x.sum().unwrap(), values.iter().sum::<f32>());
-        assert_eq!(x.dot(&x).unwrap(), values.iter().map(|x| x * x).sum::<f32>());
+        assert_eq!(x.sum().unwrap().wait().unwrap(), values.iter().sum::<f32>());
+        assert_eq!(x.dot(&x).unwrap().wait().unwrap(), values.iter().map(|x| x * x).sum::<f32>());
         let least = values.iter().copied().fold(f32::INFINITY, f32::min);
         let place = values.iter().position(|value| *value == least).unwrap();
-        assert_eq!(x.min().unwrap(), Some((least, place)));
+        assert_eq!(x.min().unwrap().wait().unwrap(), Some((least, place)));
 
         let p = Vector::from_slice(&context, &pixels).unwrap();
-        assert_eq!(p.sum().unwrap(), pixels.iter().map(|byte| i64::from(*byte)).sum::<i64>());
+        assert_eq!(p.sum().unwrap().wait().unwrap(), pixels.iter().map(|byte| i64::from(*byte)).sum::<i64>());
         let most = *pixels.iter().max().unwrap();
-        assert_eq!(p.max().unwrap(), Some((most, pixels.iter().position(|byte| *byte == most).unwrap())));
-        assert_eq!(Vector::<u8>::zeros(&context, 0).unwrap().min().unwrap(), None);
+        assert_eq!(
+            p.max().unwrap().wait().unwrap(),
+            Some((most, pixels.iter().position(|byte| *byte == most).unwrap()))
+        );
+        assert_eq!(Vector::<u8>::zeros(&context, 0).unwrap().min().unwrap().wait().unwrap(), None);
         let converted = p.converted::<i16>(-2.0, 3.0).unwrap().to_vec().unwrap();
         let want: Vec<i16> = pixels.iter().map(|byte| 3 - 2 * i16::from(*byte)).collect();
         assert_eq!(converted, want);
@@ -56,7 +59,7 @@ fn images_are_counted_and_resized() {
         for byte in &pixels {
             want[usize::from(*byte)] += 1;
         }
-        assert_eq!(image.histogram().unwrap(), want, "{}", context.name());
+        assert_eq!(image.histogram().unwrap().wait().unwrap(), want, "{}", context.name());
         for (interpolation, size) in [
             (Interpolation::Nearest, [50, 9]),
             (Interpolation::Bilinear, [45, 40]),
@@ -166,7 +169,7 @@ fn a_context_explains_all_cached_operations() {
     for context in contexts() {
         let image = Image::from_slice(&context, [6, 4], 3, &bytes(72)).unwrap();
         image.resized([3, 2], Interpolation::Area).unwrap();
-        image.histogram().unwrap();
+        image.histogram().unwrap().wait().unwrap();
         let chain = Chain::parse("box:3", Border::Replicate).unwrap();
         let blurred: Image<u8> = image.filtered(&chain).unwrap();
         blurred.to_vec().unwrap();
@@ -200,9 +203,13 @@ fn odd_images_are_counted() {
     let odd = Raster { plane_pitch: 7, ..Raster::packed([4, 2], 3, PixelType::U8) };
     let none = Raster { pitch: 5, ..Raster::packed([0, 3], 1, PixelType::U8) };
     for context in contexts() {
-        let counts = Image::with_raster(&context, odd, &[5u8; 24]).unwrap().histogram().unwrap();
+        let counts =
+            Image::with_raster(&context, odd, &[5u8; 24]).unwrap().histogram().unwrap().wait().unwrap();
         assert_eq!((counts[5], counts.iter().sum::<u32>()), (24, 24), "{}", context.name());
-        assert_eq!(Image::<u8>::zeros(&context, none).unwrap().histogram().unwrap(), [0; 256]);
+        assert_eq!(
+            Image::<u8>::zeros(&context, none).unwrap().histogram().unwrap().wait().unwrap(),
+            [0; 256]
+        );
     }
 }
 

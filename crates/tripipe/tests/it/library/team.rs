@@ -15,6 +15,10 @@ fn cpu() -> Context {
     Context::new(&Device::Cpu).unwrap()
 }
 
+fn context_over(executor: impl Executor + Send + 'static) -> Context {
+    Context::builder().build_over(executor).unwrap()
+}
+
 fn opencl() -> Vec<OpenClExecutor> {
     let devices = tripipe_opencl::devices().unwrap_or_default();
     devices.iter().map(|device| OpenClExecutor::new(device, &ExecutorOptions::default()).unwrap()).collect()
@@ -22,7 +26,7 @@ fn opencl() -> Vec<OpenClExecutor> {
 
 /// Two CPU paths; the CPU path with every OpenCL device; all of them.
 fn teams() -> Vec<Team> {
-    let on_opencl = || opencl().into_iter().map(Context::on_opencl);
+    let on_opencl = || opencl().into_iter().map(context_over);
     let pairs = on_opencl().map(|device| vec![device, cpu()]);
     let all = vec![cpu()].into_iter().chain(on_opencl()).chain([cpu()]).collect();
     let members = [vec![cpu(), cpu()], all].into_iter().chain(pairs);
@@ -69,7 +73,7 @@ impl<E: Executor> Intercept<E> for Faulty {
 
 fn failing(after: usize) -> Option<Context> {
     let faulty = Faulty { launches_left: after, delay: Duration::ZERO };
-    Some(Context::over(Layer::new(opencl().pop()?, faulty)))
+    Some(context_over(Layer::new(opencl().pop()?, faulty)))
 }
 
 fn expected(chain: &Chain, from: &Raster, source: &[u8], to: &Raster, result: &[u8]) -> Vec<u8> {
@@ -127,7 +131,7 @@ fn every_border_acts_at_the_edges_alone() {
             assert_eq!(shares.why_not.is_some(), border == Border::Wrap, "{shares}");
         }
     }
-    let on_opencl = opencl().into_iter().map(Context::on_opencl).chain([cpu()]).collect();
+    let on_opencl = opencl().into_iter().map(context_over).chain([cpu()]).collect();
     let team = Team::new(on_opencl).unwrap();
     // The other borders are applied in kernels, as the surrounding tests check.
     let from = Raster::packed([23, 149], 1, PixelType::U8);
@@ -212,7 +216,7 @@ fn work_that_cannot_be_shared_runs_on_one_member() {
         shares.why_not.unwrap()
     };
     assert!(why_not(&chain, [20, 200]).contains("read the last rows"));
-    let chain = Chain { border: Border::Replicate, ..chain };
+    let chain = Chain::new(chain.stages, Border::Replicate);
     assert!(why_not(&chain, [20, 31]).contains("31 rows are too few for two bands of 16"));
     assert!(why_not(&chain, [20, 0]).contains("no pixel"));
     let one = Team::new(vec![cpu()]).unwrap();
@@ -228,7 +232,7 @@ fn a_slow_member_is_left_out_of_the_next_call() {
     // At 0.2 s per band even a busy processor is more than 12 times as fast.
     let slow = Faulty { launches_left: usize::MAX, delay: Duration::from_millis(200) };
     let slow = Layer::new(inner, slow);
-    let team = Team::new(vec![Context::over(slow), cpu()]).unwrap();
+    let team = Team::new(vec![context_over(slow), cpu()]).unwrap();
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
     let from = Raster::packed([64, 2000], 1, PixelType::U8);
     check(&team, &chain, &from, &from);

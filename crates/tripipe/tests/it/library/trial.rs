@@ -31,7 +31,7 @@ fn small_operations_are_tried_on_device_and_cpu() {
     for context in contexts() {
         let matrix = |values: [f32; 4]| Matrix::from_slice(&context, [2, 2], &values).unwrap();
         let (a, b) = (matrix([1.0, 2.0, 3.0, 4.0]), matrix([5.0, 6.0, 7.0, 8.0]));
-        let c = Product::new(&a, &b).unwrap().to_matrix().unwrap();
+        let c = Product::new(&a, &b).unwrap().into_matrix().unwrap();
         assert_eq!(c.to_vec().unwrap(), [19.0, 22.0, 43.0, 50.0]);
         check(&Product::new(&a, &b).unwrap().explain().unwrap(), "blocked product in SIMD");
 
@@ -42,12 +42,12 @@ fn small_operations_are_tried_on_device_and_cpu() {
         check(&context.filter(&chain, image.raster(), image.raster()).unwrap().explain(), "rows in SIMD");
 
         let x = Vector::from_slice(&context, &[1i16, -2, 30]).unwrap();
-        assert_eq!(x.sum().unwrap(), 29);
+        assert_eq!(x.sum().unwrap().wait().unwrap(), 29);
         let sum = context.explain().into_iter().find(|one| one.operation == "sum of 3 i16").unwrap();
         check(&sum, "a loop");
         assert!(sum.first_call_seconds.unwrap() > 0.0);
-        assert_eq!(x.dot(&x).unwrap(), 905);
-        assert_eq!(x.max().unwrap(), Some((30, 2)));
+        assert_eq!(x.dot(&x).unwrap().wait().unwrap(), 905);
+        assert_eq!(x.max().unwrap().wait().unwrap(), Some((30, 2)));
     }
 }
 

@@ -15,7 +15,7 @@ use std::ffi::c_void;
 
 use crate::raw;
 use opencl_sys::cl_mem_flags;
-use tripipe::{Context, Device, Error, ErrorKind, Matrix, Vector};
+use tripipe::{Context, Device, Error, ErrorKind, Vector};
 use tripipe_opencl::memory::{External, HostMemory};
 use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor, devices};
 
@@ -38,7 +38,7 @@ fn options() -> ExecutorOptions {
 
 /// A context on the first device, without a cache.
 fn context() -> Option<Context> {
-    Some(Context::on_opencl(OpenClExecutor::new(&device()?, &options()).unwrap()))
+    Some(Context::builder().build_over(OpenClExecutor::new(&device()?, &options()).unwrap()).unwrap())
 }
 
 /// An application that uses OpenCL itself: its own context, queue and buffers.
@@ -62,7 +62,7 @@ impl Application {
     fn shared(&self) -> Context {
         // SAFETY: both are live.
         let context = unsafe { tripipe_opencl::Context::over(self.context, self.device) }.unwrap();
-        Context::on_opencl(OpenClExecutor::over(&context, &options()).unwrap())
+        Context::builder().build_over(OpenClExecutor::over(&context, &options()).unwrap()).unwrap()
     }
 
     fn buffer(&self, flags: cl_mem_flags, values: &mut [f32]) -> *mut c_void {
@@ -123,7 +123,7 @@ fn an_applications_buffer_lives_as_long_as_either_needs_it() {
     let vector = Vector::<f32>::import(&context, external(buffer), 4).unwrap();
     assert_eq!(raw::references(buffer), 2);
     // The matrix refers to the memory too.
-    let matrix = Matrix::from_vector(&vector, [2, 2]).unwrap();
+    let matrix = vector.share().into_matrix([2, 2]).unwrap();
     drop(vector);
     assert_eq!(raw::references(buffer), 2);
     drop(matrix);

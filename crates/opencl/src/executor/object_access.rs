@@ -14,7 +14,7 @@ use crate::queue::Queue;
 
 /// An object that the host is using ([`OpenClExecutor::hold`]). The executor rejects conflicting uses until this is
 /// dropped.
-pub struct Held {
+pub struct ObjectAccess {
     memory: MemoryId,
     object: Arc<Object>,
     to_write: bool,
@@ -28,7 +28,7 @@ pub(super) fn in_use(memory: MemoryId) -> ExecuteError {
     ExecuteError::Memory { memory, reason: "the host has it mapped".to_owned() }
 }
 
-impl Held {
+impl ObjectAccess {
     pub(super) fn new(
         executor: &OpenClExecutor,
         memory: MemoryId,
@@ -101,15 +101,15 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for ObjectAccess {
     fn drop(&mut self) {
         self.object.let_go(self.to_write);
     }
 }
 
-impl std::fmt::Debug for Held {
+impl std::fmt::Debug for ObjectAccess {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Held")
+        f.debug_struct("ObjectAccess")
             .field("memory", &self.memory)
             .field("to_write", &self.to_write)
             .finish_non_exhaustive()

@@ -10,7 +10,7 @@ use crate::{Error, Explanation};
 
 /// The number of operations of a family that are cached. Their host memory is negligible; their device memory is
 /// limited separately, by bytes.
-const KEPT: usize = 1024;
+const CACHED: usize = 1024;
 
 /// An operation that is ready to run, with its description.
 pub(crate) trait Described: Any + Send + Sync {
@@ -32,7 +32,7 @@ pub(crate) enum Family {
 
 /// The latest operations of every family, most recently used first.
 #[derive(Default)]
-pub(crate) struct Kept(Mutex<Vec<CachedOperation>>);
+pub(crate) struct OperationCache(Mutex<Vec<CachedOperation>>);
 
 struct CachedOperation {
     /// Equal for equal descriptions.
@@ -60,7 +60,7 @@ pub(crate) fn key(description: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-impl Kept {
+impl OperationCache {
     /// The cached operation with this key for which `is` holds, or a new one.
     ///
     /// # Errors
@@ -72,10 +72,10 @@ impl Kept {
         make: impl FnOnce() -> Result<T, Error>,
     ) -> Result<Arc<T>, Error> {
         {
-            let mut kept = lock(&self.0);
-            if let Some(place) = kept.iter().position(|one| one.key == key && one.is(&is)) {
-                kept[..=place].rotate_right(1);
-                if let Some(operation) = kept[0].get() {
+            let mut cache = lock(&self.0);
+            if let Some(place) = cache.iter().position(|one| one.key == key && one.is(&is)) {
+                cache[..=place].rotate_right(1);
+                if let Some(operation) = cache[0].get() {
                     return Ok(operation);
                 }
             }
@@ -83,11 +83,11 @@ impl Kept {
         // Not under the lock: building kernels takes time, and other threads may need the cache.
         let operation = Arc::new(make()?);
         let family = operation.family();
-        let mut kept = lock(&self.0);
-        kept.insert(0, CachedOperation { key, family, operation: Arc::clone(&operation) as _ });
-        let mut of_family = (0..kept.len()).filter(|place| kept[*place].family == family);
-        let gone = of_family.nth(KEPT).map(|place| kept.remove(place));
-        drop(kept);
+        let mut cache = lock(&self.0);
+        cache.insert(0, CachedOperation { key, family, operation: Arc::clone(&operation) as _ });
+        let mut of_family = (0..cache.len()).filter(|place| cache[*place].family == family);
+        let gone = of_family.nth(CACHED).map(|place| cache.remove(place));
+        drop(cache);
         // Dropped outside the lock too: dropping an operation frees memory.
         drop(gone);
         Ok(operation)
@@ -139,38 +139,41 @@ mod tests {
         }
     }
 
-    fn get(kept: &Kept, number: usize) -> Arc<Number> {
-        kept.get_or_make(key(&number), |known: &Number| known.0 == number, || Ok(Number(number))).unwrap()
+    fn get(cache: &OperationCache, number: usize) -> Arc<Number> {
+        cache.get_or_make(key(&number), |known: &Number| known.0 == number, || Ok(Number(number))).unwrap()
     }
 
     #[test]
     fn one_family_does_not_evict_another() {
-        let kept = Kept::default();
-        let word = kept.get_or_make(7, |_: &Word| true, || Ok(Word("seven"))).unwrap();
-        let first = get(&kept, 0);
-        for number in 1..KEPT {
-            get(&kept, number);
+        let cache = OperationCache::default();
+        let word = cache.get_or_make(7, |_: &Word| true, || Ok(Word("seven"))).unwrap();
+        let first = get(&cache, 0);
+        for number in 1..CACHED {
+            get(&cache, number);
         }
         // A hit makes it the most recently used.
-        assert!(Arc::ptr_eq(&first, &get(&kept, 0)));
-        get(&kept, KEPT);
-        assert!(Arc::ptr_eq(&first, &get(&kept, 0)));
+        assert!(Arc::ptr_eq(&first, &get(&cache, 0)));
+        get(&cache, CACHED);
+        assert!(Arc::ptr_eq(&first, &get(&cache, 0)));
         // Number 1 was the least recently used.
-        assert!(kept.relative(|known: &Number| known.0 == 1).is_none());
-        let all: Vec<String> = kept.all().iter().map(|one| one.explain().operation).collect();
-        assert_eq!(all.len(), KEPT + 1);
-        assert_eq!(all[..4], ["seven".to_owned(), "0".to_owned(), KEPT.to_string(), (KEPT - 1).to_string()]);
-        let again = kept.get_or_make(7, |_: &Word| true, || Ok(Word("other"))).unwrap();
+        assert!(cache.relative(|known: &Number| known.0 == 1).is_none());
+        let all: Vec<String> = cache.all().iter().map(|one| one.explain().operation).collect();
+        assert_eq!(all.len(), CACHED + 1);
+        assert_eq!(
+            all[..4],
+            ["seven".to_owned(), "0".to_owned(), CACHED.to_string(), (CACHED - 1).to_string()]
+        );
+        let again = cache.get_or_make(7, |_: &Word| true, || Ok(Word("other"))).unwrap();
         assert!(Arc::ptr_eq(&word, &again));
     }
 
     /// The key of one type may be that of another.
     #[test]
     fn operations_of_other_types_are_passed_over() {
-        let kept = Kept::default();
-        let word = kept.get_or_make(1, |_: &Word| true, || Ok(Word("one"))).unwrap();
-        let number = kept.get_or_make(1, |_: &Number| true, || Ok(Number(1))).unwrap();
+        let cache = OperationCache::default();
+        let word = cache.get_or_make(1, |_: &Word| true, || Ok(Word("one"))).unwrap();
+        let number = cache.get_or_make(1, |_: &Number| true, || Ok(Number(1))).unwrap();
         assert_eq!((word.0, number.0), ("one", 1));
-        assert!(kept.relative(|_: &Word| true).is_some_and(|found| Arc::ptr_eq(&found, &word)));
+        assert!(cache.relative(|_: &Word| true).is_some_and(|found| Arc::ptr_eq(&found, &word)));
     }
 }

@@ -23,7 +23,7 @@ fn regions_at_many_places_are_filtered_as_by_the_reference() {
     for context in contexts() {
         for (text, from) in &cases {
             let keep_alpha = from.channels == 4;
-            let chain = Chain { keep_alpha, ..Chain::parse(text, Border::Reflect101).unwrap() };
+            let chain = Chain::parse(text, Border::Reflect101).unwrap().keep_alpha(keep_alpha);
             let to = chain.apply_to(from).unwrap();
             let pixels = bytes(from.elements().unwrap());
             let source = Image::with_raster(&context, *from, &pixels).unwrap();
@@ -92,7 +92,7 @@ fn places_are_no_operations_of_their_own() {
         // Shapes that differ in more than the offset are cached as long as there are not many more of them.
         let first = context.simple_count();
         for length in 1..=300 {
-            Vector::<u8>::zeros(&context, length).unwrap().sum().unwrap();
+            Vector::<u8>::zeros(&context, length).unwrap().sum().unwrap().wait().unwrap();
         }
         assert_eq!(context.simple_count(), first + 300);
     }
@@ -116,7 +116,7 @@ fn retained_memory_is_freed_when_needed() {
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
     let budget = Some(Budget { left: 8 << 20, ..Budget::default() });
     let builder = Context::builder().cpu_when_faster(false);
-    let context = Faulty { budget, ..Faulty::default() }.over(builder, inner);
+    let context = Faulty { budget, ..Faulty::default() }.over(&builder, inner);
     // Two passes, with an image between them.
     let chain = Chain::parse("median:3,median:3", Border::Replicate).unwrap();
     for round in 0..2 {

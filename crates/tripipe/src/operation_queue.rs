@@ -13,7 +13,7 @@ use crate::{Error, process};
 /// The operations of a context whose outcome was not looked at yet, in the order they run in, and the failures that
 /// were not reported yet.
 #[derive(Default)]
-pub(crate) struct Line(Mutex<Inner>);
+pub(crate) struct OperationQueue(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
@@ -40,7 +40,7 @@ struct Failure {
     operation: &'static str,
     error: Arc<ExecuteError>,
     /// Whether the error was reported.
-    told: AtomicBool,
+    reported: AtomicBool,
 }
 
 /// The number of operations that are looked at together, once twice as many are queued.
@@ -49,7 +49,7 @@ const AT_ONCE: usize = 16;
 /// The number of failures retained for a call that waits for everything; the first ones are retained.
 const FAILURES: usize = 64;
 
-impl Line {
+impl OperationQueue {
     /// Adds a queued operation after all earlier ones.
     pub(crate) fn add(
         &self,
@@ -94,9 +94,10 @@ impl Line {
     /// There is an unreported failure.
     pub(crate) fn failure(&self) -> Result<(), Error> {
         let failures = std::mem::take(&mut self.lock().failures);
-        let mut untold = failures.into_iter().filter(|failure| !failure.told.swap(true, Ordering::Relaxed));
-        let first = untold.next();
-        untold.for_each(drop);
+        let mut unreported =
+            failures.into_iter().filter(|failure| !failure.reported.swap(true, Ordering::Relaxed));
+        let first = unreported.next();
+        unreported.for_each(drop);
         first.map_or(Ok(()), |failure| Err(failure.error()))
     }
 
@@ -130,9 +131,12 @@ impl Inner {
             let failure = match submission.outcome() {
                 Ok(()) => rests_on.iter().find_map(|before| before.0.get().cloned().flatten()),
                 Err(error) => {
-                    let failure =
-                        Arc::new(Failure { operation, error: Arc::new(error), told: AtomicBool::new(false) });
-                    self.failures.retain(|failure| !failure.told.load(Ordering::Relaxed));
+                    let failure = Arc::new(Failure {
+                        operation,
+                        error: Arc::new(error),
+                        reported: AtomicBool::new(false),
+                    });
+                    self.failures.retain(|failure| !failure.reported.load(Ordering::Relaxed));
                     if self.failures.len() < FAILURES {
                         self.failures.push(Arc::clone(&failure));
                     }
@@ -155,7 +159,7 @@ impl Outcome {
     pub(crate) fn result(&self) -> Result<(), Error> {
         match self.0.get() {
             Some(Some(failure)) => {
-                failure.told.store(true, Ordering::Relaxed);
+                failure.reported.store(true, Ordering::Relaxed);
                 Err(failure.error())
             }
             _ => Ok(()),
