@@ -4,6 +4,7 @@
 mod bands;
 mod cross;
 mod ladder;
+mod measured;
 mod peaks;
 mod phones;
 mod products;
