@@ -7,7 +7,9 @@ mod kernels;
 mod rows;
 mod summary;
 
+use std::num::NonZero;
 use std::sync::Arc;
+use std::thread;
 
 use tripipe_device::{Gpu, GpuChangeError};
 use tripipe_launch::{Access, Argument, ExecuteError, Executor as _, Launch, MemoryKind};
@@ -45,6 +47,25 @@ pub struct PredictedRow {
     pub prediction: Prediction,
     /// What the launch does, in the row's unit times seconds: `None` where the unit is a time.
     pub work: Option<f64>,
+}
+
+/// Something of each row, such as its prediction, in the rows' order; several at a time.
+pub fn each<T: Send>(rows: &[Row], of: impl Fn(&Row) -> T + Sync) -> Vec<T> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(rows.len().max(1));
+    let of = &of;
+    thread::scope(|scope| {
+        // Neighbours take about as long as each other, so that threads take turns.
+        let started: Vec<_> = (0..threads)
+            .map(|first| {
+                scope.spawn(move || rows.iter().skip(first).step_by(threads).map(of).collect::<Vec<T>>())
+            })
+            .collect();
+        let mut parts: Vec<_> = started
+            .into_iter()
+            .map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).into_iter())
+            .collect();
+        (0..rows.len()).filter_map(|at| parts.get_mut(at % threads)?.next()).collect()
+    })
 }
 
 impl Row {

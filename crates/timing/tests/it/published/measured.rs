@@ -1,27 +1,18 @@
 //! Other people's measurements, row by row: docs/measured.md, which `BLESS=1` rewrites.
 
 use std::fmt::Write as _;
-use std::thread;
 
-use tripipe_timing::measured::{OPEN, Outcome, Row, Rows, Summary};
+use tripipe_timing::errors;
+use tripipe_timing::measured::{OPEN, Outcome, Rows, Summary, each};
 
-use crate::published::{keep_part, percent};
+use crate::published::{Compared, keep_part, percent};
 
 #[test]
 fn predictions_are_laid_beside_measurements() {
     let Rows(rows) = Rows::parse(OPEN.1, OPEN.0).unwrap();
-    let half = rows.len().div_ceil(2);
-    let predicted = |rows: &[Row]| -> Vec<Result<Outcome, String>> {
-        rows.iter()
-            .map(|row| match row.predict() {
-                Ok(predicted) => Ok(Outcome::new(row, &predicted)),
-                Err(error) => Err(error.to_string()),
-            })
-            .collect()
-    };
-    let outcomes: Vec<Result<Outcome, String>> = thread::scope(|scope| {
-        let parts: Vec<_> = rows.chunks(half).map(|part| scope.spawn(|| predicted(part))).collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
+    let outcomes: Vec<Result<Outcome, String>> = each(&rows, |row| match row.predict() {
+        Ok(predicted) => Ok(Outcome::new(row, &predicted)),
+        Err(error) => Err(error.to_string()),
     });
     let mut table = String::from(
         "| device | kernel | unit | measured | predicted | expected | error of the time | in band |\n\
@@ -39,10 +30,10 @@ fn predictions_are_laid_beside_measurements() {
             Err(reason) => writeln!(table, " {reason} | | | no |"),
         };
     }
-    let families = ["Midgard", "Bifrost", "Valhall", "Adreno"];
+    let families = ["midgard", "bifrost", "valhall", "adreno"];
     let of = |family: &str, held_out: bool| {
         let each = rows.iter().zip(&outcomes).filter(move |(row, _)| {
-            row.held_out == held_out && (family.is_empty() || row.gpu.family().to_string().contains(family))
+            row.held_out == held_out && (family.is_empty() || errors::family(row.gpu) == family)
         });
         Summary::of(each.map(|(_, outcome)| outcome.as_ref().ok()))
     };
@@ -64,6 +55,19 @@ fn predictions_are_laid_beside_measurements() {
                 100.0 * in_band as f64 / (count + refused) as f64,
             );
         }
+    }
+    let mut sources: Vec<(&'static str, &str)> = Vec::new();
+    for row in rows.iter().filter(|row| !row.held_out) {
+        if !sources.contains(&(row.gpu.name(), &row.source)) {
+            sources.push((row.gpu.name(), &row.source));
+        }
+    }
+    for (gpu, source) in sources {
+        let own = rows.iter().zip(&outcomes).filter(|(row, _)| row.gpu.name() == gpu && row.source == source);
+        let errors = own.filter_map(|(_, outcome)| Some(outcome.as_ref().ok()?.error)).collect();
+        let name = &format!("measured-{source}");
+        let what = "rates and times of docs/measured.md";
+        Compared { name, gpu, what, source, fitted: false, errors }.keep();
     }
     keep_part("../../docs/measured.md", "<!-- rows -->\n", "<!-- end of rows -->\n", &table);
     keep_part("../../docs/measured.md", "<!-- summary -->\n", "<!-- end of summary -->\n", &summary);
