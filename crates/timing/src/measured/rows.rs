@@ -125,6 +125,8 @@ impl Rows {
     /// [`RowError`]: the first row that cannot be read.
     pub fn parse(text: &str, file: &str) -> Result<Self, RowError> {
         let file = || file.to_owned();
+        // The reader counts a line end of two characters for the line before.
+        let text = text.replace("\r\n", "\n");
         let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
         let syntax = |error: &csv::Error| RowError::Syntax {
             file: file(),
@@ -210,6 +212,7 @@ mod tests {
         let Rows(rows) = Rows::parse(&text, "f.csv").unwrap();
         let row = &rows[0];
         assert_eq!((row.line, row.gpu.name(), row.unit.name(), row.measured), (2, "Mali-G710", "GB/s", 33.4));
+        assert_eq!(Rows::parse(&text.replace('\n', "\r\n"), "f.csv").unwrap().0[0].line, 2);
         assert_eq!(row.changes, [GpuChange::Cores(7), GpuChange::Clock(848)]);
         assert_eq!(row.changed().unwrap().unwrap().configuration.cores.value, 7);
     }
