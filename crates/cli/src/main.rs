@@ -56,6 +56,7 @@ enum Command {
     Simulate(commands::simulate::Simulate),
     Template(commands::template::Template),
     Tune(commands::tune::Tune),
+    Validate(commands::validate::Validate),
     Verdict(commands::verdict::Verdict),
     View(commands::view::View),
     Why(commands::why::Why),
@@ -68,7 +69,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         &["check", "run-kernel", "template", "analyze", "simulate", "compare", "import", "why", "verdict"],
     ),
     ("The library", &["filter", "histogram", "gemm", "tune", "kernel", "ladder"]),
-    ("Devices and drivers", &["devices", "peaks"]),
+    ("Devices and drivers", &["devices", "peaks", "validate"]),
     ("Help and results", &["explain", "view", "man", "completions", "help"]),
 ];
 
@@ -161,6 +162,7 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
         Command::Simulate(simulate) => simulate.run(out),
         Command::Template(template) => template.run(out),
         Command::Tune(tune) => tune.trace.clone().record(|| tune.run(out)),
+        Command::Validate(validate) => validate.run(out),
         Command::Verdict(verdict) => verdict.run(out),
         Command::View(view) => view.run(out),
         Command::Why(why) => why.run(out),

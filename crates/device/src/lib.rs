@@ -35,6 +35,7 @@
 //! ```
 
 mod catalog;
+mod change;
 pub mod document;
 mod family;
 mod generation;
@@ -49,6 +50,7 @@ mod product;
 mod sourced;
 
 pub use catalog::{UnknownGpu, catalog, find};
+pub use change::{GpuChange, GpuChangeError};
 pub use family::{Family, Vendor};
 pub use gpu::{
     Configuration, Core, Gpu, Identity, Images, IssueRule, LocalMemory, LocalPlacement, Memory,

@@ -66,6 +66,8 @@ pub(crate) enum JoinedPart {
         lanes: u32,
         /// The first of its own lanes.
         lane: u32,
+        /// The load with the lowest address, where the access begins.
+        lowest: Inst,
     },
     /// Its lanes come from an earlier load.
     Part {
@@ -79,8 +81,12 @@ pub(crate) enum JoinedPart {
 /// The joined loads of a kernel.
 pub(crate) type JoinedLoads = SecondaryMap<Inst, Option<JoinedPart>>;
 
+/// The joined stores of a kernel: the last one stores for all, which it lists in the order of addresses; the others
+/// have an empty list.
+pub(crate) type JoinedStores = SecondaryMap<Inst, Option<Box<[Inst]>>>;
+
 /// Finds neighbouring loads of one block that one load can do: no write between them, and an address that is known to
-/// be aligned to their size.
+/// be aligned to their size, or [few enough lanes](RegisterLayout::unaligned_elements).
 pub(crate) fn joins(kernel: &Kernel, cfg: &Cfg, forms: &LinearForms, layout: &RegisterLayout) -> JoinedLoads {
     let mut found = SecondaryMap::new();
     for block in &cfg.order {
@@ -150,45 +156,123 @@ fn join(
         return;
     }
     let bytes = i64::from(scalar.bits() / 8);
-    // The largest power of two that divides the address, without its constant.
-    let aligned = terms.iter().fold(base_align(kernel, *base, layout), |align, (_, factor)| {
-        align.min(1 << factor.trailing_zeros().min(30))
-    });
+    let fits = |lanes, start| layout.joins(lanes, *scalar, start, known_align(kernel, *base, terms, layout));
     let places: HashMap<Inst, usize> = loads.iter().enumerate().map(|(at, load)| (load.0, at)).collect();
     loads.sort_by_key(|load| (load.1, load.2));
-    let most = (layout.access_bits / scalar.bits()).min(layout.access_elements);
-    let mut at = 0;
-    while at < loads.len() {
-        let (_, start, _) = loads[at];
-        // The longest run of neighbours that is a vector with an aligned address.
-        let (mut lanes, mut end, mut best) = (0, at, (0, at));
-        while end < loads.len() && loads[end].1 == start + i64::from(lanes) * bytes {
-            lanes += loads[end].2;
-            end += 1;
-            let size = i64::from(lanes) * bytes;
-            if lanes <= most && lanes.is_power_of_two() && size <= aligned && start % size == 0 {
-                best = (lanes, end);
+    for run in runs(&loads, bytes, fits) {
+        let (lowest, start, _) = run[0];
+        let lanes = run.iter().map(|load| load.2).sum();
+        // The load that comes first in the program stands for all of them.
+        if let Some(first) = run.iter().min_by_key(|load| places[&load.0]) {
+            for load in run {
+                let lane = ((load.1 - start) / bytes) as u32;
+                found[load.0] = Some(if load.0 == first.0 {
+                    JoinedPart::First { lanes, lane, lowest }
+                } else {
+                    JoinedPart::Part { first: first.0, lane }
+                });
             }
-        }
-        let (lanes, end) = best;
-        if end > at + 1 {
-            // The load that comes first in the program stands for all of them.
-            let run = &loads[at..end];
-            if let Some(first) = run.iter().min_by_key(|load| places[&load.0]) {
-                for load in run {
-                    let lane = ((load.1 - start) / bytes) as u32;
-                    found[load.0] = Some(if load.0 == first.0 {
-                        JoinedPart::First { lanes, lane }
-                    } else {
-                        JoinedPart::Part { first: first.0, lane }
-                    });
-                }
-            }
-            at = end;
-        } else {
-            at += 1;
         }
     }
+}
+
+/// Runs of at least two neighbours, as long as `fits` accepts their lanes and the constant of the first one. Accesses
+/// are in the order of addresses.
+fn runs(all: &[Loaded], bytes: i64, fits: impl Fn(u32, i64) -> bool) -> Vec<&[Loaded]> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < all.len() {
+        let start = all[at].1;
+        let (mut lanes, mut end, mut best) = (0, at, at + 1);
+        while end < all.len() && all[end].1 == start + i64::from(lanes) * bytes {
+            lanes += all[end].2;
+            end += 1;
+            if fits(lanes, start) {
+                best = end;
+            }
+        }
+        if best > at + 1 {
+            found.push(&all[at..best]);
+        }
+        at = best.max(at + 1);
+    }
+    found
+}
+
+/// Finds neighbouring stores of one block that one store can do: nothing between them that may access the same memory.
+pub(crate) fn joined_stores(
+    kernel: &Kernel,
+    cfg: &Cfg,
+    forms: &LinearForms,
+    layout: &RegisterLayout,
+) -> JoinedStores {
+    let mut found = JoinedStores::new();
+    for block in &cfg.order {
+        // Stores of one address and type, in the program's order.
+        let mut open: Option<((Sum, Scalar), Vec<Loaded>)> = None;
+        let mut close = |open: &mut Option<((Sum, Scalar), Vec<Loaded>)>| {
+            let Some((((base, terms), scalar), mut stores)) = open.take() else { return };
+            let places: HashMap<Inst, usize> =
+                stores.iter().enumerate().map(|(at, store)| (store.0, at)).collect();
+            stores.sort_by_key(|store| (store.1, store.2));
+            let fits =
+                |lanes, start| layout.joins(lanes, scalar, start, known_align(kernel, base, &terms, layout));
+            for run in runs(&stores, i64::from(scalar.bits() / 8), fits) {
+                for store in run {
+                    found[store.0] = Some(Box::default());
+                }
+                if let Some(last) = run.iter().max_by_key(|store| places[&store.0]) {
+                    found[last.0] = Some(run.iter().map(|store| store.0).collect());
+                }
+            }
+        };
+        for inst in &kernel.blocks[*block].insts {
+            let data = &kernel.insts[*inst];
+            match data.op {
+                Op::Store(access) if !access.volatile => {
+                    let ty = kernel.ty(data.operands[1]);
+                    let Some(scalar) = ty.scalar().filter(|scalar| *scalar != Scalar::Bool) else {
+                        close(&mut open);
+                        continue;
+                    };
+                    let (base, offset) = forms.address(kernel, data.operands[0]);
+                    let key = ((base, offset.terms.into_iter().collect::<Vec<_>>()), scalar);
+                    let store = (*inst, offset.constant, u32::from(ty.lanes()));
+                    let end = |store: &Loaded| store.1 + i64::from(store.2 * scalar.bits() / 8);
+                    let apart = |other: &Loaded| end(other) <= store.1 || end(&store) <= other.1;
+                    match &mut open {
+                        Some((known, stores)) if *known == key && stores.iter().all(apart) => {
+                            stores.push(store)
+                        }
+                        _ => {
+                            close(&mut open);
+                            open = Some((key, vec![store]));
+                        }
+                    }
+                }
+                Op::Load(_) => {
+                    let read = match kernel.ty(data.operands[0]) {
+                        Type::Pointer(space) => space,
+                        _ => Space::Generic,
+                    };
+                    if open.as_ref().is_some_and(|(((base, _), _), _)| !is_apart(kernel, *base, read)) {
+                        close(&mut open);
+                    }
+                }
+                op if op.has_effect() => close(&mut open),
+                _ => {}
+            }
+        }
+        close(&mut open);
+    }
+    found
+}
+
+/// The largest power of two that divides an address, without its constant.
+fn known_align(kernel: &Kernel, base: Base, terms: &[(Atom, i64)], layout: &RegisterLayout) -> i64 {
+    terms.iter().fold(base_align(kernel, base, layout), |align, (_, factor)| {
+        align.min(1 << factor.trailing_zeros().min(30))
+    })
 }
 
 /// The alignment of what an address starts from. The compiler places objects itself, as its widest access needs.

@@ -28,6 +28,7 @@ mod relaxed;
 mod schedule;
 mod spill;
 mod sums;
+mod together;
 mod uniform;
 mod work;
 
@@ -63,10 +64,11 @@ pub fn compile_as(kernel: &Kernel, gpu: &Gpu, model: &Model) -> Code {
     relaxed::relax(&mut kernel, &cfg);
     let forms = LinearForms::new(&kernel, &cfg);
     let joins = addresses::joins(&kernel, &cfg, &forms, &model.layout);
+    let stores = addresses::joined_stores(&kernel, &cfg, &forms, &model.layout);
     addresses::share(&mut kernel, &cfg, &dominators, &forms);
     narrow::narrow(&mut kernel, &cfg);
     let kernel = &kernel;
-    let lowered = lower::lower(kernel, model, &cfg, joins);
+    let lowered = lower::lower(kernel, model, &cfg, joins, stores);
     let live = allocate::Live::new(&cfg, &lowered.edges, &EntitySet::new(), |block| {
         lowered.blocks[block].iter().collect()
     });
@@ -75,8 +77,9 @@ pub fn compile_as(kernel: &Kernel, gpu: &Gpu, model: &Model) -> Code {
     let keeps = |assembled: &Assembled| {
         allocate::spill_share(&cfg, &loops, &assembled.blocks) <= model.layout.spill_share
     };
-    let Assembled { blocks, registers, work } =
+    let Assembled { mut blocks, registers, work } =
         kept.filter(keeps).unwrap_or_else(|| parts.assemble(allocate::most_live(gpu, model)));
+    together::share(model, &cfg, &mut blocks);
     let uniform_bits = lowered.uniform.bits(kernel, &cfg);
     let mut passed = SecondaryMap::new();
     for block in &cfg.order {

@@ -79,11 +79,12 @@ fn registers_are_counted_in_the_gpus_own_width() {
 
 #[test]
 fn values_that_do_not_fit_are_stored_and_loaded_once() {
-    // Seventy floats, loaded and then stored last first. No load may pass a store, so all are live at once.
+    // Seventy floats that are no neighbours, loaded and then stored last first. No load may pass a store, so all are live
+    // at once.
     const FLOATS: usize = 70;
     let mut body = String::new();
     let pointer = |base: usize, at: usize| {
-        (format!("%{}", 3 + 2 * FLOATS * base + at), format!("address.4.{}.inbounds %{base}, %2", 4 * at))
+        (format!("%{}", 3 + 2 * FLOATS * base + at), format!("address.4.{}.inbounds %{base}, %2", 8 * at))
     };
     for at in 0..FLOATS {
         let (name, address) = pointer(0, at);
@@ -173,4 +174,42 @@ fn halves_of_a_vector_are_done_together_where_the_compiler_does() {
         sums.count()
     };
     assert_eq!((words(data), words(&data.replace(joins, "joins_halves = false"))), (1, 2));
+}
+
+/// Messages of eight neighbouring floats that are copied, aligned to a float each: two of four where Mesa's compiler for the
+/// family joins them. The published bytes of the T604's ladder are loaded one by one.
+#[test]
+fn neighbours_are_one_access() {
+    let address = |name: usize, base: usize, at: usize| {
+        format!("  %{name}: ptr.global = address.32.{}.inbounds %{base}, %2\n", 4 * at)
+    };
+    let text = |between: &str| {
+        let mut body = String::new();
+        for at in 0..8 {
+            body += &address(3 + at, 0, at);
+            body += &address(11 + at, 1, at);
+        }
+        for at in 0..8 {
+            let _ = writeln!(body, "  %{}: f32 = load.4 %{}", 19 + at, 3 + at);
+        }
+        for at in 0..8 {
+            let _ =
+                writeln!(body, "  store.4 %{}, %{}{}", 11 + at, 19 + at, if at == 3 { between } else { "" });
+        }
+        format!(
+            "tripipe-ir 1\nkernel \"k\" {{\n  parameter \"in\" \"float*\" pointer global align 4 to f32\n  \
+             parameter \"out\" \"float*\" pointer global align 4 to f32\nb0(%0: ptr.global, %1: ptr.global):\n  \
+             %2: i64 = query.global_id.0\n{body}  return\n}}\n"
+        )
+    };
+    let messages = |gpu: &str, text: &str| {
+        let code = compile(&parse(text).unwrap().kernels[0], find(gpu).unwrap());
+        code.blocks[tripipe_ir::Kernel::ENTRY].iter().filter(|issue| issue.pipe == Pipe::LoadStore).count()
+    };
+    for gpu in ["t860", "g52", "g77", "640"] {
+        assert_eq!(messages(gpu, &text("")), 4, "{gpu}");
+        // A load between them may read what was stored.
+        assert_eq!(messages(gpu, &text("\n  %27: f32 = load.4 %11\n  store.4 %18, %27")), 6, "{gpu}");
+    }
+    assert_eq!(messages("t604", &text("")), 12, "pairs of stores share a word there");
 }

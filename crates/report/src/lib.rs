@@ -19,6 +19,7 @@ pub mod simulation;
 mod style;
 mod table;
 pub mod tune;
+pub mod validation;
 pub mod verdict;
 pub mod why;
 

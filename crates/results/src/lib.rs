@@ -17,6 +17,7 @@ mod peaks;
 mod run_kernel;
 mod simulate;
 mod tune;
+mod validate;
 mod verdict;
 mod why;
 
@@ -48,6 +49,7 @@ pub use simulate::{
     Sample, Simulated, Traffic, Window,
 };
 pub use tune::{Search, Trial};
+pub use validate::{ErrorSummary, ValidatedRow, Validation};
 pub use verdict::{JudgedArgument, JudgedNumber, Reproducer, Verdict};
 pub use why::{Application, KernelLaunches};
 
@@ -83,6 +85,8 @@ pub enum Document {
     Simulate(Box<Simulated>),
     /// `tripipe tune`: a problem on a device.
     Tune(Box<Search>),
+    /// `tripipe validate`: a table.
+    Validate(Box<Validation>),
     /// `tripipe verdict`: a launch.
     Verdict(Box<Verdict>),
     /// `tripipe why`.
@@ -91,7 +95,7 @@ pub enum Document {
 
 impl Document {
     /// The names that `command` may have.
-    pub const COMMANDS: [&str; 14] = [
+    pub const COMMANDS: [&str; 15] = [
         "analyze",
         "check",
         "compare",
@@ -104,6 +108,7 @@ impl Document {
         "run-kernel",
         "simulate",
         "tune",
+        "validate",
         "verdict",
         "why",
     ];
@@ -141,6 +146,7 @@ documents!(
     RunKernel(KernelRun),
     Simulate(Simulated),
     Tune(Search),
+    Validate(Validation),
     Verdict(Verdict),
     Why(Application),
 );

@@ -48,6 +48,24 @@ impl Compiled {
 }
 
 impl Compiled {
+    /// Compiles a kernel whose work-items wait for each other in work-groups of `items`, for which [`Self::new`] uses too many
+    /// registers: with the most registers that allow so many threads, or the fewest there are, and spills.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn for_group(gpu: &Gpu, kernel: &Kernel, items: u32) -> Result<Self, ExecuteError> {
+        let compiled = Self::new(gpu, kernel)?;
+        if compiled.most_items >= items || !waits(kernel) {
+            return Ok(compiled);
+        }
+        let required = kernel.sub_group_size(Some(gpu.opencl()));
+        let allows = |registers: &u32| gpu.occupancy(*registers, required).threads >= items;
+        let registers = (1..compiled.code.work.used).rev().find(allows).unwrap_or(1);
+        let mut fewer = gpu.clone();
+        fewer.registers.max.value = registers;
+        Self::new(&fewer, kernel)
+    }
+
     /// The same code with another amount of work: `times` is how often the operations of an instruction are executed
     /// where they were executed once; `None` stands for branches, spills and barriers.
     #[must_use]
@@ -83,6 +101,12 @@ impl Compiled {
         }
         self
     }
+}
+
+/// Whether work-items of a kernel wait for others of their work-group.
+fn waits(kernel: &Kernel) -> bool {
+    let insts = kernel.blocks.values().flat_map(|block| &block.insts);
+    insts.into_iter().any(|inst| matches!(kernel.insts[*inst].op, Op::Barrier { .. }))
 }
 
 /// Whether a kernel computes with a type; loads and stores of halves by `vload_half` need no support.

@@ -196,11 +196,10 @@ impl VirtualGpu {
             |reason| ExecuteError::Range { entry: entry.to_owned(), range: format!("{range:?}"), reason };
         let name = self.gpu.name();
         let items = [x, y, z].iter().try_fold(1usize, |all, extent| all.checked_mul(*extent));
-        if items.is_none_or(|items| items > most as usize) {
-            let limit = self.gpu.core.max_work_group_size.value;
-            let why =
-                if most < limit { format!(" with the registers that `{entry}` uses") } else { String::new() };
-            return Err(refused(format!("a work-group has at most {most} work-items on {name}{why}")));
+        // How many registers a driver's compiler uses is a guess, which refuses nothing.
+        let limit = self.gpu.core.max_work_group_size.value;
+        if items.is_none_or(|items| items > limit as usize) {
+            return Err(refused(format!("a work-group has at most {limit} work-items on {name}")));
         }
         let uneven = global.iter().zip([x, y, z]).any(|(global, local)| local > 0 && global % local > 0);
         let options = || program.options.iter().map(String::as_str);
@@ -355,9 +354,16 @@ impl VirtualGpu {
         if let Some((_, prediction)) = known.predictions.iter().find(|(other, _)| *other == key) {
             return Ok(prediction.clone());
         }
-        let compiled = known.compiled.clone();
+        let mut compiled = known.compiled.clone();
         let gpu = self.options.changed.as_deref().unwrap_or(self.gpu);
+        let items = launch.range.local_size().unwrap_or([1; 3]).iter().product::<usize>() as u32;
+        let modelled_limit = (items > compiled.most_items).then_some(compiled.most_items);
+        if modelled_limit.is_some() {
+            compiled =
+                Compiled::for_group(gpu, self.simulator.kernel(&launch.program, &launch.entry)?, items)?;
+        }
         let prediction = predict(&mut self.simulator, launch, gpu, &compiled, &self.options.prediction)?;
+        let prediction = Prediction { modelled_limit, ..prediction };
         if !compiled.depends_on_memory {
             let known = self.known(&launch.program, &launch.entry)?;
             known.predictions.push((key, prediction.clone()));

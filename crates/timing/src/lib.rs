@@ -19,6 +19,7 @@
 //! - [`counters`] has that under the names of the GPU's vendor, and lays captures of real GPUs beside it.
 //! - [`VirtualGpu`] is an executor: results computed, times predicted.
 //! - [`errors`] are the errors of predictions against published figures, and the error band of a prediction.
+//! - [`measured`] lays other people's measurements beside predictions.
 //! - [`local`] is the work-group size that a driver chooses.
 //!
 //! Not modelled: the instruction cache, power and heat, other users of the memory, launches that overlap.
@@ -35,6 +36,7 @@ mod executor;
 pub mod figures;
 mod handout;
 pub mod local;
+pub mod measured;
 mod memory;
 mod pages;
 mod play;

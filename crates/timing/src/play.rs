@@ -266,7 +266,14 @@ impl Mapping {
             }
             Reach::Local | Reach::Global => {
                 let kind = if access.reach == Reach::Local { Kind::Local } else { Kind::Global };
-                let bytes = if access.bytes == 0 { 1 } else { bytes.clamp(1, access.bytes) };
+                // More than the instruction accesses itself, if it stands for its neighbours.
+                let bytes = if access.bytes == 0 { 1 } else { bytes.max(1) };
+                // Where work-items do not share requests, the pieces of a wide vector do: the first has all lines.
+                let wide = self.request_bytes > 0 && kind == Kind::Global && from + bytes <= access.bytes;
+                if wide && from > 0 {
+                    return;
+                }
+                let bytes = if wide { access.bytes } else { bytes };
                 // Work-items whose data one request returns; they share the lines from `first` on.
                 let together = match (kind, self.request_bytes) {
                     (Kind::Global | Kind::Local, 1..) => (self.request_bytes / bytes).max(1),

@@ -137,6 +137,9 @@ pub struct Prediction {
     pub watchdog_seconds: f64,
     /// Registers of a work-item, in the GPU's own width.
     pub registers: u32,
+    /// The most work-items of a work-group with the registers that the kernel would use, if the launch has more: it was
+    /// predicted with fewer registers, or with the warps of a work-group one after another.
+    pub modelled_limit: Option<u32>,
     /// Threads of a core that its registers allow.
     pub threads: u32,
     /// Mean share of a core's threads that were occupied.
@@ -245,6 +248,7 @@ pub fn predict(
             launch_seconds: figures.launch_us * 1e-6,
             watchdog_seconds: figures.watchdog_s,
             registers: code.work.used,
+            modelled_limit: None,
             threads,
             occupancy: resident
                 / ticks.max(1.0)

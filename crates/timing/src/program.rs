@@ -240,6 +240,8 @@ impl Builder<'_> {
             _ => self.figures.arithmetic_latency,
         };
         let serial = self.figures.messages_in_flight < 1.0;
+        // A thread that computes for several work-items waits once for all of them.
+        let latency = if serial { latency * issue.cycles.min(1.0) } else { latency };
         self.chain.now = start + if serial { latency.max(issue.cycles) } else { issue.cycles };
         for register in issue.operations.iter().flat_map(|(_, operation)| &operation.writes) {
             self.chain.ready.insert(number(*register), start + latency);

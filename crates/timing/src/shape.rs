@@ -12,8 +12,8 @@ pub(crate) struct Shape {
     pub(crate) engines: usize,
     /// Arithmetic words of a core at a time.
     pub(crate) shared_pipes: f64,
-    /// Whether a thread has a program counter of its own.
-    pub(crate) single_threads: bool,
+    /// Work-items that start and end together: a warp, or half a double wave.
+    pub(crate) warp: u32,
     /// Work-items resident on a core.
     pub(crate) threads: u32,
     /// Work-items for which threads are allocated together: a warp, or a double wave.
@@ -47,7 +47,7 @@ impl Shape {
             cores: gpu.configuration.cores.value.max(1) as usize,
             engines: if midgard { 1 } else { pipes as usize },
             shared_pipes: if midgard { f64::from(pipes) } else { 1.0 },
-            single_threads: midgard,
+            warp: gpu.core.warp_width.value.clamp(1, 64),
             threads,
             allocated: wave,
             local_bytes: gpu.local_memory.bytes.value,

@@ -20,6 +20,7 @@ pub(crate) mod run_kernel;
 pub(crate) mod simulate;
 pub(crate) mod template;
 pub(crate) mod tune;
+pub(crate) mod validate;
 pub(crate) mod verdict;
 pub(crate) mod view;
 pub(crate) mod why;

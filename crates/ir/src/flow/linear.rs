@@ -76,10 +76,11 @@ impl Linear {
         Some(sum)
     }
 
-    /// Bits that are 0 in every value of the sum, among the lowest 32.
-    fn known_zeros(&self) -> u32 {
+    /// Bits that are 0 in every value of the sum, among the lowest 32; `zeros` has the low zero bits of each atom.
+    fn known_zeros(&self, zeros: impl Fn(Atom) -> u32) -> u32 {
         // Below the lowest set bit of all factors, the sum has the bits of its constant.
-        let factors = self.terms.values().fold(0, |all, factor| all | *factor);
+        let factors =
+            self.terms.iter().fold(0, |all, (atom, factor)| all | factor.wrapping_shl(zeros(*atom)));
         let below =
             if factors == 0 { u32::MAX } else { ((factors & factors.wrapping_neg()) as u32).wrapping_sub(1) };
         below & !(self.constant as u32)
@@ -156,6 +157,60 @@ pub struct MemoryFact {
 #[derive(Clone, Debug)]
 pub struct LinearForms {
     forms: SecondaryMap<Value, Option<(Option<Base>, Linear)>>,
+    /// Low bits of block parameters that are always 0, such as those of a counter that rises by 16.
+    zeros: SecondaryMap<Value, u32>,
+}
+
+/// The most low zero bits that count.
+const MOST_ZEROS: u32 = 30;
+
+/// Low bits of integers that are 0 in every iteration.
+fn low_zeros(kernel: &Kernel, cfg: &Cfg) -> SecondaryMap<Value, u32> {
+    let mut zeros: SecondaryMap<Value, u32> = SecondaryMap::new();
+    let is_counted = |value: Value| kernel.ty(value).is_int() && kernel.ty(value).lanes() == 1;
+    // From the best case down, until nothing changes.
+    for block in cfg.order.iter().filter(|block| **block != Kernel::ENTRY) {
+        for parameter in kernel.blocks[*block].parameters.iter().filter(|parameter| is_counted(**parameter)) {
+            zeros[*parameter] = MOST_ZEROS;
+        }
+    }
+    loop {
+        let mut changed = false;
+        for block in &cfg.order {
+            for inst in &kernel.blocks[*block].insts {
+                let data = &kernel.insts[*inst];
+                let Some(result) = data.result.filter(|result| is_counted(*result)) else { continue };
+                let of = |at: usize| low_zeros_of(kernel, &zeros, data.operands[at]);
+                zeros[result] = match data.op {
+                    Op::Binary(Binary::Add | Binary::Sub | Binary::Or) => of(0).min(of(1)),
+                    Op::Binary(Binary::Mul) => (of(0) + of(1)).min(MOST_ZEROS),
+                    Op::Convert(convert) if convert.from != Number::Float && convert.to != Number::Float => {
+                        of(0)
+                    }
+                    _ => 0,
+                };
+            }
+            for call in kernel.blocks[*block].terminator.calls() {
+                for (value, to) in call.arguments.iter().zip(&kernel.blocks[call.block].parameters) {
+                    let passed = low_zeros_of(kernel, &zeros, *value);
+                    if passed < zeros[*to] {
+                        zeros[*to] = passed;
+                        changed = true;
+                    }
+                }
+            }
+        }
+        if !changed {
+            return zeros;
+        }
+    }
+}
+
+fn low_zeros_of(kernel: &Kernel, zeros: &SecondaryMap<Value, u32>, value: Value) -> u32 {
+    match (&kernel.values[value].def, kernel.signed_constant(value)) {
+        (ValueDef::Constant(_), Some(constant)) => constant.trailing_zeros().min(MOST_ZEROS),
+        _ => zeros[value],
+    }
 }
 
 impl LinearForms {
@@ -167,7 +222,7 @@ impl LinearForms {
     /// Computes them for a launch: atoms whose value `known` returns are constants, so that products with them are
     /// sums.
     pub fn with(kernel: &Kernel, cfg: &Cfg, known: &dyn Fn(Atom) -> Option<i64>) -> Self {
-        let mut all = Self { forms: SecondaryMap::new() };
+        let mut all = Self { forms: SecondaryMap::new(), zeros: low_zeros(kernel, cfg) };
         for parameter in &kernel.blocks[Kernel::ENTRY].parameters {
             all.forms[*parameter] =
                 known(Atom::Value(*parameter)).map(|value| (None, Linear::constant(value)));
@@ -267,7 +322,11 @@ impl LinearForms {
             Op::Binary(Binary::Or) => {
                 let (a, b) = (sum(0), sum(1));
                 let added = u32::try_from(b.as_constant()?).ok()?;
-                if added & !a.known_zeros() != 0 {
+                let zeros = |atom| match atom {
+                    Atom::Value(value) => self.zeros[value],
+                    Atom::Query(..) => 0,
+                };
+                if added & !a.known_zeros(zeros) != 0 {
                     return None;
                 }
                 a.plus(&b, 1)?

@@ -101,10 +101,14 @@ impl Lowering<'_> {
     }
 
     /// Scalars that are computed only for one vector are computed directly in its registers.
-    pub(super) fn merge(&mut self, wanted: Lanes, operands: &[Value], result: Option<Value>) -> Lanes {
-        let Some(bits) = result.and_then(|result| self.kernel.ty(result).scalar()).map(Scalar::bits) else {
-            return wanted;
-        };
+    pub(super) fn merge(
+        &mut self,
+        wanted: Lanes,
+        operands: &[Value],
+        bits: Option<u32>,
+        result: Option<Value>,
+    ) -> Lanes {
+        let Some(bits) = bits else { return wanted };
         let together = (self.model.layout.register_bits / bits.max(8)) as usize;
         let alone = |lane: &Lane, operand: &Value| match lane {
             Lane::In(register, 0) => {

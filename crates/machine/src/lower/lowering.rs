@@ -10,7 +10,7 @@ use tripipe_ir::{Inst, Kernel, Location, Op, Scalar, Space, Type, Value};
 
 use super::shape::Shape;
 use super::uses::Uses;
-use crate::addresses::JoinedLoads;
+use crate::addresses::{JoinedLoads, JoinedStores};
 use crate::code::{Operation, Register, RegisterData};
 use crate::lanes::{Lane, Lanes};
 use crate::model::{Fusion, Model, Pipe, Step};
@@ -22,6 +22,7 @@ pub(super) struct Lowering<'k> {
     pub(super) model: &'k Model,
     pub(super) uses: Uses,
     pub(super) joins: JoinedLoads,
+    pub(super) stores: JoinedStores,
     /// The lanes that a load made for all of those that are joined in it.
     pub(super) joined: SecondaryMap<Inst, Option<Lanes>>,
     pub(super) uniform: Uniform,

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 use tripipe_ir::{Inst, Op, Scalar, Type, Value};
 
+use super::gathers::Input;
 use super::lowering::{Lowering, is_segment};
 use super::shape::Shape;
 use crate::addresses::JoinedPart;
@@ -143,7 +144,16 @@ impl Lowering<'_> {
             let all = self.joined[first].as_ref()?;
             return Some(all.iter().skip(lane as usize).take(usize::from(ty.lanes())).copied().collect());
         }
-        let mut reads = self.accessed(operands[0]);
+        let together = self.stores[inst].clone();
+        let lowest = match (&together, join) {
+            // A later store does it.
+            (Some(all), _) if all.is_empty() => return None,
+            (Some(all), _) => all[0],
+            (_, Some(JoinedPart::First { lowest, .. })) => lowest,
+            _ => inst,
+        };
+        let pointer = if together.is_some() { self.kernel.insts[lowest].operands[0] } else { operands[0] };
+        let mut reads = self.accessed(pointer);
         let made = data.result.map(|result| match (join, ty.scalar()) {
             (Some(JoinedPart::First { lanes, .. }), Some(scalar)) => {
                 self.allocate_lanes(lanes as usize, scalar.bits(), Some(result))
@@ -154,11 +164,24 @@ impl Lowering<'_> {
         let layout = &self.model.layout;
         let bits = ty.scalar().map_or(64, |scalar| scalar.bits().max(8));
         let room = (layout.access_bits / bits).min(layout.access_elements).max(1);
+        let values: SmallVec<[Value; 4]> = match &together {
+            Some(all) => all.iter().map(|inst| self.kernel.insts[*inst].operands[1]).collect(),
+            None => operands.get(1).copied().into_iter().collect(),
+        };
         let lanes = match join {
             Some(JoinedPart::First { lanes, .. }) => lanes,
+            _ if together.is_some() => {
+                values.iter().map(|value| u32::from(self.kernel.ty(*value).lanes())).sum()
+            }
             _ => u32::from(ty.lanes()),
         };
         match data.op {
+            Op::Store(_) if together.is_some() => {
+                let all: Lanes = values.iter().flat_map(|value| self.lanes_of(*value)).collect();
+                let all =
+                    if all.len() == values.len() { self.merge(all, &values, Some(bits), None) } else { all };
+                stored.push(self.read(&Input::Made(all), 0, lanes as usize, bits));
+            }
             Op::Store(_) => {
                 let value = operands[1];
                 let mut from = 0;
@@ -200,6 +223,7 @@ impl Lowering<'_> {
                             .any(|unit| self.model.units[unit].pipe == crate::Pipe::LoadStore)
                     {
                         operation.memory_bits = count * bits;
+                        operation.inst = Some(lowest);
                     }
                 }
             }

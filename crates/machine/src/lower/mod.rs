@@ -19,7 +19,7 @@ use tripipe_ir::flow::Cfg;
 use tripipe_ir::op::Binary;
 use tripipe_ir::{Block, Inst, Kernel, Op, Scalar, Type, Value};
 
-use crate::addresses::JoinedLoads;
+use crate::addresses::{JoinedLoads, JoinedStores};
 use crate::code::{Operation, Register, RegisterData};
 use crate::lanes::{self, Lane, Lanes};
 use crate::model::Model;
@@ -45,13 +45,20 @@ pub(crate) type Edges = SecondaryMap<Block, Vec<PassedRegisters>>;
 
 type PassedRegisters = (SmallVec<[Register; 4]>, SmallVec<[Register; 4]>);
 
-pub(crate) fn lower(kernel: &Kernel, model: &Model, cfg: &Cfg, joins: JoinedLoads) -> Lowered {
+pub(crate) fn lower(
+    kernel: &Kernel,
+    model: &Model,
+    cfg: &Cfg,
+    joins: JoinedLoads,
+    stores: JoinedStores,
+) -> Lowered {
     let uniform = Uniform::new(kernel, cfg);
     let mut lowering = Lowering {
         kernel,
         model,
         uses: Uses::new(kernel, cfg),
         joins,
+        stores,
         joined: SecondaryMap::new(),
         uniform,
         lanes: SecondaryMap::new(),
@@ -163,7 +170,8 @@ impl Lowering<'_> {
             Op::Construct => {
                 let lanes =
                     operands.iter().filter_map(|operand| self.lanes_of(*operand).first().copied()).collect();
-                Some(self.merge(lanes, operands, result))
+                let bits = result.and_then(|result| self.kernel.ty(result).scalar()).map(Scalar::bits);
+                Some(self.merge(lanes, operands, bits, result))
             }
             Op::Extract(lane) => {
                 self.lanes_of(operands[0]).get(usize::from(lane)).map(|lane| SmallVec::from_slice(&[*lane]))

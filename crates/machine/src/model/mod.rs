@@ -9,6 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 use tripipe_device::{Family, Gpu, Source, Sourced};
+use tripipe_ir::Scalar;
 
 use crate::work::Work;
 
@@ -123,6 +124,9 @@ pub struct RegisterLayout {
     pub access_bits: u32,
     /// Most elements of one load or store.
     pub access_elements: u32,
+    /// Most neighbouring elements that become one access without a proof that its address is aligned to more than an
+    /// element; 0: never.
+    pub unaligned_elements: u32,
     /// Whether a load or store can add a scaled index to its address.
     pub folds_index: bool,
     /// Bits of the signed constant that a load or store can add to its address; 0: none.
@@ -149,10 +153,23 @@ pub struct RegisterLayout {
     pub spare_registers: u32,
     /// Whether two equal operations share a unit if each uses more than one lane and at most half of the unit's lanes.
     pub joins_halves: bool,
+    /// Bits of a vector that scalars of neighbouring work-items fill together; 0: a word belongs to one work-item.
+    pub items_together_bits: u32,
     /// The upper end of the range of the arithmetic pipe's words, relative to the words of this model.
     pub words_most: f64,
     /// Pairs of dependent operations that are fused.
     pub fuses: Vec<Fusion>,
+}
+
+impl RegisterLayout {
+    /// Whether one access can have so many neighbouring elements, from an address that is a constant behind one with a
+    /// known alignment.
+    pub(crate) fn joins(&self, lanes: u32, scalar: Scalar, constant: i64, aligned: i64) -> bool {
+        let size = i64::from(lanes) * i64::from(scalar.bits() / 8);
+        let is_aligned = lanes.is_power_of_two() && size <= aligned && constant % size == 0;
+        lanes <= (self.access_bits / scalar.bits()).min(self.access_elements)
+            && (is_aligned || lanes <= self.unaligned_elements && scalar.bits() <= 32)
+    }
 }
 
 /// Two dependent operations that a family does in one.
@@ -200,6 +217,10 @@ struct Variant {
     spare_registers: Option<u32>,
     /// Overrides the layout's value.
     joins_halves: Option<bool>,
+    /// Overrides the layout's value.
+    unaligned_elements: Option<u32>,
+    /// Overrides the layout's value.
+    items_together_bits: Option<u32>,
     #[serde(default)]
     operation: BTreeMap<String, Section>,
 }
@@ -302,6 +323,8 @@ impl Model {
             layout.spill_share = variant.spill_share.unwrap_or(layout.spill_share);
             layout.spare_registers = variant.spare_registers.unwrap_or(layout.spare_registers);
             layout.joins_halves = variant.joins_halves.unwrap_or(layout.joins_halves);
+            layout.items_together_bits = variant.items_together_bits.unwrap_or(layout.items_together_bits);
+            layout.unaligned_elements = variant.unaligned_elements.unwrap_or(layout.unaligned_elements);
         }
         let sections = file.operation.iter().chain(variants.iter().flat_map(|variant| &variant.operation));
         for (ty, section) in sections {

@@ -60,7 +60,7 @@ fn single(
     let title = format!("{} on {}: {}", simulation.kernel, gpu.name(), time(prediction.seconds));
     let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, &title));
     out.push_str(&paragraph(canvas, "", 0, &trust(each, prediction)));
-    let verdict = format!("{}{}", verdict(prediction, gpu), too_long(prediction));
+    let verdict = format!("{}{}{}", verdict(prediction, gpu), too_long(prediction), over_limit(prediction));
     out.push_str(&paragraph(canvas, "", 0, &verdict));
     out.push('\n');
     facts(prediction, predicted, each, canvas, out);
@@ -81,6 +81,16 @@ pub(crate) fn sentence(predicted: &Predicted, gpu: &Gpu) -> String {
         limiter(prediction.limiter(), gpu),
         extents(prediction.local),
         too_long(prediction)
+    )
+}
+
+/// What a work-group that is larger than the modelled limit means, with a space before; empty for all others.
+fn over_limit(prediction: &Prediction) -> String {
+    let Some(limit) = prediction.modelled_limit else { return String::new() };
+    let items: u64 = prediction.local.iter().product();
+    format!(
+        " Warning: with the registers of this model, work-groups have at most {limit} work-items, not {items}. Drivers' \
+        compilers may use fewer; a driver that does not refuses the launch."
     )
 }
 

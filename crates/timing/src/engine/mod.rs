@@ -20,8 +20,10 @@ pub(crate) struct Engine<'a> {
     program: &'a Program,
     figures: &'a Figures,
     shape: Shape,
-    /// Whether threads of a work-group start one by one as others end, because none waits for another.
+    /// Whether warps of a work-group start one by one as others end, because none waits for another.
     singly: bool,
+    /// Threads that a warp occupies.
+    warp_threads: u32,
     times: Delays,
     cores: Vec<Core>,
     pub(crate) memory: Memory,
@@ -65,7 +67,8 @@ impl<'a> Engine<'a> {
             program,
             figures,
             shape,
-            singly: shape.single_threads && !program.has_barriers(),
+            singly: !program.has_barriers(),
+            warp_threads: shape.warp.min(shape.threads).max(1),
             times,
             cores,
             memory: Memory::new(gpu, figures, shape.cores),
@@ -146,7 +149,7 @@ impl<'a> Engine<'a> {
 
     /// The core that can take a work-group of `items` work-items, if there is one: the one with most free threads.
     pub(crate) fn room(&self, items: u32) -> Option<usize> {
-        let threads = if self.singly { 1 } else { self.threads_of(items) };
+        let threads = if self.singly { self.warp_threads } else { self.threads_of(items) };
         let fits = |core: &&Core| {
             core.free_threads >= threads
                 && (!self.shape.local_dedicated || core.free_local >= self.shape.group_local_bytes)
@@ -180,12 +183,12 @@ impl<'a> Engine<'a> {
         for (index, play) in plays.into_iter().enumerate() {
             let on = &mut self.cores[core];
             if self.singly {
-                if on.free_threads == 0 {
+                if on.free_threads < self.warp_threads {
                     on.queue.push_back((group, index as u32, play));
                     continue;
                 }
-                on.free_threads -= 1;
-                self.resident_now += 1;
+                on.free_threads -= self.warp_threads;
+                self.resident_now += self.warp_threads;
             }
             self.start_warp(group, index as u32, play, at);
         }
@@ -298,8 +301,8 @@ impl<'a> Engine<'a> {
                 self.start_warp(group, index, play, time);
                 return false;
             }
-            core.free_threads += 1;
-            self.resident_now -= 1;
+            core.free_threads += self.warp_threads;
+            self.resident_now -= self.warp_threads;
             return true;
         }
         if over {

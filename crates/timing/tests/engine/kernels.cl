@@ -205,3 +205,19 @@ kernel void staged(global const float *pixels, global float *result, const int n
         for (int u = 0; u < 2; ++u)
             result[(top + v) * n + left + x + 16 * u] = sums[v][u];
 }
+
+// Sums of n vectors, all work-items' side by side: n is a multiple of 4.
+kernel void stream(global const float4 *in, global float *out, int n)
+{
+    const uint all = get_global_size(0);
+    uint at = get_global_id(0);
+    float4 sum = 0;
+    for (int i = 0; i < n; i += 4) {
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            sum += in[at];
+            at += all;
+        }
+    }
+    out[get_global_id(0)] = sum.x + sum.y + sum.z + sum.w;
+}

@@ -65,6 +65,28 @@ fn limits_of_the_gpu_apply() {
     }
 }
 
+/// Launches that people ran, and that a model of registers would refuse: 64 sums of eight a work-item in groups of 256 on
+/// an Adreno 530 (boda), and the same behind a barrier on a T860, whose drivers take 256.
+#[test]
+fn a_modelled_limit_refuses_nothing() {
+    let sums = "{ float8 s[8]; int l = get_local_id(0);\n\
+                for (int i = 0; i < 8; i++) s[i] = 0.0f;\n\
+                for (int k = 0; k < 64; k++) { float8 x = a[k * 64 + l % 16]; BARRIER\n\
+                for (int i = 0; i < 8; i++) s[i] += x * a[k * 64 + l / 16 + i]; }\n\
+                for (int i = 0; i < 8; i++) a[get_global_id(0) * 8 + i] = s[i]; }";
+    for (gpu, barrier) in [("adreno 530", ""), ("t860", ""), ("t860", "barrier(CLK_LOCAL_MEM_FENCE);")] {
+        let source = format!("kernel void k(global float8* a) {}", sums.replace("BARRIER", barrier));
+        match refusal(gpu, &source, NdRange::d1(1024).local(256, 1, 1), 1 << 20) {
+            Err(why) => {
+                assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "{why}");
+                eprintln!("left out: {why}");
+                return;
+            }
+            Ok(said) => assert_eq!(said, None, "{gpu} {barrier}"),
+        }
+    }
+}
+
 #[test]
 fn images_have_the_extents_that_the_gpu_supports() {
     let image = |width, height| {

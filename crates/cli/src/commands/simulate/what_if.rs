@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow, bail};
-use tripipe_device::Gpu;
+use anyhow::{Result, anyhow};
 use tripipe_device::nearest::nearest;
+use tripipe_device::{Gpu, GpuChange, GpuChangeError};
 use tripipe_timing::{Options, Prediction};
 
 use crate::launch_input::{Description, DriverBuild, Trial, Workload};
@@ -20,16 +20,8 @@ pub(super) struct WhatIf {
 /// A change.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Change {
-    /// The GPU's clock in MHz.
-    Clock(u32),
-    /// Shader cores.
-    Cores(u32),
-    /// Bytes of the L2, and the number as written.
-    L2(u64, String),
-    /// Nominal memory bandwidth in GB/s.
-    Bandwidth(f64),
-    /// The most registers that the compiler may use for a work-item.
-    Registers(u32),
+    /// Another GPU.
+    Gpu(GpuChange),
     /// The work-group size.
     Local(Vec<usize>),
     /// A macro definition.
@@ -52,8 +44,11 @@ impl FromStr for WhatIf {
             }
             changes.push(part.parse()?);
         }
-        for change in &changes {
-            change.check()?;
+        let fits = |sizes: &[usize]| sizes.len() <= 3 && !sizes.contains(&0);
+        if let Some(local) =
+            changes.iter().find(|change| matches!(change, Change::Local(sizes) if !fits(sizes)))
+        {
+            return Err(format!("{local}: want 1 to 3 extents of at least 1 work-item"));
         }
         Ok(Self { changes })
     }
@@ -73,48 +68,25 @@ impl FromStr for Change {
         }
         let wanted = "want clock=MHZ, cores=N, l2=BYTES, bandwidth=GB/s, registers=N, local=N[,N[,N]] or -D NAME=VALUE";
         let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}`: {wanted}"))?;
-        let (name, value) = (name.trim(), value.trim());
-        let whole = || value.parse::<u32>().map_err(|_| format!("{name}={value}: want a whole number"));
-        match name {
-            "clock" => Ok(Self::Clock(whole()?)),
-            "cores" => Ok(Self::Cores(whole()?)),
-            "registers" => Ok(Self::Registers(whole()?)),
-            "local" => Ok(Self::Local(vec![whole()? as usize])),
-            "bandwidth" => match value.parse() {
-                Ok(number) => Ok(Self::Bandwidth(number)),
-                Err(_) => Err(format!("bandwidth={value}: want a number of GB/s")),
-            },
-            "l2" => {
-                let digits = value.trim_end_matches(|c: char| c.is_alphabetic());
-                let unit: Option<u64> = match &value[digits.len()..] {
-                    "" => Some(1),
-                    "K" | "KiB" | "k" => Some(1 << 10),
-                    "M" | "MiB" => Some(1 << 20),
-                    _ => None,
-                };
-                let bytes =
-                    digits.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
-                let bytes =
-                    bytes.ok_or_else(|| format!("l2={value}: want a number of bytes, such as 512K or 2M"))?;
-                Ok(Self::L2(bytes, value.to_owned()))
-            }
-            _ => {
+        if name.trim() == "local" {
+            let size = value.trim().parse().map_err(|_| format!("{text}: want a whole number"))?;
+            return Ok(Self::Local(vec![size]));
+        }
+        text.parse().map(Self::Gpu).map_err(|error| match error {
+            GpuChangeError::Unknown { name, .. } => {
                 let near = nearest(&name.to_lowercase(), CHANGES.into_iter());
                 let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-                Err(format!("`{name}`: {wanted}{near}"))
+                format!("`{name}`: {wanted}{near}")
             }
-        }
+            error => error.to_string(),
+        })
     }
 }
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Clock(mhz) => write!(f, "clock={mhz}"),
-            Self::Cores(cores) => write!(f, "cores={cores}"),
-            Self::L2(_, written) => write!(f, "l2={written}"),
-            Self::Bandwidth(rate) => write!(f, "bandwidth={rate}"),
-            Self::Registers(count) => write!(f, "registers={count}"),
+            Self::Gpu(change) => change.fmt(f),
             Self::Local(sizes) => {
                 let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
                 write!(f, "local={}", sizes.join(","))
@@ -125,48 +97,15 @@ impl fmt::Display for Change {
 }
 
 impl Change {
-    /// Whether the value is plausible at all.
-    fn check(&self) -> Result<(), String> {
-        let within =
-            |fits: bool, range: &str| if fits { Ok(()) } else { Err(format!("{self}: want {range}")) };
-        match self {
-            Self::Clock(mhz) => within((1..=10_000).contains(mhz), "1 to 10000 MHz"),
-            Self::Cores(cores) => within((1..=128).contains(cores), "1 to 128 cores"),
-            Self::L2(bytes, _) => within((4 << 10..=1 << 30).contains(bytes), "4K to 1024M"),
-            Self::Bandwidth(rate) => within((0.1..=10_000.0).contains(rate), "0.1 to 10000 GB/s"),
-            Self::Registers(count) => within(*count > 0, "at least 1 register"),
-            Self::Local(sizes) => {
-                within(sizes.len() <= 3 && !sizes.contains(&0), "1 to 3 extents of at least 1 work-item")
-            }
-            Self::Define(..) => Ok(()),
-        }
-    }
-
     /// Whether two changes set the same thing.
     fn conflicts(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Define(name, _), Self::Define(other, _)) => name == other,
+            (Self::Gpu(change), Self::Gpu(other)) => {
+                std::mem::discriminant(change) == std::mem::discriminant(other)
+            }
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
-    }
-
-    /// Changes a GPU.
-    fn apply(&self, gpu: &mut Gpu) -> Result<()> {
-        match self {
-            Self::Clock(mhz) => gpu.configuration.clock_mhz.value = *mhz,
-            Self::Cores(cores) => gpu.configuration.cores.value = *cores,
-            Self::L2(bytes, _) => gpu.memory.l2_bytes.value = *bytes,
-            Self::Bandwidth(rate) => gpu.configuration.dram_gb_s_peak.value = *rate,
-            Self::Registers(count) => {
-                let most = gpu.registers.max.value;
-                if *count > most {
-                    bail!("a work-item has at most {most} registers on {}", gpu.name());
-                }
-                gpu.registers.max.value = *count;
-            }
-            Self::Local(_) | Self::Define(..) => {}
-        }
-        Ok(())
     }
 }
 
@@ -227,9 +166,10 @@ impl Variant {
         let mut changed = gpu.clone();
         let mut local = Vec::new();
         for change in &self.changes {
-            change.apply(&mut changed)?;
-            if let Change::Local(sizes) = change {
-                local.clone_from(sizes);
+            match change {
+                Change::Gpu(change) => change.apply(&mut changed)?,
+                Change::Local(sizes) => local.clone_from(sizes),
+                Change::Define(..) => {}
             }
         }
         let trial = Trial { gpu: (changed != *gpu).then(|| Arc::new(changed)), local, effect: None };
@@ -257,7 +197,7 @@ mod tests {
             shown,
             ["clock=800", "cores=10", "l2=512K", "bandwidth=20.5", "registers=4", "local=16,8", "-D X=4"]
         );
-        assert!(matches!(all.changes[2], Change::L2(524_288, _)));
+        assert!(matches!(all.changes[2], Change::Gpu(GpuChange::L2(524_288, _))));
         assert_eq!("-DX".parse::<WhatIf>().unwrap().changes, [Change::Define("X".into(), "1".into())]);
     }
 

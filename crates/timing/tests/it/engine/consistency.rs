@@ -161,3 +161,21 @@ fn dependent_arithmetic_takes_the_latency_of_the_figures() {
         assert!((7.9..=12.0).contains(&latencies), "{name}: {latencies} latencies for 8 multiply-adds");
     }
 }
+
+/// Without a barrier, warps of large groups are replaced one by one: a stream is as fast in groups of 256 as of 64.
+#[test]
+fn streams_do_not_wait_for_their_work_group() {
+    for name in ["mali-g77", "mali-g52", "adreno-640"] {
+        let gpu = find(name).unwrap();
+        let items = 1 << 16;
+        let passed = [zeros(items * 16 * 16), zeros(items * 4), Passed::Int(16)];
+        let seconds = |local| {
+            let range = NdRange::d1(items).local(local, 1, 1);
+            let program = program("kernels.cl");
+            let mut device = device(gpu, Options::default(), &program, "stream")?;
+            Some(time(&mut device, &program, "stream", &passed, range).seconds)
+        };
+        let Some((small, large)) = seconds(64).zip(seconds(256)) else { return };
+        assert!(large < 1.1 * small, "{name}: {small} in groups of 64, {large} of 256");
+    }
+}

@@ -4,6 +4,7 @@
 mod bands;
 mod cross;
 mod ladder;
+mod measured;
 mod peaks;
 mod phones;
 mod products;
@@ -122,18 +123,18 @@ fn keep(name: &str, table: &str) {
 }
 
 /// A set of published figures, for the table of errors.
-struct Compared {
-    name: &'static str,
-    gpu: &'static str,
-    what: &'static str,
-    source: &'static str,
+struct Compared<'a> {
+    name: &'a str,
+    gpu: &'a str,
+    what: &'a str,
+    source: &'a str,
     /// Whether figures of the model were fitted to it.
     fitted: bool,
     /// Predicted time / published time - 1.
     errors: Vec<f64>,
 }
 
-impl Compared {
+impl Compared<'_> {
     /// Compares its entry in `data/errors.toml`, or updates it. Errors have two decimals there.
     fn keep(&self) {
         let Self { name, gpu, what, source, fitted, errors } = self;

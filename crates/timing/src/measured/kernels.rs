@@ -1,0 +1,331 @@
+//! The kernels that tables of measurements name: `clpeak-mad-float4`, `loop -D N=2`, `rows -D K=1024 -D U=8`.
+
+use std::collections::BTreeMap;
+
+use half::f16;
+use tripipe_device::Gpu;
+use tripipe_device::nearest::nearest;
+use tripipe_launch::{Argument, NdRange, Program, Value};
+
+/// A kernel and its launch.
+pub(super) struct MicroKernel {
+    pub(super) program: Program,
+    pub(super) entry: &'static str,
+    /// Bytes of its buffers, in the order of its parameters.
+    pub(super) buffers: Vec<usize>,
+    pub(super) values: Values,
+    pub(super) range: Range,
+    /// Operations of the launch; a multiply-add counts as two.
+    pub(super) operations: f64,
+    /// Bytes that the launch reads and writes.
+    pub(super) bytes: f64,
+}
+
+/// Arguments that are numbers, before or after the buffers.
+pub(super) enum Values {
+    First(Value),
+    Last(Vec<Value>),
+}
+
+impl Values {
+    /// Puts them among the buffers.
+    pub(super) fn place(self, arguments: &mut Vec<Argument>) {
+        match self {
+            Self::First(value) => arguments.insert(0, Argument::Value(value)),
+            Self::Last(values) => arguments.extend(values.into_iter().map(Argument::Value)),
+        }
+    }
+}
+
+/// Work-items, and the work-group that is wanted.
+pub(super) struct Range {
+    global: [usize; 2],
+    local: Local,
+}
+
+enum Local {
+    /// That of the measurement.
+    Given(usize),
+    /// As many as the kernel can have, up to this number, as benchmarks ask their driver.
+    AtMost(usize),
+    /// The driver chooses.
+    Driver,
+}
+
+impl Range {
+    /// The range with a work-group that the kernel can have.
+    pub(super) fn within(&self, most: usize) -> NdRange {
+        let [x, y] = self.global;
+        let range = if y > 1 { NdRange::d2(x, y) } else { NdRange::d1(x) };
+        match self.local {
+            Local::Given(items) => range.local(items, 1, 1),
+            Local::AtMost(items) => range.local(items.min(most), 1, 1),
+            Local::Driver => range,
+        }
+    }
+}
+
+/// Why a kernel is not known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NamedKernelError {
+    /// No kernel of that name.
+    #[error("no kernel `{name}`; want {}, or a launch file (LAUNCH.toml){}", NAMES.join(", "),
+        nearest.as_ref().map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?")))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The most similar name.
+        nearest: Option<&'static str>,
+    },
+    /// A size that is needed and given nowhere, or is not possible.
+    #[error("`{kernel}`: {what}")]
+    Size {
+        /// The kernel.
+        kernel: String,
+        /// What is missing or wrong.
+        what: String,
+    },
+}
+
+/// The names, with what may follow them. The short ones are those of the first table.
+const NAMES: [&str; 13] = [
+    "clpeak-mad-TYPEn",
+    "clpeak-bw-floatn",
+    "loop-float",
+    "loop-half2",
+    "rows",
+    "product",
+    "saxpy",
+    "pf",
+    "ph",
+    "dense",
+    "nb8",
+    "nb16",
+    "b22v4",
+];
+
+const CHAIN: &str = include_str!("../../data/measured/chain.cl");
+const STREAM: &str = include_str!("../../data/measured/stream.cl");
+const LOOP: &str = include_str!("../../data/measured/loop.cl");
+const ROWS: &str = include_str!("../../data/measured/rows.cl");
+const PRODUCT: &str = include_str!("../../data/measured/product.cl");
+const SAXPY: &str = include_str!("../../data/measured/saxpy.cl");
+
+/// Work-items of a work-group that benchmarks ask for.
+const GROUP: usize = 256;
+
+/// Floats that streams read: 64 MiB, which no cache holds.
+const STREAM_FLOATS: usize = 16 << 20;
+
+/// Floats of a vector addition.
+const SAXPY_FLOATS: usize = 32 << 20;
+
+/// Multiply-adds of a work-item of a chain.
+const CHAIN_STEPS: usize = 2048;
+
+impl MicroKernel {
+    /// The kernel that a table names; sizes that the name does not give are read from the device's text.
+    ///
+    /// # Errors
+    /// [`NamedKernelError`].
+    pub(super) fn named(text: &str, device: &str, gpu: &Gpu) -> Result<Self, NamedKernelError> {
+        let mut words = text.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let unknown =
+            || NamedKernelError::Unknown { name: name.to_owned(), nearest: nearest(name, NAMES.into_iter()) };
+        let size = |what: &str| NamedKernelError::Size { kernel: text.to_owned(), what: what.to_owned() };
+        let sizes = Sizes::read(text, device);
+        // Enough for every core to be busy many times over.
+        let items = (gpu.configuration.cores.value as usize * 2048).next_power_of_two();
+        if let Some(rest) = name.strip_prefix("clpeak-mad-") {
+            let (kind, width) = typed(rest).ok_or_else(unknown)?;
+            return chain(kind, width, items).ok_or_else(unknown);
+        }
+        if let Some(rest) = name.strip_prefix("clpeak-bw-") {
+            let (kind, width) = typed(rest).filter(|(kind, _)| *kind == "float").ok_or_else(unknown)?;
+            let _ = kind;
+            return Ok(stream(width));
+        }
+        match name {
+            "loop-float" | "pf" | "loop-half2" | "ph" => {
+                let is_half = matches!(name, "loop-half2" | "ph");
+                let unrolled = sizes.defined("N").unwrap_or(1);
+                let mut program = Program::from_source("loop.cl", LOOP)
+                    .define("N", unrolled)
+                    .define("TYPE", if is_half { "half2" } else { "float" });
+                if is_half {
+                    program = program.define("HALF", 1);
+                }
+                let lanes = if is_half { 2.0 } else { 1.0 };
+                Ok(Self {
+                    program,
+                    entry: "loop_of_two",
+                    buffers: vec![items * 4],
+                    values: Values::Last(Vec::new()),
+                    range: Range { global: [items, 1], local: Local::AtMost(64) },
+                    operations: 512.0 * 4.0 * lanes * items as f64,
+                    bytes: 4.0 * items as f64,
+                })
+            }
+            "rows" | "dense" => {
+                let (height, width) =
+                    sizes.matrix.ok_or_else(|| size("how many rows and columns? want 1000x1024"))?;
+                let depth = sizes.defined("K").unwrap_or(width);
+                let unrolled = sizes.defined("U").unwrap_or(8);
+                if depth == 0 || unrolled == 0 || depth % unrolled > 0 {
+                    return Err(size("K is not a multiple of U"));
+                }
+                let local = sizes.local.map_or(Local::Driver, Local::Given);
+                Ok(Self {
+                    program: Program::from_source("rows.cl", ROWS).define("K", depth).define("U", unrolled),
+                    entry: "rows",
+                    buffers: vec![depth * 4, depth * height * 4, height * 4],
+                    values: Values::Last(Vec::new()),
+                    range: Range { global: [height, 1], local },
+                    operations: 2.0 * (depth * height) as f64,
+                    bytes: 4.0 * (depth * height + depth + height) as f64,
+                })
+            }
+            "product" | "nb8" | "nb16" | "b22v4" | "b44v4" => {
+                let (tile, step) = match name {
+                    "nb8" => (1, 8),
+                    "nb16" => (1, 16),
+                    "b22v4" => (2, 4),
+                    "b44v4" => (4, 4),
+                    _ => (sizes.defined("TILE").unwrap_or(4), sizes.defined("STEP").unwrap_or(4)),
+                };
+                if !matches!((tile, step), (1, 8 | 16) | (2 | 4, 4)) {
+                    return Err(size("TILE 1 with STEP 8 or 16, TILE 2 or 4 with STEP 4"));
+                }
+                let n =
+                    sizes.defined("N").or(sizes.number).ok_or_else(|| size("how large? want -D N=1024"))?;
+                if n == 0 || n % 16 > 0 {
+                    return Err(size("N is not a multiple of 16"));
+                }
+                Ok(Self {
+                    program: Program::from_source("product.cl", PRODUCT)
+                        .define("TILE", tile)
+                        .define("STEP", step),
+                    entry: "product",
+                    buffers: vec![n * n * 4; 3],
+                    values: Values::Last(vec![Value::from(n as i32)]),
+                    range: Range { global: [n / tile, n / tile], local: Local::Driver },
+                    operations: 2.0 * (n as f64).powi(3),
+                    bytes: 12.0 * (n as f64).powi(2),
+                })
+            }
+            "saxpy" => {
+                let each = sizes.defined("N").unwrap_or(1).max(1);
+                let items = SAXPY_FLOATS / each;
+                Ok(Self {
+                    program: Program::from_source("saxpy.cl", SAXPY).define("N", each),
+                    entry: "saxpy",
+                    buffers: vec![SAXPY_FLOATS * 4; 2],
+                    values: Values::First(Value::from(2.0_f32)),
+                    range: Range { global: [items, 1], local: Local::Driver },
+                    operations: 2.0 * (items * each) as f64,
+                    bytes: 12.0 * (items * each) as f64,
+                })
+            }
+            _ => Err(unknown()),
+        }
+    }
+}
+
+/// A chain of multiply-adds.
+fn chain(kind: &'static str, width: usize, items: usize) -> Option<MicroKernel> {
+    let mut program = Program::from_source("chain.cl", CHAIN).define("TYPE", kind).define("WIDTH", width);
+    let (value, element) = match kind {
+        "float" => (Value::from(1.0_f32), 4),
+        "half" => (Value::from(f16::from_f32(1.0)), 2),
+        "double" => (Value::from(1.0_f64), 8),
+        "int" => (Value::from(1_i32), 4),
+        _ => return None,
+    };
+    program = match kind {
+        "half" => program.define("HALF", 1),
+        "double" => program.define("DOUBLE", 1),
+        "int" => program.define("INTEGER", 1),
+        _ => program,
+    };
+    // The wider the vectors, the fewer steps, so that all widths do the same work.
+    let turns = CHAIN_STEPS / 16 / width;
+    Some(MicroKernel {
+        program: program.define("TURNS", turns),
+        entry: "chain",
+        buffers: vec![items * element],
+        values: Values::Last(vec![value]),
+        range: Range { global: [items, 1], local: Local::AtMost(GROUP) },
+        operations: 2.0 * (turns * 16 * width * items) as f64,
+        bytes: (items * element) as f64,
+    })
+}
+
+/// Reading a large buffer, as clpeak does: vectors a work-group apart.
+fn stream(width: usize) -> MicroKernel {
+    let items = STREAM_FLOATS / width / 16;
+    MicroKernel {
+        program: Program::from_source("stream.cl", STREAM).define("WIDTH", width),
+        entry: "stream_near",
+        buffers: vec![STREAM_FLOATS * 4, items * 4],
+        values: Values::Last(Vec::new()),
+        range: Range { global: [items, 1], local: Local::AtMost(GROUP) },
+        operations: STREAM_FLOATS as f64,
+        bytes: 4.0 * STREAM_FLOATS as f64,
+    }
+}
+
+/// `float4`: the type of an element, and how many.
+fn typed(text: &str) -> Option<(&'static str, usize)> {
+    let kinds = ["float", "half", "double", "int"];
+    let kind = kinds.into_iter().find(|kind| text.starts_with(kind))?;
+    let width = text[kind.len()..].parse().ok().filter(|width| [1, 2, 4, 8, 16].contains(width))?;
+    Some((kind, width))
+}
+
+/// Sizes in words.
+#[derive(Default)]
+struct Sizes {
+    /// `-D NAME=VALUE`.
+    defines: BTreeMap<String, usize>,
+    /// `1000x1024`.
+    matrix: Option<(usize, usize)>,
+    /// `local 25`.
+    local: Option<usize>,
+    /// The last number that stands alone.
+    number: Option<usize>,
+}
+
+impl Sizes {
+    /// Those of the kernel's text; what it lacks, of the device's.
+    fn read(kernel: &str, device: &str) -> Self {
+        let mut sizes = Self::default();
+        for text in [device, kernel] {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            for (at, word) in words.iter().enumerate() {
+                let before = at.checked_sub(1).map_or("", |at| words[at]);
+                if before == "-D" {
+                    if let Some((name, value)) = word.split_once('=')
+                        && let Ok(value) = value.parse()
+                    {
+                        sizes.defines.insert(name.to_owned(), value);
+                    }
+                } else if before == "local" {
+                    sizes.local = word.parse().ok().or(sizes.local);
+                } else if let Some((a, b)) = word.split_once('x')
+                    && let (Ok(a), Ok(b)) = (a.parse(), b.parse())
+                {
+                    sizes.matrix = Some((a, b));
+                } else if let Ok(number) = word.parse() {
+                    sizes.number = Some(number);
+                }
+            }
+        }
+        sizes
+    }
+
+    fn defined(&self, name: &str) -> Option<usize> {
+        self.defines.get(name).copied()
+    }
+}

@@ -1,0 +1,74 @@
+//! Other people's measurements, row by row: docs/measured.md, which `BLESS=1` rewrites.
+
+use std::fmt::Write as _;
+
+use tripipe_timing::errors;
+use tripipe_timing::measured::{OPEN, Outcome, Rows, Summary, each};
+
+use crate::published::{Compared, keep_part, percent};
+
+#[test]
+fn predictions_are_laid_beside_measurements() {
+    let Rows(rows) = Rows::parse(OPEN.1, OPEN.0).unwrap();
+    let outcomes: Vec<Result<Outcome, String>> = each(&rows, |row| match row.predict() {
+        Ok(predicted) => Ok(Outcome::new(row, &predicted)),
+        Err(error) => Err(error.to_string()),
+    });
+    let mut table = String::from(
+        "| device | kernel | unit | measured | predicted | expected | error of the time | in band |\n\
+        |---|---|---|--:|--:|--:|--:|---|\n",
+    );
+    for (row, outcome) in rows.iter().zip(&outcomes) {
+        let _ = write!(table, "| {} | {} | {} | {} |", row.device, row.kernel, row.unit.name(), row.measured);
+        let _ = match outcome {
+            Ok(Outcome { predicted, band: [low, high], error, in_band }) => writeln!(
+                table,
+                " {predicted:.1} | {low:.1} to {high:.1} | {} | {} |",
+                percent(*error),
+                if *in_band { "yes" } else { "no" }
+            ),
+            Err(reason) => writeln!(table, " {reason} | | | no |"),
+        };
+    }
+    let families = ["midgard", "bifrost", "valhall", "adreno"];
+    let of = |family: &str, held_out: bool| {
+        let each = rows.iter().zip(&outcomes).filter(move |(row, _)| {
+            row.held_out == held_out && (family.is_empty() || errors::family(row.gpu) == family)
+        });
+        Summary::of(each.map(|(_, outcome)| outcome.as_ref().ok()))
+    };
+    let mut summary = String::from(
+        "| family | rows | median error | in band | median width of the band | refused |\n|---|--:|--:|--:|--:|--:|\n",
+    );
+    for held_out in [false, true] {
+        for family in families.iter().chain([&""]) {
+            let Summary { count, refused, median, in_band, width } = of(family, held_out);
+            if count + refused == 0 {
+                continue;
+            }
+            let _ = writeln!(
+                summary,
+                "| {}{} | {count} | {:.0} % | {:.0} % | {width:.2} | {refused} |",
+                if family.is_empty() { "all" } else { family },
+                if held_out { ", held out" } else { "" },
+                100.0 * median,
+                100.0 * in_band as f64 / (count + refused) as f64,
+            );
+        }
+    }
+    let mut sources: Vec<(&'static str, &str)> = Vec::new();
+    for row in rows.iter().filter(|row| !row.held_out) {
+        if !sources.contains(&(row.gpu.name(), &row.source)) {
+            sources.push((row.gpu.name(), &row.source));
+        }
+    }
+    for (gpu, source) in sources {
+        let own = rows.iter().zip(&outcomes).filter(|(row, _)| row.gpu.name() == gpu && row.source == source);
+        let errors = own.filter_map(|(_, outcome)| Some(outcome.as_ref().ok()?.error)).collect();
+        let name = &format!("measured-{source}");
+        let what = "rates and times of docs/measured.md";
+        Compared { name, gpu, what, source, fitted: false, errors }.keep();
+    }
+    keep_part("../../docs/measured.md", "<!-- rows -->\n", "<!-- end of rows -->\n", &table);
+    keep_part("../../docs/measured.md", "<!-- summary -->\n", "<!-- end of summary -->\n", &summary);
+}
