@@ -45,6 +45,7 @@ mod template;
 mod trace;
 mod tune;
 mod tune_machines;
+mod validate;
 mod verdict;
 mod view;
 mod virtual_gpus;

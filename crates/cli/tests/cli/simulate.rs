@@ -300,7 +300,10 @@ fn impossible_requests_are_refused() {
     bench.refuse(&simulate(&["--global", "64", "--arg", "out=3"]), &["not a number"]);
     bench.refuse(&simulate(&["-k", "other", "--global", "64"]), &["it has `mads`"]);
     let t604 = |rest: &[&'static str]| [&["simulate", "mads.cl", "-g", "t604"], rest].concat();
-    bench.refuse(&t604(&["--global", "1024", "--local", "512"]), &["at most 128", "Mali-T604", "registers"]);
+    bench.refuse(&t604(&["--global", "1024", "--local", "512"]), &["at most 256", "Mali-T604"]);
+    // How many registers a compiler uses is a guess: a warning.
+    let warned = bench.succeed(&t604(&["--global", "1024", "--local", "256"]));
+    assert!(warned.contains("Warning: with the registers of this model"), "{warned}");
     bench.refuse(&t604(&["--global", "1000", "--local", "64"]), &["multiple", "Mali-T604"]);
     bench.refuse(&t604(&["--global", "4000000000"]), &["14.9 GiB", "Mali-T604 offers 2 GiB"]);
     bench.write("tile.cl", "kernel void t(global float* a, local float* b) { b[get_local_id(0)] = a[0];\n\
@@ -323,5 +326,5 @@ fn impossible_requests_are_refused() {
     }
     // One change is not possible: the others are priced.
     let text = bench.succeed(&t604(&["--global", "1024", "--what-if", "registers=40,local=512,clock=800"]));
-    assert!(text.contains("at most 16 registers") && text.contains("at most 128"), "{text}");
+    assert!(text.contains("at most 16 registers") && text.contains("at most 256"), "{text}");
 }

@@ -1,0 +1,66 @@
+//! `tripipe validate` on tables that it can and cannot read.
+
+use serde_json::Value;
+
+use crate::Bench;
+use crate::run_kernel::compiles;
+
+const HEADER: &str = "device,model_gpu,what_if,kernel,source,unit,measured\n";
+
+fn rows(bench: &Bench) -> Vec<Value> {
+    let text = bench.succeed(&["validate", "m.csv", "--format", "json"]);
+    let result: Value = serde_json::from_str(&text).unwrap();
+    result["rows"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_measurement_is_laid_beside_its_prediction() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    // The rate that clpeak printed on an RK3588, and a tenth of it.
+    let row = |measured: &str| format!("mine,mali-g610,,clpeak-mad-float4,me,Gop/s,{measured}\n");
+    bench.write("m.csv", &format!("{HEADER}{}{}", row("482.01"), row("48.2")));
+    let text = bench.succeed(&["validate", "m.csv"]);
+    assert!(text.contains("clpeak-mad-float4") && text.contains("482"), "{text}");
+    let rows = rows(&bench);
+    let in_band = |row: &Value| row["in_band"].as_bool().unwrap();
+    assert!(in_band(&rows[0]) && !in_band(&rows[1]), "{rows:?}");
+}
+
+#[test]
+fn a_launch_file_with_arguments_is_a_kernel_too() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("k.cl", "kernel void k(global float *a) { a[get_global_id(0)] *= 3; }\n");
+    bench.write(
+        "k.toml",
+        "source = \"k.cl\"\nkernel = \"k\"\nglobal = 65536\n[[argument]]\nbuffer = \"float\"\ncount = 65536\n",
+    );
+    bench.write("m.csv", &format!("{HEADER}mine,mali-g710,\"cores=7,clock=848\",k.toml,me,us,1000\n"));
+    let rows = rows(&bench);
+    assert!(rows[0]["predicted"].as_f64().unwrap() > 0.0, "{rows:?}");
+}
+
+#[test]
+fn bad_tables_are_refused_with_their_line() {
+    let bench = Bench::new();
+    let good = "mine,mali-g610,,clpeak-mad-float4,me,Gop/s,482\n";
+    for (row, said) in [
+        ("mine,mali-g61,,clpeak-mad-float4,me,Gop/s,482\n", "mali-g610"),
+        ("mine,mali-g610,,clpeak-mad-floot4,me,Gop/s,482\n", "clpeak-mad-floot4"),
+        ("mine,mali-g610,,clpeak-mad-float4,me,Gflop,482\n", "Gflop"),
+        ("mine,mali-g610,,clpeak-mad-float4,me,Gop/s,fast\n", "fast"),
+        ("mine,mali-g610,,clpeak-mad-float4,me,Gop/s,-1\n", "-1"),
+        ("mine,mali-g610,clok=3,clpeak-mad-float4,me,Gop/s,482\n", "clok"),
+    ] {
+        bench.write("m.csv", &format!("{HEADER}{good}{row}"));
+        bench.refuse(&["validate", "m.csv"], &["m.csv", "3", said]);
+    }
+    bench.write("m.csv", "device,kernel\nmine,blur\n");
+    bench.refuse(&["validate", "m.csv"], &["m.csv", "model_gpu"]);
+    bench.refuse(&["validate", "none.csv"], &["none.csv"]);
+}
