@@ -242,7 +242,7 @@ pub(crate) fn joined_stores(
                     let apart = |other: &Loaded| end(other) <= store.1 || end(&store) <= other.1;
                     match &mut open {
                         Some((known, stores)) if *known == key && stores.iter().all(apart) => {
-                            stores.push(store)
+                            stores.push(store);
                         }
                         _ => {
                             close(&mut open);

@@ -68,7 +68,7 @@ impl ErrorTable {
     }
 
     /// The lowest and the highest time at which a measurement is expected, given a prediction in the same unit: quantiles of the
-    /// table's errors, as wide as it takes for [`COVERAGE`] of each source's figures to be within those of the other
+    /// table's errors without those of fitted comparisons, as wide as it takes for [`COVERAGE`] of each source's figures to be within those of the other
     /// sources. It reaches to both sides of the prediction.
     pub fn band(&self, predicted: f64) -> [f64; 2] {
         self.expected.map(|logarithm| predicted * logarithm.exp())
@@ -84,7 +84,10 @@ const LEVELS: usize = 100;
 /// The narrowest quantiles of measured / predicted that hold across sources, as logarithms; the range of all where none do.
 fn expected(comparisons: &[Comparison]) -> [f64; 2] {
     let mut by_source: Vec<(&str, Vec<f64>)> = Vec::new();
-    for comparison in comparisons {
+    // What figures were fitted to says little of the errors of others.
+    let judges = |comparison: &&Comparison| !comparison.fitted;
+    let fitted_only = !comparisons.iter().any(|comparison| judges(&comparison));
+    for comparison in comparisons.iter().filter(|comparison| fitted_only || judges(comparison)) {
         let ratios = comparison.errors.iter().map(|error| -(1.0 + error).ln());
         let citation = comparison.source.citation.as_str();
         match by_source.iter_mut().find(|(source, _)| *source == citation) {

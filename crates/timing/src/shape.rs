@@ -1,6 +1,6 @@
 //! The sizes of a GPU's cores that a launch is played on.
 
-use tripipe_device::{Gpu, LocalPlacement};
+use tripipe_device::{Gpu, LocalPlacement, Vendor};
 
 use crate::cache::LINE_BYTES;
 
@@ -12,6 +12,9 @@ pub(crate) struct Shape {
     pub(crate) engines: usize,
     /// Arithmetic words of a core at a time.
     pub(crate) shared_pipes: f64,
+    /// Whether a warp of a work-group without barriers starts as soon as another warp ends. On Adreno, whole work-groups do:
+    /// `ArchProbe`'s bandwidth in groups of 1024 on an Adreno 640 comes out only so.
+    pub(crate) warps_singly: bool,
     /// Work-items that start and end together: a warp, or half a double wave.
     pub(crate) warp: u32,
     /// Work-items resident on a core.
@@ -47,6 +50,7 @@ impl Shape {
             cores: gpu.configuration.cores.value.max(1) as usize,
             engines: if midgard { 1 } else { pipes as usize },
             shared_pipes: if midgard { f64::from(pipes) } else { 1.0 },
+            warps_singly: gpu.family().vendor() == Vendor::Arm,
             warp: gpu.core.warp_width.value.clamp(1, 64),
             threads,
             allocated: wave,

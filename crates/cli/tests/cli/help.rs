@@ -2,7 +2,7 @@
 
 use crate::{Bench, done};
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "analyze",
     "check",
     "compare",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 19] = [
     "simulate",
     "template",
     "tune",
+    "validate",
     "verdict",
     "view",
     "why",

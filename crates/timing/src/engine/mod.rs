@@ -67,7 +67,7 @@ impl<'a> Engine<'a> {
             program,
             figures,
             shape,
-            singly: !program.has_barriers(),
+            singly: !program.has_barriers() && shape.warps_singly,
             warp_threads: shape.warp.min(shape.threads).max(1),
             times,
             cores,

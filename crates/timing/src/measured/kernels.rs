@@ -89,7 +89,7 @@ pub enum NamedKernelError {
 }
 
 /// The names, with what may follow them. The short ones are those of the first table.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "clpeak-mad-TYPEn",
     "clpeak-bw-floatn",
     "loop-float",
@@ -103,6 +103,7 @@ const NAMES: [&str; 13] = [
     "nb8",
     "nb16",
     "b22v4",
+    "b44v4",
 ];
 
 const CHAIN: &str = include_str!("../../data/measured/chain.cl");
@@ -143,8 +144,7 @@ impl MicroKernel {
             return chain(kind, width, items).ok_or_else(unknown);
         }
         if let Some(rest) = name.strip_prefix("clpeak-bw-") {
-            let (kind, width) = typed(rest).filter(|(kind, _)| *kind == "float").ok_or_else(unknown)?;
-            let _ = kind;
+            let (_, width) = typed(rest).filter(|(kind, _)| *kind == "float").ok_or_else(unknown)?;
             return Ok(stream(width));
         }
         match name {
@@ -173,7 +173,7 @@ impl MicroKernel {
                     sizes.matrix.ok_or_else(|| size("how many rows and columns? want 1000x1024"))?;
                 let depth = sizes.defined("K").unwrap_or(width);
                 let unrolled = sizes.defined("U").unwrap_or(8);
-                if depth == 0 || unrolled == 0 || depth % unrolled > 0 {
+                if depth == 0 || unrolled == 0 || !depth.is_multiple_of(unrolled) {
                     return Err(size("K is not a multiple of U"));
                 }
                 let local = sizes.local.map_or(Local::Driver, Local::Given);
@@ -200,7 +200,7 @@ impl MicroKernel {
                 }
                 let n =
                     sizes.defined("N").or(sizes.number).ok_or_else(|| size("how large? want -D N=1024"))?;
-                if n == 0 || n % 16 > 0 {
+                if n == 0 || !n.is_multiple_of(16) {
                     return Err(size("N is not a multiple of 16"));
                 }
                 Ok(Self {

@@ -165,7 +165,7 @@ fn dependent_arithmetic_takes_the_latency_of_the_figures() {
 /// Without a barrier, warps of large groups are replaced one by one: a stream is as fast in groups of 256 as of 64.
 #[test]
 fn streams_do_not_wait_for_their_work_group() {
-    for name in ["mali-g77", "mali-g52", "adreno-640"] {
+    for name in ["mali-g77", "mali-g52", "mali-g610"] {
         let gpu = find(name).unwrap();
         let items = 1 << 16;
         let passed = [zeros(items * 16 * 16), zeros(items * 4), Passed::Int(16)];
@@ -176,6 +176,6 @@ fn streams_do_not_wait_for_their_work_group() {
             Some(time(&mut device, &program, "stream", &passed, range).seconds)
         };
         let Some((small, large)) = seconds(64).zip(seconds(256)) else { return };
-        assert!(large < 1.1 * small, "{name}: {small} in groups of 64, {large} of 256");
+        assert!(large < 1.2 * small, "{name}: {small} in groups of 64, {large} of 256");
     }
 }
