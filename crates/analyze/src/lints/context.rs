@@ -287,6 +287,11 @@ impl Context<'_> {
         self.accesses.iter().find(|access| access.inst == inst)
     }
 
+    /// Whether an instruction takes load/store clocks of its own: of accesses that the compiler merges, one does.
+    pub(crate) fn is_access(&self, inst: Inst) -> bool {
+        self.shares.iter().any(|share| share.inst == inst && share.pipe == Pipe::LoadStore)
+    }
+
     /// Whether the column takes longest.
     pub(crate) fn is_bound_by(&self, column: Column) -> bool {
         self.longest.bound.iter().any(|at| self.columns[*at] == column)

@@ -3,9 +3,7 @@
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::{Op, Space};
 
-use tripipe_machine::Pipe;
-
-use super::context::{Advice, Context, Share};
+use super::context::{Advice, Context};
 use crate::access::word_bytes;
 
 /// The lint.
@@ -83,12 +81,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             if run.len() < 2 {
                 continue;
             }
-            // Of loads that compilers merge by themselves, one has the cost.
-            let costs = |inst| {
-                let of = |share: &&Share| share.inst == inst && share.pipe == Pipe::LoadStore;
-                context.shares.iter().find(of).is_some()
-            };
-            let loads = run.iter().filter(|fact| costs(fact.inst)).count();
+            let loads = run.iter().filter(|fact| context.is_access(fact.inst)).count();
             if loads < 2 {
                 continue;
             }

@@ -125,7 +125,8 @@ fn several(context: &Context<'_>, outputs: i64, dimension: usize) -> WorkEffect 
     }
     for group in neighbours(context.facts.memory().iter()) {
         let movement = Movement::of(context, group[0]);
-        let (count, each) = (group.len() as f64, movement.bytes[dimension].abs());
+        let accesses = group.iter().filter(|fact| context.is_access(fact.inst)).count().max(1);
+        let (count, each) = (accesses as f64, movement.bytes[dimension].abs());
         let several = if movement.unknown[dimension] {
             outputs as f64
         } else if each == 0 {

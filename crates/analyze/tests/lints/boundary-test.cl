@@ -1,8 +1,8 @@
 // on: Mali-G52, Mali-G77
+// on slow: Mali-G52, Mali-G77, Adreno 640
 // on slow_zeros: Mali-T760, Mali-G52, Mali-G77
-// not on: Adreno 640
 // gain within: 0.07
-// (Without the tests the addresses have parts in common as well. On the Adreno loads bound.)
+// (Without the tests the addresses have parts in common as well.)
 
 // Rows of floats, nine of them, with coordinates that stay inside.
 kernel void slow(global const float *in, global float *out, int width, int height, int pitch)

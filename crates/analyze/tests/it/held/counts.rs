@@ -75,23 +75,20 @@ fn only_the_used_half_of_an_index_is_computed() {
 }
 
 #[test]
-fn neighbouring_loads_are_one_where_the_alignment_is_known() {
+fn neighbouring_loads_are_one() {
     let Some(module) = kernels() else { return };
-    // Loads and stores: one vector, four floats; two vectors of two, as the store may change the later ones.
+    // Loads and stores: one vector, whatever its alignment (nir_opt_load_store_vectorize with the limits of each back end);
+    // two vectors of two, as the store may change the later ones.
     for (kernel, messages) in
-        [("neighbours_aligned", 2.0), ("neighbours_unaligned", 5.0), ("neighbours_around_a_store", 4.0)]
+        [("neighbours_aligned", 2.0), ("neighbours_unaligned", 2.0), ("neighbours_around_a_store", 4.0)]
     {
         for gpu in ["t860", "g52", "g77", "adreno-640"] {
             assert_eq!(code(&module, kernel, gpu).1[Pipe::LoadStore.index()], messages, "{kernel} on {gpu}");
         }
     }
-    // Valhall: the four unaligned floats share an address of 64 bits, and each adds its constant itself. The address
-    // takes two clocks of CVT, that of the result another two.
+    // Valhall: the address of 64 bits takes two clocks of CVT, that of the result another two.
     let (_, clocks) = code(&module, "neighbours_unaligned", "g77");
     assert_eq!(clocks[Pipe::Convert.index()], 4.0);
-    // Bifrost has no constants in loads: three of them are added, each in a tuple.
-    let (_, clocks) = code(&module, "neighbours_unaligned", "g52");
-    assert!((5.0..=9.0).contains(&clocks[Pipe::Arithmetic.index()]), "{clocks:?}");
 }
 
 /// Clocks of a column of an engine: cycles times lanes. The second is the upper end of the range.
@@ -106,11 +103,11 @@ fn functions_of_full_precision_cost_their_published_sequences() {
     let Some(module) = kernels() else { return };
     let g77 = |kernel: &str| analyze(module.kernel(kernel).unwrap(), find("g77").unwrap(), &Setup::default());
     // libclc's pow: 23 additions, 19 multiplications with addition, 12 without. Its tables are 3 loads beside the two of
-    // the operands and the store. In place of that, exp2 of log2 and a multiplication were 4 operations of FMA.
+    // the operands and the store; two of them are neighbours, which one load reads. In place of that, exp2 of log2 and a multiplication were 4 operations of FMA.
     let power = g77("power");
     assert_eq!(column(&power, Column::Fma, 32.0).0, 54.0);
     let messages = power.longest.messages.as_constant().unwrap();
-    assert_eq!(messages, 6.0);
+    assert_eq!(messages, 5.0);
     // Logic 42, selections by a mask 8, shifts 6: at a quarter of the rate.
     assert_eq!(column(&power, Column::Special, 8.0).0, 56.0);
     // libclc's sin of a small angle: 19 additions, 27 multiplications with addition, 8 without; 8 of logic.
