@@ -31,8 +31,6 @@ pub(crate) const STEPS: u64 = 1_000_000;
 const MORE: u64 = 5;
 /// Change of the pace, as a logarithm, at which it is steady.
 const STEADY: f64 = 0.01;
-/// The same at which it is not known at all: a factor of two.
-const UNSTEADY: f64 = std::f64::consts::LN_2;
 /// Relative error of samples that agree with each other: the usual one where all work-groups were played as well.
 const UNSEEN: f64 = 0.01;
 /// The same for work-groups so long that only a few generations are played: they start in step, and the pace of a launch
@@ -371,9 +369,8 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             let [begin, half, end] = [count / 3, count * 2 / 3, count].map(|at| marks[at]);
             let change = (begin.pace(half) / half.pace(end).max(1e-30)).ln().abs();
             let over = next == groups && self.engine.is_idle();
-            // Where a third of the part passed without any work, or without any time, it says nothing yet; nor where it
-            // did little.
-            let enough = change < UNSTEADY && count >= 12 || count >= 12 * MORE as usize;
+            // Where a third of the part passed without any work, or without any time, it says nothing yet.
+            let enough = change.is_finite() && count >= 12 || count >= 12 * MORE as usize;
             if over || enough || count >= 6 && change < STEADY {
                 self.engine.measure(false);
                 return Ok(LaunchPart { begin, end, change, over });

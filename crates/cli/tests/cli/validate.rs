@@ -51,7 +51,6 @@ fn bad_tables_are_refused_with_their_line() {
     let good = "mine,mali-g610,,clpeak-mad-float4,me,Gop/s,482\n";
     for (row, said) in [
         ("mine,mali-g61,,clpeak-mad-float4,me,Gop/s,482\n", "Mali-G610"),
-        ("mine,mali-g610,,clpeak-mad-floot4,me,Gop/s,482\n", "clpeak-mad-floot4"),
         ("mine,mali-g610,,clpeak-mad-float4,me,Gflop,482\n", "Gflop"),
         ("mine,mali-g610,,clpeak-mad-float4,me,Gop/s,fast\n", "fast"),
         ("mine,mali-g610,,clpeak-mad-float4,me,Gop/s,-1\n", "-1"),
@@ -60,6 +59,12 @@ fn bad_tables_are_refused_with_their_line() {
         bench.write("m.csv", &format!("{HEADER}{good}{row}"));
         bench.refuse(&["validate", "m.csv"], &["m.csv", "3", said]);
     }
+    // A row without a prediction is named, and the others are printed.
+    bench.write("m.csv", &format!("{HEADER}{}", good.replace("float4", "floot4")));
+    let output = bench.run(&["validate", "m.csv"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("m.csv:2: clpeak-mad-floot4: no kernel"), "{said}");
     bench.write("m.csv", "device,kernel\nmine,blur\n");
     bench.refuse(&["validate", "m.csv"], &["m.csv", "model_gpu"]);
     bench.refuse(&["validate", "none.csv"], &["none.csv"]);
