@@ -21,7 +21,7 @@ fn a_measurement_is_laid_beside_its_prediction() {
     let bench = Bench::new();
     // The rate that clpeak printed on an RK3588, and a tenth of it.
     let row = |measured: &str| format!("mine,mali-g610,,clpeak-mad-float4,me,Gop/s,{measured}\n");
-    bench.write("m.csv", &format!("{HEADER}{}{}", row("482.01"), row("48.2")));
+    bench.write("m.csv", format!("{HEADER}{}{}", row("482.01"), row("48.2")));
     let text = bench.succeed(&["validate", "m.csv"]);
     assert!(text.contains("clpeak-mad-float4") && text.contains("482"), "{text}");
     let rows = rows(&bench);
@@ -40,7 +40,7 @@ fn a_launch_file_with_arguments_is_a_kernel_too() {
         "k.toml",
         "source = \"k.cl\"\nkernel = \"k\"\nglobal = 65536\n[[argument]]\nbuffer = \"float\"\ncount = 65536\n",
     );
-    bench.write("m.csv", &format!("{HEADER}mine,mali-g710,\"cores=7,clock=848\",k.toml,me,us,1000\n"));
+    bench.write("m.csv", format!("{HEADER}mine,mali-g710,\"cores=7,clock=848\",k.toml,me,us,1000\n"));
     let rows = rows(&bench);
     assert!(rows[0]["predicted"].as_f64().unwrap() > 0.0, "{rows:?}");
 }
@@ -56,11 +56,11 @@ fn bad_tables_are_refused_with_their_line() {
         ("mine,mali-g610,,clpeak-mad-float4,me,Gop/s,-1\n", "-1"),
         ("mine,mali-g610,clok=3,clpeak-mad-float4,me,Gop/s,482\n", "clok"),
     ] {
-        bench.write("m.csv", &format!("{HEADER}{good}{row}"));
+        bench.write("m.csv", format!("{HEADER}{good}{row}"));
         bench.refuse(&["validate", "m.csv"], &["m.csv", "3", said]);
     }
     // A row without a prediction is named, and the others are printed.
-    bench.write("m.csv", &format!("{HEADER}{}", good.replace("float4", "floot4")));
+    bench.write("m.csv", format!("{HEADER}{}", good.replace("float4", "floot4")));
     let output = bench.run(&["validate", "m.csv"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
