@@ -5,7 +5,7 @@ use tripipe_launch::{Access, ExecuteError, MemoryId};
 
 use super::runner::{BuildTask, Imported, Runner};
 use crate::driver::memory::External;
-use crate::driver::{BuiltProgram, Held};
+use crate::driver::{BuiltProgram, ObjectAccess};
 
 impl Runner {
     #[cfg(feature = "cpu")]
@@ -21,7 +21,7 @@ impl Runner {
         match external {}
     }
 
-    pub(super) fn hold(&mut self, _: MemoryId, _: Access) -> Result<Option<Held>, ExecuteError> {
+    pub(super) fn hold(&mut self, _: MemoryId, _: Access) -> Result<Option<ObjectAccess>, ExecuteError> {
         Ok(None)
     }
 
