@@ -45,6 +45,7 @@ mod includes;
 mod offered;
 mod optimize;
 mod records;
+mod syntax;
 mod tools;
 mod translate;
 
@@ -56,6 +57,7 @@ use std::process::Command;
 use std::time::SystemTime;
 
 pub use optimize::optimize;
+pub use syntax::syntax_tree;
 pub use tools::{Clang, Translator};
 use translate::translate;
 pub use tripipe_cache::Cache;

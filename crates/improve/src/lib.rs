@@ -1,0 +1,13 @@
+//! Rewrites the source of a kernel step by step to a faster one.
+//!
+//! A [`Subject`] is a kernel's source with a launch. A [`Rewrite`] proposes changes of it: another source text, and
+//! another launch where the host must change, too. The search applies what the timing model prices best, and keeps a
+//! step only after the simulator has shown that it computes the same.
+
+mod rewrite;
+mod rewrites;
+mod subject;
+
+pub use rewrite::{Allowed, Proposal, Rewrite, View};
+pub use rewrites::ALL;
+pub use subject::Subject;

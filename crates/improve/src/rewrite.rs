@@ -1,0 +1,55 @@
+//! What a rewrite is.
+
+use tripipe_device::Gpu;
+use tripipe_ir::diagnostic::Rule;
+use tripipe_launch_file::LaunchFile;
+
+use crate::Subject;
+
+/// What rewrites may change beyond what every result keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allowed {
+    /// Whether floating-point results may be rounded differently (`--allow-rounding`).
+    pub rounding: bool,
+}
+
+/// A kernel as rewrites see it.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The kernel's source and launch.
+    pub subject: &'a Subject,
+    /// The GPUs that it is improved for.
+    pub gpus: &'a [&'static Gpu],
+    /// What may change.
+    pub allowed: Allowed,
+}
+
+/// A changed kernel, neither verified nor priced yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// The code of the rewrite.
+    pub code: &'static str,
+    /// What it changes, in a few words with its parameters: `4 outputs a work-item in dimension 0, as vectors`.
+    pub title: String,
+    /// Why that is faster, in a sentence about this kernel.
+    pub why: String,
+    /// The whole changed source.
+    pub source: String,
+    /// The changed launch.
+    pub launch: LaunchFile,
+    /// What must hold for the results to be the same, in sentences: `the buffers do not overlap`.
+    pub conditions: Vec<String>,
+    /// What the host's code must change, in sentences: `launch (width + 3) / 4 work-items in dimension 0`.
+    pub host: Vec<String>,
+    /// The most that a floating-point result may deviate, relative; 0 where results are the same bits.
+    pub relative_error: f64,
+}
+
+/// A way to rewrite kernels.
+pub trait Rewrite: Sync {
+    /// Its code and documentation: what it does, why, when not, source.
+    fn rule(&self) -> &'static Rule;
+
+    /// What it would change. Empty where its preconditions do not hold.
+    fn proposals(&self, view: &View<'_>) -> Vec<Proposal>;
+}

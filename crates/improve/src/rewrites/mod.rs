@@ -1,0 +1,6 @@
+//! The rewrites, one a file.
+
+use crate::Rewrite;
+
+/// All rewrites.
+pub const ALL: &[&dyn Rewrite] = &[];
