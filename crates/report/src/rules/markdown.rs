@@ -15,7 +15,8 @@ pub fn page(rules: &[&Rule]) -> String {
         "# Checks\n\nWhat `tripipe check` detects while a kernel runs, then the advice of `tripipe \
         analyze`. An error is undefined by the specification: any result is possible. A\nwarning is \
         probably unintended, or correct on some devices only. A note is worth knowing.\n\n`tripipe explain \
-        --format markdown` prints this page; `tripipe explain CODE` prints one entry.\n\n| code | severity \
+        CODE` says what one means, why it matters and what to write instead; `tripipe explain\n--format markdown` \
+        prints all of that as one page.\n\n| code | severity \
         | what it finds |\n|---|---|---|\n",
     );
     for rule in rules {
