@@ -4,10 +4,12 @@
 //! another launch where the host must change, too. The search applies what the timing model prices best, and keeps a
 //! step only after the simulator has shown that it computes the same.
 
+mod host;
 mod rewrite;
 mod rewrites;
 mod subject;
 
+pub use host::{Condition, HostChange};
 pub use rewrite::{Allowed, Proposal, Rewrite, View};
 pub use rewrites::ALL;
 pub use subject::Subject;

@@ -2,9 +2,8 @@
 
 use tripipe_device::Gpu;
 use tripipe_ir::diagnostic::Rule;
-use tripipe_launch_file::LaunchFile;
 
-use crate::Subject;
+use crate::{Condition, HostChange, Subject};
 
 /// What rewrites may change beyond what every result keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,14 +34,20 @@ pub struct Proposal {
     pub why: String,
     /// The whole changed source.
     pub source: String,
-    /// The changed launch.
-    pub launch: LaunchFile,
-    /// What must hold for the results to be the same, in sentences: `the buffers do not overlap`.
-    pub conditions: Vec<String>,
-    /// What the host's code must change, in sentences: `launch (width + 3) / 4 work-items in dimension 0`.
-    pub host: Vec<String>,
+    /// What must hold for the results to be the same.
+    pub conditions: Vec<Condition>,
+    /// What the host's code must change, in this order; the changed launch follows from it.
+    pub host: Vec<HostChange>,
     /// The most that a floating-point result may deviate, relative; 0 where results are the same bits.
     pub relative_error: f64,
+}
+
+impl Proposal {
+    /// The subject that it makes of `before`.
+    pub fn subject(&self, before: &Subject) -> Subject {
+        let launch = HostChange::apply_all(&self.host, &before.launch);
+        Subject { source: self.source.clone(), launch, ..before.clone() }
+    }
 }
 
 /// A way to rewrite kernels.

@@ -1,0 +1,236 @@
+//! What the host's code must change for a rewritten kernel, and what must hold for its launches.
+
+use std::fmt;
+
+use tripipe_launch::NdRange;
+use tripipe_launch_file::{Given, LaunchFile, Memory, MemoryShape, Number};
+
+/// A change of the launch.
+///
+/// It is a rule and not a size, so that it applies to launches of every size: the given one, and those that verify the
+/// rewrite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HostChange {
+    /// Fewer work-items in a dimension, each of which computes several outputs: `(n + by - 1) / by` instead of `n`. A
+    /// work-group size that divided `n` and does not divide the new number becomes its largest divisor that is not
+    /// larger.
+    Divide {
+        /// The dimension: 0, 1 or 2.
+        dimension: usize,
+        /// Outputs of a work-item, at least 1.
+        by: usize,
+    },
+    /// A number of work-items rounded up to a multiple; the kernel has to ignore the surplus.
+    RoundUp {
+        /// The dimension: 0, 1 or 2.
+        dimension: usize,
+        /// What it is a multiple of, at least 1.
+        multiple: usize,
+    },
+    /// Two dimensions of the launch change places: global size, offset and work-group size.
+    SwapDimensions(usize, usize),
+    /// Another work-group size.
+    Local([usize; 3]),
+    /// A dimension of the work-group that takes part in it no more: the global size and the work-group size are divided
+    /// by the work-group size.
+    Groups {
+        /// The dimension: 0, 1 or 2.
+        dimension: usize,
+    },
+    /// A buffer with more elements at its end, whose contents do not matter.
+    Pad {
+        /// The argument's position, from 0.
+        argument: usize,
+        /// Its name.
+        name: String,
+        /// More elements of the type that the kernel's parameter points to.
+        elements: usize,
+    },
+}
+
+impl HostChange {
+    /// Applies it to a launch. A dimension that the launch does not have is left as it is.
+    pub fn apply(&self, launch: &mut LaunchFile) {
+        match self {
+            Self::Divide { dimension, by } => {
+                resize(launch, *dimension, |extent| extent.div_ceil((*by).max(1)))
+            }
+            Self::RoundUp { dimension, multiple } => {
+                resize(launch, *dimension, |extent| extent.next_multiple_of((*multiple).max(1)));
+            }
+            Self::SwapDimensions(a, b) => {
+                let range = launch.range;
+                if (*a).max(*b) < range.dimensions() {
+                    let swapped = |mut sizes: [usize; 3]| {
+                        sizes.swap(*a, *b);
+                        sizes
+                    };
+                    let [global, offset] = [range.global_size(), range.global_offset()].map(swapped);
+                    launch.range =
+                        ranging(range.dimensions(), global, offset, range.local_size().map(swapped));
+                }
+            }
+            Self::Local([x, y, z]) => launch.range = launch.range.local(*x, *y, *z),
+            Self::Groups { dimension } => {
+                let range = launch.range;
+                if let Some(mut local) = range.local_size().filter(|_| *dimension < range.dimensions()) {
+                    let mut global = range.global_size();
+                    global[*dimension] = global[*dimension].div_ceil(local[*dimension].max(1));
+                    local[*dimension] = 1;
+                    launch.range = ranging(range.dimensions(), global, range.global_offset(), Some(local));
+                }
+            }
+            Self::Pad { argument, elements, .. } => {
+                let given = launch.arguments.get_mut(*argument).map(|entry| &mut entry.given);
+                if let Some(Given::Memory(Memory {
+                    shape: MemoryShape::Buffer { extents: Some(extents), .. },
+                    ..
+                })) = given
+                {
+                    let all = extents.iter().product::<usize>();
+                    *extents = vec![all + elements];
+                }
+            }
+        }
+    }
+
+    /// Applies several, one after the other.
+    #[must_use]
+    pub fn apply_all(changes: &[Self], launch: &LaunchFile) -> LaunchFile {
+        let mut launch = launch.clone();
+        changes.iter().for_each(|change| change.apply(&mut launch));
+        launch
+    }
+}
+
+/// Changes the number of work-items in a dimension, and makes the work-group size divide it if it did before.
+fn resize(launch: &mut LaunchFile, dimension: usize, size: impl Fn(usize) -> usize) {
+    let range = launch.range;
+    if dimension >= range.dimensions() {
+        return;
+    }
+    let (mut global, mut local) = (range.global_size(), range.local_size());
+    let before = global[dimension];
+    global[dimension] = size(before);
+    if let Some(local) = &mut local {
+        let side = local[dimension].max(1);
+        if before % side == 0 {
+            let divides = |side: &usize| global[dimension].is_multiple_of(*side);
+            local[dimension] = (1..=side).rev().find(divides).unwrap_or(1);
+        }
+    }
+    launch.range = ranging(range.dimensions(), global, range.global_offset(), local);
+}
+
+fn ranging(dimensions: usize, global: [usize; 3], offset: [usize; 3], local: Option<[usize; 3]>) -> NdRange {
+    let [x, y, z] = global;
+    let range = match dimensions {
+        1 => NdRange::d1(x),
+        2 => NdRange::d2(x, y),
+        _ => NdRange::d3(x, y, z),
+    };
+    let [x, y, z] = offset;
+    let range = range.offset(x, y, z);
+    local.map_or(range, |[x, y, z]| range.local(x, y, z))
+}
+
+impl fmt::Display for HostChange {
+    /// A sentence without a full stop that tells the author of the host's code what to change.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Divide { dimension, by } => {
+                write!(
+                    f,
+                    "launch (n + {}) / {by} work-items instead of n in dimension {dimension}",
+                    by.saturating_sub(1)
+                )
+            }
+            Self::RoundUp { dimension, multiple } => {
+                write!(f, "round the work-items in dimension {dimension} up to a multiple of {multiple}")
+            }
+            Self::SwapDimensions(a, b) => write!(f, "exchange dimensions {a} and {b} of the launch's sizes"),
+            Self::Local(sides) => {
+                let last = sides.iter().rposition(|side| *side > 1).unwrap_or(0);
+                let shown: Vec<String> = sides[..=last].iter().map(usize::to_string).collect();
+                write!(f, "launch work-groups of {}", shown.join(" x "))
+            }
+            Self::Groups { dimension } => {
+                write!(f, "launch a work-item where a work-group was in dimension {dimension}")
+            }
+            Self::Pad { name, elements, .. } => {
+                write!(f, "allocate {elements} more elements at the end of `{name}`")
+            }
+        }
+    }
+}
+
+/// What must hold for the results to be the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Condition {
+    /// The number of work-items of the original launch is a multiple in a dimension.
+    GlobalMultiple {
+        /// The dimension: 0, 1 or 2.
+        dimension: usize,
+        /// What it is a multiple of, at least 1.
+        of: usize,
+    },
+    /// An integer argument is a multiple.
+    ArgumentMultiple {
+        /// The argument's position, from 0.
+        argument: usize,
+        /// Its name.
+        name: String,
+        /// What it is a multiple of, at least 1.
+        of: u64,
+    },
+    /// An integer argument has a value.
+    ArgumentIs {
+        /// The argument's position, from 0.
+        argument: usize,
+        /// Its name.
+        name: String,
+        /// The value.
+        value: i128,
+    },
+    /// Something that a launch does not show, as a sentence without a full stop: `the buffers do not overlap`.
+    Stated(String),
+}
+
+impl Condition {
+    /// Whether it holds for a launch of the original kernel; `None` if the launch does not show it.
+    pub fn holds(&self, launch: &LaunchFile) -> Option<bool> {
+        let integer = |argument: usize| match &launch.arguments.get(argument)?.given {
+            Given::Value { numbers, .. } => match numbers[..] {
+                [Number::Integer(number)] => Some(number),
+                _ => None,
+            },
+            _ => None,
+        };
+        match self {
+            Self::GlobalMultiple { dimension, of } => {
+                Some(launch.range.global_size().get(*dimension)?.is_multiple_of((*of).max(1)))
+            }
+            Self::ArgumentMultiple { argument, of, .. } => {
+                Some(integer(*argument)?.rem_euclid(i128::from((*of).max(1))) == 0)
+            }
+            Self::ArgumentIs { argument, value, .. } => Some(integer(*argument)? == *value),
+            Self::Stated(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Condition {
+    /// A sentence without a full stop.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::GlobalMultiple { dimension, of } => {
+                write!(f, "the work-items in dimension {dimension} are a multiple of {of}")
+            }
+            Self::ArgumentMultiple { name, of, .. } => write!(f, "`{name}` is a multiple of {of}"),
+            Self::ArgumentIs { name, value, .. } => write!(f, "`{name}` is {value}"),
+            Self::Stated(sentence) => f.write_str(sentence),
+        }
+    }
+}
