@@ -123,7 +123,13 @@ fn resize(launch: &mut LaunchFile, dimension: usize, size: impl Fn(usize) -> usi
     launch.range = ranging(range.dimensions(), global, range.global_offset(), local);
 }
 
-fn ranging(dimensions: usize, global: [usize; 3], offset: [usize; 3], local: Option<[usize; 3]>) -> NdRange {
+/// A range of so many dimensions.
+pub(crate) fn ranging(
+    dimensions: usize,
+    global: [usize; 3],
+    offset: [usize; 3],
+    local: Option<[usize; 3]>,
+) -> NdRange {
     let [x, y, z] = global;
     let range = match dimensions {
         1 => NdRange::d1(x),

@@ -5,11 +5,17 @@
 //! step only after the simulator has shown that it computes the same.
 
 mod host;
+mod price;
 mod rewrite;
 mod rewrites;
+mod search;
 mod subject;
+mod verify;
 
 pub use host::{Condition, HostChange};
+pub use price::{OpenFiles, Price, PriceError, Pricing, Target};
 pub use rewrite::{Allowed, Proposal, Rewrite, View};
 pub use rewrites::ALL;
+pub use search::{Improvement, Options, Progress, Refusal, Refused, SearchError, Step, search};
 pub use subject::Subject;
+pub use verify::{CounterExample, Verified, Verifier, VerifyError};

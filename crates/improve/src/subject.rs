@@ -1,7 +1,10 @@
 //! A kernel that is rewritten.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use tripipe_ir::front::clang;
+use tripipe_launch::{Program, Source};
 use tripipe_launch_file::LaunchFile;
 
 /// A kernel's source and a launch of it.
@@ -17,4 +20,20 @@ pub struct Subject {
     pub kernel: String,
     /// The launch: build options, range and arguments.
     pub launch: LaunchFile,
+}
+
+impl Subject {
+    /// The program to build.
+    pub fn program(&self) -> Arc<Program> {
+        let source = Source::OpenClC(self.source.clone().into());
+        let inside = |folder: &Path| folder.display().to_string();
+        let mut program =
+            self.launch.program(self.name.clone(), source, |folder| inside(&self.folder.join(folder)));
+        // Includes in quotes are beside the source.
+        if self.source.contains("#include") {
+            let path = self.folder.join(self.launch.source.path());
+            program.options.extend(["-I".to_owned(), inside(clang::folder_of(&path))]);
+        }
+        Arc::new(program)
+    }
 }

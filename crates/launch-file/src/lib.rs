@@ -16,6 +16,7 @@ mod options;
 mod parse;
 mod picture;
 mod resolve;
+mod signature;
 pub mod sim;
 mod stage;
 
@@ -29,6 +30,7 @@ pub use options::BuildOptions;
 pub use parse::{parse, parse_with};
 pub use picture::Pixels;
 pub use resolve::{Parameter, ParameterKind, Signature};
+pub use signature::pointee;
 pub use stage::{Outcome, Staged, StagedMemory};
 
 use std::sync::Arc;

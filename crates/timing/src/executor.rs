@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use tripipe_device::{Gpu, Probe, opencl};
+use tripipe_device::{Gpu, OpenCl, Probe, opencl};
 use tripipe_ir::Kernel;
 use tripipe_ir::front::clang;
 use tripipe_launch::{
@@ -29,6 +29,8 @@ pub struct VirtualOptions {
     pub time_only: bool,
     /// Finds the SPIR-V of programs that were built ahead of time, so that no compiler is needed.
     pub prebuilt: Option<Prebuilt>,
+    /// What programs are built for, instead of what the GPU's newest driver offers.
+    pub offered: Option<OpenCl>,
     /// The most instructions that a work-group may run while its path is recorded, counted once for all work-items that
     /// run them together, and that a thread of the host may run; `None` for the simulator's usual number.
     pub limit_steps: Option<u64>,
@@ -73,6 +75,7 @@ impl VirtualGpu {
         let build = clang::Build {
             optimization: clang::Optimization::Driver,
             cache: clang::Cache::from_environment(),
+            offered: options.offered.clone(),
             ..clang::Build::default()
         };
         let figures = Figures::of(gpu);
@@ -140,6 +143,14 @@ impl VirtualGpu {
                 place.insert(CompiledKernel { compiled, predictions: Vec::new() })
             }
         })
+    }
+
+    /// A kernel as it is run: [`Simulator::kernel`].
+    ///
+    /// # Errors
+    /// As [`Executor::prepare`].
+    pub fn kernel(&mut self, program: &Arc<Program>, entry: &str) -> Result<&Kernel, ExecuteError> {
+        self.simulator.kernel(program, entry)
     }
 
     /// A kernel as compiled for the GPU.

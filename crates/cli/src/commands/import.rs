@@ -9,12 +9,12 @@ use tripipe_capture::intercept::{self, Declared, Enqueue, ImageKind};
 use tripipe_capture::{Recorded, RecordedArgument};
 use tripipe_ir::{ImageDim, ImageType, Kernel, Op, ParameterKind, Scalar, Type, Value, ValueDef};
 use tripipe_launch::Source;
-use tripipe_launch_file::{BuildOptions, ElementType};
+use tripipe_launch_file::{BuildOptions, ElementType, Signature};
 
 use super::note;
 use crate::files::folder;
 use crate::finish::Finish;
-use crate::launch_input::{BuildArgument, Description, options_text, signature};
+use crate::launch_input::{BuildArgument, Description, options_text};
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -137,7 +137,7 @@ fn recorded(enqueue: &Enqueue, more: &BuildOptions) -> Result<Recorded> {
     if let Some(refused) = loaded.refused.iter().find(|refused| refused.kernel == enqueue.kernel) {
         bail!("{path}: kernel `{}`: {}", refused.kernel, refused.error);
     }
-    let kernels: Vec<_> = loaded.module.kernels.iter().map(signature).collect();
+    let kernels: Vec<_> = loaded.module.kernels.iter().map(Signature::of).collect();
     let kernel = loaded.module.kernel(&enqueue.kernel);
     let mut recorded = enqueue
         .recorded(&kernels, |index| kernel.map_or(Declared::default(), |kernel| declared(kernel, index)))?;

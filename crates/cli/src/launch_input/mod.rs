@@ -23,7 +23,7 @@ use tripipe_launch_file::{self as file, BuildOptions, LaunchFile, Limits, LineCo
 pub(crate) use dump::Dumps;
 pub(crate) use gpus::{DEFAULT_GPU, GpuArgument, gpu, names};
 pub(crate) use options::{BuildArgument, LaunchOptions, options_text};
-pub(crate) use program::{Built, DriverBuild, GpuBuild, one_kernel, signature};
+pub(crate) use program::{Built, DriverBuild, GpuBuild, one_kernel};
 pub(crate) use workload::{LIMIT_STEPS, Timed, Trial, Workload};
 
 use template::LaunchTemplate;

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, anyhow, bail};
 use tripipe_device::nearest::nearest;
 use tripipe_device::{Gpu, OpenCl};
+use tripipe_ir::Kernel;
 use tripipe_ir::diagnostic::LoadError;
 use tripipe_ir::front::clang::{self, BuildError, Optimization};
 use tripipe_ir::front::spirv::{self, Loaded};
-use tripipe_ir::{Kernel, Space, Type};
-use tripipe_launch::{Program, ScalarType, Source};
-use tripipe_launch_file::{ElementType, Parameter, ParameterKind, ProgramFile, Signature};
+use tripipe_launch::{Program, Source};
+use tripipe_launch_file::{ElementType, Parameter, ParameterKind, ProgramFile, Signature, pointee};
 use tripipe_opencl::{ArgumentInfo, CacheChoice, Context, KernelArguments};
 
 use super::{Description, disk};
@@ -82,7 +82,7 @@ pub(crate) type Lacking = (Vec<&'static Gpu>, anyhow::Error);
 impl DriverBuild {
     fn new(translated: Translated, left_out: Option<String>) -> Self {
         let Translated { program, loaded, warnings } = translated;
-        let kernels = loaded.module.kernels.iter().map(signature).collect();
+        let kernels = loaded.module.kernels.iter().map(Signature::of).collect();
         Self { built: Built { program: Arc::new(program), kernels }, loaded, warnings, left_out }
     }
 
@@ -345,7 +345,7 @@ impl Description {
         if let Some(refused) = loaded.refused.iter().find(|refused| wanted(&refused.kernel)) {
             return Err(anyhow!("{}: kernel `{}`: {}", program.name, refused.kernel, refused.error));
         }
-        let kernels = loaded.module.kernels.iter().map(signature).collect();
+        let kernels = loaded.module.kernels.iter().map(Signature::of).collect();
         Ok(Built { program: Arc::new(program), kernels })
     }
 
@@ -404,63 +404,6 @@ fn explained(error: BuildError, say: &mut dyn FnMut(&str)) -> anyhow::Error {
     say(messages);
     let first = messages.lines().find(|line| line.contains("error")).unwrap_or_default();
     anyhow!("{what}: {first}")
-}
-
-/// The parameters of a loaded kernel.
-pub(crate) fn signature(kernel: &Kernel) -> Signature {
-    let kind = |parameter: &tripipe_ir::Parameter| match parameter.kind {
-        tripipe_ir::ParameterKind::Pointer { space: Space::Local, .. } => ParameterKind::Local,
-        tripipe_ir::ParameterKind::Pointer { .. } => {
-            ParameterKind::Buffer { element: pointee(&parameter.type_name) }
-        }
-        tripipe_ir::ParameterKind::Struct { object } => ParameterKind::Opaque {
-            type_name: parameter.type_name.clone(),
-            bytes: kernel.objects.get(object).map(|object| object.bytes() as usize),
-        },
-        tripipe_ir::ParameterKind::Value(Type::Image(_)) => ParameterKind::Image,
-        tripipe_ir::ParameterKind::Value(Type::Sampler) => ParameterKind::Sampler,
-        tripipe_ir::ParameterKind::Value(ty) => value(&parameter.type_name, ty),
-    };
-    let parameters = kernel
-        .parameters
-        .iter()
-        .map(|parameter| Parameter { name: parameter.name.clone(), kind: kind(parameter) })
-        .collect();
-    Signature { kernel: kernel.name.clone(), parameters }
-}
-
-/// A value. Integers in a module have no sign, so an integer whose type name is not one of OpenCL's own has only a
-/// size.
-fn value(type_name: &str, ty: Type) -> ParameterKind {
-    let float = match ty.scalar() {
-        Some(tripipe_ir::Scalar::F16) => Some(ScalarType::F16),
-        Some(tripipe_ir::Scalar::F32) => Some(ScalarType::F32),
-        Some(tripipe_ir::Scalar::F64) => Some(ScalarType::F64),
-        _ => None,
-    };
-    let lanes = match ty.lanes() {
-        1 => String::new(),
-        lanes => lanes.to_string(),
-    };
-    let float = float.map(|scalar| format!("{}{lanes}", scalar.opencl_name()));
-    let named = ElementType::from_opencl_name(type_name);
-    match named.or_else(|| ElementType::from_opencl_name(&float?)) {
-        Some(element) => ParameterKind::Value(element),
-        None => ParameterKind::Opaque {
-            type_name: if type_name.is_empty() { ty.to_string() } else { type_name.to_owned() },
-            bytes: Some(ty.stored_bytes() as usize),
-        },
-    }
-}
-
-/// The type that a pointer type points to: `float` for `float*`.
-pub(super) fn pointee(type_name: &str) -> Option<ElementType> {
-    let name = type_name.trim().trim_end_matches('*');
-    // Bytes, as in C.
-    if name.trim() == "void" {
-        return ElementType::from_opencl_name("uchar");
-    }
-    ElementType::from_opencl_name(name)
 }
 
 /// The parameter that a driver describes.

@@ -8,10 +8,9 @@ use tripipe_ir::op::{Op, QueryKind};
 use tripipe_ir::{
     ImageAccess, ImageDim, ImageType, Kernel, Parameter, ParameterKind, Scalar, Space, Type, TypeLayout,
 };
-use tripipe_launch_file::{ElementType, Number, ProgramFile};
+use tripipe_launch_file::{ElementType, Number, ProgramFile, pointee};
 
 use super::LaunchOptions;
-use super::program::pointee;
 
 /// Default sizes of a launch and of its work-groups, for 1, 2 and 3 dimensions.
 const GLOBAL: [&[usize]; 3] = [&[1024], &[32, 32], &[16, 8, 8]];

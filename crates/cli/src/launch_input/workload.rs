@@ -132,6 +132,7 @@ impl<'d> Workload<'d> {
                 prediction: options.clone(),
                 time_only: true,
                 prebuilt: None,
+                offered: None,
                 limit_steps: Some(self.limit_steps),
                 changed: trial.gpu.clone(),
             },

@@ -1,0 +1,111 @@
+//! `resize-work-group`: another work-group size.
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+use crate::{HostChange, Proposal, Rewrite, View};
+
+/// The rewrite.
+pub(super) struct ResizeWorkGroup;
+
+/// Sizes that tuned kernels use, by the number of dimensions.
+const SIZES: [&[[usize; 3]]; 3] = [
+    &[[16, 1, 1], [32, 1, 1], [64, 1, 1], [128, 1, 1], [256, 1, 1]],
+    &[
+        [4, 4, 1],
+        [8, 4, 1],
+        [8, 8, 1],
+        [16, 4, 1],
+        [16, 8, 1],
+        [16, 16, 1],
+        [32, 4, 1],
+        [64, 1, 1],
+        [128, 1, 1],
+        [4, 16, 1],
+    ],
+    &[[4, 4, 4], [8, 8, 1], [16, 4, 1], [64, 1, 1]],
+];
+
+/// What makes a kernel depend on the size of its work-groups.
+const DEPENDS: [&str; 7] = [
+    "work_group_size",
+    "get_local_",
+    "get_group_",
+    "get_num_groups",
+    "get_enqueued_",
+    "barrier",
+    "sub_group",
+];
+
+const RULE: Rule = Rule {
+    code: "resize-work-group",
+    severity: Severity::Note,
+    title: "launch another work-group size",
+    explanation: r"## What it does
+
+Launches the kernel in work-groups of another size, of those that tuned kernels use. The source stays as it is.
+
+## Why
+
+The size decides which work-items run at the same time on a core: whether they share cache lines and pages, whether they
+fill warps, and how many fit. A driver that is given none chooses among the divisors of the global size, without looking
+at what the kernel reads.
+
+## Example
+
+```c
+clEnqueueNDRangeKernel(queue, kernel, 2, 0, (size_t[]){1920, 1080}, 0, 0, 0, 0);
+```
+
+## Instead
+
+```c
+clEnqueueNDRangeKernel(queue, kernel, 2, 0, (size_t[]){1920, 1080}, (size_t[]){16, 8}, 0, 0, 0);
+```
+
+## When not
+
+Kernels that ask for their work-group, have barriers or local memory, or require a size. Sizes that do not divide the
+global size are not tried.
+
+## Source
+
+- Arm OpenCL guides and Qualcomm's guide: choose the work-group size by measuring, per kernel and device.
+- The published T604 ladder, where 2048 / 5 = 409 work-items in a row cost a factor of three.
+",
+};
+
+impl Rewrite for ResizeWorkGroup {
+    fn rule(&self) -> &'static Rule {
+        &RULE
+    }
+
+    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
+        let subject = view.subject;
+        if DEPENDS.iter().any(|word| subject.source.contains(word)) {
+            return Vec::new();
+        }
+        let range = subject.launch.range;
+        let most = view.gpus.iter().map(|gpu| gpu.core.max_work_group_size.value as usize).min().unwrap_or(1);
+        let fits = |local: &&[usize; 3]| {
+            local.iter().product::<usize>() <= most
+                && range.local_size() != Some(**local)
+                && range.global_size().iter().zip(*local).all(|(extent, side)| extent.is_multiple_of(*side))
+        };
+        let sizes = SIZES[range.dimensions().clamp(1, 3) - 1].iter().filter(fits);
+        let propose = |local: &[usize; 3]| {
+            let change = HostChange::Local(*local);
+            let shown: Vec<String> = local[..range.dimensions()].iter().map(usize::to_string).collect();
+            Proposal {
+                code: RULE.code,
+                title: format!("work-groups of {}", shown.join(" x ")),
+                why: "neighbours that share cache lines run at the same time on a core, and warps are full"
+                    .to_owned(),
+                source: subject.source.clone(),
+                conditions: Vec::new(),
+                host: vec![change],
+                relative_error: 0.0,
+            }
+        };
+        sizes.map(propose).collect()
+    }
+}

@@ -1,0 +1,100 @@
+//! A kernel in the simulator, with all checks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tripipe_ir::diagnostic::{Finding, Severity};
+use tripipe_launch::{ExecuteError, Executor as _, Program};
+use tripipe_launch_file::{ArrayShape, FileError, Files, LaunchFile, Limits, Signature};
+use tripipe_simulate::watch::Checks;
+use tripipe_simulate::{Options, Simulator};
+
+use crate::{Subject, Target};
+
+/// What a kernel left.
+#[derive(Clone, Debug)]
+pub(super) struct Ran {
+    /// The memory objects.
+    pub(super) memory: Vec<Left>,
+    pub(super) findings: Vec<Finding>,
+    pub(super) elapsed: Duration,
+}
+
+/// The contents of a memory object after a run.
+#[derive(Clone, Debug)]
+pub(super) struct Left {
+    /// Its argument's name.
+    pub(super) name: String,
+    pub(super) array: ArrayShape,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Ran {
+    /// The first finding that makes results undefined.
+    pub(super) fn error(&self) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.rule.severity == Severity::Error)
+    }
+}
+
+/// Why a kernel could not be run.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RunError {
+    #[error(transparent)]
+    Launch(#[from] FileError),
+    #[error(transparent)]
+    Execute(#[from] ExecuteError),
+}
+
+/// The most instructions of a launch, counted once for all work-items that run them together.
+const STEPS: u64 = 100_000_000;
+
+/// A kernel that is built for the simulator.
+pub(super) struct Runner {
+    subject: Subject,
+    simulator: Simulator,
+}
+
+impl Runner {
+    /// A kernel, built for what the driver of `target` offers.
+    pub(super) fn new(subject: Subject, target: Option<&Target>) -> Self {
+        let mut options = Options { steps: STEPS, ..Options::default() };
+        options.build.cache = tripipe_ir::front::clang::Cache::from_environment();
+        if let Some(target) = target {
+            options.build.offered = Some(target.offered.clone());
+            options.sub_group = target.gpu.core.warp_width.value.max(1);
+        }
+        Self { subject, simulator: Simulator::new(options) }
+    }
+
+    /// Runs a launch with all checks.
+    pub(super) fn run(&mut self, launch: &LaunchFile, files: &mut dyn Files) -> Result<Ran, RunError> {
+        let mut launch = launch.clone();
+        launch.forget_results();
+        let mut checks = Checks::all();
+        checks.set_elements(launch.element_types());
+        let signature = self.signature(&launch)?;
+        let program = self.program(&launch);
+        let loaded = launch.load(&[signature], files, Limits::default())?;
+        let staged = loaded.stage(&mut self.simulator, program)?;
+        let checked = self.simulator.check(&staged.launch, &checks);
+        let mut memory = Vec::new();
+        for object in staged.memory {
+            let bytes = object.read(&mut self.simulator)?.bytes;
+            self.simulator.release(object.id)?;
+            memory.push(Left { name: object.name, array: object.array, bytes });
+        }
+        let checked = checked?;
+        Ok(Ran { memory, findings: checked.findings, elapsed: checked.report.elapsed })
+    }
+
+    /// The kernel's parameters.
+    pub(super) fn signature(&mut self, launch: &LaunchFile) -> Result<Signature, ExecuteError> {
+        let program = self.program(launch);
+        Ok(Signature::of(self.simulator.kernel(&program, &self.subject.kernel)?))
+    }
+
+    /// The program with the options of a launch.
+    fn program(&self, launch: &LaunchFile) -> Arc<Program> {
+        Subject { launch: launch.clone(), ..self.subject.clone() }.program()
+    }
+}
