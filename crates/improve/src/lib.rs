@@ -10,6 +10,7 @@ mod rewrite;
 mod rewrites;
 mod search;
 mod subject;
+pub mod syntax;
 mod verify;
 
 pub use host::{Condition, HostChange};

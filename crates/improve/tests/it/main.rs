@@ -1,1 +1,3 @@
 //! Tests of rewriting kernels.
+
+mod syntax;
