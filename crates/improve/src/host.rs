@@ -21,6 +21,13 @@ pub enum HostChange {
         /// Outputs of a work-item, at least 1.
         by: usize,
     },
+    /// More work-items in a dimension, several of which compute what one did.
+    Multiply {
+        /// The dimension: 0, 1 or 2.
+        dimension: usize,
+        /// Work-items in place of one, at least 1.
+        by: usize,
+    },
     /// A number of work-items rounded up to a multiple; the kernel has to ignore the surplus.
     RoundUp {
         /// The dimension: 0, 1 or 2.
@@ -55,6 +62,9 @@ impl HostChange {
         match self {
             Self::Divide { dimension, by } => {
                 resize(launch, *dimension, |extent| extent.div_ceil((*by).max(1)))
+            }
+            Self::Multiply { dimension, by } => {
+                resize(launch, *dimension, |extent| extent.saturating_mul(*by))
             }
             Self::RoundUp { dimension, multiple } => {
                 resize(launch, *dimension, |extent| extent.next_multiple_of((*multiple).max(1)));
@@ -151,6 +161,9 @@ impl fmt::Display for HostChange {
                     "launch (n + {}) / {by} work-items instead of n in dimension {dimension}",
                     by.saturating_sub(1)
                 )
+            }
+            Self::Multiply { dimension, by } => {
+                write!(f, "launch {by} * n work-items instead of n in dimension {dimension}")
             }
             Self::RoundUp { dimension, multiple } => {
                 write!(f, "round the work-items in dimension {dimension} up to a multiple of {multiple}")

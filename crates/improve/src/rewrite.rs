@@ -3,6 +3,7 @@
 use tripipe_device::Gpu;
 use tripipe_ir::diagnostic::Rule;
 
+use crate::syntax::Tree;
 use crate::{Condition, HostChange, Subject};
 
 /// What rewrites may change beyond what every result keeps.
@@ -17,6 +18,8 @@ pub struct Allowed {
 pub struct View<'a> {
     /// The kernel's source and launch.
     pub subject: &'a Subject,
+    /// The syntax tree of its source; `None` where clang cannot parse it.
+    pub tree: Option<&'a Tree>,
     /// The GPUs that it is improved for.
     pub gpus: &'a [&'static Gpu],
     /// What may change.

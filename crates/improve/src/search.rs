@@ -317,7 +317,10 @@ impl Search<'_> {
         progress: &mut dyn FnMut(Progress<'_>),
     ) {
         let gpus: Vec<_> = self.targets.iter().map(|target| target.gpu).collect();
-        let view = View { subject: &state.subject, gpus: &gpus, allowed: self.options.allowed };
+        let offered = self.targets.first().map(|target| target.offered.clone());
+        let tree = state.subject.tree(offered).ok();
+        let view =
+            View { subject: &state.subject, tree: tree.as_ref(), gpus: &gpus, allowed: self.options.allowed };
         for rewrite in self.rewrites {
             for proposal in rewrite.proposals(&view) {
                 if Instant::now() >= self.end {

@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tripipe_device::OpenCl;
 use tripipe_ir::front::clang;
 use tripipe_launch::{Program, Source};
 use tripipe_launch_file::LaunchFile;
+
+use crate::syntax::{SyntaxError, Tree};
 
 /// A kernel's source and a launch of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +26,18 @@ pub struct Subject {
 }
 
 impl Subject {
+    /// The syntax tree of the source, as the driver of a device that offers `offered` parses it.
+    ///
+    /// # Errors
+    /// As [`Tree::parse`].
+    pub fn tree(&self, offered: Option<OpenCl>) -> Result<Tree, SyntaxError> {
+        let program = self.program();
+        let defines = program.defines.iter().map(|(name, value)| format!("-D{name}={value}"));
+        let options = defines.chain(program.options.iter().cloned()).collect();
+        let build = clang::Build { options, offered, ..clang::Build::default() };
+        Tree::parse(&self.name, &self.source, Some(&self.folder), &build)
+    }
+
     /// The program to build.
     pub fn program(&self) -> Arc<Program> {
         let source = Source::OpenClC(self.source.clone().into());

@@ -1,9 +1,23 @@
 //! The rewrites, one a file.
 
+mod narrow_index;
+mod native_functions;
 mod resize_work_group;
+mod restrict_pointers;
+mod row_per_group;
 mod swap_dimensions;
+mod text;
+mod unroll_loop;
 
 use crate::Rewrite;
 
 /// All rewrites.
-pub const ALL: &[&dyn Rewrite] = &[&resize_work_group::ResizeWorkGroup, &swap_dimensions::SwapDimensions];
+pub const ALL: &[&dyn Rewrite] = &[
+    &swap_dimensions::SwapDimensions,
+    &narrow_index::NarrowIndex,
+    &restrict_pointers::RestrictPointers,
+    &row_per_group::RowPerGroup,
+    &unroll_loop::UnrollLoop,
+    &native_functions::NativeFunctions,
+    &resize_work_group::ResizeWorkGroup,
+];

@@ -1,67 +1,50 @@
-//! `swap-dimensions`: the first two dimensions of the launch change places.
+//! `swap-dimensions`: two dimensions of the launch change places.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
+use super::text::dimension;
+use crate::syntax::Edits;
 use crate::{HostChange, Proposal, Rewrite, View};
-
-/// The rewrite.
-pub(super) struct SwapDimensions;
 
 const RULE: Rule = Rule {
     code: "swap-dimensions",
     severity: Severity::Note,
-    title: "exchange dimensions 0 and 1 of the launch",
+    title: "two dimensions of the launch change places",
     explanation: r"## What it does
 
-Exchanges dimensions 0 and 1: in the arguments of `get_global_id` and its relatives, and in the launch.
+`get_global_id(0)` becomes `get_global_id(1)` and the other way round, and the host exchanges the sizes.
 
 ## Why
 
-Work-items that are neighbours in dimension 0 run together in a warp. If neighbours in dimension 1 access neighbouring
-elements, each access of a warp touches as many cache lines as it has work-items; exchanged, it touches one or two.
+Work-items that are neighbours in dimension 0 run together in a warp. They should access neighbouring elements: dimension 0
+should be the index that varies fastest in memory.
 
 ## Example
 
 ```c
-kernel void scale(global float *a, int width) {
-    a[get_global_id(0) * width + get_global_id(1)] *= 2.0f;
-}
+const int y = get_global_id(0), x = get_global_id(1);
+out[y * width + x] = in[y * width + x];
 ```
 
 ## Instead
 
 ```c
-kernel void scale(global float *a, int width) {
-    a[get_global_id(1) * width + get_global_id(0)] *= 2.0f;
-}
+const int y = get_global_id(1), x = get_global_id(0);
+out[y * width + x] = in[y * width + x];
 ```
-
-and a launch of `{width, height}` instead of `{height, width}`.
 
 ## When not
 
-Programs with several kernels or with includes, kernels that compute the number of a dimension, and those that require a
-work-group size. A kernel whose accesses to one array get better and to another one worse, such as a transposition, may
-gain nothing.
+Where the other dimension has few work-items.
 
 ## Source
 
-- Arm OpenCL guides: work-items of a warp should access neighbouring addresses.
-- Qualcomm's guide on coalesced accesses.
+- Arm's and Qualcomm's OpenCL guides: neighbouring work-items should access neighbouring elements.
 ",
 };
 
-/// Functions whose argument is a dimension.
-const FUNCTIONS: [&str; 8] = [
-    "get_global_id",
-    "get_global_size",
-    "get_global_offset",
-    "get_local_id",
-    "get_local_size",
-    "get_enqueued_local_size",
-    "get_group_id",
-    "get_num_groups",
-];
+/// The rewrite.
+pub(super) struct SwapDimensions;
 
 impl Rewrite for SwapDimensions {
     fn rule(&self) -> &'static Rule {
@@ -69,121 +52,48 @@ impl Rewrite for SwapDimensions {
     }
 
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let subject = view.subject;
-        if subject.launch.range.dimensions() < 2 {
+        let Some(tree) = view.tree else { return Vec::new() };
+        let dimensions = view.subject.launch.range.dimensions();
+        // An attribute or a helper function that names the dimensions would have to change, too.
+        if dimensions < 2 || tree.source.contains("work_group_size") {
             return Vec::new();
         }
-        let Some(source) = swapped(&subject.source) else { return Vec::new() };
-        vec![Proposal {
-            code: RULE.code,
-            title: "dimensions 0 and 1 exchanged".to_owned(),
-            why: "work-items that run together access neighbouring elements".to_owned(),
-            source,
-            conditions: Vec::new(),
-            host: vec![HostChange::SwapDimensions(0, 1)],
-            relative_error: 0.0,
-        }]
+        (1..dimensions).filter_map(|other| swapped(view, 0, other)).collect()
     }
 }
 
-/// The source with dimensions 0 and 1 exchanged; `None` if it does not use them as constants, or has several kernels or
-/// includes.
-fn swapped(source: &str) -> Option<String> {
-    let tokens = tokens(source);
-    let text = |index: usize| tokens.get(index).map_or("", |(start, end)| &source[*start..*end]);
-    let mut kernels = 0;
-    let mut changes = Vec::new();
-    for index in 0..tokens.len() {
-        match text(index) {
-            "kernel" | "__kernel" => kernels += 1,
-            "include" if text(index.wrapping_sub(1)) == "#" => return None,
-            "reqd_work_group_size"
-            | "work_group_size_hint"
-            | "get_global_linear_id"
-            | "get_local_linear_id" => {
-                return None;
-            }
-            word if FUNCTIONS.contains(&word) => match [text(index + 1), text(index + 2), text(index + 3)] {
-                ["(", "0", ")"] => changes.push((tokens[index + 2].0, "1")),
-                ["(", "1", ")"] => changes.push((tokens[index + 2].0, "0")),
-                ["(", "2", ")"] => {}
-                _ => return None,
-            },
-            word if word.starts_with("get_sub_group") || word.starts_with("sub_group") => return None,
-            _ => {}
+fn swapped(view: &View<'_>, a: usize, b: usize) -> Option<Proposal> {
+    let tree = view.tree?;
+    let mut edits = Edits::new();
+    let mut fits = true;
+    for function in &tree.functions {
+        if function.is_kernel && function.name != view.subject.kernel {
+            continue;
         }
+        let mut asks = false;
+        function.body.walk_expressions(&mut |expr| {
+            let Some((_, found, argument)) = dimension(expr) else { return };
+            asks = true;
+            let other = match found {
+                found if found == a => b,
+                found if found == b => a,
+                _ => return,
+            };
+            let place = &argument.bare().place;
+            fits &= place.exact
+                && !place.in_macro
+                && edits.replace(place.range.clone(), other.to_string()).is_ok();
+        });
+        // Other kernels may call a helper that asks.
+        fits &= !asks || function.is_kernel;
     }
-    if kernels != 1 || changes.is_empty() {
-        return None;
-    }
-    let mut result = source.to_owned();
-    for (at, digit) in changes {
-        result.replace_range(at..=at, digit);
-    }
-    Some(result)
-}
-
-/// The tokens of a source, as ranges of bytes: words, and other characters one by one; without comments and strings.
-fn tokens(source: &str) -> Vec<(usize, usize)> {
-    let bytes = source.as_bytes();
-    let mut tokens = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        let rest = &source[at..];
-        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-        let length = if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            rest.find("*/").map_or(rest.len(), |end| end + 2)
-        } else if bytes[at] == b'"' || bytes[at] == b'\'' {
-            let mut end = at + 1;
-            while end < bytes.len() && bytes[end] != bytes[at] {
-                end += if bytes[end] == b'\\' { 2 } else { 1 };
-            }
-            (end + 1).min(bytes.len()) - at
-        } else if is_word(&bytes[at]) {
-            let length = bytes[at..].iter().take_while(|byte| is_word(byte)).count();
-            tokens.push((at, at + length));
-            length
-        } else {
-            let length = rest.chars().next().map_or(1, char::len_utf8);
-            if !bytes[at].is_ascii_whitespace() {
-                tokens.push((at, at + length));
-            }
-            length
-        };
-        at += length;
-        // An escaped quote may be followed by a character of several bytes.
-        while !source.is_char_boundary(at) {
-            at += 1;
-        }
-    }
-    tokens
-}
-
-#[cfg(test)]
-mod tests {
-    use super::swapped;
-
-    #[test]
-    fn constants_change_places_and_comments_stay() {
-        let source = "kernel void k(global int *a) { /* get_global_id(0) */ a[get_global_id( 0 ) * get_global_size(1)\n\
-                      + get_global_id(1)] = 'x'; }";
-        let expected = "kernel void k(global int *a) { /* get_global_id(0) */ a[get_global_id( 1 ) * get_global_size(0)\n\
-                        + get_global_id(0)] = 'x'; }";
-        assert_eq!(swapped(source).as_deref(), Some(expected));
-    }
-
-    #[test]
-    fn nothing_is_proposed_where_a_dimension_is_not_known() {
-        for source in [
-            "kernel void k(global int *a, int d) { a[get_global_id(d)] = 1; }",
-            "kernel void k(global int *a) { a[get_global_id(0)] = 1; } kernel void l() {}",
-            "#include \"a.h\"\nkernel void k(global int *a) { a[get_global_id(0)] = 1; }",
-            "kernel void k(global int *a) { a[0] = 1; }",
-            "kernel void k(global int *a) { a[get_global_id(0)] = 1; /*",
-        ] {
-            assert_eq!(swapped(source).is_some(), source.ends_with("/*"), "{source}");
-        }
-    }
+    (fits && !edits.is_empty()).then(|| Proposal {
+        code: RULE.code,
+        title: format!("dimensions {a} and {b} exchanged"),
+        why: "work-items of a warp then have other neighbours in memory".to_owned(),
+        source: edits.apply(&tree.source),
+        conditions: Vec::new(),
+        host: vec![HostChange::SwapDimensions(a, b)],
+        relative_error: 0.0,
+    })
 }

@@ -1,0 +1,42 @@
+//! What several rewrites ask of a source.
+
+use crate::syntax::{Expr, ExprKind, Stmt, StmtKind};
+
+/// The blanks at the start of the line of a byte; at most those before the byte.
+pub(super) fn indentation(source: &str, at: usize) -> &str {
+    let start = source[..at].rfind('\n').map_or(0, |line| line + 1);
+    let line = &source[start..at];
+    &line[..line.len() - line.trim_start().len()]
+}
+
+/// Whether a statement ends a work-item, and does nothing else: `if (x >= width) return;`.
+pub(super) fn is_bounds_test(statement: &Stmt) -> bool {
+    let StmtKind::If { condition, then, otherwise: None } = &statement.kind else { return false };
+    let then = match &then.kind {
+        StmtKind::Block(inner) => match &inner[..] {
+            [only] => only,
+            _ => return false,
+        },
+        _ => &**then,
+    };
+    matches!(then.kind, StmtKind::Return(None)) && !condition.assigns()
+}
+
+/// The dimension that a call asks for: `get_global_id(1)`.
+pub(super) fn dimension(expr: &Expr) -> Option<(&str, usize, &Expr)> {
+    let ExprKind::Call { name, arguments, .. } = &expr.kind else { return None };
+    let [argument] = &arguments[..] else { return None };
+    let known = [
+        "get_global_id",
+        "get_global_size",
+        "get_local_id",
+        "get_local_size",
+        "get_group_id",
+        "get_num_groups",
+        "get_global_offset",
+        "get_enqueued_local_size",
+    ];
+    let ExprKind::Integer(dimension) = argument.bare().kind else { return None };
+    let name = known.iter().find(|known| **known == name.as_str())?;
+    Some((name, usize::try_from(dimension).ok()?, argument))
+}
