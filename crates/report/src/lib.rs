@@ -9,6 +9,7 @@ pub mod devices;
 pub mod diff;
 pub mod findings;
 pub mod histogram;
+pub mod improvement;
 pub mod ladder;
 mod number;
 pub mod page;

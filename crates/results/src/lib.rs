@@ -12,6 +12,7 @@ mod devices;
 mod diff;
 mod explain;
 mod histogram;
+mod improve;
 mod ladder;
 mod peaks;
 mod run_kernel;
@@ -38,6 +39,7 @@ pub use devices::{DeviceDescription, DeviceImages, DeviceModel, Devices, Figure,
 pub use diff::{Changed, Difference};
 pub use explain::{RuleExplanation, Rules};
 pub use histogram::{ChannelHistogram, Histogram};
+pub use improve::{Improved, ImprovementStep, RefusedRewrite};
 pub use ladder::{
     Ladder, LadderCeilings, LadderStep, LadderWork, Published, PublishedGemm, PublishedGemv,
     PublishedGemvStep, PublishedLaplace, PublishedRatio, PublishedStep, SweepChoice,
@@ -75,6 +77,8 @@ pub enum Document {
     Explain(Box<Rules>),
     /// `tripipe histogram`.
     Histogram(Box<Histogram>),
+    /// `tripipe improve`: a kernel for some GPUs.
+    Improve(Box<Improved>),
     /// `tripipe ladder`: a ladder on a device.
     Ladder(Box<Ladder>),
     /// `tripipe peaks`: a device.
@@ -95,7 +99,7 @@ pub enum Document {
 
 impl Document {
     /// The names that `command` may have.
-    pub const COMMANDS: [&str; 15] = [
+    pub const COMMANDS: [&str; 16] = [
         "analyze",
         "check",
         "compare",
@@ -103,6 +107,7 @@ impl Document {
         "diff",
         "explain",
         "histogram",
+        "improve",
         "ladder",
         "peaks",
         "run-kernel",
@@ -141,6 +146,7 @@ documents!(
     Diff(Difference),
     Explain(Rules),
     Histogram(Histogram),
+    Improve(Improved),
     Ladder(Ladder),
     Peaks(Peaks),
     RunKernel(KernelRun),

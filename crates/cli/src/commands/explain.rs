@@ -16,9 +16,15 @@ use crate::terminal;
 /// All rules, by the crate that reports them.
 const TABLES: &[&[&Rule]] = &[ALL, tripipe_analyze::lints::ALL];
 
+/// All rules, those of rewrites last.
+fn all() -> Vec<&'static Rule> {
+    let rewrites = tripipe_improve::ALL.iter().map(|rewrite| rewrite.rule());
+    TABLES.iter().copied().flatten().copied().chain(rewrites).collect()
+}
+
 /// The codes of all findings.
 pub(crate) fn codes() -> impl Iterator<Item = &'static str> {
-    TABLES.iter().copied().flatten().map(|rule| rule.code)
+    all().into_iter().map(|rule| rule.code)
 }
 
 /// Examples for the help text.
@@ -53,7 +59,7 @@ enum ExplainFormat {
 impl Explain {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
         let canvas = terminal::canvas();
-        let mut all = TABLES.concat();
+        let mut all = all();
         let Some(code) = self.code else {
             match self.format {
                 ExplainFormat::Text => {

@@ -11,6 +11,7 @@ pub(crate) mod filter;
 pub(crate) mod gemm;
 pub(crate) mod histogram;
 pub(crate) mod import;
+pub(crate) mod improve;
 pub(crate) mod kernel;
 pub(crate) mod ladder;
 pub(crate) mod man;

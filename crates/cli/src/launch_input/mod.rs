@@ -6,6 +6,7 @@ mod gpus;
 mod options;
 mod price;
 mod program;
+mod subject;
 mod template;
 mod workload;
 
@@ -24,6 +25,7 @@ pub(crate) use dump::Dumps;
 pub(crate) use gpus::{DEFAULT_GPU, GpuArgument, gpu, names};
 pub(crate) use options::{BuildArgument, LaunchOptions, options_text};
 pub(crate) use program::{Built, DriverBuild, GpuBuild, one_kernel};
+pub(crate) use subject::LaunchFiles;
 pub(crate) use workload::{LIMIT_STEPS, Timed, Trial, Workload};
 
 use template::LaunchTemplate;
@@ -51,6 +53,11 @@ impl LaunchArgument {
     /// As [`Description::open`].
     pub(crate) fn open(&self) -> Result<Description> {
         Description::open(&self.path, &self.options)
+    }
+
+    /// The global size of the command line; empty if it has none.
+    pub(crate) fn global(&self) -> &[usize] {
+        &self.options.global
     }
 }
 
@@ -303,7 +310,7 @@ impl Description {
             "the launch of `{}` is guessed: sizes, numbers and contents of memory; {how}",
             kernel.name
         ));
-        Ok(Self { file, ..self })
+        Ok(Self { file, text: Some(text), ..self })
     }
 
     fn template(&self, kernel: &Kernel, source: &ProgramFile, options: &str) -> Result<String> {

@@ -37,6 +37,12 @@ pub fn sarif(report: &Report<'_>) -> String {
         .collect();
     let notifications: Vec<Value> =
         report.left_out.iter().map(|reason| json!({ "level": "note", "message": text(reason) })).collect();
+    let properties = json!({ "launches": report.launches.iter().map(launch).collect::<Vec<_>>() });
+    log(&rules, &notifications, &results, &properties)
+}
+
+/// A log with one run.
+pub(crate) fn log(rules: &[&Rule], notifications: &[Value], results: &[Value], properties: &Value) -> String {
     json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -53,7 +59,7 @@ pub fn sarif(report: &Report<'_>) -> String {
                 "toolExecutionNotifications": notifications,
             }],
             "results": results,
-            "properties": { "launches": report.launches.iter().map(launch).collect::<Vec<_>>() },
+            "properties": properties,
         }],
     })
     .to_string()
@@ -185,7 +191,7 @@ fn physical(report: &Report<'_>, source: &SourceLocation) -> Value {
 }
 
 /// A file's name as a URI: relative paths unchanged, absolute ones with their scheme.
-fn uri(file: &str) -> String {
+pub(crate) fn uri(file: &str) -> String {
     let path = file.replace('\\', "/");
     let encode = |path: &str| utf8_percent_encode(path, PATH).to_string();
     match path.split_once(":/") {

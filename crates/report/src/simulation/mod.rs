@@ -9,8 +9,8 @@ mod timeline;
 pub use limits::{head, limiter};
 pub use result::results;
 pub(crate) use result::{quick, shares};
-pub(crate) use text::sentence;
 pub use text::text;
+pub(crate) use text::{band, sentence};
 pub use timeline::timeline;
 
 use tripipe_device::Gpu;

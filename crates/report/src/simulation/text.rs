@@ -211,7 +211,7 @@ fn facts(prediction: &Prediction, predicted: &Predicted, each: &Simulated, canva
 }
 
 /// `1.56 to 1.91 ms`; each end with its unit if they differ.
-fn band([least, most]: [f64; 2]) -> String {
+pub(crate) fn band([least, most]: [f64; 2]) -> String {
     let (least, most) = (time(least), time(most));
     match (least.split_once(' '), most.split_once(' ')) {
         (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} to {most}"),

@@ -1,0 +1,210 @@
+//! `tripipe improve`: a kernel, rewritten step by step to a faster one.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use tripipe_device::Gpu;
+use tripipe_improve::{ALL, Allowed, Improvement, Options, Target, search};
+use tripipe_report::improvement;
+use tripipe_results::Improved;
+
+use super::{OutputArgument, ReportWriter};
+use crate::files::output::Output;
+use crate::finish::Finish;
+use crate::launch_input::{Description, GpuArgument, LIMIT_STEPS, LaunchArgument, LaunchFiles};
+use crate::progress::Progress;
+
+/// Examples for the help text.
+const EXAMPLES: &str = "Examples:
+  tripipe improve blur.toml -g mali-g78,adreno-740 -o better.cl
+  tripipe improve blur.cl -g g77 --global 1920,1080 --arg width=1920 --arg height=1080 --diff
+  tripipe improve blur.toml -g g610,650 --each --format json";
+
+/// Rewrite a kernel to a faster one, step by step: every step is priced by the timing model and verified in the
+/// simulator.
+///
+/// The steps are printed as a ladder: what each changes and why, its predicted time on each GPU, and how it was
+/// verified. With several GPUs, the result is the kernel whose largest time, as a multiple of the original's, is the
+/// smallest. Source is compiled by clang; it needs no GPU and no OpenCL. The exit code is 0 even if nothing gains.
+/// docs/improve.md explains the output.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Improve {
+    #[command(flatten)]
+    launch: LaunchArgument,
+    #[command(flatten)]
+    gpu: GpuArgument,
+    /// Writes the new source to a file; if the launch has changed, also a launch file beside it, with the ending .toml.
+    /// The original is written if nothing gains. An existing file is replaced once the new one is complete.
+    #[arg(short, long, value_name = "BETTER.cl")]
+    output: Option<PathBuf>,
+    /// Also prints the difference of the sources in the unified format.
+    #[arg(long)]
+    diff: bool,
+    /// Makes a kernel for each GPU instead of one for all; -o then adds the GPU to the file's name.
+    #[arg(long)]
+    each: bool,
+    /// Allows rewrites that round floating-point results differently; the bound is printed.
+    #[arg(long)]
+    allow_rounding: bool,
+    /// Seconds after which nothing more is tried.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+    /// Lists everything that was tried and not applied.
+    #[arg(short, long)]
+    verbose: bool,
+    /// Output format; JSON is one object, or one per GPU with --each, one per line; HTML is a page with both sources
+    /// side by side, SARIF 2.1.0 has the new source as a fix.
+    #[arg(long, value_enum, default_value_t = ImproveFormat::Text)]
+    format: ImproveFormat,
+}
+
+/// Output formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ImproveFormat {
+    /// Text for reading.
+    Text,
+    /// JSON.
+    Json,
+    /// A page with both sources.
+    Html,
+    /// SARIF 2.1.0.
+    Sarif,
+}
+
+impl Improve {
+    pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        let to_standard = OutputArgument::default();
+        to_standard.write(out, self.format == ImproveFormat::Html, |out| self.report(out))
+    }
+
+    fn report(&self, out: &mut ReportWriter<'_>) -> Result<Finish> {
+        if self.diff && self.format != ImproveFormat::Text {
+            bail!("--diff prints text; the other formats always have the difference");
+        }
+        let description = self.launch.open()?;
+        if !description.has_launch() && self.launch.global().is_empty() {
+            bail!(
+                "{}: its launch is not known; give --global and --arg, such as --global 1920,1080 --arg width=1920, or a \
+                launch file (`tripipe template` writes one)",
+                description.shown()
+            );
+        }
+        let gpus = self.gpu.resolve()?;
+        let groups: Vec<Vec<&'static Gpu>> =
+            if self.each { gpus.iter().map(|gpu| vec![*gpu]).collect() } else { vec![gpus] };
+        // A path that cannot be written is reported before anything is tried.
+        let places: Vec<Option<PathBuf>> = groups.iter().map(|gpus| self.place(gpus)).collect();
+        for path in places.iter().flatten() {
+            drop(Output::open(path)?);
+        }
+        let progress = Progress::compiler("compiling the kernel");
+        let mut all = Vec::new();
+        let limit = Duration::from_secs(u64::from(self.limit)) / groups.len().max(1) as u32;
+        for (gpus, place) in groups.into_iter().zip(places) {
+            let description = description.clone().with_launch(gpus.first().copied())?;
+            all.push(self.improve(&description, gpus, place.as_deref(), limit, &progress)?);
+        }
+        drop(progress);
+        match self.format {
+            ImproveFormat::Text => {
+                let canvas = crate::terminal::canvas();
+                let texts = all.iter().map(|improved| improvement::text(improved, self.verbose, canvas));
+                out.write_all(texts.collect::<Vec<_>>().join("\n").as_bytes())?;
+                for improved in all.iter().filter(|improved| self.diff && !improved.diff.is_empty()) {
+                    write!(out, "\n{}", improved.diff)?;
+                }
+            }
+            ImproveFormat::Json | ImproveFormat::Html => {
+                all.into_iter().try_for_each(|improved| out.result(improved))?;
+            }
+            ImproveFormat::Sarif => {
+                let rules: Vec<_> = ALL.iter().map(|rewrite| rewrite.rule()).collect();
+                writeln!(out, "{}", improvement::sarif(&all, &rules))?;
+            }
+        }
+        Ok(Finish::Clean)
+    }
+
+    /// Where the source for some GPUs is written.
+    fn place(&self, gpus: &[&'static Gpu]) -> Option<PathBuf> {
+        let path = self.output.as_ref()?;
+        let (true, [gpu]) = (self.each, gpus) else { return Some(path.clone()) };
+        let name = gpu.name().to_lowercase().replace(' ', "-");
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let ending =
+            path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
+        Some(path.with_file_name(format!("{stem}-{name}{ending}")))
+    }
+
+    /// Improves the kernel for some GPUs, and writes the result.
+    fn improve(
+        &self,
+        description: &Description,
+        gpus: Vec<&'static Gpu>,
+        place: Option<&Path>,
+        limit: Duration,
+        progress: &Progress,
+    ) -> Result<Improved> {
+        let mut targets = Vec::new();
+        for gpu in gpus {
+            let offered = description.offered(Some(gpu))?.unwrap_or_else(|| gpu.opencl().clone());
+            targets.push(Target { gpu, offered });
+        }
+        let original = description.subject(targets.first().map(|target| target.gpu))?;
+        let options = Options {
+            allowed: Allowed { rounding: self.allow_rounding },
+            limit,
+            limit_steps: LIMIT_STEPS,
+            ..Options::default()
+        };
+        let files = LaunchFiles::of(description);
+        let found = search(&original, &targets, ALL, &files, &options, &mut |step| show(progress, &step));
+        let found = found.map_err(|error| anyhow::Error::new(error).context(description.shown()))?;
+        let launch = self.write(description, &found, place)?;
+        Ok(improvement::result(&found, &targets, launch))
+    }
+
+    /// Writes the new source and its launch file, and returns the launch file if the launch has changed.
+    fn write(
+        &self,
+        description: &Description,
+        found: &Improvement,
+        place: Option<&Path>,
+    ) -> Result<Option<String>> {
+        let subject = found.subject();
+        let is_changed = subject.launch != found.original.launch;
+        let beside = place.map(|path| path.with_extension("toml"));
+        let launch = if is_changed { description.launch_of(subject, place)? } else { None };
+        if let Some(path) = place {
+            // Both can be written, or nothing is.
+            let source = Output::open(path)?;
+            let second = launch.as_ref().zip(beside.as_deref());
+            let second = second.map(|(text, path)| Ok::<_, anyhow::Error>((text, Output::open(path)?)));
+            let second = second.transpose()?;
+            source.write(|sink| Ok(sink.write_all(subject.source.as_bytes())?))?;
+            if let Some((text, output)) = second {
+                output.write(|sink| Ok(sink.write_all(text.as_bytes())?))?;
+            }
+        }
+        Ok(launch)
+    }
+}
+
+/// Shows what the search does.
+fn show(progress: &Progress, step: &tripipe_improve::Progress<'_>) {
+    use tripipe_improve::Progress::{Pricing, Proving, Reference};
+    match step {
+        Reference => progress.say("running the original"),
+        Pricing { depth, title, tried, best } => progress.say(&format!(
+            "step {}: {title} ({tried} tried, {:.2}x so far)",
+            depth + 1,
+            1.0 / best.max(f64::MIN_POSITIVE)
+        )),
+        Proving { title } => progress.say(&format!("verifying: {title}")),
+        _ => {}
+    }
+}

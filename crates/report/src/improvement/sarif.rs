@@ -1,0 +1,61 @@
+//! SARIF 2.1.0: each ladder that gains is a result with a fix, the whole new source.
+
+use serde_json::{Value, json};
+use tripipe_ir::diagnostic::Rule;
+use tripipe_results::Improved;
+
+use super::text::proof;
+use crate::findings::sarif_log;
+
+/// One SARIF log with one run, on one line. `rules` are all rewrites.
+pub fn sarif(all: &[Improved], rules: &[&'static Rule]) -> String {
+    let results = all.iter().filter(|improved| improved.speedup > 1.0).filter_map(|improved| {
+        let last = improved.steps.last()?;
+        let lines = improved.original.lines().count().max(1);
+        let last_line = improved.original.lines().last().map_or(0, |line| line.chars().count());
+        let end = if improved.original.ends_with('\n') { (lines + 1, 1) } else { (lines, last_line + 1) };
+        let artifact = json!({ "uri": crate::findings::uri(&improved.program) });
+        let mut said = format!(
+            "`{}` can be {:.2} times as fast on {}: {}. {}",
+            improved.kernel,
+            improved.speedup,
+            improved.gpus.join(", "),
+            titles(improved),
+            proof(last)
+        );
+        for sentence in improved.conditions.iter().chain(&improved.host) {
+            said.push_str(&format!(" {sentence}."));
+        }
+        Some(json!({
+            "ruleId": last.name,
+            "ruleIndex": rules.iter().position(|rule| rule.code == last.name),
+            "level": "note",
+            "message": { "text": said },
+            "locations": [{
+                "physicalLocation": { "artifactLocation": artifact, "region": { "startLine": 1 } },
+                "logicalLocations": [{ "name": improved.kernel, "kind": "function" }],
+            }],
+            "fixes": [{
+                "description": { "text": titles(improved) },
+                "artifactChanges": [{
+                    "artifactLocation": artifact,
+                    "replacements": [{
+                        "deletedRegion": { "startLine": 1, "startColumn": 1, "endLine": end.0, "endColumn": end.1 },
+                        "insertedContent": { "text": improved.source },
+                    }],
+                }],
+            }],
+            "properties": { "speedup": improved.speedup, "gpus": improved.gpus },
+        }))
+    });
+    let results: Vec<Value> = results.collect();
+    sarif_log(rules, &[], &results, &Value::Null)
+}
+
+/// What the steps change.
+fn titles(improved: &Improved) -> String {
+    let first = improved.gpus.first().map_or("", String::as_str);
+    let titles: Vec<&str> =
+        improved.steps_on(first).map(|step| step.title.as_str()).filter(|title| !title.is_empty()).collect();
+    titles.join("; ")
+}

@@ -1,0 +1,133 @@
+//! Text: a table for each GPU, then what each step changes.
+
+use std::fmt::Write as _;
+
+use tripipe_results::{Improved, ImprovementStep};
+
+use crate::number::{counted, grouped, significant, time};
+use crate::simulation::band;
+use crate::style::{Canvas, Tone, bar, paragraph};
+use crate::table::Columns;
+
+/// Refused rewrites that are shown if not all are wanted.
+const REFUSED: usize = 6;
+/// Characters of the longest bar.
+const BAR: usize = 10;
+
+/// The ladder of a kernel. All refused rewrites are listed if `all`, else the first ones.
+pub fn text(improved: &Improved, all: bool, canvas: Canvas) -> String {
+    let mut out = String::new();
+    let extents: Vec<String> = improved.global.iter().map(u64::to_string).collect();
+    let title = format!("{} of {}, {} work-items", improved.kernel, improved.program, extents.join(" x "));
+    let _ = writeln!(out, "{}\n", canvas.paint(Tone::Heading, &title));
+    table(improved, canvas, &mut out);
+    out.push('\n');
+    steps(improved, canvas, &mut out);
+    list("Holds if:", &improved.conditions, canvas, &mut out);
+    list("In the host's code:", &improved.host, canvas, &mut out);
+    refused(improved, all, canvas, &mut out);
+    canvas.shown(out)
+}
+
+fn table(improved: &Improved, canvas: Canvas, out: &mut String) {
+    let heads =
+        ["step", "GPU", "time", "expected", "x first", "registers", "words", "limited by", "groups of"];
+    let row = |step: &ImprovementStep| {
+        let spills = if step.spill_bytes == 0 { String::new() } else { format!(" +{} B", step.spill_bytes) };
+        let last = step.local.iter().rposition(|side| *side > 1).unwrap_or(0);
+        let sides: Vec<String> = step.local[..=last].iter().map(u64::to_string).collect();
+        vec![
+            step.name.clone(),
+            step.gpu.clone(),
+            time(step.seconds),
+            band(step.error_band),
+            significant(step.speedup),
+            format!("{}{spills}", step.registers),
+            step.words.to_string(),
+            step.limiter.clone(),
+            sides.join("x"),
+        ]
+    };
+    let rows = improved.steps.iter().map(row).collect();
+    let table = Columns { heads: heads.map(str::to_owned).to_vec(), rows, left: vec![0, 1, 7, 8], keys: 2 };
+    out.push_str(&table.draw(canvas));
+}
+
+fn steps(improved: &Improved, canvas: Canvas, out: &mut String) {
+    let [gpu, ..] = &improved.gpus[..] else { return };
+    let own: Vec<&ImprovementStep> = improved.steps_on(gpu).collect();
+    if own.len() < 2 {
+        let ended = if improved.out_of_time { "in the time that was given" } else { "by 3 % or more" };
+        let said =
+            format!("Nothing gains {ended}: {}.", counted(improved.tried.saturating_sub(1), "rewrite"));
+        out.push_str(&paragraph(canvas, "", 0, &said.replace(": ", ", of ")));
+        return;
+    }
+    let _ =
+        writeln!(out, "{}", canvas.paint(Tone::Heading, "What each step changes, and the least speed-up"));
+    let width = own.iter().map(|step| step.name.chars().count()).max().unwrap_or(0);
+    let count = own.len();
+    let least = |index: usize| {
+        let of = improved.gpus.iter().filter_map(|gpu| improved.steps_on(gpu).nth(index));
+        of.map(|step| step.speedup).fold(f64::INFINITY, f64::min)
+    };
+    let most = (0..count).map(least).fold(1.0, f64::max);
+    for (index, step) in own.into_iter().enumerate() {
+        let speedup = least(index);
+        let factor = format!("{speedup:.2}x");
+        let drawn = bar(speedup / most, BAR);
+        let room = " ".repeat(BAR.saturating_sub(drawn.chars().count()));
+        let first = format!("  {:<width$} {factor:>6} {drawn}{room} ", step.name);
+        let indent = first.chars().count();
+        let said = if step.title.is_empty() {
+            "as written".to_owned()
+        } else {
+            format!("{}: {}. Verified: {}", step.title, step.why.trim_end_matches('.'), proof(step))
+        };
+        out.push_str(&paragraph(canvas, &first, indent, &said));
+    }
+}
+
+/// How a step was verified.
+pub(crate) fn proof(step: &ImprovementStep) -> String {
+    let same = if step.relative_error > 0.0 {
+        format!("within {} of them", significant(step.relative_error))
+    } else {
+        "the same".to_owned()
+    };
+    let whole =
+        if step.given_launch { ", the given one among them" } else { ", all smaller than the given one" };
+    format!("{} values {same} on {}{whole}.", grouped(step.values), counted(step.launches, "launch"))
+        .replace("launchs", "launches")
+}
+
+fn list(title: &str, sentences: &[String], canvas: Canvas, out: &mut String) {
+    if !sentences.is_empty() {
+        let _ = writeln!(out, "\n{}", canvas.paint(Tone::Heading, title));
+        for sentence in sentences {
+            out.push_str(&paragraph(canvas, "  - ", 4, &format!("{sentence}.")));
+        }
+    }
+}
+
+fn refused(improved: &Improved, all: bool, canvas: Canvas, out: &mut String) {
+    if improved.refused.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{}", canvas.paint(Tone::Heading, "Tried and not applied"));
+    // A rewrite that is wrong says most.
+    let mut sorted: Vec<_> = improved.refused.iter().collect();
+    sorted.sort_by_key(|refused| match refused.kind.as_str() {
+        "wrong" => 0,
+        "impossible" => 1,
+        _ => 2,
+    });
+    let shown = if all { sorted.len() } else { REFUSED.min(sorted.len()) };
+    for refused in &sorted[..shown] {
+        let said = format!("{}, {}: {}: {}.", refused.name, refused.title, refused.kind, refused.reason);
+        out.push_str(&paragraph(canvas, "  - ", 4, &said));
+    }
+    if shown < sorted.len() {
+        let _ = writeln!(out, "  and {} more (--verbose)", sorted.len() - shown);
+    }
+}
