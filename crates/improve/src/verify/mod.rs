@@ -159,8 +159,9 @@ impl<'f> Verifier<'f> {
         let sizes = Sizes::of(&launch);
         let mut verifier = Self { files, target, cases: Vec::new() };
         let mut first = None;
-        // What a unit of work takes: the product of all sizes is a bound of the work.
-        let mut pace = Duration::ZERO;
+        // The largest launch so far, and how long it takes: the product of all sizes is a bound of the work.
+        let (mut largest, mut longest) = (1.0, Duration::MAX);
+        let work = |sizes: &[usize]| sizes.iter().fold(1.0, |all, size| all * *size as f64);
         for (index, values) in sizes.to_try().into_iter().enumerate() {
             let resized = sizes.apply(&launch, &values);
             for (number, kind) in Kind::ALL.into_iter().enumerate() {
@@ -173,12 +174,13 @@ impl<'f> Verifier<'f> {
                 let Some(ran) = verifier.add(&mut runner, resized, kind, false, &mut first)? else {
                     continue;
                 };
-                let work: usize = values.iter().product();
-                pace = pace.max(ran / work.max(1).try_into().unwrap_or(u32::MAX));
+                if work(&values) > largest {
+                    (largest, longest) = (work(&values), ran);
+                }
             }
         }
-        let work = sizes.values.iter().fold(1.0, |all, size| all * *size as f64);
-        if pace.as_secs_f64() * work <= WHOLE.as_secs_f64() {
+        let expected = longest.as_secs_f64() * work(&sizes.values) / largest;
+        if verifier.cases.is_empty() || expected <= WHOLE.as_secs_f64() {
             let mut own = None;
             verifier.add(&mut runner, launch, Kind::AsGiven, true, &mut own)?;
             if let Some(finding) = own {

@@ -364,13 +364,13 @@ mod tests {
     fn the_depth_of_a_product_is_a_size_of_its_own() {
         let launch = launch(
             "source = 'a.cl'\nglobal = [200, 100]\n\
-             [[argument]]\nbuffer = 'float'\ncount = 30000\n\
-             [[argument]]\nbuffer = 'float'\ncount = 60000\n\
+             [[argument]]\nbuffer = 'float'\ncount = 29000\n\
+             [[argument]]\nbuffer = 'float'\ncount = 58000\n\
              [[argument]]\nbuffer = 'float'\ncount = 20000\n\
-             [[argument]]\nvalue = 300\n",
+             [[argument]]\nvalue = 290\n",
         );
         let sizes = Sizes::of(&launch);
-        assert_eq!(sizes.values, [200, 100, 300]);
+        assert_eq!(sizes.values, [200, 100, 290]);
         let small = sizes.apply(&launch, &[5, 7, 3]);
         let count = |index: usize| match &small.arguments[index].given {
             Given::Memory(Memory { shape: MemoryShape::Buffer { extents, .. }, .. }) => {

@@ -6,6 +6,7 @@ mod text;
 
 pub use result::result;
 pub use sarif::sarif;
+pub(crate) use text::proof;
 pub use text::text;
 
 /// The difference of two sources in the unified format; empty if they are the same.

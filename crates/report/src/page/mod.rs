@@ -14,6 +14,7 @@ mod compare;
 mod document;
 mod error;
 mod frame;
+mod improve;
 mod ladder;
 mod markup;
 mod other;
@@ -43,6 +44,7 @@ pub fn page(documents: &[Document]) -> String {
     let mut searches = Vec::new();
     let mut applications = Vec::new();
     let mut captures = Vec::new();
+    let mut improved = Vec::new();
     let mut others = Vec::new();
     for Document { file, result } in documents {
         match result {
@@ -53,6 +55,7 @@ pub fn page(documents: &[Document]) -> String {
             Result::Check(content) => checks.push(Named { file, content: &**content }),
             Result::Tune(content) => searches.push(Named { file, content: &**content }),
             Result::Why(content) => applications.push(Named { file, content: &**content }),
+            Result::Improve(content) => improved.push(Named { file, content: &**content }),
             Result::Compare(content) => captures.push(Named { file, content: &**content }),
             other => others.push((file, serde_json::to_value(other).unwrap_or_default())),
         }
@@ -82,6 +85,9 @@ pub fn page(documents: &[Document]) -> String {
     }
     if !captures.is_empty() {
         sections.push(capture::section(&captures, &ids));
+    }
+    for group in by(&improved, |improved| &improved.kernel) {
+        sections.push(improve::section(&group, &ids));
     }
     for group in by(&others, |other| &other["command"]) {
         sections.push(other::section(&group, &ids));

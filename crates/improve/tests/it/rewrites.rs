@@ -1,0 +1,151 @@
+//! Rewrites, each alone: what they propose is verified in the simulator, and twins that they must leave alone.
+
+use tripipe_improve::{ALL, Allowed, CounterExample, Proposal, Subject, Verified, Verifier, View};
+
+use crate::{NoFiles, subject, targets};
+
+/// Rows of floats and a result for each: `rows` work-items.
+const ROWS: &str = "global = 'rows'
+[[argument]]
+name = 'in'
+buffer = 'float'
+count = ['rows', 'columns']
+random = { seed = 1, low = 0, high = 1 }
+[[argument]]
+name = 'out'
+buffer = 'float'
+count = ['rows', 'columns']
+fill = 0
+[[argument]]
+name = 'rows'
+value = 40
+[[argument]]
+name = 'columns'
+value = 70
+";
+
+/// A kernel over [`ROWS`].
+fn rows(body: &str) -> Subject {
+    let source = format!(
+        "kernel void k(global const float *in, global float *out, int rows, int columns) {{\n    \
+        const size_t r = get_global_id(0);\n    if (r >= rows) return;\n{body}\n}}\n"
+    );
+    subject(&source, ROWS)
+}
+
+/// What a rewrite proposes for a kernel on a Mali-G78.
+fn proposals(code: &str, subject: &Subject) -> Vec<Proposal> {
+    let targets = targets(&["mali-g78"]);
+    let tree = subject.tree(Some(targets[0].offered.clone())).unwrap();
+    let gpus = [targets[0].gpu];
+    let view = View { subject, tree: Some(&tree), gpus: &gpus, allowed: Allowed { rounding: true } };
+    let rewrite = ALL.iter().find(|rewrite| rewrite.rule().code == code).unwrap();
+    rewrite.proposals(&view)
+}
+
+fn verified(subject: &Subject, proposal: &Proposal) -> Result<Verified, Box<CounterExample>> {
+    let targets = targets(&["mali-g78"]);
+    let verifier = Verifier::new(subject, &targets, &NoFiles).unwrap();
+    let Proposal { host, conditions, relative_error, .. } = proposal;
+    verifier.verify(&proposal.subject(subject), host, conditions, *relative_error)
+}
+
+/// All that a rewrite proposes computes the same; returns the first new source.
+fn holds(code: &str, subject: &Subject) -> String {
+    let all = proposals(code, subject);
+    assert!(!all.is_empty(), "{code} proposes nothing for\n{}", subject.source);
+    for proposal in &all {
+        let outcome = verified(subject, proposal);
+        assert!(outcome.is_ok(), "{}: {outcome:?}\n{}", proposal.title, proposal.source);
+    }
+    all[0].source.clone()
+}
+
+fn leaves_alone(code: &str, subject: &Subject) {
+    let all = proposals(code, subject);
+    assert!(all.is_empty(), "{code} proposes {} for\n{}", all[0].title, subject.source);
+}
+
+#[test]
+fn sums_and_extremes_of_a_row_are_taken_by_a_group() {
+    for body in [
+        "float sum = 0; for (int i = 0; i < columns; i++) sum += in[r * columns + i]; out[r * columns] = sum;",
+        "float most = in[r * columns]; for (int i = 1; i < columns; i++) if (in[r * columns + i] > most) \
+            most = in[r * columns + i]; out[r * columns] = most;",
+        "float least = 9.0f; for (int i = 0; i < columns; ++i) { least = fmin(in[r * columns + i], least); } \
+            out[r * columns] = least;",
+        "global const float *row = in + r * columns; float sum = 3.0f; for (int i = 0; i < columns; i++) \
+            sum += row[i]; for (int i = 0; i < columns; i++) out[r * columns + i] = row[i] / sum;",
+    ] {
+        let source = holds("row-per-group", &rows(body));
+        assert!(source.contains("get_group_id(0)") && source.contains("+= 32"), "{source}");
+    }
+}
+
+#[test]
+fn loops_whose_steps_depend_on_each_other_stay_whole() {
+    for body in [
+        // Each step needs the sum so far.
+        "float sum = 0; for (int i = 0; i < columns; i++) { sum += in[r * columns + i]; out[r * columns + i] = sum; }",
+        // Each step loads what the one before it has stored.
+        "for (int i = 1; i < columns; i++) out[r * columns + i] = out[r * columns + i - 1] + in[r * columns + i];",
+        "global float *row = out + r * columns; for (int i = 1; i < columns; i++) row[i] = out[r * columns + i - 1];",
+        // All steps store to one place.
+        "for (int i = 0; i < columns; i++) out[r * columns] = in[r * columns + i];",
+        // The number of steps depends on the steps.
+        "float sum = 0; for (int i = 0; i < columns - sum; i++) sum += in[r * columns + i]; out[r * columns] = sum;",
+        // The loop may end early.
+        "for (int i = 0; i < columns; i++) { if (in[r * columns + i] > 0.5f) break; out[r * columns + i] = 1; }",
+        // A product is no sum.
+        "float all = 1; for (int i = 0; i < columns; i++) all *= in[r * columns + i]; out[r * columns] = all;",
+    ] {
+        leaves_alone("row-per-group", &rows(body));
+    }
+}
+
+#[test]
+fn indices_of_64_bits_become_narrow() {
+    let body = "ulong at = r * columns; for (size_t i = 0; i < columns; i++) out[at + i] = in[at + i] * 2;";
+    let source = holds("narrow-index", &rows(body));
+    assert!(source.contains("const uint r") && source.contains("uint at") && source.contains("uint i"), "{source}");
+    let narrow = "kernel void k(global const float *in, global float *out, int rows, int columns) {
+        int r = get_global_id(0); if (r < rows) out[r * columns] = in[r * columns]; }";
+    leaves_alone("narrow-index", &subject(narrow, ROWS));
+    let sum = "kernel void k(global const float *in, global float *out, int rows, int columns) {
+        if (get_global_id(0) * columns < rows * columns) out[get_global_id(0) * columns] = in[get_global_id(0)]; }";
+    assert!(holds("narrow-index", &subject(sum, ROWS)).contains("(uint)get_global_id(0) * columns"));
+}
+
+#[test]
+fn loops_are_unrolled_and_pointers_restricted() {
+    let body = "float sum = 0;\n    for (int i = 0; i < columns; i++)\n        sum += in[r * columns + i];\n    \
+        out[r * columns] = sum;";
+    let source = holds("unroll-loop", &rows(body));
+    assert!(source.contains("    #pragma unroll 2\n    for (int i"), "{source}");
+    leaves_alone("unroll-loop", &subject(&source, ROWS));
+    leaves_alone("unroll-loop", &rows("for (int i = 0; i < 4; i++) out[r * columns + i] = 1;"));
+    let source = holds("restrict-pointers", &rows(body));
+    assert!(source.contains("global const float *restrict in, global float *restrict out"), "{source}");
+    leaves_alone("restrict-pointers", &subject(&source, ROWS));
+}
+
+#[test]
+fn dimensions_are_exchanged_with_the_launch() {
+    let source = "kernel void k(global const float *in, global float *out, int rows, int columns) {
+    int y = get_global_id(0);
+    int x = get_global_id(1);
+    out[y * columns + x] = in[y * columns + x] + get_global_size(0);
+}
+";
+    let launch = ROWS.replace("global = 'rows'", "global = ['rows', 'columns']");
+    let source = holds("swap-dimensions", &subject(source, &launch));
+    assert!(source.contains("y = get_global_id(1)") && source.contains("get_global_size(1)"), "{source}");
+}
+
+#[test]
+fn functions_become_native_within_their_bound() {
+    let body = "out[r * columns] = exp(in[r * columns]) + sqrt(in[r * columns + 1]);";
+    let source = holds("native-functions", &rows(body));
+    assert!(source.contains("native_exp(") && source.contains("native_sqrt("), "{source}");
+    leaves_alone("native-functions", &rows("out[r * columns] = native_exp(in[r * columns]);"));
+}

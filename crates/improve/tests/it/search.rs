@@ -1,0 +1,99 @@
+//! The search: what gains is applied, what is wrong is not.
+
+use tripipe_improve::{ALL, HostChange, Options, Proposal, Refusal, Rewrite, View, search};
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+use crate::{DOUBLE, NoFiles, PICTURE, subject, targets};
+
+/// A kernel whose neighbours in dimension 0 read neighbouring columns of different rows.
+const COLUMNS: &str = "kernel void k(global const float *a, global float *b, int width) {
+    int y = get_global_id(0), x = get_global_id(1);
+    b[y * width + x] = 2.0f * a[y * width + x];
+}
+";
+
+const MATRIX: &str = "global = [2048, 1024]
+[[argument]]
+name = 'a'
+buffer = 'float'
+count = 2097152
+random = { seed = 1 }
+[[argument]]
+name = 'b'
+buffer = 'float'
+count = 2097152
+[[argument]]
+name = 'width'
+value = 1024
+";
+
+/// Every GPU model prefers rows; the vendors' guides say the same.
+#[test]
+fn columns_become_rows() {
+    let original = subject(COLUMNS, MATRIX);
+    let targets = targets(&["mali-g78", "adreno-650"]);
+    let options = Options { depth: 2, width: 1, ..Options::default() };
+    let found = search(&original, &targets, ALL, &NoFiles, &options, &mut |_| {}).unwrap();
+    assert!(found.steps.iter().any(|step| step.code == "swap-dimensions"), "{:?}", found.refused);
+    assert!(found.ratio() < 0.7, "{}", found.ratio());
+    assert!(found.subject().source.contains("int y = get_global_id(1), x = get_global_id(0);"));
+    assert_eq!(found.subject().launch.range.global_size(), [1024, 2048, 1]);
+    assert!(found.host.contains(&HostChange::SwapDimensions(0, 1)));
+    for step in &found.steps {
+        assert!(step.verified.launches > 0 && step.verified.whole, "{step:?}");
+        assert_eq!(step.prices.len(), 2);
+    }
+}
+
+/// A rewrite that is much faster because it computes nothing.
+struct Nothing;
+
+const NOTHING: Rule =
+    Rule { code: "nothing", severity: Severity::Note, title: "computes nothing", explanation: "" };
+
+impl Rewrite for Nothing {
+    fn rule(&self) -> &'static Rule {
+        &NOTHING
+    }
+
+    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
+        let propose = |source: String| Proposal {
+            code: NOTHING.code,
+            title: "no store".to_owned(),
+            why: "stores cost time".to_owned(),
+            source,
+            conditions: Vec::new(),
+            host: Vec::new(),
+            relative_error: 0.0,
+        };
+        let source = &view.subject.source;
+        vec![
+            propose(source.replace("* 2", "* 0")),
+            propose(source.replace("return;", "return")),
+            propose(source.clone()),
+        ]
+    }
+}
+
+#[test]
+fn a_wrong_rewrite_is_refused_with_a_counter_example() {
+    let original = subject(DOUBLE, PICTURE);
+    let targets = targets(&["mali-g78"]);
+    let rewrites: [&dyn Rewrite; 1] = [&Nothing];
+    let found = search(&original, &targets, &rewrites, &NoFiles, &Options::default(), &mut |_| {}).unwrap();
+    assert!(found.steps.is_empty());
+    assert_eq!(found.subject(), &original);
+    let reasons: Vec<&Refusal> = found.refused.iter().map(|refused| &refused.reason).collect();
+    assert!(reasons.iter().any(|reason| matches!(reason, Refusal::Proof(_))), "{reasons:?}");
+    // A missing semicolon does not compile, and the same source is not tried again.
+    assert!(reasons.iter().any(|reason| matches!(reason, Refusal::Price { .. })), "{reasons:?}");
+    assert_eq!(found.tried, 3, "the original, and two others");
+}
+
+#[test]
+fn the_time_limit_ends_the_search() {
+    let original = subject(COLUMNS, MATRIX);
+    let options = Options { limit: std::time::Duration::ZERO, ..Options::default() };
+    let found = search(&original, &targets(&["mali-g78"]), ALL, &NoFiles, &options, &mut |_| {}).unwrap();
+    assert!(found.out_of_time && found.steps.is_empty());
+}
