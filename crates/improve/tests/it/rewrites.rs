@@ -107,7 +107,10 @@ fn loops_whose_steps_depend_on_each_other_stay_whole() {
 fn indices_of_64_bits_become_narrow() {
     let body = "ulong at = r * columns; for (size_t i = 0; i < columns; i++) out[at + i] = in[at + i] * 2;";
     let source = holds("narrow-index", &rows(body));
-    assert!(source.contains("const uint r") && source.contains("uint at") && source.contains("uint i"), "{source}");
+    assert!(
+        source.contains("const uint r") && source.contains("uint at") && source.contains("uint i"),
+        "{source}"
+    );
     let narrow = "kernel void k(global const float *in, global float *out, int rows, int columns) {
         int r = get_global_id(0); if (r < rows) out[r * columns] = in[r * columns]; }";
     leaves_alone("narrow-index", &subject(narrow, ROWS));

@@ -1,0 +1,237 @@
+//! What the steps of a loop do, and whether they can be taken by several work-items.
+
+use super::Gather;
+use crate::syntax::{Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Type, Variable, affine};
+
+/// What the steps of a loop do to what is outside of them.
+pub(super) struct Steps<'t> {
+    pub(super) tree: &'t Tree,
+    pub(super) counter: &'t Variable,
+    /// Variables of a step's own.
+    pub(super) inner: Vec<Symbol>,
+    pub(super) gathered: Vec<(Symbol, Gather)>,
+    /// Variables and pointers whose values are used.
+    pub(super) used: Vec<Symbol>,
+    /// Pointers that are stored through.
+    pub(super) stored: Vec<Symbol>,
+}
+
+impl Steps<'_> {
+    /// `None` if the steps cannot be divided.
+    pub(super) fn statement(&mut self, statement: &Stmt) -> Option<()> {
+        match &statement.kind {
+            StmtKind::Block(inner) => inner.iter().try_for_each(|stmt| self.statement(stmt)),
+            StmtKind::Declare(all) => all
+                .iter()
+                .filter_map(|variable| variable.value.as_ref())
+                .try_for_each(|value| self.value(value)),
+            StmtKind::Expr(expr) => self.effect(expr),
+            StmtKind::If { condition, then, otherwise: None }
+                if self.as_extreme(condition, then).is_some() =>
+            {
+                let (symbol, by, value) = self.as_extreme(condition, then)?;
+                self.value(value)?;
+                self.gather(symbol, by)
+            }
+            StmtKind::If { condition, then, otherwise } => {
+                self.value(condition)?;
+                self.statement(then)?;
+                otherwise.as_deref().map_or(Some(()), |otherwise| self.statement(otherwise))
+            }
+            StmtKind::For { first, condition, step, body } => {
+                first.as_deref().map_or(Some(()), |first| self.statement(first))?;
+                condition.as_ref().map_or(Some(()), |condition| self.value(condition))?;
+                step.as_ref().map_or(Some(()), |step| self.effect(step))?;
+                self.statement(body)
+            }
+            StmtKind::Empty => Some(()),
+            _ => None,
+        }
+    }
+
+    /// `if (x > most) most = x;`: the variable, how it gathers, and x.
+    fn as_extreme<'e>(&self, condition: &'e Expr, then: &'e Stmt) -> Option<(Symbol, Gather, &'e Expr)> {
+        let ExprKind::Binary { operator, left, right } = &condition.bare().kind else { return None };
+        let then = match &then.kind {
+            StmtKind::Block(inner) => match &inner[..] {
+                [only] => only,
+                _ => return None,
+            },
+            _ => then,
+        };
+        let StmtKind::Expr(Expr { kind: ExprKind::Assign { operator: None, target, value, .. }, .. }) =
+            &then.kind
+        else {
+            return None;
+        };
+        let kept = target.symbol().filter(|symbol| !self.inner.contains(symbol))?;
+        let (other, is_left) = match (left.symbol() == Some(kept), right.symbol() == Some(kept)) {
+            (false, true) => (left, true),
+            (true, false) => (right, false),
+            _ => return None,
+        };
+        let by = match (operator.as_str(), is_left) {
+            (">" | ">=", true) | ("<" | "<=", false) => Gather::Most,
+            ("<" | "<=", true) | (">" | ">=", false) => Gather::Least,
+            _ => return None,
+        };
+        is_same(other, value).then_some((kept, by, &**other))
+    }
+
+    /// An expression that may assign.
+    fn effect(&mut self, expr: &Expr) -> Option<()> {
+        match &expr.bare().kind {
+            ExprKind::Assign { operator, target, value, .. } => {
+                if is_memory(target) {
+                    let (pointer, index) = target_of(target)?;
+                    // Two steps do not store to one place.
+                    if operator.is_some() || !self.moves(index) {
+                        return None;
+                    }
+                    self.stored.push(pointer);
+                    self.value(index)?;
+                    return self.value(value);
+                }
+                let symbol = target.symbol()?;
+                if self.inner.contains(&symbol) {
+                    return self.value(value);
+                }
+                let by = match operator.as_deref() {
+                    Some("+") => {
+                        self.value(value)?;
+                        Gather::Sum
+                    }
+                    None => {
+                        let ExprKind::Call { name, arguments, .. } = &value.bare().kind else { return None };
+                        let [a, b] = &arguments[..] else { return None };
+                        let other = match (a.symbol() == Some(symbol), b.symbol() == Some(symbol)) {
+                            (true, false) => b,
+                            (false, true) => a,
+                            _ => return None,
+                        };
+                        self.value(other)?;
+                        match name.as_str() {
+                            "max" | "fmax" => Gather::Most,
+                            "min" | "fmin" => Gather::Least,
+                            _ => return None,
+                        }
+                    }
+                    _ => return None,
+                };
+                self.gather(symbol, by)
+            }
+            ExprKind::Unary { operator, operand, .. } if operator == "++" || operator == "--" => {
+                operand.symbol().filter(|symbol| self.inner.contains(symbol)).map(|_| ())
+            }
+            _ => self.value(expr),
+        }
+    }
+
+    /// A variable gathers in one way, and the steps do not look at it.
+    fn gather(&mut self, symbol: Symbol, by: Gather) -> Option<()> {
+        if symbol == self.counter.symbol || self.gathered.iter().any(|(known, _)| *known == symbol) {
+            return None;
+        }
+        self.gathered.push((symbol, by));
+        Some(())
+    }
+
+    /// Whether an index is another one in each step.
+    fn moves(&self, index: &Expr) -> bool {
+        let text = |expr: &Expr| self.tree.text(&expr.place).to_owned();
+        let sum = affine(index, &text, &|_| None);
+        sum.coefficient(&self.counter.name).is_some_and(|coefficient| coefficient != 0)
+    }
+
+    /// An expression without effect.
+    pub(super) fn value(&mut self, expr: &Expr) -> Option<()> {
+        expr.walk(&mut |inner| {
+            if let ExprKind::Name { symbol, .. } = &inner.kind {
+                self.used.push(*symbol);
+            }
+        });
+        (!expr.assigns()).then_some(())
+    }
+}
+
+/// The parameter that a pointer was computed from; other variables are their own. `None` where that is not known.
+pub(super) fn root(symbol: Symbol, variables: &[&Variable]) -> Option<Symbol> {
+    let Some(variable) = variables.iter().find(|variable| variable.symbol == symbol) else {
+        return Some(symbol);
+    };
+    match (&variable.ty, &variable.value) {
+        (Type::Pointer { .. }, Some(value)) => {
+            let mut pointers = Vec::new();
+            value.walk(&mut |expr| {
+                if matches!(expr.ty, Type::Pointer { .. }) {
+                    pointers.extend(expr.symbol());
+                }
+            });
+            pointers.dedup();
+            match pointers[..] {
+                [only] if only != symbol => root(only, variables),
+                _ => None,
+            }
+        }
+        _ => Some(symbol),
+    }
+}
+
+/// Whether an expression is an element of memory.
+pub(super) fn is_memory(target: &Expr) -> bool {
+    matches!(&target.bare().kind, ExprKind::Index { base, .. } if matches!(base.bare().ty, Type::Pointer { .. }))
+}
+
+/// The pointer and the index of an element.
+fn target_of(target: &Expr) -> Option<(Symbol, &Expr)> {
+    match &target.bare().kind {
+        ExprKind::Index { base, index } => Some((base.symbol()?, &**index)),
+        _ => None,
+    }
+}
+
+/// Whether two expressions without effects are the same, apart from their places.
+fn is_same(a: &Expr, b: &Expr) -> bool {
+    let (a, b) = (a.bare(), b.bare());
+    let own = match (&a.kind, &b.kind) {
+        (ExprKind::Integer(a), ExprKind::Integer(b)) => a == b,
+        (ExprKind::Float(a), ExprKind::Float(b)) => a.to_bits() == b.to_bits(),
+        (ExprKind::Name { symbol: a, .. }, ExprKind::Name { symbol: b, .. }) => a == b,
+        (ExprKind::Binary { operator: a, .. }, ExprKind::Binary { operator: b, .. })
+        | (ExprKind::Unary { operator: a, .. }, ExprKind::Unary { operator: b, .. }) => a == b,
+        (ExprKind::Call { symbol: a, .. }, ExprKind::Call { symbol: b, .. }) => a == b,
+        (ExprKind::Index { .. }, ExprKind::Index { .. }) => true,
+        (ExprKind::Cast { .. }, ExprKind::Cast { .. }) => a.ty == b.ty,
+        _ => false,
+    };
+    let (inner, other) = (a.children(), b.children());
+    own && inner.len() == other.len() && inner.iter().zip(other).all(|(a, b)| is_same(a, b))
+}
+
+/// Whether a function waits for other work-items, or exchanges something with them.
+pub(super) fn is_collective(name: &str) -> bool {
+    [
+        "barrier",
+        "work_group",
+        "sub_group",
+        "atom",
+        "async",
+        "wait_group",
+        "mem_fence",
+        "read_mem_fence",
+        "printf",
+    ]
+    .iter()
+    .any(|part| name.contains(part))
+}
+
+/// Whether a function of the source computes from its arguments alone.
+pub(super) fn is_pure(function: &Function) -> bool {
+    let mut pure = function.parameters.iter().all(|parameter| parameter.ty.scalar().is_some());
+    function.body.walk_expressions(&mut |expr| {
+        if let ExprKind::Call { name, .. } = &expr.kind {
+            pure &= !name.starts_with("get_") && !is_collective(name);
+        }
+    });
+    pure
+}
