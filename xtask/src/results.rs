@@ -14,7 +14,7 @@ const SCHEMA: &str = "docs/results.schema.json";
 const CLASSES: &str = "bindings/python/python/tripipe/workbench/_schema.py";
 
 /// The results that the package has functions for; the classes are these and those of their fields.
-const RESULTS: [&str; 5] = ["CheckReport", "Analysis", "Prediction", "Refusal", "Search"];
+const RESULTS: [&str; 6] = ["CheckReport", "Analysis", "Prediction", "Refusal", "Search", "Improved"];
 
 /// Classes whose properties and texts are written by hand, in `_methods.py`.
 const WITH_METHODS: [&str; 6] = ["Advice", "Analysis", "CheckReport", "Finding", "Prediction", "Search"];

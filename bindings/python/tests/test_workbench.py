@@ -196,6 +196,25 @@ def test_predictions_are_those_of_the_command(scale: Path) -> None:
     assert (row["gpu"], row["seconds"], row["error"]) == ("Mali-G77", only.seconds, None)
 
 
+def test_ladders_are_those_of_the_command(tmp_path: Path) -> None:
+    source = tmp_path / "columns.cl"
+    source.write_text(
+        "kernel void columns(global const float* a, global float* b) {\n"
+        "    size_t i = get_global_id(1) + get_global_size(1) * get_global_id(0);\n"
+        "    b[i] = 2.0f * a[i];\n"
+        "}\n"
+    )
+    report = tripipe.improve(source, gpu="mali-t604", global_size=(512, 256))
+    wanted = own_json("improve", str(source), "--gpu", "mali-t604", "--global", "512,256")
+    agree([as_json(each) for each in report.ladders], wanted, "improve")
+    # Rows are read as rows.
+    assert report.speedup > 1.1
+    assert "get_global_id(0) + get_global_size(0) * get_global_id(1)" in report.source
+    table = report.to_pandas()
+    assert list(table["step"])[:2] == ["original", "swap-dimensions"]
+    assert table["verified"].all()
+
+
 def test_outputs_are_what_the_kernel_writes() -> None:
     # The second argument is not `const`, and only read.
     source = """\

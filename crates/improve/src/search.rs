@@ -3,6 +3,9 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+use rayon::prelude::*;
+use tripipe_launch::NdRange;
+
 use crate::{
     Allowed, Condition, CounterExample, HostChange, OpenFiles, Price, PriceError, Pricing, Proposal, Rewrite,
     Subject, Target, Verified, Verifier, VerifyError, View,
@@ -41,6 +44,12 @@ impl Default for Options {
         }
     }
 }
+
+/// Variants of one rewrite of one kernel that are rewritten further.
+const VARIANTS: usize = 2;
+
+/// The share of the time limit that the search takes; the rest is for the last proofs and prices.
+const SEARCHING: f64 = 0.85;
 
 /// Steps of warps that the prices of a search play; those of a result play the usual number.
 const STEPS: u64 = 200_000;
@@ -93,6 +102,12 @@ pub enum Refusal {
     /// The changed kernel computes something else, or does something wrong.
     #[error("{0}")]
     Proof(Box<CounterExample>),
+    /// It rounds floating-point results differently, which is not allowed.
+    #[error("it rounds results differently (relative, at most {bound:e}); --allow-rounding allows it")]
+    Rounding {
+        /// The most that a result may deviate, relative.
+        bound: f64,
+    },
     /// The model predicts that it is slower, or not faster.
     #[error("{}", gain(*ratio))]
     Slower {
@@ -189,11 +204,32 @@ pub enum Progress<'p> {
 #[derive(Clone)]
 struct State {
     subject: Subject,
-    steps: Vec<(Proposal, Subject, Verified, f64)>,
+    steps: Vec<Applied>,
     conditions: Vec<Condition>,
     host: Vec<HostChange>,
     relative_error: f64,
     /// The time as a multiple of the original's, on the target where that is the largest.
+    score: f64,
+}
+
+/// A rewrite that was applied, and the kernel after it.
+#[derive(Clone)]
+struct Applied {
+    proposal: Proposal,
+    subject: Subject,
+    verified: Verified,
+    /// How many host changes and conditions there are after it.
+    host: usize,
+    conditions: usize,
+    relative_error: f64,
+}
+
+/// A rewrite that was priced.
+struct Candidate {
+    /// The index of the kernel that it was made of.
+    parent: usize,
+    proposal: Proposal,
+    subject: Subject,
     score: f64,
 }
 
@@ -216,7 +252,7 @@ pub fn search(
     options: &Options,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Improvement, SearchError> {
-    let end = Instant::now() + options.limit;
+    let end = Instant::now() + options.limit.mul_f64(SEARCHING);
     let quick = Pricing::new(targets, files, Some(STEPS), options.limit_steps);
     let first = all_prices(quick.price(original), targets)
         .map_err(|(gpu, error)| SearchError::Price { gpu, error })?;
@@ -265,35 +301,13 @@ impl Search<'_> {
         let mut refused = Vec::new();
         let mut seen = HashSet::from([(original.source.clone(), original.launch.range)]);
         for depth in 0..self.options.depth {
-            let mut candidates = Vec::new();
-            for state in &beam {
-                self.expand(state, best.score, &mut seen, &mut candidates, &mut refused, progress);
-            }
-            candidates.sort_by(|(_, a, _), (_, b, _)| a.score.total_cmp(&b.score));
+            let candidates = self.expand(&beam, best.score, &mut seen, &mut refused, progress);
             let before = best.score;
-            let mut next: Vec<State> = Vec::new();
-            for (parent, state, proposal) in candidates {
-                let is_slow = state.score > parent * self.options.slack;
-                let (code, title) = (proposal.code, proposal.title.clone());
-                if next.len() == self.options.width || is_slow || Instant::now() >= self.end {
-                    let ratio = state.score / parent;
-                    if ratio * self.options.gain > 1.0 {
-                        refused.push(Refused { code, title, depth, reason: Refusal::Slower { ratio } });
-                    }
-                    continue;
-                }
-                progress(Progress::Proving { title: &title });
-                match self.prove(state, proposal) {
-                    Ok(state) => {
-                        if state.score < best.score {
-                            best = state.clone();
-                        }
-                        next.push(state);
-                    }
-                    Err(example) => {
-                        refused.push(Refused { code, title, depth, reason: Refusal::Proof(example) });
-                    }
-                }
+            let next = self.select(&beam, candidates, &mut refused, progress);
+            if let Some(state) = next.iter().min_by(|a, b| a.score.total_cmp(&b.score))
+                && state.score < best.score
+            {
+                best = state.clone();
             }
             // One level without a gain is allowed: it may enable the next one.
             let is_stuck = best.score * self.options.gain > before && best.steps.len() < depth;
@@ -305,56 +319,115 @@ impl Search<'_> {
         self.finish(original, best, refused, files)
     }
 
-    /// Prices all that the rewrites make of a kernel. A candidate has the score of what it was made of, and the
-    /// proposal.
+    /// Prices all that the rewrites make of some kernels.
     fn expand(
         &self,
-        state: &State,
+        beam: &[State],
         best: f64,
-        seen: &mut HashSet<(String, tripipe_launch::NdRange)>,
-        candidates: &mut Vec<(f64, State, Proposal)>,
+        seen: &mut HashSet<(String, NdRange)>,
         refused: &mut Vec<Refused>,
         progress: &mut dyn FnMut(Progress<'_>),
-    ) {
+    ) -> Vec<Candidate> {
         let gpus: Vec<_> = self.targets.iter().map(|target| target.gpu).collect();
         let offered = self.targets.first().map(|target| target.offered.clone());
-        let tree = state.subject.tree(offered).ok();
-        let view =
-            View { subject: &state.subject, tree: tree.as_ref(), gpus: &gpus, allowed: self.options.allowed };
-        for rewrite in self.rewrites {
-            for proposal in rewrite.proposals(&view) {
-                if Instant::now() >= self.end {
-                    return;
-                }
-                let changed = proposal.subject(&state.subject);
-                let last = state.steps.last();
-                // A launch that was just changed is not changed again the same way.
-                let is_launch_only = proposal.source == state.subject.source;
-                let again = last.is_some_and(|(last, ..)| last.code == proposal.code && is_launch_only);
-                if again || !seen.insert((changed.source.clone(), changed.launch.range)) {
+        let mut untried = Vec::new();
+        for (parent, state) in beam.iter().enumerate() {
+            let tree = state.subject.tree(offered.clone()).ok();
+            let allowed = self.options.allowed;
+            let view = View { subject: &state.subject, tree: tree.as_ref(), gpus: &gpus, allowed };
+            for proposal in self.rewrites.iter().flat_map(|rewrite| rewrite.proposals(&view)) {
+                if proposal.relative_error > 0.0 && !allowed.rounding {
+                    let Proposal { code, title, relative_error: bound, .. } = proposal;
+                    let reason = Refusal::Rounding { bound };
+                    refused.push(Refused { code, title, depth: state.steps.len(), reason });
                     continue;
                 }
-                let (depth, tried) = (state.steps.len(), seen.len() - 1);
+                let subject = proposal.subject(&state.subject);
+                // A launch that was just changed is not changed again the same way.
+                let is_launch_only = proposal.source == state.subject.source;
+                let again = state
+                    .steps
+                    .last()
+                    .is_some_and(|last| last.proposal.code == proposal.code && is_launch_only);
+                if !again && seen.insert((subject.source.clone(), subject.launch.range)) {
+                    untried.push((parent, proposal, subject));
+                }
+            }
+        }
+        let mut candidates = Vec::new();
+        let mut untried = untried.into_iter().peekable();
+        while untried.peek().is_some() && Instant::now() < self.end {
+            let together: Vec<_> = untried.by_ref().take(rayon::current_num_threads().max(1)).collect();
+            for (parent, proposal, _) in together.iter().take(1) {
+                let (depth, tried) = (beam[*parent].steps.len(), self.quick.count());
                 progress(Progress::Pricing { depth, title: &proposal.title, tried, best });
-                match all_prices(self.quick.price(&changed), self.targets) {
+            }
+            let prices: Vec<_> =
+                together.par_iter().map(|(_, _, subject)| self.quick.price(subject)).collect();
+            for ((parent, proposal, subject), prices) in together.into_iter().zip(prices) {
+                match all_prices(prices, self.targets) {
                     Ok(prices) => {
                         let score = worst(&prices, &self.first);
-                        let changed = State { subject: changed, score, ..state.clone() };
-                        candidates.push((state.score, changed, proposal));
+                        candidates.push(Candidate { parent, proposal, subject, score });
                     }
                     Err((gpu, error)) => refused.push(Refused {
                         code: proposal.code,
                         title: proposal.title,
-                        depth,
+                        depth: beam[parent].steps.len(),
                         reason: Refusal::Price { gpu, error },
                     }),
                 }
             }
         }
+        candidates
     }
 
-    /// Adds a proposal to the steps of the kernel that it makes, if it is proved.
-    fn prove(&self, mut state: State, proposal: Proposal) -> Result<State, Box<CounterExample>> {
+    /// The fastest candidates that are proved.
+    fn select(
+        &self,
+        beam: &[State],
+        mut candidates: Vec<Candidate>,
+        refused: &mut Vec<Refused>,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Vec<State> {
+        candidates.sort_by(|a, b| a.score.total_cmp(&b.score));
+        let mut next: Vec<State> = Vec::new();
+        let mut taken: Vec<(usize, &str)> = Vec::new();
+        for candidate in candidates {
+            let parent = &beam[candidate.parent];
+            let key = (candidate.parent, candidate.proposal.code);
+            let (code, title, depth) = (key.1, candidate.proposal.title.clone(), parent.steps.len());
+            let ratio = candidate.score / parent.score;
+            if next.len() == self.options.width || ratio > self.options.slack || Instant::now() >= self.end {
+                if ratio * self.options.gain > 1.0 {
+                    refused.push(Refused { code, title, depth, reason: Refusal::Slower { ratio } });
+                }
+                continue;
+            }
+            // Variants of one rewrite, and launches of one source, leave room for others.
+            let variants = taken.iter().filter(|other| **other == key).count();
+            let same = |state: &State| state.subject.source == candidate.subject.source;
+            if variants == VARIANTS || next.iter().any(same) {
+                continue;
+            }
+            progress(Progress::Proving { title: &title });
+            match self.prove(parent, candidate) {
+                Ok(state) => {
+                    taken.push(key);
+                    next.push(state);
+                }
+                Err(example) => {
+                    refused.push(Refused { code, title, depth, reason: Refusal::Proof(example) });
+                }
+            }
+        }
+        next
+    }
+
+    /// The kernel with a proposal applied, if that is proved on launches derived from the given one.
+    fn prove(&self, parent: &State, candidate: Candidate) -> Result<State, Box<CounterExample>> {
+        let Candidate { proposal, subject, score, .. } = candidate;
+        let mut state = State { subject, score, ..parent.clone() };
         for condition in &proposal.conditions {
             if !state.conditions.contains(condition) {
                 state.conditions.push(condition.clone());
@@ -363,47 +436,81 @@ impl Search<'_> {
         state.host.extend(proposal.host.iter().cloned());
         state.relative_error += proposal.relative_error;
         let State { subject, host, conditions, relative_error, .. } = &state;
-        let verified = self.verifier.verify(subject, host, conditions, *relative_error)?;
-        state.steps.push((proposal, state.subject.clone(), verified, state.relative_error));
+        let verified = self.verifier.verify_derived(subject, host, conditions, *relative_error)?;
+        let (host, conditions) = (host.len(), conditions.len());
+        let (subject, relative_error) = (subject.clone(), *relative_error);
+        state.steps.push(Applied { proposal, subject, verified, host, conditions, relative_error });
         Ok(state)
     }
 
-    /// The result, with the prices that `simulate` has.
+    /// The result, with proofs on the given launch and with the prices that `simulate` has.
     fn finish(
         &self,
         original: &Subject,
-        best: State,
-        refused: Vec<Refused>,
+        mut best: State,
+        mut refused: Vec<Refused>,
         files: &dyn OpenFiles,
     ) -> Result<Improvement, SearchError> {
         let out_of_time = Instant::now() >= self.end;
+        let given: Vec<_> = best
+            .steps
+            .par_iter()
+            .map(|step| {
+                let (host, conditions) = (&best.host[..step.host], &best.conditions[..step.conditions]);
+                self.verifier.verify_given(&step.subject, host, conditions, step.relative_error)
+            })
+            .collect();
+        for (depth, verified) in given.into_iter().enumerate() {
+            match verified {
+                Ok(verified) => best.steps[depth].verified.add(&verified),
+                Err(example) => {
+                    // What was made of it is not proved either.
+                    for Applied { proposal, .. } in best.steps.drain(depth..).take(1) {
+                        let Proposal { code, title, .. } = proposal;
+                        refused.push(Refused { code, title, depth, reason: Refusal::Proof(example.clone()) });
+                    }
+                    break;
+                }
+            }
+        }
         let pricing = Pricing::new(self.targets, files, None, self.options.limit_steps);
         let price = |subject: &Subject| {
             all_prices(pricing.price(subject), self.targets)
                 .map_err(|(gpu, error)| SearchError::Price { gpu, error })
         };
         let prices = price(original)?;
-        let mut steps = Vec::new();
-        for (proposal, subject, verified, relative_error) in best.steps {
-            let Proposal { code, title, why, .. } = proposal;
-            let prices = price(&subject)?;
-            steps.push(Step { code, title, why, subject, prices, verified, relative_error });
-        }
-        let mut improvement = Improvement {
+        let priced: Result<Vec<_>, _> = best.steps.par_iter().map(|step| price(&step.subject)).collect();
+        let mut priced = priced?;
+        // The last steps may gain nothing.
+        let ratios = priced.iter().map(|own| worst(own, &prices));
+        let fastest = ratios.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+        let count =
+            fastest.filter(|(_, ratio)| ratio * self.options.gain <= 1.0).map_or(0, |(last, _)| last + 1);
+        best.steps.truncate(count);
+        priced.truncate(count);
+        let last = best.steps.last();
+        let (host, conditions) = last.map_or((0, 0), |step| (step.host, step.conditions));
+        best.host.truncate(host);
+        best.conditions.truncate(conditions);
+        let steps = best.steps.into_iter().zip(priced).map(|(step, prices)| {
+            let Applied {
+                proposal: Proposal { code, title, why, .. },
+                subject,
+                verified,
+                relative_error,
+                ..
+            } = step;
+            Step { code, title, why, subject, prices, verified, relative_error }
+        });
+        Ok(Improvement {
             original: original.clone(),
             prices,
-            steps,
+            steps: steps.collect(),
             conditions: best.conditions,
             host: best.host,
             refused,
             tried: self.quick.count(),
             out_of_time,
-        };
-        if improvement.ratio() * self.options.gain > 1.0 {
-            improvement.steps.clear();
-            improvement.conditions.clear();
-            improvement.host.clear();
-        }
-        Ok(improvement)
+        })
     }
 }

@@ -10,7 +10,7 @@ Functions take arrays of NumPy, or an :class:`Array`, which stays on its device.
 :class:`Context` or the name of a device, such as ``"cpu"`` or ``"opencl:0"``; by default the best
 device of the machine.
 
-`check`, `analyze`, `simulate` and `tune` are the workbench: :mod:`tripipe.workbench`.
+`check`, `analyze`, `simulate`, `improve` and `tune` are the workbench: :mod:`tripipe.workbench`.
 """
 
 from importlib import import_module
@@ -44,7 +44,7 @@ from ._colour import color
 
 if TYPE_CHECKING:
     from . import workbench
-    from .workbench import analyze, check, simulate, tune
+    from .workbench import analyze, check, improve, simulate, tune
 
 __all__ = [
     "Array",
@@ -67,6 +67,7 @@ __all__ = [
     "filter",
     "from_frame",
     "histogram",
+    "improve",
     "matmul",
     "max",
     "min",
@@ -83,7 +84,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """The workbench, on first use: importing it takes as long as importing NumPy."""
-    if name not in ("analyze", "check", "simulate", "tune", "workbench"):
+    if name not in ("analyze", "check", "improve", "simulate", "tune", "workbench"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     workbench = import_module(".workbench", __name__)
     return workbench if name == "workbench" else getattr(workbench, name)

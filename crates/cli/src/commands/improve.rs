@@ -11,11 +11,12 @@ use tripipe_improve::{ALL, Allowed, Improvement, Options, Target, search};
 use tripipe_report::improvement;
 use tripipe_results::Improved;
 
-use super::{OutputArgument, ReportWriter};
+use super::{OutputArgument, ReportWriter, TextArgument, file_canvas, write_text};
 use crate::files::output::Output;
 use crate::finish::Finish;
 use crate::launch_input::{Description, GpuArgument, LIMIT_STEPS, LaunchArgument, LaunchFiles};
 use crate::progress::Progress;
+use crate::terminal;
 
 /// Examples for the help text.
 const EXAMPLES: &str = "Examples:
@@ -60,6 +61,8 @@ pub(crate) struct Improve {
     /// side by side, SARIF 2.1.0 has the new source as a fix.
     #[arg(long, value_enum, default_value_t = ImproveFormat::Text)]
     format: ImproveFormat,
+    #[command(flatten)]
+    text: TextArgument,
 }
 
 /// Output formats.
@@ -85,6 +88,7 @@ impl Improve {
         if self.diff && self.format != ImproveFormat::Text {
             bail!("--diff prints text; the other formats always have the difference");
         }
+        let text = self.text.open(self.format == ImproveFormat::Text)?;
         let description = self.launch.open()?;
         if !description.has_launch() && self.launch.global().is_empty() {
             bail!(
@@ -109,11 +113,14 @@ impl Improve {
             all.push(self.improve(&description, gpus, place.as_deref(), limit, &progress)?);
         }
         drop(progress);
+        let report = |canvas| {
+            let texts = all.iter().map(|improved| improvement::text(improved, self.verbose, canvas));
+            texts.collect::<Vec<_>>().join("\n")
+        };
+        write_text(text, || report(file_canvas()))?;
         match self.format {
             ImproveFormat::Text => {
-                let canvas = crate::terminal::canvas();
-                let texts = all.iter().map(|improved| improvement::text(improved, self.verbose, canvas));
-                out.write_all(texts.collect::<Vec<_>>().join("\n").as_bytes())?;
+                out.write_all(report(terminal::canvas()).as_bytes())?;
                 for improved in all.iter().filter(|improved| self.diff && !improved.diff.is_empty()) {
                     write!(out, "\n{}", improved.diff)?;
                 }

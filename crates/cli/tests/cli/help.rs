@@ -2,7 +2,7 @@
 
 use crate::{Bench, done};
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "analyze",
     "check",
     "compare",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 20] = [
     "gemm",
     "histogram",
     "import",
+    "improve",
     "kernel",
     "ladder",
     "peaks",

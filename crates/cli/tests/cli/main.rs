@@ -25,6 +25,7 @@ mod gemm;
 mod help;
 mod histogram;
 mod import;
+mod improve;
 mod interruption;
 mod kernel;
 mod ladder;

@@ -85,6 +85,16 @@ pub struct Verified {
     pub left_out: usize,
 }
 
+impl Verified {
+    /// Adds the launches of another proof of the same kernel.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.launches += other.launches;
+        self.values += other.values;
+        self.whole |= other.whole;
+        self.left_out += other.left_out;
+    }
+}
+
 /// Why a rewrite is refused.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -226,7 +236,7 @@ impl<'f> Verifier<'f> {
         self.cases.len()
     }
 
-    /// Verifies a changed kernel: `changed` is its source, `host` all changes of the original's launch that it needs.
+    /// Verifies a changed kernel on all launches: `changed` is its source, `host` all changes of the original's launch that it needs.
     /// Floating-point results may deviate by `relative_error` of their value plus as much of the mean magnitude in
     /// their memory object; all others are the same, and NaN equals NaN.
     ///
@@ -239,9 +249,59 @@ impl<'f> Verifier<'f> {
         conditions: &[Condition],
         relative_error: f64,
     ) -> Result<Verified, Box<CounterExample>> {
+        let mut verified = self.verify_derived(changed, host, conditions, relative_error)?;
+        verified.add(&self.verify_given(changed, host, conditions, relative_error)?);
+        Ok(verified)
+    }
+
+    /// As [`Self::verify`], on the launches that were derived from the given one; on that one if there are no others.
+    ///
+    /// # Errors
+    /// A counter-example.
+    pub fn verify_derived(
+        &self,
+        changed: &Subject,
+        host: &[HostChange],
+        conditions: &[Condition],
+        relative_error: f64,
+    ) -> Result<Verified, Box<CounterExample>> {
+        let cases: Vec<&Case> = self.cases.iter().filter(|case| !case.is_whole).collect();
+        let verified = self.verify_on(&cases, changed, host, conditions, relative_error)?;
+        if verified.launches == 0
+            && self.verify_given(changed, host, conditions, relative_error)?.launches == 0
+        {
+            return Err(Box::new(CounterExample::NoLaunch));
+        }
+        Ok(verified)
+    }
+
+    /// As [`Self::verify`], on the given launch; there are no launches if that is too large, or does not fulfil the
+    /// conditions.
+    ///
+    /// # Errors
+    /// A counter-example.
+    pub fn verify_given(
+        &self,
+        changed: &Subject,
+        host: &[HostChange],
+        conditions: &[Condition],
+        relative_error: f64,
+    ) -> Result<Verified, Box<CounterExample>> {
+        let cases: Vec<&Case> = self.cases.iter().filter(|case| case.is_whole).collect();
+        self.verify_on(&cases, changed, host, conditions, relative_error)
+    }
+
+    fn verify_on(
+        &self,
+        cases: &[&Case],
+        changed: &Subject,
+        host: &[HostChange],
+        conditions: &[Condition],
+        relative_error: f64,
+    ) -> Result<Verified, Box<CounterExample>> {
         let mut runner = Runner::new(changed.clone(), self.target);
         let mut verified = Verified::default();
-        for case in &self.cases {
+        for case in cases {
             if conditions.iter().any(|condition| condition.holds(&case.launch) == Some(false)) {
                 verified.left_out += 1;
                 continue;
@@ -258,7 +318,7 @@ impl<'f> Verifier<'f> {
             verified.launches += 1;
             verified.whole |= case.is_whole;
         }
-        if verified.launches == 0 { Err(Box::new(CounterExample::NoLaunch)) } else { Ok(verified) }
+        Ok(verified)
     }
 }
 

@@ -43,7 +43,7 @@ pub fn sarif(report: &Report<'_>) -> String {
 
 /// A log with one run.
 pub(crate) fn log(rules: &[&Rule], notifications: &[Value], results: &[Value], properties: &Value) -> String {
-    json!({
+    let mut log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [{
@@ -59,10 +59,12 @@ pub(crate) fn log(rules: &[&Rule], notifications: &[Value], results: &[Value], p
                 "toolExecutionNotifications": notifications,
             }],
             "results": results,
-            "properties": properties,
         }],
-    })
-    .to_string()
+    });
+    if !properties.is_null() {
+        log["runs"][0]["properties"] = properties.clone();
+    }
+    log.to_string()
 }
 
 /// The rules that were checked, and those of findings that are not among them.

@@ -37,6 +37,7 @@ pub fn result(improvement: &Improvement, targets: &[Target], launch: Option<Stri
         kind: match refused.reason {
             Refusal::Proof(_) => "wrong",
             Refusal::Slower { .. } => "slower",
+            Refusal::Rounding { .. } => "rounding",
             _ => "impossible",
         }
         .to_owned(),

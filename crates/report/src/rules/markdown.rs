@@ -12,8 +12,8 @@ pub fn markdown(rule: &Rule) -> String {
 /// All rules on one page: a table, then each of them.
 pub fn page(rules: &[&Rule]) -> String {
     let mut out = String::from(
-        "# Checks\n\nWhat `tripipe check` detects while a kernel runs, then the advice of `tripipe \
-        analyze`. An error is undefined by the specification: any result is possible. A\nwarning is \
+        "# Checks\n\nWhat `tripipe check` detects while a kernel runs, the advice of `tripipe analyze`, \
+        and the rewrites of `tripipe improve`. An error is undefined by the specification: any result is possible. A\nwarning is \
         probably unintended, or correct on some devices only. A note is worth knowing.\n\n`tripipe explain \
         CODE` says what one means, why it matters and what to write instead; `tripipe explain\n--format markdown` \
         prints all of that as one page.\n\n| code | severity \

@@ -29,6 +29,7 @@ from ._tuning import tune
 from .analyses import Advice, Analysis, AnalysisReport
 from .arguments import Argument, Buffer, Image, Local, Sampler
 from .findings import CheckReport, Finding, Location
+from .improvements import Improved, ImprovementReport, ImprovementStep, RefusedRewrite
 from .searches import Search, Trial, TuneReport
 from .simulations import Counter, Prediction, Refusal, SimulationReport
 
@@ -46,6 +47,9 @@ __all__ = [
     "Finding",
     "FormatError",
     "Image",
+    "Improved",
+    "ImprovementReport",
+    "ImprovementStep",
     "Launch",
     "Local",
     "Location",
@@ -55,6 +59,7 @@ __all__ = [
     "Program",
     "ProgramLike",
     "Refusal",
+    "RefusedRewrite",
     "Sampler",
     "Search",
     "SimulationReport",
@@ -63,6 +68,7 @@ __all__ = [
     "TuneReport",
     "analyze",
     "check",
+    "improve",
     "simulate",
     "tune",
 ]
@@ -197,6 +203,41 @@ def simulate(
                 refusals.append(decode(Refusal, document, f"simulate[{at}]"))
         report = SimulationReport(text, json, tuple(predictions), tuple(refusals))
         return _with_outputs(report, opened, launch) if outputs and launch else report
+
+
+def improve(
+    program: ProgramLike,
+    arguments: Arguments | None = None,
+    *,
+    kernel: str | None = None,
+    global_size: Sizes | None = None,
+    local_size: Sizes | None = None,
+    offset: Sizes | None = None,
+    gpu: str | Sequence[str] | None = None,
+    defines: Mapping[str, object] | None = None,
+    include: Sequence[ProgramLike] = (),
+    options: str = "",
+    each: bool = False,
+    allow_rounding: bool = False,
+    limit: int | None = None,
+) -> ImprovementReport:
+    """Rewrite a kernel to a faster one, step by step; each step is priced by the model of time and verified.
+
+    :param arguments: As for :func:`check`. Without arrays, memory is guessed.
+    :param global_size: The launch that is priced; needed unless `program` is a launch file.
+    :param gpu: GPUs, for all of which one kernel is made; by default one of each family.
+    :param each: Make a kernel for each GPU.
+    :param allow_rounding: Allow rewrites that round floating-point results differently.
+    :param limit: Seconds after which nothing more is tried.
+    :raises CommandError: if the kernel cannot be compiled, or one of the GPUs cannot run it.
+    """
+    flags = [*(["--each"] if each else []), *(["--allow-rounding"] if allow_rounding else []), *flag("limit", limit)]
+    with _launch.opened(program, defines, include, options) as (opened, folder):
+        target, launch, more = _target(opened, folder, arguments, kernel, global_size, local_size, offset)
+        text, json = _run(opened, folder, ["improve", target, *_gpus(gpu), *more, *flags], launch)
+    found = documents(json, "improve", _VERSION)
+    ladders = tuple(decode(Improved, document, f"improve[{at}]") for at, document in enumerate(found))
+    return ImprovementReport(text, json, ladders)
 
 
 def _with_outputs(report: SimulationReport, program: Program, launch: Launch) -> SimulationReport:

@@ -1,0 +1,181 @@
+//! `tripipe improve`: a ladder in every format, the files it writes; inputs that cannot be improved.
+
+use serde_json::Value;
+
+use crate::run_kernel::compiles;
+use crate::{Bench, sarif_shape};
+
+/// Neighbours in dimension 0 read a column each: exchanged dimensions are faster on every GPU.
+const COLUMNS: &str = "// Doubles a matrix.
+kernel void scale(global const float *in, global float *out, int width) {
+    int y = get_global_id(0), x = get_global_id(1);
+    out[y * width + x] = 2.0f * in[y * width + x]; // twice
+}
+";
+
+const LAUNCH: &str = "# A matrix.
+source = 'scale.cl'
+global = [1024, 512] # rows, columns
+[[argument]]
+name = 'in'
+buffer = 'float'
+count = 524288
+random = { seed = 1 }
+[[argument]]
+name = 'out'
+buffer = 'float'
+count = 524288
+[[argument]]
+name = 'width'
+value = 512
+";
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("scale.cl", COLUMNS);
+    bench.write("scale.toml", LAUNCH);
+    bench
+}
+
+fn improve(bench: &Bench, arguments: &[&str]) -> String {
+    bench.succeed(&[&["improve", "scale.toml", "-g", "mali-t604"], arguments].concat())
+}
+
+#[test]
+fn the_ladder_says_what_changed_and_what_it_is_worth() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let said = improve(&bench, &["--diff", "-o", "better.cl"]);
+    for words in [
+        "scale of scale.cl, 1024 x 512 x 1 work-items\n",
+        "\noriginal",
+        "\nswap-dimensions",
+        "exchange dimensions 0 and 1 of the launch's sizes",
+        "launches, the given one among them.",
+        "\n--- a/scale.cl\n+++ b/scale.cl\n",
+        "\n-    int y = get_global_id(0), x = get_global_id(1);\n+    int y = get_global_id(1), x = get_global_id(0);\n",
+    ] {
+        assert!(said.contains(words), "`{words}` is not in: {said}");
+    }
+    // Comments stay; the launch runs as it is.
+    let better = String::from_utf8(bench.read("better.cl")).unwrap();
+    assert_eq!(
+        better,
+        COLUMNS.replace("get_global_id(0), x = get_global_id(1)", "get_global_id(1), x = get_global_id(0)")
+    );
+    let launch = String::from_utf8(bench.read("better.toml")).unwrap();
+    assert!(launch.starts_with("# A matrix.\nsource = \"better.cl\"\n"), "{launch}");
+    assert!(launch.contains("global = [512, 1024] # rows, columns\n"), "{launch}");
+    bench.succeed(&["run-kernel", "better.toml"]);
+    assert_eq!(bench.run(&["check", "better.toml"]).status.code(), Some(0));
+    assert_eq!(bench.read("scale.cl"), COLUMNS.as_bytes());
+}
+
+#[test]
+fn json_has_every_step_on_every_gpu() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let arguments = ["improve", "scale.toml", "-g", "mali-t604,adreno-650", "--format", "json"];
+    let said: Value = serde_json::from_str(&bench.succeed(&arguments)).unwrap();
+    assert_eq!((&said["command"], &said["version"]), (&"improve".into(), &1.into()));
+    let steps = said["steps"].as_array().unwrap();
+    assert!(steps.len() >= 4 && steps.len() % 2 == 0, "{said}");
+    for (index, step) in steps.iter().enumerate() {
+        assert_eq!(step["gpu"], ["Mali-T604", "Adreno 650"][index % 2]);
+        assert_eq!(step["verified"], true);
+        let [seconds, low, high] = [&step["seconds"], &step["error_band"][0], &step["error_band"][1]]
+            .map(|number| number.as_f64().unwrap());
+        assert!(low <= seconds && seconds <= high, "{step}");
+        assert_eq!(step["launches"].as_u64().unwrap() > 0, index >= 2);
+        assert_eq!(step["why"].as_str().unwrap().is_empty(), index < 2);
+    }
+    assert!(said["diff"].as_str().unwrap().starts_with("--- a/scale.cl\n"));
+    assert!(said["launch"].as_str().unwrap().contains("global = [512, 1024]"));
+    assert!(said["speedup"].as_f64().unwrap() > 1.1, "{said}");
+    // The same times as `simulate` has.
+    let own: Value = serde_json::from_str(
+        bench.succeed(&["simulate", "scale.toml", "-g", "mali-t604", "--format", "json"]).trim(),
+    )
+    .unwrap();
+    assert_eq!(steps[0]["seconds"], own["seconds"]);
+    assert_eq!(steps[0]["error_band"], own["error_band"]);
+}
+
+#[test]
+fn pages_and_sarif_have_the_new_source() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let page = improve(&bench, &["--format", "html"]);
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("The source before and after"), "{page}");
+    assert!(page.contains("int y = get_global_id(1), x = get_global_id(0);"));
+    let sarif: Value = serde_json::from_str(&improve(&bench, &["--format", "sarif"])).unwrap();
+    sarif_shape::check(&sarif);
+    let replacement = &sarif["runs"][0]["results"][0]["fixes"][0]["artifactChanges"][0]["replacements"][0];
+    assert!(replacement["insertedContent"]["text"].as_str().unwrap().contains("get_global_id(1), x ="));
+    // Five lines, of which the last one ends.
+    assert_eq!(replacement["deletedRegion"]["endLine"], 6);
+}
+
+#[test]
+fn where_nothing_gains_the_source_stays() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    // A single work-item.
+    bench.write("one.cl", "kernel void one(global int *a) { a[0] = 1; }\n");
+    let said = bench.succeed(&["improve", "one.cl", "-g", "g78", "--global", "1", "-o", "same.cl"]);
+    assert!(said.contains("Nothing gains"), "{said}");
+    assert_eq!(bench.read("same.cl"), bench.read("one.cl"));
+    assert!(!bench.files().contains(&"same.toml".to_owned()));
+}
+
+#[test]
+fn a_kernel_for_each_gpu_has_a_file_of_its_own() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let arguments = ["improve", "scale.toml", "-g", "mali-t604,adreno-650", "--each", "-o", "better.cl"];
+    bench.succeed(&arguments);
+    let files = bench.files();
+    for file in ["better-adreno-650.cl", "better-mali-t604.cl"] {
+        assert!(files.contains(&file.to_owned()), "{files:?}");
+    }
+    assert!(!files.contains(&"better.cl".to_owned()));
+}
+
+#[test]
+fn bad_input_is_refused_and_nothing_is_written() {
+    let bench = bench();
+    let output = ["-g", "g78", "-o", "better.cl"];
+    let refuse = |arguments: &[&str], words: &[&str]| {
+        bench.refuse(&[&["improve"], arguments, &output].concat(), words);
+    };
+    refuse(&["scale.cl"], &["its launch is not known", "--global", "tripipe template"]);
+    refuse(&["missing.toml"], &["missing.toml", "cannot be read"]);
+    refuse(&["scale.toml", "--format", "json", "--diff"], &["--diff prints text"]);
+    bench.refuse(&["improve", "scale.toml", "-g", "g78", "-o", "no/better.cl"], &["create it first"]);
+    if !compiles() {
+        return;
+    }
+    // The last row is read twice as far.
+    bench.write("wrong.toml", LAUNCH.replace("value = 512", "value = 1024"));
+    refuse(&["wrong.toml"], &["the kernel itself is wrong", "line 4", "out-of-bounds", "tripipe check"]);
+    bench.write("double.cl", "kernel void d(global double *a) { a[get_global_id(0)] *= 3; }\n");
+    refuse(&["double.cl", "--global", "64"], &["double", "Mali-G78"]);
+    refuse(&["scale.toml", "-k", "other"], &["has no kernel `other`"]);
+    bench.write("broken.cl", "kernel void b(global int *a) { a[get_global_id(0)] = ; }\n");
+    let before = bench.files();
+    bench.refuse_said(
+        &[&["improve", "broken.cl", "--global", "64"], &output[..]].concat(),
+        &["broken.cl", "does not compile"],
+    );
+    assert_eq!(bench.files(), before);
+}
