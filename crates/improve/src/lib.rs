@@ -6,6 +6,7 @@
 
 mod host;
 mod price;
+mod replicate;
 mod rewrite;
 mod rewrites;
 mod search;

@@ -1,19 +1,26 @@
 //! The rewrites, one a file.
 
+mod block;
+mod coarsen;
 mod narrow_index;
 mod native_functions;
+mod outputs;
 mod resize_work_group;
 mod restrict_pointers;
 mod row_per_group;
 mod swap_dimensions;
 mod text;
 mod unroll_loop;
+mod widen;
 
 use crate::Rewrite;
 
 /// All rewrites.
 pub const ALL: &[&dyn Rewrite] = &[
     &swap_dimensions::SwapDimensions,
+    &widen::Widen,
+    &block::Block,
+    &coarsen::Coarsen,
     &narrow_index::NarrowIndex,
     &restrict_pointers::RestrictPointers,
     &row_per_group::RowPerGroup,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::node::{Expr, ExprKind, Symbol};
+use super::node::{Expr, ExprKind};
 
 /// The value of an integer expression of constants.
 pub fn fold(expr: &Expr) -> Option<i128> {
@@ -128,23 +128,26 @@ fn mentions(text: &str, variable: &str) -> bool {
     text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|word| word == variable)
 }
 
-/// An integer expression as a sum. `text` gives the text of an expression that is not looked into, `value` what a
-/// variable is known to be.
+/// An integer expression as a sum. `text` gives the text of an expression that is not looked into, `known` the sum of an
+/// expression where the caller knows better.
 pub fn affine(
     expr: &Expr,
     text: &dyn Fn(&Expr) -> String,
-    value: &dyn Fn(Symbol) -> Option<Affine>,
+    known: &dyn Fn(&Expr) -> Option<Affine>,
 ) -> Affine {
     if let Some(constant) = fold(expr) {
         return Affine::constant(constant);
     }
-    let again = |expr: &Expr| affine(expr, text, value);
+    if let Some(sum) = known(expr) {
+        return sum;
+    }
+    let again = |expr: &Expr| affine(expr, text, known);
     match &expr.kind {
         ExprKind::Parentheses(inner) => again(inner),
         ExprKind::Cast { operand, .. } if operand.ty.as_number().is_some_and(super::Scalar::is_integer) => {
             again(operand)
         }
-        ExprKind::Name { symbol, name, .. } => value(*symbol).unwrap_or_else(|| Affine::term(name)),
+        ExprKind::Name { name, .. } => Affine::term(name),
         ExprKind::Unary { operator, operand, .. } if operator == "-" => {
             Affine::default().plus(&again(operand), -1)
         }

@@ -1,0 +1,214 @@
+//! The replicated kernel.
+
+use std::collections::BTreeSet;
+
+use crate::syntax::{Affine, Edits, ExprKind, Stmt, StmtKind};
+
+use super::shape::Shape;
+use super::{Engine, Refusal, Replicated};
+
+impl Engine<'_> {
+    /// Writes the kernel.
+    pub(super) fn build(&mut self) -> Result<Replicated, Refusal> {
+        let kernel = self.kernel;
+        let StmtKind::Block(statements) = &kernel.body.kind else {
+            return Err(self.refusal("a kernel whose body is in a macro"));
+        };
+        let head = &self.tree.source[kernel.place.range.start..kernel.body.place.range.start];
+        if head.contains("reqd_work_group_size") || !kernel.body.place.exact {
+            return Err(self.refusal("a fixed work-group size, or a body in a macro"));
+        }
+        let copies: Vec<usize> = (0..self.plan.count()).collect();
+        let is_first = |stmt: &Stmt| match &stmt.kind {
+            StmtKind::Declare(variables) => variables.iter().all(|variable| {
+                let shape = self.variables.get(&variable.symbol).map(|it| it.shape);
+                shape != Some(Shape::Vector)
+                    && variable.value.as_ref().is_some_and(|value| {
+                        !self.reads(value) && !value.any(|it| self.decided(it).is_some() || it.assigns())
+                    })
+            }),
+            _ => false,
+        };
+        let firsts = statements.iter().take_while(|stmt| is_first(stmt)).count();
+        let (first, rest) = statements.split_at(firsts);
+        let bounded = self.bounded(rest);
+        let (first_text, first_end) = self.sequence(first, kernel.body.place.range.start + 1, &copies)?;
+        let (rest_text, rest_end) = self.sequence(rest, first_end, &copies)?;
+        let tail = &self.tree.source[rest_end..kernel.body.place.range.end];
+        let mut edits = Edits::new();
+        let replaced = [self.plan.vector, self.plan.copies].into_iter().flatten();
+        let dimensions: Vec<(usize, usize)> = replaced.collect();
+        let guard = self.guard(&|dimension| self.id_sum(first, dimension));
+        let Some(guard) = guard else {
+            return Err(self.refusal("a condition that no group of outputs meets"));
+        };
+        let body = if guard.is_empty() {
+            format!("{{{first_text}{rest_text}{tail}")
+        } else {
+            let one = self.single(&mut edits)?;
+            let step = "    ";
+            let indent = rest.first().or(first.first()).map(|stmt| self.indent(stmt)).unwrap_or_default();
+            let rest_text =
+                rest_text.trim_start_matches([' ', '\n', '\r']).replace('\n', &format!("\n{step}"));
+            let rest_text = blank_lines_trimmed(&rest_text);
+            let mut slow = String::new();
+            let mut ids: Vec<String> = Vec::new();
+            let mut deeper = format!("{indent}{step}");
+            let mut ordered = dimensions.clone();
+            ordered.sort_unstable();
+            for (dimension, count) in ordered.iter().rev() {
+                let name = self.fresh(["i", "j", "k"][(*dimension).min(2)]);
+                slow.push_str(&format!("{deeper}for (int {name} = 0; {name} < {count}; ++{name})\n"));
+                deeper.push_str(step);
+                let first = self.id_sum(first, *dimension);
+                ids.insert(0, format!("{} + {name}", sum_text(&first)));
+            }
+            let arguments: Vec<String> =
+                kernel.parameters.iter().map(|it| it.name.clone()).chain(ids).collect();
+            slow.push_str(&format!("{deeper}{one}({});\n", arguments.join(", ")));
+            format!(
+                "{{{first_text}\n{indent}if ({guard}) {{\n{indent}{step}{rest_text}\n{indent}}} else {{\n{slow}{indent}}}{}",
+                if tail.trim_start().starts_with('}') {
+                    format!("\n{}", tail.trim_start())
+                } else {
+                    tail.to_owned()
+                }
+            )
+        };
+        let overlap =
+            |error: crate::syntax::Overlap| Refusal { reason: error.to_string(), at: String::new() };
+        edits.replace(kernel.body.place.range.clone(), body).map_err(overlap)?;
+        let unbounded = dimensions.into_iter().filter(|(it, _)| !bounded.contains(it)).collect();
+        Ok(Replicated { source: edits.apply(&self.tree.source), unbounded })
+    }
+
+    fn refusal(&self, reason: &str) -> Refusal {
+        Refusal { reason: reason.to_owned(), at: self.kernel.name.clone() }
+    }
+
+    /// The dimensions in which the kernel does nothing for ids that are too large.
+    fn bounded(&self, statements: &[Stmt]) -> BTreeSet<usize> {
+        let mut bounded = BTreeSet::new();
+        let last = statements.len().saturating_sub(1);
+        for (index, stmt) in statements.iter().enumerate() {
+            let StmtKind::If { condition, then, otherwise: None } = &stmt.kind else { continue };
+            let returns = match &then.kind {
+                StmtKind::Return(None) => true,
+                StmtKind::Block(inner) => matches!(&inner[..], [Stmt { kind: StmtKind::Return(None), .. }]),
+                _ => false,
+            };
+            let wanted = match returns {
+                true => false,
+                false if index == last => true,
+                false => continue,
+            };
+            for assumption in self.assume(condition, wanted).unwrap_or_default() {
+                for dimension in 0..3 {
+                    let term = vec![format!("@{dimension}")];
+                    if assumption.terms.get(&term).is_some_and(|times| *times < 0) {
+                        bounded.insert(dimension);
+                    }
+                }
+            }
+            if !returns {
+                break;
+            }
+        }
+        bounded
+    }
+
+    /// The first output's id, as a sum of a variable that is declared first.
+    fn id_sum(&self, first: &[Stmt], dimension: usize) -> Affine {
+        let id = Affine::term(format!("@{dimension}"));
+        for stmt in first {
+            let StmtKind::Declare(variables) = &stmt.kind else { continue };
+            for variable in variables.iter().filter(|it| !self.assigned.contains(&it.symbol)) {
+                let Some(value) = &variable.value else { continue };
+                if let Some(more) = self.sum(value).difference(&id) {
+                    return Affine::term(&variable.name).plus(&Affine::constant(more), -1);
+                }
+            }
+        }
+        let count = self.plan.outputs(dimension);
+        match count {
+            1 => Affine::term(format!("get_global_id({dimension})")),
+            count => Affine::term(format!("{count} * get_global_id({dimension})")),
+        }
+    }
+
+    /// The kernel's own code as a function of the ids, before the kernel; its name.
+    fn single(&mut self, edits: &mut Edits) -> Result<String, Refusal> {
+        let kernel = self.kernel;
+        let source = &self.tree.source;
+        let name = self.fresh(&format!("{}_one", kernel.name));
+        let mut ids: Vec<(usize, String)> = Vec::new();
+        for (dimension, name) in ["id_x", "id_y", "id_z"].into_iter().enumerate() {
+            if self.plan.outputs(dimension) > 1 {
+                ids.push((dimension, self.fresh(name)));
+            }
+        }
+        let mut inside = Edits::new();
+        let mut refused = false;
+        kernel.body.walk_expressions(&mut |expr| {
+            let ExprKind::Call { .. } = &expr.kind else { return };
+            let Ok(Some(dimension)) = self.id_dimension(expr) else { return };
+            if let Some((_, name)) = ids.iter().find(|(other, _)| *other == dimension) {
+                refused |=
+                    !expr.place.exact || inside.replace(expr.place.range.clone(), name.clone()).is_err();
+            }
+        });
+        let open = source[kernel.name_range.end..].find('(').map(|at| kernel.name_range.end + at + 1);
+        let close = source[..kernel.body.place.range.start].rfind(')');
+        let (Some(open), Some(close), false) = (open, close, refused) else {
+            return Err(self.refusal("an id in a macro"));
+        };
+        let parameters = source.get(open..close).unwrap_or_default();
+        let more: Vec<String> = ids.iter().map(|(_, name)| format!("const size_t {name}")).collect();
+        let gap = &source[close + 1..kernel.body.place.range.start];
+        let body = inside.apply_to(source, kernel.body.place.range.clone());
+        let separator = if parameters.trim().is_empty() { "" } else { ", " };
+        let function = format!(
+            "// One output of `{}`.\nstatic void {name}({parameters}{separator}{}){gap}{body}\n\n",
+            kernel.name,
+            more.join(", ")
+        );
+        let at = before_comments(source, kernel.place.range.start);
+        edits
+            .insert(at, function)
+            .map_err(|error| Refusal { reason: error.to_string(), at: name.clone() })?;
+        Ok(name)
+    }
+}
+
+/// The text of an id.
+fn sum_text(sum: &Affine) -> String {
+    let name = sum.terms.keys().next().map(|term| term.join(" * ")).unwrap_or_default();
+    match sum.constant {
+        0 => name,
+        1.. => format!("{name} + {}", sum.constant),
+        _ => format!("{name} - {}", -sum.constant),
+    }
+}
+
+/// The start of the comment lines directly before the line at `at`.
+fn before_comments(source: &str, at: usize) -> usize {
+    let mut start = source[..at].rfind('\n').map_or(0, |line| line + 1);
+    if !source[start..at].trim().is_empty() {
+        return at;
+    }
+    while start > 0 {
+        let before = source[..start - 1].rfind('\n').map_or(0, |line| line + 1);
+        if !source[before..start].trim_start().starts_with("//") {
+            break;
+        }
+        start = before;
+    }
+    start
+}
+
+/// Lines of spaces alone are empty.
+fn blank_lines_trimmed(text: &str) -> String {
+    let lines: Vec<&str> =
+        text.split('\n').map(|line| if line.trim().is_empty() { "" } else { line }).collect();
+    lines.join("\n").trim_end().to_owned()
+}
