@@ -12,6 +12,8 @@ use crate::traffic::Traffic;
 
 /// Parts of a clock in which time is counted.
 pub(crate) const TICKS: f64 = 64.0;
+/// Bytes of the operand of an atomic operation, which goes to the L2, and of its result, which returns.
+const ATOMIC_BYTES: u64 = 8;
 
 /// Clocks as ticks.
 pub(crate) fn ticks(clocks: f64) -> u64 {
@@ -238,7 +240,8 @@ impl Memory {
         if let Some(victim) = victim {
             self.evict(core, victim, at);
         }
-        let arrives = self.fetch(core, line, whole || cached, at, through);
+        let bytes = self.moved(whole || cached);
+        let arrives = self.fetch(core, line, bytes, at, through);
         let near = &mut self.cores[core];
         if cached {
             match through {
@@ -277,21 +280,20 @@ impl Memory {
         if self.cores[core].l1.remove(line) {
             self.evict(core, line, at);
         }
-        let arrives = self.fetch(core, line, false, at, Route::LoadStore);
+        let arrives = self.fetch(core, line, ATOMIC_BYTES, at, Route::LoadStore);
         let end = self.atomics.entry(line).or_default().serve(arrives, ticks) + ticks;
         self.atomics_end = self.atomics_end.max(end);
         end + self.times.load
     }
 
-    /// A line from the L2 or DRAM to a core.
-    fn fetch(&mut self, core: usize, line: u64, whole: bool, at: u64, through: Route) -> u64 {
+    /// Bytes of a line from the L2 or DRAM to a core.
+    fn fetch(&mut self, core: usize, line: u64, bytes: u64, at: u64, through: Route) -> u64 {
         // A core waits for a limited number of lines; that, and not the latency alone, bounds its bandwidth (Little's law).
         let in_flight = &mut self.cores[core].in_flight[through as usize];
         let at = room(in_flight, self.lines_in_flight[through as usize], at);
         let number = scattered(line, self.page_lines);
-        let start = self.transfer(core, number, whole, at);
+        let start = self.transfer(core, number, bytes, at);
         self.traffic.l2_accesses += 1;
-        let bytes = self.moved(whole);
         match through {
             Route::LoadStore => {
                 self.traffic.l1_fetches += 1;
@@ -343,10 +345,11 @@ impl Memory {
     /// A modified line from a core to the L2; returns the time at which it is accepted.
     fn put(&mut self, core: usize, line: u64, whole: bool, at: u64) -> u64 {
         let number = scattered(line, self.page_lines);
-        let start = self.transfer(core, number, whole, at);
+        let bytes = self.moved(whole);
+        let start = self.transfer(core, number, bytes, at);
         self.traffic.l2_accesses += 1;
         self.traffic.l2_writes += 1;
-        self.traffic.l2_written_bytes += self.moved(whole);
+        self.traffic.l2_written_bytes += bytes;
         match self.l2.access(number, true) {
             Lookup::Hit(_) => {
                 self.traffic.l2_hits += 1;
@@ -410,12 +413,12 @@ impl Memory {
         if whole || !self.has_halves { LINE_BYTES } else { LINE_BYTES / 2 }
     }
 
-    /// Moves a line, or half of it, between a core and the L2; returns the time at which the L2 starts. The port, the slice
+    /// Moves bytes of a line between a core and the L2; returns the time at which the L2 starts. The port, the slice
     /// and the bank of the line each have a rate.
-    fn transfer(&mut self, core: usize, number: u64, whole: bool, at: u64) -> u64 {
-        let halves = if whole || !self.has_halves { 2 } else { 1 };
+    fn transfer(&mut self, core: usize, number: u64, bytes: u64, at: u64) -> u64 {
         let [port_time, slice_time, bank_time] =
-            [self.times.port_half, self.times.slice_half, self.times.bank_half].map(|half| halves * half);
+            [self.times.port_half, self.times.slice_half, self.times.bank_half]
+                .map(|half| half * bytes / (LINE_BYTES / 2));
         let port = self.cores[core].port.serve(at, port_time);
         let slices = self.slices.len() as u64;
         let slice = &mut self.slices[(number % slices) as usize];
@@ -428,7 +431,7 @@ impl Memory {
             timeline.spread(MemorySeries::port(core), port, port_time, port_time as f64);
             timeline.spread(series.slice(at), all, slice_time, slice_time as f64);
             timeline.spread(series.bank(at, bank as usize), start, bank_time, bank_time as f64);
-            timeline.add(MemorySeries::L2_BYTES, start, (halves * LINE_BYTES / 2) as f64);
+            timeline.add(MemorySeries::L2_BYTES, start, bytes as f64);
         }
         start
     }

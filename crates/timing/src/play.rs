@@ -281,14 +281,23 @@ impl Mapping {
                 };
                 let times = if addresses.len() == 1 { mine.count_ones().div_ceil(together) } else { 1 };
                 let (mut first, mut left) = (start, together);
+                // Dedicated local memory has banks, of which a request reads a word each.
+                let banked = kind == Kind::Local && self.request_bytes > 0;
+                let mut words: SmallVec<[u64; BANKS]> = SmallVec::new();
                 for _ in 0..times {
                     each(&mut |address| {
                         if left == 0 {
+                            if banked {
+                                conflict(&mut play.lines, first, &mut words);
+                            }
                             (first, left) = (play.lines.len(), together);
                         }
                         left -= 1;
                         let at = address + u64::from(from);
                         let last = at + u64::from(bytes) - 1;
+                        if banked {
+                            words.extend(at / WORD_BYTES..=last / WORD_BYTES);
+                        }
                         for line in at / LINE_BYTES..=last / LINE_BYTES {
                             let low = at.max(line * LINE_BYTES) % LINE_BYTES / HALF_BYTES;
                             let high = last.min(line * LINE_BYTES + LINE_BYTES - 1) % LINE_BYTES / HALF_BYTES;
@@ -298,6 +307,9 @@ impl Mapping {
                         }
                     });
                     left = 0;
+                }
+                if banked {
+                    conflict(&mut play.lines, first, &mut words);
                 }
                 if access.action == Action::Atomic {
                     sent.clashes = if addresses.len() == 1 {
@@ -316,6 +328,21 @@ impl Mapping {
 
 /// Half of a line, the smallest transfer from some L2s.
 const HALF_BYTES: u64 = LINE_BYTES / 2;
+
+/// Bytes of a word of local memory: consecutive words are in consecutive banks.
+const WORD_BYTES: u64 = 4;
+/// Banks of local memory: a line has a word in each.
+const BANKS: usize = (LINE_BYTES / WORD_BYTES) as usize;
+
+/// Leaves as many of a request's lines as it takes rounds: in each, every bank returns a word. Words that work-items share are
+/// read once.
+fn conflict(lines: &mut Vec<Line>, first: usize, words: &mut SmallVec<[u64; BANKS]>) {
+    words.sort_unstable();
+    words.dedup();
+    let mut rounds = [0; BANKS];
+    words.drain(..).for_each(|word| rounds[word as usize % BANKS] += 1);
+    lines.truncate(first + rounds.into_iter().max().unwrap_or(0));
+}
 
 /// Adds a line to those from `first` on, unless it is one of them.
 fn enter(lines: &mut Vec<Line>, first: usize, line: Line) {

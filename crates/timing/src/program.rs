@@ -79,6 +79,8 @@ pub(crate) struct Program {
     pub(crate) issues: SecondaryMap<Block, Vec<Range<usize>>>,
     /// Work of a warp that runs a block: clocks of a warp that is alone.
     pub(crate) costs: SecondaryMap<Block, f64>,
+    /// The share of each step in it.
+    pub(crate) step_costs: SecondaryMap<Block, Vec<f64>>,
     /// Registers that a block passes on and that a message may have written: from, to.
     pub(crate) passed: SecondaryMap<Block, Vec<(u32, u32)>>,
 }
@@ -110,11 +112,12 @@ impl Program {
                 passed[*block].extend(pairs.filter(|(from, _)| from_messages.contains(from)));
             }
         }
-        let mut costs = SecondaryMap::new();
+        let (mut costs, mut step_costs) = (SecondaryMap::new(), SecondaryMap::<Block, Vec<f64>>::new());
         for block in &cfg.order {
-            costs[*block] = blocks[*block].iter().map(|step| step.cost(figures)).sum();
+            step_costs[*block] = blocks[*block].iter().map(|step| step.cost(figures)).collect();
+            costs[*block] = step_costs[*block].iter().sum();
         }
-        Self { blocks, issues, costs, passed }
+        Self { blocks, issues, costs, step_costs, passed }
     }
 }
 

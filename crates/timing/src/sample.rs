@@ -12,6 +12,8 @@
 
 use std::ops::Range;
 
+use cranelift_entity::SecondaryMap;
+use tripipe_ir::Block;
 use tripipe_launch::ExecuteError;
 use tripipe_simulate::trace::{GroupTrace, Tracer};
 
@@ -36,6 +38,8 @@ const UNSEEN: f64 = 0.01;
 /// The same for work-groups so long that only a few generations are played: they start in step, and the pace of a launch
 /// drifts as its work-groups fall out of step (by 12 % over 15 generations of a tiled product on a G77).
 const DRIFT: f64 = 0.03;
+/// How much the shares of blocks in the work of a part may differ from those of its work-groups, from 0 to 1.
+const UNLIKE: f64 = 0.1;
 /// Generations of resident work-groups that the start, a window and the end play at least.
 const GENERATIONS: u64 = 3;
 
@@ -69,6 +73,8 @@ pub(crate) struct Sampler<'e, 't, 'l> {
     pub(crate) mapping: &'e Mapping,
     pub(crate) engine: Engine<'e>,
     played: u64,
+    /// The work of the work-groups that a part of a long launch has started, by block.
+    planned: Option<SecondaryMap<Block, f64>>,
 }
 
 /// A moment of playing.
@@ -105,7 +111,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         mapping: &'e Mapping,
         engine: Engine<'e>,
     ) -> Self {
-        Self { tracer, program, mapping, engine, played: 0 }
+        Self { tracer, program, mapping, engine, played: 0, planned: None }
     }
 
     /// Plays the launch: all of it, or about `most` steps.
@@ -204,6 +210,11 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             && let Some(core) = self.engine.room(items as u32)
         {
             let trace = self.tracer.group(*next)?;
+            if let Some(planned) = &mut self.planned {
+                for (block, count) in visits(&trace, self.mapping.width) {
+                    planned[block] += count as f64 * self.program.costs[block];
+                }
+            }
             self.engine.announce(*next);
             self.engine.start(core, self.mapping.plays(self.program, &trace));
             self.played += 1;
@@ -277,7 +288,11 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         if paces.is_empty() {
             paces.push(start.ticks / start.work.max(f64::MIN_POSITIVE));
         }
-        let (pace, spread) = mean(&paces);
+        let (pace, mut spread) = mean(&paces);
+        // One window does not show how paces differ; the start, which is cold, does.
+        if paces.len() == 1 {
+            spread = (start.ticks / start.work.max(f64::MIN_POSITIVE) - pace).abs() / 2.0;
+        }
         let left = (census.total() - start.work - (over.work - end.work)).max(0.0);
         let ticks = start.ticks + left * pace + self.engine.drained() - end.ticks;
         let share = left * pace / ticks.max(1.0);
@@ -332,8 +347,9 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         let middle = census.position(0.5).min(last.saturating_sub(room + measured)).max(next);
         self.begin_window(census, middle);
         self.warm(middle, room)?;
+        self.planned = Some(SecondaryMap::new());
         self.feed(middle..middle + room)?;
-        let begin = self.mark();
+        let (begin, worked) = (self.mark(), self.engine.worked.clone());
         self.engine.measure(true);
         self.feed(middle + room..middle + room + measured / 2)?;
         let half = self.mark();
@@ -341,6 +357,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         let end = self.mark();
         self.engine.measure(false);
         let change = (begin.pace(half) / half.pace(end).max(1e-30)).ln().abs();
+        let unlike = Some(self.unlike(&worked)).filter(|unlike| *unlike > UNLIKE).unwrap_or(0.0);
         self.begin_window(census, last);
         self.warm(last, room)?;
         self.feed(last..last + room)?;
@@ -351,18 +368,33 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         let left = (census.total() - begun.work - (over.work - late.work)).max(0.0);
         let ticks = begun.ticks + left * begin.pace(end) + self.engine.drained() - late.ticks;
         let share = left * begin.pace(end) / ticks.max(1.0);
-        Ok(self.ended(ticks, share * (census.error + change / 4.0 + DRIFT), Some(census)))
+        Ok(self.ended(ticks, share * (census.error + change / 4.0 + unlike + DRIFT), Some(census)))
     }
 
-    /// Starts work-groups from `next` on, and plays `steps`, or twice as many while the pace changes.
+    /// How much the shares of blocks in what was played differ from those of the work-groups that have started.
+    fn unlike(&self, begin: &SecondaryMap<Block, f64>) -> f64 {
+        let Some(planned) = &self.planned else { return 0.0 };
+        let all = (self.engine.progress() - begin.values().sum::<f64>()).max(f64::MIN_POSITIVE);
+        let wanted = planned.values().sum::<f64>().max(f64::MIN_POSITIVE);
+        let shares = self.program.costs.keys().map(|block| {
+            let played = self.engine.worked[block] - begin[block];
+            (played / all - planned[block] / wanted).abs()
+        });
+        shares.sum::<f64>() / 2.0
+    }
+
+    /// Starts work-groups from `next` on, and plays `steps`, or twice as many while the pace changes, or four times while the
+    /// work is unlike that of whole work-groups: those that start together stage their data together.
     fn part(&mut self, mut next: u64, groups: u64, steps: u64) -> Result<LaunchPart, ExecuteError> {
         let first = self.engine.steps;
-        let mut marks = vec![self.mark()];
+        let (mut marks, mut worked) = (vec![self.mark()], vec![self.engine.worked.clone()]);
+        self.planned = Some(SecondaryMap::new());
         self.engine.measure_again();
         loop {
             let count = marks.len();
             self.feed_some(&mut next, groups, first + steps * count as u64 / 6)?;
             marks.push(self.mark());
+            worked.push(self.engine.worked.clone());
             if count == 2 {
                 self.engine.measure(true);
             }
@@ -370,10 +402,13 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             let change = (begin.pace(half) / half.pace(end).max(1e-30)).ln().abs();
             let over = next == groups && self.engine.is_idle();
             // Where a third of the part passed without any work, or without any time, it says nothing yet.
-            let enough = change.is_finite() && count >= 12 || count >= 12 * MORE as usize;
-            if over || enough || count >= 6 && change < STEADY {
+            let unlike = self.unlike(&worked[count / 3]);
+            let alike = unlike <= UNLIKE || count >= 24;
+            let enough = change.is_finite() && alike && count >= 12 || count >= 12 * MORE as usize;
+            if over || enough || count >= 6 && change < STEADY && alike {
                 self.engine.measure(false);
-                return Ok(LaunchPart { begin, end, change, over });
+                let unlike = if unlike <= UNLIKE { 0.0 } else { unlike };
+                return Ok(LaunchPart { begin, end, change, unlike, over });
             }
         }
     }
@@ -394,7 +429,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             self.warm(middle, room)?;
             measured = self.part(middle, groups, most / 4)?;
         }
-        let error = census.error + start.change.midpoint(measured.change) + DRIFT;
+        let error = census.error + start.change.midpoint(measured.change) + measured.unlike + DRIFT;
         let mut played = self.ended(0.0, error, Some(census));
         played.to_end = false;
         let steady = SteadyPace {
@@ -430,24 +465,27 @@ struct LaunchPart {
     end: Mark,
     /// How much the pace changed in the measured part, as a logarithm.
     change: f64,
+    /// How much the work of the measured part is unlike that of whole work-groups, if more than [`UNLIKE`].
+    unlike: f64,
     /// Whether all work-groups have ended.
     over: bool,
 }
 
+/// How many warps of a work-group run each block that it visits.
+fn visits(trace: &GroupTrace, width: u32) -> impl Iterator<Item = (Block, usize)> {
+    trace.warps.iter().flat_map(|warp| warp.visits()).map(move |visit| {
+        if width == 1 {
+            return (visit.block, visit.mask.count_ones() as usize);
+        }
+        let part = |chunk: u32| visit.mask >> (chunk * width) & (u64::MAX >> (64 - width));
+        (visit.block, (0..64_u32.div_ceil(width)).filter(|chunk| part(*chunk) != 0).count())
+    })
+}
+
 /// The work of a work-group, and its steps.
 fn weigh(program: &Program, trace: &GroupTrace, width: u32) -> (f64, u64) {
-    let (mut work, mut steps) = (0.0, 0);
-    for warp in &trace.warps {
-        for visit in warp.visits() {
-            let count = if width == 1 {
-                visit.mask.count_ones() as usize
-            } else {
-                let part = |chunk: u32| visit.mask >> (chunk * width) & (u64::MAX >> (64 - width));
-                (0..64_u32.div_ceil(width)).filter(|chunk| part(*chunk) != 0).count()
-            };
-            work += count as f64 * program.costs[visit.block];
-            steps += count as u64 * program.blocks[visit.block].len() as u64;
-        }
-    }
-    (work, steps)
+    visits(trace, width).fold((0.0, 0), |(work, steps), (block, count)| {
+        let steps_of_block = program.blocks[block].len() as u64;
+        (work + count as f64 * program.costs[block], steps + count as u64 * steps_of_block)
+    })
 }

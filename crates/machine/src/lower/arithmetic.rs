@@ -27,7 +27,9 @@ impl Lowering<'_> {
     ) -> Lanes {
         let mut stages: Vec<(Work, Scalar, Step, Basis)> = Vec::new();
         for (work, scalar) in works {
-            let (steps, basis) = self.recipe(*work, scalar.name());
+            let as_float = *scalar == Scalar::F16 && lanes > self.model.layout.half_rate_lanes;
+            let rate = if as_float { Scalar::F32 } else { *scalar };
+            let (steps, basis) = self.recipe(*work, rate.name());
             for step in steps {
                 stages.extend((0..step.count).map(|_| (*work, *scalar, step.clone(), basis)));
             }

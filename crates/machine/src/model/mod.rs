@@ -153,6 +153,8 @@ pub struct RegisterLayout {
     pub spare_registers: u32,
     /// Whether two equal operations share a unit if each uses more than one lane and at most half of the unit's lanes.
     pub joins_halves: bool,
+    /// Most halves of a vector that are computed at the rate of halves: those of wider vectors take as long as floats.
+    pub half_rate_lanes: u32,
     /// Bits of a vector that scalars of neighbouring work-items fill together; 0: a word belongs to one work-item.
     pub items_together_bits: u32,
     /// The upper end of the range of the arithmetic pipe's words, relative to the words of this model.
@@ -217,6 +219,8 @@ struct Variant {
     spare_registers: Option<u32>,
     /// Overrides the layout's value.
     joins_halves: Option<bool>,
+    /// Overrides the layout's value.
+    half_rate_lanes: Option<u32>,
     /// Overrides the layout's value.
     unaligned_elements: Option<u32>,
     /// Overrides the layout's value.
@@ -324,6 +328,7 @@ impl Model {
             layout.spare_registers = variant.spare_registers.unwrap_or(layout.spare_registers);
             layout.joins_halves = variant.joins_halves.unwrap_or(layout.joins_halves);
             layout.items_together_bits = variant.items_together_bits.unwrap_or(layout.items_together_bits);
+            layout.half_rate_lanes = variant.half_rate_lanes.unwrap_or(layout.half_rate_lanes);
             layout.unaligned_elements = variant.unaligned_elements.unwrap_or(layout.unaligned_elements);
         }
         let sections = file.operation.iter().chain(variants.iter().flat_map(|variant| &variant.operation));

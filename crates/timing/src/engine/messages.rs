@@ -114,7 +114,8 @@ impl Engine<'_> {
                 let again = last.replace(number) == Some(number);
                 let clashes = if again { 0.0 } else { f64::from(sent.clashes) };
                 let time = clashes * self.figures.atomic_clocks / self.shape.atomics_per_clock;
-                done = done.max(self.memory.atomic(warp.core, number, start, ticks(time)));
+                let end = self.memory.atomic(warp.core, number, start, ticks(time));
+                (done, accepted) = (done.max(end), accepted.max(end));
             } else if line.writes() {
                 accepted = accepted.max(self.memory.write(warp.core, number, line.is_whole(), start));
             } else {
@@ -122,7 +123,7 @@ impl Engine<'_> {
                     done.max(self.memory.read(warp.core, number, line.is_whole(), start, Route::LoadStore));
             }
         }
-        // Modified lines wait in a buffer; a warp waits when it is full.
+        // Modified lines and atomic operations wait in a buffer; a warp waits when it is full.
         let issued = issued.max(accepted.saturating_sub(self.times.slack));
         if message.writes.is_empty() {
             done = done.max(issued + self.times.store);

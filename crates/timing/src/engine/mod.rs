@@ -3,8 +3,10 @@
 mod messages;
 mod survey;
 
+use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 use tripipe_device::Gpu;
+use tripipe_ir::Block;
 
 use crate::activity::{CoreSeries, Counts, Facts, Recorded, Recorder, WindowTicks};
 use crate::events::Events;
@@ -38,8 +40,8 @@ pub(crate) struct Engine<'a> {
     resident_now: u32,
     /// Steps played.
     pub(crate) steps: u64,
-    /// Work played, in [`Program::costs`].
-    progress: f64,
+    /// Work played in each block, in [`Program::costs`].
+    pub(crate) worked: SecondaryMap<Block, f64>,
     /// What happens, if that is recorded.
     pub(crate) recorder: Option<Box<Recorder>>,
 }
@@ -80,14 +82,14 @@ impl<'a> Engine<'a> {
             resident: 0.0,
             resident_now: 0,
             steps: 0,
-            progress: 0.0,
+            worked: SecondaryMap::new(),
             recorder: None,
         }
     }
 
     /// Work played, in [`Program::costs`].
     pub(crate) fn progress(&self) -> f64 {
-        self.progress
+        self.worked.values().sum()
     }
 
     /// The time, in ticks.
@@ -336,7 +338,6 @@ impl<'a> Engine<'a> {
             let program = self.program;
             let Some(step) = program.blocks[of].get(warp.step) else {
                 warp.pass(&program.passed[of]);
-                self.progress += program.costs[of];
                 warp.visit += 1;
                 warp.step = 0;
                 continue;
@@ -345,6 +346,7 @@ impl<'a> Engine<'a> {
                 Step::Run(run) => &run.waits,
                 Step::Message(message) => &message.waits,
                 Step::Barrier => {
+                    self.worked[of] += program.step_costs[of][warp.step];
                     warp.step += 1;
                     if let Some(recorder) = &mut self.recorder {
                         recorder.arrive(number, at);
@@ -370,6 +372,8 @@ impl<'a> Engine<'a> {
             if due > at {
                 return Some(due);
             }
+            // Of each step, because a block may be a whole loop, unrolled, in which all warps are at once.
+            self.worked[of] += program.step_costs[of][warp.step];
             warp.step += 1;
             self.steps += 1;
             if let Some(recorder) = &mut self.recorder {
@@ -447,7 +451,7 @@ impl<'a> Engine<'a> {
     /// The counts and the work so far.
     fn counts(&self) -> Option<(Counts, f64)> {
         let recorder = self.recorder.as_ref()?;
-        Some((recorder.counts(&self.memory.traffic, self.now), self.progress))
+        Some((recorder.counts(&self.memory.traffic, self.now), self.progress()))
     }
 
     /// Forgets the parts that were measured.

@@ -54,7 +54,7 @@ impl Engine<'_> {
                     _ => recorder.arrive(0, 0),
                 }
             }
-            self.progress += program.costs[of];
+            self.worked[of] += program.costs[of];
             warp.visit += 1;
         }
     }

@@ -1,7 +1,7 @@
 //! Other people's measurements beside predictions: tables of them, the kernels that they name, and the errors.
 //!
 //! A table is a CSV file with the columns `device`, `model_gpu`, `what_if`, `kernel`, `source`, `unit`, `measured`, and
-//! perhaps `held_out`. `data/measured` has the project's own table and the kernels that it names.
+//! perhaps `held_out` and `fitted`. `data/measured` has the project's own table and the kernels that it names.
 
 mod kernels;
 mod rows;

@@ -66,6 +66,8 @@ pub struct Row {
     pub measured: f64,
     /// Whether it only judges: no figure of the model may be fitted to it.
     pub held_out: bool,
+    /// Whether a figure or a rule of the model was fitted to it, so that it judges nothing.
+    pub fitted: bool,
 }
 
 /// Measurements, in the order of the file.
@@ -173,11 +175,12 @@ impl Rows {
             let measured =
                 field("measured").parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0);
             let measured = measured.ok_or_else(|| wrong("measured", "want a number above 0".to_owned()))?;
-            let held_out = match field("held_out") {
-                "" | "no" => false,
-                "yes" => true,
-                _ => return Err(wrong("held_out", "want yes, no or nothing".to_owned())),
+            let flag = |column| match field(column) {
+                "" | "no" => Ok(false),
+                "yes" => Ok(true),
+                _ => Err(wrong(column, "want yes, no or nothing".to_owned())),
             };
+            let (held_out, fitted) = (flag("held_out")?, flag("fitted")?);
             if field("kernel").is_empty() {
                 return Err(wrong("kernel", "want the name of a kernel or a launch file".to_owned()));
             }
@@ -191,6 +194,7 @@ impl Rows {
                 unit,
                 measured,
                 held_out,
+                fitted,
             });
         }
         if rows.is_empty() {

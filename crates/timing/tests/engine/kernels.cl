@@ -160,6 +160,26 @@ kernel void contended(global int *counter)
     atomic_inc(counter);
 }
 
+// Each work-item counts at one of 65536 addresses.
+kernel void spread(global int *counters)
+{
+    atomic_inc(counters + (get_global_id(0) & 65535));
+}
+
+// Each work-item reads a row of local memory; rows are up to 33 apart.
+kernel void rows_apart(global float *out, int apart)
+{
+    local float tile[64 * 33];
+    const int x = get_local_id(0);
+    for (int i = x; i < 64 * 33; i += 64)
+        tile[i] = i;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float sum = 0;
+    for (int i = 0; i < 256; i++)
+        sum += tile[x * apart + (i & 31)];
+    out[get_global_id(0)] = sum;
+}
+
 // Multiply-adds that do not wait for each other.
 kernel void busy(global float *out, int count)
 {

@@ -89,6 +89,38 @@ fn atomics_on_one_address_take_turns() {
     }
 }
 
+/// Atomic operations on many addresses need not wait for each other.
+#[test]
+fn atomics_on_one_address_are_not_faster_than_on_many() {
+    let range = NdRange::d1(1 << 17).local(64, 1, 1);
+    for name in ["mali-t604", "mali-t860", "mali-g77-mp9", "adreno-650"] {
+        let gpu = find(name).unwrap();
+        let clocks = |entry| {
+            let played = play(gpu, &Figures::of(gpu), entry, &[zeros(4 << 16)], range);
+            played.map(|played| played.cycles)
+        };
+        let Some(one) = clocks("contended") else { return };
+        let many = clocks("spread").unwrap();
+        assert!(many < one, "{name}: {many} clocks for 65536 addresses, {one} for one");
+    }
+}
+
+/// Rows of 32 words begin in the same bank of an Adreno's local memory, those of 33 in all of them in turn.
+#[test]
+fn rows_of_33_words_of_local_memory_do_not_conflict() {
+    let gpu = find("adreno-650").unwrap();
+    let clocks = |apart| {
+        let passed = [zeros(4 << 12), Passed::Int(apart)];
+        let played =
+            play(gpu, &Figures::of(gpu), "rows_apart", &passed, NdRange::d1(1 << 12).local(64, 1, 1));
+        played.map(|played| played.cycles)
+    };
+    let Some(neighbours) = clocks(1) else { return };
+    let (conflicting, free) = (clocks(32).unwrap(), clocks(33).unwrap());
+    assert!(conflicting > 3.0 * free, "{conflicting} clocks for rows of 32 words, {free} for rows of 33");
+    assert!(free < 1.3 * neighbours, "{free} clocks for rows of 33 words, {neighbours} for neighbours");
+}
+
 /// Independent multiply-adds of many threads keep the arithmetic pipe busy.
 #[test]
 fn independent_arithmetic_reaches_the_rate() {

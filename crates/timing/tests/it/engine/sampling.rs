@@ -92,10 +92,9 @@ const AGREE: f64 = 0.03;
 
 /// Launches whose samples are farther off, and how far. The work-groups of the two products and of `blur` start in step and
 /// fall out of step later, which is slower (`blur`: faster) than the parts that are played; `gather` fills the L2 of the GPU
-/// slowly, and its stated uncertainty is 4 %. Warps of a G77 start one by one, and the parts of `histogram` and `scalar` that are
-/// played begin with all at once.
-const FARTHER: [(&str, &str, f64); 6] = [
-    ("mali-g77-mp9", "histogram", 0.06),
+/// slowly, and its stated uncertainty is 4 %. The windows of `scalar` on a G77 have a pace that is
+/// 6 % slower than that of the whole launch, wherever they begin and however long they are: why is not known.
+const FARTHER: [(&str, &str, f64); 5] = [
     ("mali-g77-mp9", "scalar", 0.065),
     ("mali-g77-mp9", "tiled", 0.065),
     ("mali-t604", "blocked", 0.045),
@@ -166,11 +165,6 @@ fn a_small_sample_has_a_time_and_a_finite_error() {
         let Some(mut usual) = device(gpu, Options::default(), &program, "staged") else { return };
         let want = time(&mut usual, &program, "staged", &passed, range).seconds;
         for steps in [60_000, 100_000, 200_000] {
-            // Known to be wrong: the part that is played ends while all work-groups wait at their first barrier, and the
-            // time is 20 times too long with a stated error of 3.4. No command plays fewer than 200,000 steps.
-            if (name, steps) == ("mali-g710", 100_000) {
-                continue;
-            }
             let options = Options { steps: Some(steps), ..Options::default() };
             let Some(mut small) = device(gpu, options, &program, "staged") else { return };
             let found = time(&mut small, &program, "staged", &passed, range);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use tripipe_timing::errors;
-use tripipe_timing::measured::{OPEN, Outcome, Rows, Summary, each};
+use tripipe_timing::measured::{OPEN, Outcome, Row, Rows, Summary, each};
 
 use crate::published::{Compared, keep_part, percent};
 
@@ -56,20 +56,20 @@ fn predictions_are_laid_beside_measurements() {
             );
         }
     }
-    let mut sources: Vec<(&'static str, &str)> = Vec::new();
+    let key = |row: &Row| (row.gpu.name(), row.source.clone(), row.fitted);
+    let mut sources = Vec::new();
     for row in rows.iter().filter(|row| !row.held_out) {
-        if !sources.contains(&(row.gpu.name(), &row.source)) {
-            sources.push((row.gpu.name(), &row.source));
+        if !sources.contains(&key(row)) {
+            sources.push(key(row));
         }
     }
-    for (gpu, source) in sources {
-        let own = rows.iter().zip(&outcomes).filter(|(row, _)| row.gpu.name() == gpu && row.source == source);
+    for (gpu, source, fitted) in &sources {
+        let own = rows.iter().zip(&outcomes);
+        let own = own.filter(|(row, _)| key(row) == (*gpu, source.clone(), *fitted));
         let errors = own.filter_map(|(_, outcome)| Some(outcome.as_ref().ok()?.error)).collect();
-        let name = &format!("measured-{source}");
+        let name = &format!("measured-{source}{}", if *fitted { "-fitted" } else { "" });
         let what = "rates and times of docs/measured.md";
-        // The cost of a branch on a G78 comes from these rows.
-        let fitted = source == "opencl-benchmark-g78ae";
-        Compared { name, gpu, what, source, fitted, errors }.keep();
+        Compared { name, gpu, what, source, fitted: *fitted, errors }.keep();
     }
     keep_part("../../docs/measured.md", "<!-- rows -->\n", "<!-- end of rows -->\n", &table);
     keep_part("../../docs/measured.md", "<!-- summary -->\n", "<!-- end of summary -->\n", &summary);
