@@ -290,6 +290,8 @@ pub struct QuickPrediction {
     pub limiter: String,
     /// Who chose the work-group: `launch`, `kernel` or `driver`.
     pub local_chosen_by: String,
+    /// What a driver may do with a work-group of more work-items than the registers of this model allow; `null` for all others.
+    pub warning: Option<String>,
 }
 
 /// What to change.

@@ -136,6 +136,9 @@ pub struct Prediction {
     /// Registers of a work-item.
     #[serde(default)]
     pub registers: u32,
+    /// What a driver may do with a work-group of more work-items than the registers of this model allow; `null` for all others.
+    #[serde(default)]
+    pub warning: Option<String>,
     /// Bits of a register.
     #[serde(default)]
     pub register_bits: u32,

@@ -45,6 +45,7 @@ pub(crate) fn quick(predicted: &Predicted, gpu: &Gpu) -> results::QuickPredictio
         cycles: prediction.cycles,
         limiter: limiter(prediction.limiter(), gpu).to_owned(),
         local_chosen_by: chooser(predicted.local_by).to_owned(),
+        warning: super::text::over_limit(prediction),
     }
 }
 
@@ -102,6 +103,7 @@ fn prediction(simulation: &Simulation<'_>, predicted: &Predicted, gpu: &Gpu) -> 
         shares: shares(prediction, gpu),
         occupancy: prediction.occupancy,
         registers: prediction.registers,
+        warning: super::text::over_limit(prediction),
         register_bits: gpu.registers.width_bits.value,
         spill_bytes: *spill_bytes,
         threads: prediction.threads,

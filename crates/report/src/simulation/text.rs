@@ -60,7 +60,7 @@ fn single(
     let title = format!("{} on {}: {}", simulation.kernel, gpu.name(), time(prediction.seconds));
     let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, &title));
     out.push_str(&paragraph(canvas, "", 0, &trust(each, prediction)));
-    let verdict = format!("{}{}{}", verdict(prediction, gpu), too_long(prediction), over_limit(prediction));
+    let verdict = verdict(prediction, gpu) + &warnings(prediction);
     out.push_str(&paragraph(canvas, "", 0, &verdict));
     out.push('\n');
     facts(prediction, predicted, each, canvas, out);
@@ -80,18 +80,24 @@ pub(crate) fn sentence(predicted: &Predicted, gpu: &Gpu) -> String {
         band(prediction.error_band),
         limiter(prediction.limiter(), gpu),
         extents(prediction.local),
-        too_long(prediction)
+        warnings(prediction)
     )
 }
 
-/// What a work-group that is larger than the modelled limit means, with a space before; empty for all others.
-fn over_limit(prediction: &Prediction) -> String {
-    let Some(limit) = prediction.modelled_limit else { return String::new() };
+/// What a work-group that is larger than the modelled limit means; `None` for all others.
+pub(super) fn over_limit(prediction: &Prediction) -> Option<String> {
+    let limit = prediction.modelled_limit?;
     let items: u64 = prediction.local.iter().product();
-    format!(
-        " Warning: with the registers of this model, work-groups have at most {limit} work-items, not {items}. Drivers' \
+    Some(format!(
+        "Warning: with the registers of this model, work-groups have at most {limit} work-items, not {items}. Drivers' \
         compilers may use fewer; a driver that does not refuses the launch."
-    )
+    ))
+}
+
+/// What a reader must know of a launch besides its time, with a space before; empty for most.
+fn warnings(prediction: &Prediction) -> String {
+    let limit = over_limit(prediction).map_or_else(String::new, |warning| format!(" {warning}"));
+    too_long(prediction) + &limit
 }
 
 /// What happens to a launch that takes too long, with a space before; empty for all others.

@@ -315,6 +315,8 @@ class QuickPrediction:
     """What limits it: a resource, `latency` or `launch`."""
     local_chosen_by: str
     """Who chose the work-group: `launch`, `kernel` or `driver`."""
+    warning: str | None
+    """What a driver may do with a work-group of more work-items than the registers of this model allow; `null` for all others."""
 
 
 @dataclass(frozen=True)
@@ -613,6 +615,8 @@ class Prediction(PredictionMethods):
     """Threads in flight as a share of those that a core can have, in the mean."""
     registers: int
     """Registers of a work-item."""
+    warning: str | None
+    """What a driver may do with a work-group of more work-items than the registers of this model allow; `null` for all others."""
     register_bits: int
     """Bits of a register."""
     spill_bytes: int
