@@ -1,6 +1,6 @@
 //! Comparison of results with expected numbers.
 
-use crate::element::{ArrayShape, Scalar};
+use crate::element::{ArrayShape, Scalar, is_float};
 
 /// How far a number may be from the expected one: within `absolute` plus `relative`, or within `ulp`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -67,6 +67,30 @@ impl Comparison {
         }
         comparison
     }
+}
+
+impl Comparison {
+    /// Compares the sums of all numbers of two arrays of the same type, whose sizes may differ. Sums of integers are
+    /// equal if they are as numbers of that type, which wraps around.
+    pub fn of_sums(arrays: [&ArrayShape; 2], bytes: [&[u8]; 2], tolerance: &Tolerance) -> Self {
+        let [found, want] = [0, 1].map(|side| sum(arrays[side], bytes[side]));
+        let distance = distance(found, want);
+        let differs = !tolerance.holds(found, want, distance);
+        let first = differs.then(|| Difference { index: Vec::new(), found, want });
+        Self { numbers: 1, differing: usize::from(differs), first: first.into_iter().collect(), largest: distance }
+    }
+}
+
+/// The sum of all numbers: in double precision, or as an unsigned integer as long as those of the array.
+fn sum(array: &ArrayShape, bytes: &[u8]) -> Scalar {
+    let scalar = array.element.scalar();
+    let numbers = array.numbers(bytes).map(|number| Scalar::from_bytes(scalar, number));
+    if is_float(scalar) {
+        return Scalar::F64(numbers.map(Scalar::to_f64).sum());
+    }
+    let integer = |number| if let Scalar::Integer(number) = number { number } else { 0 };
+    let all = numbers.map(integer).fold(0i128, i128::wrapping_add);
+    Scalar::Integer(all.rem_euclid(1i128 << (8 * scalar.bytes())))
 }
 
 /// The index in each dimension.
@@ -165,6 +189,24 @@ mod tests {
         // Across zero: the smallest floats of either sign are two steps apart.
         let smallest = f32::from_bits(1);
         assert!(!differing(smallest, -smallest, ulp));
+    }
+
+    #[test]
+    fn sums_of_arrays_of_different_sizes_are_compared() {
+        let bytes = |numbers: &[u8]| numbers.to_vec();
+        let sums = |found: &[u8], want: &[u8]| {
+            let arrays = [&array("uchar", &[found.len()]), &array("uchar", &[want.len()])];
+            Comparison::of_sums(arrays, [&bytes(found), &bytes(want)], &Tolerance::default()).differing
+        };
+        assert_eq!(sums(&[1, 2, 3], &[6]), 0);
+        assert_eq!(sums(&[200, 100], &[44]), 0, "bytes wrap around");
+        assert_eq!(sums(&[1, 2, 3], &[4, 1]), 1);
+        let floats = |numbers: &[f32]| numbers.iter().flat_map(|number| number.to_ne_bytes()).collect::<Vec<_>>();
+        let arrays = [&array("float", &[2]), &array("float4", &[1])];
+        let near = Tolerance { relative: 1e-3, ..Tolerance::default() };
+        let both = [&floats(&[0.5, 1.0])[..], &floats(&[0.25, 0.25, 0.5, 0.5001])];
+        assert_eq!(Comparison::of_sums(arrays, both, &near).differing, 0);
+        assert_eq!(Comparison::of_sums(arrays, both, &Tolerance::default()).differing, 1);
     }
 
     #[test]

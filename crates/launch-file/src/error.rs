@@ -75,6 +75,31 @@ pub enum FileReason {
         /// The reason.
         reason: String,
     },
+    /// A parameter of `[tune]` whose name no macro can have.
+    #[error("`{name}` cannot be the name of a parameter: want that of a macro (letters, digits and `_`), other than local and options")]
+    ParameterName {
+        /// The name.
+        name: String,
+    },
+    /// `[tune]` has too many combinations.
+    #[error("the values have {count} combinations, more than {most}; give fewer values")]
+    Combinations {
+        /// Their number, in words.
+        count: String,
+        /// The limit.
+        most: u64,
+    },
+    /// A combination that is none of `[tune]`.
+    #[error("`{text}` is no combination of the values of `[tune]`, as in `{example}`")]
+    NoCombination {
+        /// What was given.
+        text: String,
+        /// One that is.
+        example: String,
+    },
+    /// Tuning without the table.
+    #[error("the table `[tune]` is missing, with the values to choose from (docs/launch-files.md)")]
+    NoTuning,
     /// `same_as` does not name a memory object.
     #[error("`same_as` names {found}, which {reason}")]
     SameAs {

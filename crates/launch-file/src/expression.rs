@@ -1,4 +1,4 @@
-//! Sizes that depend on others: `global = "round_up(width, 16) / PIXELS"`.
+//! Sizes that depend on others, `global = "round_up(width, 16) / PIXELS"`, and conditions, `where = "WG * TILE <= 256"`.
 
 use std::cell::Cell;
 
@@ -13,7 +13,7 @@ const DEPTH_MAX: usize = 32;
 const NAMES_MAX: u32 = 10_000;
 
 /// What the command line sets, which takes precedence over a launch file.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
     /// Macro definitions, with their values.
     pub defines: Vec<(String, String)>,
@@ -22,6 +22,7 @@ pub struct Overrides {
 }
 
 /// The names that sizes can contain: the macros of the build options, and the arguments that are single whole numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Names {
     all: Vec<(String, String)>,
     /// How many more names the current expression may contain.
@@ -39,6 +40,32 @@ impl Names {
         let numbers = numbers.map(|(name, number)| (name, number.to_string()));
         let defines = options.defines.iter().chain(&overrides.defines).cloned();
         Self { all: numbers.chain(defines).collect(), left: Cell::new(NAMES_MAX) }
+    }
+
+    /// Another value of a macro, until [`Self::pop`].
+    pub(crate) fn push(&mut self, name: &str, value: &str) {
+        self.all.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Takes the value of the last [`Self::push`] back.
+    pub(crate) fn pop(&mut self) {
+        self.all.pop();
+    }
+
+    /// What a name stands for.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.all.iter().rev().find(|(known, _)| known == name).map(|(_, text)| text.as_str())
+    }
+
+    /// All names.
+    pub(crate) fn known(&self) -> impl Iterator<Item = &str> {
+        self.all.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Whether a condition holds: its value is not 0.
+    pub(crate) fn holds(&self, text: &str) -> Result<bool, String> {
+        self.left.set(NAMES_MAX);
+        Ok(self.value(text, 0)? != 0)
     }
 
     /// A whole number of at least `least`: written as such, or as an expression in a string.
@@ -60,8 +87,8 @@ impl Names {
         if depth > DEPTH_MAX {
             return Err("too many definitions or parentheses in each other".to_owned());
         }
-        let mut parser = Parser { names: self, rest: text.trim_start(), depth };
-        let value = parser.sum()?;
+        let mut parser = Parser { names: self, rest: text.trim_start(), depth, skipping: 0 };
+        let value = parser.either()?;
         if parser.rest.is_empty() {
             Ok(value)
         } else {
@@ -75,7 +102,13 @@ struct Parser<'n, 't> {
     names: &'n Names,
     rest: &'t str,
     depth: usize,
+    /// How many `&&` and `||` around this place have their value already, so that what is wrong here does not matter.
+    skipping: usize,
 }
+
+/// Comparisons, those that begin with another one first.
+const COMPARISONS: [(&str, fn(&i128, &i128) -> bool); 6] =
+    [("==", i128::eq), ("!=", i128::ne), ("<=", i128::le), (">=", i128::ge), ("<", i128::lt), (">", i128::gt)];
 
 impl<'t> Parser<'_, 't> {
     /// Takes a token if it is next.
@@ -93,13 +126,73 @@ impl<'t> Parser<'_, 't> {
         word
     }
 
+    /// Conditions with `||`; the value of a condition is 0 or 1.
+    fn either(&mut self) -> Result<i128, String> {
+        let mut value = self.both()?;
+        while self.take("||") {
+            let other = self.skipping_if(value != 0, Self::both)?;
+            value = i128::from(value != 0 || other != 0);
+        }
+        Ok(value)
+    }
+
+    fn both(&mut self) -> Result<i128, String> {
+        let mut value = self.comparison()?;
+        while self.take("&&") {
+            let other = self.skipping_if(value == 0, Self::comparison)?;
+            value = i128::from(value != 0 && other != 0);
+        }
+        Ok(value)
+    }
+
+    /// Reads the rest of a condition; as in C, it has no value if the value of the whole is decided.
+    fn skipping_if(
+        &mut self,
+        decided: bool,
+        read: impl FnOnce(&mut Self) -> Result<i128, String>,
+    ) -> Result<i128, String> {
+        self.skipping += usize::from(decided);
+        let value = read(self);
+        self.skipping -= usize::from(decided);
+        value
+    }
+
+    fn comparison(&mut self) -> Result<i128, String> {
+        if let Some(same) = self.same_text() {
+            return Ok(same.into());
+        }
+        let value = self.sum()?;
+        for (sign, compare) in COMPARISONS {
+            if self.take(sign) {
+                return Ok(compare(&value, &self.sum()?).into());
+            }
+        }
+        Ok(value)
+    }
+
+    /// `NAME == "text"` and `NAME != "text"`, for macros that are no numbers.
+    fn same_text(&mut self) -> Option<bool> {
+        let before = self.rest;
+        let text = self.names.text(self.word());
+        let equal = self.take("==");
+        if equal || self.take("!=") {
+            let quoted = self.rest.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+            if let (Some(text), Some((want, rest))) = (text, quoted) {
+                self.rest = rest.trim_start();
+                return Some((text == want) == equal);
+            }
+        }
+        self.rest = before;
+        None
+    }
+
     fn sum(&mut self) -> Result<i128, String> {
         let mut value = self.product()?;
         loop {
             value = if self.take("+") {
-                checked(value.checked_add(self.product()?))?
+                self.checked(value.checked_add(self.product()?))?
             } else if self.take("-") {
-                checked(value.checked_sub(self.product()?))?
+                self.checked(value.checked_sub(self.product()?))?
             } else {
                 return Ok(value);
             };
@@ -110,11 +203,11 @@ impl<'t> Parser<'_, 't> {
         let mut value = self.operand()?;
         loop {
             value = if self.take("*") {
-                checked(value.checked_mul(self.operand()?))?
+                self.checked(value.checked_mul(self.operand()?))?
             } else if self.take("/") {
-                divided(value.checked_div(self.operand()?))?
+                self.divided(value.checked_div(self.operand()?))?
             } else if self.take("%") {
-                divided(value.checked_rem(self.operand()?))?
+                self.divided(value.checked_rem(self.operand()?))?
             } else {
                 return Ok(value);
             };
@@ -129,10 +222,10 @@ impl<'t> Parser<'_, 't> {
             return self.nested();
         }
         if self.take("-") {
-            self.depth += 1;
-            let value = self.operand()?;
-            self.depth -= 1;
-            return checked(value.checked_neg());
+            return self.deeper(Self::operand).and_then(|value| self.checked(value.checked_neg()));
+        }
+        if self.take("!") {
+            return self.deeper(Self::operand).map(|value| i128::from(value == 0));
         }
         let word = self.word();
         if word.starts_with(|c: char| c.is_ascii_digit()) {
@@ -162,43 +255,69 @@ impl<'t> Parser<'_, 't> {
         self.names.value(text, self.depth + 1).map_err(|reason| format!("`{word}` is `{text}`: {reason}"))
     }
 
-    /// The rest of a sum in parentheses.
-    fn nested(&mut self) -> Result<i128, String> {
+    fn deeper(&mut self, read: impl FnOnce(&mut Self) -> Result<i128, String>) -> Result<i128, String> {
         self.depth += 1;
-        let value = self.sum()?;
+        let value = read(self)?;
         self.depth -= 1;
+        Ok(value)
+    }
+
+    /// The rest of an expression in parentheses.
+    fn nested(&mut self) -> Result<i128, String> {
+        let value = self.deeper(Self::either)?;
         if self.take(")") { Ok(value) } else { Err("a `)` is missing".to_owned()) }
     }
 
     /// The rest of a function of two numbers.
     fn function(&mut self, name: &str) -> Result<i128, String> {
-        self.depth += 1;
-        let a = self.sum()?;
+        let a = self.deeper(Self::either)?;
         if !self.take(",") {
             return Err(format!("`{name}` takes two numbers"));
         }
-        let b = self.sum()?;
-        self.depth -= 1;
+        let b = self.deeper(Self::either)?;
         if !self.take(")") {
             return Err("a `)` is missing".to_owned());
         }
         match name {
             "min" => Ok(a.min(b)),
             "max" => Ok(a.max(b)),
+            "div_up" | "round_up" if b <= 0 && self.skipping > 0 => Ok(0),
             "div_up" | "round_up" if b <= 0 => Err(format!("`{name}` by {b}")),
-            "div_up" => checked(a.checked_add(b - 1)).map(|all| all.div_euclid(b)),
-            "round_up" => checked(a.checked_add(b - 1)).map(|all| all - all.rem_euclid(b)),
+            "div_up" => self.checked(a.checked_add(b - 1)).map(|all| all.div_euclid(b)),
+            "round_up" => self.checked(a.checked_add(b - 1)).map(|all| all - all.rem_euclid(b)),
             _ => Err(format!("`{name}` is not known; there are min, max, div_up and round_up")),
         }
     }
+
+    fn checked(&self, value: Option<i128>) -> Result<i128, String> {
+        self.or_skipped(value, "a number of more than 127 bits")
+    }
+
+    fn divided(&self, value: Option<i128>) -> Result<i128, String> {
+        self.or_skipped(value, "a division by 0")
+    }
+
+    fn or_skipped(&self, value: Option<i128>, reason: &str) -> Result<i128, String> {
+        value.or((self.skipping > 0).then_some(0)).ok_or_else(|| reason.to_owned())
+    }
 }
 
-fn checked(value: Option<i128>) -> Result<i128, String> {
-    value.ok_or_else(|| "a number of more than 127 bits".to_owned())
-}
-
-fn divided(value: Option<i128>) -> Result<i128, String> {
-    value.ok_or_else(|| "a division by 0".to_owned())
+/// The names in an expression, without those of functions and what is quoted.
+pub(crate) fn names_in(text: &str) -> Vec<&str> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut names = Vec::new();
+    // What stands at odd places is between quotes.
+    for mut rest in text.split('"').step_by(2) {
+        while let Some(start) = rest.find(is_part) {
+            let word = &rest[start..];
+            let (word, after) = word.split_at(word.find(|c| !is_part(c)).unwrap_or(word.len()));
+            rest = after;
+            if !word.starts_with(|c: char| c.is_ascii_digit()) && !after.trim_start().starts_with('(') {
+                names.push(word);
+            }
+        }
+    }
+    names
 }
 
 #[cfg(test)]
@@ -224,9 +343,22 @@ mod tests {
             (" 0x10 + 2u ", 18),
             ("round_up(width, 16) / div_up(width, 999)", 504),
             ("min(width, height) + max(1, -(3))", 481),
+            ("WG > 64 && width % 3 == 1", 1),
+            ("WG < 64 || !(width >= 1000) || 1 != 1", 0),
+            ("1 + 2 == 3 && 3 <= 3 && 2 > 1", 1),
+            ("!0 + !5 + (WG == 128) * 4", 5),
+            ("T == \"float\" && T != \"float4\"", 1),
+            ("WG == 0 || 7 / (WG - 128) == 1 || 1", 1),
+            ("0 && 1 / 0 == 1 || max(2, 0 && 5 % 0)", 1),
         ] {
             assert_eq!(value(text), Ok(want), "{text}");
         }
+    }
+
+    #[test]
+    fn names_are_found_outside_of_functions_and_quotes() {
+        let found = names_in("WG2*x_1 <= max(TILE, 0x10) && TYPE != \"a b\" || !w");
+        assert_eq!(found, ["WG2", "x_1", "TILE", "TYPE", "w"]);
     }
 
     #[test]
@@ -246,6 +378,11 @@ mod tests {
             ("min(2)", "two numbers"),
             ("99999999999999999999 * 99999999999999999999", "127 bits"),
             ("12ab", "`12ab`"),
+            ("WG &&", "ends too early"),
+            ("0 && depth", "`depth` is neither a macro"),
+            ("WG & 3", "`& 3` is not expected"),
+            ("1 < 2 < 3", "`< 3` is not expected"),
+            ("T == \"float", "`T` is `float`"),
         ] {
             let error = value(text).unwrap_err();
             assert!(error.contains(words), "{text}: {error}");

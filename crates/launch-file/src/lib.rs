@@ -15,10 +15,12 @@ mod load;
 mod options;
 mod parse;
 mod picture;
+mod range;
 mod resolve;
 mod signature;
 pub mod sim;
 mod stage;
+mod tuning;
 
 pub use compare::{Comparison, Difference, Tolerance};
 pub use contents::{Contents, Random};
@@ -27,11 +29,12 @@ pub use error::{FileError, FileReason};
 pub use expression::Overrides;
 pub use load::{Array, Files, Limits, Loaded, LoadedMemory};
 pub use options::BuildOptions;
-pub use parse::{parse, parse_with};
+pub use parse::{parse, parse_combination, parse_with};
 pub use picture::Pixels;
 pub use resolve::{Parameter, ParameterKind, Signature};
 pub use signature::pointee;
 pub use stage::{Outcome, Staged, StagedMemory};
+pub use tuning::{ComparedResult, Tuning, TuningDimension, TuningPoints};
 
 use std::sync::Arc;
 
@@ -57,6 +60,8 @@ pub struct LaunchFile {
     pub range: NdRange,
     /// The arguments in order.
     pub arguments: Vec<Entry>,
+    /// What can be varied about it: its table `[tune]`.
+    pub tuning: Option<Tuning>,
 }
 
 /// The file of a program: a path as given in the launch file, relative to that file.

@@ -18,6 +18,12 @@ pub struct BuildOptions {
 }
 
 impl BuildOptions {
+    /// Sets a macro, in place of its definitions so far.
+    pub fn define(&mut self, name: &str, value: &str) {
+        self.defines.retain(|(known, _)| known != name);
+        self.defines.push((name.to_owned(), value.to_owned()));
+    }
+
     /// Parses the options in `text`, separated by spaces: `-D N=4 -DFAST -I include -cl-std=CL2.0`. Quotes have no
     /// meaning, as in most drivers.
     ///

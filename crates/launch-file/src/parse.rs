@@ -6,11 +6,11 @@ use crate::element::{ArrayShape, ElementType, append, is_float};
 use crate::error::{FileError, FileReason};
 use crate::expression::{Names, Overrides};
 use crate::options::BuildOptions;
-use crate::resolve;
+use crate::{range, resolve, tuning};
 use crate::{BytesFrom, Dump, Entry, Expect, Given, LaunchFile, Memory, MemoryShape, ProgramFile};
 use tripipe_device::document::{Document, Item, Number, ReadError, ReadReason, Table};
 use tripipe_launch::{
-    Access, Addressing, ChannelOrder, ChannelType, Filter, ImageExtent, ImageShape, NdRange, Sampler,
+    Access, Addressing, ChannelOrder, ChannelType, Filter, ImageExtent, ImageShape, Sampler,
 };
 
 /// More than any device supports: `CL_DEVICE_MAX_PARAMETER_SIZE` is some thousand bytes.
@@ -20,8 +20,9 @@ const DIMENSIONS_MAX: usize = 8;
 /// File name extensions of pictures.
 const PICTURES: [&str; 11] = ["png", "jpg", "jpeg", "ppm", "pgm", "pnm", "pam", "bmp", "tif", "tiff", "webp"];
 
-const ROOT_KEYS: [&str; 10] =
-    ["source", "spirv", "options", "assume", "driver", "kernel", "global", "local", "offset", "argument"];
+const ROOT_KEYS: [&str; 11] = [
+    "source", "spirv", "options", "assume", "driver", "kernel", "global", "local", "offset", "argument", "tune",
+];
 const CONTENT_KEYS: [&str; 7] = ["fill", "range", "random", "values", "file", "npy", "picture"];
 /// The keys that determine an argument's kind.
 const KINDS: [&str; 8] = ["buffer", "image", "value", "bytes", "local", "sampler", "null", "same_as"];
@@ -42,7 +43,20 @@ pub fn parse(text: &str, name: &str) -> Result<LaunchFile, FileError> {
 /// # Errors
 /// As [`parse`].
 pub fn parse_with(text: &str, name: &str, overrides: &Overrides) -> Result<LaunchFile, FileError> {
-    launch(&Document::parse(text, name)?.root("a launch file"), name, overrides)
+    launch(&Document::parse(text, name)?.root("a launch file"), name, overrides, None)
+}
+
+/// The same with a combination of the values of its table `[tune]`, as text ([`crate::TuningPoints`]).
+///
+/// # Errors
+/// As [`parse`]; the file has no such combination, or sizes are not possible with it.
+pub fn parse_combination(
+    text: &str,
+    name: &str,
+    overrides: &Overrides,
+    combination: &str,
+) -> Result<LaunchFile, FileError> {
+    launch(&Document::parse(text, name)?.root("a launch file"), name, overrides, Some(combination))
 }
 
 /// An error with `reason`, located at the value.
@@ -50,7 +64,17 @@ fn error_at(item: &Item<'_>, reason: FileReason) -> FileError {
     FileError { file: item.file().to_owned(), location: item.location(), reason: Box::new(reason) }
 }
 
-fn launch(root: &Table<'_>, name: &str, overrides: &Overrides) -> Result<LaunchFile, FileError> {
+/// The same, located at the table.
+fn table_error(table: &Table<'_>, reason: FileReason) -> FileError {
+    FileError { file: table.file().to_owned(), location: table.location(), reason: Box::new(reason) }
+}
+
+fn launch(
+    root: &Table<'_>,
+    name: &str,
+    overrides: &Overrides,
+    combination: Option<&str>,
+) -> Result<LaunchFile, FileError> {
     root.check_keys(&ROOT_KEYS)?;
     let program = root.one_of(&["source", "spirv"])?;
     let path = program.string()?.to_owned();
@@ -68,23 +92,51 @@ fn launch(root: &Table<'_>, name: &str, overrides: &Overrides) -> Result<LaunchF
     }
     options.driver = root.get("driver").map(|item| item.string().map(str::to_owned)).transpose()?;
     let kernel = root.get("kernel");
-    let names = Names::new(&options, numbers(root), overrides);
+    let numbers = numbers(root);
+    let names = |options: &BuildOptions| Names::new(options, numbers.iter().cloned(), overrides);
+    let table = root.get("tune").map(|item| item.table("`tune`")).transpose()?;
+    let read = |table: &Table<'_>| tuning::tuning(table, &mut options, overrides, names);
+    let mut tuning = table.as_ref().map(read).transpose()?;
+    let local = match (combination, &tuning, &table) {
+        (None, ..) => None,
+        (Some(combination), Some(tuning), Some(table)) => {
+            let unknown = || {
+                let example = tuning.text(&vec![0; tuning.dimensions.len()]);
+                table_error(table, FileReason::NoCombination { text: combination.to_owned(), example })
+            };
+            let chosen = tuning.chosen(combination).ok_or_else(unknown)?;
+            let local = tuning.apply(&chosen, table, &mut options)?;
+            local.and_then(|index| table.get("local")?.items().nth(index))
+        }
+        (Some(_), ..) => return Err(table_error(root, FileReason::NoTuning)),
+    };
+    let names = names(&options);
+    let range = range::range(root, &names, local)?;
+    if let (Some(tuning), Some(table)) = (&mut tuning, &table) {
+        let own = range.local_size().map(|local| local[..range.dimensions()].to_vec());
+        tuning.set_own_local(table, own.as_deref(), |item| range::local_sizes(item, range.dimensions(), &names))?;
+    }
     let mut file = LaunchFile {
         name: name.to_owned(),
         source,
         options,
         kernel_location: kernel.as_ref().map_or_else(|| root.location(), Item::location),
         kernel: kernel.map(|item| item.string().map(str::to_owned)).transpose()?,
-        range: range(root, &names)?,
+        range,
         arguments: Vec::new(),
+        tuning,
     };
-    let Some(arguments) = root.get("argument") else { return Ok(file) };
-    for (index, item) in arguments.items().enumerate() {
+    for (index, item) in root.get("argument").iter().flat_map(Item::items).enumerate() {
         if index == ARGUMENTS_MAX {
             return Err(item.impossible(format!("at most {ARGUMENTS_MAX} arguments")).into());
         }
         let entry = argument(&item, index, &file.arguments, &names)?;
         file.arguments.push(entry);
+    }
+    if let Some(table) = &table {
+        let memory = file.arguments.iter().filter(|entry| matches!(entry.given, Given::Memory(_)));
+        let known: Vec<&str> = memory.filter_map(|entry| entry.name.as_deref()).collect();
+        tuning::check_compared(table, &known)?;
     }
     Ok(file)
 }
@@ -98,36 +150,6 @@ fn numbers(root: &Table<'_>) -> Vec<(String, Number)> {
         Some((table.get("name")?.as_string()?.to_owned(), table.get("value")?.number().ok()?))
     };
     arguments.filter_map(number).collect()
-}
-
-fn range(root: &Table<'_>, names: &Names) -> Result<NdRange, FileError> {
-    let sizes = |item: &Item<'_>| item.extents_by(3, |item| names.whole(&item, 1));
-    let global = sizes(&root.must("global")?)?;
-    let range = match global[..] {
-        [x] => NdRange::d1(x),
-        [x, y] => NdRange::d2(x, y),
-        _ => NdRange::d3(global[0], global[1], global[2]),
-    };
-    let as_many = |item: &Item<'_>, found: usize| -> Result<(), ReadError> {
-        if found == global.len() {
-            return Ok(());
-        }
-        Err(item.impossible(format!("as many numbers as `global` has, {}", global.len())))
-    };
-    let range = match root.get("local") {
-        None => range,
-        Some(item) => {
-            let local = sizes(&item)?;
-            as_many(&item, local.len())?;
-            let at = |dimension| local.get(dimension).copied().unwrap_or(1);
-            range.local(at(0), at(1), at(2))
-        }
-    };
-    let Some(item) = root.get("offset") else { return Ok(range) };
-    let offset = item.items().map(|item| names.whole(&item, 0)).collect::<Result<Vec<_>, _>>()?;
-    as_many(&item, offset.len())?;
-    let at = |dimension| offset.get(dimension).copied().unwrap_or(0);
-    Ok(range.offset(at(0), at(1), at(2)))
 }
 
 fn argument(item: &Item<'_>, index: usize, before: &[Entry], names: &Names) -> Result<Entry, FileError> {
@@ -185,12 +207,7 @@ fn buffer(table: &Table<'_>, kind: &Item<'_>, names: &Names) -> Result<Memory, F
         (None, Contents::Values(numbers)) => Some(vec![numbers.len() / element.lanes()]),
         (None, Contents::File { .. } | Contents::Npy { .. } | Contents::Picture { .. }) => None,
         (None, _) => {
-            let reason = FileReason::Unsized { name: table.name().to_owned(), keys: "count" };
-            return Err(FileError {
-                file: table.file().to_owned(),
-                location: table.location(),
-                reason: Box::new(reason),
-            });
+            return Err(table_error(table, FileReason::Unsized { name: table.name().to_owned(), keys: "count" }));
         }
     };
     let array = extents.clone().map(|extents| ArrayShape { element, extents });

@@ -80,6 +80,7 @@ pub fn parse(text: &str, name: &str) -> Result<LaunchFile, FileError> {
         kernel_location,
         range: NdRange::d3(x, y, z).local(local[0], local[1], local[2]),
         arguments: Vec::new(),
+        tuning: None,
     };
     while let Some(entry) = argument(&mut words)? {
         file.arguments.push(entry);

@@ -60,6 +60,21 @@ impl Candidates {
         only: Option<&[String]>,
     ) -> Self {
         match problem {
+            Problem::Kernel(kernel) => {
+                let points = kernel.points();
+                let all = match only {
+                    Some(texts) => texts.to_vec(),
+                    None => kernel.candidates(probe),
+                };
+                let guesses = usize::from(points.starts_with_own && all.first() == points.texts.first());
+                let size =
+                    SpaceSize { combinations: points.combinations, points: all.len(), checks: points.checks };
+                let why_none = all.is_empty().then(|| {
+                    let limit = probe.max_work_group_size;
+                    format!("their work-groups exceed the device's limit of {limit} work-items")
+                });
+                Self { why_none, ..Self::new((all, guesses, size), predict, |_| Vec::new()) }
+            }
             Problem::Gemm(product) => {
                 let gemm = product.gemm();
                 let choice = gemm::default_parameters(&gemm, probe);

@@ -7,6 +7,7 @@
 pub mod bench;
 pub mod candidates;
 pub mod export;
+pub mod kernel;
 pub mod log;
 pub mod problem;
 pub mod results;
@@ -17,6 +18,7 @@ pub mod worker;
 
 pub use bench::{Bench, BenchError, Effort};
 pub use candidates::{Candidate, Candidates, Predict};
+pub use kernel::{KernelDescription, KernelError, KernelProblem, KernelReference};
 pub use log::{LogContents, LogError, TuningLog};
 pub use problem::{FilterProblem, GemmProblem, Problem, ProblemError};
 pub use search::{Budget, SearchError, SearchOptions, SearchProgress, SearchResult, Stopped, search};

@@ -2,11 +2,14 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use thiserror::Error;
 use tripipe_kernels::filter::{Chain, FilterError, Raster, TimedChain, TimedChainError};
 use tripipe_kernels::gemm::{Accumulate, Batch, DescriptionError, Elements, Gemm, Given, Layout, Order};
 use tripipe_kernels::quantised::{QuantisedProduct, QuantisedProductError};
+
+use crate::kernel::{self, KernelProblem};
 
 /// What is tuned.
 ///
@@ -26,6 +29,8 @@ pub enum Problem {
     Filter(FilterProblem),
     /// A product with quantised weights, of x and y without gaps: `quantised FORMAT TYPE MxNxK`.
     Quantised(QuantisedProduct),
+    /// A kernel of the user: `kernel FILE:KERNEL HASH`. This text alone does not parse back.
+    Kernel(Arc<KernelProblem>),
 }
 
 /// A product without epilogue of operands without gaps.
@@ -61,6 +66,12 @@ pub enum ProblemError {
         /// What was given.
         family: String,
     },
+    /// A kernel of the user, whose text is not all of it.
+    #[error("`{text}` is known by its launch file only: `tripipe tune kernel FILE` tunes it")]
+    Kernel {
+        /// The text.
+        text: String,
+    },
     /// A word that cannot be parsed.
     #[error("`{word}`: want {want}")]
     Word {
@@ -90,12 +101,13 @@ pub enum ProblemError {
 }
 
 impl Problem {
-    /// `gemm`, `filter` or `quantised`.
+    /// `gemm`, `filter`, `quantised` or `kernel`.
     pub fn family(&self) -> &'static str {
         match self {
             Self::Gemm(_) => "gemm",
             Self::Filter(_) => "filter",
             Self::Quantised(_) => "quantised",
+            Self::Kernel(_) => kernel::FAMILY,
         }
     }
 }
@@ -176,6 +188,7 @@ impl fmt::Display for Problem {
             Self::Gemm(problem) => problem.fmt(f),
             Self::Filter(problem) => problem.fmt(f),
             Self::Quantised(product) => write!(f, "quantised {product}"),
+            Self::Kernel(problem) => problem.fmt(f),
         }
     }
 }
@@ -223,6 +236,7 @@ impl FromStr for Problem {
                 let rest: Vec<&str> = words.collect();
                 Ok(Self::Quantised(rest.join(" ").parse()?))
             }
+            kernel::FAMILY => Err(ProblemError::Kernel { text: text.to_owned() }),
             family => Err(ProblemError::Family { family: family.to_owned() }),
         }
     }

@@ -8,6 +8,7 @@ mod price;
 mod program;
 mod subject;
 mod template;
+mod tuned;
 mod workload;
 
 use std::fs;
@@ -138,6 +139,7 @@ impl Description {
             kernel_location: LineColumn { line: 1, column: 1 },
             range: NdRange::d1(1),
             arguments: Vec::new(),
+            tuning: None,
         };
         Self {
             file,

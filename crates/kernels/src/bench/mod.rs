@@ -54,6 +54,11 @@ impl<'e> Bench<'e> {
         Self { executor, memory: Vec::new(), by_host: None }
     }
 
+    /// The executor itself, for memory that the caller releases.
+    pub fn executor(&mut self) -> &mut dyn Executor {
+        self.executor
+    }
+
     /// The device.
     pub fn probe(&self) -> &Probe {
         self.executor.probe()

@@ -10,7 +10,7 @@ pub use text::{differences, found, quality, results};
 
 /// A search for the fastest parameters of one problem on one device.
 pub struct TuneReport<'r> {
-    /// The family of kernels: `gemm`, `quantised` or `filter`.
+    /// The family of kernels: `gemm`, `quantised`, `filter` or `kernel`.
     pub family: &'r str,
     /// What was computed, e.g. `f32 512x512x512` or `laplace 1920x1080x3 u8`.
     pub subject: &'r str,
@@ -26,4 +26,6 @@ pub struct TuneReport<'r> {
     pub result: &'r SearchResult,
     /// Arithmetic operations of the computation, if its rate is of interest.
     pub operations: Option<f64>,
+    /// The parameters that the fastest are compared with, if they are not the library's choice.
+    pub first: Option<&'r str>,
 }

@@ -51,6 +51,7 @@ pub fn found(report: &TuneReport<'_>, top: usize) -> String {
             "  in the order of their times relative to the reference kernel, which ran in turns with them:\n",
         );
     }
+    text.push_str(&gain(report).unwrap_or_default());
     for trial in result.trials.iter().take(top) {
         let _ = match &trial.outcome {
             Outcome::Measured(times) => {
@@ -62,7 +63,28 @@ pub fn found(report: &TuneReport<'_>, top: usize) -> String {
             other => writeln!(text, "  {}: {}", trial.parameters, other.reason().unwrap_or_default()),
         };
     }
+    let hidden = result.trials.iter().skip(top);
+    let mut wrong = hidden.filter(|trial| matches!(trial.outcome, Outcome::Wrong { .. }));
+    if let Some(trial) = wrong.next() {
+        let more = match wrong.count() {
+            0 => String::new(),
+            more => format!(" (and {more} more with a wrong result)"),
+        };
+        let _ = writeln!(text, "  {}: {}{more}", trial.parameters, trial.outcome.reason().unwrap_or_default());
+    }
     text
+}
+
+/// How much faster the fastest is than the first candidate; `None` if it is the first, or that has no time.
+fn gain(report: &TuneReport<'_>) -> Option<String> {
+    let (fastest, seconds) = report.result.fastest()?;
+    let first = report.result.trials.iter().find(|trial| Some(trial.parameters.as_str()) == report.first)?;
+    if first.parameters == fastest.parameters {
+        return Some(format!("  nothing is faster than the first candidate, {}\n", first.parameters));
+    }
+    let relative = fastest.outcome.times()?.relative;
+    let gain = relative.map_or(first.outcome.seconds()? / seconds, f64::recip);
+    Some(format!("  {}x as fast as the first candidate, {}:\n", significant(gain), first.parameters))
 }
 
 /// A time, with the half width of its interval.

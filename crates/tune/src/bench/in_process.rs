@@ -2,10 +2,10 @@
 
 use tripipe_device::Probe;
 use tripipe_kernels::bench::{Bench as Device, CandidateTimes, Interval, Limits, Turn, interleave, median};
-use tripipe_kernels::plan::Bound;
 use tripipe_launch::Executor;
 
-use super::subject::Subject;
+use super::kernel::KernelSubject;
+use super::subject::{BoundCandidate, LibrarySubject, Subject};
 use super::{Bench, BenchError, Effort, Phase};
 use crate::{Outcome, Problem, Times, Trial};
 
@@ -34,10 +34,11 @@ pub struct InProcess<'e> {
 
 /// A problem that is set up.
 struct Ready {
-    subject: Subject,
+    problem: Problem,
+    subject: Box<dyn Subject>,
     with_reference: bool,
     /// `None` if it failed, too.
-    reference: Option<Bound>,
+    reference: Option<BoundCandidate>,
 }
 
 impl<'e> InProcess<'e> {
@@ -55,22 +56,28 @@ impl<'e> InProcess<'e> {
 
     /// Frees the memory of the problem.
     fn clear(&mut self) {
-        if let Some(reference) = self.ready.take().and_then(|ready| ready.reference) {
-            self.device.release(reference);
+        if let Some(mut ready) = self.ready.take() {
+            if let Some(reference) = ready.reference {
+                ready.subject.release(&mut self.device, reference);
+            }
+            ready.subject.clear(&mut self.device);
         }
         self.device.clear();
     }
 
     fn set_up(&mut self, problem: &Problem, with_reference: bool) -> Result<(), BenchError> {
         let is_same =
-            |ready: &Ready| ready.subject.problem() == problem && ready.with_reference == with_reference;
+            |ready: &Ready| ready.problem == *problem && ready.with_reference == with_reference;
         if self.ready.as_ref().is_some_and(is_same) {
             return Ok(());
         }
         self.clear();
         (self.on_phase)(Phase::SetUp);
-        let subject = Subject::new(&mut self.device, problem)?;
-        let mut ready = Ready { subject, with_reference, reference: None };
+        let subject: Box<dyn Subject> = match problem {
+            Problem::Kernel(kernel) => Box::new(KernelSubject::new(&mut self.device, kernel)?),
+            _ => Box::new(LibrarySubject::new(&mut self.device, problem)?),
+        };
+        let mut ready = Ready { problem: problem.clone(), subject, with_reference, reference: None };
         if with_reference {
             (self.on_phase)(Phase::Reference);
             let parameters = ready.subject.default_parameters(self.device.probe());
@@ -78,13 +85,14 @@ impl<'e> InProcess<'e> {
             let bound = bound.and_then(|bound| match self.device.span_seconds(&bound.launches) {
                 Ok(_) => Ok(bound),
                 Err(error) => {
-                    self.device.release(bound);
+                    ready.subject.release(&mut self.device, bound);
                     Err(error.into())
                 }
             });
             match bound {
                 Ok(bound) => ready.reference = Some(bound),
                 Err(Outcome::DeviceLost { reason }) => {
+                    ready.subject.clear(&mut self.device);
                     self.device.clear();
                     return Err(BenchError::Device(reason));
                 }
@@ -105,11 +113,11 @@ impl<'e> InProcess<'e> {
     ) -> Result<Vec<Trial>, BenchError> {
         self.set_up(problem, effort.reference)?;
         let Self { device, on_phase, ready: Some(ready) } = self else { return Ok(Vec::new()) };
-        let mut turns = Turns { device, ready, bound: Vec::new() };
+        let mut turns = Turns { device, ready: &mut *ready, bound: Vec::new() };
         let outcomes = turns.outcomes(parameters, effort, on_phase);
         let bound = turns.bound;
         for bound in bound {
-            device.release(bound);
+            ready.subject.release(device, bound);
         }
         let trial =
             |(parameters, outcome): (&&str, Outcome)| Trial { parameters: (*parameters).to_owned(), outcome };
@@ -148,7 +156,7 @@ impl Bench for InProcess<'_> {
 struct Turns<'t, 'e> {
     device: &'t mut Device<'e>,
     ready: &'t mut Ready,
-    bound: Vec<Bound>,
+    bound: Vec<BoundCandidate>,
 }
 
 impl Turns<'_, '_> {
@@ -230,12 +238,12 @@ impl Turns<'_, '_> {
         let source = self.device.time_source();
         let limit = effort.fastest.map_or(f64::INFINITY, |fastest| DROPPED_AT * fastest);
         if source.executes() {
-            self.ready.subject.overwrite(self.device)?;
+            self.ready.subject.overwrite(self.device, &self.bound[index])?;
         }
         let mut seconds = self.run(Turn::Candidate(index))?;
         if source.is_predicted() {
             if source.executes() {
-                self.ready.subject.check(self.device)?;
+                self.ready.subject.check(self.device, &self.bound[index])?;
             }
             return Ok(seconds);
         }
@@ -244,6 +252,8 @@ impl Turns<'_, '_> {
             if seconds <= limit || (again == 0 && seconds >= AGAIN_BELOW) || (again > 0 && spent >= SHORT) {
                 break;
             }
+            // A kernel may change what it reads.
+            self.ready.subject.overwrite(self.device, &self.bound[index])?;
             let next = self.run(Turn::Candidate(index))?;
             spent += next;
             seconds = seconds.min(next);
@@ -251,7 +261,7 @@ impl Turns<'_, '_> {
         if seconds > limit {
             return Err(Outcome::Dropped { seconds });
         }
-        self.ready.subject.check(self.device)?;
+        self.ready.subject.check(self.device, &self.bound[index])?;
         // The first run may include work of the driver that the next ones do not.
         if seconds < AGAIN_BELOW {
             seconds = self.run(Turn::Candidate(index))?;
@@ -260,9 +270,9 @@ impl Turns<'_, '_> {
     }
 
     fn verify(&mut self, index: usize) -> Result<(), Outcome> {
-        self.ready.subject.overwrite(self.device)?;
+        self.ready.subject.overwrite(self.device, &self.bound[index])?;
         self.run(Turn::Candidate(index))?;
-        self.ready.subject.check(self.device)
+        self.ready.subject.check(self.device, &self.bound[index])
     }
 }
 

@@ -1,6 +1,7 @@
 //! Measures one set of parameters: verified first, then timed in turns with a reference kernel, then verified again.
 
 mod in_process;
+mod kernel;
 mod operands;
 mod subject;
 

@@ -1,5 +1,7 @@
-//! A problem on a device: its operands, its parameters as launches, and the check of its result.
+//! A problem on a device: its operands, its parameters as launches, and the check of its result. [`LibrarySubject`] is a
+//! problem of the library.
 
+use std::mem;
 use std::str::FromStr;
 
 use tripipe_device::Probe;
@@ -10,16 +12,50 @@ use tripipe_kernels::filter::reference::{self, Expected};
 use tripipe_kernels::gemm::{self, Gemm, Reference};
 use tripipe_kernels::plan::Bound;
 use tripipe_kernels::quantised::{self, PackedLayout, QuantisedReference, WeightMemory};
-use tripipe_launch::{ExecuteError, MemoryId};
+use tripipe_launch::{ExecuteError, Launch, MemoryId};
 
+use super::kernel::KernelRun;
 use super::operands::{PackedOperand, QuantisedOperands, numbers, sample, sample_image};
 use crate::{BenchError, FilterProblem, Outcome, Problem};
 
 /// Seed of the operands.
 const SEED: u64 = 1;
 
+/// A problem that is set up on a device.
+pub(super) trait Subject {
+    /// The parameters of the reference kernel.
+    fn default_parameters(&self, probe: &Probe) -> String;
+
+    /// The launches of a set of parameters, which must be released. They are built, and their preparation has run.
+    ///
+    /// # Errors
+    /// The outcome, if it is no time.
+    fn bind(&mut self, bench: &mut Bench<'_>, parameters: &str) -> Result<BoundCandidate, Outcome>;
+
+    /// Frees what only these launches need.
+    fn release(&mut self, bench: &mut Bench<'_>, bound: BoundCandidate);
+
+    /// Overwrites the result, so that the output of earlier launches is not mistaken for that of the next ones.
+    fn overwrite(&mut self, bench: &mut Bench<'_>, bound: &BoundCandidate) -> Result<(), Outcome>;
+
+    /// Checks the result of launches that ran since [`Self::overwrite`].
+    fn check(&self, bench: &mut Bench<'_>, bound: &BoundCandidate) -> Result<(), Outcome>;
+
+    /// Frees the memory of the problem.
+    fn clear(&mut self, bench: &mut Bench<'_>);
+}
+
+/// The launches of a candidate.
+pub(super) struct BoundCandidate {
+    pub(super) launches: Vec<Launch>,
+    /// Memory of a plan of the library.
+    pub(super) plan: Option<Bound>,
+    /// What a kernel of the user needs.
+    pub(super) kernel: Option<KernelRun>,
+}
+
 /// The operands of a problem, in the memory of a bench.
-pub(super) struct Subject {
+pub(super) struct LibrarySubject {
     problem: Problem,
     memory: Vec<(Role, MemoryId)>,
     /// The packed weights, in each layout that the device offers.
@@ -43,7 +79,7 @@ enum Check {
     Quantised { reference: Option<Box<QuantisedReference>> },
 }
 
-impl Subject {
+impl LibrarySubject {
     /// Makes the operands and the expected result.
     pub(super) fn new(bench: &mut Bench<'_>, problem: &Problem) -> Result<Self, BenchError> {
         let fail = |reason: &dyn std::fmt::Display| BenchError::Problem {
@@ -54,6 +90,7 @@ impl Subject {
         let executes = bench.time_source().executes();
         let mut packed = Vec::new();
         let (contents, output, before, check) = match problem {
+            Problem::Kernel(_) => return Err(fail(&"it is not a problem of the library")),
             Problem::Gemm(product) => {
                 let gemm = product.gemm();
                 let operands = sample(&gemm, SEED);
@@ -115,12 +152,15 @@ impl Subject {
         Ok(Self { problem: problem.clone(), memory, weights, result, before, check })
     }
 
-    pub(super) fn problem(&self) -> &Problem {
-        &self.problem
+    fn weights_in(&self, memory: WeightMemory) -> Option<(&PackedLayout, &[(Role, MemoryId)])> {
+        let found = self.weights.iter().find(|(layout, _)| layout.memory() == memory);
+        found.map(|(layout, memory)| (layout, memory.as_slice()))
     }
+}
 
+impl Subject for LibrarySubject {
     /// The parameters that the library chooses.
-    pub(super) fn default_parameters(&self, probe: &Probe) -> String {
+    fn default_parameters(&self, probe: &Probe) -> String {
         match &self.problem {
             Problem::Gemm(product) => gemm::default_parameters(&product.gemm(), probe).parameters.to_string(),
             Problem::Filter(problem) => {
@@ -128,14 +168,11 @@ impl Subject {
                 filter::default_parameters(chain, from, probe).parameters.to_string()
             }
             Problem::Quantised(product) => quantised::choose(product, None, probe).parameters.to_string(),
+            Problem::Kernel(kernel) => kernel.first().to_owned(),
         }
     }
 
-    /// The launches of a set of parameters, which must be released. Their preparation has run.
-    ///
-    /// # Errors
-    /// The outcome, if it is no time.
-    pub(super) fn bind(&self, bench: &mut Bench<'_>, parameters: &str) -> Result<Bound, Outcome> {
+    fn bind(&mut self, bench: &mut Bench<'_>, parameters: &str) -> Result<BoundCandidate, Outcome> {
         let probe = bench.probe();
         let mut memory = self.memory.clone();
         let plan = match (&self.problem, &self.check) {
@@ -154,23 +191,23 @@ impl Subject {
                 memory.extend(weights);
                 quantised::plan(product, &parameters, layout, probe).map_err(unsupported)?
             }
-            (Problem::Gemm(_), _) => return Err(unsupported("the problem is not a product")),
+            (Problem::Gemm(_) | Problem::Kernel(_), _) => {
+                return Err(unsupported("the problem is not a product"));
+            }
         };
-        Ok(bench.bind(&plan, &memory)?)
+        let mut plan = bench.bind(&plan, &memory)?;
+        Ok(BoundCandidate { launches: mem::take(&mut plan.launches), plan: Some(plan), kernel: None })
     }
 
-    fn weights_in(&self, memory: WeightMemory) -> Option<(&PackedLayout, &[(Role, MemoryId)])> {
-        let found = self.weights.iter().find(|(layout, _)| layout.memory() == memory);
-        found.map(|(layout, memory)| (layout, memory.as_slice()))
+    fn release(&mut self, bench: &mut Bench<'_>, bound: BoundCandidate) {
+        bound.plan.into_iter().for_each(|plan| bench.release(plan));
     }
 
-    /// Overwrites the result, so that the output of earlier launches is not mistaken for that of the next ones.
-    pub(super) fn overwrite(&mut self, bench: &mut Bench<'_>) -> Result<(), Outcome> {
+    fn overwrite(&mut self, bench: &mut Bench<'_>, _: &BoundCandidate) -> Result<(), Outcome> {
         Ok(bench.overwrite(&mut self.result, &self.before)?)
     }
 
-    /// Checks the result of launches that ran since [`Self::overwrite`].
-    pub(super) fn check(&self, bench: &mut Bench<'_>) -> Result<(), Outcome> {
+    fn check(&self, bench: &mut Bench<'_>, _: &BoundCandidate) -> Result<(), Outcome> {
         let wrong = |reason: &dyn std::fmt::Display| Outcome::Wrong { reason: reason.to_string() };
         let found: Vec<u8> = bench.found::<Outcome>(&self.result)?;
         match (&self.check, &self.problem) {
@@ -192,6 +229,10 @@ impl Subject {
             }
             (Check::Quantised { .. }, _) => Err(wrong(&"there is no reference for this problem")),
         }
+    }
+
+    fn clear(&mut self, bench: &mut Bench<'_>) {
+        bench.clear();
     }
 }
 

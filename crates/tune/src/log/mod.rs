@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use thiserror::Error;
 
+use crate::kernel::FAMILY;
 use crate::{Outcome, Trial};
 pub use entry::{Event, FORMAT, LogDevice, LogEntry, TrialSubject};
 
@@ -134,15 +135,17 @@ impl LogContents {
     }
 
     /// Parameters that are not tried again on a device with its driver, for any problem of the family: they crashed,
-    /// hung, ran out of memory or lost the device, or started and never ended.
+    /// hung, ran out of memory or lost the device, or started and never ended. Of a user's kernel, only those of the same
+    /// code count.
     pub fn dangerous(&self, subject: &TrialSubject) -> HashSet<&str> {
         let family = subject.problem.split_whitespace().next().unwrap_or_default();
         let mut started: HashMap<(&str, &str), usize> = HashMap::new();
         let mut dangerous = HashSet::new();
-        let own = self
-            .entries
-            .iter()
-            .filter(|entry| entry.family() == family && entry.device.is_same(&subject.device));
+        let is_own = |entry: &&LogEntry| match family {
+            FAMILY => entry.problem == subject.problem,
+            family => entry.family() == family,
+        };
+        let own = self.entries.iter().filter(is_own).filter(|entry| entry.device.is_same(&subject.device));
         for entry in own {
             let open = started.entry((&entry.problem, &entry.parameters)).or_default();
             match entry.event {
@@ -380,6 +383,16 @@ mod tests {
         assert_eq!(dangerous("1", "gemm f16 9x9x9"), "tile 1x4,tile 3x4,tile 5x4");
         assert_eq!(dangerous("2", "gemm f32 8x8x8"), "");
         assert_eq!(dangerous("1", "filter laplace 8x8x1 u8"), "");
+    }
+
+    /// Equal parameters of two kernels, or of one before and after a change, have nothing in common.
+    #[test]
+    fn dangerous_parameters_of_a_kernel_are_those_of_its_code() {
+        let kernel = subject("1", "kernel a.toml:sum 0123");
+        let contents = LogContents { entries: vec![kernel.ended(&trial("WG=64", crashed()), None)], torn: 0 };
+        let dangerous = |problem: &str| contents.dangerous(&subject("1", problem)).len();
+        assert_eq!(dangerous("kernel a.toml:sum 0123"), 1);
+        assert_eq!(dangerous("kernel a.toml:sum 4567"), 0);
     }
 
     #[test]

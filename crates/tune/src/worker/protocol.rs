@@ -2,7 +2,7 @@
 //!
 //! A line is [`MARK`], then a message as JSON. Drivers and login shells print on standard output too, so a line without
 //! the mark is not a message, and a message starts at the last mark of its line. The worker speaks first, with
-//! [`Reply::Hello`]. It answers each [`Request::Measure`] with any number of [`Reply::Phase`], then [`Reply::Trials`] or
+//! [`Reply::Hello`]. A kernel of the user is described once, by [`Request::Kernel`]. It answers each [`Request::Measure`] with any number of [`Reply::Phase`], then [`Reply::Trials`] or
 //! [`Reply::Refused`]. It ends after [`Request::Bye`], and at the end of its input.
 
 use std::io::{self, BufRead, Read, Write};
@@ -12,21 +12,26 @@ use serde::{Deserialize, Serialize};
 use tripipe_device::Probe;
 
 use crate::bench::Phase;
-use crate::{Effort, Trial};
+use crate::{Effort, KernelProblem, Trial};
 
 /// The version of the protocol. It changes with every change that an older program would misunderstand.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// The beginning of a message.
 pub const MARK: &str = "tripipe-worker:";
 
 /// Longest line in bytes. A longer one is not a message.
-const LINE_MAX: u64 = 16 << 20;
+const LINE_MAX: u64 = 64 << 20;
+
+/// The most bytes that the files and results of a [`KernelProblem`] may have in a message, where they are in base64.
+pub const KERNEL_BYTES_MAX: usize = 32 << 20;
 
 /// What a tuner asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
+    /// What later requests mean by the text of a kernel. There is no answer.
+    Kernel(Box<KernelProblem>),
     /// Measure these parameters: one set by itself, several in turns.
     Measure {
         /// The problem, as text.

@@ -9,7 +9,7 @@ use tripipe_launch::locks::lock;
 
 use super::protocol::{self, Hello, Line, Reply, Request, read_lines};
 use crate::bench::Phase;
-use crate::{Bench, BenchError, Problem};
+use crate::{Bench, BenchError, KernelProblem, Problem};
 
 /// The requests of a tuner, read in a thread of their own, so that the end of the input is noticed while a kernel runs.
 pub struct Requests {
@@ -72,10 +72,15 @@ impl Replies {
 /// The replies cannot be written.
 pub fn serve(bench: &mut dyn Bench, requests: &Requests, replies: &Replies) -> io::Result<()> {
     replies.send(&Reply::Hello(Box::new(Hello::new(bench.probe()))))?;
+    let mut kernel = None;
     while let Ok(request) = requests.lines.recv() {
         let reply = match request {
             Ok(Request::Bye) => return Ok(()),
-            Ok(request) => answer(bench, &request),
+            Ok(Request::Kernel(described)) => {
+                kernel = Some(Arc::new(*described));
+                continue;
+            }
+            Ok(request) => answer(bench, &request, kernel.as_ref()),
             Err(reason) => Reply::Refused { reason, device: false },
         };
         replies.send(&reply)?;
@@ -83,13 +88,14 @@ pub fn serve(bench: &mut dyn Bench, requests: &Requests, replies: &Replies) -> i
     Ok(())
 }
 
-fn answer(bench: &mut dyn Bench, request: &Request) -> Reply {
+fn answer(bench: &mut dyn Bench, request: &Request, kernel: Option<&Arc<KernelProblem>>) -> Reply {
     let Request::Measure { problem, parameters, effort } = request else {
         return Reply::Trials(Vec::new());
     };
-    let problem: Problem = match problem.parse() {
-        Ok(problem) => problem,
-        Err(error) => return Reply::Refused { reason: format!("{problem}: {error}"), device: false },
+    let problem: Problem = match (kernel, problem.parse()) {
+        (Some(kernel), _) if kernel.to_string() == *problem => Problem::Kernel(Arc::clone(kernel)),
+        (_, Ok(problem)) => problem,
+        (_, Err(error)) => return Reply::Refused { reason: format!("{problem}: {error}"), device: false },
     };
     let trials = match parameters.as_slice() {
         [one] => bench.measure(&problem, one, effort).map(|trial| vec![trial]),

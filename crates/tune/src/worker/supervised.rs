@@ -175,6 +175,8 @@ pub struct Supervised {
     on_phase: Box<dyn FnMut(Phase) + Send>,
     hello: Hello,
     worker: Option<Process>,
+    /// The kernel that was described to the worker.
+    described: Option<Problem>,
     /// Candidates that the worker has measured.
     measured: usize,
     without_reference: Vec<Problem>,
@@ -219,6 +221,7 @@ impl Supervised {
             on_phase: Box::new(|_| {}),
             hello: Hello::new(&Probe::default()),
             worker: None,
+            described: None,
             measured: 0,
             without_reference: Vec::new(),
         };
@@ -320,6 +323,7 @@ impl Supervised {
                 return Err(BenchError::Device(error.to_string()));
             }
             (self.worker, self.hello, self.measured) = (Some(worker), hello, 0);
+            self.described = None;
         }
         self.worker.as_mut().ok_or(BenchError::Cancelled)
     }
@@ -353,6 +357,13 @@ impl Supervised {
         let is_cancelled = move || cancelled.load(Ordering::SeqCst);
         let request =
             Request::Measure { problem: problem.to_string(), parameters: parameters.to_vec(), effort };
+        self.worker()?;
+        if let Problem::Kernel(kernel) = problem
+            && self.described.as_ref() != Some(problem)
+        {
+            self.worker()?.send(&Request::Kernel(Box::new((**kernel).clone())));
+            self.described = Some(problem.clone());
+        }
         self.worker()?.send(&request);
         self.measured += parameters.len();
         let mut phase = None;

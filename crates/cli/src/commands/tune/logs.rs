@@ -7,6 +7,8 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use tripipe_report::tune as report;
 use tripipe_tune::export::exported;
+use tripipe_tune::kernel::FAMILY;
+use tripipe_tune::results::ProblemResults;
 use tripipe_tune::{LogContents, results};
 
 use crate::files::output::Output;
@@ -94,8 +96,16 @@ impl Logs {
                 write!(out, "{}", shown(report::results(&found, top)))?;
             }
             Self::Export(Export { logs, output }) => {
-                let exported = exported(&results::results(&read(&logs)?));
+                let found = results::results(&read(&logs)?);
+                let exported = exported(&found);
+                let is_kernel = |one: &ProblemResults| one.problem.starts_with(FAMILY);
                 if exported.is_empty() {
+                    if found.iter().any(is_kernel) {
+                        bail!(
+                            "no table is written: the logs have times of kernels only, which the library does not have; \
+                            `tripipe tune kernel LAUNCH.toml --log LOG --candidates 1 --table FILE` writes those of one"
+                        );
+                    }
                     bail!("no table is written: the logs have no times");
                 }
                 let table = exported.to_toml()?;

@@ -105,6 +105,16 @@ impl MachineArguments {
         self.in_process = true;
     }
 
+    /// Whether kernels are measured on other machines.
+    pub(super) fn is_remote(&self) -> bool {
+        !self.remote.is_empty()
+    }
+
+    /// Whether kernels are measured in this process.
+    pub(super) fn is_in_process(&self) -> bool {
+        self.in_process
+    }
+
     /// The machines with these devices.
     pub(super) fn machines(&self, choices: &[Choice]) -> Result<Vec<TunedMachine>> {
         if self.remote.is_empty() {

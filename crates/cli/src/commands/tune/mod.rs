@@ -3,6 +3,7 @@
 mod limit;
 mod logs;
 mod machine;
+mod own;
 mod problems;
 mod session;
 mod worker;
@@ -22,6 +23,7 @@ use crate::trace::TraceArgument;
 use limit::Limit;
 use logs::Logs;
 use machine::MachineArguments;
+use own::OwnKernel;
 use problems::{Filters, Products, QuantisedProducts};
 use worker::Worker;
 
@@ -47,6 +49,7 @@ enum What {
     Gemm(Products),
     Filter(Filters),
     Quantised(QuantisedProducts),
+    Kernel(Box<OwnKernel>),
     #[command(flatten)]
     Logs(Logs),
     #[command(hide = true)]
@@ -101,8 +104,8 @@ struct SearchArguments {
     /// Reports how well estimates rank the candidates that were measured.
     #[arg(long)]
     report: bool,
-    /// Output file for a table of the times, for the library; an existing file is replaced once the new one is
-    /// complete, and remains if no candidate was correct.
+    /// Output file for a table of the times, for the library, or of a kernel's fastest parameters by device; an existing
+    /// file is replaced once the new one is complete, and remains if no candidate was correct.
     #[arg(long, value_name = "TABLE")]
     table: Option<PathBuf>,
     #[command(flatten)]
@@ -128,6 +131,7 @@ impl What {
             Self::Gemm(products) => Some(&mut products.search),
             Self::Filter(filters) => Some(&mut filters.search),
             Self::Quantised(products) => Some(&mut products.search),
+            Self::Kernel(kernel) => Some(&mut kernel.search),
             Self::Logs(_) | Self::Worker(_) => None,
         }
     }
@@ -138,6 +142,7 @@ impl What {
             Self::Gemm(products) => products.run(out, results),
             Self::Filter(filters) => filters.run(out, results),
             Self::Quantised(products) => products.run(out, results),
+            Self::Kernel(kernel) => kernel.run(out, results),
             Self::Logs(logs) => logs.run(out),
             Self::Worker(worker) => worker.run().map(|()| Finish::Clean),
         }

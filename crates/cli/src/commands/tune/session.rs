@@ -14,6 +14,7 @@ use tripipe::Choice;
 use tripipe_report::time;
 use tripipe_report::tune::{self as report, TuneReport};
 use tripipe_tune::export::exported;
+use tripipe_tune::kernel::KernelTable;
 use tripipe_tune::log::{LogContents, LogEntry, TrialSubject};
 use tripipe_tune::search::{SearchOptions, SearchProgress};
 use tripipe_tune::{Bench, Budget, Candidates, Effort, Problem, SearchResult, TuningLog, results, search};
@@ -37,6 +38,8 @@ pub(super) struct Also {
 pub(super) struct Session {
     arguments: SearchArguments,
     also: Also,
+    /// Output file for a C header with a kernel's fastest parameters.
+    header: Option<PathBuf>,
     clock: Clock,
     /// Trials of this run, for the table and the report.
     found: LogContents,
@@ -53,7 +56,12 @@ struct Search<'a> {
 impl Session {
     pub(super) fn new(arguments: SearchArguments, also: Also) -> Self {
         let clock = Clock::start(arguments.limit);
-        Self { arguments, also, clock, found: LogContents::default() }
+        Self { arguments, also, header: None, clock, found: LogContents::default() }
+    }
+
+    /// Writes a C header with the fastest parameters of a kernel, too.
+    pub(super) fn with_header(self, header: Option<PathBuf>) -> Self {
+        Self { header, ..self }
     }
 
     /// Searches for each problem on each device; on several machines at the same time.
@@ -65,6 +73,7 @@ impl Session {
     ) -> Result<Finish> {
         let machines = self.arguments.machine.machines(&self.choices())?;
         let output = self.arguments.table.as_deref().map(Output::open).transpose()?;
+        let header = self.header.as_deref().map(Output::open).transpose()?;
         let log = self.log(&machines)?;
         if let Some(log) = &log {
             writeln!(out, "log: {}", log.path().display())?;
@@ -117,15 +126,27 @@ impl Session {
             let quality = results::prediction_quality(&found);
             write!(out, "{}", shown(report::quality(&quality, &results::family_quality(&quality))))?;
         }
-        let exported = exported(&found);
-        if let Some(output) = output.filter(|_| !exported.is_empty()) {
-            let mut table = exported.to_toml()?;
-            if !not_tuned.is_empty() {
-                table = format!("# Partial: without {}.\n{table}", not_tuned.join(", "));
+        let partial = match not_tuned.as_slice() {
+            [] => String::new(),
+            some => format!("Partial: without {}.", some.join(", ")),
+        };
+        let (is_table_empty, table, defines) = if let [Problem::Kernel(kernel)] = problems {
+            let table = KernelTable::new(kernel, &found);
+            (table.is_empty(), table.to_toml(), table.to_header())
+        } else {
+            let exported = exported(&found);
+            (exported.is_empty(), exported.to_toml()?, String::new())
+        };
+        for (output, text, comment) in
+            [(output, table, format!("# {partial}\n")), (header, defines, format!("/* {partial} */\n"))]
+        {
+            let Some(output) = output else { continue };
+            if is_table_empty {
+                writeln!(out, "no table is written: no candidate gave a correct result")?;
+                continue;
             }
-            output.write(|sink| Ok(sink.write_all(table.as_bytes())?))?;
-        } else if self.arguments.table.is_some() {
-            writeln!(out, "no table is written: no candidate gave a correct result")?;
+            let text = if partial.is_empty() { text } else { comment + &text };
+            output.write(|sink| Ok(sink.write_all(text.as_bytes())?))?;
         }
         Ok(match (self.clock.is_interrupted(), empty + unreachable) {
             (true, _) => Finish::Interrupted,
@@ -270,7 +291,11 @@ impl Session {
         let operations = match problem {
             Problem::Gemm(problem) => Some(problem.gemm().operations()),
             Problem::Quantised(product) => Some(product.operations()),
-            Problem::Filter(_) => None,
+            Problem::Filter(_) | Problem::Kernel(_) => None,
+        };
+        let first = match problem {
+            Problem::Kernel(kernel) => Some(kernel.first()),
+            _ => None,
         };
         let found = TuneReport {
             family,
@@ -281,6 +306,7 @@ impl Session {
             candidates: &candidates,
             result: &result,
             operations,
+            first,
         };
         let about = TrialSubject::here(problem, &probe);
         let estimates = candidates.estimates();
@@ -311,7 +337,7 @@ impl FastestBefore {
             Problem::Gemm(_) | Problem::Quantised(_) => {
                 problem.to_string().split(' ').take(2).collect::<Vec<_>>().join(" ")
             }
-            Problem::Filter(_) => problem.family().to_owned(),
+            Problem::Filter(_) | Problem::Kernel(_) => problem.family().to_owned(),
         }
     }
 
