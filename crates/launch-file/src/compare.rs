@@ -77,7 +77,12 @@ impl Comparison {
         let distance = distance(found, want);
         let differs = !tolerance.holds(found, want, distance);
         let first = differs.then(|| Difference { index: Vec::new(), found, want });
-        Self { numbers: 1, differing: usize::from(differs), first: first.into_iter().collect(), largest: distance }
+        Self {
+            numbers: 1,
+            differing: usize::from(differs),
+            first: first.into_iter().collect(),
+            largest: distance,
+        }
     }
 }
 
@@ -201,7 +206,8 @@ mod tests {
         assert_eq!(sums(&[1, 2, 3], &[6]), 0);
         assert_eq!(sums(&[200, 100], &[44]), 0, "bytes wrap around");
         assert_eq!(sums(&[1, 2, 3], &[4, 1]), 1);
-        let floats = |numbers: &[f32]| numbers.iter().flat_map(|number| number.to_ne_bytes()).collect::<Vec<_>>();
+        let floats =
+            |numbers: &[f32]| numbers.iter().flat_map(|number| number.to_ne_bytes()).collect::<Vec<_>>();
         let arrays = [&array("float", &[2]), &array("float4", &[1])];
         let near = Tolerance { relative: 1e-3, ..Tolerance::default() };
         let both = [&floats(&[0.5, 1.0])[..], &floats(&[0.25, 0.25, 0.5, 0.5001])];

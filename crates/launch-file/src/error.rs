@@ -76,7 +76,9 @@ pub enum FileReason {
         reason: String,
     },
     /// A parameter of `[tune]` whose name no macro can have.
-    #[error("`{name}` cannot be the name of a parameter: want that of a macro (letters, digits and `_`), other than local and options")]
+    #[error(
+        "`{name}` cannot be the name of a parameter: want that of a macro (letters, digits and `_`), other than local and options"
+    )]
     ParameterName {
         /// The name.
         name: String,

@@ -107,8 +107,14 @@ struct Parser<'n, 't> {
 }
 
 /// Comparisons, those that begin with another one first.
-const COMPARISONS: [(&str, fn(&i128, &i128) -> bool); 6] =
-    [("==", i128::eq), ("!=", i128::ne), ("<=", i128::le), (">=", i128::ge), ("<", i128::lt), (">", i128::gt)];
+const COMPARISONS: [(&str, fn(&i128, &i128) -> bool); 6] = [
+    ("==", i128::eq),
+    ("!=", i128::ne),
+    ("<=", i128::le),
+    (">=", i128::ge),
+    ("<", i128::lt),
+    (">", i128::gt),
+];
 
 impl<'t> Parser<'_, 't> {
     /// Takes a token if it is next.
@@ -190,9 +196,9 @@ impl<'t> Parser<'_, 't> {
         let mut value = self.product()?;
         loop {
             value = if self.take("+") {
-                self.checked(value.checked_add(self.product()?))?
+                checked(value.checked_add(self.product()?), self.skipping)?
             } else if self.take("-") {
-                self.checked(value.checked_sub(self.product()?))?
+                checked(value.checked_sub(self.product()?), self.skipping)?
             } else {
                 return Ok(value);
             };
@@ -203,11 +209,11 @@ impl<'t> Parser<'_, 't> {
         let mut value = self.operand()?;
         loop {
             value = if self.take("*") {
-                self.checked(value.checked_mul(self.operand()?))?
+                checked(value.checked_mul(self.operand()?), self.skipping)?
             } else if self.take("/") {
-                self.divided(value.checked_div(self.operand()?))?
+                divided(value.checked_div(self.operand()?), self.skipping)?
             } else if self.take("%") {
-                self.divided(value.checked_rem(self.operand()?))?
+                divided(value.checked_rem(self.operand()?), self.skipping)?
             } else {
                 return Ok(value);
             };
@@ -222,7 +228,7 @@ impl<'t> Parser<'_, 't> {
             return self.nested();
         }
         if self.take("-") {
-            return self.deeper(Self::operand).and_then(|value| self.checked(value.checked_neg()));
+            return self.deeper(Self::operand).and_then(|value| checked(value.checked_neg(), self.skipping));
         }
         if self.take("!") {
             return self.deeper(Self::operand).map(|value| i128::from(value == 0));
@@ -283,23 +289,24 @@ impl<'t> Parser<'_, 't> {
             "max" => Ok(a.max(b)),
             "div_up" | "round_up" if b <= 0 && self.skipping > 0 => Ok(0),
             "div_up" | "round_up" if b <= 0 => Err(format!("`{name}` by {b}")),
-            "div_up" => self.checked(a.checked_add(b - 1)).map(|all| all.div_euclid(b)),
-            "round_up" => self.checked(a.checked_add(b - 1)).map(|all| all - all.rem_euclid(b)),
+            "div_up" => checked(a.checked_add(b - 1), self.skipping).map(|all| all.div_euclid(b)),
+            "round_up" => checked(a.checked_add(b - 1), self.skipping).map(|all| all - all.rem_euclid(b)),
             _ => Err(format!("`{name}` is not known; there are min, max, div_up and round_up")),
         }
     }
+}
 
-    fn checked(&self, value: Option<i128>) -> Result<i128, String> {
-        self.or_skipped(value, "a number of more than 127 bits")
-    }
+/// A result that fits; what is skipped has none.
+fn checked(value: Option<i128>, skipping: usize) -> Result<i128, String> {
+    or_skipped(value, skipping, "a number of more than 127 bits")
+}
 
-    fn divided(&self, value: Option<i128>) -> Result<i128, String> {
-        self.or_skipped(value, "a division by 0")
-    }
+fn divided(value: Option<i128>, skipping: usize) -> Result<i128, String> {
+    or_skipped(value, skipping, "a division by 0")
+}
 
-    fn or_skipped(&self, value: Option<i128>, reason: &str) -> Result<i128, String> {
-        value.or((self.skipping > 0).then_some(0)).ok_or_else(|| reason.to_owned())
-    }
+fn or_skipped(value: Option<i128>, skipping: usize, reason: &str) -> Result<i128, String> {
+    value.or((skipping > 0).then_some(0)).ok_or_else(|| reason.to_owned())
 }
 
 /// The names in an expression, without those of functions and what is quoted.

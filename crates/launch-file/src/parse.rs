@@ -6,9 +6,9 @@ use crate::element::{ArrayShape, ElementType, append, is_float};
 use crate::error::{FileError, FileReason};
 use crate::expression::{Names, Overrides};
 use crate::options::BuildOptions;
-use crate::{range, resolve, tuning};
 use crate::{BytesFrom, Dump, Entry, Expect, Given, LaunchFile, Memory, MemoryShape, ProgramFile};
-use tripipe_device::document::{Document, Item, Number, ReadError, ReadReason, Table};
+use crate::{range, resolve, tuning};
+use tripipe_device::document::{Document, Item, Number, ReadReason, Table};
 use tripipe_launch::{
     Access, Addressing, ChannelOrder, ChannelType, Filter, ImageExtent, ImageShape, Sampler,
 };
@@ -21,7 +21,8 @@ const DIMENSIONS_MAX: usize = 8;
 const PICTURES: [&str; 11] = ["png", "jpg", "jpeg", "ppm", "pgm", "pnm", "pam", "bmp", "tif", "tiff", "webp"];
 
 const ROOT_KEYS: [&str; 11] = [
-    "source", "spirv", "options", "assume", "driver", "kernel", "global", "local", "offset", "argument", "tune",
+    "source", "spirv", "options", "assume", "driver", "kernel", "global", "local", "offset", "argument",
+    "tune",
 ];
 const CONTENT_KEYS: [&str; 7] = ["fill", "range", "random", "values", "file", "npy", "picture"];
 /// The keys that determine an argument's kind.
@@ -114,7 +115,9 @@ fn launch(
     let range = range::range(root, &names, local)?;
     if let (Some(tuning), Some(table)) = (&mut tuning, &table) {
         let own = range.local_size().map(|local| local[..range.dimensions()].to_vec());
-        tuning.set_own_local(table, own.as_deref(), |item| range::local_sizes(item, range.dimensions(), &names))?;
+        tuning.set_own_local(table, own.as_deref(), |item| {
+            range::local_sizes(item, range.dimensions(), &names)
+        })?;
     }
     let mut file = LaunchFile {
         name: name.to_owned(),
@@ -207,7 +210,10 @@ fn buffer(table: &Table<'_>, kind: &Item<'_>, names: &Names) -> Result<Memory, F
         (None, Contents::Values(numbers)) => Some(vec![numbers.len() / element.lanes()]),
         (None, Contents::File { .. } | Contents::Npy { .. } | Contents::Picture { .. }) => None,
         (None, _) => {
-            return Err(table_error(table, FileReason::Unsized { name: table.name().to_owned(), keys: "count" }));
+            return Err(table_error(
+                table,
+                FileReason::Unsized { name: table.name().to_owned(), keys: "count" },
+            ));
         }
     };
     let array = extents.clone().map(|extents| ArrayShape { element, extents });

@@ -8,11 +8,7 @@ use crate::expression::Names;
 use crate::tuning::is_drivers_choice;
 
 /// The range of a launch file; `chosen` replaces its work-group size.
-pub(crate) fn range(
-    root: &Table<'_>,
-    names: &Names,
-    chosen: Option<Item<'_>>,
-) -> Result<NdRange, FileError> {
+pub(crate) fn range(root: &Table<'_>, names: &Names, chosen: Option<Item<'_>>) -> Result<NdRange, FileError> {
     let global = root.must("global")?.extents_by(3, |item| names.whole(&item, 1))?;
     let range = match global[..] {
         [x] => NdRange::d1(x),

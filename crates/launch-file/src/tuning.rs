@@ -313,7 +313,8 @@ impl Tuning {
     /// # Errors
     /// A condition that has no value for some of them, at its location.
     pub fn points(&self) -> Result<TuningPoints, FileError> {
-        let mut points = TuningPoints { combinations: self.combinations().unwrap_or(0), ..Default::default() };
+        let mut points =
+            TuningPoints { combinations: self.combinations().unwrap_or(0), ..Default::default() };
         self.add_points(&mut Vec::new(), &mut self.names.clone(), &mut points)?;
         let own: Option<Vec<usize>> = self.own.iter().copied().collect();
         if let Some(own) = own.map(|own| self.text(&own))
@@ -426,7 +427,9 @@ pub(crate) fn check_compared(table: &Table<'_>, known: &[&str]) -> Result<(), Fi
         if !known.contains(&name.as_str()) {
             let near = suggestion(nearest(&name, known.iter().copied()));
             let want = format!("the name of a buffer or image, or sum(NAME){near}");
-            return Err(item.error(ReadReason::Impossible { key: "compare".to_owned(), found: name, want }).into());
+            return Err(item
+                .error(ReadReason::Impossible { key: "compare".to_owned(), found: name, want })
+                .into());
         }
     }
     Ok(())

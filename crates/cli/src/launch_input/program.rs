@@ -127,7 +127,7 @@ pub(crate) fn one_kernel<'l>(loaded: &'l Loaded, program: &str, wanted: Option<&
 
 impl Description {
     /// The program's path for messages, and its content.
-    fn source(&self) -> Result<(String, Source)> {
+    pub(super) fn source(&self) -> Result<(String, Source)> {
         let path = self.path(self.file.source.path());
         let shown = path.display().to_string();
         let bytes = match &self.given {

@@ -29,7 +29,9 @@ impl Description {
         };
         let name = &self.file.name;
         if !self.file.options.assume.is_empty() || self.file.options.driver.is_some() {
-            bail!("{name}: `assume` and `driver` have no effect on devices that run kernels; remove them to tune");
+            bail!(
+                "{name}: `assume` and `driver` have no effect on devices that run kernels; remove them to tune"
+            );
         }
         let overrides = self.options.overrides(&self.more);
         let Some(tuning) = parse_with(launch, name, &overrides)?.tuning else {

@@ -16,7 +16,7 @@ fn blocks(language: &str) -> Vec<&'static str> {
 #[test]
 fn examples_are_launch_files() {
     let examples = blocks("toml");
-    assert_eq!(examples.len(), 6);
+    assert_eq!(examples.len(), 7);
     for example in examples {
         let file = parse(example).unwrap_or_else(|error| panic!("{error}\n{example}"));
         // For a kernel with unknown parameters, every argument can be passed except a value without its type.

@@ -8,6 +8,7 @@ mod loaded;
 mod refused;
 mod robust;
 mod sim;
+mod tuning;
 
 use tripipe_launch_file::{
     Array, ElementType, FileError, Files, LaunchFile, Limits, Loaded, Parameter, ParameterKind, Pixels,

@@ -26,7 +26,7 @@ fn the_run() {
     refuses(
         "source = 'a.cl'\nglobla = 5",
         "2:1: unknown key `globla` in a launch file, did you mean `global`?; there are source, spirv, options, assume, \
-         driver, kernel, global, local, offset, argument",
+         driver, kernel, global, local, offset, argument, tune",
     );
     let head = "source = 'a.cl'\n";
     let global = |said: &str, message: &str| refuses(&format!("{head}global = {said}"), message);

@@ -70,7 +70,8 @@ pub fn found(report: &TuneReport<'_>, top: usize) -> String {
             0 => String::new(),
             more => format!(" (and {more} more with a wrong result)"),
         };
-        let _ = writeln!(text, "  {}: {}{more}", trial.parameters, trial.outcome.reason().unwrap_or_default());
+        let _ =
+            writeln!(text, "  {}: {}{more}", trial.parameters, trial.outcome.reason().unwrap_or_default());
     }
     text
 }

@@ -66,8 +66,7 @@ impl<'e> InProcess<'e> {
     }
 
     fn set_up(&mut self, problem: &Problem, with_reference: bool) -> Result<(), BenchError> {
-        let is_same =
-            |ready: &Ready| ready.problem == *problem && ready.with_reference == with_reference;
+        let is_same = |ready: &Ready| ready.problem == *problem && ready.with_reference == with_reference;
         if self.ready.as_ref().is_some_and(is_same) {
             return Ok(());
         }

@@ -6,7 +6,8 @@ use tripipe_device::Probe;
 use tripipe_kernels::bench::Bench;
 use tripipe_launch::{Access, ExecuteError, ImageExtent, Launch, MemoryId, MemoryKind};
 use tripipe_launch_file::{
-    ArrayShape, Comparison, Contents, Difference, Given, LaunchFile, LoadedMemory, Memory, MemoryShape, Tolerance,
+    ArrayShape, Comparison, Contents, Difference, Given, LaunchFile, LoadedMemory, Memory, MemoryShape,
+    Tolerance,
 };
 
 use super::subject::{BoundCandidate, Subject};
@@ -57,12 +58,8 @@ impl KernelSubject {
     pub(super) fn new(bench: &mut Bench<'_>, problem: &Arc<KernelProblem>) -> Result<Self, BenchError> {
         let source = bench.time_source();
         let guarded = if source.executes() && !source.is_predicted() { GUARD } else { 0 };
-        let mut subject = Self {
-            problem: Arc::clone(problem),
-            objects: Vec::new(),
-            reference: Vec::new(),
-            guarded,
-        };
+        let mut subject =
+            Self { problem: Arc::clone(problem), objects: Vec::new(), reference: Vec::new(), guarded };
         if source.executes()
             && let Err(outcome) = subject.set_reference(bench)
         {
@@ -72,7 +69,10 @@ impl KernelSubject {
                 Outcome::DeviceLost { .. } => BenchError::Device(reason),
                 _ => BenchError::Problem {
                     problem: problem.to_string(),
-                    reason: format!("there is nothing to compare results with: {}: {reason}", problem.first()),
+                    reason: format!(
+                        "there is nothing to compare results with: {}: {reason}",
+                        problem.first()
+                    ),
                 },
             });
         }
@@ -146,10 +146,7 @@ impl KernelSubject {
         let executor = bench.executor();
         let LoadedMemory { argument, name, kind, array, access, initial, .. } = loaded;
         let is_written = initial.is_some();
-        let bytes = match &kind {
-            MemoryKind::Buffer { bytes } => *bytes,
-            MemoryKind::Image(shape) => shape.bytes(),
-        };
+        let bytes = array.bytes().unwrap_or(0);
         let before = initial.unwrap_or_else(|| vec![UNWRITTEN; if executes { bytes } else { 0 }]);
         let contents = (is_written || executes).then_some(before.as_slice());
         let (passed, id, guarded) = match &kind {
@@ -197,7 +194,8 @@ impl KernelSubject {
         let Some(Difference { index, found, want }) = comparison.first.first() else { return Ok(()) };
         let index: String = index.iter().map(|index| format!("[{index}]")).collect();
         let (differing, numbers) = (comparison.differing, comparison.numbers);
-        let reason = format!("{name}{index} is {found}, expected {want} ({differing} of {numbers} numbers differ)");
+        let reason =
+            format!("{name}{index} is {found}, expected {want} ({differing} of {numbers} numbers differ)");
         Err(Outcome::Wrong { reason })
     }
 }
@@ -310,7 +308,9 @@ impl Subject for KernelSubject {
         for (argument, is_sum) in KernelProblem::compared(&run.file) {
             let reference = self.reference.iter().find(|(known, ..)| *known == argument);
             let (Some(object), Some((_, array, want))) = (self.object_of(bound, argument), reference) else {
-                return Err(Outcome::Wrong { reason: format!("there is no reference for argument {argument}") });
+                return Err(Outcome::Wrong {
+                    reason: format!("there is no reference for argument {argument}"),
+                });
             };
             let object = &self.objects[object];
             let found = object.read(bench)?;

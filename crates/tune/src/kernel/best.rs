@@ -66,8 +66,8 @@ impl KernelTable {
                 ratios.entry(&timed.parameters).or_default().push(seconds(index) / seconds(0));
             }
             let fastest = &one.timed[0];
-            best.extend(tuning.as_ref().and_then(|tuning| pairs(tuning, &fastest.parameters)).map(|values| {
-                BestParameters {
+            best.extend(tuning.as_ref().and_then(|tuning| pairs(tuning, &fastest.parameters)).map(
+                |values| BestParameters {
                     device: one.device.product.clone().unwrap_or_else(|| one.device.name.clone()),
                     driver: one.device.driver.clone(),
                     values,
@@ -75,8 +75,8 @@ impl KernelTable {
                     first_seconds: first.map(seconds),
                     predicted: fastest.times.predicted,
                     day: fastest.day.clone(),
-                }
-            }));
+                },
+            ));
         }
         let worst = |ratios: &[f64]| ratios.iter().copied().fold(1.0, f64::max);
         let everywhere = ratios
@@ -160,7 +160,8 @@ impl KernelTable {
         }
         let default = match (&self.everywhere, self.best.first()) {
             (Some((values, worst)), _) => {
-                let comment = format!("/* At most {worst:.3} times the best time of each of these devices. */");
+                let comment =
+                    format!("/* At most {worst:.3} times the best time of each of these devices. */");
                 Some((values, comment))
             }
             (None, Some(one)) => Some((&one.values, format!("/* As for {}. */", one.device))),

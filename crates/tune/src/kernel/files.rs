@@ -61,7 +61,8 @@ impl Files for KernelFiles {
     }
 
     fn picture(&mut self, path: &str, channels: Option<usize>, at_most: u64) -> Result<Pixels, String> {
-        let found = self.pictures.get(&(path.to_owned(), channels.unwrap_or(0))).ok_or_else(|| not_kept(path))?;
+        let found =
+            self.pictures.get(&(path.to_owned(), channels.unwrap_or(0))).ok_or_else(|| not_kept(path))?;
         within(found, path, found.bytes.len(), at_most).cloned()
     }
 }

@@ -251,7 +251,9 @@ impl KernelProblem {
         let staged = loaded.stage(simulator, Arc::new(self.program(&file))).map_err(failed)?;
         simulator.run(std::slice::from_ref(&staged.launch)).map_err(failed)?;
         let mut results = Vec::new();
-        for memory in staged.memory.iter().filter(|memory| compared.iter().any(|(index, _)| *index == memory.argument)) {
+        for memory in
+            staged.memory.iter().filter(|memory| compared.iter().any(|(index, _)| *index == memory.argument))
+        {
             results.push((memory.argument, memory.read(simulator).map_err(failed)?.bytes));
         }
         Ok(KernelReference { by: "the simulator".to_owned(), results })
@@ -282,9 +284,8 @@ impl KernelProblem {
         let KernelDescription { program, source, folder, includes, flags, overrides, .. } = &self.description;
         let within = |path: &str| std::path::Path::new(folder).join(path).display().to_string();
         let mut made = file.program(program.clone(), source.clone(), within);
-        let is_tuned = |name: &str| {
-            file.tuning.iter().flat_map(|tuning| &tuning.dimensions).any(|one| one.name == name)
-        };
+        let is_tuned =
+            |name: &str| file.tuning.iter().flat_map(|tuning| &tuning.dimensions).any(|one| one.name == name);
         for (name, value) in overrides.defines.iter().filter(|(name, _)| !is_tuned(name)) {
             made.defines.retain(|(known, _)| known != name);
             made.defines.push((name.clone(), value.clone()));
@@ -346,9 +347,7 @@ impl KernelProblem {
         use tripipe_launch::ScalarType;
 
         let given = file.tuning.as_ref().and_then(|tuning| tuning.tolerance);
-        let float = |relative, absolute| {
-            given.unwrap_or(Tolerance { relative, absolute, ulp: 0 })
-        };
+        let float = |relative, absolute| given.unwrap_or(Tolerance { relative, absolute, ulp: 0 });
         match array.element.scalar() {
             ScalarType::F16 => float(1e-2, 1e-3),
             ScalarType::F32 => float(1e-5, 1e-6),
@@ -379,7 +378,9 @@ impl KernelProblem {
         }
         // The launch file has each once in `[tune]`.
         let words = |text: &str, name: &str| {
-            text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| *word == name).count()
+            text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+                .filter(|word| *word == name)
+                .count()
         };
         for dimension in tuning.dimensions.iter().filter(|dimension| dimension.is_macro()) {
             let name = &dimension.name;
@@ -419,7 +420,10 @@ impl KernelProblem {
                     {
                         return Err(KernelError::Sizes {
                             file: file(),
-                            name: first.arguments[*index].name.clone().unwrap_or_else(|| format!("argument {index}")),
+                            name: first.arguments[*index]
+                                .name
+                                .clone()
+                                .unwrap_or_else(|| format!("argument {index}")),
                             first: first_size,
                             first_text: self.first.clone(),
                             other: other_size,
@@ -467,7 +471,10 @@ pub(crate) fn work_group_misfit(range: &NdRange, probe: &Probe) -> Option<String
     let shown = || local.map(|size| size.to_string()).join("x");
     if probe.max_work_group_size > 0 && items.is_none_or(|items| items > probe.max_work_group_size) {
         let most = probe.max_work_group_size;
-        return Some(format!("work-groups of {} have more than {most} work-items, the device's limit", shown()));
+        return Some(format!(
+            "work-groups of {} have more than {most} work-items, the device's limit",
+            shown()
+        ));
     }
     let over = local.iter().zip(probe.max_work_item_sizes).any(|(size, most)| most > 0 && *size > most);
     over.then(|| {

@@ -4,7 +4,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use tripipe_launch::Source;
-use tripipe_launch_file::{Array, ElementType, Number, Overrides, Parameter, ParameterKind, Pixels, Signature};
+use tripipe_launch_file::{
+    Array, ElementType, Number, Overrides, Parameter, ParameterKind, Pixels, Signature,
+};
 
 use super::{KernelDescription, KernelFiles, KernelProblem, KernelReference};
 

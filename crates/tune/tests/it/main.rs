@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests panic")]
 
 mod in_process;
+mod kernel;
 mod search;

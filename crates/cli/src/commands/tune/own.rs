@@ -9,9 +9,9 @@ use tripipe::{Choice, Device};
 use tripipe_device::nearest::nearest;
 use tripipe_results::Search;
 use tripipe_simulate::{Options, Simulator};
+use tripipe_tune::Problem;
 use tripipe_tune::kernel::KernelProblem;
 use tripipe_tune::worker::protocol::KERNEL_BYTES_MAX;
-use tripipe_tune::Problem;
 
 use super::super::note;
 use super::SearchArguments;
@@ -73,7 +73,10 @@ impl OwnKernel {
             ("--driver", build.driver.is_some()),
         ] {
             if is_given {
-                bail!("{option}: the launch file has the sizes, and a device what it offers; change {}", self.launch.display());
+                bail!(
+                    "{option}: the launch file has the sizes, and a device what it offers; change {}",
+                    self.launch.display()
+                );
             }
         }
         let choices: Vec<Choice> = self.search.device.iter().flat_map(|choices| choices.0.clone()).collect();
