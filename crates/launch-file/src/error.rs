@@ -77,7 +77,8 @@ pub enum FileReason {
     },
     /// A parameter of `[tune]` whose name no macro can have.
     #[error(
-        "`{name}` cannot be the name of a parameter: want that of a macro (letters, digits and `_`), other than local and options"
+        "`{name}` cannot be the name of a parameter: want that of a macro (letters, digits and `_`), other than local \
+        and options"
     )]
     ParameterName {
         /// The name.

@@ -6,6 +6,7 @@ use crate::element::{ArrayShape, ElementType, append, is_float};
 use crate::error::{FileError, FileReason};
 use crate::expression::{Names, Overrides};
 use crate::options::BuildOptions;
+use crate::tuning::Chosen;
 use crate::{BytesFrom, Dump, Entry, Expect, Given, LaunchFile, Memory, MemoryShape, ProgramFile};
 use crate::{range, resolve, tuning};
 use tripipe_device::document::{Document, Item, Number, ReadReason, Table};
@@ -65,11 +66,6 @@ fn error_at(item: &Item<'_>, reason: FileReason) -> FileError {
     FileError { file: item.file().to_owned(), location: item.location(), reason: Box::new(reason) }
 }
 
-/// The same, located at the table.
-fn table_error(table: &Table<'_>, reason: FileReason) -> FileError {
-    FileError { file: table.file().to_owned(), location: table.location(), reason: Box::new(reason) }
-}
-
 fn launch(
     root: &Table<'_>,
     name: &str,
@@ -95,22 +91,8 @@ fn launch(
     let kernel = root.get("kernel");
     let numbers = numbers(root);
     let names = |options: &BuildOptions| Names::new(options, numbers.iter().cloned(), overrides);
-    let table = root.get("tune").map(|item| item.table("`tune`")).transpose()?;
-    let read = |table: &Table<'_>| tuning::tuning(table, &mut options, overrides, names);
-    let mut tuning = table.as_ref().map(read).transpose()?;
-    let local = match (combination, &tuning, &table) {
-        (None, ..) => None,
-        (Some(combination), Some(tuning), Some(table)) => {
-            let unknown = || {
-                let example = tuning.text(&vec![0; tuning.dimensions.len()]);
-                table_error(table, FileReason::NoCombination { text: combination.to_owned(), example })
-            };
-            let chosen = tuning.chosen(combination).ok_or_else(unknown)?;
-            let local = tuning.apply(&chosen, table, &mut options)?;
-            local.and_then(|index| table.get("local")?.items().nth(index))
-        }
-        (Some(_), ..) => return Err(table_error(root, FileReason::NoTuning)),
-    };
+    let Chosen { table, mut tuning, local } =
+        tuning::chosen(root, combination, &mut options, overrides, names)?;
     let names = names(&options);
     let range = range::range(root, &names, local)?;
     if let (Some(tuning), Some(table)) = (&mut tuning, &table) {
@@ -210,7 +192,7 @@ fn buffer(table: &Table<'_>, kind: &Item<'_>, names: &Names) -> Result<Memory, F
         (None, Contents::Values(numbers)) => Some(vec![numbers.len() / element.lanes()]),
         (None, Contents::File { .. } | Contents::Npy { .. } | Contents::Picture { .. }) => None,
         (None, _) => {
-            return Err(table_error(
+            return Err(tuning::table_error(
                 table,
                 FileReason::Unsized { name: table.name().to_owned(), keys: "count" },
             ));

@@ -82,6 +82,49 @@ impl TuningDimension {
     }
 }
 
+/// The table `[tune]` of a launch file, and what one of its combinations sets.
+#[derive(Default)]
+pub(crate) struct Chosen<'a> {
+    pub(crate) table: Option<Table<'a>>,
+    pub(crate) tuning: Option<Tuning>,
+    /// The work-group size of the combination, if the table varies it.
+    pub(crate) local: Option<Item<'a>>,
+}
+
+/// Reads the table, if there is one, and puts the values of a combination into `options`. `names` makes the names that
+/// conditions can contain of the options.
+pub(crate) fn chosen<'a>(
+    root: &Table<'a>,
+    combination: Option<&str>,
+    options: &mut BuildOptions,
+    overrides: &Overrides,
+    names: impl Fn(&BuildOptions) -> Names,
+) -> Result<Chosen<'a>, FileError> {
+    let Some(table) = root.get("tune").map(|item| item.table("`tune`")).transpose()? else {
+        if combination.is_some() {
+            return Err(table_error(root, FileReason::NoTuning));
+        }
+        return Ok(Chosen::default());
+    };
+    let tuning = tuning(&table, options, overrides, names)?;
+    let mut local = None;
+    if let Some(text) = combination {
+        let unknown = || {
+            let example = tuning.text(&vec![0; tuning.dimensions.len()]);
+            table_error(&table, FileReason::NoCombination { text: text.to_owned(), example })
+        };
+        let chosen = tuning.chosen(text).ok_or_else(unknown)?;
+        let index = tuning.apply(&chosen, &table, options)?;
+        local = index.and_then(|index| table.get(LOCAL)?.items().nth(index));
+    }
+    Ok(Chosen { table: Some(table), tuning: Some(tuning), local })
+}
+
+/// An error with `reason`, located at the table.
+pub(crate) fn table_error(table: &Table<'_>, reason: FileReason) -> FileError {
+    FileError { file: table.file().to_owned(), location: table.location(), reason: Box::new(reason) }
+}
+
 fn error_at(item: &Item<'_>, reason: FileReason) -> FileError {
     FileError { file: item.file().to_owned(), location: item.location(), reason: Box::new(reason) }
 }
@@ -91,8 +134,7 @@ fn expression(text: &str, reason: String) -> FileReason {
 }
 
 /// Reads the table, and defines its parameters in `options`: those that it does not define get their first value.
-/// `names` makes the names that conditions can contain of the options.
-pub(crate) fn tuning(
+fn tuning(
     table: &Table<'_>,
     options: &mut BuildOptions,
     overrides: &Overrides,
@@ -139,9 +181,7 @@ pub(crate) fn tuning(
     let combinations = tuning.combinations();
     if combinations.is_none_or(|count| count > COMBINATIONS_MAX) {
         let count = combinations.map_or("too many to count".to_owned(), |count| count.to_string());
-        let reason = FileReason::Combinations { count, most: COMBINATIONS_MAX };
-        let location = table.location();
-        return Err(FileError { file: tuning.file, location, reason: Box::new(reason) });
+        return Err(table_error(table, FileReason::Combinations { count, most: COMBINATIONS_MAX }));
     }
     tuning.names = names(options);
     if let Some(item) = table.get("where") {

@@ -45,6 +45,7 @@ mod stand_in;
 mod template;
 mod trace;
 mod tune;
+mod tune_kernel;
 mod tune_machines;
 mod validate;
 mod verdict;

@@ -151,7 +151,7 @@ fn workers_answer_every_line() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("tripipe-worker:")).collect();
-    assert!(lines[0].contains("\"hello\":{\"protocol\":1,") && lines[0].contains("Mali-G77"), "{text}");
+    assert!(lines[0].contains("\"hello\":{\"protocol\":2,") && lines[0].contains("Mali-G77"), "{text}");
     assert!(lines[1].contains("refused") && lines[1].contains("not a request: hello?"), "{text}");
     assert!(lines[2].contains("`conv` is not a family"), "{text}");
     assert!(lines[3].contains("not a request"), "{text}");

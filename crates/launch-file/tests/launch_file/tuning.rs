@@ -5,7 +5,8 @@ use tripipe_launch_file::{Number, Overrides, Tuning, parse_combination, parse_wi
 
 use super::parse;
 
-const HEAD: &str = "source = 'a.cl'\noptions = '-D WG=32 -D PAIR=(WG*2)'\nglobal = 'round_up(n, WG)'\nlocal = 'WG'
+const HEAD: &str =
+    "source = 'a.cl'\noptions = '-D WG=32 -D PAIR=(WG*2)'\nglobal = 'round_up(n, WG)'\nlocal = 'WG'
 [[argument]]\nname = 'n'\nvalue = 1000\n[[argument]]\nname = 'out'\nbuffer = 'int'\ncount = 'n'\n[tune]\n";
 
 fn tuning(table: &str) -> Tuning {
@@ -41,7 +42,8 @@ local = [8, 'WG / 2', 'driver']\noptions = ['', '-cl-mad-enable -D T=short -D X'
     // No size in `local` is the file's own, 32.
     assert_eq!(found[0], "WG=16 T=int local=8 options=none");
     let text = format!("{HEAD}{table}");
-    let at = |combination: &str| parse_combination(&text, "k.toml", &Overrides::default(), combination).unwrap();
+    let at =
+        |combination: &str| parse_combination(&text, "k.toml", &Overrides::default(), combination).unwrap();
     let file = at("WG=16 T=int4 local=WG/2 options=-cl-mad-enable,-D,T=short,-D,X");
     assert_eq!(file.range, NdRange::d1(1008).local(8, 1, 1));
     assert_eq!(file.options.flags, ["-cl-mad-enable"]);
@@ -50,14 +52,18 @@ local = [8, 'WG / 2', 'driver']\noptions = ['', '-cl-mad-enable -D T=short -D X'
         assert_eq!(all.len(), 1, "{name}: {:?}", file.options.defines);
         all[0].1.clone()
     };
-    assert_eq!((defined("WG"), defined("T"), defined("X")), ("16".to_owned(), "short".to_owned(), "1".to_owned()));
+    assert_eq!(
+        (defined("WG"), defined("T"), defined("X")),
+        ("16".to_owned(), "short".to_owned(), "1".to_owned())
+    );
     assert_eq!(at("WG=32 T=int local=driver options=none").range, NdRange::d1(1024));
     // All other commands have the file's own values, and the first value where it has none.
     let own = parse(&text).unwrap();
     assert_eq!(own.range, NdRange::d1(1024).local(32, 1, 1));
     assert_eq!(own.options.defines.last(), Some(&("T".to_owned(), "int".to_owned())));
     for text_of in ["", "WG=16", "WG=17 T=int local=8 options=none", "T=int WG=16 local=8 options=none"] {
-        let error = parse_combination(&text, "k.toml", &Overrides::default(), text_of).unwrap_err().to_string();
+        let error =
+            parse_combination(&text, "k.toml", &Overrides::default(), text_of).unwrap_err().to_string();
         assert!(error.contains("is no combination of the values"), "{text_of}: {error}");
     }
 }
@@ -95,9 +101,15 @@ fn what_is_wrong_is_said_with_its_place() {
          compare, tolerance",
     );
     refuses("parameters = { WG = [] }", "13:21: `WG` is [], but must be at least one value");
-    refuses("parameters = { WG = 5 }", "13:21: `WG` must be a list of the values to choose from, not integer");
+    refuses(
+        "parameters = { WG = 5 }",
+        "13:21: `WG` must be a list of the values to choose from, not integer",
+    );
     refuses("parameters = { WG = [5, 5] }", "13:25: `WG` is 5, but must be each value once");
-    refuses("parameters = { WG = ['a b'] }", "13:22: `WG` is 'a b', but must be without spaces, which -D cannot pass");
+    refuses(
+        "parameters = { WG = ['a b'] }",
+        "13:22: `WG` is 'a b', but must be without spaces, which -D cannot pass",
+    );
     for name in ["'W G'", "2A", "local", "'Ö'"] {
         let table = format!("parameters = {{ {name} = [1] }}");
         let error = parse(&format!("{HEAD}{table}")).unwrap_err().to_string();
@@ -108,9 +120,9 @@ fn what_is_wrong_is_said_with_its_place() {
         refuses(&format!("{wg}where = ['WG > 0', '{text}']"), &format!("14:20: \"{text}\": {message}"));
     };
     condition(
-        "GW <= 64",
-        "`GW` is neither a parameter, nor a macro of the options (-D), nor a named argument that is a whole number, did you \
-         mean `WG`?",
+        "PAIRS <= 64",
+        "`PAIRS` is neither a parameter, nor a macro of the options (-D), nor a named argument that is a whole number, did you \
+         mean `PAIR`?",
     );
     condition("WG <=", "it ends too early");
     condition("WG = 4", "`= 4` is not expected there");
@@ -120,15 +132,22 @@ fn what_is_wrong_is_said_with_its_place() {
         &format!("{wg}compare = 'ouch'"),
         "14:11: `compare` is ouch, but must be the name of a buffer or image, or sum(NAME)",
     );
-    refuses(&format!("{wg}local = [[8, 8]]"), "14:10: `local` is [8, 8], but must be as many numbers as `global` has, 1");
-    refuses(&format!("{wg}options = ['N=4']"), "14:12: `N=4` in the options: options start with `-`, and values have no spaces");
+    refuses(
+        &format!("{wg}local = [[8, 8]]"),
+        "14:10: `local` is [8, 8], but must be as many numbers as `global` has, 1",
+    );
+    refuses(
+        &format!("{wg}options = ['N=4']"),
+        "14:12: `N=4` in the options: options start with `-`, and values have no spaces",
+    );
     refuses(&format!("{wg}tolerance = 1"), "14:13: `tolerance` must be a table, not integer");
-    let many: Vec<String> = (0..101).map(|value| value.to_string()).collect();
+    let many: Vec<String> = (0..102).map(|value| value.to_string()).collect();
     let many = many.join(", ");
     refuses(
         &format!("parameters = {{ A = [{many}], B = [{many}], C = [{many}] }}"),
-        "12:1: the values have 1030301 combinations, more than 1048576; give fewer values",
+        "12:1: the values have 1061208 combinations, more than 1048576; give fewer values",
     );
-    let none = parse_combination("source = 'a.cl'\nglobal = 1", "k.toml", &Overrides::default(), "WG=1").unwrap_err();
+    let none = parse_combination("source = 'a.cl'\nglobal = 1", "k.toml", &Overrides::default(), "WG=1")
+        .unwrap_err();
     assert!(none.to_string().contains("the table `[tune]` is missing"), "{none}");
 }

@@ -1,5 +1,4 @@
-//! A problem on a device: its operands, its parameters as launches, and the check of its result. [`LibrarySubject`] is a
-//! problem of the library.
+//! A problem on a device: its operands, its parameters as launches, and the check of its result.
 
 use std::mem;
 use std::str::FromStr;

@@ -17,8 +17,8 @@ pub struct KernelTable {
     pub kernel: String,
     /// One for each device with a time, in the order of their names.
     pub best: Vec<BestParameters>,
-    /// The parameters whose worst time relative to the best of each device is least, and that ratio; of those with a time
-    /// on every device. `None` if there are none.
+    /// The parameters whose worst time relative to the best of each device is least, and that ratio; of those with a
+    /// time on every device. `None` if there are none.
     pub everywhere: Option<(Vec<(String, String)>, f64)>,
 }
 
@@ -133,8 +133,8 @@ impl KernelTable {
     pub fn to_header(&self) -> String {
         let name = macro_name(&self.kernel);
         let mut text = format!(
-            "/* The fastest parameters of kernel {}, by `tripipe tune {FAMILY} {}`. Define the macro of a device when\n \
-             * you build the kernel (-D {}), or none for values for all of them. */\n",
+            "/* The fastest parameters of kernel {}, by `tripipe tune {FAMILY} {}`. Define the macro of a\n \
+             * device when you build the kernel (-D {}), or none for values for all of them. */\n",
             self.kernel,
             self.launch,
             self.best.first().map_or_else(|| "GPU_NAME".to_owned(), |one| device_macro(&one.device))

@@ -10,12 +10,14 @@
 //! a kernel that hangs even if the connection is lost.
 
 mod isolate;
+mod limits;
 mod process;
 pub mod protocol;
 mod serve;
 mod supervised;
 
 pub use isolate::{available_memory_bytes, isolate};
+pub use limits::WorkerLimits;
 pub use protocol::{Hello, Reply, Request};
 pub use serve::{Replies, Requests, serve};
-pub use supervised::{Supervised, WorkerError, WorkerLimits};
+pub use supervised::{Supervised, WorkerError};

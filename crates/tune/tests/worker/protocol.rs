@@ -159,7 +159,7 @@ fn commands_that_are_not_workers() {
         (error.to_string(), error)
     };
     let (text, error) = refused(&["newer"], patient());
-    assert!(matches!(error, WorkerError::Protocol { protocol: 2, .. }), "{text}");
+    assert!(matches!(error, WorkerError::Protocol { protocol: 3, .. }), "{text}");
     assert!(text.contains("tripipe 9.9") && text.contains("same version of tripipe on both sides"), "{text}");
     let (text, error) = refused(&["fails"], patient());
     assert!(matches!(error, WorkerError::Ended { .. }), "{text}");

@@ -139,7 +139,7 @@ pub(crate) fn work(words: &[String]) -> ExitCode {
         }
         "tuner" => return super::power_cut::tune(words[1].as_ref()),
         "silent" => sleep(Duration::from_secs(3600)),
-        "newer" => println!("tripipe-worker:{{\"hello\":{{\"protocol\":2,\"version\":\"9.9\"}}}}"),
+        "newer" => println!("tripipe-worker:{{\"hello\":{{\"protocol\":3,\"version\":\"9.9\"}}}}"),
         "fails" => {
             eprintln!("no such board");
             return ExitCode::from(3);
