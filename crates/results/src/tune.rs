@@ -11,7 +11,7 @@ pub struct Search {
     /// The version of this schema.
     #[serde(default)]
     pub version: u32,
-    /// `gemm`, `filter` or `quantised`.
+    /// `gemm`, `filter`, `quantised` or `kernel`.
     pub family: String,
     /// The problem: `f32 512x512x512`.
     pub subject: String,

@@ -708,7 +708,7 @@ class Search(SearchMethods):
     """The search for one problem on one device."""
 
     family: str
-    """`gemm`, `filter` or `quantised`."""
+    """`gemm`, `filter`, `quantised` or `kernel`."""
     subject: str
     """The problem: `f32 512x512x512`."""
     device: str
