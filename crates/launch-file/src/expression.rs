@@ -106,8 +106,10 @@ struct Parser<'n, 't> {
     skipping: usize,
 }
 
+type Compare = fn(&i128, &i128) -> bool;
+
 /// Comparisons, those that begin with another one first.
-const COMPARISONS: [(&str, fn(&i128, &i128) -> bool); 6] = [
+const COMPARISONS: [(&str, Compare); 6] = [
     ("==", i128::eq),
     ("!=", i128::ne),
     ("<=", i128::le),

@@ -269,12 +269,11 @@ impl Tuning {
         if let Some(fixed) = last(&overrides.defines) {
             values = vec![fixed];
         }
-        let own = match last(&options.defines) {
-            Some(own) => values.iter().position(|value| *value == own),
-            None => {
-                options.defines.push((name.to_owned(), values[0].clone()));
-                Some(0)
-            }
+        let own = if let Some(own) = last(&options.defines) {
+            values.iter().position(|value| *value == own)
+        } else {
+            options.defines.push((name.to_owned(), values[0].clone()));
+            Some(0)
         };
         self.own.push(if values.len() == 1 { Some(0) } else { own });
         self.dimensions.push(TuningDimension { name: name.to_owned(), values });

@@ -66,7 +66,7 @@ impl Description {
             let mut folders: Vec<PathBuf> = includes.iter().map(PathBuf::from).collect();
             folders.extend(first.file.options.includes.iter().map(|folder| self.path(folder)));
             folders.extend(self.more.includes.iter().map(PathBuf::from));
-            include(&text.to_string(), &folders, &mut HashSet::new(), &mut included);
+            include(text.as_ref(), &folders, &mut HashSet::new(), &mut included);
         }
         for folder in &self.more.includes {
             includes.push(absolute(folder)?);

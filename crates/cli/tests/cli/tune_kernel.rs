@@ -32,7 +32,7 @@ fn without_defaults() -> &'static str {
 fn bench(table: &str) -> Bench {
     let bench = Bench::new();
     bench.write("sums.cl", SOURCE);
-    bench.write("sums.toml", &format!("{LAUNCH}{table}"));
+    bench.write("sums.toml", format!("{LAUNCH}{table}"));
     bench
 }
 
@@ -79,7 +79,7 @@ fn the_known_best_of_virtual_gpus_is_a_table_and_a_header() {
     // The header compiles with the kernel, and -D still decides.
     let header = String::from_utf8(bench.read("best.h")).unwrap();
     assert!(header.contains("#elif defined(GPU_MALI_G78)\n") && header.contains("#else\n"), "{header}");
-    bench.write("sums.cl", &format!("#define BREAK 0\n#include \"best.h\"\n{}", without_defaults()));
+    bench.write("sums.cl", format!("#define BREAK 0\n#include \"best.h\"\n{}", without_defaults()));
     bench.succeed(&["run-kernel", "sums.toml", "-D", "GPU_MALI_G78"]);
     // Nothing that the log has counts for the other code.
     let text = bench.succeed(&[&TWO[..], &["--log", "log.jsonl", "--candidates", "1"]].concat());
@@ -157,14 +157,14 @@ fn what_cannot_be_tuned_says_why() {
     bench.refuse(&[&TWO[..], &["--local", "8"]].concat(), &["--local", "sums.toml"]);
     bench.write("sums.toml", LAUNCH.split("[tune]").next().unwrap());
     bench.refuse(&TWO, &["sums.toml:1:1", "the table `[tune]` is missing"]);
-    bench.write("sums.toml", &format!("{LAUNCH}parameters = {{ WASTE = [1, 4] }}\nwhere = 'WASTE > 5'"));
+    bench.write("sums.toml", format!("{LAUNCH}parameters = {{ WASTE = [1, 4] }}\nwhere = 'WASTE > 5'"));
     bench.refuse(&TWO, &["no combination of the values"]);
-    bench.write("sums.toml", &format!("{LAUNCH}parameters = {{ WASTE = [1, 4] }}\nwhere = 'WASTES > 5'"));
+    bench.write("sums.toml", format!("{LAUNCH}parameters = {{ WASTE = [1, 4] }}\nwhere = 'WASTES > 5'"));
     bench.refuse(&TWO, &["sums.toml:16:9", "`WASTES` is neither a parameter", "did you mean `WASTE`?"]);
     // Include files are on this machine.
-    bench.write("sums.toml", &format!("{LAUNCH}parameters = {{ WASTE = [1, 4] }}"));
+    bench.write("sums.toml", format!("{LAUNCH}parameters = {{ WASTE = [1, 4] }}"));
     bench.write("more.h", "#define BREAK 0\n");
-    bench.write("sums.cl", &format!("#include \"more.h\"\n{}", without_defaults()));
+    bench.write("sums.cl", format!("#include \"more.h\"\n{}", without_defaults()));
     bench.refuse(&[&TWO[..], &["--remote", "env"]].concat(), &["include files are on this machine only"]);
     let said = bench.succeed(&TWO);
     assert!(said.contains("sums.toml:sums "), "{said}");

@@ -11,7 +11,7 @@ use tripipe_launch_file::{
 };
 
 use super::subject::{BoundCandidate, Subject};
-use crate::kernel::{KernelProblem, UNWRITTEN, work_group_misfit};
+use crate::kernel::{KernelProblem, KernelReference, UNWRITTEN, work_group_misfit};
 use crate::{BenchError, Outcome};
 
 /// Bytes behind a buffer that must not change; only on devices, because the simulator knows the ends of buffers.
@@ -22,10 +22,13 @@ const GUARD_BYTE: u8 = 0xA5;
 pub(super) struct KernelSubject {
     problem: Arc<KernelProblem>,
     objects: Vec<Object>,
-    /// What results are compared with: the argument, its shape with the first candidate, and its bytes.
-    reference: Vec<(usize, ArrayShape, Vec<u8>)>,
+    /// What results are compared with: those of the first candidate.
+    reference: Vec<KnownResult>,
     guarded: usize,
 }
+
+/// The position of an argument, its shape and its bytes.
+type KnownResult = (usize, ArrayShape, Vec<u8>);
 
 /// A memory object. Candidates whose launch files describe an argument in the same way share it.
 struct Object {
@@ -86,42 +89,57 @@ impl KernelSubject {
         if compared.is_empty() {
             return Ok(());
         }
-        let first = self.bind(bench, problem.first())?;
-        let found = self.first_results(bench, &first, &compared);
-        self.release(bench, first);
-        self.reference = found?;
+        self.reference = if let Some(reference) = problem.reference() {
+            Self::known_results(&problem, &file, reference, &compared)?
+        } else {
+            let first = self.bind(bench, problem.first())?;
+            let found = self.results_of(bench, &first, &compared);
+            self.release(bench, first);
+            found?
+        };
         Ok(())
     }
 
-    /// The results of the first candidate, as they are known, or as the device computes them.
-    fn first_results(
+    /// The results that are known beforehand. The device need not be able to run the first candidate.
+    fn known_results(
+        problem: &KernelProblem,
+        file: &LaunchFile,
+        reference: &KernelReference,
+        compared: &[(usize, bool)],
+    ) -> Result<Vec<KnownResult>, Outcome> {
+        let loaded = problem.load(file).map_err(unsupported)?;
+        let mut results = Vec::new();
+        let mut changed = false;
+        for memory in
+            loaded.memory.into_iter().filter(|one| compared.iter().any(|(index, _)| *index == one.argument))
+        {
+            let known = reference.results.iter().find(|(argument, _)| *argument == memory.argument);
+            let Some((argument, bytes)) = known else { continue };
+            changed |= memory.initial.as_ref().is_none_or(|initial| initial != bytes);
+            results.push((*argument, memory.array, bytes.clone()));
+        }
+        if changed { Ok(results) } else { Err(unchanged()) }
+    }
+
+    /// The results of the first candidate on the device.
+    fn results_of(
         &mut self,
         bench: &mut Bench<'_>,
         first: &BoundCandidate,
         compared: &[(usize, bool)],
-    ) -> Result<Vec<(usize, ArrayShape, Vec<u8>)>, Outcome> {
-        let problem = Arc::clone(&self.problem);
-        if problem.reference().is_none() {
-            self.overwrite(bench, first)?;
-            bench.run(&first.launches)?;
-        }
+    ) -> Result<Vec<KnownResult>, Outcome> {
+        self.overwrite(bench, first)?;
+        bench.run(&first.launches)?;
         let mut results = Vec::new();
         let mut changed = false;
         for (argument, _) in compared {
             let Some(object) = self.object_of(first, *argument) else { continue };
-            let known = problem.reference().and_then(|reference| {
-                reference.results.iter().find(|(known, _)| known == argument).map(|(_, bytes)| bytes.clone())
-            });
             let object = &self.objects[object];
-            let bytes = known.map_or_else(|| object.read(bench), Ok)?;
+            let bytes = object.read(bench)?;
             changed |= bytes != object.before;
             results.push((*argument, object.array.clone(), bytes));
         }
-        if !changed {
-            let reason = "it leaves all that is compared as it was".to_owned();
-            return Err(Outcome::Failed { reason });
-        }
-        Ok(results)
+        if changed { Ok(results) } else { Err(unchanged()) }
     }
 
     fn object_of(&self, bound: &BoundCandidate, argument: usize) -> Option<usize> {
@@ -185,14 +203,15 @@ impl KernelSubject {
         while let Some(object) = self.objects.last()
             && is_free(self.objects.len() - 1, object)
         {
-            let object = self.objects.pop();
-            object.into_iter().for_each(|object| object.release(bench));
+            if let Some(object) = self.objects.pop() {
+                object.release(bench);
+            }
         }
     }
 
     fn differs(comparison: &Comparison, name: &str) -> Result<(), Outcome> {
         let Some(Difference { index, found, want }) = comparison.first.first() else { return Ok(()) };
-        let index: String = index.iter().map(|index| format!("[{index}]")).collect();
+        let index = index.iter().fold(String::new(), |text, index| text + "[" + &index.to_string() + "]");
         let (differing, numbers) = (comparison.differing, comparison.numbers);
         let reason =
             format!("{name}{index} is {found}, expected {want} ({differing} of {numbers} numbers differ)");
@@ -219,6 +238,10 @@ impl Object {
         }
         let _ = bench.executor().release(self.id);
     }
+}
+
+fn unchanged() -> Outcome {
+    Outcome::Failed { reason: "it leaves all that is compared as it was".to_owned() }
 }
 
 fn unsupported(reason: impl std::fmt::Display) -> Outcome {

@@ -2,13 +2,13 @@
 
 mod best;
 mod files;
+mod hash;
 mod wire;
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use tripipe_device::Probe;
 use tripipe_launch::{ExecuteError, Executor, NdRange, Program, Source};
@@ -25,15 +25,14 @@ use wire::Wire;
 pub const FAMILY: &str = "kernel";
 /// Contents of memory that the launch file leaves unwritten: NaN in every floating-point type.
 pub(crate) const UNWRITTEN: u8 = 0xFF;
-/// Digits of the hash in the text.
-const DIGITS: usize = 12;
 /// Candidates of larger spaces are not checked against the device before they are tried.
 const CHECKED_MAX: usize = 20_000;
 
 /// A kernel with a launch file, self-contained except for include files.
 ///
 /// Its text names the launch file, the kernel, and a hash of the launch file, the program and all files that they
-/// refer to: times of another version of the code are not mixed up with it.
+/// refer to: times of another version of the code are not mixed up with it. Of the table `[tune]`, only the first
+/// candidate counts, so that times remain when values are added.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Wire", into = "Wire")]
 pub struct KernelProblem {
@@ -163,7 +162,7 @@ impl KernelProblem {
     pub fn new(description: KernelDescription, points: TuningPoints) -> Result<Self, KernelError> {
         let name = &description.name;
         let first = points.texts.first().cloned().ok_or(KernelError::NoPoint { file: name.clone() })?;
-        let hash = description.hash();
+        let hash = description.hash(&first);
         let spaceless = |text: &str| text.split_whitespace().collect::<Vec<_>>().join("_");
         let text = format!("{FAMILY} {}:{} {hash}", spaceless(name), description.signature.kernel);
         let problem = Self { text, description, first, reference: None, points: Arc::new(points) };
@@ -434,27 +433,6 @@ impl KernelProblem {
             }
         }
         Ok(())
-    }
-}
-
-impl KernelDescription {
-    fn hash(&self) -> String {
-        let mut hash = Sha256::new();
-        let mut add = |bytes: &[u8]| {
-            hash.update((bytes.len() as u64).to_le_bytes());
-            hash.update(bytes);
-        };
-        add(self.launch.as_bytes());
-        match &self.source {
-            Source::OpenClC(text) => add(text.to_string().as_bytes()),
-            Source::SpirV(module) => add(module),
-            _ => {}
-        }
-        add(&self.included);
-        add(format!("{:?} {:?} {:?}", self.overrides, self.flags, self.signature).as_bytes());
-        self.files.each(&mut add);
-        let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        digits[..DIGITS].to_owned()
     }
 }
 

@@ -1,5 +1,7 @@
 //! A kernel in a message to a worker: bytes in base64, types by their names in OpenCL C.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
@@ -175,7 +177,7 @@ impl TryFrom<Wire> for KernelProblem {
             description,
             first: wire.first,
             reference: wire.reference.map(reference),
-            points: Default::default(),
+            points: Arc::default(),
         })
     }
 }

@@ -97,9 +97,13 @@ fn buffer() -> ParameterKind {
     ParameterKind::Buffer { element: None }
 }
 
-fn try_sums(table: &str) -> Result<KernelProblem, KernelError> {
+fn try_with(source: &str, table: &str) -> Result<KernelProblem, KernelError> {
     let n = ParameterKind::Value(ElementType::from_opencl_name("int").unwrap());
-    described(SUMS, &format!("{LAUNCH}{table}"), &[("in", buffer()), ("out", buffer()), ("n", n)])
+    described(source, &format!("{LAUNCH}{table}"), &[("in", buffer()), ("out", buffer()), ("n", n)])
+}
+
+fn try_sums(table: &str) -> Result<KernelProblem, KernelError> {
+    try_with(SUMS, table)
 }
 
 fn sums(table: &str) -> Problem {
@@ -159,7 +163,10 @@ fn a_search_goes_on_where_the_log_ends_but_not_with_other_code() {
     let all = searched(&problem, StrategyKind::Exhaustive, Some(&mut TuningLog::open(&path).unwrap()));
     let again = searched(&problem, StrategyKind::Exhaustive, Some(&mut TuningLog::open(&path).unwrap()));
     assert_eq!((all.reused, again.reused), (0, all.trials.len()));
-    let other = sums(&BOWL.replace("[0]", "[0, 7]"));
+    // More values are more candidates of the same kernel.
+    let more = sums(&BOWL.replace("[0]", "[0, 7]"));
+    assert_eq!(more.to_string(), problem.to_string());
+    let other = Problem::Kernel(Arc::new(try_with(&SUMS.replace("sum = 0", "sum = 0 "), BOWL).unwrap()));
     assert_ne!(problem.to_string(), other.to_string());
     let other = searched(&other, StrategyKind::Exhaustive, Some(&mut TuningLog::open(&path).unwrap()));
     assert_eq!(other.reused, 0);
