@@ -97,8 +97,8 @@ fn what_is_wrong_is_said_with_its_place() {
     refuses("", "12:1: `tune` needs one of parameters, local, options");
     refuses(
         "parameter = {}",
-        "13:1: unknown key `parameter` in `tune`, did you mean `parameters`?; there are parameters, where, local, options, \
-         compare, tolerance",
+        "13:1: unknown key `parameter` in `tune`, did you mean `parameters`?; there are parameters, where, local, \
+         options, compare, tolerance",
     );
     refuses("parameters = { WG = [] }", "13:21: `WG` is [], but must be at least one value");
     refuses(
@@ -121,8 +121,8 @@ fn what_is_wrong_is_said_with_its_place() {
     };
     condition(
         "PAIRS <= 64",
-        "`PAIRS` is neither a parameter, nor a macro of the options (-D), nor a named argument that is a whole number, did you \
-         mean `PAIR`?",
+        "`PAIRS` is neither a parameter, nor a macro of the options (-D), nor a named argument that is a whole number, did \
+         you mean `PAIR`?",
     );
     condition("WG <=", "it ends too early");
     condition("WG = 4", "`= 4` is not expected there");

@@ -337,7 +337,7 @@ impl Subject for KernelSubject {
             };
             let object = &self.objects[object];
             let found = object.read(bench)?;
-            let tolerance = KernelProblem::tolerance(&run.file, array);
+            let tolerance = KernelProblem::tolerance(&run.file, argument, array);
             if is_sum {
                 let comparison = Comparison::of_sums([&object.array, array], [&found, want], &tolerance);
                 Self::differs(&comparison, &format!("the sum of {}", object.name))?;

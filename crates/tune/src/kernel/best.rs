@@ -176,7 +176,8 @@ impl KernelTable {
     }
 }
 
-/// Defines what is not defined yet. Values that are not macros of the kernel are for the host, under names of the kernel.
+/// Defines what is not defined yet. Values that are not macros of the kernel are for the host, under names with the
+/// kernel's.
 fn define(text: &mut String, kernel: &str, values: &[(String, String)]) {
     let mut one = |name: &str, value: &str| {
         let _ = writeln!(text, "#ifndef {name}\n#define {name} {value}\n#endif");

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tripipe_device::Probe;
-use tripipe_launch::{ExecuteError, Executor, NdRange, Program, Source};
+use tripipe_launch::{Access, ChannelType, ExecuteError, Executor, NdRange, Program, ScalarType, Source};
 use tripipe_launch_file::{
     ArrayShape, ComparedResult, FileError, Given, LaunchFile, Limits, Loaded, Memory, MemoryShape, Overrides,
     Signature, Tolerance, Tuning, TuningPoints, parse_combination,
@@ -336,22 +336,29 @@ impl KernelProblem {
         if expects(file) {
             return Vec::new();
         }
-        let written = memory().filter(|(.., memory)| memory.access != tripipe_launch::Access::Read);
+        let written = memory().filter(|(.., memory)| memory.access != Access::Read);
         written.map(|(index, ..)| (index, false)).collect()
     }
 
-    /// How far numbers of this type may be from the reference: integers are equal, unless the file permits an absolute
-    /// distance.
-    pub fn tolerance(file: &LaunchFile, array: &ArrayShape) -> Tolerance {
-        use tripipe_launch::ScalarType;
+    /// How far numbers of an argument may be from the reference: integers are equal, unless the file permits an
+    /// absolute distance. Channels of images that stand for 0 to 1 or -1 to 1 may differ by one step, because devices round to
+    /// them as they like (OpenCL 3.0, 8.3.1.1: within 0.6 of a step of the exact number).
+    pub fn tolerance(file: &LaunchFile, argument: usize, array: &ArrayShape) -> Tolerance {
+        use ChannelType::{SnormI8, SnormI16, UnormU8, UnormU16};
 
         let given = file.tuning.as_ref().and_then(|tuning| tuning.tolerance);
         let float = |relative, absolute| given.unwrap_or(Tolerance { relative, absolute, ulp: 0 });
+        let channel = match file.arguments.get(argument).map(|entry| &entry.given) {
+            Some(Given::Memory(Memory { shape: MemoryShape::Image { channel, .. }, .. })) => Some(channel),
+            _ => None,
+        };
+        let is_rounded = matches!(channel, Some(SnormI8 | SnormI16 | UnormU8 | UnormU16));
+        let step = if is_rounded { 1.0 } else { 0.0 };
         match array.element.scalar() {
             ScalarType::F16 => float(1e-2, 1e-3),
             ScalarType::F32 => float(1e-5, 1e-6),
             ScalarType::F64 => float(1e-12, 1e-12),
-            _ => Tolerance { absolute: given.map_or(0.0, |given| given.absolute), relative: 0.0, ulp: 0 },
+            _ => Tolerance { absolute: given.map_or(step, |given| given.absolute), relative: 0.0, ulp: 0 },
         }
     }
 

@@ -266,6 +266,32 @@ fn the_simulator_judges_a_device() {
     assert!(matches!(measured(&problem, "WG=4 ITEMS=2 BREAK=0"), Outcome::Wrong { .. }));
 }
 
+/// Devices round to channels of 8 bits as they like; what the file says goes before that.
+#[test]
+fn integers_are_equal_except_for_normalised_channels() {
+    let kernel =
+        "kernel void k(write_only image2d_t a, write_only image2d_t b, global uchar *c) { if (A) c[0] = 1; }";
+    let image = |channel: &str| {
+        format!("[[argument]]\nimage = {{ width = 4, height = 4, order = 'rgba', channel = '{channel}' }}\n")
+    };
+    let [rounded, exact] = ["unorm-int8", "unsigned-int8"].map(image);
+    let launch = format!(
+        "source = 'a.cl'\nglobal = 1\n{rounded}{exact}[[argument]]\nbuffer = 'uchar'\ncount = 4\n[tune]
+parameters = {{ A = [1, 2] }}\n"
+    );
+    let absolute = |launch: &str| {
+        let parameters = [("a", ParameterKind::Image), ("b", ParameterKind::Image), ("c", buffer())];
+        let problem = described(kernel, launch, &parameters).unwrap();
+        let file = problem.launch_file("A=2").unwrap();
+        let loaded = problem.load(&file).unwrap();
+        let of = |index: usize| KernelProblem::tolerance(&file, index, &loaded.memory[index].array).absolute;
+        [of(0), of(1), of(2)]
+    };
+    assert_eq!(absolute(&launch), [1.0, 0.0, 0.0]);
+    assert_eq!(absolute(&format!("{launch}tolerance = {{ absolute = 2 }}")), [2.0; 3]);
+    assert_eq!(absolute(&format!("{launch}tolerance = {{ relative = 0.5 }}")), [0.0; 3]);
+}
+
 #[test]
 fn a_kernel_is_the_same_behind_a_message() {
     let problem =
