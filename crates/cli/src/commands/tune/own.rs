@@ -27,7 +27,7 @@ const REFERENCE_STEPS: u64 = 1_000_000_000;
 ///
 /// The launch file has a table `[tune]` (docs/launch-files.md). -D NAME=VALUE fixes a parameter.
 ///
-/// Example: tripipe tune kernel reduce.toml --device opencl --header `reduce_tuned.h`
+/// Example: tripipe tune kernel reduce.toml --device opencl --header best.h
 #[derive(Args)]
 pub(super) struct OwnKernel {
     /// The launch file.
