@@ -18,6 +18,8 @@ from ._methods import (
 KEYS: dict[str, dict[str, str]] = {
     "Change": {"local_size": "local"},
     "CheckedLaunch": {"global_size": "global", "local_size": "local"},
+    "Improved": {"global_size": "global"},
+    "ImprovementStep": {"local_size": "local"},
     "Prediction": {"global_size": "global", "local_size": "local"},
     "QuickPrediction": {"local_size": "local"},
     "Refusal": {"global_size": "global"},
@@ -735,3 +737,95 @@ class Search(SearchMethods):
     """Why it ended: `complete`, `converged`, `time`, `count`, `interrupted` or `dangerous`."""
     trials: tuple[Trial, ...]
     """In the order of their times."""
+
+
+@dataclass(frozen=True)
+class ImprovementStep:
+    """A step on a GPU."""
+
+    name: str
+    """The rewrite's code, `original` for the original."""
+    title: str
+    """What it changes; empty for the original."""
+    why: str
+    """Why that is faster; empty for the original."""
+    gpu: str
+    """The GPU."""
+    seconds: float
+    """The predicted time in seconds."""
+    error_band: tuple[float, float]
+    """The lowest and the highest time at which a measurement is expected, in seconds."""
+    speedup: float
+    """The original's time divided by this."""
+    registers: int
+    """Registers of a work-item."""
+    spill_bytes: int
+    """Bytes of registers that a work-item spills."""
+    words: int
+    """Words of the code, of all pipes."""
+    limiter: str
+    """What limits it: a pipe, a part of the memory, `latency` or `launch`."""
+    local_size: tuple[int, int, int]
+    """The work-group size."""
+    verified: bool
+    """Whether it computes what the original does: on all launches on which both ran."""
+    launches: int
+    """The number of these launches; 0 for the original."""
+    values: int
+    """The number of values that were compared."""
+    given_launch: bool
+    """Whether the given launch was among them."""
+    relative_error: float
+    """The most that a floating-point result may deviate, relative; 0 where results are the same."""
+
+
+@dataclass(frozen=True)
+class RefusedRewrite:
+    """A rewrite that was not applied."""
+
+    name: str
+    """The rewrite's code."""
+    title: str
+    """What it would change."""
+    depth: int
+    """Rewrites that were applied before it."""
+    kind: str
+    """`slower`, `wrong` (a counter-example was found) or `impossible` (it does not compile, or a GPU cannot run it)."""
+    reason: str
+    """Why, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Improved:
+    """A kernel that was rewritten for some GPUs."""
+
+    kernel: str
+    """The kernel."""
+    program: str
+    """The program's name."""
+    gpus: tuple[str, ...]
+    """The GPUs."""
+    global_size: tuple[int, int, int]
+    """Work-items of the original launch."""
+    steps: tuple[ImprovementStep, ...]
+    """The original and the steps: one for each GPU, one step after the other. The first is the original."""
+    speedup: float
+    """The original's time divided by that of the last step, on the GPU where that is the least; 1 if nothing gains."""
+    conditions: tuple[str, ...]
+    """What must hold for the results to be the same, in sentences."""
+    host: tuple[str, ...]
+    """What the host's code must change, in sentences."""
+    refused: tuple[RefusedRewrite, ...]
+    """What was tried and not applied."""
+    tried: int
+    """Kernels that were priced."""
+    out_of_time: bool
+    """Whether the time limit ended the search."""
+    original: str
+    """The source of the original."""
+    source: str
+    """The source after the last step."""
+    diff: str
+    """The difference between both in the unified format; empty if they are the same."""
+    launch: str | None
+    """The launch file after the last step; `null` if the launch is the original's."""
