@@ -61,7 +61,7 @@ impl HostChange {
     pub fn apply(&self, launch: &mut LaunchFile) {
         match self {
             Self::Divide { dimension, by } => {
-                resize(launch, *dimension, |extent| extent.div_ceil((*by).max(1)))
+                resize(launch, *dimension, |extent| extent.div_ceil((*by).max(1)));
             }
             Self::Multiply { dimension, by } => {
                 resize(launch, *dimension, |extent| extent.saturating_mul(*by))
@@ -109,7 +109,9 @@ impl HostChange {
     #[must_use]
     pub fn apply_all(changes: &[Self], launch: &LaunchFile) -> LaunchFile {
         let mut launch = launch.clone();
-        changes.iter().for_each(|change| change.apply(&mut launch));
+        for change in changes {
+            change.apply(&mut launch);
+        }
         launch
     }
 }

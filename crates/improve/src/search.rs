@@ -108,6 +108,9 @@ pub enum Refusal {
         /// The most that a result may deviate, relative.
         bound: f64,
     },
+    /// There was no time to verify it.
+    #[error("the time limit was reached before it was verified")]
+    Late,
     /// The model predicts that it is slower, or not faster.
     #[error("{}", gain(*ratio))]
     Slower {
@@ -252,13 +255,14 @@ pub fn search(
     options: &Options,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Improvement, SearchError> {
-    let end = Instant::now() + options.limit.mul_f64(SEARCHING);
+    let start = Instant::now();
+    let (end, last) = (start + options.limit.mul_f64(SEARCHING), start + options.limit);
     let quick = Pricing::new(targets, files, Some(STEPS), options.limit_steps);
     let first = all_prices(quick.price(original), targets)
         .map_err(|(gpu, error)| SearchError::Price { gpu, error })?;
     progress(Progress::Reference);
     let verifier = Verifier::new(original, targets, files)?;
-    let search = Search { targets, rewrites, options, end, quick, verifier, first };
+    let search = Search { targets, rewrites, options, end, last, quick, verifier, first };
     search.run(original, files, progress)
 }
 
@@ -266,7 +270,10 @@ struct Search<'s> {
     targets: &'s [Target],
     rewrites: &'s [&'s dyn Rewrite],
     options: &'s Options,
+    /// When the search ends.
     end: Instant,
+    /// When everything should have ended.
+    last: Instant,
     quick: Pricing<'s>,
     verifier: Verifier<'s>,
     first: Vec<Price>,
@@ -398,9 +405,13 @@ impl Search<'_> {
             let key = (candidate.parent, candidate.proposal.code);
             let (code, title, depth) = (key.1, candidate.proposal.title.clone(), parent.steps.len());
             let ratio = candidate.score / parent.score;
-            if next.len() == self.options.width || ratio > self.options.slack || Instant::now() >= self.end {
+            // One proof is worth some of the time that was kept.
+            let is_late = Instant::now() >= if next.is_empty() { self.last } else { self.end };
+            if next.len() == self.options.width || ratio > self.options.slack || is_late {
                 if ratio * self.options.gain > 1.0 {
                     refused.push(Refused { code, title, depth, reason: Refusal::Slower { ratio } });
+                } else if is_late {
+                    refused.push(Refused { code, title, depth, reason: Refusal::Late });
                 }
                 continue;
             }

@@ -102,7 +102,8 @@ pub struct RefusedRewrite {
     pub title: String,
     /// Rewrites that were applied before it.
     pub depth: u64,
-    /// `slower`, `wrong` (a counter-example was found) or `impossible` (it does not compile, or a GPU cannot run it).
+    /// `slower`, `wrong` (a counter-example was found), `impossible` (it does not compile, or a GPU cannot run it) or `late`
+    /// (the time limit was reached before it was verified).
     pub kind: String,
     /// Why, in a sentence.
     pub reason: String,

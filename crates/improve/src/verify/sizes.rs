@@ -275,8 +275,9 @@ fn sides(given: &Given) -> Vec<usize> {
 
 fn each_side(extent: &mut ImageExtent, change: &mut dyn FnMut(&mut usize)) {
     match extent {
-        ImageExtent::D1 { width } | ImageExtent::Buffer { width } => change(width),
-        ImageExtent::D1Array { width, .. } => change(width),
+        ImageExtent::D1 { width } | ImageExtent::Buffer { width } | ImageExtent::D1Array { width, .. } => {
+            change(width);
+        }
         ImageExtent::D2 { width, height } | ImageExtent::D2Array { width, height, .. } => {
             change(width);
             change(height);

@@ -38,6 +38,7 @@ pub fn result(improvement: &Improvement, targets: &[Target], launch: Option<Stri
             Refusal::Proof(_) => "wrong",
             Refusal::Slower { .. } => "slower",
             Refusal::Rounding { .. } => "rounding",
+            Refusal::Late => "late",
             _ => "impossible",
         }
         .to_owned(),

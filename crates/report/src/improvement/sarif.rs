@@ -1,5 +1,7 @@
 //! SARIF 2.1.0: each ladder that gains is a result with a fix, the whole new source.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 use tripipe_ir::diagnostic::Rule;
 use tripipe_results::Improved;
@@ -24,7 +26,7 @@ pub fn sarif(all: &[Improved], rules: &[&'static Rule]) -> String {
             proof(last)
         );
         for sentence in improved.conditions.iter().chain(&improved.host) {
-            said.push_str(&format!(" {sentence}."));
+            let _ = write!(said, " {sentence}.");
         }
         Some(json!({
             "ruleId": last.name,

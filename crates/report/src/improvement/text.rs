@@ -124,7 +124,9 @@ fn refused(improved: &Improved, all: bool, canvas: Canvas, out: &mut String) {
     });
     let shown = if all { sorted.len() } else { REFUSED.min(sorted.len()) };
     for refused in &sorted[..shown] {
-        let said = format!("{}, {}: {}: {}.", refused.name, refused.title, refused.kind, refused.reason);
+        let after = if refused.depth == 0 { String::new() } else { format!(" after step {}", refused.depth) };
+        let said =
+            format!("{}, {}{after}: {}: {}.", refused.name, refused.title, refused.kind, refused.reason);
         out.push_str(&paragraph(canvas, "  - ", 4, &said));
     }
     if shown < sorted.len() {
