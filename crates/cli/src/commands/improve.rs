@@ -33,6 +33,7 @@ const EXAMPLES: &str = "Examples:
 /// docs/improve.md explains the output.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
+#[allow(clippy::struct_excessive_bools, reason = "options of the command line")]
 pub(crate) struct Improve {
     #[command(flatten)]
     launch: LaunchArgument,
@@ -171,34 +172,32 @@ impl Improve {
         let files = LaunchFiles::of(description);
         let found = search(&original, &targets, ALL, &files, &options, &mut |step| show(progress, &step));
         let found = found.map_err(|error| anyhow::Error::new(error).context(description.shown()))?;
-        let launch = self.write(description, &found, place)?;
+        let launch = write(description, &found, place)?;
         Ok(improvement::result(&found, &targets, launch))
     }
+}
 
-    /// Writes the new source and its launch file, and returns the launch file if the launch has changed.
-    fn write(
-        &self,
-        description: &Description,
-        found: &Improvement,
-        place: Option<&Path>,
-    ) -> Result<Option<String>> {
-        let subject = found.subject();
-        let is_changed = subject.launch != found.original.launch;
-        let beside = place.map(|path| path.with_extension("toml"));
-        let launch = if is_changed { description.launch_of(subject, place)? } else { None };
-        if let Some(path) = place {
-            // Both can be written, or nothing is.
-            let source = Output::open(path)?;
-            let second = launch.as_ref().zip(beside.as_deref());
-            let second = second.map(|(text, path)| Ok::<_, anyhow::Error>((text, Output::open(path)?)));
-            let second = second.transpose()?;
-            source.write(|sink| Ok(sink.write_all(subject.source.as_bytes())?))?;
-            if let Some((text, output)) = second {
-                output.write(|sink| Ok(sink.write_all(text.as_bytes())?))?;
-            }
+/// Writes the new source and its launch file, and returns the launch file if the launch has changed.
+///
+/// # Errors
+/// A file cannot be written; then none is.
+fn write(description: &Description, found: &Improvement, place: Option<&Path>) -> Result<Option<String>> {
+    let subject = found.subject();
+    let is_changed = subject.launch != found.original.launch;
+    let beside = place.map(|path| path.with_extension("toml"));
+    let launch = if is_changed { description.launch_of(subject, place)? } else { None };
+    if let Some(path) = place {
+        // Both can be written, or nothing is.
+        let source = Output::open(path)?;
+        let second = launch.as_ref().zip(beside.as_deref());
+        let second = second.map(|(text, path)| Ok::<_, anyhow::Error>((text, Output::open(path)?)));
+        let second = second.transpose()?;
+        source.write(|sink| Ok(sink.write_all(subject.source.as_bytes())?))?;
+        if let Some((text, output)) = second {
+            output.write(|sink| Ok(sink.write_all(text.as_bytes())?))?;
         }
-        Ok(launch)
     }
+    Ok(launch)
 }
 
 /// Shows what the search does.

@@ -110,7 +110,7 @@ impl Description {
             set(&mut document, "options", options.into());
         }
         if let Some(Item::ArrayOfTables(arguments)) = document.get_mut("argument") {
-            for (table, entry) in arguments.iter_mut().zip(&subject.launch.arguments) {
+            for (index, (table, entry)) in arguments.iter_mut().zip(&subject.launch.arguments).enumerate() {
                 match &entry.given {
                     Given::Value { numbers, .. } if !self.options.arguments.is_empty() => {
                         if let [number] = numbers[..] {
@@ -124,7 +124,7 @@ impl Description {
                     Given::Memory(Memory {
                         shape: MemoryShape::Buffer { extents: Some(extents), .. },
                         ..
-                    }) if *extents != self.extents(&entry.name) => {
+                    }) if *extents != self.extents(index) => {
                         let extents = extents.iter().map(|extent| *extent as i64);
                         table["count"] = Item::Value(Value::Array(extents.collect::<Array>()));
                     }
@@ -153,9 +153,8 @@ impl Description {
     }
 
     /// The extents of the buffer that the launch file gives an argument.
-    fn extents(&self, name: &Option<String>) -> Vec<usize> {
-        let entry = self.file.arguments.iter().find(|entry| entry.name == *name);
-        match entry.map(|entry| &entry.given) {
+    fn extents(&self, argument: usize) -> Vec<usize> {
+        match self.file.arguments.get(argument).map(|entry| &entry.given) {
             Some(Given::Memory(Memory {
                 shape: MemoryShape::Buffer { extents: Some(extents), .. }, ..
             })) => extents.clone(),
