@@ -258,10 +258,15 @@ pub fn search(
     let start = Instant::now();
     let (end, last) = (start + options.limit.mul_f64(SEARCHING), start + options.limit);
     let quick = Pricing::new(targets, files, Some(STEPS), options.limit_steps);
-    let first = all_prices(quick.price(original), targets)
-        .map_err(|(gpu, error)| SearchError::Price { gpu, error })?;
+    let first = all_prices(quick.price(original), targets);
     progress(Progress::Reference);
-    let verifier = Verifier::new(original, targets, files)?;
+    let verifier = Verifier::new(original, targets, files);
+    let (first, verifier) = match (first, verifier) {
+        // A kernel that is wrong may have no time for that reason.
+        (_, Err(error @ VerifyError::Original { .. })) => return Err(error.into()),
+        (Err((gpu, error)), _) => return Err(SearchError::Price { gpu, error }),
+        (Ok(first), verifier) => (first, verifier?),
+    };
     let search = Search { targets, rewrites, options, end, last, quick, verifier, first };
     search.run(original, files, progress)
 }

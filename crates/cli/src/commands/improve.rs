@@ -180,7 +180,7 @@ impl Improve {
 /// Writes the new source and its launch file, and returns the launch file if the launch has changed.
 ///
 /// # Errors
-/// A file cannot be written; then none is.
+/// A file cannot be written.
 fn write(description: &Description, found: &Improvement, place: Option<&Path>) -> Result<Option<String>> {
     let subject = found.subject();
     let is_changed = subject.launch != found.original.launch;

@@ -87,6 +87,7 @@ const OBJECTS: &[(&str, &[Property])] = &[
             ("locations", Objects("location", 0), false),
             ("relatedLocations", Objects("location", 0), false),
             ("codeFlows", Objects("codeFlow", 0), false),
+            ("fixes", Objects("fix", 0), false),
             ("partialFingerprints", Texts, false),
             ("occurrenceCount", Number(1), false),
             ("properties", Bag, false),
@@ -115,6 +116,8 @@ const OBJECTS: &[(&str, &[Property])] = &[
         &[
             ("startLine", Number(1), true),
             ("startColumn", Number(1), false),
+            ("endLine", Number(1), false),
+            ("endColumn", Number(1), false),
             ("snippet", Object("artifactContent"), false),
         ],
     ),
@@ -123,6 +126,21 @@ const OBJECTS: &[(&str, &[Property])] = &[
     ("codeFlow", &[("threadFlows", Objects("threadFlow", 1), true)]),
     ("threadFlow", &[("id", Text, false), ("locations", Objects("threadFlowLocation", 1), true)]),
     ("threadFlowLocation", &[("location", Object("location"), true)]),
+    (
+        "fix",
+        &[("description", Object("message"), false), ("artifactChanges", Objects("artifactChange", 1), true)],
+    ),
+    (
+        "artifactChange",
+        &[
+            ("artifactLocation", Object("artifactLocation"), true),
+            ("replacements", Objects("replacement", 1), true),
+        ],
+    ),
+    (
+        "replacement",
+        &[("deletedRegion", Object("region"), true), ("insertedContent", Object("artifactContent"), false)],
+    ),
 ];
 
 /// Panics if a log violates the standard; the message names the property.
