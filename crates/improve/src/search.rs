@@ -49,7 +49,7 @@ impl Default for Options {
 const VARIANTS: usize = 2;
 
 /// The share of the time limit that the search takes; the rest is for the last proofs and prices.
-const SEARCHING: f64 = 0.85;
+const SEARCHING: f64 = 0.75;
 
 /// Steps of warps that the prices of a search play; those of a result play the usual number.
 const STEPS: u64 = 200_000;
@@ -497,11 +497,12 @@ impl Search<'_> {
         let prices = price(original)?;
         let priced: Result<Vec<_>, _> = best.steps.par_iter().map(|step| price(&step.subject)).collect();
         let mut priced = priced?;
-        // The last steps may gain nothing.
-        let ratios = priced.iter().map(|own| worst(own, &prices));
-        let fastest = ratios.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
-        let count =
-            fastest.filter(|(_, ratio)| ratio * self.options.gain <= 1.0).map_or(0, |(last, _)| last + 1);
+        // The last steps may gain nothing: the fewest steps that are about as fast as the fastest.
+        let ratios: Vec<f64> = priced.iter().map(|own| worst(own, &prices)).collect();
+        let least = ratios.iter().copied().fold(1.0, f64::min);
+        let is_near = |ratio: &f64| *ratio < least * self.options.gain;
+        let gains = least * self.options.gain <= 1.0;
+        let count = ratios.iter().position(is_near).filter(|_| gains).map_or(0, |last| last + 1);
         best.steps.truncate(count);
         priced.truncate(count);
         let last = best.steps.last();
