@@ -473,7 +473,7 @@ struct LaunchPart {
 
 /// How many warps of a work-group run each block that it visits.
 fn visits(trace: &GroupTrace, width: u32) -> impl Iterator<Item = (Block, usize)> {
-    trace.warps.iter().flat_map(|warp| warp.visits()).map(move |visit| {
+    trace.warps.iter().flat_map(tripipe_simulate::trace::WarpTrace::visits).map(move |visit| {
         if width == 1 {
             return (visit.block, visit.mask.count_ones() as usize);
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::syntax::{Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Type};
 
 use super::assume::Turns;
-use super::functions::{self, Function as Kind};
+use super::functions::{self, FunctionKind as Kind};
 use super::shape::Shape;
 use super::{Engine, Local, Plan, Refusal};
 
@@ -27,6 +27,9 @@ impl<'t> Engine<'t> {
             words: words.map(str::to_owned).collect(),
             pending: Vec::new(),
             mask: None,
+            ranges: super::range::Ranges::default(),
+            edges: None,
+            channel_name: None,
         };
         engine.collect()?;
         let mut shapes = BTreeMap::new();
@@ -37,6 +40,10 @@ impl<'t> Engine<'t> {
             shapes = round.shapes;
             let after: Vec<_> = engine.variables.values().map(|it| (it.shape, it.copied)).collect();
             if before == after {
+                engine.check_channels()?;
+                if plan.narrow {
+                    engine.find_ranges();
+                }
                 return Ok(engine);
             }
         }
@@ -85,10 +92,11 @@ impl<'t> Engine<'t> {
                 "&" => refuse("an address", self.tree.text(&expr.place)),
                 _ => {}
             },
-            ExprKind::Call { name, arguments, .. } if functions::kind(name) == Kind::Refused => {
-                if !name.starts_with("vstore") || arguments.len() != 3 || self.plan.vector.is_some() {
-                    refuse("a function whose order matters", name);
-                }
+            ExprKind::Call { name, .. }
+                if functions::kind(name) == Kind::Refused
+                    && (!name.starts_with("vstore") || self.plan.vector.is_some()) =>
+            {
+                refuse("a function whose order matters", name);
             }
             ExprKind::Call { name, .. } if functions::is_work_item(name) && name != "get_global_id" => {
                 refuse("the work-group", name);

@@ -67,8 +67,8 @@ impl Engine<'_> {
                 least = least.plus(&one, 1);
                 continue;
             };
-            if let Some(index) = name.strip_prefix('#') {
-                let turns = self.turns.iter().find(|(symbol, _)| symbol_name(**symbol) == index)?.1;
+            if name.starts_with('#') {
+                let turns = self.turns.iter().find(|(symbol, _)| term_of(**symbol) == *name)?.1;
                 least = if *times > 0 {
                     least.plus(&self.sum(turns.least), *times)
                 } else {
@@ -123,7 +123,7 @@ impl Engine<'_> {
     }
 
     fn compare(&self, operator: &str, left: &Expr, right: &Expr, wanted: bool) -> Option<Vec<Assumption>> {
-        let is_integer = |expr: &Expr| expr.ty.as_number().is_some_and(|it| it.is_integer());
+        let is_integer = |expr: &Expr| expr.ty.as_number().is_some_and(crate::syntax::Scalar::is_integer);
         if !is_integer(left) || !is_integer(right) {
             return None;
         }
@@ -147,7 +147,11 @@ impl Engine<'_> {
         // Unsigned numbers below 0 would wrap: then the comparison is not one of sums.
         for (side, sum) in [(left, &a), (right, &b)] {
             let negative = sum.constant < 0 || sum.terms.values().any(|times| *times < 0);
-            let unsigned = side.ty.as_number().and_then(|it| it.range()).is_none_or(|(least, _)| least == 0);
+            let unsigned = side
+                .ty
+                .as_number()
+                .and_then(crate::syntax::Scalar::range)
+                .is_none_or(|(least, _)| least == 0);
             let from_id = sum.terms.keys().flatten().any(|term| term.starts_with('#'));
             if unsigned && (negative || from_id) {
                 all.push(self.least(sum, 0)?);
@@ -172,7 +176,7 @@ impl Engine<'_> {
                     .find_map(|(side, wanted)| Some((side, self.assume(condition, wanted)?)))
             }
             ExprKind::Call { name, arguments, .. }
-                if expr.ty.as_number().is_some_and(|it| it.is_integer()) =>
+                if expr.ty.as_number().is_some_and(crate::syntax::Scalar::is_integer) =>
             {
                 let strides: Option<Vec<i128>> =
                     arguments.iter().map(|it| self.shape(it).ok().and_then(Shape::stride)).collect();
@@ -189,8 +193,8 @@ impl Engine<'_> {
                         Some((value, all))
                     }
                     ("min" | "max", [a, b]) => {
-                        let chosen = if strides[0] > 0 || strides[1] < 0 { 0 } else { 1 };
-                        let (chosen, other) = if chosen == 0 { (a, b) } else { (b, a) };
+                        let is_first = strides[0] > 0 || strides[1] < 0;
+                        let (chosen, other) = if is_first { (a, b) } else { (b, a) };
                         let first =
                             if name == "max" { at_least(chosen, other)? } else { at_least(other, chosen)? };
                         let mut all = vec![first];
@@ -213,12 +217,12 @@ impl Engine<'_> {
             ExprKind::Unary { operator, .. } => operator == "*",
             ExprKind::Field { arrow, .. } => *arrow,
             ExprKind::Call { name, .. } => {
-                let own = functions::kind(name) == functions::Function::Own;
+                let own = functions::kind(name) == functions::FunctionKind::Own;
                 own && !functions::is_work_item(name)
             }
             ExprKind::Binary { operator, right, .. } => {
                 ["/", "%"].contains(&operator.as_str())
-                    && expr.ty.scalar().is_none_or(|it| it.is_integer())
+                    && expr.ty.scalar().is_none_or(crate::syntax::Scalar::is_integer)
                     && fold(right).is_none_or(|by| by == 0)
             }
             _ => false,
@@ -239,7 +243,7 @@ impl Engine<'_> {
     /// holds.
     pub(super) fn guard(&self, id: &dyn Fn(usize) -> Affine) -> Option<String> {
         let mut tests: Vec<String> = Vec::new();
-        for assumption in &self.assumptions {
+        for assumption in self.assumptions.iter().filter(|it| !self.is_kept_by_edges(it)) {
             let mut sum = Affine::constant(assumption.constant);
             for (term, times) in &assumption.terms {
                 let dimension = match &term[..] {
@@ -269,15 +273,16 @@ impl Engine<'_> {
 
 /// A loop's or reassigned variable as a term.
 fn unknown(symbol: Symbol) -> Affine {
-    Affine::term(format!("#{}", symbol_name(symbol)))
+    Affine::term(term_of(symbol))
 }
 
-fn symbol_name(symbol: Symbol) -> String {
-    format!("{symbol:?}")
+/// The term that stands for a loop's or reassigned variable.
+pub(super) fn term_of(symbol: Symbol) -> String {
+    format!("#{symbol:?}")
 }
 
 /// `sum >= 0`, without subtractions: unsigned numbers must not wrap.
-fn inequality(sum: &Affine) -> String {
+pub(super) fn inequality(sum: &Affine) -> String {
     let side = |sign: i128| {
         let mut text: Option<Text> = None;
         for (term, times) in sum.terms.iter().filter(|(_, times)| **times * sign > 0) {

@@ -1,6 +1,7 @@
 //! The replicated kernel.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use crate::syntax::{Affine, Edits, ExprKind, Stmt, StmtKind};
 
@@ -32,8 +33,20 @@ impl Engine<'_> {
         let firsts = statements.iter().take_while(|stmt| is_first(stmt)).count();
         let (first, rest) = statements.split_at(firsts);
         let bounded = self.bounded(rest);
-        let (first_text, first_end) = self.sequence(first, kernel.body.place.range.start + 1, &copies)?;
-        let (rest_text, rest_end) = self.sequence(rest, first_end, &copies)?;
+        let begin = kernel.body.place.range.start + 1;
+        let (mut first_text, first_end) = self.sequence(first, begin, &copies)?;
+        let (mut rest_text, rest_end) = self.sequence(rest, first_end, &copies)?;
+        if self.plan.edges {
+            if rest_text.contains("return")
+                || self.plan.vector.is_none_or(|(along, _)| !bounded.contains(&along))
+            {
+                return Err(self.refusal("outputs that leave early, or no test of the size"));
+            }
+            // Once more, with groups where the assumptions allow them.
+            self.place_groups()?;
+            first_text = self.sequence(first, begin, &copies)?.0;
+            rest_text = self.sequence(rest, first_end, &copies)?.0;
+        }
         let tail = &self.tree.source[rest_end..kernel.body.place.range.end];
         let mut edits = Edits::new();
         let replaced = [self.plan.vector, self.plan.copies].into_iter().flatten();
@@ -42,7 +55,13 @@ impl Engine<'_> {
         let Some(guard) = guard else {
             return Err(self.refusal("a condition that no group of outputs meets"));
         };
-        let body = if guard.is_empty() {
+        let body = if let Some(edges) = self.edges.clone() {
+            let one = self.single(&mut edits)?;
+            let indent = rest.first().or(first.first()).map(|stmt| self.indent(stmt)).unwrap_or_default();
+            let rest_text = rest_text.trim_start_matches([' ', '\n', '\r']).replace('\n', "\n    ");
+            let rest_text = blank_lines_trimmed(&rest_text);
+            self.body_with_edges(&edges, &one, [&first_text, &guard, &rest_text, &indent], first)
+        } else if guard.is_empty() {
             format!("{{{first_text}{rest_text}{tail}")
         } else {
             let one = self.single(&mut edits)?;
@@ -58,14 +77,14 @@ impl Engine<'_> {
             ordered.sort_unstable();
             for (dimension, count) in ordered.iter().rev() {
                 let name = self.fresh(["i", "j", "k"][(*dimension).min(2)]);
-                slow.push_str(&format!("{deeper}for (int {name} = 0; {name} < {count}; ++{name})\n"));
+                let _ = writeln!(slow, "{deeper}for (int {name} = 0; {name} < {count}; ++{name})");
                 deeper.push_str(step);
                 let first = self.id_sum(first, *dimension);
                 ids.insert(0, format!("{} + {name}", sum_text(&first)));
             }
             let arguments: Vec<String> =
                 kernel.parameters.iter().map(|it| it.name.clone()).chain(ids).collect();
-            slow.push_str(&format!("{deeper}{one}({});\n", arguments.join(", ")));
+            let _ = writeln!(slow, "{deeper}{one}({});", arguments.join(", "));
             format!(
                 "{{{first_text}\n{indent}if ({guard}) {{\n{indent}{step}{rest_text}\n{indent}}} else {{\n{slow}{indent}}}{}",
                 if tail.trim_start().starts_with('}') {
@@ -79,10 +98,68 @@ impl Engine<'_> {
             |error: crate::syntax::Overlap| Refusal { reason: error.to_string(), at: String::new() };
         edits.replace(kernel.body.place.range.clone(), body).map_err(overlap)?;
         let unbounded = dimensions.into_iter().filter(|(it, _)| !bounded.contains(it)).collect();
-        Ok(Replicated { source: edits.apply(&self.tree.source), unbounded })
+        Ok(Replicated { source: edits.apply(&self.tree.source), unbounded, overlaps: self.edges.is_some() })
     }
 
-    fn refusal(&self, reason: &str) -> Refusal {
+    /// The kernel's body where groups are placed by [`super::edges`].
+    fn body_with_edges(
+        &mut self,
+        edges: &super::edges::Edges,
+        one: &str,
+        [first_text, guard, rest_text, indent]: [&str; 4],
+        first: &[Stmt],
+    ) -> String {
+        let (along, lanes) = self.plan.vector.unwrap_or_default();
+        let (name, done) = (self.fresh(["i", "j", "k"][along.min(2)]), self.fresh("done"));
+        let super::edges::Edges { lowest, room, first: own, skip, .. } = edges;
+        // Loops over single outputs, those along the copies outside.
+        let outer = self.plan.copies.filter(|(across, _)| *across != along);
+        let copy = outer.map(|(across, _)| self.fresh(["i", "j", "k"][across.min(2)]));
+        let singles = |engine: &Self, from: &str, to: &str, position: &str| {
+            let mut text = String::new();
+            let mut deeper = indent.to_owned();
+            let mut ids = vec![(
+                along,
+                if position.is_empty() { name.clone() } else { format!("{position} + {name}") },
+            )];
+            if let (Some((across, count)), Some(copy)) = (outer, &copy) {
+                let _ = writeln!(text, "{deeper}for (int {copy} = 0; {copy} < {count}; ++{copy})");
+                deeper.push_str("    ");
+                ids.push((across, format!("{} + {copy}", sum_text(&engine.id_sum(first, across)))));
+            }
+            ids.sort_unstable();
+            let arguments = engine.kernel.parameters.iter().map(|it| it.name.clone());
+            let arguments: Vec<String> = arguments.chain(ids.into_iter().map(|(_, id)| id)).collect();
+            let _ = writeln!(text, "{deeper}for (int {name} = {from}; {name} < {to}; ++{name})");
+            let _ = writeln!(text, "{deeper}    {one}({});", arguments.join(", "));
+            text
+        };
+        let start = match lowest {
+            0 => String::new(),
+            _ => format!(" + {lowest}"),
+        };
+        let before = if *lowest == 0 {
+            String::new()
+        } else {
+            {
+                let loops = singles(self, "0", &lowest.to_string(), "")
+                    .replace(&format!("\n{indent}"), &format!("\n{indent}    "));
+                format!("{indent}if ({own} == {lowest}) {{\n    {}\n{indent}}}\n", loops.trim_end())
+            }
+        };
+        let moved = sum_text(&self.id_sum(first, along));
+        let guard = if guard.is_empty() { String::new() } else { format!(" && {guard}") };
+        let after = singles(self, &done, &lanes.to_string(), own);
+        format!(
+            "{{\n{indent}const int {own} = {lanes} * (int)get_global_id({along}){start};{first_text}\n\
+             {indent}const int {skip} = {own} - {};\n{before}{indent}int {done} = 0;\n\
+             {indent}if ({skip} < {lanes} && {room}{guard}) {{\n{indent}    {rest_text}\n\
+             {indent}    {done} = {lanes} - {skip};\n{indent}}}\n{after}}}",
+            if moved.contains(' ') { format!("({moved})") } else { moved }
+        )
+    }
+
+    pub(super) fn refusal(&self, reason: &str) -> Refusal {
         Refusal { reason: reason.to_owned(), at: self.kernel.name.clone() }
     }
 
@@ -132,6 +209,9 @@ impl Engine<'_> {
         let count = self.plan.outputs(dimension);
         match count {
             1 => Affine::term(format!("get_global_id({dimension})")),
+            _ if self.edges.is_some() && self.plan.vector.is_some_and(|(along, _)| along == dimension) => {
+                Affine::term(self.id(dimension, 0).text)
+            }
             count => Affine::term(format!("{count} * get_global_id({dimension})")),
         }
     }
@@ -167,11 +247,12 @@ impl Engine<'_> {
         let gap = &source[close + 1..kernel.body.place.range.start];
         let body = inside.apply_to(source, kernel.body.place.range.clone());
         let separator = if parameters.trim().is_empty() { "" } else { ", " };
-        let function = format!(
-            "// One output of `{}`.\nstatic void {name}({parameters}{separator}{}){gap}{body}\n\n",
-            kernel.name,
-            more.join(", ")
-        );
+        let function = self.partial_stores()
+            + &format!(
+                "// One output of `{}`.\nstatic void {name}({parameters}{separator}{}){gap}{body}\n\n",
+                kernel.name,
+                more.join(", ")
+            );
         let at = before_comments(source, kernel.place.range.start);
         edits
             .insert(at, function)

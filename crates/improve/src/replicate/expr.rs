@@ -2,7 +2,7 @@
 
 use crate::syntax::{Expr, ExprKind, Scalar, Type};
 
-use super::functions::{self, Function};
+use super::functions::{self, FunctionKind};
 use super::shape::Shape;
 use super::text::{
     ADDITIVE, ASSIGNMENT, BITWISE_AND, CONDITIONAL, Level, PRIMARY, Text, UNARY, level_of, written_level,
@@ -13,6 +13,8 @@ use super::{Engine, Refusal};
 pub(super) struct Value {
     pub(super) text: Text,
     pub(super) is_vector: bool,
+    /// The type of the lanes.
+    pub(super) lane: Scalar,
 }
 
 impl Engine<'_> {
@@ -65,7 +67,6 @@ impl Engine<'_> {
         }
         Ok(match &expr.kind {
             ExprKind::Integer(value) => integer(*value, &expr.ty),
-            ExprKind::Float(_) if expr.place.exact => Text::primary(self.tree.text(&expr.place)),
             ExprKind::Name { symbol, name, .. } => Text::primary(self.name(*symbol, name, copy)),
             ExprKind::Parentheses(inner) => part(self, inner)?,
             ExprKind::Cast { implicit: true, operand, .. } => part(self, operand)?,
@@ -140,8 +141,13 @@ impl Engine<'_> {
     }
 
     /// `get_global_id(dimension)` of the first lane in a copy.
-    fn id(&self, dimension: usize, copy: usize) -> Text {
+    pub(super) fn id(&self, dimension: usize, copy: usize) -> Text {
         let call = format!("get_global_id({dimension})");
+        if let Some(edges) = &self.edges
+            && self.plan.vector.is_some_and(|(along, _)| along == dimension)
+        {
+            return Text::primary(format!("min({}, {})", edges.first, edges.limit));
+        }
         match self.plan.outputs(dimension) {
             1 => Text::primary(call),
             count => {
@@ -157,21 +163,36 @@ impl Engine<'_> {
         format!("{}{}", scalar.name(), self.plan.lanes())
     }
 
-    /// A value as a vector.
+    /// A value as a vector of its own type.
     pub(super) fn full(&mut self, expr: &Expr, copy: usize) -> Result<Text, Refusal> {
-        let value = self.vector(expr, copy)?;
         match expr.ty.as_number() {
-            _ if value.is_vector => Ok(value.text),
-            Some(scalar) => {
-                Ok(Text::new(format!("({})({})", self.vector_type(scalar), value.text.text), UNARY))
-            }
-            None => self.refuse(expr, "a value that is no number"),
+            Some(scalar) => self.full_as(expr, scalar, copy),
+            None => self.refuse(expr, "a value that is not a number"),
         }
+    }
+
+    /// A value as a vector with lanes of a type.
+    pub(super) fn full_as(&mut self, expr: &Expr, wanted: Scalar, copy: usize) -> Result<Text, Refusal> {
+        let value = self.vector(expr, copy)?;
+        if value.is_vector {
+            return Ok(self.converted(&value.text, value.lane, wanted));
+        }
+        Ok(Text::new(format!("({})({})", self.vector_type(wanted), value.text.text), UNARY))
+    }
+
+    /// A side of an operator whose other side is a vector with lanes of a type.
+    pub(super) fn operand(&mut self, expr: &Expr, wanted: Scalar, copy: usize) -> Result<Text, Refusal> {
+        let value = self.vector(expr, copy)?;
+        Ok(if value.is_vector {
+            self.converted(&value.text, value.lane, wanted)
+        } else {
+            Self::typed(expr, value.text, wanted)
+        })
     }
 
     /// The lanes' type.
     fn number(&self, expr: &Expr) -> Result<Scalar, Refusal> {
-        match expr.ty.as_number() {
+        match self.lane_type(expr) {
             Some(scalar) => Ok(scalar),
             None => self.refuse(expr, "a vector or struct that would need lanes of its own"),
         }
@@ -183,30 +204,38 @@ impl Engine<'_> {
             self.note(assumptions);
             return self.vector(chosen, copy);
         }
-        let vector = |text: Text| Ok(Value { text, is_vector: true });
+        let scalar = self.number(expr);
         match self.shape(expr)? {
-            Shape::Uniform => return Ok(Value { text: self.scalar(expr, copy)?, is_vector: false }),
+            Shape::Uniform => {
+                let lane = scalar.unwrap_or(Scalar::INT);
+                return Ok(Value { text: self.scalar(expr, copy)?, is_vector: false, lane });
+            }
+            Shape::Strided(_) if self.plan.channels.is_some() => {
+                return self.refuse(expr, "a position as a value");
+            }
             Shape::Strided(by) => {
-                let scalar = self.number(expr)?;
+                let Some(scalar) = expr.ty.as_number() else {
+                    return self.refuse(expr, "a pointer of each output");
+                };
                 let first = self.scalar(expr, copy)?;
                 let steps: Vec<String> =
                     (0..self.plan.lanes()).map(|lane| (by * lane as i128).to_string()).collect();
                 let steps = Text::new(format!("({})({})", self.vector_type(scalar), steps.join(", ")), UNARY);
                 // A scalar of another type than the lanes' would not be converted.
                 let first = Text::new(format!("({}){}", scalar.name(), first.at(UNARY)), UNARY);
-                return vector(first.binary("+", &steps));
+                return Ok(Value { text: first.binary("+", &steps), is_vector: true, lane: scalar });
             }
             Shape::Vector => {}
         }
-        let scalar = self.number(expr)?;
+        let scalar = scalar?;
+        let vector = |text: Text| Ok(Value { text, is_vector: true, lane: scalar });
         match &expr.kind {
             ExprKind::Name { symbol, name, .. } => vector(Text::primary(self.name(*symbol, name, copy))),
             ExprKind::Parentheses(inner) => self.vector(inner, copy),
             ExprKind::Cast { operand, .. } => {
-                let from = self.number(operand)?;
-                if from == scalar {
-                    return self.vector(operand, copy);
-                }
+                let Some(from) = operand.ty.as_number() else {
+                    return self.refuse(expr, "a vector in each output");
+                };
                 if scalar == Scalar::Bool {
                     return self.refuse(expr, "a `bool` of each output");
                 }
@@ -216,21 +245,21 @@ impl Engine<'_> {
                 }
                 let inner = self.vector(operand, copy)?;
                 if !inner.is_vector {
-                    return Ok(Value { text: self.scalar(expr, copy)?, is_vector: false });
+                    return Ok(Value { text: self.scalar(expr, copy)?, is_vector: false, lane: scalar });
                 }
-                vector(self.converted(&inner.text, from, scalar))
+                vector(self.converted(&inner.text, inner.lane, scalar))
             }
             ExprKind::Unary { operator, operand, .. } => match operator.as_str() {
                 "!" => {
                     let (mask, bits) = self.mask(expr, copy)?;
                     vector(self.truth(&mask, bits, scalar))
                 }
-                "+" => self.vector(operand, copy),
                 "-" | "~" => {
-                    let operand = self.vector(operand, copy)?.text.at(UNARY);
+                    let operand = self.operand(operand, scalar, copy)?.at(UNARY);
                     let space = if operand.starts_with(operator.as_str()) { " " } else { "" };
                     vector(Text::new(format!("{operator}{space}{operand}"), UNARY))
                 }
+                "+" => self.vector(operand, copy),
                 "*" => self.load(expr, copy).and_then(vector),
                 _ => self.refuse(expr, "a value that changes inside an expression"),
             },
@@ -240,18 +269,25 @@ impl Engine<'_> {
                     vector(self.truth(&mask, bits, scalar))
                 }
                 "<<" | ">>" => {
-                    let left = self.full(left, copy)?;
-                    let right = self.vector(right, copy)?.text;
+                    let left = self.full_as(left, scalar, copy)?;
+                    let right = self.vector(right, copy)?;
+                    let right = if right.is_vector {
+                        self.converted(&right.text, right.lane, scalar)
+                    } else {
+                        right.text
+                    };
                     vector(left.binary(operator, &right))
                 }
                 _ => {
-                    let (left, right) = (self.operand(left, copy)?, self.operand(right, copy)?);
+                    let (left, right) =
+                        (self.operand(left, scalar, copy)?, self.operand(right, scalar, copy)?);
                     vector(left.binary(operator, &right))
                 }
             },
             ExprKind::Conditional { condition, then, otherwise } => {
                 if self.shape(condition)? == Shape::Uniform {
-                    let (then, otherwise) = (self.full(then, copy)?, self.full(otherwise, copy)?);
+                    let then = self.full_as(then, scalar, copy)?;
+                    let otherwise = self.full_as(otherwise, scalar, copy)?;
                     let condition = self.scalar(condition, copy)?.at(Level(CONDITIONAL.0 + 1));
                     let text = format!("{condition} ? {} : {}", then.text, otherwise.at(CONDITIONAL));
                     return vector(Text::new(text, CONDITIONAL));
@@ -261,7 +297,8 @@ impl Engine<'_> {
                 }
                 let (mask, bits) = self.mask(condition, copy)?;
                 let mask = self.mask_of(&mask, bits, scalar.bits());
-                let (then, otherwise) = (self.full(then, copy)?, self.full(otherwise, copy)?);
+                let (then, otherwise) =
+                    (self.full_as(then, scalar, copy)?, self.full_as(otherwise, scalar, copy)?);
                 let arguments = [&otherwise, &then, &mask].map(|it| it.at(ASSIGNMENT)).join(", ");
                 vector(Text::primary(format!("select({arguments})")))
             }
@@ -269,11 +306,13 @@ impl Engine<'_> {
             ExprKind::Index { base, index } => {
                 if self.private_array(base).is_some() {
                     let base = self.array(base, copy)?;
-                    return vector(Text::primary(format!("{base}[{}]", self.scalar(index, copy)?.text)));
+                    return vector(Text::primary(format!("{base}[{}]", self.array_index(index, copy)?.text)));
                 }
                 self.load(expr, copy).and_then(vector)
             }
-            ExprKind::Reinterpret(inner) if self.number(inner)?.bits() == scalar.bits() => {
+            ExprKind::Reinterpret(inner)
+                if inner.ty.as_number().is_some_and(|it| it.bits() == scalar.bits()) =>
+            {
                 let name = self.vector_type(scalar);
                 vector(Text::primary(format!("as_{name}({})", self.full(inner, copy)?.text)))
             }
@@ -281,24 +320,15 @@ impl Engine<'_> {
         }
     }
 
-    /// A side of an operator whose other side is a vector. A scalar with a wider literal's type is converted.
-    fn operand(&mut self, expr: &Expr, copy: usize) -> Result<Text, Refusal> {
-        let value = self.vector(expr, copy)?;
-        Ok(if value.is_vector { value.text } else { self.typed(expr, value.text) })
-    }
-
     /// A scalar's text with its type: an implicit conversion would not happen beside a vector.
-    fn typed(&self, expr: &Expr, text: Text) -> Text {
-        let written = &expr.bare().ty;
-        match expr.ty.as_number() {
-            // Constants take the lanes' type, where that is as wide or a floating-point one.
-            Some(scalar)
-                if *written != expr.ty && !(crate::syntax::fold(expr).is_some() && scalar.bits() >= 32) =>
-            {
-                Text::new(format!("({}){}", scalar.name(), text.at(UNARY)), UNARY)
-            }
-            _ => text,
+    fn typed(expr: &Expr, text: Text, wanted: Scalar) -> Text {
+        let written = expr.bare().ty.as_number();
+        // Constants take the lanes' type, where that is as wide or a floating-point one.
+        let is_constant = crate::syntax::fold(expr).is_some() && wanted.bits() >= 32;
+        if written == Some(wanted) || is_constant {
+            return text;
         }
+        Text::new(format!("({}){}", wanted.name(), text.at(UNARY)), UNARY)
     }
 
     fn array(&mut self, base: &Expr, copy: usize) -> Result<String, Refusal> {
@@ -345,7 +375,7 @@ impl Engine<'_> {
         match &expr.kind {
             ExprKind::Parentheses(inner) => self.mask(inner, copy),
             ExprKind::Cast { operand, .. }
-                if operand.ty.as_number().is_some_and(|it| it.is_integer()) && is_truth(operand) =>
+                if operand.ty.as_number().is_some_and(Scalar::is_integer) && is_truth(operand) =>
             {
                 self.mask(operand, copy)
             }
@@ -364,9 +394,16 @@ impl Engine<'_> {
                     Ok((a.binary(&operator[..1], &b), bits))
                 }
                 "<" | "<=" | ">" | ">=" | "==" | "!=" => {
-                    let bits = self.number(left)?.bits();
-                    let (left, right) = (self.operand(left, copy)?, self.operand(right, copy)?);
-                    Ok((left.binary(operator, &right), bits))
+                    let Some(own) = left.ty.as_number() else { return self.refuse(expr, "a comparison") };
+                    let short = |expr: &Expr| match self.shape(expr) {
+                        Ok(Shape::Vector) => self.lane_type(expr) == Some(Scalar::SHORT),
+                        _ => {
+                            self.plan.narrow && own.bits() == 32 && own.is_integer() && self.fits_short(expr)
+                        }
+                    };
+                    let lane = if short(left) && short(right) { Scalar::SHORT } else { own };
+                    let (left, right) = (self.operand(left, lane, copy)?, self.operand(right, lane, copy)?);
+                    Ok((left.binary(operator, &right), lane.bits()))
                 }
                 _ => self.nonzero(expr, copy),
             },
@@ -375,16 +412,17 @@ impl Engine<'_> {
     }
 
     fn nonzero(&mut self, expr: &Expr, copy: usize) -> Result<(Text, u8), Refusal> {
-        let bits = self.number(expr)?.bits();
         if expr.ty.as_number() == Some(Scalar::Bool) {
             return self.refuse(expr, "a `bool` of each output");
         }
-        Ok((self.vector(expr, copy)?.text.binary("!=", &Text::primary("0")), bits))
+        let value = self.vector(expr, copy)?;
+        let zero = Self::typed(expr, Text::primary("0"), value.lane);
+        Ok((value.text.binary("!=", &zero), value.lane.bits()))
     }
 
     fn call(&mut self, expr: &Expr, name: &str, arguments: &[Expr], copy: usize) -> Result<Text, Refusal> {
         let scalar = self.number(expr)?;
-        if functions::kind(name) == Function::Elementwise {
+        if functions::kind(name) == FunctionKind::Elementwise {
             let mut texts = Vec::new();
             let scalars = functions::takes_scalars(name)
                 && self.shape(&arguments[0])? != Shape::Uniform
@@ -392,7 +430,11 @@ impl Engine<'_> {
             for (index, argument) in arguments.iter().enumerate() {
                 let text = if scalars && index > 0 {
                     let text = self.scalar(argument, copy)?;
-                    self.typed(argument, text)
+                    Self::typed(argument, text, scalar)
+                } else if functions::conversion(name).is_some() {
+                    self.vector(argument, copy)?.text
+                } else if functions::takes_scalars(name) {
+                    self.full_as(argument, scalar, copy)?
                 } else {
                     self.full(argument, copy)?
                 };
@@ -409,7 +451,7 @@ impl Engine<'_> {
         for argument in arguments {
             let held = if self.shape(argument)? == Shape::Vector && !is_name(argument) {
                 let value = self.full(argument, copy)?;
-                Some(self.hold(self.number(argument)?, &value, "argument"))
+                Some(self.hold(argument.ty.as_number().unwrap_or(Scalar::INT), &value, "argument"))
             } else {
                 None
             };
@@ -433,7 +475,7 @@ impl Engine<'_> {
     }
 
     /// A sum of a pointer's and an index' texts.
-    pub(super) fn address(&self, base: &Text, index: Option<&Text>, unsigned: bool) -> Text {
+    pub(super) fn address(base: &Text, index: Option<&Text>, unsigned: bool) -> Text {
         match index {
             None => base.clone(),
             Some(index) if index.text == "0" => base.clone(),

@@ -2,7 +2,7 @@
 
 /// What becomes of a call with vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Function {
+pub(super) enum FunctionKind {
     /// It exists for vectors, component by component.
     Elementwise,
     /// Not of the language: a function of the source.
@@ -131,11 +131,15 @@ const REFUSED: &[&str] = &[
 ];
 
 /// What becomes of a call of `name`.
-pub(super) fn kind(name: &str) -> Function {
+pub(super) fn kind(name: &str) -> FunctionKind {
     if ELEMENTWISE.contains(&name) || conversion(name).is_some() {
-        return Function::Elementwise;
+        return FunctionKind::Elementwise;
     }
-    if REFUSED.iter().any(|start| name.starts_with(start)) { Function::Refused } else { Function::Own }
+    if REFUSED.iter().any(|start| name.starts_with(start)) {
+        FunctionKind::Refused
+    } else {
+        FunctionKind::Own
+    }
 }
 
 /// Whether trailing scalars are allowed beside a vector as the first argument.

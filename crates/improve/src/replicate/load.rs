@@ -8,17 +8,17 @@ use super::text::{ASSIGNMENT, PRIMARY, Text, UNARY};
 use super::{Engine, Refusal};
 
 /// A place in memory.
-struct Place<'e> {
+struct MemoryElement<'e> {
     base: &'e Expr,
     index: Option<&'e Expr>,
 }
 
-fn place(expr: &Expr) -> Option<Place<'_>> {
+fn place(expr: &Expr) -> Option<MemoryElement<'_>> {
     match &expr.kind {
         ExprKind::Parentheses(inner) => place(inner),
-        ExprKind::Index { base, index } => Some(Place { base, index: Some(index) }),
+        ExprKind::Index { base, index } => Some(MemoryElement { base, index: Some(index) }),
         ExprKind::Unary { operator, operand, .. } if operator == "*" => {
-            Some(Place { base: operand, index: None })
+            Some(MemoryElement { base: operand, index: None })
         }
         _ => None,
     }
@@ -26,24 +26,32 @@ fn place(expr: &Expr) -> Option<Place<'_>> {
 
 impl Engine<'_> {
     /// How an address grows from lane to lane.
-    fn stride(&self, place: &Place<'_>) -> Result<Option<i128>, Refusal> {
+    fn stride(&self, place: &MemoryElement<'_>) -> Result<Option<i128>, Refusal> {
         let base = self.shape(place.base)?.stride();
         let index = place.index.map_or(Ok(Some(0)), |index| self.shape(index).map(Shape::stride))?;
-        Ok(base.zip(index).map(|(a, b)| a + b))
+        let stride = base.zip(index).map(|(a, b)| a + b);
+        match self.plan.channels {
+            // All accesses are to channels in turn.
+            Some(channels) if stride == Some(channels) => Ok(Some(1)),
+            Some(_) if stride != Some(0) => {
+                self.refuse(place.base, "an access that is not to channels in turn")
+            }
+            _ => Ok(stride),
+        }
     }
 
     /// The address of the first lane.
-    fn first_address(&mut self, place: &Place<'_>, copy: usize) -> Result<Text, Refusal> {
+    fn first_address(&mut self, place: &MemoryElement<'_>, copy: usize) -> Result<Text, Refusal> {
         let base = self.scalar(place.base, copy)?;
         let index = place.index.map(|index| self.scalar(index, copy)).transpose()?;
         let unsigned = place.index.is_some_and(|index| {
             matches!(index.ty.as_number(), Some(Scalar::Integer { bits: 32, signed: false }))
         });
-        Ok(self.address(&base, index.as_ref(), unsigned))
+        Ok(Self::address(&base, index.as_ref(), unsigned))
     }
 
     /// The element of each lane: `p[i]`.
-    fn elements(&mut self, place: &Place<'_>, copy: usize) -> Result<Vec<String>, Refusal> {
+    fn elements(&mut self, place: &MemoryElement<'_>, copy: usize) -> Result<Vec<String>, Refusal> {
         // An index that is computed as a vector is computed once.
         let held = match place.index {
             Some(index)
@@ -113,27 +121,36 @@ impl Engine<'_> {
             Some(operator) => {
                 let old = self.load(target, copy)?;
                 let old = self.converted(&old, scalar, computed);
-                let value = self.vector(value, copy)?.text;
+                let value = self.operand(value, computed, copy)?;
                 let new = old.binary(operator, &value);
                 self.converted(&new, computed, scalar)
             }
         };
         if stride == Some(1) {
             let address = self.first_address(&place, copy)?;
+            if self.edges.is_some() {
+                let channel = self.channel_name.clone();
+                let own = self.store_own(scalar, &full.at(ASSIGNMENT), &address.at(ASSIGNMENT), channel);
+                return own.map(|own| vec![own]).ok_or_else(|| self.refusal("channels from a position on"));
+            }
             return Ok(vec![format!(
                 "vstore{lanes}({}, 0, {});",
                 full.at(ASSIGNMENT),
                 address.at(ASSIGNMENT)
             )]);
         }
-        if !is_name(value) || operator.is_some() {
+        if !is_name(value) || operator.is_some() || self.lane_type(value) != Some(scalar) {
             full = Text::primary(self.hold(scalar, &full, "value"));
         }
         let elements = self.elements(&place, copy)?;
         Ok(elements
             .iter()
             .enumerate()
-            .map(|(lane, to)| format!("{to} = {};", full.lane(lane).text))
+            .map(|(lane, to)| {
+                let own =
+                    self.edges.as_ref().map(|it| format!("if ({} <= {lane}) ", it.skip)).unwrap_or_default();
+                format!("{own}{to} = {};", full.lane(lane).text)
+            })
             .collect())
     }
 }

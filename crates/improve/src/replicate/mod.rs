@@ -12,9 +12,12 @@
 mod analyze;
 mod assume;
 mod build;
+mod edges;
 mod expr;
 mod functions;
+mod interleave;
 mod load;
+mod range;
 mod shape;
 mod stmt;
 mod text;
@@ -33,6 +36,12 @@ pub(crate) struct Plan {
     pub(crate) vector: Option<(usize, usize)>,
     /// The dimension along which outputs are copies, and their number.
     pub(crate) copies: Option<(usize, usize)>,
+    /// Whether integers of 32 bits have lanes of 16 where all values fit.
+    pub(crate) narrow: bool,
+    /// The channels of pixels whose numbers are one row: lanes are neighbouring numbers, not pixels.
+    pub(crate) channels: Option<i128>,
+    /// Whether groups are placed so that edges need no path of their own.
+    pub(crate) edges: bool,
 }
 
 impl Plan {
@@ -69,6 +78,8 @@ pub(crate) struct Replicated {
     /// Dimensions whose number of work-items must be a multiple of their outputs, with that number: the kernel does
     /// not test there which outputs exist.
     pub(crate) unbounded: Vec<(usize, usize)>,
+    /// Whether some outputs are computed by two work-items.
+    pub(crate) overlaps: bool,
 }
 
 /// Replicates a kernel.
@@ -106,9 +117,13 @@ struct Engine<'t> {
     pending: Vec<String>,
     /// The mask of the condition that the statement depends on, with the width of its lanes.
     mask: Option<(String, u8)>,
+    ranges: range::Ranges,
+    edges: Option<edges::Edges>,
+    /// The variable of the loop over channels that is written.
+    channel_name: Option<String>,
 }
 
-impl<'t> Engine<'t> {
+impl Engine<'_> {
     fn refuse<T>(&self, expr: &Expr, reason: &str) -> Result<T, Refusal> {
         Err(Refusal { reason: reason.to_owned(), at: self.tree.text(&expr.place).to_owned() })
     }

@@ -2,7 +2,7 @@
 
 use crate::syntax::{Expr, ExprKind, Scalar, Type, fold};
 
-use super::functions::{self, Function};
+use super::functions::{self, FunctionKind};
 use super::{Engine, Refusal};
 
 /// How a value differs between lanes.
@@ -117,7 +117,7 @@ impl Engine<'_> {
                     }
                 }
                 match functions::kind(name) {
-                    Function::Refused => return self.refuse(expr, &format!("`{name}`")),
+                    FunctionKind::Refused => return self.refuse(expr, &format!("`{name}`")),
                     _ => all,
                 }
             }

@@ -66,7 +66,7 @@ impl Engine<'_> {
         Ok(pieces)
     }
 
-    fn refuse_statement<T>(&self, stmt: &Stmt, reason: &str) -> Result<T, Refusal> {
+    pub(super) fn refuse_statement<T>(&self, stmt: &Stmt, reason: &str) -> Result<T, Refusal> {
         let text = self.tree.text(&stmt.place);
         Err(Refusal { reason: reason.to_owned(), at: text.lines().next().unwrap_or_default().to_owned() })
     }
@@ -112,7 +112,7 @@ impl Engine<'_> {
         Ok(format!("{} {{\n{}{indent}}}", header.trim_end(), lines.concat()))
     }
 
-    fn declare(
+    pub(super) fn declare(
         &mut self,
         stmt: &Stmt,
         variables: &[Variable],
@@ -131,15 +131,16 @@ impl Engine<'_> {
                 let name = self.name(variable.symbol, &variable.name, *copy);
                 let constant = if local.constant { "const " } else { "" };
                 let vector = local.shape == Shape::Vector;
+                let element = local.ty.element().unwrap_or(&local.ty).as_number();
+                let narrow = self.narrow_variable(variable.symbol);
+                let lane = if narrow { Scalar::SHORT } else { element.unwrap_or(Scalar::INT) };
                 let declared = match &local.ty {
                     Type::Array(of, length) => match (&**of, vector) {
-                        (Type::Scalar(scalar), true) => {
-                            format!("{} {name}[{length}]", self.vector_type(*scalar))
-                        }
+                        (Type::Scalar(_), true) => format!("{} {name}[{length}]", self.vector_type(lane)),
                         (Type::Scalar(_) | Type::Vector(..), false) => format!("{of} {name}[{length}]"),
                         _ => return self.refuse_statement(stmt, "an array of arrays"),
                     },
-                    Type::Scalar(scalar) if vector => format!("{} {name}", self.vector_type(*scalar)),
+                    Type::Scalar(_) if vector => format!("{} {name}", self.vector_type(lane)),
                     _ if vector => return self.refuse_statement(stmt, "a vector or struct of each output"),
                     Type::Pointer { .. } => format!("{}{constant}{name}", local.ty),
                     _ => format!("{} {name}", self.written_type(stmt, variables)),
@@ -154,12 +155,12 @@ impl Engine<'_> {
                     Some(Expr { kind: ExprKind::List(inner), .. }) if vector => {
                         let mut texts = Vec::new();
                         for expr in inner {
-                            texts.push(self.full(expr, *copy)?.at(ASSIGNMENT));
+                            texts.push(self.full_as(expr, lane, *copy)?.at(ASSIGNMENT));
                         }
                         format!(" = {{ {} }}", texts.join(", "))
                     }
                     Some(value) if vector => {
-                        let value = self.vector(value, *copy)?.text;
+                        let value = self.assigned_value(value, lane, *copy)?;
                         format!(" = {}", value.at(ASSIGNMENT))
                     }
                     Some(value) => format!(" = {}", self.scalar(value, *copy)?.at(ASSIGNMENT)),
@@ -204,9 +205,14 @@ impl Engine<'_> {
             }
             ExprKind::Unary { operator, operand, .. } if operator == "++" || operator == "--" => {
                 let target = self.target(operand, copy)?;
-                let one = Text::primary("1");
+                let lane = self.lane_type(operand).unwrap_or(Scalar::INT);
+                let one = Text::primary(if lane.bits() < 32 {
+                    format!("({})1", lane.name())
+                } else {
+                    "1".to_owned()
+                });
                 match self.mask.clone() {
-                    None => Ok(vec![format!("{} {}= 1;", target.text, &operator[..1])]),
+                    None => Ok(vec![format!("{} {}= {};", target.text, &operator[..1], one.text)]),
                     Some(_) => self.masked(operand, &target, &target.binary(&operator[..1], &one)),
                 }
             }
@@ -228,46 +234,48 @@ impl Engine<'_> {
                 if self.shape(target)? != Shape::Vector {
                     return Ok(vec![format!("{};", self.scalar(expr, copy)?.text)]);
                 }
-                let (Some(scalar), Some(computed)) = (target.ty.as_number(), computed.as_number()) else {
+                let (Some(scalar), Some(mut computed)) = (self.lane_type(target), computed.as_number())
+                else {
                     return self.refuse(expr, "a vector or struct of each output");
                 };
+                // A result that fits in lanes of 16 bits is computed in them: what is lost above does not reach it.
+                let rings = ["+", "-", "*", "&", "|", "^"];
+                if target.ty.as_number() == Some(computed) && operator.is_some_and(|it| rings.contains(&it)) {
+                    computed = scalar;
+                }
                 let name = self.target(target, copy)?;
-                let value_text = self.vector(value, copy)?;
                 let text = match operator {
-                    None => value_text.text,
+                    None if self.mask.is_none() => self.assigned_value(value, scalar, copy)?,
+                    None => self.full_as(value, scalar, copy)?,
                     Some(operator) if scalar == computed && self.mask.is_none() => {
-                        return Ok(vec![format!(
-                            "{} {operator}= {};",
-                            name.text,
-                            value_text.text.at(ASSIGNMENT)
-                        )]);
+                        let value = self.operand(value, computed, copy)?;
+                        return Ok(vec![format!("{} {operator}= {};", name.text, value.at(ASSIGNMENT))]);
                     }
                     Some(operator) => {
                         let old = self.converted(&name, scalar, computed);
-                        let new = old.binary(operator, &value_text.text);
+                        let new = old.binary(operator, &self.operand(value, computed, copy)?);
                         self.converted(&new, computed, scalar)
                     }
                 };
                 match self.mask {
                     None => Ok(vec![format!("{} = {};", name.text, text.at(ASSIGNMENT))]),
-                    Some(_) => {
-                        let full = if value_text.is_vector || operator.is_some() {
-                            text
-                        } else {
-                            Text::new(format!("({})({})", self.vector_type(scalar), text.text), UNARY)
-                        };
-                        self.masked(target, &name, &full)
-                    }
+                    Some(_) => self.masked(target, &name, &text),
                 }
             }
             _ => self.refuse(expr, "an expression that has no form for vectors"),
         }
     }
 
+    /// A value that is assigned to a vector: a scalar is the same in all lanes.
+    fn assigned_value(&mut self, value: &Expr, lane: Scalar, copy: usize) -> Result<Text, Refusal> {
+        let of = self.vector(value, copy)?;
+        Ok(if of.is_vector { self.converted(&of.text, of.lane, lane) } else { of.text })
+    }
+
     /// An assignment where the mask is set.
     fn masked(&mut self, target: &Expr, name: &Text, value: &Text) -> Result<Vec<String>, Refusal> {
         let Some((mask, bits)) = self.mask.clone() else { return Ok(Vec::new()) };
-        let Some(scalar) = target.ty.as_number() else {
+        let Some(scalar) = self.lane_type(target) else {
             return self.refuse(target, "a vector or struct of each output");
         };
         let mask = self.mask_of(&Text::primary(mask), bits, scalar.bits());
@@ -417,12 +425,20 @@ impl Engine<'_> {
                 copies[0] > 0
                     && variables.iter().any(|it| self.variables.get(&it.symbol).is_some_and(|it| it.copied))
             });
-            let header_text = if unchanged && !declares {
+            let header_text = if let Some((symbol, _)) = self.channel_loop(stmt) {
+                self.channel_header(stmt, symbol, copies[0])?
+            } else if unchanged && !declares {
                 self.tree.source[stmt.full.start..body.full.start].to_owned()
             } else {
                 self.loop_header(stmt, &copies)?
             };
+            let outer = self.channel_name.take();
+            self.channel_name = match self.channel_loop(stmt) {
+                Some((symbol, 0)) => self.variables.get(&symbol).map(|it| it.name.to_owned()),
+                _ => outer.clone(),
+            };
             let text = self.body(&header_text, stmt, body, &copies)?;
+            self.channel_name = outer;
             pieces.append(&mut self.pending);
             pieces.push(text);
         }

@@ -34,9 +34,10 @@ pub(super) fn level_of(operator: &str) -> Level {
 pub(super) fn written_level(expr: &Expr) -> Level {
     match &expr.kind {
         ExprKind::Binary { operator, .. } => level_of(operator),
-        ExprKind::Unary { postfix: false, .. } => UNARY,
         ExprKind::Integer(value) if *value < 0 => UNARY,
-        ExprKind::Cast { implicit: false, .. } | ExprKind::VectorLiteral(_) => UNARY,
+        ExprKind::Unary { postfix: false, .. }
+        | ExprKind::Cast { implicit: false, .. }
+        | ExprKind::VectorLiteral(_) => UNARY,
         ExprKind::Cast { operand, .. } => written_level(operand),
         ExprKind::Conditional { .. } => CONDITIONAL,
         ExprKind::Assign { .. } => ASSIGNMENT,

@@ -61,7 +61,12 @@ impl Rewrite for Block {
             }
             for lanes in [4, 8] {
                 for count in [2, 4, 8] {
-                    plans.push(Plan { vector: Some((along, lanes)), copies: Some((across, count)) });
+                    plans.push(Plan {
+                        vector: Some((along, lanes)),
+                        copies: Some((across, count)),
+                        narrow: true,
+                        ..Plan::default()
+                    });
                 }
             }
         }

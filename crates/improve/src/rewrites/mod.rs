@@ -8,6 +8,7 @@ mod outputs;
 mod resize_work_group;
 mod restrict_pointers;
 mod row_per_group;
+mod share_loads;
 mod swap_dimensions;
 mod text;
 mod unroll_loop;
@@ -21,6 +22,7 @@ pub const ALL: &[&dyn Rewrite] = &[
     &widen::Widen,
     &block::Block,
     &coarsen::Coarsen,
+    &share_loads::ShareLoads,
     &narrow_index::NarrowIndex,
     &restrict_pointers::RestrictPointers,
     &row_per_group::RowPerGroup,

@@ -28,7 +28,18 @@ pub(super) fn propose(view: &View<'_>, plans: &[Plan], outputs: &Outputs<'_>) ->
             .unbounded
             .iter()
             .map(|(dimension, of)| Condition::GlobalMultiple { dimension: *dimension, of: *of });
-        let conditions: Vec<Condition> = multiples.collect();
+        let mut conditions: Vec<Condition> = multiples.collect();
+        if replicated.overlaps {
+            conditions.push(Condition::Stated("the buffers do not overlap".to_owned()));
+        }
+        // Vectors that are filled element by element gain nothing.
+        let accesses = |source: &str| source.matches("vload").count() + source.matches("vstore").count();
+        if plan.vector.is_some() && accesses(&replicated.source) == accesses(&subject.source) {
+            continue;
+        }
+        if proposals.iter().any(|it: &Proposal| it.source == replicated.source) {
+            continue;
+        }
         if conditions.iter().any(|condition| condition.holds(&subject.launch) == Some(false)) {
             continue;
         }

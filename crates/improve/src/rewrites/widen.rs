@@ -46,6 +46,11 @@ else
         add_one(y, in, a, n, x + i);
 ```
 
+Integers of 32 bits whose values fit in 16 have lanes of `short`. A loop over the channels of a pixel does the same for
+each number of a row: then the lanes are neighbouring numbers, not pixels. Where a test of the edges leaves outputs
+over, groups may start at the first output inside, and the last one of a row is moved inwards and stores only the
+outputs that its neighbour does not.
+
 ## When not
 
 Kernels with barriers, atomics or local memory are left alone. With fewer work-items, small launches fill the GPU less;
@@ -67,14 +72,26 @@ impl Rewrite for Widen {
         let mut plans = Vec::new();
         for dimension in 0..view.subject.launch.range.dimensions() {
             for lanes in [2, 4, 8, 16] {
-                plans.push(Plan { vector: Some((dimension, lanes)), ..Plan::default() });
+                for channels in [None, Some(3), Some(4)] {
+                    for edges in [false, true] {
+                        let vector = Some((dimension, lanes));
+                        plans.push(Plan { vector, copies: None, narrow: true, channels, edges });
+                    }
+                }
             }
         }
         let outputs = Outputs {
             code: RULE.code,
             title: &|plan| {
                 let (dimension, lanes) = plan.vector.unwrap_or_default();
-                format!("{lanes} outputs a work-item in dimension {dimension}, as vectors")
+                let outputs = match plan.channels {
+                    Some(channels) => {
+                        format!("{lanes} pixels of {channels} channels, as one row of numbers,")
+                    }
+                    None => format!("{lanes} outputs"),
+                };
+                let edges = if plan.edges { ", the last group of a row moved inwards" } else { "" };
+                format!("{outputs} a work-item in dimension {dimension}, as vectors{edges}")
             },
             why: "wide accesses take the load/store pipe once for all outputs, and indices are computed once",
         };

@@ -16,7 +16,7 @@ use tripipe_ir::front::clang::{Build, BuildError, syntax_tree};
 
 pub use affine::{Affine, affine, fold};
 pub use edits::{Edits, Overlap};
-pub use node::{Expr, ExprKind, Function, NameKind, Place, Stmt, StmtKind, Symbol, Variable};
+pub use node::{Expr, ExprKind, Function, NameKind, SourceRange, Stmt, StmtKind, Symbol, Variable};
 pub use types::{Scalar, Space, Type};
 
 /// The end of the path under which clang sees the source.
@@ -86,7 +86,7 @@ impl Tree {
     }
 
     /// The text of a place.
-    pub fn text(&self, place: &Place) -> &str {
+    pub fn text(&self, place: &SourceRange) -> &str {
         self.source.get(place.range.clone()).unwrap_or_default()
     }
 }

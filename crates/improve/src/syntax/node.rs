@@ -10,7 +10,7 @@ pub struct Symbol(pub(super) u32);
 
 /// Where a node stands in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceRange {
     /// Its bytes in the source; for a node of a macro's expansion, those of the expansion.
     pub range: Range<usize>,
     /// Whether these bytes are this node and nothing else, so that they can be copied or replaced. A whole expansion
@@ -24,7 +24,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     /// Its location.
-    pub place: Place,
+    pub place: SourceRange,
     /// Its type.
     pub ty: Type,
     /// What it is.
@@ -160,7 +160,7 @@ pub enum ExprKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stmt {
     /// Its location, without a closing semicolon where clang's range leaves it out; see [`Stmt::full`].
-    pub place: Place,
+    pub place: SourceRange,
     /// Its bytes with the closing semicolon.
     pub full: Range<usize>,
     /// What it is.
@@ -234,7 +234,7 @@ pub struct Variable {
     /// Whether its type is `const`.
     pub constant: bool,
     /// Its location, from the type's first word to the initial value.
-    pub place: Place,
+    pub place: SourceRange,
     /// The bytes of its name.
     pub name_range: Range<usize>,
     /// Its initial value.
@@ -253,7 +253,7 @@ pub struct Function {
     /// Whether it is a kernel.
     pub is_kernel: bool,
     /// Its location, from the first word of its type to the closing brace, without attributes before it.
-    pub place: Place,
+    pub place: SourceRange,
     /// The bytes of its name.
     pub name_range: Range<usize>,
     /// Its parameters.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::node::Place;
+use super::node::SourceRange;
 
 /// One end of a node, or the location of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,8 +114,8 @@ impl<'s> Places<'s> {
         begin: Location,
         end: Location,
         outer: Option<usize>,
-    ) -> (Place, Option<usize>) {
-        let nowhere = (Place { range: 0..0, exact: false, in_macro: true }, outer);
+    ) -> (SourceRange, Option<usize>) {
+        let nowhere = (SourceRange { range: 0..0, exact: false, in_macro: true }, outer);
         let both = match (begin, end) {
             (Location::Expansion { offset: a, .. }, Location::Expansion { offset: b, .. }) if a == b => {
                 Some(a)
@@ -146,7 +146,7 @@ impl<'s> Places<'s> {
             return nowhere;
         }
         let in_macro = [begin, end].iter().any(|it| matches!(it, Location::Expansion { .. }));
-        (Place { range: start..stop, exact: starts && ends, in_macro }, both.or(outer))
+        (SourceRange { range: start..stop, exact: starts && ends, in_macro }, both.or(outer))
     }
 
     /// The body of the macro named at `offset`.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::node::{Expr, ExprKind, Function, NameKind, Place, Stmt, StmtKind, Symbol, Variable};
+use super::node::{Expr, ExprKind, Function, NameKind, SourceRange, Stmt, StmtKind, Symbol, Variable};
 use super::places::{Location, Places};
 use super::types::Type;
 
@@ -110,7 +110,7 @@ impl<'s> Reader<'s> {
     }
 
     /// The node's place; inside `read`, its expansion is that of its children.
-    fn place(&mut self, node: &Value) -> Place {
+    fn place(&mut self, node: &Value) -> SourceRange {
         let range = node.get("range");
         let begin =
             range.and_then(|it| it.get("begin")).map_or(Location::Nowhere, |it| self.places.location(it));

@@ -68,11 +68,6 @@ impl Scalar {
         }
     }
 
-    /// The type of the mask that a comparison of vectors of this type yields: a signed integer of the same width.
-    pub fn mask(self) -> Self {
-        Self::Integer { bits: self.bits(), signed: true }
-    }
-
     fn of_words(words: &[&str]) -> Option<Self> {
         let has = |word: &str| words.contains(&word);
         let integer = |bits, signed| Some(Self::Integer { bits, signed });

@@ -245,13 +245,26 @@ impl tripipe_launch_file::Files for NoFiles {
     }
 }
 
-fn proposals(subject: &Subject) -> Vec<Proposal> {
-    let tree = subject.tree(None).ok();
-    let view = View { subject, tree: tree.as_ref(), gpus: &[], allowed: Allowed::default() };
-    // The others have tests of their own.
-    let own = ["widen", "coarsen", "block", "merge-accesses", "narrow-integers"];
-    let rewrites = ALL.iter().filter(|rewrite| own.contains(&rewrite.rule().code));
-    rewrites.flat_map(|rewrite| rewrite.proposals(&view)).collect()
+/// What rewrites propose, and what they propose of that: a vector kernel with its overlapping loads shared.
+fn proposals(subject: &Subject) -> Vec<(Proposal, Subject)> {
+    let mut all = Vec::new();
+    for proposal in proposals_after(subject, "") {
+        let changed = proposal.subject(subject);
+        for next in proposals_after(&changed, "share-loads") {
+            let title = format!("{}; {}", proposal.title, next.title);
+            let shared = next.subject(&changed);
+            all.push((Proposal { title, ..next }, shared));
+        }
+        all.push((proposal, changed));
+    }
+    all
+}
+
+/// What rewrites propose, or the one of a code.
+fn proposals_after(subject: &Subject, code: &str) -> Vec<Proposal> {
+    let view = View { subject, gpus: &[], allowed: Allowed::default() };
+    let wanted = ALL.iter().filter(|rewrite| code.is_empty() || rewrite.rule().code == code);
+    wanted.flat_map(|rewrite| rewrite.proposals(&view)).collect()
 }
 
 const SIZES: &[[usize; 3]] = &[[1, 1, 3], [5, 4, 1], [16, 8, 5], [37, 9, 6]];
@@ -270,8 +283,7 @@ fn rewritten_kernels_compute_the_same_bytes() {
             let subject = case.subject(*sizes);
             let signature = signature(&subject).unwrap();
             let expected = results(&subject, &signature).unwrap();
-            for proposal in proposals(&subject) {
-                let changed = proposal.subject(&subject);
+            for (proposal, changed) in proposals(&subject) {
                 let found = results(&changed, &signature);
                 if found.as_ref() != Ok(&expected) {
                     let error = found.err().unwrap_or_default();
@@ -309,12 +321,14 @@ fn seconds(subject: &Subject, gpu: &str) -> f64 {
 #[ignore = "prints predicted times"]
 fn prices() {
     for case in cases() {
-        let subject = case.subject([1024, 512, 128]);
+        let subject = case.subject([1024, 256, 128]);
         let gpus = ["mali-t604", "mali-g77", "mali-g78", "adreno-650"];
         let before = gpus.map(|gpu| seconds(&subject, gpu));
         println!("{}: {}", case.name, before.map(|it| format!("{:9.1} us", it * 1e6)).join(" "));
-        for proposal in proposals(&subject) {
-            let changed = proposal.subject(&subject);
+        for (proposal, changed) in proposals(&subject) {
+            if std::env::var("TITLE").is_ok_and(|title| !proposal.title.contains(&title)) {
+                continue;
+            }
             let after = gpus.map(|gpu| seconds(&changed, gpu));
             let ratios: Vec<String> =
                 before.iter().zip(after).map(|(a, b)| format!("{:6.2}x", a / b)).collect();
@@ -329,7 +343,7 @@ fn prices() {
 fn sources() {
     for case in cases() {
         let subject = case.subject([64, 16, 8]);
-        for proposal in proposals(&subject) {
+        for (proposal, _) in proposals(&subject) {
             if std::env::var("TITLE").is_ok_and(|title| !proposal.title.contains(&title)) {
                 continue;
             }
