@@ -102,13 +102,9 @@ pub struct RefusedRewrite {
     pub title: String,
     /// Rewrites that were applied before it.
     pub depth: u64,
-<<<<<<< Updated upstream
-    /// `slower`, `wrong` (a counter-example was found), `impossible` (it does not compile, or a GPU cannot run it) or `late`
+    /// `slower`, `wrong` (a counter-example was found), `rounding` (results would be rounded
+    /// differently), `impossible` (it does not compile, or a GPU cannot run it) or `late`
     /// (the time limit was reached before it was verified).
-=======
-    /// `slower`, `wrong` (a counter-example was found), `rounding` (results would be rounded differently) or `impossible`
-    /// (it does not compile, or a GPU cannot run it).
->>>>>>> Stashed changes
     pub kind: String,
     /// Why, in a sentence.
     pub reason: String,
