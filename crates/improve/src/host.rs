@@ -64,7 +64,7 @@ impl HostChange {
                 resize(launch, *dimension, |extent| extent.div_ceil((*by).max(1)));
             }
             Self::Multiply { dimension, by } => {
-                resize(launch, *dimension, |extent| extent.saturating_mul(*by))
+                resize(launch, *dimension, |extent| extent.saturating_mul(*by));
             }
             Self::RoundUp { dimension, multiple } => {
                 resize(launch, *dimension, |extent| extent.next_multiple_of((*multiple).max(1)));
@@ -252,6 +252,43 @@ impl fmt::Display for Condition {
             Self::ArgumentMultiple { name, of, .. } => write!(f, "`{name}` is a multiple of {of}"),
             Self::ArgumentIs { name, value, .. } => write!(f, "`{name}` is {value}"),
             Self::Stated(sentence) => f.write_str(sentence),
+        }
+    }
+}
+
+/// A condition of a rewrite that was applied after others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Required {
+    /// The condition.
+    pub condition: Condition,
+    /// The number of host changes that come before the launch that it is about.
+    pub after: usize,
+}
+
+impl From<Condition> for Required {
+    /// It is about the original launch.
+    fn from(condition: Condition) -> Self {
+        Self { condition, after: 0 }
+    }
+}
+
+impl Required {
+    /// Whether it holds, where `host` are all changes of `launch`; `None` if the launch does not show it.
+    pub fn holds(&self, host: &[HostChange], launch: &LaunchFile) -> Option<bool> {
+        let before = &host[..self.after.min(host.len())];
+        self.condition.holds(&HostChange::apply_all(before, launch))
+    }
+}
+
+impl fmt::Display for Required {
+    /// A sentence without a full stop.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.condition)?;
+        match (&self.condition, self.after) {
+            (Condition::GlobalMultiple { .. }, after @ 1..) => {
+                write!(f, " after the first {after} of the changes in the host's code")
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! step only after the simulator has shown that it computes the same.
 
 mod host;
+mod improvement;
 mod price;
 mod replicate;
 mod rewrite;
@@ -14,10 +15,11 @@ mod subject;
 pub mod syntax;
 mod verify;
 
-pub use host::{Condition, HostChange};
+pub use host::{Condition, HostChange, Required};
+pub use improvement::{Improvement, Refusal, Refused, Step};
 pub use price::{OpenFiles, Price, PriceError, Pricing, Target};
 pub use rewrite::{Allowed, Proposal, Rewrite, View};
 pub use rewrites::ALL;
-pub use search::{Improvement, Options, Progress, Refusal, Refused, SearchError, Step, search};
+pub use search::{Options, Progress, SearchError, search};
 pub use subject::Subject;
 pub use verify::{CounterExample, Verified, Verifier, VerifyError};

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use tripipe_launch::NdRange;
 
 use crate::{
-    Allowed, Condition, CounterExample, HostChange, OpenFiles, Price, PriceError, Pricing, Proposal, Rewrite,
-    Subject, Target, Verified, Verifier, VerifyError, View,
+    Allowed, CounterExample, HostChange, Improvement, OpenFiles, Price, PriceError, Pricing, Proposal,
+    Refusal, Refused, Required, Rewrite, Step, Subject, Target, Verified, Verifier, VerifyError, View,
 };
 
 /// Options of a search.
@@ -53,113 +53,6 @@ const SEARCHING: f64 = 0.75;
 
 /// Steps of warps that the prices of a search play; those of a result play the usual number.
 const STEPS: u64 = 200_000;
-
-/// A step of a ladder.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// The rewrite's code.
-    pub code: &'static str,
-    /// What it changes.
-    pub title: String,
-    /// Why that is faster.
-    pub why: String,
-    /// The kernel after it.
-    pub subject: Subject,
-    /// The price on each target.
-    pub prices: Vec<Price>,
-    /// The proof that the kernel computes what the original does.
-    pub verified: Verified,
-    /// The most that a floating-point result may deviate from the original, relative; 0 where results are the same.
-    pub relative_error: f64,
-}
-
-/// A rewrite that was not applied.
-#[derive(Clone, Debug)]
-pub struct Refused {
-    /// The rewrite's code.
-    pub code: &'static str,
-    /// What it would change.
-    pub title: String,
-    /// Rewrites that were applied before it.
-    pub depth: usize,
-    /// Why not.
-    pub reason: Refusal,
-}
-
-/// Why a rewrite is not applied.
-#[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// The changed kernel has no price.
-    #[error("on {gpu}: {error}")]
-    Price {
-        /// The GPU.
-        gpu: String,
-        /// Why.
-        #[source]
-        error: PriceError,
-    },
-    /// The changed kernel computes something else, or does something wrong.
-    #[error("{0}")]
-    Proof(Box<CounterExample>),
-    /// It rounds floating-point results differently, which is not allowed.
-    #[error("it rounds results differently (relative, at most {bound:e}); --allow-rounding allows it")]
-    Rounding {
-        /// The most that a result may deviate, relative.
-        bound: f64,
-    },
-    /// There was no time to verify it.
-    #[error("the time limit was reached before it was verified")]
-    Late,
-    /// The model predicts that it is slower, or not faster.
-    #[error("{}", gain(*ratio))]
-    Slower {
-        /// The time after it as a multiple of the time before, on the target where that is the largest.
-        ratio: f64,
-    },
-}
-
-/// `1.20 times slower`, `0.4% faster`.
-fn gain(ratio: f64) -> String {
-    if ratio >= 1.0 {
-        format!("{ratio:.2} times the time")
-    } else {
-        format!("only {:.1}% less time", 100.0 * (1.0 - ratio))
-    }
-}
-
-/// The result of a search.
-#[derive(Clone, Debug)]
-pub struct Improvement {
-    /// The original.
-    pub original: Subject,
-    /// Its price on each target.
-    pub prices: Vec<Price>,
-    /// The steps to the fastest kernel; empty if nothing gains.
-    pub steps: Vec<Step>,
-    /// What must hold for the results to be the same.
-    pub conditions: Vec<Condition>,
-    /// What the host's code must change.
-    pub host: Vec<HostChange>,
-    /// What was not applied, and why.
-    pub refused: Vec<Refused>,
-    /// Kernels that were priced.
-    pub tried: usize,
-    /// Whether the search ended because of the time limit.
-    pub out_of_time: bool,
-}
-
-impl Improvement {
-    /// The fastest kernel.
-    pub fn subject(&self) -> &Subject {
-        self.steps.last().map_or(&self.original, |step| &step.subject)
-    }
-
-    /// The time of the fastest kernel as a multiple of the original's, on the target where that is the largest.
-    pub fn ratio(&self) -> f64 {
-        self.steps.last().map_or(1.0, |step| worst(&step.prices, &self.prices))
-    }
-}
 
 /// Why a kernel cannot be improved.
 #[derive(Debug, thiserror::Error)]
@@ -208,7 +101,7 @@ pub enum Progress<'p> {
 struct State {
     subject: Subject,
     steps: Vec<Applied>,
-    conditions: Vec<Condition>,
+    conditions: Vec<Required>,
     host: Vec<HostChange>,
     relative_error: f64,
     /// The time as a multiple of the original's, on the target where that is the largest.
@@ -237,7 +130,7 @@ struct Candidate {
 }
 
 /// The largest of the times as multiples of `before`.
-fn worst(prices: &[Price], before: &[Price]) -> f64 {
+pub(crate) fn worst(prices: &[Price], before: &[Price]) -> f64 {
     let ratios = prices.iter().zip(before).map(|(price, before)| price.seconds / before.seconds);
     ratios.fold(0.0, f64::max)
 }
@@ -282,6 +175,12 @@ struct Search<'s> {
     quick: Pricing<'s>,
     verifier: Verifier<'s>,
     first: Vec<Price>,
+}
+
+/// The conditions of a proposal for a kernel.
+fn requirements<'p>(parent: &State, proposal: &'p Proposal) -> impl Iterator<Item = Required> + use<'p> {
+    let after = parent.host.len();
+    proposal.conditions.iter().map(move |condition| Required { condition: condition.clone(), after })
 }
 
 /// The prices on all targets, or the first GPU without one, and why.
@@ -361,8 +260,21 @@ impl Search<'_> {
                     .steps
                     .last()
                     .is_some_and(|last| last.proposal.code == proposal.code && is_launch_only);
-                if !again && seen.insert((subject.source.clone(), subject.launch.range)) {
-                    untried.push((parent, proposal, subject));
+                if again || !seen.insert((subject.source.clone(), subject.launch.range)) {
+                    continue;
+                }
+                let unmet = proposal
+                    .conditions
+                    .iter()
+                    .find(|condition| condition.holds(&state.subject.launch) == Some(false));
+                match unmet.cloned() {
+                    Some(condition) => refused.push(Refused {
+                        code: proposal.code,
+                        title: proposal.title,
+                        depth: state.steps.len(),
+                        reason: Refusal::Condition(condition),
+                    }),
+                    None => untried.push((parent, proposal, subject)),
                 }
             }
         }
@@ -444,9 +356,9 @@ impl Search<'_> {
     fn prove(&self, parent: &State, candidate: Candidate) -> Result<State, Box<CounterExample>> {
         let Candidate { proposal, subject, score, .. } = candidate;
         let mut state = State { subject, score, ..parent.clone() };
-        for condition in &proposal.conditions {
-            if !state.conditions.contains(condition) {
-                state.conditions.push(condition.clone());
+        for required in requirements(parent, &proposal) {
+            if !state.conditions.contains(&required) {
+                state.conditions.push(required);
             }
         }
         state.host.extend(proposal.host.iter().cloned());

@@ -25,8 +25,6 @@ pub struct Overrides {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Names {
     all: Vec<(String, String)>,
-    /// How many more names the current expression may contain.
-    left: Cell<u32>,
 }
 
 impl Names {
@@ -39,7 +37,7 @@ impl Names {
         let numbers = numbers.into_iter().chain(overrides.numbers.iter().cloned());
         let numbers = numbers.map(|(name, number)| (name, number.to_string()));
         let defines = options.defines.iter().chain(&overrides.defines).cloned();
-        Self { all: numbers.chain(defines).collect(), left: Cell::new(NAMES_MAX) }
+        Self { all: numbers.chain(defines).collect() }
     }
 
     /// Another value of a macro, until [`Self::pop`].
@@ -64,15 +62,13 @@ impl Names {
 
     /// Whether a condition holds: its value is not 0.
     pub(crate) fn holds(&self, text: &str) -> Result<bool, String> {
-        self.left.set(NAMES_MAX);
-        Ok(self.value(text, 0)? != 0)
+        Ok(self.value(text)? != 0)
     }
 
     /// A whole number of at least `least`: written as such, or as an expression in a string.
     pub(crate) fn whole(&self, item: &Item<'_>, least: usize) -> Result<usize, FileError> {
         let Some(text) = item.as_string() else { return Ok(item.whole(&(least..=usize::MAX))?) };
-        self.left.set(NAMES_MAX);
-        let value = self.value(text, 0).and_then(|value| {
+        let value = self.value(text).and_then(|value| {
             let size = usize::try_from(value).ok().filter(|size| *size >= least);
             size.ok_or_else(|| format!("it is {value}, want from {least} to {}", usize::MAX))
         });
@@ -83,11 +79,16 @@ impl Names {
         })
     }
 
-    fn value(&self, text: &str, depth: usize) -> Result<i128, String> {
+    fn value(&self, text: &str) -> Result<i128, String> {
+        self.part(text, 0, &Cell::new(NAMES_MAX))
+    }
+
+    /// The value of an expression, or of a name's definition in one; `left` counts the names that it may still contain.
+    fn part(&self, text: &str, depth: usize, left: &Cell<u32>) -> Result<i128, String> {
         if depth > DEPTH_MAX {
             return Err("too many definitions or parentheses in each other".to_owned());
         }
-        let mut parser = Parser { names: self, rest: text.trim_start(), depth, skipping: 0 };
+        let mut parser = Parser { names: self, left, rest: text.trim_start(), depth, skipping: 0 };
         let value = parser.either()?;
         if parser.rest.is_empty() {
             Ok(value)
@@ -100,6 +101,7 @@ impl Names {
 /// A parser by recursive descent.
 struct Parser<'n, 't> {
     names: &'n Names,
+    left: &'n Cell<u32>,
     rest: &'t str,
     depth: usize,
     /// How many `&&` and `||` around this place have their value already, so that what is wrong here does not matter.
@@ -259,8 +261,10 @@ impl<'t> Parser<'_, 't> {
                 "`{word}` is neither a macro of the options (-D) nor a named argument that is a whole number"
             ));
         };
-        self.names.left.set(self.names.left.get().checked_sub(1).ok_or("too many names")?);
-        self.names.value(text, self.depth + 1).map_err(|reason| format!("`{word}` is `{text}`: {reason}"))
+        self.left.set(self.left.get().checked_sub(1).ok_or("too many names")?);
+        self.names
+            .part(text, self.depth + 1, self.left)
+            .map_err(|reason| format!("`{word}` is `{text}`: {reason}"))
     }
 
     fn deeper(&mut self, read: impl FnOnce(&mut Self) -> Result<i128, String>) -> Result<i128, String> {
@@ -339,7 +343,7 @@ mod tests {
         let numbers = [("width".to_owned(), Number::Integer(1000)), ("f".to_owned(), Number::Float(0.5))];
         let overrides =
             Overrides { defines: Vec::new(), numbers: vec![("height".to_owned(), Number::Integer(480))] };
-        Names::new(&options, numbers, &overrides).value(text, 0)
+        Names::new(&options, numbers, &overrides).value(text)
     }
 
     #[test]
@@ -399,9 +403,8 @@ mod tests {
         let doubled: Vec<String> = (0..30).map(|level| format!("-D D{level}=D{0}+D{0}", level + 1)).collect();
         let options = BuildOptions::parse(&format!("{} -D D30=1", doubled.join(" "))).unwrap();
         let names = Names::new(&options, [], &Overrides::default());
-        assert_eq!(names.value("D28", 0), Ok(4));
-        names.left.set(NAMES_MAX);
-        assert!(names.value("D0", 0).unwrap_err().ends_with("too many names"));
+        assert_eq!(names.value("D28"), Ok(4));
+        assert!(names.value("D0").unwrap_err().ends_with("too many names"));
         assert!(value(&"(".repeat(100_000)).is_err());
         assert!(value(&"-".repeat(100_000)).is_err());
     }

@@ -17,7 +17,7 @@ use tripipe_launch_file::{
     Comparison, Contents, FileError, Given, LaunchFile, Limits, MemoryShape, Number, Scalar, Tolerance,
 };
 
-use crate::{Condition, HostChange, OpenFiles, Subject, Target};
+use crate::{HostChange, OpenFiles, Required, Subject, Target};
 use contents::{GivenContents, Kind};
 use run::{Left, Ran, RunError, Runner};
 use sizes::Sizes;
@@ -246,7 +246,7 @@ impl<'f> Verifier<'f> {
         &self,
         changed: &Subject,
         host: &[HostChange],
-        conditions: &[Condition],
+        conditions: &[Required],
         relative_error: f64,
     ) -> Result<Verified, Box<CounterExample>> {
         let mut verified = self.verify_derived(changed, host, conditions, relative_error)?;
@@ -262,7 +262,7 @@ impl<'f> Verifier<'f> {
         &self,
         changed: &Subject,
         host: &[HostChange],
-        conditions: &[Condition],
+        conditions: &[Required],
         relative_error: f64,
     ) -> Result<Verified, Box<CounterExample>> {
         let cases: Vec<&Case> = self.cases.iter().filter(|case| !case.is_whole).collect();
@@ -284,7 +284,7 @@ impl<'f> Verifier<'f> {
         &self,
         changed: &Subject,
         host: &[HostChange],
-        conditions: &[Condition],
+        conditions: &[Required],
         relative_error: f64,
     ) -> Result<Verified, Box<CounterExample>> {
         let cases: Vec<&Case> = self.cases.iter().filter(|case| case.is_whole).collect();
@@ -296,13 +296,13 @@ impl<'f> Verifier<'f> {
         cases: &[&Case],
         changed: &Subject,
         host: &[HostChange],
-        conditions: &[Condition],
+        conditions: &[Required],
         relative_error: f64,
     ) -> Result<Verified, Box<CounterExample>> {
         let mut runner = Runner::new(changed.clone(), self.target);
         let mut verified = Verified::default();
         for case in cases {
-            if conditions.iter().any(|condition| condition.holds(&case.launch) == Some(false)) {
+            if conditions.iter().any(|condition| condition.holds(host, &case.launch) == Some(false)) {
                 verified.left_out += 1;
                 continue;
             }

@@ -1,6 +1,6 @@
 //! Rewrites, each alone: what they propose is verified in the simulator, and twins that they must leave alone.
 
-use tripipe_improve::{ALL, Allowed, CounterExample, Proposal, Subject, Verified, Verifier, View};
+use tripipe_improve::{ALL, Allowed, CounterExample, Proposal, Required, Subject, Verified, Verifier, View};
 
 use crate::{NoFiles, subject, targets};
 
@@ -47,7 +47,8 @@ fn verified(subject: &Subject, proposal: &Proposal) -> Result<Verified, Box<Coun
     let targets = targets(&["mali-g78"]);
     let verifier = Verifier::new(subject, &targets, &NoFiles).unwrap();
     let Proposal { host, conditions, relative_error, .. } = proposal;
-    verifier.verify(&proposal.subject(subject), host, conditions, *relative_error)
+    let conditions: Vec<Required> = conditions.iter().cloned().map(Required::from).collect();
+    verifier.verify(&proposal.subject(subject), host, &conditions, *relative_error)
 }
 
 /// All that a rewrite proposes computes the same; returns the first new source.

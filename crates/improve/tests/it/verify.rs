@@ -1,6 +1,8 @@
 //! Proofs: right rewrites pass, wrong ones have a counter-example.
 
-use tripipe_improve::{Condition, CounterExample, HostChange, Subject, Verified, Verifier, VerifyError};
+use tripipe_improve::{
+    Condition, CounterExample, HostChange, Required, Subject, Verified, Verifier, VerifyError,
+};
 
 use crate::{DOUBLE, NoFiles, PICTURE, subject, targets};
 
@@ -8,7 +10,7 @@ use crate::{DOUBLE, NoFiles, PICTURE, subject, targets};
 fn verify(
     source: &str,
     host: &[HostChange],
-    conditions: &[Condition],
+    conditions: &[Required],
 ) -> Result<Verified, Box<CounterExample>> {
     let original = subject(DOUBLE, PICTURE);
     let targets = targets(&["mali-g78"]);
@@ -58,10 +60,10 @@ fn a_missing_guard_is_found_on_an_odd_width() {
 #[test]
 fn a_condition_leaves_launches_out() {
     let even = Condition::ArgumentMultiple { argument: 2, name: "width".to_owned(), of: 2 };
-    let verified = verify(&pairs("1"), &PAIRS, &[even]).unwrap();
+    let verified = verify(&pairs("1"), &PAIRS, &[even.into()]).unwrap();
     assert!(verified.left_out > 0 && verified.launches > 5, "{verified:?}");
     let never = Condition::ArgumentIs { argument: 2, name: "width".to_owned(), value: 641 };
-    assert_eq!(*verify(&pairs("1"), &PAIRS, &[never]).unwrap_err(), CounterExample::NoLaunch);
+    assert_eq!(*verify(&pairs("1"), &PAIRS, &[never.into()]).unwrap_err(), CounterExample::NoLaunch);
 }
 
 /// Saturation instead of wrapping: only numbers above 127 show it.

@@ -2,6 +2,8 @@
 
 mod steps;
 
+use std::fmt::Write as _;
+
 use tripipe_ir::diagnostic::{Rule, Severity};
 
 use super::text::{indentation, is_bounds_test};
@@ -126,7 +128,7 @@ impl<'t> Rows<'t> {
                     _ => {
                         is_alone &= !name.starts_with("get_")
                             && !is_collective(name)
-                            && tree.function(*symbol).is_none_or(is_pure)
+                            && tree.function(*symbol).is_none_or(is_pure);
                     }
                 }
             }
@@ -241,7 +243,7 @@ impl<'t> Rows<'t> {
             let scalar = gathered.variable.ty.as_number()?;
             if !scratches.iter().any(|(known, _)| *known == scalar) {
                 let name = self.free(&format!("partial_{}", scalar.name()));
-                head += &format!("local {} {name}[{size}];\n{indent}", scalar.name());
+                let _ = write!(head, "local {} {name}[{size}];\n{indent}", scalar.name());
                 scratches.push((scalar, name));
             }
         }
@@ -274,12 +276,13 @@ impl<'t> Rows<'t> {
                     }
                 };
                 if *by == Gather::Sum {
-                    before += &format!("{name} = {lane} == 0 ? {name} : 0;\n{indent}");
+                    let _ = write!(before, "{name} = {lane} == 0 ? {name} : 0;\n{indent}");
                     if let Scalar::Float { bits } = scalar {
                         error = error.max(if bits == 16 { HALF_ERROR } else { FLOAT_ERROR });
                     }
                 }
-                after += &format!(
+                let _ = write!(
+                    after,
                     "\n{indent}{scratch}[{lane}] = {name};\n{indent}barrier(CLK_LOCAL_MEM_FENCE);\n{indent}for (int step = {}; \
                     step > 0; step /= 2) {{\n{indent}    if ({lane} < step)\n{indent}        {gather};\n{indent}    \
                     barrier(CLK_LOCAL_MEM_FENCE);\n{indent}}}\n{indent}{name} = {scratch}[0];\n{indent}\
@@ -289,7 +292,7 @@ impl<'t> Rows<'t> {
             }
             // What was stored may be loaded by another work-item later.
             if divided.stores && index + 1 < self.loops.len() {
-                after += &format!("\n{indent}barrier(CLK_GLOBAL_MEM_FENCE);");
+                let _ = write!(after, "\n{indent}barrier(CLK_GLOBAL_MEM_FENCE);");
             }
             edits.insert(divided.statement.full.start, before).ok()?;
             edits.insert(divided.statement.full.end, after).ok()?;

@@ -196,10 +196,10 @@ fn is_same(a: &Expr, b: &Expr) -> bool {
     let own = match (&a.kind, &b.kind) {
         (ExprKind::Integer(a), ExprKind::Integer(b)) => a == b,
         (ExprKind::Float(a), ExprKind::Float(b)) => a.to_bits() == b.to_bits(),
-        (ExprKind::Name { symbol: a, .. }, ExprKind::Name { symbol: b, .. }) => a == b,
+        (ExprKind::Name { symbol: a, .. }, ExprKind::Name { symbol: b, .. })
+        | (ExprKind::Call { symbol: a, .. }, ExprKind::Call { symbol: b, .. }) => a == b,
         (ExprKind::Binary { operator: a, .. }, ExprKind::Binary { operator: b, .. })
         | (ExprKind::Unary { operator: a, .. }, ExprKind::Unary { operator: b, .. }) => a == b,
-        (ExprKind::Call { symbol: a, .. }, ExprKind::Call { symbol: b, .. }) => a == b,
         (ExprKind::Index { .. }, ExprKind::Index { .. }) => true,
         (ExprKind::Cast { .. }, ExprKind::Cast { .. }) => a.ty == b.ty,
         _ => false,
