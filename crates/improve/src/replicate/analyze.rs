@@ -7,13 +7,13 @@ use crate::syntax::{Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Type
 use super::assume::Turns;
 use super::functions::{self, FunctionKind as Kind};
 use super::shape::Shape;
-use super::{Engine, Local, Plan, Refusal};
+use super::{Engine, Local, Obstacle, Plan};
 
 /// Rounds after which shapes are final in any kernel that people write.
 const MOST_ROUNDS: usize = 20;
 
 impl<'t> Engine<'t> {
-    pub(super) fn new(tree: &'t Tree, kernel: &'t Function, plan: Plan) -> Result<Self, Refusal> {
+    pub(super) fn new(tree: &'t Tree, kernel: &'t Function, plan: Plan) -> Result<Self, Obstacle> {
         let words = tree.source.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
         let mut engine = Self {
             tree,
@@ -47,15 +47,15 @@ impl<'t> Engine<'t> {
                 return Ok(engine);
             }
         }
-        Err(Refusal { reason: "values that depend on each other".to_owned(), at: kernel.name.clone() })
+        Err(Obstacle { reason: "values that depend on each other".to_owned(), at: kernel.name.clone() })
     }
 
     /// Finds variables, assignments and loops, and what cannot be replicated at all.
-    fn collect(&mut self) -> Result<(), Refusal> {
+    fn collect(&mut self) -> Result<(), Obstacle> {
         let kernel = self.kernel;
-        let mut refused: Option<Refusal> = None;
+        let mut refused: Option<Obstacle> = None;
         let mut refuse = |reason: &str, at: &str| {
-            refused.get_or_insert(Refusal { reason: reason.to_owned(), at: at.to_owned() });
+            refused.get_or_insert(Obstacle { reason: reason.to_owned(), at: at.to_owned() });
         };
         kernel.body.walk(&mut |stmt| match &stmt.kind {
             StmtKind::Other { kind, .. } => refuse(kind, self.tree.text(&stmt.place)),
@@ -204,7 +204,7 @@ struct Round<'e, 't> {
 }
 
 impl Round<'_, '_> {
-    fn statement(&mut self, stmt: &Stmt, masked: bool, copied: bool) -> Result<(), Refusal> {
+    fn statement(&mut self, stmt: &Stmt, masked: bool, copied: bool) -> Result<(), Obstacle> {
         match &stmt.kind {
             StmtKind::Declare(variables) => {
                 for variable in variables {
@@ -265,7 +265,7 @@ impl Round<'_, '_> {
     }
 
     /// Assignments in an expression.
-    fn expression(&mut self, expr: &Expr, masked: bool, copied: bool) -> Result<(), Refusal> {
+    fn expression(&mut self, expr: &Expr, masked: bool, copied: bool) -> Result<(), Obstacle> {
         match &expr.kind {
             ExprKind::Assign { operator, target, value, .. } => {
                 let mut shape = self.engine.shape(value)?;

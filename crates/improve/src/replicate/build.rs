@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use crate::syntax::{Affine, Edits, ExprKind, Stmt, StmtKind};
 
 use super::shape::Shape;
-use super::{Engine, Refusal, Replicated};
+use super::{Engine, Obstacle, Replicated};
 
 impl Engine<'_> {
     /// Writes the kernel.
-    pub(super) fn build(&mut self) -> Result<Replicated, Refusal> {
+    pub(super) fn build(&mut self) -> Result<Replicated, Obstacle> {
         let kernel = self.kernel;
         let StmtKind::Block(statements) = &kernel.body.kind else {
             return Err(self.refusal("a kernel whose body is in a macro"));
@@ -95,7 +95,7 @@ impl Engine<'_> {
             )
         };
         let overlap =
-            |error: crate::syntax::Overlap| Refusal { reason: error.to_string(), at: String::new() };
+            |error: crate::syntax::Overlap| Obstacle { reason: error.to_string(), at: String::new() };
         edits.replace(kernel.body.place.range.clone(), body).map_err(overlap)?;
         let unbounded = dimensions.into_iter().filter(|(it, _)| !bounded.contains(it)).collect();
         Ok(Replicated { source: edits.apply(&self.tree.source), unbounded, overlaps: self.edges.is_some() })
@@ -159,8 +159,8 @@ impl Engine<'_> {
         )
     }
 
-    pub(super) fn refusal(&self, reason: &str) -> Refusal {
-        Refusal { reason: reason.to_owned(), at: self.kernel.name.clone() }
+    pub(super) fn refusal(&self, reason: &str) -> Obstacle {
+        Obstacle { reason: reason.to_owned(), at: self.kernel.name.clone() }
     }
 
     /// The dimensions in which the kernel does nothing for ids that are too large.
@@ -217,7 +217,7 @@ impl Engine<'_> {
     }
 
     /// The kernel's own code as a function of the ids, before the kernel; its name.
-    fn single(&mut self, edits: &mut Edits) -> Result<String, Refusal> {
+    fn single(&mut self, edits: &mut Edits) -> Result<String, Obstacle> {
         let kernel = self.kernel;
         let source = &self.tree.source;
         let name = self.fresh(&format!("{}_one", kernel.name));
@@ -256,7 +256,7 @@ impl Engine<'_> {
         let at = before_comments(source, kernel.place.range.start);
         edits
             .insert(at, function)
-            .map_err(|error| Refusal { reason: error.to_string(), at: name.clone() })?;
+            .map_err(|error| Obstacle { reason: error.to_string(), at: name.clone() })?;
         Ok(name)
     }
 }

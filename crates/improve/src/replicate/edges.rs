@@ -12,7 +12,7 @@ use crate::syntax::{Affine, Expr, ExprKind, Scalar, Symbol, Type};
 
 use super::assume::inequality;
 use super::text::Text;
-use super::{Engine, Refusal};
+use super::{Engine, Obstacle};
 
 /// How groups along the vectors' dimension are placed.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub(super) struct Edges {
 
 impl Engine<'_> {
     /// Finds how groups are placed, from the assumptions of the path for all outputs; what remains of these.
-    pub(super) fn place_groups(&mut self) -> Result<(), Refusal> {
+    pub(super) fn place_groups(&mut self) -> Result<(), Obstacle> {
         let Some((along, lanes)) = self.plan.vector else { return Err(self.refusal("no vectors")) };
         self.check_overlap()?;
         let id = vec![format!("@{along}")];
@@ -91,7 +91,7 @@ impl Engine<'_> {
     }
 
     /// Outputs that are computed twice must not read what was stored.
-    fn check_overlap(&self) -> Result<(), Refusal> {
+    fn check_overlap(&self) -> Result<(), Obstacle> {
         let (mut stored, mut loaded): (Vec<Option<Symbol>>, Vec<Option<Symbol>>) = (Vec::new(), Vec::new());
         let mut targets: Vec<*const Expr> = Vec::new();
         let base_of = |expr: &Expr| match &expr.bare().kind {

@@ -7,7 +7,7 @@ use super::shape::Shape;
 use super::text::{
     ADDITIVE, ASSIGNMENT, BITWISE_AND, CONDITIONAL, Level, PRIMARY, Text, UNARY, level_of, written_level,
 };
-use super::{Engine, Refusal};
+use super::{Engine, Obstacle};
 
 /// A value of all lanes: a vector, or a scalar where all lanes have the same.
 pub(super) struct Value {
@@ -32,7 +32,7 @@ impl Engine<'_> {
     }
 
     /// The text of a value that is the same in all lanes, or of lane 0 where it grows from lane to lane.
-    pub(super) fn scalar(&mut self, expr: &Expr, copy: usize) -> Result<Text, Refusal> {
+    pub(super) fn scalar(&mut self, expr: &Expr, copy: usize) -> Result<Text, Obstacle> {
         if self.is_unchanged(expr, copy) {
             let level = written_level(expr);
             return Ok(Text::new(self.tree.text(&expr.place), level));
@@ -41,7 +41,7 @@ impl Engine<'_> {
     }
 
     /// The text of a value in one lane, as a scalar.
-    pub(super) fn lane(&mut self, expr: &Expr, lane: usize, copy: usize) -> Result<Text, Refusal> {
+    pub(super) fn lane(&mut self, expr: &Expr, lane: usize, copy: usize) -> Result<Text, Obstacle> {
         match self.shape(expr)?.stride() {
             Some(by) => Ok(self.scalar(expr, copy)?.plus(by * lane as i128)),
             None => match &expr.bare().kind {
@@ -58,9 +58,9 @@ impl Engine<'_> {
     fn compose(
         &mut self,
         expr: &Expr,
-        part: &mut dyn FnMut(&mut Self, &Expr) -> Result<Text, Refusal>,
+        part: &mut dyn FnMut(&mut Self, &Expr) -> Result<Text, Obstacle>,
         copy: usize,
-    ) -> Result<Text, Refusal> {
+    ) -> Result<Text, Obstacle> {
         if let Some((chosen, assumptions)) = self.decided(expr) {
             self.note(assumptions);
             return part(self, chosen);
@@ -164,7 +164,7 @@ impl Engine<'_> {
     }
 
     /// A value as a vector of its own type.
-    pub(super) fn full(&mut self, expr: &Expr, copy: usize) -> Result<Text, Refusal> {
+    pub(super) fn full(&mut self, expr: &Expr, copy: usize) -> Result<Text, Obstacle> {
         match expr.ty.as_number() {
             Some(scalar) => self.full_as(expr, scalar, copy),
             None => self.refuse(expr, "a value that is not a number"),
@@ -172,7 +172,7 @@ impl Engine<'_> {
     }
 
     /// A value as a vector with lanes of a type.
-    pub(super) fn full_as(&mut self, expr: &Expr, wanted: Scalar, copy: usize) -> Result<Text, Refusal> {
+    pub(super) fn full_as(&mut self, expr: &Expr, wanted: Scalar, copy: usize) -> Result<Text, Obstacle> {
         let value = self.vector(expr, copy)?;
         if value.is_vector {
             return Ok(self.converted(&value.text, value.lane, wanted));
@@ -181,7 +181,7 @@ impl Engine<'_> {
     }
 
     /// A side of an operator whose other side is a vector with lanes of a type.
-    pub(super) fn operand(&mut self, expr: &Expr, wanted: Scalar, copy: usize) -> Result<Text, Refusal> {
+    pub(super) fn operand(&mut self, expr: &Expr, wanted: Scalar, copy: usize) -> Result<Text, Obstacle> {
         let value = self.vector(expr, copy)?;
         Ok(if value.is_vector {
             self.converted(&value.text, value.lane, wanted)
@@ -191,7 +191,7 @@ impl Engine<'_> {
     }
 
     /// The lanes' type.
-    fn number(&self, expr: &Expr) -> Result<Scalar, Refusal> {
+    fn number(&self, expr: &Expr) -> Result<Scalar, Obstacle> {
         match self.lane_type(expr) {
             Some(scalar) => Ok(scalar),
             None => self.refuse(expr, "a vector or struct that would need lanes of its own"),
@@ -199,7 +199,7 @@ impl Engine<'_> {
     }
 
     /// The text of a value in all lanes.
-    pub(super) fn vector(&mut self, expr: &Expr, copy: usize) -> Result<Value, Refusal> {
+    pub(super) fn vector(&mut self, expr: &Expr, copy: usize) -> Result<Value, Obstacle> {
         if let Some((chosen, assumptions)) = self.decided(expr) {
             self.note(assumptions);
             return self.vector(chosen, copy);
@@ -331,7 +331,7 @@ impl Engine<'_> {
         Text::new(format!("({}){}", wanted.name(), text.at(UNARY)), UNARY)
     }
 
-    fn array(&mut self, base: &Expr, copy: usize) -> Result<String, Refusal> {
+    fn array(&mut self, base: &Expr, copy: usize) -> Result<String, Obstacle> {
         match &base.bare().kind {
             ExprKind::Name { symbol, name, .. } => Ok(self.name(*symbol, name, copy)),
             ExprKind::Index { base, index } => {
@@ -362,7 +362,7 @@ impl Engine<'_> {
     }
 
     /// A condition as a mask of all lanes, 0 and -1, with the width of its lanes.
-    pub(super) fn mask(&mut self, expr: &Expr, copy: usize) -> Result<(Text, u8), Refusal> {
+    pub(super) fn mask(&mut self, expr: &Expr, copy: usize) -> Result<(Text, u8), Obstacle> {
         if self.shape(expr)? == Shape::Uniform {
             let above = Level(CONDITIONAL.0 + 1);
             let text = format!(
@@ -411,7 +411,7 @@ impl Engine<'_> {
         }
     }
 
-    fn nonzero(&mut self, expr: &Expr, copy: usize) -> Result<(Text, u8), Refusal> {
+    fn nonzero(&mut self, expr: &Expr, copy: usize) -> Result<(Text, u8), Obstacle> {
         if expr.ty.as_number() == Some(Scalar::Bool) {
             return self.refuse(expr, "a `bool` of each output");
         }
@@ -420,7 +420,7 @@ impl Engine<'_> {
         Ok((value.text.binary("!=", &zero), value.lane.bits()))
     }
 
-    fn call(&mut self, expr: &Expr, name: &str, arguments: &[Expr], copy: usize) -> Result<Text, Refusal> {
+    fn call(&mut self, expr: &Expr, name: &str, arguments: &[Expr], copy: usize) -> Result<Text, Obstacle> {
         let scalar = self.number(expr)?;
         if functions::kind(name) == FunctionKind::Elementwise {
             let mut texts = Vec::new();

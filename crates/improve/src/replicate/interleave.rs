@@ -9,14 +9,14 @@ use crate::syntax::{Affine, Expr, ExprKind, Stmt, StmtKind, Symbol, fold};
 use super::assume::term_of;
 use super::shape::Shape;
 use super::text::Text;
-use super::{Engine, Refusal};
+use super::{Engine, Obstacle};
 
 /// A loop over channels that the walk is in: its variable, and how much its start grows from pixel to pixel.
 type Channel = (Symbol, i128);
 
 impl Engine<'_> {
     /// Checks that all accesses are to channels in turn; needed where [`super::Plan::channels`] is set.
-    pub(super) fn check_channels(&self) -> Result<(), Refusal> {
+    pub(super) fn check_channels(&self) -> Result<(), Obstacle> {
         if self.plan.channels.is_none() {
             return Ok(());
         }
@@ -25,7 +25,7 @@ impl Engine<'_> {
         if found {
             Ok(())
         } else {
-            Err(Refusal { reason: "no loop over channels".to_owned(), at: self.kernel.name.clone() })
+            Err(Obstacle { reason: "no loop over channels".to_owned(), at: self.kernel.name.clone() })
         }
     }
 
@@ -55,7 +55,7 @@ impl Engine<'_> {
         sum.coefficient(&format!("@{along}"))
     }
 
-    fn channels_of(&self, stmt: &Stmt, inside: &mut Vec<Channel>, found: &mut bool) -> Result<(), Refusal> {
+    fn channels_of(&self, stmt: &Stmt, inside: &mut Vec<Channel>, found: &mut bool) -> Result<(), Obstacle> {
         let channel = self.channel_loop(stmt);
         let header: Vec<&Expr> = if channel.is_some() { Vec::new() } else { stmt.expressions() };
         for expr in header {
@@ -80,7 +80,7 @@ impl Engine<'_> {
     }
 
     /// Checks the uses of the position in an expression.
-    fn uses(&self, expr: &Expr, inside: &[Channel], found: &mut bool) -> Result<(), Refusal> {
+    fn uses(&self, expr: &Expr, inside: &[Channel], found: &mut bool) -> Result<(), Obstacle> {
         match &expr.kind {
             ExprKind::Index { base, index } if self.private_array(base).is_none() => {
                 let sum = self.sum(index);
@@ -119,7 +119,7 @@ impl Engine<'_> {
     }
 
     /// The index of a private array, where the loop over channels steps by lanes.
-    pub(super) fn array_index(&mut self, index: &Expr, copy: usize) -> Result<Text, Refusal> {
+    pub(super) fn array_index(&mut self, index: &Expr, copy: usize) -> Result<Text, Obstacle> {
         let text = self.scalar(index, copy)?;
         let is_channel = index.symbol().is_some_and(|symbol| {
             self.plan.channels.is_some()
@@ -136,7 +136,7 @@ impl Engine<'_> {
         stmt: &Stmt,
         symbol: Symbol,
         copy: usize,
-    ) -> Result<String, Refusal> {
+    ) -> Result<String, Obstacle> {
         let StmtKind::For { first: Some(first), .. } = &stmt.kind else { return self.refuse_loop(stmt) };
         let StmtKind::Declare(variables) = &first.kind else { return self.refuse_loop(stmt) };
         let lanes = self.plan.lanes() as i128;
@@ -158,7 +158,7 @@ impl Engine<'_> {
         Ok(format!("for ({declared} {name} < {end}; {name} += {lanes}) "))
     }
 
-    fn refuse_loop<T>(&self, stmt: &Stmt) -> Result<T, Refusal> {
+    fn refuse_loop<T>(&self, stmt: &Stmt) -> Result<T, Obstacle> {
         self.refuse_statement(stmt, "a loop over channels of another form")
     }
 }

@@ -5,7 +5,7 @@ use crate::syntax::{Expr, ExprKind, Scalar};
 use super::expr::is_name;
 use super::shape::Shape;
 use super::text::{ASSIGNMENT, PRIMARY, Text, UNARY};
-use super::{Engine, Refusal};
+use super::{Engine, Obstacle};
 
 /// A place in memory.
 struct MemoryElement<'e> {
@@ -26,7 +26,7 @@ fn place(expr: &Expr) -> Option<MemoryElement<'_>> {
 
 impl Engine<'_> {
     /// How an address grows from lane to lane.
-    fn stride(&self, place: &MemoryElement<'_>) -> Result<Option<i128>, Refusal> {
+    fn stride(&self, place: &MemoryElement<'_>) -> Result<Option<i128>, Obstacle> {
         let base = self.shape(place.base)?.stride();
         let index = place.index.map_or(Ok(Some(0)), |index| self.shape(index).map(Shape::stride))?;
         let stride = base.zip(index).map(|(a, b)| a + b);
@@ -41,7 +41,7 @@ impl Engine<'_> {
     }
 
     /// The address of the first lane.
-    fn first_address(&mut self, place: &MemoryElement<'_>, copy: usize) -> Result<Text, Refusal> {
+    fn first_address(&mut self, place: &MemoryElement<'_>, copy: usize) -> Result<Text, Obstacle> {
         let base = self.scalar(place.base, copy)?;
         let index = place.index.map(|index| self.scalar(index, copy)).transpose()?;
         let unsigned = place.index.is_some_and(|index| {
@@ -51,7 +51,7 @@ impl Engine<'_> {
     }
 
     /// The element of each lane: `p[i]`.
-    fn elements(&mut self, place: &MemoryElement<'_>, copy: usize) -> Result<Vec<String>, Refusal> {
+    fn elements(&mut self, place: &MemoryElement<'_>, copy: usize) -> Result<Vec<String>, Obstacle> {
         // An index that is computed as a vector is computed once.
         let held = match place.index {
             Some(index)
@@ -84,7 +84,7 @@ impl Engine<'_> {
     }
 
     /// What all lanes load.
-    pub(super) fn load(&mut self, expr: &Expr, copy: usize) -> Result<Text, Refusal> {
+    pub(super) fn load(&mut self, expr: &Expr, copy: usize) -> Result<Text, Obstacle> {
         let Some(scalar) = expr.ty.as_number() else {
             return self.refuse(expr, "vectors or structs in memory");
         };
@@ -106,7 +106,7 @@ impl Engine<'_> {
         computed: Scalar,
         value: &Expr,
         copy: usize,
-    ) -> Result<Vec<String>, Refusal> {
+    ) -> Result<Vec<String>, Obstacle> {
         let Some(scalar) = target.ty.as_number() else {
             return self.refuse(target, "vectors or structs in memory");
         };

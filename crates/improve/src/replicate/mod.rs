@@ -63,7 +63,7 @@ impl Plan {
 /// Why a kernel is not replicated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}: `{at}`")]
-pub(crate) struct Refusal {
+pub(crate) struct Obstacle {
     /// What stands in the way.
     pub(crate) reason: String,
     /// The text in the source.
@@ -83,7 +83,7 @@ pub(crate) struct Replicated {
 }
 
 /// Replicates a kernel.
-pub(crate) fn replicate(tree: &Tree, kernel: &Function, plan: Plan) -> Result<Replicated, Refusal> {
+pub(crate) fn replicate(tree: &Tree, kernel: &Function, plan: Plan) -> Result<Replicated, Obstacle> {
     let mut engine = Engine::new(tree, kernel, plan)?;
     engine.build()
 }
@@ -124,12 +124,12 @@ struct Engine<'t> {
 }
 
 impl Engine<'_> {
-    fn refuse<T>(&self, expr: &Expr, reason: &str) -> Result<T, Refusal> {
-        Err(Refusal { reason: reason.to_owned(), at: self.tree.text(&expr.place).to_owned() })
+    fn refuse<T>(&self, expr: &Expr, reason: &str) -> Result<T, Obstacle> {
+        Err(Obstacle { reason: reason.to_owned(), at: self.tree.text(&expr.place).to_owned() })
     }
 
     /// The dimension of `get_global_id(…)`; `None` for other expressions.
-    fn id_dimension(&self, expr: &Expr) -> Result<Option<usize>, Refusal> {
+    fn id_dimension(&self, expr: &Expr) -> Result<Option<usize>, Obstacle> {
         match &expr.kind {
             ExprKind::Call { name, arguments, .. } if name == "get_global_id" => {
                 let dimension = arguments.first().and_then(crate::syntax::fold);

@@ -3,7 +3,7 @@
 use crate::syntax::{Expr, ExprKind, Scalar, Type, fold};
 
 use super::functions::{self, FunctionKind};
-use super::{Engine, Refusal};
+use super::{Engine, Obstacle};
 
 /// How a value differs between lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Shape {
 
 impl Engine<'_> {
     /// The shape of an expression's value.
-    pub(super) fn shape(&self, expr: &Expr) -> Result<Shape, Refusal> {
+    pub(super) fn shape(&self, expr: &Expr) -> Result<Shape, Obstacle> {
         if let Some((chosen, _)) = self.decided(expr) {
             return self.shape(chosen);
         }
@@ -155,7 +155,7 @@ impl Engine<'_> {
         Ok(shape)
     }
 
-    fn all(&self, inner: &[Expr]) -> Result<Shape, Refusal> {
+    fn all(&self, inner: &[Expr]) -> Result<Shape, Obstacle> {
         let mut all = Uniform;
         for expr in inner {
             if self.shape(expr)? != Uniform {

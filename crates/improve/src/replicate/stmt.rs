@@ -4,7 +4,7 @@ use crate::syntax::{Expr, ExprKind, Scalar, Stmt, StmtKind, Type, Variable};
 
 use super::shape::Shape;
 use super::text::{ASSIGNMENT, BITWISE_AND, Text, UNARY};
-use super::{Engine, Refusal};
+use super::{Engine, Obstacle};
 
 impl Engine<'_> {
     /// The spaces before a statement's line.
@@ -35,7 +35,7 @@ impl Engine<'_> {
     }
 
     /// The statements that a statement becomes, each in the source's indentation.
-    pub(super) fn statement(&mut self, stmt: &Stmt, copies: &[usize]) -> Result<Vec<String>, Refusal> {
+    pub(super) fn statement(&mut self, stmt: &Stmt, copies: &[usize]) -> Result<Vec<String>, Obstacle> {
         if !self.changes(stmt) {
             if copies.len() < self.plan.count() && leaves(stmt, false) {
                 return self.refuse_statement(stmt, "a jump that only some outputs take");
@@ -66,13 +66,13 @@ impl Engine<'_> {
         Ok(pieces)
     }
 
-    pub(super) fn refuse_statement<T>(&self, stmt: &Stmt, reason: &str) -> Result<T, Refusal> {
+    pub(super) fn refuse_statement<T>(&self, stmt: &Stmt, reason: &str) -> Result<T, Obstacle> {
         let text = self.tree.text(&stmt.place);
-        Err(Refusal { reason: reason.to_owned(), at: text.lines().next().unwrap_or_default().to_owned() })
+        Err(Obstacle { reason: reason.to_owned(), at: text.lines().next().unwrap_or_default().to_owned() })
     }
 
     /// A block with the text between its statements.
-    fn block(&mut self, block: &Stmt, inner: &[Stmt], copies: &[usize]) -> Result<String, Refusal> {
+    fn block(&mut self, block: &Stmt, inner: &[Stmt], copies: &[usize]) -> Result<String, Obstacle> {
         let (text, end) = self.sequence(inner, block.place.range.start + 1, copies)?;
         Ok(format!("{{{text}{}", &self.tree.source[end..block.place.range.end]))
     }
@@ -83,7 +83,7 @@ impl Engine<'_> {
         inner: &[Stmt],
         from: usize,
         copies: &[usize],
-    ) -> Result<(String, usize), Refusal> {
+    ) -> Result<(String, usize), Obstacle> {
         let mut text = String::new();
         let mut end = from;
         for stmt in inner {
@@ -102,7 +102,13 @@ impl Engine<'_> {
     }
 
     /// A statement as the body of another: without braces where it is one.
-    fn body(&mut self, header: &str, outer: &Stmt, body: &Stmt, copies: &[usize]) -> Result<String, Refusal> {
+    fn body(
+        &mut self,
+        header: &str,
+        outer: &Stmt,
+        body: &Stmt,
+        copies: &[usize],
+    ) -> Result<String, Obstacle> {
         let pieces = self.statement(body, copies)?;
         if let [one] = &pieces[..] {
             return Ok(format!("{header}{one}"));
@@ -117,7 +123,7 @@ impl Engine<'_> {
         stmt: &Stmt,
         variables: &[Variable],
         copies: &[usize],
-    ) -> Result<Vec<String>, Refusal> {
+    ) -> Result<Vec<String>, Obstacle> {
         let mut pieces = Vec::new();
         for variable in variables {
             let Some(local) = self.variables.get(&variable.symbol).cloned() else { continue };
@@ -181,7 +187,7 @@ impl Engine<'_> {
     }
 
     /// A statement that is an expression.
-    fn effect(&mut self, expr: &Expr, copies: &[usize]) -> Result<Vec<String>, Refusal> {
+    fn effect(&mut self, expr: &Expr, copies: &[usize]) -> Result<Vec<String>, Obstacle> {
         let mut pieces = Vec::new();
         let differs = self.is_copied(expr);
         let first = [copies[0]];
@@ -193,7 +199,7 @@ impl Engine<'_> {
         Ok(pieces)
     }
 
-    fn effect_of_copy(&mut self, expr: &Expr, copy: usize) -> Result<Vec<String>, Refusal> {
+    fn effect_of_copy(&mut self, expr: &Expr, copy: usize) -> Result<Vec<String>, Obstacle> {
         let is_vector = expr.any(|expr| self.shape(expr).is_ok_and(|shape| shape == Shape::Vector));
         if !is_vector && self.mask.is_none() {
             return Ok(vec![format!("{};", self.scalar(expr, copy)?.text)]);
@@ -267,13 +273,13 @@ impl Engine<'_> {
     }
 
     /// A value that is assigned to a vector: a scalar is the same in all lanes.
-    fn assigned_value(&mut self, value: &Expr, lane: Scalar, copy: usize) -> Result<Text, Refusal> {
+    fn assigned_value(&mut self, value: &Expr, lane: Scalar, copy: usize) -> Result<Text, Obstacle> {
         let of = self.vector(value, copy)?;
         Ok(if of.is_vector { self.converted(&of.text, of.lane, lane) } else { of.text })
     }
 
     /// An assignment where the mask is set.
-    fn masked(&mut self, target: &Expr, name: &Text, value: &Text) -> Result<Vec<String>, Refusal> {
+    fn masked(&mut self, target: &Expr, name: &Text, value: &Text) -> Result<Vec<String>, Obstacle> {
         let Some((mask, bits)) = self.mask.clone() else { return Ok(Vec::new()) };
         let Some(scalar) = self.lane_type(target) else {
             return self.refuse(target, "a vector or struct of each output");
@@ -284,7 +290,7 @@ impl Engine<'_> {
     }
 
     /// The text of a local variable or array element that is assigned to.
-    fn target(&mut self, target: &Expr, copy: usize) -> Result<Text, Refusal> {
+    fn target(&mut self, target: &Expr, copy: usize) -> Result<Text, Obstacle> {
         match &target.bare().kind {
             ExprKind::Name { symbol, name, .. } => Ok(Text::primary(self.name(*symbol, name, copy))),
             ExprKind::Index { base, .. } if self.private_array(base).is_some() => {
@@ -302,7 +308,7 @@ impl Engine<'_> {
         then: &Stmt,
         otherwise: Option<&Stmt>,
         copies: &[usize],
-    ) -> Result<Vec<String>, Refusal> {
+    ) -> Result<Vec<String>, Obstacle> {
         if let Some((side, assumptions)) = self.decided_if(condition, then, otherwise) {
             self.note(assumptions);
             let chosen = if side { Some(then) } else { otherwise };
@@ -336,7 +342,7 @@ impl Engine<'_> {
     }
 
     /// The statements of a branch in place of the `if`.
-    fn unwrapped(&mut self, outer: &Stmt, chosen: &Stmt, copies: &[usize]) -> Result<Vec<String>, Refusal> {
+    fn unwrapped(&mut self, outer: &Stmt, chosen: &Stmt, copies: &[usize]) -> Result<Vec<String>, Obstacle> {
         let StmtKind::Block(inner) = &chosen.kind else { return self.statement(chosen, copies) };
         let names = |stmt: &Stmt| match &stmt.kind {
             StmtKind::Declare(variables) => variables.iter().map(|it| it.name.clone()).collect(),
@@ -365,7 +371,7 @@ impl Engine<'_> {
         then: &Stmt,
         otherwise: Option<&Stmt>,
         copies: &[usize],
-    ) -> Result<Vec<String>, Refusal> {
+    ) -> Result<Vec<String>, Obstacle> {
         if leaves(stmt, true) || copies.len() > 1 && self.is_copied(condition) {
             return self.refuse_statement(stmt, "a branch whose condition differs between outputs");
         }
@@ -404,7 +410,7 @@ impl Engine<'_> {
         header: &[&Expr],
         body: &Stmt,
         copies: &[usize],
-    ) -> Result<Vec<String>, Refusal> {
+    ) -> Result<Vec<String>, Obstacle> {
         let starts: Vec<&Expr> = first.map(Stmt::expressions).unwrap_or_default();
         for expr in starts.iter().chain(header) {
             if expr.any(|expr| self.shape(expr).is_ok_and(|shape| shape == Shape::Vector)) {
@@ -445,7 +451,7 @@ impl Engine<'_> {
         Ok(pieces)
     }
 
-    fn loop_header(&mut self, stmt: &Stmt, copies: &[usize]) -> Result<String, Refusal> {
+    fn loop_header(&mut self, stmt: &Stmt, copies: &[usize]) -> Result<String, Obstacle> {
         let copy = copies[0];
         match &stmt.kind {
             StmtKind::For { first, condition, step, .. } => {

@@ -93,6 +93,6 @@ fn an_index_is_a_sum() {
     let of = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let expected =
         Affine { constant: -4, terms: [(of(&["w", "y"]), 1), (of(&["w"]), 1), (of(&["x"]), 3)].into() };
-    assert_eq!(sums, [expected.clone()]);
+    assert_eq!(sums, std::slice::from_ref(&expected));
     assert_eq!((expected.coefficient("x"), expected.coefficient("y")), (Some(3), None));
 }
