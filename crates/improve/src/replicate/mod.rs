@@ -154,7 +154,14 @@ impl Engine<'_> {
     /// The name of a variable in a copy.
     fn name(&self, symbol: Symbol, name: &str, copy: usize) -> String {
         match self.variables.get(&symbol) {
-            Some(local) if local.copied && copy > 0 => format!("{name}_{copy}"),
+            Some(local) if local.copied && copy > 0 => {
+                let mut own = format!("{name}_{copy}");
+                // The source may be replicated already.
+                while self.words.contains(&own) {
+                    own.insert(name.len(), '_');
+                }
+                own
+            }
             _ => name.to_owned(),
         }
     }

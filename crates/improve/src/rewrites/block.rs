@@ -41,7 +41,7 @@ sum_1 += a[y_1 * n + k] * vload4(0, b + k * m + x);
 
 As with `widen` and `coarsen`.
 
-## Sources
+## Source
 
 Goto and van de Geijn, *Anatomy of High-Performance Matrix Multiplication* (2008).
 ",

@@ -53,7 +53,7 @@ for (int k = 0; k < n; ++k) {
 Where outputs share nothing, only the number of work-items falls. Copies need registers: past the limit of a GPU they
 halve its threads, or spill.
 
-## Sources
+## Source
 
 Volkov, *Better Performance at Lower Occupancy* (GTC 2010); Arm, *Mali GPU OpenCL Developer Guide*.
 ",

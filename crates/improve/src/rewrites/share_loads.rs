@@ -45,7 +45,7 @@ sum -= convert_short8(in_1) + convert_short8((uchar8)(in_1.s1234567, in_2.s6)) +
 
 Where the load/store pipe is not the bound, and where registers are short: the loads live longer.
 
-## Sources
+## Source
 
 Arm, *Mali GPU OpenCL Developer Guide* (the Laplace filter: synthesised loads).
 ",

@@ -56,7 +56,7 @@ outputs that its neighbour does not.
 Kernels with barriers, atomics or local memory are left alone. With fewer work-items, small launches fill the GPU less;
 vectors need more registers; GPUs with scalar pipes gain by wider accesses alone.
 
-## Sources
+## Source
 
 Arm, *Mali GPU OpenCL Developer Guide* (vectorizing); Qualcomm, *Snapdragon OpenCL Programming Guide* (vectorized
 loads).

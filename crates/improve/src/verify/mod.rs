@@ -169,9 +169,8 @@ impl<'f> Verifier<'f> {
         let sizes = Sizes::of(&launch);
         let mut verifier = Self { files, target, cases: Vec::new() };
         let mut first = None;
-        // The largest launch so far, and how long it takes: the product of all sizes is a bound of the work.
+        // The largest launch so far, and how long it takes.
         let (mut largest, mut longest) = (1.0, Duration::MAX);
-        let work = |sizes: &[usize]| sizes.iter().fold(1.0, |all, size| all * *size as f64);
         for (index, values) in sizes.to_try().into_iter().enumerate() {
             let resized = sizes.apply(&launch, &values);
             for (number, kind) in Kind::ALL.into_iter().enumerate() {
@@ -184,12 +183,12 @@ impl<'f> Verifier<'f> {
                 let Some(ran) = verifier.add(&mut runner, resized, kind, false, &mut first)? else {
                     continue;
                 };
-                if work(&values) > largest {
-                    (largest, longest) = (work(&values), ran);
+                if sizes.work(&values) > largest {
+                    (largest, longest) = (sizes.work(&values), ran);
                 }
             }
         }
-        let expected = longest.as_secs_f64() * work(&sizes.values) / largest;
+        let expected = longest.as_secs_f64() * sizes.work(&sizes.values) / largest;
         if verifier.cases.is_empty() || expected <= WHOLE.as_secs_f64() {
             let mut own = None;
             verifier.add(&mut runner, launch, Kind::AsGiven, true, &mut own)?;

@@ -53,6 +53,8 @@ type Rule = Option<Follows>;
 pub(super) struct Sizes {
     /// The sizes: logical extents, such as the width of a picture. No two are equal.
     pub(super) values: Vec<usize>,
+    /// How often each size counts in the work: a square product of matrices has one size, and three loops of it.
+    powers: Vec<i32>,
     global: [Rule; 3],
     /// Of each argument: its value, the elements of its buffer, or the sides of its image.
     arguments: Vec<Vec<Rule>>,
@@ -70,6 +72,7 @@ impl Sizes {
             integers.iter().chain(&defined).copied().filter(|size| *size > SMALL).collect();
         let mut sizes = Self {
             values: Vec::new(),
+            powers: Vec::new(),
             global: [const { None }; 3],
             arguments: Vec::new(),
             defines: Vec::new(),
@@ -89,7 +92,25 @@ impl Sizes {
         sizes.arguments = launch.arguments.iter().map(|entry| sizes.rules(&entry.given)).collect();
         let defines = launch.options.defines.iter();
         sizes.defines = defines.map(|(_, value)| sizes.number(value.parse().ok()?)).collect();
+        let names = |size: usize, rule: &Rule| {
+            rule.as_ref().is_some_and(|follows| follows.factors.iter().any(|(factor, _)| *factor == size))
+        };
+        let values = launch.arguments.iter().zip(&sizes.arguments);
+        let values: Vec<&Rule> = values
+            .filter(|(entry, _)| integer(&entry.given).is_some())
+            .flat_map(|(_, rules)| rules)
+            .collect();
+        let power = |size: usize| {
+            let named = values.iter().filter(|rule| names(size, rule)).count();
+            named.max(sizes.global.iter().filter(|rule| names(size, rule)).count()).clamp(1, 3) as i32
+        };
+        sizes.powers = (0..sizes.values.len()).map(power).collect();
         sizes
+    }
+
+    /// A bound of the work of a launch with these sizes, in units that are the same for all sizes of a launch.
+    pub(super) fn work(&self, sizes: &[usize]) -> f64 {
+        sizes.iter().zip(&self.powers).map(|(size, power)| (*size as f64).powi(*power)).product()
     }
 
     /// The size that a dimension of the launch follows from.
@@ -314,8 +335,8 @@ const WORK: f64 = 30_000.0;
 impl Sizes {
     /// Sizes to try, that of the launch scaled down first.
     pub(super) fn to_try(&self) -> Vec<Vec<usize>> {
-        let work: f64 = self.values.iter().map(|size| *size as f64).product();
-        let factor = (WORK / work).powf(1.0 / self.values.len().max(1) as f64).min(1.0);
+        let powers: i32 = self.powers.iter().sum();
+        let factor = (WORK / self.work(&self.values)).powf(1.0 / f64::from(powers.max(1))).min(1.0);
         // Remainders stay, so that what the launch fulfils is still fulfilled.
         let scaled = self.values.iter().map(|size| {
             let less = (*size as f64 * factor) as usize;

@@ -35,7 +35,11 @@ fn columns_become_rows() {
     let original = subject(COLUMNS, MATRIX);
     let targets = targets(&["mali-t604", "adreno-650"]);
     let options = Options { depth: 3, width: 2, limit: Duration::from_secs(600), ..Options::default() };
-    let found = search(&original, &targets, ALL, &NoFiles, &options, &mut |_| {}).unwrap();
+    // Others find other ways to read rows.
+    let own = ["swap-dimensions", "resize-work-group"];
+    let rewrites: Vec<&dyn Rewrite> =
+        ALL.iter().copied().filter(|rewrite| own.contains(&rewrite.rule().code)).collect();
+    let found = search(&original, &targets, &rewrites, &NoFiles, &options, &mut |_| {}).unwrap();
     assert!(found.steps.iter().any(|step| step.code == "swap-dimensions"), "{:?}", found.refused);
     assert!(found.ratio() < 0.95, "{}", found.ratio());
     assert!(found.subject().source.contains("int y = get_global_id(1), x = get_global_id(0);"));

@@ -790,7 +790,7 @@ class RefusedRewrite:
     depth: int
     """Rewrites that were applied before it."""
     kind: str
-    """`slower`, `wrong` (a counter-example was found) or `impossible` (it does not compile, or a GPU cannot run it)."""
+    """`slower`, `wrong` (a counter-example was found), `rounding` (results would be rounded differently), `impossible` (it does not compile, or a GPU cannot run it) or `late` (the time limit was reached before it was verified)."""
     reason: str
     """Why, in a sentence."""
 
