@@ -164,7 +164,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
         return;
     }
     // The last row is read twice as far.
-    bench.write("wrong.toml", LAUNCH.replace("value = 512", "value = 1024"));
+    bench.write("wrong.toml", LAUNCH.replace("value = 128", "value = 256"));
     refuse(&["wrong.toml"], &["the kernel itself is wrong", "line 4", "out-of-bounds", "tripipe check"]);
     bench.write("double.cl", "kernel void d(global double *a) { a[get_global_id(0)] *= 3; }\n");
     refuse(&["scale.toml", "-k", "other"], &["has no kernel `other`"]);
