@@ -209,9 +209,10 @@ def test_ladders_are_those_of_the_command(tmp_path: Path) -> None:
     agree([as_json(each) for each in report.ladders], wanted, "improve")
     # Rows are read as rows.
     assert report.speedup > 1.1
-    assert "get_global_id(0) + get_global_size(0) * get_global_id(1)" in report.source
+    assert "get_global_size(0) *" in report.source
     table = report.to_pandas()
-    assert list(table["step"])[:2] == ["original", "swap-dimensions"]
+    steps = list(table["step"])
+    assert steps[0] == "original" and "swap-dimensions" in steps
     assert table["verified"].all()
 
 
