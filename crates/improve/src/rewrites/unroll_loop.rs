@@ -38,7 +38,7 @@ Where the copies do not fit the registers or the instruction cache, or the loop 
 
 ## Source
 
-- The published fp16 product on a Mali-G77 gains from unrolling by hand.
+- Qualcomm, *Snapdragon OpenCL Programming Guide* (loop unrolling).
 ",
 };
 
