@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use tripipe_device::Gpu;
-use tripipe_improve::{ALL, Allowed, Improvement, Options, Target, search};
+use tripipe_improve::{ALL, Allowed, Improvement, Options, SearchError, Target, VerifyError, search};
 use tripipe_report::improvement;
 use tripipe_results::Improved;
 
@@ -110,8 +110,25 @@ impl Improve {
         let mut all = Vec::new();
         let limit = Duration::from_secs(u64::from(self.limit)) / groups.len().max(1) as u32;
         for (gpus, place) in groups.into_iter().zip(places) {
-            let description = description.clone().with_launch(gpus.first().copied())?;
-            all.push(self.improve(&description, gpus, place.as_deref(), limit, &progress)?);
+            let launched = description.clone().with_launch(gpus.first().copied())?;
+            let improved = self.improve(&launched, gpus, place.as_deref(), limit, &progress);
+            // What a kernel does to guessed memory says nothing about the kernel.
+            let is_guess = !description.has_launch()
+                && improved.as_ref().is_err_and(|error| {
+                    matches!(
+                        error.downcast_ref(),
+                        Some(SearchError::Verify(
+                            VerifyError::Original { .. } | VerifyError::NoLaunch { .. }
+                        ))
+                    )
+                });
+            all.push(if is_guess {
+                improved.context(
+                    "the guessed launch does not suit it; write a launch file (`tripipe template` writes one)",
+                )?
+            } else {
+                improved?
+            });
         }
         drop(progress);
         let report = |canvas| {
