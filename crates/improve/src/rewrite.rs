@@ -3,7 +3,7 @@
 use tripipe_device::Gpu;
 use tripipe_ir::diagnostic::Rule;
 
-use crate::syntax::Tree;
+use crate::syntax::{Function, Tree};
 use crate::{Condition, HostChange, Subject};
 
 /// What rewrites may change beyond what every result keeps.
@@ -24,6 +24,13 @@ pub struct View<'a> {
     pub gpus: &'a [&'static Gpu],
     /// What may change.
     pub allowed: Allowed,
+}
+
+impl<'a> View<'a> {
+    /// The kernel in the syntax tree.
+    pub fn kernel(&self) -> Option<&'a Function> {
+        self.tree?.kernel(&self.subject.kernel)
+    }
 }
 
 /// A changed kernel, neither verified nor priced yet.

@@ -50,14 +50,12 @@ impl Rewrite for NarrowIndex {
     }
 
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let Some(kernel) = view.tree.and_then(|tree| tree.kernel(&view.subject.kernel)) else {
-            return Vec::new();
-        };
+        let Some(kernel) = view.kernel() else { return Vec::new() };
         narrowed(&view.subject.source, kernel).into_iter().collect()
     }
 }
 
-/// The bits of 64 that a type has, signed or not.
+/// Whether an integer type of 64 bits is signed; `None` for all other types.
 fn wide(ty: &Type) -> Option<bool> {
     match ty.as_number()? {
         Scalar::Integer { bits: 64, signed } => Some(signed),
@@ -70,12 +68,11 @@ fn narrowed(source: &str, kernel: &Function) -> Option<Proposal> {
     let mut fits = true;
     let mut names: Vec<&str> = Vec::new();
     kernel.body.walk(&mut |stmt| fits &= declaration(source, stmt, &mut edits, &mut names));
-    let mut calls = 0;
     kernel.body.walk(&mut |stmt| {
         for expr in stmt.expressions() {
             // A variable that is initialised with the number of the work-item converts it.
             let is_initial = matches!(stmt.kind, StmtKind::Declare(_));
-            casts(expr, is_initial, &mut edits, &mut calls, &mut fits);
+            casts(expr, is_initial, &mut edits, &mut fits);
         }
     });
     if !fits || edits.is_empty() {
@@ -121,9 +118,8 @@ fn declaration<'k>(source: &str, stmt: &'k Stmt, edits: &mut Edits, names: &mut 
 }
 
 /// Casts the numbers of the work-item that take part in sums of 64 bits.
-fn casts(expr: &Expr, is_initial: bool, edits: &mut Edits, calls: &mut usize, fits: &mut bool) {
+fn casts(expr: &Expr, is_initial: bool, edits: &mut Edits, fits: &mut bool) {
     if dimension(expr).is_some() && !is_initial {
-        *calls += 1;
         *fits &= expr.place.exact
             && !expr.place.in_macro
             && edits.insert(expr.place.range.start, "(uint)").is_ok();
@@ -134,6 +130,6 @@ fn casts(expr: &Expr, is_initial: bool, edits: &mut Edits, calls: &mut usize, fi
     for child in expr.children() {
         let keeps = matches!(expr.kind, ExprKind::Parentheses(_)) && is_initial;
         let narrow = converts(expr) || keeps;
-        casts(child, narrow, edits, calls, fits);
+        casts(child, narrow, edits, fits);
     }
 }

@@ -49,9 +49,7 @@ impl Rewrite for RestrictPointers {
     }
 
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let Some(kernel) = view.tree.and_then(|tree| tree.kernel(&view.subject.kernel)) else {
-            return Vec::new();
-        };
+        let Some(kernel) = view.kernel() else { return Vec::new() };
         let source = &view.subject.source;
         let mut edits = Edits::new();
         let mut names = Vec::new();
