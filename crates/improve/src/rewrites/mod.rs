@@ -9,6 +9,7 @@ mod resize_work_group;
 mod restrict_pointers;
 mod row_per_group;
 mod share_loads;
+mod specialise_arguments;
 mod swap_dimensions;
 mod text;
 mod unroll_loop;
@@ -19,6 +20,7 @@ use crate::Rewrite;
 /// All rewrites.
 pub const ALL: &[&dyn Rewrite] = &[
     &swap_dimensions::SwapDimensions,
+    &specialise_arguments::SpecialiseArguments,
     &widen::Widen,
     &block::Block,
     &coarsen::Coarsen,

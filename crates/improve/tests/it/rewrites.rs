@@ -77,6 +77,9 @@ fn sums_and_extremes_of_a_row_are_taken_by_a_group() {
             out[r * columns] = least;",
         "global const float *row = in + r * columns; float sum = 3.0f; for (int i = 0; i < columns; i++) \
             sum += row[i]; for (int i = 0; i < columns; i++) out[r * columns + i] = row[i] / sum;",
+        // Steps load what they stored themselves.
+        "float sum = 0; for (int i = 0; i < columns; i++) { out[r * columns + i] = 2 * in[r * columns + i]; \
+            sum += out[r * columns + i]; } for (int i = 0; i < columns; i++) out[r * columns + i] /= sum;",
     ] {
         let source = holds("row-per-group", &rows(body));
         assert!(source.contains("get_group_id(0)") && source.contains("+= 32"), "{source}");
@@ -131,6 +134,32 @@ fn loops_are_unrolled_and_pointers_restricted() {
     let source = holds("restrict-pointers", &rows(body));
     assert!(source.contains("global const float *restrict in, global float *restrict out"), "{source}");
     leaves_alone("restrict-pointers", &subject(&source, ROWS));
+}
+
+#[test]
+fn small_arguments_become_constants() {
+    let launch = format!("{ROWS}[[argument]]\nname = 'radius'\nvalue = 2\n");
+    let body = |steps: &str| {
+        let source = format!(
+            "kernel void k(global const float *in, global float *out, int rows, int columns, int radius) {{
+    int r = get_global_id(0);
+    if (r >= rows) return;
+    float sum = 0;
+    {steps}
+    out[r * columns] = sum;
+}}
+"
+        );
+        subject(&source, &launch)
+    };
+    let sum = "for (int k = -radius; k <= radius; k++) sum += in[r * columns + k + radius] * (k / radius);";
+    let source = holds("specialise-arguments", &body(sum));
+    assert!(source.contains("int k = -2; k <= 2; k++"), "{source}");
+    assert!(source.contains("k + 2] * (k / 2)") && source.contains("int radius)"), "{source}");
+    // No loop depends on it; it is changed; its value is large.
+    leaves_alone("specialise-arguments", &body("sum = in[r * columns + radius];"));
+    leaves_alone("specialise-arguments", &body("while (radius > 0) sum += in[r * columns + radius--];"));
+    leaves_alone("specialise-arguments", &body("for (int k = 0; k < columns; k++) sum += in[r * columns + k];"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use super::text::{indentation, is_bounds_test};
 use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Symbol, Tree, Variable};
 use crate::{Condition, HostChange, Proposal, Rewrite, View};
-use steps::{Steps, is_collective, is_memory, is_pure, root};
+use steps::{Steps, is_collective, is_memory, is_pure, is_same, root};
 
 const RULE: Rule = Rule {
     code: "row-per-group",
@@ -69,8 +69,7 @@ impl Rewrite for RowPerGroup {
 
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
         let launch = &view.subject.launch.range;
-        // Work-groups of the caller's own size have a meaning to the host.
-        if launch.dimensions() != 1 || launch.global_offset() != [0; 3] || launch.local_size().is_some() {
+        if launch.dimensions() != 1 || launch.global_offset() != [0; 3] {
             return Vec::new();
         }
         let Some(tree) = view.tree else { return Vec::new() };
@@ -202,18 +201,36 @@ impl<'t> Rows<'t> {
             }
         });
         let tree = self.tree;
-        let mut steps =
-            Steps { tree, counter, inner, gathered: Vec::new(), used: Vec::new(), stored: Vec::new() };
+        let mut steps = Steps {
+            tree,
+            counter,
+            inner,
+            gathered: Vec::new(),
+            used: Vec::new(),
+            loaded: Vec::new(),
+            stored: Vec::new(),
+        };
         steps.value(start)?;
         steps.value(condition)?;
         steps.statement(body)?;
         // No step looks at what another one stores or gathers.
-        let roots =
-            |all: &[Symbol]| all.iter().map(|symbol| root(*symbol, variables)).collect::<Option<Vec<_>>>();
-        let (stored, used) = (roots(&steps.stored)?, roots(&steps.used)?);
         let gathers = |symbol: &Symbol| steps.gathered.iter().any(|(gathered, _)| gathered == symbol);
-        if used.iter().any(|symbol| stored.contains(symbol)) || steps.used.iter().any(gathers) {
+        if steps.used.iter().any(gathers) {
             return None;
+        }
+        for (pointer, index) in &steps.stored {
+            let memory = root(*pointer, variables)?;
+            for used in &steps.used {
+                if root(*used, variables)? == memory {
+                    return None;
+                }
+            }
+            for (other, at) in &steps.loaded {
+                let own = other == pointer && is_same(at, index);
+                if !own && root(*other, variables)? == memory {
+                    return None;
+                }
+            }
         }
         let mut gathered = Vec::new();
         for (symbol, by) in steps.gathered {

@@ -12,13 +12,15 @@ pub(super) struct Steps<'t> {
     pub(super) gathered: Vec<(Symbol, Gather)>,
     /// Variables and pointers whose values are used.
     pub(super) used: Vec<Symbol>,
-    /// Pointers that are stored through.
-    pub(super) stored: Vec<Symbol>,
+    /// Elements that are loaded: pointers and indices.
+    pub(super) loaded: Vec<(Symbol, &'t Expr)>,
+    /// Elements that are stored.
+    pub(super) stored: Vec<(Symbol, &'t Expr)>,
 }
 
-impl Steps<'_> {
+impl<'t> Steps<'t> {
     /// `None` if the steps cannot be divided.
-    pub(super) fn statement(&mut self, statement: &Stmt) -> Option<()> {
+    pub(super) fn statement(&mut self, statement: &'t Stmt) -> Option<()> {
         match &statement.kind {
             StmtKind::Block(inner) => inner.iter().try_for_each(|stmt| self.statement(stmt)),
             StmtKind::Declare(all) => all
@@ -79,16 +81,19 @@ impl Steps<'_> {
     }
 
     /// An expression that may assign.
-    fn effect(&mut self, expr: &Expr) -> Option<()> {
+    fn effect(&mut self, expr: &'t Expr) -> Option<()> {
         match &expr.bare().kind {
             ExprKind::Assign { operator, target, value, .. } => {
                 if is_memory(target) {
                     let (pointer, index) = target_of(target)?;
                     // Two steps do not store to one place.
-                    if operator.is_some() || !self.moves(index) {
+                    if !self.moves(index) {
                         return None;
                     }
-                    self.stored.push(pointer);
+                    self.stored.push((pointer, index));
+                    if operator.is_some() {
+                        self.loaded.push((pointer, index));
+                    }
                     self.value(index)?;
                     return self.value(value);
                 }
@@ -144,13 +149,17 @@ impl Steps<'_> {
     }
 
     /// An expression without effect.
-    pub(super) fn value(&mut self, expr: &Expr) -> Option<()> {
-        expr.walk(&mut |inner| {
-            if let ExprKind::Name { symbol, .. } = &inner.kind {
-                self.used.push(*symbol);
-            }
-        });
-        (!expr.assigns()).then_some(())
+    pub(super) fn value(&mut self, expr: &'t Expr) -> Option<()> {
+        if let Some((pointer, index)) = target_of(expr).filter(|_| is_memory(expr)) {
+            self.loaded.push((pointer, index));
+            return self.value(index);
+        }
+        match &expr.kind {
+            ExprKind::Name { symbol, .. } => self.used.push(*symbol),
+            _ if expr.assigns() => return None,
+            _ => {}
+        }
+        expr.children().into_iter().try_for_each(|child| self.value(child))
     }
 }
 
@@ -191,7 +200,7 @@ fn target_of(target: &Expr) -> Option<(Symbol, &Expr)> {
 }
 
 /// Whether two expressions without effects are the same, apart from their places.
-fn is_same(a: &Expr, b: &Expr) -> bool {
+pub(super) fn is_same(a: &Expr, b: &Expr) -> bool {
     let (a, b) = (a.bare(), b.bare());
     let own = match (&a.kind, &b.kind) {
         (ExprKind::Integer(a), ExprKind::Integer(b)) => a == b,
