@@ -1,6 +1,6 @@
 //! The search for a faster kernel.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -278,8 +278,19 @@ impl Search<'_> {
                 }
             }
         }
+        // Where time is short, each rewrite has its turn before the second variant of one.
+        let mut variants = HashMap::<_, usize>::new();
+        let mut turns: Vec<_> = untried
+            .into_iter()
+            .map(|(parent, proposal, subject)| {
+                let turn = variants.entry((parent, proposal.code)).or_default();
+                *turn += 1;
+                (*turn, (parent, proposal, subject))
+            })
+            .collect();
+        turns.sort_by_key(|(turn, _)| *turn);
         let mut candidates = Vec::new();
-        let mut untried = untried.into_iter().peekable();
+        let mut untried = turns.into_iter().map(|(_, untried)| untried).peekable();
         while untried.peek().is_some() && Instant::now() < self.end {
             let together: Vec<_> = untried.by_ref().take(rayon::current_num_threads().max(1)).collect();
             for (parent, proposal, _) in together.iter().take(1) {

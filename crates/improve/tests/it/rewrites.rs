@@ -159,7 +159,10 @@ fn small_arguments_become_constants() {
     // No loop depends on it; it is changed; its value is large.
     leaves_alone("specialise-arguments", &body("sum = in[r * columns + radius];"));
     leaves_alone("specialise-arguments", &body("while (radius > 0) sum += in[r * columns + radius--];"));
-    leaves_alone("specialise-arguments", &body("for (int k = 0; k < columns; k++) sum += in[r * columns + k];"));
+    leaves_alone(
+        "specialise-arguments",
+        &body("for (int k = 0; k < columns; k++) sum += in[r * columns + k];"),
+    );
 }
 
 #[test]

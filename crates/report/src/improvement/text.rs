@@ -91,7 +91,7 @@ fn steps(improved: &Improved, canvas: Canvas, out: &mut String) {
 /// How a step was verified.
 pub(crate) fn proof(step: &ImprovementStep) -> String {
     let same = if step.relative_error > 0.0 {
-        format!("within {} of them", significant(step.relative_error))
+        format!("within a relative {:e} of them", step.relative_error)
     } else {
         "the same".to_owned()
     };
