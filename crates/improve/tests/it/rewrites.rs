@@ -77,6 +77,8 @@ fn sums_and_extremes_of_a_row_are_taken_by_a_group() {
             out[r * columns] = least;",
         "global const float *row = in + r * columns; float sum = 3.0f; for (int i = 0; i < columns; i++) \
             sum += row[i]; for (int i = 0; i < columns; i++) out[r * columns + i] = row[i] / sum;",
+        "if (columns > 3) { float sum = 0; for (int i = 0; i < columns; i++) sum += in[r * columns + i]; \
+            out[r * columns] = sum; }",
         // Steps load what they stored themselves.
         "float sum = 0; for (int i = 0; i < columns; i++) { out[r * columns + i] = 2 * in[r * columns + i]; \
             sum += out[r * columns + i]; } for (int i = 0; i < columns; i++) out[r * columns + i] /= sum;",

@@ -139,6 +139,12 @@ impl<'t> Rows<'t> {
         }
         let mut rows = Self { tree, kernel, loops: Vec::new(), stores: Vec::new(), ids };
         let mut variables: Vec<&Variable> = kernel.parameters.iter().collect();
+        rows.statements(body, &mut variables)?;
+        (!rows.loops.is_empty()).then_some(rows)
+    }
+
+    /// What a row's statements do; `None` if they cannot be divided.
+    fn statements(&mut self, body: &'t [Stmt], variables: &mut Vec<&'t Variable>) -> Option<()> {
         for statement in body {
             match &statement.kind {
                 StmtKind::Declare(all) => {
@@ -151,14 +157,21 @@ impl<'t> Rows<'t> {
                     variables.extend(all);
                 }
                 StmtKind::If { .. } if is_bounds_test(statement) => {}
+                // A row is computed as a whole, or not at all: all work-items of its group agree.
+                StmtKind::If { condition, then, otherwise: None }
+                    if self.loops.is_empty() && !condition.assigns() && !condition.any(is_memory) =>
+                {
+                    let StmtKind::Block(inner) = &then.kind else { return None };
+                    self.statements(inner, variables)?;
+                }
                 StmtKind::For { .. } => {
-                    let divided = rows.divide(statement, &variables)?;
-                    rows.loops.push(divided);
+                    let divided = self.divide(statement, variables)?;
+                    self.loops.push(divided);
                 }
                 StmtKind::Expr(Expr { kind: ExprKind::Assign { target, .. }, .. })
                     if is_memory(target) && statement.place.exact =>
                 {
-                    rows.stores.push(statement);
+                    self.stores.push(statement);
                 }
                 // Every work-item of the group computes the same.
                 StmtKind::Expr(Expr { kind: ExprKind::Assign { target, value, .. }, .. })
@@ -167,7 +180,7 @@ impl<'t> Rows<'t> {
                 _ => return None,
             }
         }
-        (!rows.loops.is_empty()).then_some(rows)
+        Some(())
     }
 
     /// A loop whose steps do not depend on each other, but for what they gather.
@@ -274,6 +287,7 @@ impl<'t> Rows<'t> {
         }
         let mut error: f64 = 0.0;
         for (index, divided) in self.loops.iter().enumerate() {
+            let indent = indentation(source, divided.statement.full.start);
             let first = self.tree.text(&divided.first.place);
             let first = if first == "0" { lane.clone() } else { format!("{first} + {lane}") };
             edits.replace(divided.first.place.range.clone(), first).ok()?;
