@@ -23,7 +23,7 @@ pub use access::{Stride, Times, WarpAccess};
 pub use budget::{BudgetError, Figure, Limit, LimitError};
 pub use columns::Column;
 pub use launch::LaunchCost;
-pub use lints::{Advice, Effect, Gain, WorkEffect};
+pub use lints::{Advice, Applied, Basis, Effect, Gain};
 pub use paths::{ASSUMED_TRIPS, Trips};
 pub use polynomial::Polynomial;
 pub use result::{Analysis, Cycles, ImageAccess, LineCost, LoopCost, Registers};

@@ -4,6 +4,7 @@
 //! another launch where the host must change, too. The search applies what the timing model prices best, and keeps a
 //! step only after the simulator has shown that it computes the same.
 
+pub mod advice;
 mod host;
 mod improvement;
 mod price;

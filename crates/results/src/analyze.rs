@@ -319,4 +319,22 @@ pub struct Advice {
     pub gain_together: Option<f64>,
     /// The predicted time in seconds if it is followed.
     pub seconds: Option<f64>,
+    /// The rewrite that was applied to know what it saves; `null` if none was. `tripipe analyze --fix`
+    /// applies and verifies it.
+    pub rewrite: Option<AdviceRewrite>,
+    /// Whether no rewrite follows it.
+    pub by_hand: bool,
+}
+
+/// A rewrite that does what advice proposes. It is not verified.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(default)]
+pub struct AdviceRewrite {
+    /// Its code.
+    pub name: String,
+    /// What it changes.
+    pub title: String,
+    /// What the host's code must change, in sentences.
+    pub host: Vec<String>,
 }

@@ -30,8 +30,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use analyze::{
-    Advice, Analysis, Cost, ImageUse, LaunchBound, Line, Loop, MemoryAccess, NextStep, PathCost,
-    QuickPrediction, Registers, TripCount,
+    Advice, AdviceRewrite, Analysis, Cost, ImageUse, LaunchBound, Line, Loop, MemoryAccess, NextStep,
+    PathCost, QuickPrediction, Registers, TripCount,
 };
 pub use check::{CheckReport, CheckedLaunch, Finding, Location, Memory, Related, WorkItem};
 pub use compare::{Capture, CapturedRow};

@@ -35,11 +35,27 @@ impl Advice {
 
     /// Whether it is reported: it gains enough as far as that is known, or the kernel fails without it.
     pub fn is_reported(&self) -> bool {
-        // Another work-group size costs nothing, but which one, and whether it gains, only a model of time can tell.
-        if let Some(Effect::WorkGroup(_)) = self.gain.as_ref().and_then(|gain| gain.effect.as_ref()) {
-            return self.share().is_some_and(|share| share >= WORTH);
+        // Advice without a proposed change waits for a rewrite that has one.
+        let is_advice = !self.fix.is_empty() && self.share().is_none_or(|share| share >= LEAST);
+        self.rule.severity == Severity::Error || is_advice
+    }
+
+    /// The codes of the rewrites that do what it proposes; empty where it is done by hand.
+    pub fn rewrites(&self) -> &'static [&'static str] {
+        super::rewrites(self.rule)
+    }
+
+    /// Whether it waits for one of its rewrites to be applied and priced: it has no gain of its own.
+    pub fn is_for_rewrites(&self) -> bool {
+        self.gain.is_none() && !self.rewrites().is_empty()
+    }
+
+    /// The rewrite that its gain is of, if it was applied.
+    pub fn applied(&self) -> Option<&Applied> {
+        match &self.gain.as_ref()?.basis {
+            Basis::Applied(applied) => Some(applied),
+            _ => None,
         }
-        self.rule.severity == Severity::Error || self.share().is_none_or(|share| share >= LEAST)
     }
 
     /// The fraction that it saves: of the time where that is known, otherwise of the cycles.
@@ -50,7 +66,7 @@ impl Advice {
 }
 
 /// What a change would save.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gain {
     /// The fraction of the bounding pipe's cycles on the longest path, above 0 and at most 1; `None` where only a model
     /// of time can tell.
@@ -61,19 +77,56 @@ pub struct Gain {
     pub effect: Option<Effect>,
     /// Seconds of the launch before and after the change, for a caller with a model of time to set.
     pub seconds: Option<[f64; 2]>,
+    /// Where it comes from.
+    pub basis: Basis,
     /// Clocks of each pipe along the longest path; empty where the gain is not one of pipes.
     saved: Vec<Polynomial>,
 }
 
+/// Where a gain comes from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Basis {
+    /// The lint estimates it.
+    #[default]
+    Estimate,
+    /// A rewrite was applied, and the changed kernel priced. It is not verified.
+    Applied(Box<Applied>),
+    /// None of the lint's rewrites applies to the kernel, so that there is no gain.
+    Inapplicable,
+}
+
+/// A rewrite that was applied to price advice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Applied {
+    /// The rewrite's code.
+    pub code: &'static str,
+    /// What it changes.
+    pub title: String,
+    /// The whole changed source.
+    pub source: String,
+    /// What the host's code must change, in sentences.
+    pub host: Vec<String>,
+}
+
 impl Gain {
+    /// The gain of a rewrite: the fraction of cycles that it saves, or the seconds of the launch before and after it.
+    pub fn of_rewrite(applied: Applied, cycles: Option<f64>, seconds: Option<[f64; 2]>) -> Self {
+        Self { cycles, seconds, basis: Basis::Applied(Box::new(applied)), ..Self::default() }
+    }
+
+    /// No gain: no rewrite applies.
+    pub fn inapplicable() -> Self {
+        Self { basis: Basis::Inapplicable, ..Self::default() }
+    }
+
     /// A fraction of the time that follows from the launch, not from the pipes.
     pub(super) fn of_launch(share: f64) -> Self {
-        Self { cycles: Some(share), together: None, effect: None, seconds: None, saved: Vec::new() }
+        Self { cycles: Some(share), ..Self::default() }
     }
 
     /// A change whose gain only a model of time can tell.
     pub(super) fn of_effect(effect: Effect) -> Self {
-        Self { cycles: None, together: None, effect: Some(effect), seconds: None, saved: Vec::new() }
+        Self { effect: Some(effect), ..Self::default() }
     }
 
     /// The fraction of cycles; 0 where it is not known.
@@ -97,10 +150,8 @@ impl Gain {
 pub enum Effect {
     /// The kernel has other instructions in the same blocks, with the same loads and stores or fewer.
     Kernel(Box<Kernel>),
-    /// Instructions of a work-item are executed another number of times.
-    Work(WorkEffect),
-    /// The launch has another work-group size: the fastest of these, which the model of time tells.
-    WorkGroup(Vec<[u64; 3]>),
+    /// Instructions are executed another number of times, as a multiple; all others as often as before.
+    Work(Vec<(Inst, f64)>),
     /// The launch has another size. `factor` is the work-items of the changed launch, divided by those of `global`.
     Launch {
         /// A global size of about as many work-items, for which the kernel runs unchanged.
@@ -108,22 +159,6 @@ pub enum Effect {
         /// What the time is multiplied by.
         factor: f64,
     },
-}
-
-/// Another amount of work in a work-item.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WorkEffect {
-    /// How often a work-item executes an instruction then, as a multiple; all others as often as before.
-    pub times: Vec<(Inst, f64)>,
-    /// The number of former work-items that a work-item replaces, in each dimension.
-    pub outputs: [u64; 3],
-}
-
-impl WorkEffect {
-    /// How often an instruction is executed.
-    pub fn times(&self, inst: Inst) -> f64 {
-        self.times.iter().find(|(other, _)| *other == inst).map_or(1.0, |(_, times)| *times)
-    }
 }
 
 /// The least gain that justifies a kernel that is harder to read, or a less exact result; less does not count as a
@@ -198,8 +233,7 @@ impl Context<'_> {
                 *pipe = pipe.plus(&(self.weight)(share.block).times(-saved));
             }
         }
-        let effect = Effect::Work(WorkEffect { times, outputs: [1; 3] });
-        self.priced(&pipes, effect)
+        self.priced(&pipes, Effect::Work(times))
     }
 
     /// A change after which the longest path takes these clocks of each pipe.
@@ -208,21 +242,6 @@ impl Context<'_> {
             Some(gain) => Gain { effect: Some(effect), ..gain },
             None => Gain::of_effect(effect),
         }
-    }
-
-    /// The fraction by which the longest path gets shorter when a work-item computes the outputs of several.
-    pub(crate) fn gain_by_outputs(&self, effect: WorkEffect) -> Option<Gain> {
-        let outputs = effect.outputs.iter().product::<u64>().max(1) as f64;
-        // Everything once for all outputs, branches and spills included, and some instructions more often.
-        let mut pipes: Vec<Polynomial> = self.pipes.iter().map(|pipe| pipe.times(1.0 / outputs)).collect();
-        for share in self.shares {
-            let more = share.clocks * (effect.times(share.inst) - 1.0) / outputs;
-            if more != 0.0 {
-                let pipe = &mut pipes[share.pipe.index()];
-                *pipe = pipe.plus(&(self.weight)(share.block).times(more));
-            }
-        }
-        Some(Gain { effect: Some(Effect::Work(effect)), ..self.gain_with(&pipes)? })
     }
 
     /// The fraction by which the longest path gets shorter without spills; `None` when it does not.
@@ -273,13 +292,7 @@ impl Context<'_> {
         let before = longest(&self.longest.columns);
         let gain = 1.0 - longest(&columns) / before;
         let saved = || self.pipes.iter().zip(pipes).map(|(old, new)| old.plus(&new.times(-1.0))).collect();
-        (before > 0.0 && gain > 0.001).then(|| Gain {
-            cycles: Some(gain),
-            together: None,
-            effect: None,
-            seconds: None,
-            saved: saved(),
-        })
+        (before > 0.0 && gain > 0.001).then(|| Gain { cycles: Some(gain), saved: saved(), ..Gain::default() })
     }
 
     /// How a load, store or atomic accesses memory.

@@ -1,8 +1,9 @@
 //! `double-literal`: floats computed in double precision because of a constant.
 
+use cranelift_entity::EntitySet;
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::op::Number;
-use tripipe_ir::{Inst, Kernel, Op, Scalar, Value, ValueData, ValueDef};
+use tripipe_ir::{Inst, Kernel, Op, Scalar, Type, Value, ValueData, ValueDef};
 
 use super::context::{Advice, Context, Gain, counted};
 use super::rewrite::replace;
@@ -14,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     title: "floats computed in double precision because of a constant",
     explanation: r"## What it finds
 
-Floats that are converted to double, computed with constants, and converted back to float.
+Floats that are converted to double, computed with constants, and compared or converted back to float.
 
 ## Why it costs
 
@@ -46,11 +47,11 @@ Where the result needs the precision of doubles in between.
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
-    let back = context.instructions().filter_map(|(_, inst)| Some((inst, doubles(context, inst)?)));
-    for line in context.by_line(back, |_| ()) {
+    let chains = chains(context).into_iter().filter_map(|chain| Some((*chain.first()?, chain)));
+    for line in context.by_line(chains, |_| ()) {
         let gain = context.gain_by(|kernel| {
-            for (inst, doubles) in &line {
-                single(kernel, *inst, doubles);
+            for (_, doubles) in &line {
+                single(kernel, doubles);
             }
         });
         let Some(gain) = gain.filter(Gain::is_worth_it) else { continue };
@@ -66,38 +67,77 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     }
 }
 
-/// The operations whose result a conversion to float narrows, if they compute with floats and constants only and nothing
-/// else needs their results.
-fn doubles(context: &Context<'_>, inst: Inst) -> Option<Vec<Inst>> {
+/// Operations in double precision that use each other's results, floats and a constant, and whose results are only
+/// compared or converted to float.
+fn chains(context: &Context<'_>) -> Vec<Vec<Inst>> {
     let kernel = context.kernel;
+    let mut all: Vec<Inst> =
+        context.instructions().map(|(_, inst)| inst).filter(|inst| is_double(kernel, *inst)).collect();
+    loop {
+        let mut kept: EntitySet<Inst> = EntitySet::new();
+        kept.extend(all.iter().copied());
+        let before = all.len();
+        all.retain(|inst| {
+            let data = &kernel.insts[*inst];
+            data.operands.iter().all(|operand| is_float(kernel, &kept, *operand))
+                && data.result.is_none_or(|result| is_narrowed(context, &kept, result))
+        });
+        if all.len() == before {
+            break;
+        }
+    }
+    let mut chains: Vec<Vec<Inst>> = Vec::new();
+    for inst in all {
+        let makers: Vec<Inst> =
+            kernel.insts[inst].operands.iter().filter_map(|operand| kernel.defining(*operand)).collect();
+        let (joined, others): (Vec<_>, Vec<_>) =
+            chains.into_iter().partition(|chain| chain.iter().any(|other| makers.contains(other)));
+        chains = others;
+        chains.push(joined.into_iter().flatten().chain([inst]).collect());
+    }
+    let has_constant = |inst: &Inst| {
+        let mut operands = kernel.insts[*inst].operands.iter();
+        operands.any(|operand| {
+            kernel.constant(*operand).is_some() && scalar(kernel, *operand) == Some(Scalar::F64)
+        })
+    };
+    chains.retain(|chain| chain.iter().any(has_constant));
+    chains
+}
+
+/// Whether it computes or compares doubles.
+fn is_double(kernel: &Kernel, inst: Inst) -> bool {
     let data = &kernel.insts[inst];
-    if !matches!(data.op, Op::Convert(_)) || scalar(kernel, data.result?) != Some(Scalar::F32) {
-        return None;
+    let value = match data.op {
+        Op::Unary(_) | Op::Binary(_) | Op::Builtin(_) | Op::Select => data.result,
+        Op::Compare(_) => data.operands.first().copied(),
+        _ => None,
+    };
+    value.is_some_and(|value| scalar(kernel, value) == Some(Scalar::F64))
+}
+
+/// Whether a value is no double, or a constant, a converted float, or the result of one of the operations.
+fn is_float(kernel: &Kernel, kept: &EntitySet<Inst>, value: Value) -> bool {
+    if scalar(kernel, value) != Some(Scalar::F64) || kernel.constant(value).is_some() {
+        return true;
     }
-    let (mut found, mut has_constant, mut open) = (Vec::new(), false, vec![(inst, data.operands[0])]);
-    while let Some((user, value)) = open.pop() {
-        if kernel.constant(value).is_some() {
-            has_constant = true;
-            continue;
-        }
-        let by = kernel.defining(value)?;
-        let uses = context.facts.uses(value);
-        if scalar(kernel, value) != Some(Scalar::F64)
-            || uses.at_end
-            || uses.by.iter().any(|other| *other != user)
-        {
-            return None;
-        }
-        match kernel.insts[by].op {
-            Op::Convert(convert) if convert.from == Number::Float => {}
-            Op::Unary(_) | Op::Binary(_) | Op::Builtin(_) => {
-                found.push(by);
-                open.extend(kernel.insts[by].operands.iter().map(|operand| (by, *operand)));
-            }
-            _ => return None,
-        }
-    }
-    (has_constant && !found.is_empty()).then_some(found)
+    kernel.defining(value).is_some_and(|by| {
+        kept.contains(by) || is_conversion(kernel, by, kernel.insts[by].operands.first().copied())
+    })
+}
+
+/// Whether a double is only used by the operations, or converted to float.
+fn is_narrowed(context: &Context<'_>, kept: &EntitySet<Inst>, value: Value) -> bool {
+    let (kernel, uses) = (context.kernel, context.facts.uses(value));
+    let narrows =
+        |user: &Inst| kept.contains(*user) || is_conversion(kernel, *user, kernel.insts[*user].result);
+    scalar(kernel, value) != Some(Scalar::F64) || !uses.at_end && uses.by.iter().all(narrows)
+}
+
+/// Whether it is a conversion between floating-point numbers, of which `other` is a float.
+fn is_conversion(kernel: &Kernel, inst: Inst, other: Option<Value>) -> bool {
+    matches!(kernel.insts[inst].op, Op::Convert(convert) if convert.from == Number::Float)
+        && other.is_some_and(|other| scalar(kernel, other) == Some(Scalar::F32))
 }
 
 fn scalar(kernel: &Kernel, value: Value) -> Option<Scalar> {
@@ -105,20 +145,23 @@ fn scalar(kernel: &Kernel, value: Value) -> Option<Scalar> {
 }
 
 /// Computes them in single precision. The kernel is for pricing only, not for execution.
-fn single(kernel: &mut Kernel, back: Inst, doubles: &[Inst]) {
+fn single(kernel: &mut Kernel, doubles: &[Inst]) {
     for inst in doubles {
-        let Some(result) = kernel.insts[*inst].result else { continue };
-        kernel.values[result].ty = kernel.ty(result).with_scalar(Scalar::F32).unwrap_or(kernel.ty(result));
+        if let Some(result) = kernel.insts[*inst].result
+            && scalar(kernel, result) == Some(Scalar::F64)
+        {
+            kernel.values[result].ty = float(kernel.ty(result));
+        }
         for position in 0..kernel.insts[*inst].operands.len() {
             let operand = kernel.insts[*inst].operands[position];
             let as_float = match (kernel.constant(operand), kernel.defining(operand)) {
                 (Some(lanes), _) if scalar(kernel, operand) == Some(Scalar::F64) => {
                     let bits = |lane: &u64| u64::from((f64::from_bits(*lane) as f32).to_bits());
                     let lanes = lanes.iter().map(bits).collect();
-                    let ty = kernel.ty(operand).with_scalar(Scalar::F32).unwrap_or(kernel.ty(operand));
+                    let ty = float(kernel.ty(operand));
                     kernel.values.push(ValueData { ty, def: ValueDef::Constant(lanes) })
                 }
-                (None, Some(by)) if matches!(kernel.insts[by].op, Op::Convert(_)) => {
+                (None, Some(by)) if is_conversion(kernel, by, kernel.insts[by].operands.first().copied()) => {
                     kernel.insts[by].operands[0]
                 }
                 _ => operand,
@@ -126,9 +169,22 @@ fn single(kernel: &mut Kernel, back: Inst, doubles: &[Inst]) {
             kernel.insts[*inst].operands[position] = as_float;
         }
     }
-    // What narrowed the last result computes it instead.
-    if let Some(last) = kernel.defining(kernel.insts[back].operands[0]) {
-        let (op, operands) = (kernel.insts[last].op, kernel.insts[last].operands.to_vec());
-        replace(kernel, back, op, &operands);
+    // What narrowed a result has nothing to do.
+    let results: Vec<Value> = doubles.iter().filter_map(|inst| kernel.insts[*inst].result).collect();
+    let narrowing: Vec<Inst> = kernel
+        .insts
+        .keys()
+        .filter(|inst| {
+            let data = &kernel.insts[*inst];
+            matches!(data.op, Op::Convert(_)) && data.operands.first().is_some_and(|of| results.contains(of))
+        })
+        .collect();
+    for inst in narrowing {
+        let operand = kernel.insts[inst].operands[0];
+        replace(kernel, inst, Op::Bitcast, &[operand]);
     }
+}
+
+fn float(ty: Type) -> Type {
+    ty.with_scalar(Scalar::F32).unwrap_or(ty)
 }

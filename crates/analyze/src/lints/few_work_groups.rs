@@ -1,5 +1,6 @@
 //! `few-work-groups`: some cores are idle.
 
+use tripipe_device::Family;
 use tripipe_ir::diagnostic::{Rule, Severity};
 
 use super::context::{Advice, Context, Gain};
@@ -11,6 +12,10 @@ const IDLE: f64 = 0.2;
 /// to all 256 of a core, at least half of them.
 const IN_FLIGHT: f64 = 0.25;
 
+/// The same for Midgard: a published study of a T604, whose cores hold 1,024 work-items, says that a launch should have at
+/// least 4,096.
+const ROUNDS: f64 = 4.0;
+
 /// The lint.
 pub(super) const RULE: Rule = Rule {
     code: "few-work-groups",
@@ -19,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
     explanation: r"## What it finds
 
 A launch, of known global size, with fewer work-groups than the GPU has cores; with a few more than a multiple of the cores, so that most of
-them wait for the last groups; or with fewer work-items than a quarter of the threads that the cores could keep in flight.
+them wait for the last groups; or with fewer work-items than a quarter of the threads that the cores could keep in flight, on Midgard than four times as many.
 
 ## Why it costs
 
@@ -48,6 +53,7 @@ product; others have more or fewer cores.
 ## Source
 
 - OpenCL 3.0, 3.2: the work-items of a group execute on one compute unit. The published T604 ladder: 128 to 256 threads on a core.
+- *Parallel optimization of 2D floating-point matrix operation based on Mali-T604 embedded GPU*: 4,096 work-items.
 ",
 };
 
@@ -87,6 +93,17 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         }
     }
     let items: u64 = global.iter().product();
+    if context.gpu.family() == Family::Midgard {
+        let least = (cores * u64::from(context.gpu.core.max_threads.value)) as f64 * ROUNDS;
+        if (items as f64) < least {
+            say(
+                format!("{items} work-items, but {cores} cores are used well only by {least} or more"),
+                "Use more work-items with less work each, or do other work in the same launch.",
+                None,
+            );
+        }
+        return;
+    }
     let room = cores * u64::from(context.registers.occupancy.threads);
     if (items as f64) < room as f64 * IN_FLIGHT {
         say(

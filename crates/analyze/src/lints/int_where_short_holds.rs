@@ -61,11 +61,19 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     // Where lanes share registers, a single lane costs the same at every width.
     let chains: Vec<&Chain> =
         chains.iter().filter(|chain| chain.is_widened(kernel) && !(packs && lanes(chain) == 1)).collect();
-    // Each chain is priced separately; where there are many, all that fit one type are combined.
+    // Chains of a loop that fit one type are one; where there are many, all that do.
+    let home = |chain: &Chain| {
+        let block = chain.values.iter().find_map(|value| context.facts.home(value))?;
+        context.facts.loops().around(block)
+    };
     let mut groups: Vec<Vec<&Chain>> = Vec::new();
     for chain in &chains {
-        let same = |group: &&mut Vec<&Chain>| group[0].type_name(16) == chain.type_name(16);
-        match groups.iter_mut().find(same).filter(|_| chains.len() > MOST_PRICES) {
+        let same = |group: &&mut Vec<&Chain>| {
+            let is_near =
+                chains.len() > MOST_PRICES || home(chain).is_some() && home(chain) == home(group[0]);
+            is_near && group[0].type_name(16) == chain.type_name(16)
+        };
+        match groups.iter_mut().find(same) {
             Some(group) => group.push(chain),
             None => groups.push(vec![chain]),
         }

@@ -2,6 +2,7 @@
 //!
 //! One file per lint: its [`Rule`], and a function that looks for it. A lint reports nothing without evidence.
 
+mod alike;
 mod boundary_test;
 mod contended_atomic;
 mod context;
@@ -42,50 +43,68 @@ mod work_group_size;
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
-pub use context::{Advice, Effect, Gain, WORTH, WorkEffect};
+pub use context::{Advice, Applied, Basis, Effect, Gain, WORTH};
 pub(crate) use context::{Context, Share};
 
 /// A lint.
 struct Lint {
     rule: &'static Rule,
     /// Adds its findings for a kernel on a GPU.
-    look: fn(&Context<'_>, &mut Vec<Advice>),
+    look: Look,
+    /// The codes of the rewrites that do what it advises, the likeliest first: findings without a gain of their own are
+    /// priced by applying them (`tripipe_improve::advice`).
+    rewrites: &'static [&'static str],
+    /// Whether following it rounds floating-point results differently.
+    rounds: bool,
+}
+
+/// How a lint looks for its findings.
+type Look = fn(&Context<'_>, &mut Vec<Advice>);
+
+/// A lint whose advice is followed by hand.
+const fn by_hand(rule: &'static Rule, look: Look) -> Lint {
+    by(rule, look, &[])
+}
+
+/// A lint whose advice rewrites follow.
+const fn by(rule: &'static Rule, look: Look, rewrites: &'static [&'static str]) -> Lint {
+    Lint { rule, look, rewrites, rounds: false }
 }
 
 const LINTS: &[Lint] = &[
-    Lint { rule: &boundary_test::RULE, look: boundary_test::look },
-    Lint { rule: &costly_integer::RULE, look: costly_integer::look },
-    Lint { rule: &contended_atomic::RULE, look: contended_atomic::look },
-    Lint { rule: &divergent_branch::RULE, look: divergent_branch::look },
-    Lint { rule: &double_literal::RULE, look: double_literal::look },
-    Lint { rule: &emulated_fma::RULE, look: emulated_fma::look },
-    Lint { rule: &emulated_local_memory::RULE, look: emulated_local_memory::look },
-    Lint { rule: &few_work_groups::RULE, look: few_work_groups::look },
-    Lint { rule: &foldable_argument::RULE, look: foldable_argument::look },
-    Lint { rule: &folded_kernel::RULE, look: folded_kernel::look },
-    Lint { rule: &free_fma::RULE, look: free_fma::look },
-    Lint { rule: &gapped_access::RULE, look: gapped_access::look },
-    Lint { rule: &image_or_buffer::RULE, look: image_or_buffer::look },
-    Lint { rule: &indivisible_size::RULE, look: indivisible_size::look },
-    Lint { rule: &int_where_short_holds::RULE, look: int_where_short_holds::look },
-    Lint { rule: &integer_dot_product::RULE, look: integer_dot_product::look },
-    Lint { rule: &narrow_access::RULE, look: narrow_access::look },
-    Lint { rule: &oversized_work_group::RULE, look: oversized_work_group::look },
-    Lint { rule: &overlapping_loads::RULE, look: overlapping_loads::look },
-    Lint { rule: &precise_function::RULE, look: precise_function::look },
-    Lint { rule: &private_table::RULE, look: private_table::look },
-    Lint { rule: &register_step::RULE, look: register_step::look },
-    Lint { rule: &scattered_access::RULE, look: scattered_access::look },
-    Lint { rule: &single_output::RULE, look: single_output::look },
-    Lint { rule: &spilled_registers::RULE, look: spilled_registers::look },
-    Lint { rule: &unbalanced_pipes::RULE, look: unbalanced_pipes::look },
-    Lint { rule: &unblocked_product::RULE, look: unblocked_product::look },
-    Lint { rule: &uneven_work_group::RULE, look: uneven_work_group::look },
-    Lint { rule: &unhoisted_load::RULE, look: unhoisted_load::look },
-    Lint { rule: &unvectorised_narrow::RULE, look: unvectorised_narrow::look },
-    Lint { rule: &vectorised_for_nothing::RULE, look: vectorised_for_nothing::look },
-    Lint { rule: &wide_integer::RULE, look: wide_integer::look },
-    Lint { rule: &work_group_size::RULE, look: work_group_size::look },
+    by_hand(&boundary_test::RULE, boundary_test::look),
+    by_hand(&costly_integer::RULE, costly_integer::look),
+    by_hand(&contended_atomic::RULE, contended_atomic::look),
+    by_hand(&divergent_branch::RULE, divergent_branch::look),
+    by_hand(&double_literal::RULE, double_literal::look),
+    by_hand(&emulated_fma::RULE, emulated_fma::look),
+    by_hand(&emulated_local_memory::RULE, emulated_local_memory::look),
+    by_hand(&few_work_groups::RULE, few_work_groups::look),
+    by_hand(&foldable_argument::RULE, foldable_argument::look),
+    by_hand(&folded_kernel::RULE, folded_kernel::look),
+    by_hand(&free_fma::RULE, free_fma::look),
+    by_hand(&gapped_access::RULE, gapped_access::look),
+    by_hand(&image_or_buffer::RULE, image_or_buffer::look),
+    by_hand(&indivisible_size::RULE, indivisible_size::look),
+    by_hand(&int_where_short_holds::RULE, int_where_short_holds::look),
+    by_hand(&integer_dot_product::RULE, integer_dot_product::look),
+    by_hand(&narrow_access::RULE, narrow_access::look),
+    by_hand(&oversized_work_group::RULE, oversized_work_group::look),
+    by(&overlapping_loads::RULE, overlapping_loads::look, &["share-loads"]),
+    Lint { rounds: true, ..by(&precise_function::RULE, precise_function::look, &["native-functions"]) },
+    by_hand(&private_table::RULE, private_table::look),
+    by_hand(&register_step::RULE, register_step::look),
+    by(&scattered_access::RULE, scattered_access::look, &["swap-dimensions", "row-per-group"]),
+    by(&single_output::RULE, single_output::look, &["widen", "coarsen"]),
+    by_hand(&spilled_registers::RULE, spilled_registers::look),
+    by_hand(&unbalanced_pipes::RULE, unbalanced_pipes::look),
+    by(&unblocked_product::RULE, unblocked_product::look, &["block"]),
+    by_hand(&uneven_work_group::RULE, uneven_work_group::look),
+    by(&unhoisted_load::RULE, unhoisted_load::look, &["restrict-pointers"]),
+    by(&unvectorised_narrow::RULE, unvectorised_narrow::look, &["widen"]),
+    by_hand(&vectorised_for_nothing::RULE, vectorised_for_nothing::look),
+    by(&wide_integer::RULE, wide_integer::look, &["narrow-index"]),
+    by(&work_group_size::RULE, work_group_size::look, &["resize-work-group"]),
 ];
 
 const RULES: [&Rule; LINTS.len()] = {
@@ -101,24 +120,25 @@ const RULES: [&Rule; LINTS.len()] = {
 /// The rules of all lints, by code.
 pub const ALL: &[&Rule] = &RULES;
 
+/// The codes of the rewrites that do what a rule advises; empty where that is done by hand.
+pub fn rewrites(rule: &Rule) -> &'static [&'static str] {
+    LINTS.iter().find(|lint| lint.rule.code == rule.code).map_or(&[], |lint| lint.rewrites)
+}
+
+/// Whether following what a rule advises rounds floating-point results differently.
+pub fn rounds(rule: &Rule) -> bool {
+    LINTS.iter().any(|lint| lint.rule.code == rule.code && lint.rounds)
+}
+
 /// All advice for a kernel, the largest gain first.
 pub(crate) fn look(context: &Context<'_>) -> Vec<Advice> {
     let mut all = Vec::new();
     for lint in LINTS {
         (lint.look)(context, &mut all);
     }
-    // Identical advice for several instructions of a line is reported once.
-    let line = |advice: &Advice| advice.location.map(|location| context.kernel.own_location(location).line);
-    let mut said: Vec<(&str, Option<u32>, String)> = Vec::new();
-    all.retain(|advice| {
-        let key = (advice.rule.code, line(advice), advice.message.clone());
-        let new = advice.location.is_none() || !said.contains(&key);
-        said.push(key);
-        new
-    });
     together(context, &mut all);
     sort(&mut all);
-    all
+    alike::merge(context, all)
 }
 
 /// Sorts advice: errors before slow code, the largest gain first. Gains in time count where they are known.

@@ -1,9 +1,9 @@
-//! Which outputs a work-item computes, and what several of them would share.
+//! Which outputs a work-item computes.
 
 use cranelift_entity::EntitySet;
 use tripipe_ir::flow::{Atom, MemoryFact};
 use tripipe_ir::op::QueryKind;
-use tripipe_ir::{Inst, Kernel, Op, Value, ValueDef};
+use tripipe_ir::{Kernel, Op, Value, ValueDef};
 use tripipe_machine::Pipe;
 
 use super::context::Context;
@@ -87,43 +87,6 @@ fn passed(kernel: &Kernel, parameter: Value) -> Vec<Value> {
     calls.filter_map(|call| call.arguments.get(position as usize).copied()).collect()
 }
 
-/// Instructions whose results are part of what is stored: backwards from the stored values to the loads, without
-/// addresses and conditions.
-pub(super) fn data(context: &Context<'_>) -> EntitySet<Inst> {
-    let kernel = context.kernel;
-    let mut data: EntitySet<Inst> = EntitySet::new();
-    let mut seen: EntitySet<Value> = EntitySet::new();
-    let stored = context.instructions().filter_map(|(_, inst)| {
-        let inst = &kernel.insts[inst];
-        match inst.op {
-            Op::Store(_) => inst.operands.get(1).copied(),
-            Op::ImageWrite { .. } => inst.operands.last().copied(),
-            _ => None,
-        }
-    });
-    let mut open: Vec<Value> = stored.collect();
-    while let Some(value) = open.pop() {
-        if !seen.insert(value) {
-            continue;
-        }
-        match kernel.values[value].def {
-            ValueDef::Constant(_) => {}
-            ValueDef::Parameter(..) => open.extend(passed(kernel, value)),
-            ValueDef::Result(inst) => {
-                let reads = matches!(
-                    kernel.insts[inst].op,
-                    Op::Load(_) | Op::ImageRead { .. } | Op::ImageSample(_) | Op::Query(_)
-                );
-                if !reads {
-                    data.insert(inst);
-                    open.extend(&kernel.insts[inst].operands);
-                }
-            }
-        }
-    }
-    data
-}
-
 /// Whether work-items of a group depend on each other, so that they cannot be merged freely.
 pub(super) fn work_in_groups(context: &Context<'_>) -> bool {
     let mut insts = context.instructions();
@@ -133,19 +96,6 @@ pub(super) fn work_in_groups(context: &Context<'_>) -> bool {
             Op::Barrier { .. } | Op::Atomic(_) | Op::AsyncCopy { .. } | Op::Group(_)
         )
     })
-}
-
-/// The share of an instruction's lanes that compute something, over all of its operations, with the room that vectors
-/// have; `None` if it has no arithmetic.
-pub(super) fn filled(context: &Context<'_>, inst: Inst) -> Option<f64> {
-    let register_bits = context.gpu.registers.width_bits.value;
-    // Some units of a vector machine are scalar.
-    let vector = if context.gpu.core.warp_width.value == 1 { register_bits } else { 0 };
-    let shares = context.shares.iter().filter(|share| share.inst == inst && is_arithmetic(share.pipe));
-    let (lanes, room) = shares.fold((0, 0), |(lanes, room), share| {
-        (lanes + share.lanes, room + share.room.max(vector / share.bits.max(1)))
-    });
-    (room > 0).then(|| f64::from(lanes) / f64::from(room))
 }
 
 /// The share of lanes that compute nothing, along the longest path.
@@ -161,31 +111,4 @@ pub(super) fn idle(context: &Context<'_>) -> f64 {
 
 fn is_arithmetic(pipe: Pipe) -> bool {
     !matches!(pipe, Pipe::LoadStore | Pipe::Texture)
-}
-
-/// Accesses of a block whose addresses differ by constants, ordered by address.
-pub(super) fn neighbours<'f>(facts: impl Iterator<Item = &'f MemoryFact>) -> Vec<Vec<&'f MemoryFact>> {
-    let mut groups: Vec<Vec<&MemoryFact>> = Vec::new();
-    for fact in facts {
-        let same = |group: &&mut Vec<&MemoryFact>| {
-            let first = group[0];
-            (first.block, first.base, first.writes, &first.offset.terms)
-                == (fact.block, fact.base, fact.writes, &fact.offset.terms)
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(fact),
-            None => groups.push(vec![fact]),
-        }
-    }
-    for group in &mut groups {
-        group.sort_by_key(|fact| fact.offset.constant);
-    }
-    groups
-}
-
-/// Bytes from the first to the last one that a group of neighbours accesses.
-pub(super) fn span(group: &[&MemoryFact]) -> i64 {
-    let start = group.iter().map(|fact| fact.offset.constant).min().unwrap_or(0);
-    let end = group.iter().map(|fact| fact.offset.constant + i64::from(fact.bytes)).max();
-    end.map_or(0, |end| end - start)
 }

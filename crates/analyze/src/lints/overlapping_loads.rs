@@ -1,13 +1,10 @@
 //! `overlapping-loads`: the same bytes are loaded more than once.
 
-use smallvec::SmallVec;
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::MemoryFact;
-use tripipe_ir::op::ShuffleMask;
-use tripipe_ir::{Op, Type, Value};
+use tripipe_ir::{Op, Type};
 
 use super::context::{Advice, Context};
-use super::rewrite;
 use crate::Column;
 
 /// The lint.
@@ -76,19 +73,10 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     pointers.dedup();
     for base in pointers {
         let groups: Vec<&Group<'_>> = all.iter().filter(|group| group.loads[0].base == base).collect();
-        let gain = context.gain_by(|kernel| {
-            for built in groups.iter().flat_map(|group| &group.built) {
-                let data = &mut kernel.insts[built.load.inst];
-                data.op = Op::Shuffle(built.lanes);
-                data.operands = SmallVec::from_slice(&built.from);
-                rewrite::sort(kernel, built.load.block);
-            }
-        });
-        let Some(gain) = gain else { continue };
         let sum = |of: &dyn Fn(&Group<'_>) -> i64| groups.iter().map(|group| of(group)).sum::<i64>();
         let first = groups[0].loads[0];
         let access = context.access(first.inst);
-        let (count, spare) = (sum(&|group| group.loads.len() as i64), sum(&|group| group.built.len() as i64));
+        let (count, spare) = (sum(&|group| group.loads.len() as i64), sum(&|group| group.spare as i64));
         found.push(Advice {
             rule: &RULE,
             location: kernel.insts[first.inst].location,
@@ -99,7 +87,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 sum(&|group| group.distinct()),
             ),
             fix: format!("Assemble {spare} of them from the lanes of their neighbours."),
-            gain: Some(gain),
+            gain: None,
         });
     }
 }
@@ -121,42 +109,35 @@ fn is_written_between(context: &Context<'_>, loads: &[&MemoryFact]) -> bool {
 struct Group<'c> {
     /// Ordered by address.
     loads: Vec<&'c MemoryFact>,
-    /// The loads that can be removed.
-    built: Vec<Built<'c>>,
-}
-
-/// A load whose lanes two other loads contain.
-struct Built<'c> {
-    load: &'c MemoryFact,
-    from: [Value; 2],
-    lanes: ShuffleMask,
+    /// The number of loads whose lanes two others contain.
+    spare: usize,
 }
 
 impl<'c> Group<'c> {
     /// `None` if every load is needed.
     fn of(context: &Context<'_>, loads: &[&'c MemoryFact]) -> Option<Self> {
         let mut kept: Vec<&MemoryFact> = loads[..1].to_vec();
-        let mut built = Vec::new();
+        // Each with the two that it is built from.
+        let mut built: Vec<[&MemoryFact; 3]> = Vec::new();
         for (position, load) in loads.iter().enumerate().skip(1) {
             // Keep the lowest load, and every load that no pair of a kept one and a later one covers; prefer the last
             // that reaches it.
             let later = loads[position + 1..].iter().rev();
-            let put_together = later
-                .flat_map(|right| kept.iter().rev().map(move |left| (left, right)))
-                .find_map(|(left, right)| Built::of(context, load, left, right));
-            match put_together {
-                Some(one) => built.push(one),
+            let pair = later
+                .flat_map(|right| kept.iter().rev().map(move |left| (*left, *right)))
+                .find(|(left, right)| covers(context, load, left, right));
+            match pair {
+                Some((left, right)) => built.push([load, left, right]),
                 None => kept.push(load),
             }
         }
         // A load that another one is built from is kept.
-        let is_source = |value: Value, built: &[Built<'_>]| built.iter().any(|one| one.from.contains(&value));
-        while let Some(at) = built.iter().position(|one| {
-            context.kernel.insts[one.load.inst].result.is_some_and(|value| is_source(value, &built))
+        while let Some(at) = built.iter().position(|[load, ..]| {
+            built.iter().any(|[_, left, right]| left.inst == load.inst || right.inst == load.inst)
         }) {
             built.remove(at);
         }
-        (!built.is_empty()).then(|| Self { loads: loads.to_vec(), built })
+        (!built.is_empty()).then(|| Self { loads: loads.to_vec(), spare: built.len() })
     }
 
     /// Bytes that the loads touch.
@@ -171,33 +152,20 @@ impl<'c> Group<'c> {
     }
 }
 
-impl<'c> Built<'c> {
-    /// Builds a load from the lanes of two others of its type; `None` if they lack a lane.
-    fn of(
-        context: &Context<'_>,
-        load: &'c MemoryFact,
-        left: &MemoryFact,
-        right: &MemoryFact,
-    ) -> Option<Self> {
-        let value = |load: &MemoryFact| context.kernel.insts[load.inst].result;
-        let ty = context.kernel.ty(value(load)?);
-        let from = [value(left)?, value(right)?];
-        if from.iter().any(|value| context.kernel.ty(*value) != ty) {
-            return None;
-        }
-        let (count, width) = (i64::from(ty.lanes()), i64::from(ty.scalar()?.bits() / 8));
-        let lanes: Option<Vec<Option<u8>>> = (0..count)
-            .map(|lane| {
-                let byte = load.offset.constant + lane * width;
-                let at = |other: &MemoryFact| {
-                    let distance = byte - other.offset.constant;
-                    (distance % width == 0 && (0..count * width).contains(&distance))
-                        .then(|| distance / width)
-                };
-                let lane = at(left).or_else(|| at(right).map(|lane| lane + count))?;
-                u8::try_from(lane).ok().map(Some)
-            })
-            .collect();
-        Some(Self { load, from, lanes: ShuffleMask::new(&lanes?)? })
-    }
+/// Whether two loads of the type of another one contain all of its lanes.
+fn covers(context: &Context<'_>, load: &MemoryFact, left: &MemoryFact, right: &MemoryFact) -> bool {
+    let ty = |load: &MemoryFact| context.kernel.insts[load.inst].result.map(|value| context.kernel.ty(value));
+    let Some(own) = ty(load).filter(|own| [left, right].into_iter().all(|other| ty(other) == Some(*own)))
+    else {
+        return false;
+    };
+    let Some(scalar) = own.scalar() else { return false };
+    let (count, width) = (i64::from(own.lanes()), i64::from(scalar.bits() / 8));
+    (0..count).all(|lane| {
+        let byte = load.offset.constant + lane * width;
+        [left, right].into_iter().any(|other| {
+            let distance = byte - other.offset.constant;
+            distance % width == 0 && (0..count * width).contains(&distance)
+        })
+    })
 }

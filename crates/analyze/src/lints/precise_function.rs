@@ -118,6 +118,10 @@ impl Call {
         }
     }
 
+    fn is_division(self) -> bool {
+        self.name == "/"
+    }
+
     fn fix(self) -> String {
         match self.native {
             Native::Function(Builtin::NativePowr) => {
@@ -158,8 +162,11 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let (code, pipes) = (context.reprice)(&kernel);
         let before = context.shares.iter().filter(|share| share.inst == first).count();
         let after = operations(context, &code, first);
-        let worth_it = |gain: &Gain| after < before && gain.is_worth_it();
-        let Some(gain) = context.gain_with(&pipes).filter(worth_it) else { continue };
+        // Functions have a rewrite, divisions none.
+        let gain = if call.is_division() { context.gain_with(&pipes) } else { None };
+        if after >= before || call.is_division() && !gain.as_ref().is_some_and(Gain::is_worth_it) {
+            continue;
+        }
         let precision = call.ulp.map_or(String::new(), |ulp| format!(" to {ulp} ULP"));
         found.push(Advice {
             rule: &RULE,
@@ -170,7 +177,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 call.native_name()
             ),
             fix: call.fix(),
-            gain: Some(gain),
+            gain,
         });
     }
 }

@@ -1,17 +1,13 @@
 //! `single-output`: a work-item computes one output where vectors have room for several.
 
-use tripipe_ir::Op;
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::MemoryFact;
 
-use super::context::{Advice, Context, Gain, WorkEffect};
-use super::outputs::{Movement, WORD, data, filled, idle, neighbours, span, work_in_groups};
+use super::context::{Advice, Context, counted};
+use super::outputs::{Movement, WORD, idle, work_in_groups};
 
 /// The share of idle lanes from which it is reported where vectors have lanes.
 const IDLE: f64 = 0.5;
-
-/// Outputs of a work-item where vectors have no lanes: more need as many registers as they save loads.
-const FEW: i64 = 4;
 
 /// Bytes of an output that fill a lane of a warp.
 const WORD_OF_A_LANE: i64 = 4;
@@ -56,7 +52,7 @@ kernel void scale(global const float *in, global float *out)  // with a quarter 
 ## When it is wrong
 
 Where work-items take different paths, which vectors cannot; where the launch has too few work-items already; where the
-values of several outputs do not fit the registers. The gain supposes that all outputs do the same operations.
+values of several outputs do not fit the registers.
 
 ## Source
 
@@ -91,9 +87,6 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     if !has_lanes && step >= WORD_OF_A_LANE {
         return;
     }
-    let outputs = if has_lanes { WORD / step } else { FEW };
-    let gain = context.gain_by_outputs(several(context, outputs, dimension));
-    let Some(gain) = gain.filter(Gain::is_worth_it) else { return };
     let name = context.access(first.inst).map_or("the result", |access| access.name(context.kernel));
     let idle = if has_lanes {
         format!("{:.0}% of the lanes compute nothing, and the outputs", 100.0 * share)
@@ -103,50 +96,14 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     found.push(Advice {
         rule: &RULE,
         location: context.kernel.insts[first.inst].location,
-        message: format!("{idle} of neighbours in dimension {dimension} are {step} bytes apart in `{name}`"),
+        message: format!(
+            "{idle} of neighbours in dimension {dimension} are {} apart in `{name}`",
+            counted(usize::try_from(step).unwrap_or(0), "byte")
+        ),
         fix: format!(
-            "Compute {outputs} outputs in a work-item, in vectors (vloadN, vstoreN), and launch 1/{outputs} of the \
+            "Compute several outputs in a work-item, in vectors (vloadN, vstoreN), and launch as many times fewer \
             work-items in dimension {dimension}."
         ),
-        gain: Some(gain),
+        gain: None,
     });
-}
-
-/// A work-item with so many outputs of a dimension: how often each instruction is executed then.
-fn several(context: &Context<'_>, outputs: i64, dimension: usize) -> WorkEffect {
-    let (mut times, data) = (Vec::new(), data(context));
-    for (_, inst) in context.instructions() {
-        let several = match context.kernel.insts[inst].op {
-            Op::ImageRead { .. } | Op::ImageSample(_) | Op::ImageWrite { .. } => Some(outputs as f64),
-            _ if data.contains(inst) => filled(context, inst).map(|filled| outputs as f64 * filled),
-            _ => None,
-        };
-        times.extend(several.map(|several| (inst, several)));
-    }
-    for group in neighbours(context.facts.memory().iter()) {
-        let movement = Movement::of(context, group[0]);
-        let accesses = group.iter().filter(|fact| context.is_access(fact.inst)).count().max(1);
-        let (count, each) = (accesses as f64, movement.bytes[dimension].abs());
-        let several = if movement.unknown[dimension] {
-            outputs as f64
-        } else if each == 0 {
-            1.0
-        } else {
-            // What one output reads is spread over so many vectors of all outputs.
-            let vectors = (span(&group) + each - 1) / each;
-            let bytes = outputs * each;
-            let words = if group[0].writes { stored_words(bytes, &group) } else { (bytes + WORD - 1) / WORD };
-            ((vectors * words) as f64 / count).min(outputs as f64)
-        };
-        times.extend(group.iter().map(|fact| (fact.inst, several)));
-    }
-    let mut merged = [1; 3];
-    merged[dimension] = outputs.unsigned_abs();
-    WorkEffect { times, outputs: merged }
-}
-
-/// Stores that write a number of adjacent bytes: as vectors of 2, 4, 8 and 16 elements.
-fn stored_words(bytes: i64, group: &[&MemoryFact]) -> i64 {
-    let element = i64::from(group.iter().map(|fact| fact.bytes).min().unwrap_or(1).max(1));
-    bytes / WORD + i64::from(((bytes % WORD) / element).count_ones())
 }

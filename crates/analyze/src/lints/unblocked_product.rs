@@ -2,12 +2,12 @@
 
 use cranelift_entity::EntitySet;
 use tripipe_ir::diagnostic::{Rule, Severity};
-use tripipe_ir::flow::{Atom, Loop, MemoryFact};
+use tripipe_ir::flow::{Loop, MemoryFact};
 use tripipe_ir::op::{Binary, Builtin};
-use tripipe_ir::{Inst, Op, Value, ValueDef};
+use tripipe_ir::{Inst, Op, Value};
 
-use super::context::{Advice, Context, Gain, WorkEffect};
-use super::outputs::{Movement, data, filled, work_in_groups};
+use super::context::{Advice, Context};
+use super::outputs::{Movement, work_in_groups};
 
 /// Outputs in each of two dimensions that a work-item computes after the change.
 const TILE: u64 = 4;
@@ -79,8 +79,6 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         if !stored.clone().all(|movement| movement.depends(p) && movement.depends(q)) || stored.count() == 0 {
             continue;
         }
-        let gain = context.gain_by_outputs(product.effect(context, each));
-        let Some(gain) = gain.filter(Gain::is_worth_it) else { continue };
         let name = |fact: &MemoryFact| {
             context.access(fact.inst).map_or("memory", |access| access.name(context.kernel)).to_owned()
         };
@@ -96,7 +94,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 "Compute {TILE} x {TILE} outputs in a work-item, so that each loaded value is used {TILE} times, and \
                 launch 1/{TILE} of the work-items in dimensions {p} and {q}."
             ),
-            gain: Some(gain),
+            gain: None,
         });
     }
 }
@@ -165,59 +163,6 @@ impl<'f> FactorLoop<'f> {
         product.loaded = product.factors.iter().flatten().map(lanes).sum();
         (product.multiplied <= product.loaded).then_some(product)
     }
-
-    /// 4 x 4 outputs in a work-item.
-    fn effect(&self, context: &Context<'_>, each: &Loop) -> WorkEffect {
-        let outputs = (TILE * TILE) as f64;
-        let data = data(context);
-        let mut times: Vec<(Inst, f64)> = Vec::new();
-        for (_, inst) in context.instructions().filter(|(_, inst)| data.contains(*inst)) {
-            times.extend(filled(context, inst).map(|filled| (inst, outputs * filled)));
-        }
-        for (loads, own) in self.factors.iter().zip(self.dimensions) {
-            for load in loads {
-                times.push((load.inst, repeated(context, each, load, own)));
-            }
-        }
-        for fact in context.facts.memory().iter().filter(|fact| fact.writes) {
-            let movement = Movement::of(context, fact);
-            let adjacent =
-                self.dimensions.iter().any(|dimension| movement.bytes[*dimension] == i64::from(fact.bytes));
-            times.push((fact.inst, if adjacent { outputs / TILE as f64 } else { outputs }));
-        }
-        let mut merged = [1; 3];
-        for dimension in self.dimensions {
-            merged[dimension] = TILE;
-        }
-        WorkEffect { times, outputs: merged }
-    }
-}
-
-/// How often a load of a factor is executed for four outputs in its dimension, in vectors where its values are adjacent.
-fn repeated(context: &Context<'_>, each: &Loop, load: &MemoryFact, own: usize) -> f64 {
-    let movement = Movement::of(context, load);
-    let tile = TILE as f64;
-    if movement.bytes[own] == i64::from(load.bytes) {
-        // One vector; a warp touches more lines then, if its work-items are neighbours in that dimension.
-        let warp = context.gpu.core.warp_width.value.max(1);
-        if own != 0 || warp == 1 {
-            return 1.0;
-        }
-        let line = context.gpu.memory.cache_line_bytes.value.max(1);
-        let wide = (TILE as u32 * load.bytes * warp).div_ceil(line).max(1);
-        let now = context.access(load.inst).map_or(1, |access| access.lines.max(1));
-        return (f64::from(wide) / f64::from(now)).clamp(1.0, tile);
-    }
-    let along = load.offset.terms.iter().any(|(atom, factor)| {
-        let Atom::Value(value) = atom else { return false };
-        let counts = matches!(
-            context.kernel.values[*value].def,
-            ValueDef::Parameter(block, _) if block == each.header
-        );
-        counts && factor.unsigned_abs() == u64::from(load.bytes)
-    });
-    // Four vectors for four iterations.
-    if along { 1.0 } else { tile }
 }
 
 fn add<'f>(all: &mut Vec<&'f MemoryFact>, more: Vec<&'f MemoryFact>) {

@@ -5,7 +5,6 @@ use tripipe_ir::flow::MemoryFact;
 use tripipe_ir::{Block, Inst, Op, Space, Type};
 
 use super::context::{Advice, Context};
-use super::rewrite;
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {
@@ -53,7 +52,6 @@ Where the pointers do overlap.
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let loops = context.facts.loops();
     for (index, each) in loops.all.iter().enumerate() {
-        let Some(ahead) = context.facts.dominators().immediate(each.header) else { continue };
         let inside: Vec<&MemoryFact> =
             context.facts.memory().iter().filter(|fact| each.blocks.contains(&fact.block)).collect();
         let meets = |inst: &Inst| {
@@ -95,15 +93,6 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         // The access that prevents hoisting: one through another pointer.
         let other = inside.iter().find(|other| other.base != first.base && other.writes != first.writes);
         let Some(other) = other else { continue };
-        let insts = |facts: &[&MemoryFact]| facts.iter().map(|fact| fact.inst).collect::<Vec<Inst>>();
-        let gain = context.gain_by(|kernel| {
-            rewrite::remove(kernel, &insts(&moved));
-            kernel.blocks[ahead].insts.extend(insts(&loads));
-            if let Some((_, behind)) = each.exits.first() {
-                kernel.blocks[*behind].insts.splice(..0, insts(&stores));
-            }
-        });
-        let Some(gain) = gain else { continue };
         let name = |fact: &MemoryFact| {
             context.access(fact.inst).map_or("memory", |access| access.name(context.kernel)).to_owned()
         };
@@ -121,7 +110,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 name(other)
             ),
             fix: fix.into(),
-            gain: Some(gain),
+            gain: None,
         });
     }
 }

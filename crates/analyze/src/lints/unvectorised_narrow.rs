@@ -5,7 +5,7 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::{Inst, Op, Scalar};
 use tripipe_machine::{Model, Pipe};
 
-use super::context::{Advice, Context, Gain, Share, counted};
+use super::context::{Advice, Context, Share, counted};
 use super::retype::chains;
 use crate::ASSUMED_TRIPS;
 
@@ -80,9 +80,13 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         };
         (!memory && share.lanes < room).then_some((share.lanes, room))
     };
-    let gain =
-        context.gain(|share| lanes(share).map_or(1.0, |(lanes, room)| f64::from(lanes) / f64::from(room)));
-    let Some(gain) = gain.filter(Gain::is_worth_it) else { return };
+    // Where other work bounds the kernel, the lanes may stay empty.
+    let bounds = context
+        .gain(|share| lanes(share).map_or(1.0, |(lanes, room)| f64::from(lanes) / f64::from(room)))
+        .is_some_and(|gain| gain.is_worth_it());
+    if !bounds {
+        return;
+    }
     let (mut filled, mut there, mut costliest) = (0, 0, None);
     let mut narrow: EntitySet<Inst> = EntitySet::new();
     for share in context.shares {
@@ -103,6 +107,6 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             counted(count, "instruction")
         ),
         fix: format!("Compute on vectors, with up to {wide} times the elements per work-item."),
-        gain: Some(gain),
+        gain: None,
     });
 }

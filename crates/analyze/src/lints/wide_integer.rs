@@ -6,7 +6,7 @@ use tripipe_ir::op::{Binary, Unary};
 use tripipe_ir::{Kernel, Op, Scalar, Type, Value};
 
 use super::context::{Advice, Context, counted};
-use super::retype::{chains, retype};
+use super::retype::chains;
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {
@@ -88,8 +88,6 @@ fn is_shift(kernel: &Kernel, op: Op, operands: &[Value]) -> bool {
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let indices = indices(context);
     for chain in chains(context, Scalar::I64, 32, &indices) {
-        let gain = context.gain_by(|kernel| retype(kernel, context.cfg, &chain.values, Scalar::I32));
-        let Some(gain) = gain else { continue };
         let name = chain.type_name(32);
         let mut results = chain.computes.iter().filter_map(|inst| context.kernel.insts[*inst].result);
         let purpose = if results.all(|value| indices.contains(value)) {
@@ -102,7 +100,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             location: chain.computes.iter().find_map(|inst| context.kernel.insts[*inst].location),
             message: format!("{} on 64-bit integers, {purpose}", counted(chain.computes.len(), "operation")),
             fix: format!("Compute in {name}: const {name} i = get_global_id(0)."),
-            gain: Some(gain),
+            gain: None,
         });
     }
 }

@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 
 use tripipe_analyze::{ASSUMED_TRIPS, Analysis, Setup, analyze, lints};
 use tripipe_device::{Gpu, find};
-use tripipe_ir::front::clang::{Build, Optimization, build_file};
+use tripipe_ir::front::clang::{Build, Optimization, build_file, build_text};
 use tripipe_ir::front::spirv;
 use tripipe_ir::{Kernel, Module};
 
-fn file(code: &str) -> PathBuf {
+pub(crate) fn file(code: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lints").join(format!("{code}.cl"))
 }
 
@@ -30,9 +30,9 @@ fn file(code: &str) -> PathBuf {
 type Launch = BTreeMap<String, Vec<u64>>;
 
 /// The directives of a file.
-struct Directions {
+pub(crate) struct Directions {
     /// By the kernel's name; under the empty name for the others.
-    on: BTreeMap<String, Vec<&'static Gpu>>,
+    pub(crate) on: BTreeMap<String, Vec<&'static Gpu>>,
     /// By the kernel's name; under the empty name for all.
     not_on: BTreeMap<String, Vec<&'static Gpu>>,
     /// By the kernel's name; under the empty name for the others.
@@ -46,7 +46,7 @@ struct Directions {
 }
 
 impl Directions {
-    fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let said = |what: &str| {
             let start = format!("// {what}: ");
             text.lines().find_map(|line| line.strip_prefix(start.as_str())).map(str::to_owned)
@@ -78,7 +78,7 @@ impl Directions {
         }
     }
 
-    fn setup(&self, kernel: &Kernel) -> Setup {
+    pub(crate) fn setup(&self, kernel: &Kernel) -> Setup {
         let launch = self.launches.get(&kernel.name).or_else(|| self.launches.get(""));
         let said = |name: &str| launch?.get(name);
         let sizes = |name: &str| {
@@ -195,6 +195,31 @@ fn lints_report_exactly_the_expected_lines() {
         wrong.extend(found.into_iter().map(|what| format!("{}: {what}", rule.code)));
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Eight sums of a loop are one piece of advice, and so are copies of a line.
+#[test]
+fn a_loop_has_one_advice_of_a_kind() {
+    let each = |line: &dyn Fn(usize) -> String| (0..8).map(line).collect::<Vec<_>>().join("\n");
+    let sums = each(&|k| format!("        s{k} += convert_int4(vload4(j, p + {k})) * (int4){};", k + 1));
+    let declared = each(&|k| format!("    int4 s{k} = 0;"));
+    let text = format!(
+        "kernel void k(global const uchar *p, global int4 *out, int n) {{\n    p += 32 * get_global_id(0);\n{declared}\n\
+             for (int j = 0; j < 5; ++j) {{\n{sums}\n    }}\n    \
+             out[get_global_id(0)] = s0 + s1 + s2 + s3 + s4 + s5 + s6 + s7;\n}}\n"
+    );
+    let build = Build { optimization: Optimization::Driver, ..Build::default() };
+    let Ok(built) = build_text("sums.cl", &text, None, &build) else { return };
+    let module = spirv::load(&built.spirv, &spirv::Options::default()).unwrap();
+    for gpu in ["Mali-T860", "Mali-G77", "Adreno 640"] {
+        let analysis = analyze(&module.kernels[0], find(gpu).unwrap(), &Setup::default());
+        let mut said: Vec<(&str, &str)> =
+            analysis.advice.iter().map(|advice| (advice.rule.code, advice.fix.as_str())).collect();
+        let all = said.len();
+        said.sort_unstable();
+        said.dedup();
+        assert_eq!(said.len(), all, "{gpu}: {:#?}", analysis.advice);
+    }
 }
 
 #[test]

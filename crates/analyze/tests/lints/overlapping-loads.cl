@@ -1,5 +1,4 @@
 // on: Mali-T760, Mali-G52
-// not on: Mali-G77
 
 // A row of packed pixels, and their neighbours to the left and right.
 kernel void slow(global const uchar *in, global uchar *out, int pitch)

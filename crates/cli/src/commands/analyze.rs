@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
+use rayon::prelude::*;
 use tripipe_analyze::{Advice, Analysis, Figure, Limit, Polynomial, Setup, analyze_all, lints};
 use tripipe_device::{Gpu, Vendor};
 use tripipe_ir::diagnostic::{Finding, Rule, Severity};
@@ -20,10 +21,13 @@ use tripipe_timing::{Options, depends_on_argument};
 
 use crate::chain;
 use crate::commands::allow::{self, RuleOptions, RuleTable};
+use crate::commands::fix::fix;
+use crate::commands::improve::ImproveFormat;
 use crate::commands::{OutputArgument, ReportWriter, TextArgument, file_canvas, note, write_text};
 use crate::finish::Finish;
 use crate::launch_input::{
     Description, DriverBuild, GpuArgument, GpuBuild, LIMIT_STEPS, LaunchArgument, Trial, Workload, names,
+    price_statically,
 };
 use crate::progress::Progress;
 use crate::terminal;
@@ -32,6 +36,7 @@ use crate::terminal;
 const EXAMPLES: &str = "Examples:
   tripipe analyze filter.cl -k blur -g \"Mali-G610\"
   tripipe analyze product.cl -g all --arg n=1024 --global 1024,1024 --local 16,16
+  tripipe analyze filter.toml -g g77 --fix single-output -o wider.cl
   tripipe analyze filter.toml --format json";
 
 /// Estimate what a kernel costs on a GPU before it runs: cycles per pipe, registers, occupancy, memory accesses, and
@@ -57,6 +62,12 @@ pub(crate) struct Analyze {
     /// except malioc-json. The exit code is 1 if something got worse: the predicted time, or without one the figures.
     #[arg(long, value_name = "OLD.json")]
     diff: Option<PathBuf>,
+    /// Applies the rewrite of the advice with this code: the variant that is fastest by the model of time, verified in the
+    /// simulator as `tripipe improve` does. The steps and the difference of the sources are printed; with -o, the new
+    /// source is written to that file instead, whole or not at all. It needs a launch. The exit code is 1 if no rewrite
+    /// gains or none can be verified.
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["budget", "diff"])]
+    fix: Option<String>,
     /// Output format; malioc-json is the format of Arm's offline compiler, for Mali GPUs only; sarif contains only the
     /// advice, for code scanning; markdown is for a comment on a pull request, html a page (docs/reports.md). JSON is one object per kernel and GPU,
     /// one per line.
@@ -93,7 +104,26 @@ const MOST_PREDICTED: usize = 8;
 impl Analyze {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
         let as_page = self.format == AnalyzeFormat::Html;
+        if let Some(code) = &self.fix {
+            let to_standard = OutputArgument::default();
+            return to_standard.write(out, as_page, |out| self.fix(code, out));
+        }
         self.output.write(out, as_page, |out| self.report(out))
+    }
+
+    fn fix(&self, code: &str, out: &mut ReportWriter<'_>) -> Result<Finish> {
+        let format = match self.format {
+            AnalyzeFormat::Text => ImproveFormat::Text,
+            AnalyzeFormat::Json => ImproveFormat::Json,
+            AnalyzeFormat::Html => ImproveFormat::Html,
+            AnalyzeFormat::Sarif => ImproveFormat::Sarif,
+            AnalyzeFormat::MaliocJson | AnalyzeFormat::Markdown => {
+                bail!("--fix has the formats text, json, html and sarif")
+            }
+        };
+        let text = self.text.open(self.format == AnalyzeFormat::Text)?;
+        let (gpus, description) = (self.gpu.resolve()?, self.launch.open()?);
+        fix(code, &description, &gpus, format, self.output.output.as_deref(), text, out)
     }
 
     fn report(&self, out: &mut ReportWriter<'_>) -> Result<Finish> {
@@ -131,7 +161,13 @@ impl Analyze {
                     analysis.left_out.extend(build.left_out.clone());
                 }
                 progress.say("predicting the time");
-                let predictions = self.predictions(kernel, &mut analyses, &description, build);
+                let predictions = self.predictions(kernel, &mut analyses, &setup, &description, build);
+                let is_many = analyses.len() > MOST_PREDICTED;
+                analyses.par_iter_mut().zip(&predictions).for_each(|(analysis, prediction)| {
+                    if prediction.is_err() && !is_many {
+                        price_statically(&description, kernel, &setup, analysis);
+                    }
+                });
                 for analysis in &mut analyses {
                     analysis.advice.retain(Advice::is_reported);
                 }
@@ -201,8 +237,7 @@ impl Analyze {
                 }
             }
             (AnalyzeFormat::Sarif, None) => {
-                let found: Vec<_> = all.iter().flat_map(analysis::findings).collect();
-                writeln!(out, "{}", sarif(lints::ALL, &found))?;
+                writeln!(out, "{}", analysis::sarif(&all, lints::ALL))?;
             }
             (AnalyzeFormat::MaliocJson, None) => writeln!(out, "{:#}", analysis::malioc(&all, &name))?,
         }
@@ -271,6 +306,7 @@ impl Analyze {
         &self,
         kernel: &Kernel,
         analyses: &mut [Analysis],
+        setup: &Setup,
         description: &Description,
         build: &DriverBuild,
     ) -> Vec<Result<Predicted, String>> {
@@ -305,10 +341,10 @@ impl Analyze {
         let predict = |analysis: &mut Analysis| {
             let timed = workload.predict(analysis.gpu, &Trial::default(), &Options::default());
             let timed = timed.map_err(|error| chain(&error))?;
-            workload.price(analysis, &timed.prediction);
+            workload.price(analysis, setup, &timed.prediction);
             Ok(timed.into())
         };
-        analyses.iter_mut().map(predict).collect()
+        analyses.par_iter_mut().map(predict).collect()
     }
 }
 
@@ -345,7 +381,7 @@ pub(crate) fn earlier<T>(path: &Path, command: &str, of: impl Fn(Document) -> Op
 }
 
 /// What is known about the launch of a kernel.
-fn setup(description: &Description, kernel: &Kernel) -> Result<Setup> {
+pub(super) fn setup(description: &Description, kernel: &Kernel) -> Result<Setup> {
     let mut setup = launch_setup(description)?;
     if let Some(required) = kernel.required_local_size {
         setup.local = Some(required.map(u64::from));

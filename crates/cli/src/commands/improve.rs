@@ -7,7 +7,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use tripipe_device::Gpu;
-use tripipe_improve::{ALL, Allowed, Improvement, Options, SearchError, Target, VerifyError, search};
+use tripipe_improve::{
+    ALL, Allowed, Improvement, Options, Rewrite, SearchError, Target, VerifyError, search,
+};
 use tripipe_report::improvement;
 use tripipe_results::Improved;
 
@@ -68,7 +70,7 @@ pub(crate) struct Improve {
 
 /// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ImproveFormat {
+pub(super) enum ImproveFormat {
     /// Text for reading.
     Text,
     /// JSON.
@@ -91,13 +93,6 @@ impl Improve {
         }
         let text = self.text.open(self.format == ImproveFormat::Text)?;
         let description = self.launch.open()?;
-        if !description.has_launch() && self.launch.global().is_empty() {
-            bail!(
-                "{}: its launch is not known; give --global and --arg, such as --global 1920,1080 --arg width=1920, or a \
-                launch file (`tripipe template` writes one)",
-                description.shown()
-            );
-        }
         let gpus = self.gpu.resolve()?;
         let groups: Vec<Vec<&'static Gpu>> =
             if self.each { gpus.iter().map(|gpu| vec![*gpu]).collect() } else { vec![gpus] };
@@ -108,52 +103,20 @@ impl Improve {
         }
         let progress = Progress::compiler("compiling the kernel");
         let mut all = Vec::new();
-        let limit = Duration::from_secs(u64::from(self.limit)) / groups.len().max(1) as u32;
+        let options = Options {
+            allowed: Allowed { rounding: self.allow_rounding },
+            limit: Duration::from_secs(u64::from(self.limit)) / groups.len().max(1) as u32,
+            limit_steps: LIMIT_STEPS,
+            ..Options::default()
+        };
         for (gpus, place) in groups.into_iter().zip(places) {
-            let launched = description.clone().with_launch(gpus.first().copied())?;
-            let improved = self.improve(&launched, gpus, place.as_deref(), limit, &progress);
-            // What a kernel does to guessed memory says nothing about the kernel.
-            let is_guess = !description.has_launch()
-                && improved.as_ref().is_err_and(|error| {
-                    matches!(
-                        error.downcast_ref(),
-                        Some(SearchError::Verify(
-                            VerifyError::Original { .. } | VerifyError::NoLaunch { .. }
-                        ))
-                    )
-                });
-            all.push(if is_guess {
-                improved.context(
-                    "the guessed launch does not suit it; write a launch file (`tripipe template` writes one)",
-                )?
-            } else {
-                improved?
-            });
+            let improved = improve(&description, &gpus, ALL, &options, place.as_deref(), &progress)?;
+            all.push(improved);
         }
         drop(progress);
-        let report = |canvas| {
-            let texts = all.iter().map(|improved| improvement::text(improved, self.verbose, canvas));
-            texts.collect::<Vec<_>>().join("\n")
-        };
-        write_text(text, || report(file_canvas()))?;
-        match self.format {
-            ImproveFormat::Text => {
-                out.write_all(report(terminal::canvas()).as_bytes())?;
-                for improved in all.iter().filter(|improved| self.diff && !improved.diff.is_empty()) {
-                    write!(out, "\n{}", improved.diff)?;
-                }
-            }
-            ImproveFormat::Json | ImproveFormat::Html => {
-                all.into_iter().try_for_each(|improved| out.result(improved))?;
-            }
-            ImproveFormat::Sarif => {
-                let rules: Vec<_> = ALL.iter().map(|rewrite| rewrite.rule()).collect();
-                writeln!(out, "{}", improvement::sarif(&all, &rules))?;
-            }
-        }
+        print(&all, self.format, self.verbose, self.diff, text, out)?;
         Ok(Finish::Clean)
     }
-
     /// Where the source for some GPUs is written.
     fn place(&self, gpus: &[&'static Gpu]) -> Option<PathBuf> {
         let path = self.output.as_ref()?;
@@ -164,34 +127,87 @@ impl Improve {
             path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
         Some(path.with_file_name(format!("{stem}-{name}{ending}")))
     }
+}
 
-    /// Improves the kernel for some GPUs, and writes the result.
-    fn improve(
-        &self,
-        description: &Description,
-        gpus: Vec<&'static Gpu>,
-        place: Option<&Path>,
-        limit: Duration,
-        progress: &Progress,
-    ) -> Result<Improved> {
-        let mut targets = Vec::new();
-        for gpu in gpus {
-            let offered = description.offered(Some(gpu))?.unwrap_or_else(|| gpu.opencl().clone());
-            targets.push(Target { gpu, offered });
-        }
-        let original = description.subject(targets.first().map(|target| target.gpu))?;
-        let options = Options {
-            allowed: Allowed { rounding: self.allow_rounding },
-            limit,
-            limit_steps: LIMIT_STEPS,
-            ..Options::default()
-        };
-        let files = LaunchFiles::of(description);
-        let found = search(&original, &targets, ALL, &files, &options, &mut |step| show(progress, &step));
-        let found = found.map_err(|error| anyhow::Error::new(error).context(description.shown()))?;
-        let launch = write(description, &found, place)?;
-        Ok(improvement::result(&found, &targets, launch))
+/// Rewrites a kernel for some GPUs with some rewrites, and writes the result to `place` if something gains or all are
+/// tried.
+///
+/// # Errors
+/// Its launch is not known, or does not suit it; it does not compile; the result cannot be written.
+pub(super) fn improve(
+    description: &Description,
+    gpus: &[&'static Gpu],
+    rewrites: &[&dyn Rewrite],
+    options: &Options,
+    place: Option<&Path>,
+    progress: &Progress,
+) -> Result<Improved> {
+    if !description.has_launch() && description.options.global.is_empty() {
+        bail!(
+            "{}: its launch is not known; give --global and --arg, such as --global 1920,1080 --arg width=1920, or a \
+            launch file (`tripipe template` writes one)",
+            description.shown()
+        );
     }
+    let launched = description.clone().with_launch(gpus.first().copied())?;
+    let targets: Vec<Target> = gpus.iter().map(|gpu| launched.target(gpu)).collect::<Result<_>>()?;
+    let original = launched.subject(gpus.first().copied())?;
+    let files = LaunchFiles::of(&launched);
+    let found = search(&original, &targets, rewrites, &files, options, &mut |step| show(progress, &step));
+    // What a kernel does to guessed memory says nothing about the kernel.
+    let is_guess = !description.has_launch()
+        && matches!(
+            found,
+            Err(SearchError::Verify(VerifyError::Original { .. } | VerifyError::NoLaunch { .. }))
+        );
+    let found = found.map_err(|error| anyhow::Error::new(error).context(launched.shown()));
+    let found = if is_guess {
+        found.context(
+            "the guessed launch does not suit it; write a launch file (`tripipe template` writes one)",
+        )?
+    } else {
+        found?
+    };
+    // A file that was asked for is written whole or not at all; `improve` copies what nothing improves.
+    let is_written = !found.steps.is_empty() || rewrites.len() == ALL.len();
+    let launch = write(&launched, &found, place.filter(|_| is_written))?;
+    Ok(improvement::result(&found, &targets, launch))
+}
+
+/// Prints results in a format, with everything that was not applied if `verbose`, and the difference of the sources if
+/// `diff`.
+///
+/// # Errors
+/// The output cannot be written.
+pub(super) fn print(
+    all: &[Improved],
+    format: ImproveFormat,
+    verbose: bool,
+    diff: bool,
+    text: Option<Output>,
+    out: &mut ReportWriter<'_>,
+) -> Result<()> {
+    let report = |canvas| {
+        let texts = all.iter().map(|improved| improvement::text(improved, verbose, canvas));
+        texts.collect::<Vec<_>>().join("\n")
+    };
+    write_text(text, || report(file_canvas()))?;
+    match format {
+        ImproveFormat::Text => {
+            out.write_all(report(terminal::canvas()).as_bytes())?;
+            for improved in all.iter().filter(|improved| diff && !improved.diff.is_empty()) {
+                write!(out, "\n{}", improved.diff)?;
+            }
+        }
+        ImproveFormat::Json | ImproveFormat::Html => {
+            all.iter().cloned().try_for_each(|improved| out.result(improved))?;
+        }
+        ImproveFormat::Sarif => {
+            let rules: Vec<_> = ALL.iter().map(|rewrite| rewrite.rule()).collect();
+            writeln!(out, "{}", improvement::sarif(all, &rules))?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes the new source and its launch file, and returns the launch file if the launch has changed.

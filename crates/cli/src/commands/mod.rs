@@ -8,6 +8,7 @@ pub(crate) mod completions;
 pub(crate) mod devices;
 pub(crate) mod explain;
 pub(crate) mod filter;
+mod fix;
 pub(crate) mod gemm;
 pub(crate) mod histogram;
 pub(crate) mod import;

@@ -135,7 +135,7 @@ impl Why {
         match workload.predict(self.gpu, &Trial::default(), &Options::default()) {
             Ok(timed) => {
                 let prediction = timed.prediction;
-                workload.price(&mut analysis, &prediction);
+                workload.price(&mut analysis, &setup, &prediction);
                 let (busiest, share) = prediction.busiest();
                 row.predicted = Some(PredictedLaunch {
                     local: prediction.local,

@@ -25,6 +25,7 @@ use tripipe_launch_file::{self as file, BuildOptions, LaunchFile, Limits, LineCo
 pub(crate) use dump::Dumps;
 pub(crate) use gpus::{DEFAULT_GPU, GpuArgument, gpu, names};
 pub(crate) use options::{BuildArgument, LaunchOptions, options_text};
+pub(crate) use price::price_statically;
 pub(crate) use program::{Built, DriverBuild, GpuBuild, one_kernel};
 pub(crate) use subject::LaunchFiles;
 pub(crate) use workload::{LIMIT_STEPS, Timed, Trial, Workload};
@@ -54,11 +55,6 @@ impl LaunchArgument {
     /// As [`Description::open`].
     pub(crate) fn open(&self) -> Result<Description> {
         Description::open(&self.path, &self.options)
-    }
-
-    /// The global size of the command line; empty if it has none.
-    pub(crate) fn global(&self) -> &[usize] {
-        &self.options.global
     }
 }
 
@@ -301,8 +297,7 @@ impl Description {
         let (_, loaded) = self.translate(self.offered(gpu)?)?;
         let name = self.shown();
         let kernel = one_kernel(&loaded, &name, self.file.kernel.as_deref())?;
-        let text = self.template(kernel, &self.file.source, "")?;
-        let file = file::parse(&text, &format!("the guessed launch of `{}`", kernel.name))?;
+        let (file, text) = self.guess(kernel)?;
         let how = if self.given.is_some() {
             "a launch file gives them".to_owned()
         } else {
@@ -313,6 +308,15 @@ impl Description {
             kernel.name
         ));
         Ok(Self { file, text: Some(text), ..self })
+    }
+
+    /// A launch that is guessed for one of the program's kernels, and its text.
+    ///
+    /// # Errors
+    /// The options of the command line are not possible for the kernel.
+    pub(crate) fn guess(&self, kernel: &Kernel) -> Result<(LaunchFile, String)> {
+        let text = self.template(kernel, &self.file.source, "")?;
+        Ok((file::parse(&text, &format!("the guessed launch of `{}`", kernel.name))?, text))
     }
 
     fn template(&self, kernel: &Kernel, source: &ProgramFile, options: &str) -> Result<String> {

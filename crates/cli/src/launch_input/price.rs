@@ -1,19 +1,36 @@
-//! The time of a launch with each advice followed.
+//! What a launch gains by each advice.
 
-use tripipe_analyze::{Advice, Analysis, Effect, lints};
+use rayon::prelude::*;
+use tripipe_analyze::{Advice, Analysis, Setup, lints};
+use tripipe_improve::advice::{self, Costs};
+use tripipe_ir::Kernel;
 use tripipe_timing::{Options, Prediction};
 
-use super::{Trial, Workload};
+use super::{Description, LaunchFiles, Trial, Workload};
 
-/// Most advice of a kernel on a GPU that is priced.
+/// Most advice of a kernel on a GPU whose estimated effect is predicted.
 const MOST: usize = 8;
 
 /// Steps of warps that are played for each, fewer than for the launch itself.
 const STEPS: u64 = 200_000;
 
 impl Workload<'_> {
-    /// Sets the times of the advice for this launch, whose time without it is `launched`, and sorts it.
-    pub(crate) fn price(&self, analysis: &mut Analysis, launched: &Prediction) {
+    /// Sets the times of the advice for this launch, whose time without it is `launched`, and sorts it. `setup` is what
+    /// the analysis knows of the launch.
+    pub(crate) fn price(&self, analysis: &mut Analysis, setup: &Setup, launched: &Prediction) {
+        self.estimate(analysis, launched);
+        let costs = Costs::Predicted { seconds: launched.seconds, limit_steps: self.limit_steps() };
+        if let Ok(subject) = self.subject(launched.local)
+            && let Ok(target) = self.description().target(analysis.gpu)
+        {
+            let files = LaunchFiles::of(self.description());
+            advice::price(analysis, &subject, &target, &files, setup, costs);
+        }
+        lints::sort(&mut analysis.advice);
+    }
+
+    /// Predicts the times of advice that no rewrite follows, by its estimated effect.
+    fn estimate(&self, analysis: &mut Analysis, launched: &Prediction) {
         let gpu = analysis.gpu;
         let options = Options { steps: Some(STEPS), ..Options::default() };
         let seconds =
@@ -21,10 +38,10 @@ impl Workload<'_> {
         // What the launch has to transfer, however the kernel computes.
         let rate = gpu.configuration.dram_gb_s_peak.value * 1e9;
         let transfer = analysis.launch.as_ref().map_or(0.0, |launch| launch.dram_bytes as f64 / rate);
-        let has_effect =
-            |advice: &&mut Advice| advice.gain.as_ref().is_some_and(|gain| gain.effect.is_some());
-        let mut advice = analysis.advice.iter_mut().filter(has_effect).take(MOST).peekable();
-        if advice.peek().is_none() {
+        let effect = |advice: &Advice| advice.gain.as_ref()?.effect.clone();
+        let advice: Vec<&mut Advice> =
+            analysis.advice.iter_mut().filter(|advice| effect(advice).is_some()).take(MOST).collect();
+        if advice.is_empty() {
             return;
         }
         // Both times of a ratio are of as many steps.
@@ -33,30 +50,33 @@ impl Workload<'_> {
         else {
             return;
         };
-        for advice in advice {
-            let Some(effect) = advice.gain.as_ref().and_then(|gain| gain.effect.clone()) else { continue };
-            let after = match effect {
-                Effect::WorkGroup(sizes) => {
-                    let timed = sizes.into_iter().filter_map(|local| {
-                        let sides = local.iter().take(self.range.dimensions()).map(|side| *side as usize);
-                        let trial = Trial { local: sides.collect(), ..Trial::default() };
-                        Some((seconds(&trial)?, local))
-                    });
-                    let fastest = timed.min_by(|a, b| a.0.total_cmp(&b.0));
-                    fastest.map(|(seconds, local)| {
-                        advice.set_work_group(local, self.range.dimensions());
-                        seconds
-                    })
-                }
-                effect => seconds(&Trial { effect: Some(effect), ..Trial::default() }),
-            };
+        advice.into_par_iter().for_each(|advice| {
+            let after = seconds(&Trial { effect: effect(advice), ..Trial::default() });
             if let Some(gain) = &mut advice.gain {
                 gain.seconds = after.map(|after| {
                     let after = launched.seconds * after / before;
                     [launched.seconds, after.max(transfer.min(launched.seconds))]
                 });
             }
-        }
-        lints::sort(&mut analysis.advice);
+        });
+    }
+}
+
+/// Sets the gains of the advice by rewrites where no time is predicted: of cycles.
+pub(crate) fn price_statically(
+    description: &Description,
+    kernel: &Kernel,
+    setup: &Setup,
+    analysis: &mut Analysis,
+) {
+    let launch = if description.has_launch() {
+        Ok(description.file.clone())
+    } else {
+        description.guess(kernel).map(|(launch, _)| launch)
+    };
+    let subject = launch.and_then(|launch| description.subject_of(kernel, launch));
+    if let (Ok(subject), Ok(target)) = (subject, description.target(analysis.gpu)) {
+        let files = LaunchFiles::of(description);
+        advice::price(analysis, &subject, &target, &files, setup, Costs::Static);
     }
 }

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
 use tripipe_device::Gpu;
-use tripipe_improve::{OpenFiles, Subject};
+use tripipe_improve::{OpenFiles, Subject, Target};
+use tripipe_ir::Kernel;
 use tripipe_ir::front::clang;
-use tripipe_launch_file::{BuildOptions, Files, Given, Memory, MemoryShape, Number};
+use tripipe_launch_file::{BuildOptions, Files, Given, LaunchFile, Memory, MemoryShape, Number};
 
 use super::disk::Disk;
 use super::options::{absolute, options_text};
@@ -40,13 +41,20 @@ impl Description {
     /// It is not OpenCL C, does not compile, or has no such kernel; an option does not suit it.
     pub(crate) fn subject(&self, gpu: Option<&Gpu>) -> Result<Subject> {
         let (_, loaded) = self.translate(self.offered(gpu)?)?;
+        let kernel = one_kernel(&loaded, &self.shown(), self.file.kernel.as_deref())?;
+        self.options.check_kernels(&[kernel])?;
+        self.subject_of(kernel, self.file.clone())
+    }
+
+    /// The same for a kernel of the program and a launch of it.
+    ///
+    /// # Errors
+    /// It is not OpenCL C; an option does not suit it.
+    pub(crate) fn subject_of(&self, kernel: &Kernel, mut launch: LaunchFile) -> Result<Subject> {
         let name = self.shown();
         let Some(source) = self.text() else {
             bail!("{name} is SPIR-V, which is not rewritten; name its OpenCL C");
         };
-        let kernel = one_kernel(&loaded, &name, self.file.kernel.as_deref())?;
-        self.options.check_kernels(&[kernel])?;
-        let mut launch = self.file.clone();
         let names: Vec<&str> = kernel.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
         self.options.adjust(&mut launch, &kernel.name, &names)?;
         // Changes of the host are told by name.
@@ -56,6 +64,15 @@ impl Description {
         launch.kernel = Some(kernel.name.clone());
         launch.options = self.all_options()?;
         Ok(Subject { name, source, folder: self.folder.clone(), kernel: kernel.name.clone(), launch })
+    }
+
+    /// A GPU with what its driver offers to the program.
+    ///
+    /// # Errors
+    /// As [`Self::offered`].
+    pub(crate) fn target(&self, gpu: &'static Gpu) -> Result<Target> {
+        let offered = self.offered(Some(gpu))?.unwrap_or_else(|| gpu.opencl().clone());
+        Ok(Target { gpu, offered })
     }
 
     /// The options of the launch file and of the command line. Folders of the command line become absolute.

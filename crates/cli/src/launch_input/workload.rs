@@ -1,10 +1,12 @@
 //! A launch of a kernel whose time is predicted: from a launch file, or guessed as `tripipe template` does.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context as _, Result, anyhow};
 use tripipe_analyze::Effect;
 use tripipe_device::Gpu;
+use tripipe_improve::Subject;
 use tripipe_ir::Kernel;
 use tripipe_launch::{ExecuteError, Executor as _, ImageShape, NdRange};
 use tripipe_launch_file::{self as launch_file, Contents, Given, LaunchFile, Limits, Loaded, MemoryShape};
@@ -59,6 +61,8 @@ pub(crate) struct Workload<'d> {
     pub(super) range: NdRange,
     /// The arguments of a launch file, with their contents.
     loaded: OnceLock<Loaded>,
+    /// How many times as many elements guessed buffers have as the template says.
+    growth: AtomicUsize,
 }
 
 impl<'d> Workload<'d> {
@@ -81,7 +85,8 @@ impl<'d> Workload<'d> {
             })
         });
         let range = range.with_context(|| format!("kernel `{}`", kernel.name))?;
-        Ok(Self { description, build, kernel, limit_steps, range, loaded: OnceLock::new() })
+        let (loaded, growth) = (OnceLock::new(), AtomicUsize::new(1));
+        Ok(Self { description, build, kernel, limit_steps, range, loaded, growth })
     }
 
     /// The kernel.
@@ -109,7 +114,7 @@ impl<'d> Workload<'d> {
     /// # Errors
     /// The GPU cannot run it.
     pub(crate) fn predict(&self, gpu: &'static Gpu, trial: &Trial, options: &Options) -> Result<Timed> {
-        let mut growth = 1;
+        let mut growth = self.growth.load(Ordering::Relaxed);
         loop {
             let attempt = self.attempt(gpu, trial, options, growth);
             match attempt {
@@ -120,7 +125,10 @@ impl<'d> Workload<'d> {
                         return Err(error.context("the guessed memory does not suit it; write a launch file"));
                     }
                 }
-                attempt => return attempt,
+                attempt => {
+                    self.growth.fetch_max(growth, Ordering::Relaxed);
+                    return attempt;
+                }
             }
         }
     }
@@ -188,6 +196,24 @@ impl<'d> Workload<'d> {
         Ok(Timed { prediction, spill_bytes, local_by })
     }
 
+    /// The launch as rewrites see it; `local` is the size of its work-groups, whoever chooses it.
+    ///
+    /// # Errors
+    /// The program is not OpenCL C; an option does not suit it.
+    pub(super) fn subject(&self, local: [u64; 3]) -> Result<Subject> {
+        if !self.is_guessed() {
+            return self.description.subject_of(self.kernel, self.description.file.clone());
+        }
+        let [x, y, z] = local.map(|side| side as usize);
+        let guess = self.guess(self.range.local(x, y, z), self.growth.load(Ordering::Relaxed))?;
+        self.description.subject_of(self.kernel, LaunchFile { range: self.range, ..guess })
+    }
+
+    /// The program and the launch that it is predicted for.
+    pub(super) fn description(&self) -> &'d Description {
+        self.description
+    }
+
     /// Follows advice: other code, or another range. Has the range, and what the time of that range is multiplied by.
     fn follow(&self, effect: &Effect, device: &mut VirtualGpu, range: NdRange) -> Result<(NdRange, f64)> {
         let (program, entry) = (&self.build.built.program, &self.kernel.name);
@@ -202,27 +228,19 @@ impl<'d> Workload<'d> {
             let resized = resized.offset(x, y, z);
             range.local_size().map_or(resized, |[x, y, z]| resized.local(x, y, z))
         };
-        let items = |sizes: [usize; 3]| sizes.iter().map(|extent| *extent as f64).product::<f64>();
         match effect {
             Effect::Kernel(changed) => {
                 device.recompile(program, entry, |_, gpu, _| Compiled::new(gpu, changed))?;
                 Ok((range, 1.0))
             }
             Effect::Work(work) => {
+                let times =
+                    |inst| work.iter().find(|(other, _)| *other == inst).map_or(1.0, |(_, times)| *times);
                 device.recompile(program, entry, |_, _, code| {
-                    Ok(code.with_work(|inst| inst.map_or(1.0, |inst| work.times(inst))))
+                    Ok(code.with_work(|inst| inst.map_or(1.0, times)))
                 })?;
-                let mut global = range.global_size();
-                let local = range.local_size().unwrap_or([1; 3]);
-                for ((extent, outputs), local) in global.iter_mut().zip(work.outputs).zip(local) {
-                    let fewer = *extent / outputs.max(1) as usize;
-                    *extent = (fewer - fewer % local.max(1)).max(local.max(1)).min(*extent);
-                }
-                let outputs: f64 = work.outputs.iter().map(|outputs| *outputs as f64).product();
-                Ok((resized(global), items(range.global_size()) / (items(global) * outputs)))
+                Ok((range, 1.0))
             }
-            // Tried as launches of that size.
-            Effect::WorkGroup(_) => Ok((range, 1.0)),
             Effect::Launch { global, factor } => Ok((resized(global.map(|extent| extent as usize)), *factor)),
         }
     }

@@ -40,9 +40,12 @@ fn advice_is_for_this_kernel_on_this_gpu() {
     // 4099 is prime, and larger than a work-group may be: the driver can only choose groups of 1.
     assert!(codes(&["-g", "g77", "--global", "4099,1"]).contains(&"uneven-work-group".to_owned()));
     assert!(!codes(&["-g", "g77", "--global", "4096,1"]).contains(&"uneven-work-group".to_owned()));
-    // The load/store pipe runs only these two accesses, so coalescing one of them saves (16 - 1) / 32.
-    let gain = advice(&bench, &["-g", "g77"])[0].1["gain"].as_f64().unwrap();
-    assert!((gain - 15.0 / 32.0).abs() < 1e-6, "{gain}");
+    // The load/store pipe runs only these two accesses; exchanged dimensions coalesce both, from 16 lines to 1, and then
+    // another pipe may bound.
+    let found = advice(&bench, &["-g", "g77"]);
+    assert_eq!(found[0].1["rewrite"]["name"], "swap-dimensions");
+    let gain = found[0].1["gain"].as_f64().unwrap();
+    assert!((0.9..=15.0 / 16.0).contains(&gain), "{gain}");
 }
 
 #[test]

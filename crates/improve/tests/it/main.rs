@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 
+mod advice;
 mod rewrites;
 mod rewriting;
 mod search;

@@ -10,12 +10,15 @@ pub use markdown::markdown;
 pub use result::results;
 pub use text::text;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use tripipe_analyze::{Advice, Analysis};
-use tripipe_ir::diagnostic::{Finding, Related, SourceLocation};
+use serde_json::Value;
+use tripipe_analyze::{Advice, Analysis, Basis};
+use tripipe_ir::diagnostic::{Finding, Related, Rule, SourceLocation};
 use tripipe_ir::{Kernel, Location, LocationData, Module};
 
+use crate::findings::{Report, new_source, with_fixes};
 use crate::number::{percent, significant, time};
 use crate::simulation::Predicted;
 
@@ -74,7 +77,7 @@ impl Priced<'_> {
 }
 
 /// The advice of all analyses as findings, for the formats of findings; each names its GPU.
-pub fn findings(priced: &Priced<'_>) -> Vec<Finding> {
+fn findings(priced: &Priced<'_>) -> Vec<Finding> {
     let in_source = |data: LocationData| {
         let file = priced.module.files[data.file].to_string();
         (data.line > 0).then_some(SourceLocation { file, line: data.line, column: data.column })
@@ -104,21 +107,67 @@ pub fn findings(priced: &Priced<'_>) -> Vec<Finding> {
 
 /// What advice would save, in sentences with a space before each; empty where that is not known.
 fn gain(advice: &Advice) -> String {
-    let Some(gain) = &advice.gain else { return String::new() };
+    let Some(gain) = &advice.gain else { return by_hand(advice).to_owned() };
     let cycles = gain.cycles.map(percent);
-    let mut said = match (gain.seconds, cycles) {
+    let by = advice.applied().map(|applied| format!(" By `{}`, {}.", applied.code, applied.title));
+    let mut said = by.unwrap_or_default();
+    let price = match (gain.seconds, cycles) {
         (Some([before, after]), cycles) => {
             let factor = significant(before / after.max(f64::MIN_POSITIVE));
             let cycles = cycles.map_or_else(String::new, |cycles| format!(" ({cycles} of the cycles)"));
             format!(" Predicted time: {} instead of {}, {factor}x faster{cycles}.", time(after), time(before))
         }
+        (None, Some(cycles)) if advice.applied().is_some() => {
+            format!(" {cycles} of the static cycles would be saved.")
+        }
         (None, Some(cycles)) => format!(" {cycles} of the cycles would be saved."),
         (None, None) => String::new(),
     };
+    said.push_str(&price);
     if let Some(together) = gain.together {
         let _ = write!(said, " All advice of this kind together: {} of the cycles.", percent(together));
     }
-    said
+    said + by_hand(advice)
+}
+
+/// What is said where no rewrite follows the advice.
+fn by_hand(advice: &Advice) -> &'static str {
+    match advice.gain.as_ref().map(|gain| &gain.basis) {
+        Some(Basis::Applied(_)) => "",
+        Some(Basis::Inapplicable) => " No rewrite applies here: by hand.",
+        None if advice.is_for_rewrites() => "",
+        Some(Basis::Estimate) | None => " No rewrite: by hand.",
+    }
+}
+
+/// What is said below advice of which some is priced by rewrites; `None` if none is.
+fn unverified(analysis: &Analysis) -> Option<&'static str> {
+    analysis.advice.iter().any(|advice| advice.applied().is_some()).then_some(
+        "Rewrites were applied and priced, not verified; `tripipe improve` verifies, and so does `tripipe analyze \
+        --fix CODE`, which applies those of one advice.",
+    )
+}
+
+/// The advice of all analyses as SARIF. The source that a rewrite makes is a fix.
+pub fn sarif(all: &[Priced<'_>], rules: &'static [&'static Rule]) -> String {
+    let found: Vec<Finding> = all.iter().flat_map(findings).collect();
+    let Some(first) = all.first() else { return String::new() };
+    let advice = all.iter().flat_map(|priced| priced.analyses).flat_map(|analysis| &analysis.advice);
+    let fix = |advice: &Advice| {
+        let applied = advice.applied()?;
+        let mut title = format!(
+            "{} (not verified; `tripipe analyze --fix {}` verifies)",
+            applied.title, advice.rule.code
+        );
+        for change in &applied.host {
+            let _ = write!(title, "; {change}");
+        }
+        Some(new_source(&title, first.name, first.source, &applied.source))
+    };
+    let fixes: Vec<Option<Value>> = advice.map(fix).collect();
+    let sources = BTreeMap::from([(first.name.to_owned(), first.source.to_owned())]);
+    let report = Report { launches: &[], rules, left_out: &[], findings: &found, sources: &sources };
+    with_fixes(&report, &fixes)
 }
 
 /// The names of the columns that bound: `A`, `A, CVT`; `none` when nothing has a cost.

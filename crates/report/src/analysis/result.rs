@@ -4,7 +4,7 @@ use tripipe_analyze::{Advice, Analysis, Cycles, LoopCost, Polynomial, Stride, Tr
 use tripipe_machine::Pipe;
 use tripipe_results::{self as results, ByName, Cost, TripCount};
 
-use super::{Priced, bound};
+use super::{Priced, bound, by_hand};
 use crate::simulation;
 
 /// One result for each GPU.
@@ -161,6 +161,12 @@ fn advice_of(priced: &Priced<'_>, advice: &Advice) -> results::Advice {
         gain: gain.and_then(|gain| gain.cycles),
         gain_together: gain.and_then(|gain| gain.together),
         seconds: gain.and_then(|gain| gain.seconds).map(|[_, after]| after),
+        rewrite: advice.applied().map(|applied| results::AdviceRewrite {
+            name: applied.code.to_owned(),
+            title: applied.title.clone(),
+            host: applied.host.clone(),
+        }),
+        by_hand: !by_hand(advice).is_empty(),
     }
 }
 

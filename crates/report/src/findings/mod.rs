@@ -12,7 +12,7 @@ use tripipe_ir::diagnostic::{Finding, Rule, Severity};
 pub(crate) use result::finding;
 pub use result::result;
 pub use sarif::sarif;
-pub(crate) use sarif::{log as sarif_log, uri};
+pub(crate) use sarif::{log as sarif_log, new_source, uri, with_fixes};
 pub use text::text;
 
 /// The result of a check: launches, rules and findings.

@@ -23,22 +23,49 @@ const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_')
 /// One SARIF log with one run, on one line. Rules include their whole explanation, results their work-item and memory
 /// as properties; a finding with further locations also has a code flow with one thread for each work-item.
 pub fn sarif(report: &Report<'_>) -> String {
+    with_fixes(report, &[])
+}
+
+/// The same with the fix of each finding that has one.
+pub(crate) fn with_fixes(report: &Report<'_>, fixes: &[Option<Value>]) -> String {
     let rules = rules(report);
     let mut met = HashMap::new();
     let results: Vec<Value> = report
         .findings
         .iter()
-        .map(|finding| {
+        .enumerate()
+        .map(|(position, finding)| {
             let index = rules.iter().position(|rule| rule.code == finding.rule.code);
             let identity = identity(report, finding);
             let nth = met.entry(identity.clone()).and_modify(|nth| *nth += 1).or_insert(1u32);
-            result(report, finding, index, &format!("{identity}:{nth}"))
+            let mut result = result(report, finding, index, &format!("{identity}:{nth}"));
+            if let Some(Some(fix)) = fixes.get(position) {
+                result["fixes"] = json!([fix]);
+            }
+            result
         })
         .collect();
     let notifications: Vec<Value> =
         report.left_out.iter().map(|reason| json!({ "level": "note", "message": text(reason) })).collect();
     let properties = json!({ "launches": report.launches.iter().map(launch).collect::<Vec<_>>() });
     log(&rules, &notifications, &results, &properties)
+}
+
+/// A fix: a new source in place of the whole one.
+pub(crate) fn new_source(description: &str, name: &str, before: &str, after: &str) -> Value {
+    let lines = before.lines().count().max(1);
+    let last_line = before.lines().last().map_or(0, |line| line.chars().count());
+    let end = if before.ends_with('\n') { (lines + 1, 1) } else { (lines, last_line + 1) };
+    json!({
+        "description": text(description),
+        "artifactChanges": [{
+            "artifactLocation": { "uri": uri(name) },
+            "replacements": [{
+                "deletedRegion": { "startLine": 1, "startColumn": 1, "endLine": end.0, "endColumn": end.1 },
+                "insertedContent": text(after),
+            }],
+        }],
+    })
 }
 
 /// A log with one run.

@@ -7,15 +7,12 @@ use tripipe_ir::diagnostic::Rule;
 use tripipe_results::Improved;
 
 use super::text::proof;
-use crate::findings::sarif_log;
+use crate::findings::{new_source, sarif_log};
 
 /// One SARIF log with one run, on one line. `rules` are all rewrites.
 pub fn sarif(all: &[Improved], rules: &[&'static Rule]) -> String {
     let results = all.iter().filter(|improved| improved.speedup > 1.0).filter_map(|improved| {
         let last = improved.steps.last()?;
-        let lines = improved.original.lines().count().max(1);
-        let last_line = improved.original.lines().last().map_or(0, |line| line.chars().count());
-        let end = if improved.original.ends_with('\n') { (lines + 1, 1) } else { (lines, last_line + 1) };
         let artifact = json!({ "uri": crate::findings::uri(&improved.program) });
         let mut said = format!(
             "`{}` can be {:.2} times as fast on {}: {}. {}",
@@ -37,16 +34,7 @@ pub fn sarif(all: &[Improved], rules: &[&'static Rule]) -> String {
                 "physicalLocation": { "artifactLocation": artifact, "region": { "startLine": 1 } },
                 "logicalLocations": [{ "name": improved.kernel, "kind": "function" }],
             }],
-            "fixes": [{
-                "description": { "text": titles(improved) },
-                "artifactChanges": [{
-                    "artifactLocation": artifact,
-                    "replacements": [{
-                        "deletedRegion": { "startLine": 1, "startColumn": 1, "endLine": end.0, "endColumn": end.1 },
-                        "insertedContent": { "text": improved.source },
-                    }],
-                }],
-            }],
+            "fixes": [new_source(&titles(improved), &improved.program, &improved.original, &improved.source)],
             "properties": { "speedup": improved.speedup, "gpus": improved.gpus },
         }))
     });

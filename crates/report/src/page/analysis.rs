@@ -292,11 +292,16 @@ fn advice(analysis: &Analysis, source: &str) -> Markup {
             let gain = gain.or_else(|| {
                 advice.gain.map(|gain| format!(" It gains up to {} of the cycles.", percent(gain)))
             });
+            let rewrite = match &advice.rewrite {
+                Some(rewrite) => format!(" By {}, {}; not verified.", rewrite.name, rewrite.title),
+                None if advice.by_hand => " No rewrite: by hand.".to_owned(),
+                None => String::new(),
+            };
             markup! {
                 li(class = "advice") {
                     p { span(class = &class) : &advice.severity; : " "; strong : &advice.code; : &at; }
                     p : &advice.message;
-                    p(class = "about") { : &advice.fix; : gain.as_deref().unwrap_or(""); }
+                    p(class = "about") { : &advice.fix; : gain.as_deref().unwrap_or(""); : rewrite; }
                 }
             }
         })

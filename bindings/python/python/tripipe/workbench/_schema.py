@@ -322,6 +322,18 @@ class QuickPrediction:
 
 
 @dataclass(frozen=True)
+class AdviceRewrite:
+    """A rewrite that does what advice proposes. It is not verified."""
+
+    name: str
+    """Its code."""
+    title: str
+    """What it changes."""
+    host: tuple[str, ...]
+    """What the host's code must change, in sentences."""
+
+
+@dataclass(frozen=True)
 class Advice(AdviceMethods):
     """What to change."""
 
@@ -345,6 +357,10 @@ class Advice(AdviceMethods):
     """The share of the cycles that all advice of this kind saves together."""
     seconds: float | None
     """The predicted time in seconds if it is followed."""
+    rewrite: AdviceRewrite | None
+    """The rewrite that was applied to know what it saves; `null` if none was. `tripipe analyze --fix` applies and verifies it."""
+    by_hand: bool
+    """Whether no rewrite follows it."""
 
 
 @dataclass(frozen=True)

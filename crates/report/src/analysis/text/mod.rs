@@ -12,7 +12,7 @@ use tripipe_device::Family;
 
 pub(super) use self::several::tables;
 pub(super) use self::verdict::verdict;
-use super::{Priced, bound, gain};
+use super::{Priced, bound, gain, unverified};
 use crate::number::{bytes, grouped, percent};
 use crate::simulation::{self, Predicted};
 use crate::style::{Canvas, Tone, paragraph};
@@ -108,6 +108,9 @@ fn advice(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut St
             advice.fix
         );
         out.push_str(&paragraph(canvas, "", 2, &said));
+    }
+    if let Some(said) = unverified(analysis) {
+        out.push_str(&faint(canvas, said));
     }
 }
 
