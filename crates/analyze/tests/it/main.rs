@@ -4,4 +4,5 @@
 
 mod held;
 mod launch;
+mod lint_variants;
 mod lints;

@@ -21,6 +21,7 @@ mod explain;
 mod faults;
 mod filter;
 mod filter_formats;
+mod fix;
 mod gemm;
 mod help;
 mod histogram;
