@@ -101,6 +101,9 @@ impl<'t> Engine<'t> {
             ExprKind::Call { name, .. } if functions::is_work_item(name) && name != "get_global_id" => {
                 refuse("the work-group", name);
             }
+            ExprKind::Call { name, symbol, .. } if self.asks(*symbol, 0) => {
+                refuse("a function that asks for the work-item", name);
+            }
             ExprKind::Name { symbol, name, .. } => {
                 let is_shared =
                     |ty: &Type| matches!(ty, Type::Pointer { space: crate::syntax::Space::Local, .. });
@@ -113,6 +116,22 @@ impl<'t> Engine<'t> {
             _ => {}
         });
         refused.map_or(Ok(()), Err)
+    }
+
+    /// Whether a function of the source, or one that it calls, asks for what differs between outputs.
+    fn asks(&self, symbol: Symbol, depth: usize) -> bool {
+        let Some(function) = self.tree.function(symbol).filter(|_| depth < MOST_ROUNDS) else { return false };
+        let mut asks = false;
+        function.body.walk_expressions(&mut |expr| match &expr.kind {
+            ExprKind::Call { name, .. } if name == "get_global_id" => {
+                let dimension = self.id_dimension(expr);
+                asks |= !matches!(dimension, Ok(Some(dimension)) if self.plan.outputs(dimension) == 1);
+            }
+            ExprKind::Call { name, .. } if functions::is_work_item(name) => asks = true,
+            ExprKind::Call { symbol, .. } => asks |= self.asks(*symbol, depth + 1),
+            _ => {}
+        });
+        asks
     }
 
     /// The side of an `if` that is taken for all outputs together, and the assumptions of that.

@@ -154,6 +154,7 @@ impl Engine<'_> {
                 let constant = match local.ty {
                     Type::Scalar(_) if !vector => "",
                     Type::Pointer { .. } => "",
+                    Type::Vector(..) if declared.starts_with("const") => "",
                     _ => constant,
                 };
                 let value = match &variable.value {

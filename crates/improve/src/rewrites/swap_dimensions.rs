@@ -1,9 +1,11 @@
 //! `swap-dimensions`: two dimensions of the launch change places.
 
+use std::collections::BTreeSet;
+
 use tripipe_ir::diagnostic::{Rule, Severity};
 
 use super::text::dimension;
-use crate::syntax::Edits;
+use crate::syntax::{Edits, ExprKind, Function, Symbol, Tree};
 use crate::{HostChange, Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
@@ -66,6 +68,7 @@ fn swapped(view: &View<'_>, a: usize, b: usize) -> Option<Proposal> {
     let tree = view.tree?;
     let mut edits = Edits::new();
     let mut fits = true;
+    let others = called_by_others(tree, &view.subject.kernel);
     for function in &tree.functions {
         if function.is_kernel && function.name != view.subject.kernel {
             continue;
@@ -84,8 +87,8 @@ fn swapped(view: &View<'_>, a: usize, b: usize) -> Option<Proposal> {
                 && !place.in_macro
                 && edits.replace(place.range.clone(), other.to_string()).is_ok();
         });
-        // Other kernels may call a helper that asks.
-        fits &= !asks || function.is_kernel;
+        // Another kernel that calls a helper that asks would change, too.
+        fits &= !asks || function.is_kernel || !others.contains(&function.symbol);
     }
     (fits && !edits.is_empty()).then(|| Proposal {
         code: RULE.code,
@@ -96,4 +99,21 @@ fn swapped(view: &View<'_>, a: usize, b: usize) -> Option<Proposal> {
         host: vec![HostChange::SwapDimensions(a, b)],
         relative_error: 0.0,
     })
+}
+
+/// The functions that other kernels than `own` call, directly or not.
+fn called_by_others(tree: &Tree, own: &str) -> BTreeSet<Symbol> {
+    let mut called = BTreeSet::new();
+    let mut open: Vec<&Function> =
+        tree.functions.iter().filter(|function| function.is_kernel && function.name != own).collect();
+    while let Some(function) = open.pop() {
+        function.body.walk_expressions(&mut |expr| {
+            if let ExprKind::Call { symbol, .. } = &expr.kind
+                && called.insert(*symbol)
+            {
+                open.extend(tree.function(*symbol));
+            }
+        });
+    }
+    called
 }

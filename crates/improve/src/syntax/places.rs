@@ -188,6 +188,23 @@ impl<'s> Places<'s> {
         Some(self.word(offset)).filter(|word| !word.is_empty())
     }
 
+    /// The end of a node behind the parentheses that it opens: clang's place of `(short8)(0)` ends before the last one.
+    pub(super) fn closed(&self, range: &Range<usize>) -> usize {
+        let text = self.source.get(range.clone()).unwrap_or_default();
+        if text.contains(['"', '\'']) || text.contains("/*") || text.contains("//") {
+            return range.end;
+        }
+        let mut end = range.end;
+        for _ in text.matches(')').count()..text.matches('(').count() {
+            let at = self.after(end);
+            if !self.source[at..].starts_with(')') {
+                return range.end;
+            }
+            end = at + 1;
+        }
+        end
+    }
+
     /// The first byte from `at` on that is neither space nor comment.
     pub(super) fn after(&self, at: usize) -> usize {
         let mut at = at;

@@ -115,8 +115,11 @@ impl<'s> Reader<'s> {
         let begin =
             range.and_then(|it| it.get("begin")).map_or(Location::Nowhere, |it| self.places.location(it));
         let end = range.and_then(|it| it.get("end")).map_or(Location::Nowhere, |it| self.places.location(it));
-        let (place, expansion) = self.places.place(begin, end, self.outer);
+        let (mut place, expansion) = self.places.place(begin, end, self.outer);
         self.outer = expansion;
+        if place.exact {
+            place.range.end = self.places.closed(&place.range);
+        }
         place
     }
 
