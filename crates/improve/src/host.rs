@@ -186,6 +186,57 @@ impl fmt::Display for HostChange {
     }
 }
 
+/// A number of work-items in terms of integer arguments: the sum of products, divided by `times` and rounded up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// Products of arguments, each with its position from 0 and its name, and what each product is multiplied by.
+    pub products: Vec<(Vec<(usize, String)>, i128)>,
+    /// What is added.
+    pub constant: i128,
+    /// The divisor, at least 1.
+    pub times: i128,
+}
+
+impl Bound {
+    /// Whether `extent` work-items are at least as many; `None` if the launch does not show it.
+    fn is_reached(&self, extent: usize, integer: &dyn Fn(usize) -> Option<i128>) -> Option<bool> {
+        let mut sum = self.constant;
+        for (factors, times) in &self.products {
+            let product = factors.iter().map(|(argument, _)| integer(*argument));
+            sum = sum.saturating_add(times * product.product::<Option<i128>>()?);
+        }
+        Some(self.times.saturating_mul(extent as i128) >= sum)
+    }
+}
+
+impl fmt::Display for Bound {
+    /// `width - 2`, `(n + 3) / 4`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        for (factors, times) in &self.products {
+            let names: Vec<&str> = factors.iter().map(|(_, name)| name.as_str()).collect();
+            let product = names.join(" * ");
+            match (text.is_empty(), *times) {
+                (true, 1) => text = product,
+                (true, times) => text = format!("{times} * {product}"),
+                (false, 1) => text = format!("{text} + {product}"),
+                (false, times) => text = format!("{text} + {times} * {product}"),
+            }
+        }
+        let constant = self.constant + self.times - 1;
+        match constant {
+            0 => {}
+            1.. => text = format!("{text} + {constant}"),
+            _ => text = format!("{text} - {}", -constant),
+        }
+        match self.times {
+            1 => write!(f, "`{text}`"),
+            times if text.contains(' ') => write!(f, "`({text}) / {times}`"),
+            times => write!(f, "`{text} / {times}`"),
+        }
+    }
+}
+
 /// What must hold for the results to be the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -196,6 +247,15 @@ pub enum Condition {
         dimension: usize,
         /// What it is a multiple of, at least 1.
         of: usize,
+    },
+    /// The work-items of the original launch in a dimension are a multiple, or all that the kernel's test lets through.
+    GlobalCovers {
+        /// The dimension: 0, 1 or 2.
+        dimension: usize,
+        /// What they are a multiple of otherwise, at least 1; `None` where only the second will do.
+        of: Option<usize>,
+        /// The work-items that pass the test.
+        bound: Bound,
     },
     /// An integer argument is a multiple.
     ArgumentMultiple {
@@ -233,6 +293,13 @@ impl Condition {
             Self::GlobalMultiple { dimension, of } => {
                 Some(launch.range.global_size().get(*dimension)?.is_multiple_of((*of).max(1)))
             }
+            Self::GlobalCovers { dimension, of, bound } => {
+                let extent = *launch.range.global_size().get(*dimension)?;
+                if of.is_some_and(|of| extent.is_multiple_of(of.max(1))) {
+                    return Some(true);
+                }
+                bound.is_reached(extent, &integer)
+            }
             Self::ArgumentMultiple { argument, of, .. } => {
                 Some(integer(*argument)?.rem_euclid(i128::from((*of).max(1))) == 0)
             }
@@ -248,6 +315,10 @@ impl fmt::Display for Condition {
         match self {
             Self::GlobalMultiple { dimension, of } => {
                 write!(f, "the work-items in dimension {dimension} are a multiple of {of}")
+            }
+            Self::GlobalCovers { dimension, of, bound } => {
+                write!(f, "the work-items in dimension {dimension} are at least {bound}")?;
+                of.map_or(Ok(()), |of| write!(f, ", or a multiple of {of}"))
             }
             Self::ArgumentMultiple { name, of, .. } => write!(f, "`{name}` is a multiple of {of}"),
             Self::ArgumentIs { name, value, .. } => write!(f, "`{name}` is {value}"),
@@ -285,7 +356,7 @@ impl fmt::Display for Required {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.condition)?;
         match (&self.condition, self.after) {
-            (Condition::GlobalMultiple { .. }, after @ 1..) => {
+            (Condition::GlobalMultiple { .. } | Condition::GlobalCovers { .. }, after @ 1..) => {
                 write!(f, " after the first {after} of the changes in the host's code")
             }
             _ => Ok(()),

@@ -5,6 +5,7 @@
 //! step only after the simulator has shown that it computes the same.
 
 pub mod advice;
+mod finish;
 mod host;
 mod improvement;
 mod price;
@@ -16,7 +17,7 @@ mod subject;
 pub mod syntax;
 mod verify;
 
-pub use host::{Condition, HostChange, Required};
+pub use host::{Bound, Condition, HostChange, Required};
 pub use improvement::{Improvement, Refusal, Refused, Step};
 pub use price::{OpenFiles, Price, PriceError, Pricing, Target};
 pub use rewrite::{Allowed, Proposal, Rewrite, View};

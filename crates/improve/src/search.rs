@@ -1,14 +1,14 @@
 //! The search for a faster kernel.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use tripipe_launch::NdRange;
 
 use crate::{
-    Allowed, CounterExample, HostChange, Improvement, OpenFiles, Price, PriceError, Pricing, Proposal,
-    Refusal, Refused, Required, Rewrite, Step, Subject, Target, Verified, Verifier, VerifyError, View,
+    Allowed, Condition, CounterExample, HostChange, Improvement, OpenFiles, Price, PriceError, Pricing,
+    Proposal, Refusal, Refused, Required, Rewrite, Subject, Target, Verified, Verifier, VerifyError, View,
 };
 
 /// Options of a search.
@@ -16,11 +16,11 @@ use crate::{
 pub struct Options {
     /// What rewrites may change beyond what every result keeps.
     pub allowed: Allowed,
-    /// No rewrite is tried after this time.
+    /// The search ends at this time, with what is proved by then.
     pub limit: Duration,
     /// The most rewrites one after the other.
     pub depth: usize,
-    /// Kernels that are rewritten further at each depth.
+    /// The most kernels of a round of prices that are rewritten further.
     pub width: usize,
     /// The least gain that continues the search, and that a result has: 1.03 is 3 %.
     pub gain: f64,
@@ -37,7 +37,7 @@ impl Default for Options {
             allowed: Allowed::default(),
             limit: Duration::from_secs(60),
             depth: 8,
-            width: 3,
+            width: 2,
             gain: 1.03,
             slack: 1.05,
             limit_steps: 10_000_000,
@@ -45,14 +45,34 @@ impl Default for Options {
     }
 }
 
-/// Variants of one rewrite of one kernel that are rewritten further.
+/// Kernels that are priced before some of them are chosen to be rewritten further.
+const ROUND: usize = 12;
+
+/// How much later the next variant of a rewrite is priced than the one before it, as a share of the kernel's time: a
+/// kernel that is half as fast again is rewritten further before the fifth variant of its parent has a price.
+const LATER: f64 = 0.1;
+
+/// Variants of one rewrite of one kernel that are rewritten further, unless another is faster than all of them.
 const VARIANTS: usize = 2;
 
-/// The share of the time limit that the search takes; the rest is for the last proofs and prices.
-const SEARCHING: f64 = 0.75;
+/// How much slower than the fastest a kernel may be that is rewritten further.
+const NEAR: f64 = 1.5;
 
-/// Steps of warps that the prices of a search play; those of a result play the usual number.
+/// Rounds without a gain after which the search ends.
+const PATIENCE: usize = 3;
+
+/// The share of the time limit in which the original runs on launches to compare with.
+const REFERENCE: f64 = 0.25;
+
+/// The share of the time limit after which no proof begins.
+const PROVING: f64 = 0.9;
+
+/// Steps of warps that the prices of a search play.
 const STEPS: u64 = 200_000;
+
+/// How many times as long as a price of the search one of the result takes at most, which plays the usual number of
+/// steps.
+const WHOLE_PRICE: u32 = 5;
 
 /// Why a kernel cannot be improved.
 #[derive(Debug, thiserror::Error)]
@@ -98,11 +118,13 @@ pub enum Progress<'p> {
 
 /// A kernel of the search.
 #[derive(Clone)]
-struct State {
+pub(crate) struct State {
+    /// The kernel that it was made of; `None` for the original.
+    parent: Option<usize>,
     subject: Subject,
-    steps: Vec<Applied>,
-    conditions: Vec<Required>,
-    host: Vec<HostChange>,
+    pub(crate) steps: Vec<Applied>,
+    pub(crate) conditions: Vec<Required>,
+    pub(crate) host: Vec<HostChange>,
     relative_error: f64,
     /// The time as a multiple of the original's, on the target where that is the largest.
     score: f64,
@@ -110,14 +132,24 @@ struct State {
 
 /// A rewrite that was applied, and the kernel after it.
 #[derive(Clone)]
-struct Applied {
+pub(crate) struct Applied {
+    pub(crate) proposal: Proposal,
+    pub(crate) subject: Subject,
+    pub(crate) verified: Verified,
+    /// How many host changes and conditions there are after it.
+    pub(crate) host: usize,
+    pub(crate) conditions: usize,
+    pub(crate) relative_error: f64,
+}
+
+/// A proposal that has no price yet.
+struct Untried {
+    /// The index of the kernel that it is for.
+    parent: usize,
     proposal: Proposal,
     subject: Subject,
-    verified: Verified,
-    /// How many host changes and conditions there are after it.
-    host: usize,
-    conditions: usize,
-    relative_error: f64,
+    /// The least is priced first.
+    rank: f64,
 }
 
 /// A rewrite that was priced.
@@ -149,31 +181,37 @@ pub fn search(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Improvement, SearchError> {
     let start = Instant::now();
-    let (end, last) = (start + options.limit.mul_f64(SEARCHING), start + options.limit);
     let quick = Pricing::new(targets, files, Some(STEPS), options.limit_steps);
     let first = all_prices(quick.price(original), targets);
+    let price_time = start.elapsed();
     progress(Progress::Reference);
-    let verifier = Verifier::new(original, targets, files);
+    let verifier = Verifier::within(original, targets, files, options.limit.mul_f64(REFERENCE));
     let (first, verifier) = match (first, verifier) {
         // A kernel that is wrong may have no time for that reason.
         (_, Err(error @ VerifyError::Original { .. })) => return Err(error.into()),
         (Err((gpu, error)), _) => return Err(SearchError::Price { gpu, error }),
         (Ok(first), verifier) => (first, verifier?),
     };
-    let search = Search { targets, rewrites, options, end, last, quick, verifier, first };
-    search.run(original, files, progress)
+    let proving = start + options.limit.mul_f64(PROVING);
+    let last = start + options.limit;
+    let search =
+        Search { targets, rewrites, files, options, proving, last, price_time, quick, verifier, first };
+    search.run(original, progress)
 }
 
-struct Search<'s> {
-    targets: &'s [Target],
+pub(crate) struct Search<'s> {
+    pub(crate) targets: &'s [Target],
     rewrites: &'s [&'s dyn Rewrite],
-    options: &'s Options,
-    /// When the search ends.
-    end: Instant,
+    pub(crate) files: &'s dyn OpenFiles,
+    pub(crate) options: &'s Options,
+    /// When the last proof of a rewrite begins.
+    proving: Instant,
     /// When everything should have ended.
-    last: Instant,
-    quick: Pricing<'s>,
-    verifier: Verifier<'s>,
+    pub(crate) last: Instant,
+    /// The time that the price of the original took.
+    price_time: Duration,
+    pub(crate) quick: Pricing<'s>,
+    pub(crate) verifier: Verifier<'s>,
     first: Vec<Price>,
 }
 
@@ -184,7 +222,7 @@ fn requirements<'p>(parent: &State, proposal: &'p Proposal) -> impl Iterator<Ite
 }
 
 /// The prices on all targets, or the first GPU without one, and why.
-fn all_prices(
+pub(crate) fn all_prices(
     prices: Vec<Result<Price, PriceError>>,
     targets: &[Target],
 ) -> Result<Vec<Price>, (String, PriceError)> {
@@ -192,14 +230,36 @@ fn all_prices(
     named.map(|(price, target)| price.map_err(|error| (target.gpu.name().to_owned(), error))).collect()
 }
 
+/// The time for some tasks of the same length on all threads.
+fn together(tasks: usize, each: Duration) -> Duration {
+    each * tasks.div_ceil(rayon::current_num_threads().max(1)) as u32
+}
+
 impl Search<'_> {
+    /// The time that the prices of a result with so many steps take.
+    pub(crate) fn time_of_prices(&self, steps: usize) -> Duration {
+        WHOLE_PRICE * together((steps + 1) * self.targets.len().max(1), self.price_time)
+    }
+
+    /// The time that the proofs of so many steps on the given launch take.
+    pub(crate) fn time_of_proofs(&self, steps: usize) -> Duration {
+        together(steps, self.verifier.time_of_given())
+    }
+
+    /// Whether the time that is left is needed for the result.
+    fn is_over(&self, best: &State) -> bool {
+        let steps = best.steps.len() + 1;
+        Instant::now() + self.time_of_prices(steps) + self.time_of_proofs(steps) >= self.last
+    }
+
+    /// The best first: kernels that are made of the fastest ones are priced before those of slower ones.
     fn run(
         &self,
         original: &Subject,
-        files: &dyn OpenFiles,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Improvement, SearchError> {
         let start = State {
+            parent: None,
             subject: original.clone(),
             steps: Vec::new(),
             conditions: Vec::new(),
@@ -207,99 +267,114 @@ impl Search<'_> {
             relative_error: 0.0,
             score: 1.0,
         };
-        let mut best = start.clone();
-        let mut beam = vec![start];
         let mut refused = Vec::new();
         let mut seen = HashSet::from([(original.source.clone(), original.launch.range)]);
-        for depth in 0..self.options.depth {
-            let candidates = self.expand(&beam, best.score, &mut seen, &mut refused, progress);
-            let before = best.score;
-            let next = self.select(&beam, candidates, &mut refused, progress);
-            if let Some(state) = next.iter().min_by(|a, b| a.score.total_cmp(&b.score))
-                && state.score < best.score
-            {
-                best = state.clone();
+        let mut untried = self.propose(&start, 0, &mut seen, &mut refused);
+        let mut states = vec![start];
+        let mut candidates: Vec<Candidate> = Vec::new();
+        let (mut best, mut idle) = (0, 0);
+        let mut is_over = false;
+        while !untried.is_empty() && !is_over {
+            untried.sort_by(|a, b| a.rank.total_cmp(&b.rank));
+            let round: Vec<Untried> = untried.drain(..ROUND.min(untried.len())).collect();
+            candidates.extend(self.price(&states, best, round, &mut refused, progress));
+            let before = states[best].score;
+            let first = states.len();
+            self.adopt(&mut states, before, &mut candidates, &mut refused, progress);
+            is_over = self.is_over(&states[best]);
+            for index in first..states.len() {
+                if states[index].score < states[best].score {
+                    best = index;
+                }
+                if states[index].steps.len() < self.options.depth && !is_over {
+                    untried.extend(self.propose(&states[index], index, &mut seen, &mut refused));
+                }
             }
-            // One level without a gain is allowed: it may enable the next one.
-            let is_stuck = best.score * self.options.gain > before && best.steps.len() < depth;
-            if next.is_empty() || is_stuck || Instant::now() >= self.end {
+            idle = if states[best].score * self.options.gain <= before { 0 } else { idle + 1 };
+            if idle >= PATIENCE && untried.iter().all(|it| it.parent != best) {
                 break;
             }
-            beam = next;
         }
-        self.finish(original, best, refused, files)
+        for Candidate { parent, proposal: Proposal { code, title, .. }, score, .. } in candidates {
+            let (ratio, depth) = (score / states[parent].score, states[parent].steps.len());
+            if ratio * self.options.gain > 1.0 {
+                refused.push(Refused { code, title, depth, reason: Refusal::Slower { ratio } });
+            } else if is_over && score < states[best].score {
+                refused.push(Refused { code, title, depth, reason: Refusal::Late });
+            }
+        }
+        self.finish(original, states.swap_remove(best), refused, is_over)
     }
 
-    /// Prices all that the rewrites make of some kernels.
-    fn expand(
+    /// All that the rewrites make of a kernel, without what was made before.
+    fn propose(
         &self,
-        beam: &[State],
-        best: f64,
+        state: &State,
+        parent: usize,
         seen: &mut HashSet<(String, NdRange)>,
         refused: &mut Vec<Refused>,
-        progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Vec<Candidate> {
+    ) -> Vec<Untried> {
         let gpus: Vec<_> = self.targets.iter().map(|target| target.gpu).collect();
-        let offered = self.targets.first().map(|target| target.offered.clone());
+        let tree = state.subject.tree(self.targets.first().map(|target| target.offered.clone())).ok();
+        let allowed = self.options.allowed;
+        let view = View { subject: &state.subject, tree: tree.as_ref(), gpus: &gpus, allowed };
+        let depth = state.steps.len();
         let mut untried = Vec::new();
-        for (parent, state) in beam.iter().enumerate() {
-            let tree = state.subject.tree(offered.clone()).ok();
-            let allowed = self.options.allowed;
-            let view = View { subject: &state.subject, tree: tree.as_ref(), gpus: &gpus, allowed };
-            for proposal in self.rewrites.iter().flat_map(|rewrite| rewrite.proposals(&view)) {
+        for rewrite in self.rewrites {
+            for (variant, proposal) in rewrite.proposals(&view).into_iter().enumerate() {
+                let mut refuse = |reason: Refusal| {
+                    refused.push(Refused {
+                        code: proposal.code,
+                        title: proposal.title.clone(),
+                        depth,
+                        reason,
+                    });
+                };
                 if proposal.relative_error > 0.0 && !allowed.rounding {
-                    let Proposal { code, title, relative_error: bound, .. } = proposal;
-                    let reason = Refusal::Rounding { bound };
-                    refused.push(Refused { code, title, depth: state.steps.len(), reason });
+                    refuse(Refusal::Rounding { bound: proposal.relative_error });
                     continue;
                 }
                 let subject = proposal.subject(&state.subject);
                 // A launch that was just changed is not changed again the same way.
                 let is_launch_only = proposal.source == state.subject.source;
-                let again = state
-                    .steps
-                    .last()
-                    .is_some_and(|last| last.proposal.code == proposal.code && is_launch_only);
-                if again || !seen.insert((subject.source.clone(), subject.launch.range)) {
+                let last = state.steps.last().map(|last| last.proposal.code);
+                if last == Some(proposal.code) && is_launch_only
+                    || !seen.insert((subject.source.clone(), subject.launch.range))
+                {
                     continue;
                 }
-                let unmet = proposal
-                    .conditions
-                    .iter()
-                    .find(|condition| condition.holds(&state.subject.launch) == Some(false));
-                match unmet.cloned() {
-                    Some(condition) => refused.push(Refused {
-                        code: proposal.code,
-                        title: proposal.title,
-                        depth: state.steps.len(),
-                        reason: Refusal::Condition(condition),
-                    }),
-                    None => untried.push((parent, proposal, subject)),
+                let unmet = |condition: &&Condition| condition.holds(&state.subject.launch) == Some(false);
+                if let Some(condition) = proposal.conditions.iter().find(unmet) {
+                    refuse(Refusal::Condition(condition.clone()));
+                    continue;
                 }
+                let rank = state.score * (1.0 + LATER * variant as f64);
+                untried.push(Untried { parent, proposal, subject, rank });
             }
         }
-        // Where time is short, each rewrite has its turn before the second variant of one.
-        let mut variants = HashMap::<_, usize>::new();
-        let mut turns: Vec<_> = untried
-            .into_iter()
-            .map(|(parent, proposal, subject)| {
-                let turn = variants.entry((parent, proposal.code)).or_default();
-                *turn += 1;
-                (*turn, (parent, proposal, subject))
-            })
-            .collect();
-        turns.sort_by_key(|(turn, _)| *turn);
+        untried
+    }
+
+    /// Prices proposals until the time is over.
+    fn price(
+        &self,
+        states: &[State],
+        best: usize,
+        round: Vec<Untried>,
+        refused: &mut Vec<Refused>,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Vec<Candidate> {
         let mut candidates = Vec::new();
-        let mut untried = turns.into_iter().map(|(_, untried)| untried).peekable();
-        while untried.peek().is_some() && Instant::now() < self.end {
-            let together: Vec<_> = untried.by_ref().take(rayon::current_num_threads().max(1)).collect();
-            for (parent, proposal, _) in together.iter().take(1) {
-                let (depth, tried) = (beam[*parent].steps.len(), self.quick.count());
+        let mut round = round.into_iter().peekable();
+        while round.peek().is_some() && !self.is_over(&states[best]) {
+            let together: Vec<_> = round.by_ref().take(rayon::current_num_threads().max(1)).collect();
+            for Untried { parent, proposal, .. } in together.iter().take(1) {
+                let (depth, tried) = (states[*parent].steps.len(), self.quick.count());
+                let best = states[best].score;
                 progress(Progress::Pricing { depth, title: &proposal.title, tried, best });
             }
-            let prices: Vec<_> =
-                together.par_iter().map(|(_, _, subject)| self.quick.price(subject)).collect();
-            for ((parent, proposal, subject), prices) in together.into_iter().zip(prices) {
+            let prices: Vec<_> = together.par_iter().map(|it| self.quick.price(&it.subject)).collect();
+            for (Untried { parent, proposal, subject, .. }, prices) in together.into_iter().zip(prices) {
                 match all_prices(prices, self.targets) {
                     Ok(prices) => {
                         let score = worst(&prices, &self.first);
@@ -308,7 +383,7 @@ impl Search<'_> {
                     Err((gpu, error)) => refused.push(Refused {
                         code: proposal.code,
                         title: proposal.title,
-                        depth: beam[parent].steps.len(),
+                        depth: states[parent].steps.len(),
                         reason: Refusal::Price { gpu, error },
                     }),
                 }
@@ -317,56 +392,57 @@ impl Search<'_> {
         candidates
     }
 
-    /// The fastest candidates that are proved.
-    fn select(
+    /// Takes the fastest candidates that are proved; `best` is the least time so far.
+    fn adopt(
         &self,
-        beam: &[State],
-        mut candidates: Vec<Candidate>,
+        states: &mut Vec<State>,
+        best: f64,
+        candidates: &mut Vec<Candidate>,
         refused: &mut Vec<Refused>,
         progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Vec<State> {
+    ) {
         candidates.sort_by(|a, b| a.score.total_cmp(&b.score));
-        let mut next: Vec<State> = Vec::new();
-        let mut taken: Vec<(usize, &str)> = Vec::new();
-        for candidate in candidates {
-            let parent = &beam[candidate.parent];
-            let key = (candidate.parent, candidate.proposal.code);
-            let (code, title, depth) = (key.1, candidate.proposal.title.clone(), parent.steps.len());
-            let ratio = candidate.score / parent.score;
-            // One proof is worth some of the time that was kept.
-            let is_late = Instant::now() >= if next.is_empty() { self.last } else { self.end };
-            if next.len() == self.options.width || ratio > self.options.slack || is_late {
-                if ratio * self.options.gain > 1.0 {
-                    refused.push(Refused { code, title, depth, reason: Refusal::Slower { ratio } });
-                } else if is_late {
-                    refused.push(Refused { code, title, depth, reason: Refusal::Late });
-                }
-                continue;
-            }
+        let best = candidates.first().map_or(best, |candidate| candidate.score.min(best));
+        let (mut index, mut adopted) = (0, 0);
+        while adopted < self.options.width && index < candidates.len() && Instant::now() < self.proving {
+            let Candidate { parent, proposal, subject, score } = &candidates[index];
+            let parent = (*parent, &states[*parent]);
             // Variants of one rewrite, and launches of one source, leave room for others.
-            let variants = taken.iter().filter(|other| **other == key).count();
-            let same = |state: &State| state.subject.source == candidate.subject.source;
-            if variants == VARIANTS || next.iter().any(same) {
+            let siblings = states.iter().filter(|it| it.parent == Some(parent.0) && it.score <= *score);
+            let is_variant =
+                |it: &&State| it.steps.last().is_some_and(|it| it.proposal.code == proposal.code);
+            let is_same = siblings.clone().any(|it| it.subject.source == subject.source);
+            if *score > parent.1.score * self.options.slack
+                || *score > best * NEAR
+                || is_same
+                || siblings.filter(is_variant).count() >= VARIANTS
+            {
+                index += 1;
                 continue;
             }
+            let (code, title, depth) = (proposal.code, proposal.title.clone(), parent.1.steps.len());
             progress(Progress::Proving { title: &title });
-            match self.prove(parent, candidate) {
+            let candidate = candidates.remove(index);
+            match self.prove(&states[candidate.parent], candidate) {
                 Ok(state) => {
-                    taken.push(key);
-                    next.push(state);
+                    states.push(state);
+                    adopted += 1;
                 }
                 Err(example) => {
-                    refused.push(Refused { code, title, depth, reason: Refusal::Proof(example) });
+                    let reason = match *example {
+                        CounterExample::Late => Refusal::Late,
+                        _ => Refusal::Proof(example),
+                    };
+                    refused.push(Refused { code, title, depth, reason });
                 }
             }
         }
-        next
     }
 
     /// The kernel with a proposal applied, if that is proved on launches derived from the given one.
     fn prove(&self, parent: &State, candidate: Candidate) -> Result<State, Box<CounterExample>> {
-        let Candidate { proposal, subject, score, .. } = candidate;
-        let mut state = State { subject, score, ..parent.clone() };
+        let Candidate { parent: index, proposal, subject, score } = candidate;
+        let mut state = State { parent: Some(index), subject, score, ..parent.clone() };
         for required in requirements(parent, &proposal) {
             if !state.conditions.contains(&required) {
                 state.conditions.push(required);
@@ -375,82 +451,12 @@ impl Search<'_> {
         state.host.extend(proposal.host.iter().cloned());
         state.relative_error += proposal.relative_error;
         let State { subject, host, conditions, relative_error, .. } = &state;
-        let verified = self.verifier.verify_derived(subject, host, conditions, *relative_error)?;
+        let verifier = &self.verifier;
+        let verified =
+            verifier.verify_derived_until(Some(self.last), subject, host, conditions, *relative_error)?;
         let (host, conditions) = (host.len(), conditions.len());
         let (subject, relative_error) = (subject.clone(), *relative_error);
         state.steps.push(Applied { proposal, subject, verified, host, conditions, relative_error });
         Ok(state)
-    }
-
-    /// The result, with proofs on the given launch and with the prices that `simulate` has.
-    fn finish(
-        &self,
-        original: &Subject,
-        mut best: State,
-        mut refused: Vec<Refused>,
-        files: &dyn OpenFiles,
-    ) -> Result<Improvement, SearchError> {
-        let out_of_time = Instant::now() >= self.end;
-        let given: Vec<_> = best
-            .steps
-            .par_iter()
-            .map(|step| {
-                let (host, conditions) = (&best.host[..step.host], &best.conditions[..step.conditions]);
-                self.verifier.verify_given(&step.subject, host, conditions, step.relative_error)
-            })
-            .collect();
-        for (depth, verified) in given.into_iter().enumerate() {
-            match verified {
-                Ok(verified) => best.steps[depth].verified.add(&verified),
-                Err(example) => {
-                    // What was made of it is not proved either.
-                    for Applied { proposal, .. } in best.steps.drain(depth..).take(1) {
-                        let Proposal { code, title, .. } = proposal;
-                        refused.push(Refused { code, title, depth, reason: Refusal::Proof(example.clone()) });
-                    }
-                    break;
-                }
-            }
-        }
-        let pricing = Pricing::new(self.targets, files, None, self.options.limit_steps);
-        let price = |subject: &Subject| {
-            all_prices(pricing.price(subject), self.targets)
-                .map_err(|(gpu, error)| SearchError::Price { gpu, error })
-        };
-        let prices = price(original)?;
-        let priced: Result<Vec<_>, _> = best.steps.par_iter().map(|step| price(&step.subject)).collect();
-        let mut priced = priced?;
-        // The last steps may gain nothing: the fewest steps that are about as fast as the fastest.
-        let ratios: Vec<f64> = priced.iter().map(|own| worst(own, &prices)).collect();
-        let least = ratios.iter().copied().fold(1.0, f64::min);
-        let is_near = |ratio: &f64| *ratio < least * self.options.gain;
-        let gains = least * self.options.gain <= 1.0;
-        let count = ratios.iter().position(is_near).filter(|_| gains).map_or(0, |last| last + 1);
-        best.steps.truncate(count);
-        priced.truncate(count);
-        let last = best.steps.last();
-        let (host, conditions) = last.map_or((0, 0), |step| (step.host, step.conditions));
-        best.host.truncate(host);
-        best.conditions.truncate(conditions);
-        let steps = best.steps.into_iter().zip(priced).map(|(step, prices)| {
-            let Applied {
-                proposal: Proposal { code, title, why, .. },
-                subject,
-                verified,
-                relative_error,
-                ..
-            } = step;
-            Step { code, title, why, subject, prices, verified, relative_error }
-        });
-        Ok(Improvement {
-            original: original.clone(),
-            prices,
-            steps: steps.collect(),
-            conditions: best.conditions,
-            host: best.host,
-            refused,
-            tried: self.quick.count(),
-            out_of_time,
-        })
     }
 }

@@ -239,9 +239,9 @@ impl Engine<'_> {
         }
     }
 
-    /// The conjunction of all assumptions; `id` gives the first output's id as a sum of a variable. `None` if one never
+    /// The conjunction of all assumptions; `id` gives a multiple of the first output's id as a sum of a variable. `None` if one never
     /// holds.
-    pub(super) fn guard(&self, id: &dyn Fn(usize) -> Affine) -> Option<String> {
+    pub(super) fn guard(&self, id: &dyn Fn(usize, i128) -> Affine) -> Option<String> {
         let mut tests: Vec<String> = Vec::new();
         for assumption in self.assumptions.iter().filter(|it| !self.is_kept_by_edges(it)) {
             let mut sum = Affine::constant(assumption.constant);
@@ -251,10 +251,10 @@ impl Engine<'_> {
                     _ => None,
                 };
                 let part = match dimension {
-                    Some(dimension) => id(dimension),
-                    None => Affine { constant: 0, terms: BTreeMap::from([(term.clone(), 1)]) },
+                    Some(dimension) => id(dimension, *times),
+                    None => Affine { constant: 0, terms: BTreeMap::from([(term.clone(), *times)]) },
                 };
-                sum = sum.plus(&part, *times);
+                sum = sum.plus(&part, 1);
             }
             if let Some(value) = sum.as_constant() {
                 if value < 0 {

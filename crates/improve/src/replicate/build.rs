@@ -1,6 +1,6 @@
 //! The replicated kernel.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::syntax::{Affine, Edits, ExprKind, Stmt, StmtKind};
@@ -38,7 +38,7 @@ impl Engine<'_> {
         let (mut rest_text, rest_end) = self.sequence(rest, first_end, &copies)?;
         if self.plan.edges {
             if rest_text.contains("return")
-                || self.plan.vector.is_none_or(|(along, _)| !bounded.contains(&along))
+                || self.plan.vector.is_none_or(|(along, _)| !bounded.contains_key(&along))
             {
                 return Err(self.refusal("outputs that leave early, or no test of the size"));
             }
@@ -51,7 +51,7 @@ impl Engine<'_> {
         let mut edits = Edits::new();
         let replaced = [self.plan.vector, self.plan.copies].into_iter().flatten();
         let dimensions: Vec<(usize, usize)> = replaced.collect();
-        let guard = self.guard(&|dimension| self.id_sum(first, dimension));
+        let guard = self.guard(&|dimension, times| self.id_sum(first, dimension, times));
         let Some(guard) = guard else {
             return Err(self.refusal("a condition that no group of outputs meets"));
         };
@@ -71,7 +71,7 @@ impl Engine<'_> {
                 rest_text.trim_start_matches([' ', '\n', '\r']).replace('\n', &format!("\n{step}"));
             let rest_text = blank_lines_trimmed(&rest_text);
             let mut slow = String::new();
-            let mut ids: Vec<String> = Vec::new();
+            let mut ids: BTreeMap<usize, String> = BTreeMap::new();
             let mut deeper = format!("{indent}{step}");
             let mut ordered = dimensions.clone();
             ordered.sort_unstable();
@@ -79,12 +79,11 @@ impl Engine<'_> {
                 let name = self.fresh(["i", "j", "k"][(*dimension).min(2)]);
                 let _ = writeln!(slow, "{deeper}for (int {name} = 0; {name} < {count}; ++{name})");
                 deeper.push_str(step);
-                let first = self.id_sum(first, *dimension);
-                ids.insert(0, format!("{} + {name}", sum_text(&first)));
+                let first = self.id_sum(first, *dimension, 1);
+                ids.insert(*dimension, format!("{} + {name}", sum_text(&first)));
             }
-            let arguments: Vec<String> =
-                kernel.parameters.iter().map(|it| it.name.clone()).chain(ids).collect();
-            let _ = writeln!(slow, "{deeper}{one}({});", arguments.join(", "));
+            let arguments = self.arguments_of_one(ids);
+            let _ = writeln!(slow, "{deeper}{one}({arguments});");
             format!(
                 "{{{first_text}\n{indent}if ({guard}) {{\n{indent}{step}{rest_text}\n{indent}}} else {{\n{slow}{indent}}}{}",
                 if tail.trim_start().starts_with('}') {
@@ -97,8 +96,9 @@ impl Engine<'_> {
         let overlap =
             |error: crate::syntax::Overlap| Obstacle { reason: error.to_string(), at: String::new() };
         edits.replace(kernel.body.place.range.clone(), body).map_err(overlap)?;
-        let unbounded = dimensions.into_iter().filter(|(it, _)| !bounded.contains(it)).collect();
-        Ok(Replicated { source: edits.apply(&self.tree.source), unbounded, overlaps: self.edges.is_some() })
+        let source = edits.apply(&self.tree.source);
+        let unbounded = dimensions.into_iter().filter(|(it, _)| !bounded.contains_key(it)).collect();
+        Ok(Replicated { source, unbounded, bounded, overlaps: self.edges.is_some() })
     }
 
     /// The kernel's body where groups are placed by [`super::edges`].
@@ -118,20 +118,16 @@ impl Engine<'_> {
         let singles = |engine: &Self, from: &str, to: &str, position: &str| {
             let mut text = String::new();
             let mut deeper = indent.to_owned();
-            let mut ids = vec![(
-                along,
-                if position.is_empty() { name.clone() } else { format!("{position} + {name}") },
-            )];
+            let own = if position.is_empty() { name.clone() } else { format!("{position} + {name}") };
+            let mut ids = BTreeMap::from([(along, own)]);
             if let (Some((across, count)), Some(copy)) = (outer, &copy) {
                 let _ = writeln!(text, "{deeper}for (int {copy} = 0; {copy} < {count}; ++{copy})");
                 deeper.push_str("    ");
-                ids.push((across, format!("{} + {copy}", sum_text(&engine.id_sum(first, across)))));
+                ids.insert(across, format!("{} + {copy}", sum_text(&engine.id_sum(first, across, 1))));
             }
-            ids.sort_unstable();
-            let arguments = engine.kernel.parameters.iter().map(|it| it.name.clone());
-            let arguments: Vec<String> = arguments.chain(ids.into_iter().map(|(_, id)| id)).collect();
+            let arguments = engine.arguments_of_one(ids);
             let _ = writeln!(text, "{deeper}for (int {name} = {from}; {name} < {to}; ++{name})");
-            let _ = writeln!(text, "{deeper}    {one}({});", arguments.join(", "));
+            let _ = writeln!(text, "{deeper}    {one}({arguments});");
             text
         };
         let start = match lowest {
@@ -147,7 +143,7 @@ impl Engine<'_> {
                 format!("{indent}if ({own} == {lowest}) {{\n    {}\n{indent}}}\n", loops.trim_end())
             }
         };
-        let moved = sum_text(&self.id_sum(first, along));
+        let moved = sum_text(&self.id_sum(first, along, 1));
         let guard = if guard.is_empty() { String::new() } else { format!(" && {guard}") };
         let after = singles(self, &done, &lanes.to_string(), own);
         format!(
@@ -163,9 +159,10 @@ impl Engine<'_> {
         Obstacle { reason: reason.to_owned(), at: self.kernel.name.clone() }
     }
 
-    /// The dimensions in which the kernel does nothing for ids that are too large.
-    fn bounded(&self, statements: &[Stmt]) -> BTreeSet<usize> {
-        let mut bounded = BTreeSet::new();
+    /// The dimensions in which the kernel does nothing for ids that are too large, and what `times` times the number of
+    /// outputs there is at most.
+    fn bounded(&self, statements: &[Stmt]) -> BTreeMap<usize, (i128, Affine)> {
+        let mut bounded = BTreeMap::new();
         let last = statements.len().saturating_sub(1);
         for (index, stmt) in statements.iter().enumerate() {
             let StmtKind::If { condition, then, otherwise: None } = &stmt.kind else { continue };
@@ -181,9 +178,15 @@ impl Engine<'_> {
             };
             for assumption in self.assume(condition, wanted).unwrap_or_default() {
                 for dimension in 0..3 {
-                    let term = vec![format!("@{dimension}")];
-                    if assumption.terms.get(&term).is_some_and(|times| *times < 0) {
-                        bounded.insert(dimension);
+                    let id = format!("@{dimension}");
+                    let times = -assumption.terms.get(&vec![id.clone()]).copied().unwrap_or(0);
+                    let rest = assumption.without(&id);
+                    // What depends on more than arguments does not say how many work-items are needed.
+                    let is_plain = !rest.terms.keys().flatten().any(|it| it.starts_with(['@', '?', '#']));
+                    if times > 0 && is_plain {
+                        let span = times * (self.plan.outputs(dimension) as i128 - 1);
+                        let sum = rest.plus(&Affine::constant(span + 1), 1);
+                        bounded.entry(dimension).or_insert((times, sum));
                     }
                 }
             }
@@ -194,26 +197,56 @@ impl Engine<'_> {
         bounded
     }
 
-    /// The first output's id, as a sum of a variable that is declared first.
-    fn id_sum(&self, first: &[Stmt], dimension: usize) -> Affine {
-        let id = Affine::term(format!("@{dimension}"));
+    /// The dimensions whose ids are arguments of the function for one output.
+    fn dimensions_of_one(&self) -> Vec<usize> {
+        let mut asked = [false; 3];
+        self.kernel.body.walk_expressions(&mut |expr| {
+            if let Ok(Some(dimension)) = self.id_dimension(expr)
+                && let Some(asked) = asked.get_mut(dimension)
+            {
+                *asked = true;
+            }
+        });
+        (0..3).filter(|dimension| asked[*dimension] || self.plan.outputs(*dimension) > 1).collect()
+    }
+
+    /// The arguments of a call of the function for one output; `ids` are those that are not the work-item's own.
+    fn arguments_of_one(&self, mut ids: BTreeMap<usize, String>) -> String {
+        let parameters = self.kernel.parameters.iter().map(|it| it.name.clone());
+        let ids = self
+            .dimensions_of_one()
+            .into_iter()
+            .map(|dimension| ids.remove(&dimension).unwrap_or_else(|| format!("get_global_id({dimension})")));
+        parameters.chain(ids).collect::<Vec<_>>().join(", ")
+    }
+
+    /// A multiple of the first output's id, as a sum of a variable that is declared first.
+    fn id_sum(&self, first: &[Stmt], dimension: usize, times: i128) -> Affine {
+        let id = format!("@{dimension}");
         for stmt in first {
             let StmtKind::Declare(variables) = &stmt.kind else { continue };
             for variable in variables.iter().filter(|it| !self.assigned.contains(&it.symbol)) {
                 let Some(value) = &variable.value else { continue };
-                if let Some(more) = self.sum(value).difference(&id) {
-                    return Affine::term(&variable.name).plus(&Affine::constant(more), -1);
+                let sum = self.sum(value);
+                let by = sum.coefficient(&id).unwrap_or(0);
+                if let Some(more) = sum.without(&id).as_constant()
+                    && by != 0
+                    && times % by == 0
+                {
+                    let id = Affine::term(&variable.name).plus(&Affine::constant(more), -1);
+                    return Affine::default().plus(&id, times / by);
                 }
             }
         }
         let count = self.plan.outputs(dimension);
-        match count {
+        let id = match count {
             1 => Affine::term(format!("get_global_id({dimension})")),
             _ if self.edges.is_some() && self.plan.vector.is_some_and(|(along, _)| along == dimension) => {
                 Affine::term(self.id(dimension, 0).text)
             }
             count => Affine::term(format!("{count} * get_global_id({dimension})")),
-        }
+        };
+        Affine::default().plus(&id, times)
     }
 
     /// The kernel's own code as a function of the ids, before the kernel; its name.
@@ -222,10 +255,8 @@ impl Engine<'_> {
         let source = &self.tree.source;
         let name = self.fresh(&format!("{}_one", kernel.name));
         let mut ids: Vec<(usize, String)> = Vec::new();
-        for (dimension, name) in ["id_x", "id_y", "id_z"].into_iter().enumerate() {
-            if self.plan.outputs(dimension) > 1 {
-                ids.push((dimension, self.fresh(name)));
-            }
+        for dimension in self.dimensions_of_one() {
+            ids.push((dimension, self.fresh(["id_x", "id_y", "id_z"][dimension])));
         }
         let mut inside = Edits::new();
         let mut refused = false;
@@ -233,8 +264,10 @@ impl Engine<'_> {
             let ExprKind::Call { .. } = &expr.kind else { return };
             let Ok(Some(dimension)) = self.id_dimension(expr) else { return };
             if let Some((_, name)) = ids.iter().find(|(other, _)| *other == dimension) {
-                refused |=
-                    !expr.place.exact || inside.replace(expr.place.range.clone(), name.clone()).is_err();
+                let is_replaced =
+                    expr.place.exact && inside.replace(expr.place.range.clone(), name.clone()).is_ok();
+                // Elsewhere the work-item's own id is the same.
+                refused |= !is_replaced && self.plan.outputs(dimension) > 1;
             }
         });
         let open = source[kernel.name_range.end..].find('(').map(|at| kernel.name_range.end + at + 1);

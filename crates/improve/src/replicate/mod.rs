@@ -24,7 +24,7 @@ mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::syntax::{Expr, ExprKind, Function, Symbol, Tree, Type};
+use crate::syntax::{Affine, Expr, ExprKind, Function, Symbol, Tree, Type};
 
 use assume::{Assumption, Turns};
 use shape::Shape;
@@ -78,6 +78,9 @@ pub(crate) struct Replicated {
     /// Dimensions whose number of work-items must be a multiple of their outputs, with that number: the kernel does
     /// not test there which outputs exist.
     pub(crate) unbounded: Vec<(usize, usize)>,
+    /// Dimensions in which the kernel tests which outputs exist: `times` times the number of outputs reaches the sum, in
+    /// terms of parameters.
+    pub(crate) bounded: BTreeMap<usize, (i128, Affine)>,
     /// Whether some outputs are computed by two work-items.
     pub(crate) overlaps: bool,
 }

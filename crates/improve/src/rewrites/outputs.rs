@@ -1,7 +1,8 @@
 //! Proposals of kernels with several outputs a work-item.
 
 use crate::replicate::{Plan, replicate};
-use crate::{Condition, HostChange, Proposal, View};
+use crate::syntax::{Affine, Function};
+use crate::{Bound, Condition, HostChange, Proposal, View};
 
 /// How proposals are worded.
 pub(super) struct Outputs<'a> {
@@ -17,7 +18,7 @@ pub(super) fn propose(view: &View<'_>, plans: &[Plan], outputs: &Outputs<'_>) ->
     let Some(kernel) = tree.kernel(&subject.kernel) else { return Vec::new() };
     let range = &subject.launch.range;
     let mut proposals = Vec::new();
-    for plan in plans {
+    'plans: for plan in plans {
         let replaced: Vec<(usize, usize)> = [plan.vector, plan.copies].into_iter().flatten().collect();
         // An offset would be multiplied, too.
         if replaced.iter().any(|(dimension, _)| range.global_offset()[*dimension] != 0) {
@@ -29,6 +30,14 @@ pub(super) fn propose(view: &View<'_>, plans: &[Plan], outputs: &Outputs<'_>) ->
             .iter()
             .map(|(dimension, of)| Condition::GlobalMultiple { dimension: *dimension, of: *of });
         let mut conditions: Vec<Condition> = multiples.collect();
+        for (dimension, by) in &replaced {
+            let Some((times, sum)) = replicated.bounded.get(dimension) else { continue };
+            let Some(bound) = bound(kernel, *times, sum) else { continue 'plans };
+            // Groups that are moved inwards reach up to the end.
+            let is_moved = plan.edges && plan.vector.is_some_and(|(along, _)| along == *dimension);
+            let of = Some(*by).filter(|_| !is_moved);
+            conditions.push(Condition::GlobalCovers { dimension: *dimension, of, bound });
+        }
         if replicated.overlaps {
             conditions.push(Condition::Stated("the buffers do not overlap".to_owned()));
         }
@@ -57,4 +66,16 @@ pub(super) fn propose(view: &View<'_>, plans: &[Plan], outputs: &Outputs<'_>) ->
         });
     }
     proposals
+}
+
+/// A sum of parameters as a number of work-items.
+fn bound(kernel: &Function, times: i128, sum: &Affine) -> Option<Bound> {
+    let argument = |name: &String| {
+        Some((kernel.parameters.iter().position(|parameter| parameter.name == *name)?, name.clone()))
+    };
+    let product = |(term, times): (&Vec<String>, &i128)| {
+        Some((term.iter().map(argument).collect::<Option<Vec<_>>>()?, *times))
+    };
+    let products = sum.terms.iter().map(product).collect::<Option<Vec<_>>>()?;
+    Some(Bound { products, constant: sum.constant, times })
 }

@@ -71,7 +71,7 @@ impl Rewrite for Widen {
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
         let mut plans = Vec::new();
         for dimension in 0..view.subject.launch.range.dimensions() {
-            for lanes in [2, 4, 8, 16] {
+            for lanes in [8, 4, 16, 2] {
                 for channels in [None, Some(3), Some(4)] {
                     for edges in [false, true] {
                         let vector = Some((dimension, lanes));

@@ -9,7 +9,7 @@ mod run;
 mod sizes;
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tripipe_ir::diagnostic::{Finding, Severity};
 use tripipe_launch::{ExecuteError, MemoryKind, ScalarType};
@@ -20,10 +20,19 @@ use tripipe_launch_file::{
 use crate::{HostChange, OpenFiles, Required, Subject, Target};
 use contents::{GivenContents, Kind};
 use run::{Left, Ran, RunError, Runner};
-use sizes::Sizes;
+use sizes::{Sizes, parts};
 
 /// The given launch itself is among those of a proof if the original takes no longer with all checks.
 const WHOLE: Duration = Duration::from_secs(3);
+
+/// The most instructions of a derived launch, counted once for all work-items that run them together.
+const DERIVED_STEPS: u64 = 4_000_000;
+
+/// The most instructions of the given launch.
+const GIVEN_STEPS: u64 = 100_000_000;
+
+/// The rule that a launch breaks if it runs more instructions.
+const TOO_LONG: &str = "infinite-loop";
 
 /// Verifies rewrites of a kernel.
 pub struct Verifier<'f> {
@@ -130,6 +139,8 @@ pub enum CounterExample {
     },
     /// No launch fulfils the conditions.
     NoLaunch,
+    /// There was no time to run all launches.
+    Late,
 }
 
 impl fmt::Display for CounterExample {
@@ -147,6 +158,7 @@ impl fmt::Display for CounterExample {
             Self::Finds { launch, finding } => write!(f, "{} on {launch}", shown(finding)),
             Self::Fails { launch, reason } => write!(f, "{reason} on {launch}"),
             Self::NoLaunch => f.write_str("no launch that could be made fulfils its conditions"),
+            Self::Late => f.write_str("there was no time to run all launches"),
         }
     }
 }
@@ -161,8 +173,22 @@ impl<'f> Verifier<'f> {
         targets: &'f [Target],
         files: &'f dyn OpenFiles,
     ) -> Result<Self, VerifyError> {
+        Self::within(original, targets, files, Duration::MAX)
+    }
+
+    /// As [`Self::new`], with as many launches as run in `limit`; one is run in any case.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn within(
+        original: &Subject,
+        targets: &'f [Target],
+        files: &'f dyn OpenFiles,
+        limit: Duration,
+    ) -> Result<Self, VerifyError> {
+        let start = Instant::now();
         let target = targets.first();
-        let mut runner = Runner::new(original.clone(), target);
+        let mut runner = Runner::new(original.clone(), target, DERIVED_STEPS);
         let mut launch = original.launch.clone();
         launch.forget_results();
         let given = resolve(&mut launch, &mut runner, files)?;
@@ -175,7 +201,7 @@ impl<'f> Verifier<'f> {
             let resized = sizes.apply(&launch, &values);
             for (number, kind) in Kind::ALL.into_iter().enumerate() {
                 // All kinds on some sizes, one on each of the others.
-                if index % 5 != 0 && number != index % 2 {
+                if index % 5 != 0 && number != index % 2 || start.elapsed() >= limit {
                     continue;
                 }
                 let mut resized = resized.clone();
@@ -188,12 +214,28 @@ impl<'f> Verifier<'f> {
                 }
             }
         }
+        // Sizes 5, 7, 3, and 17, 33, 9, of which parts are launched.
+        let is_wrong = verifier.cases.is_empty();
+        let tried = sizes.to_try();
+        let few = tried.iter().skip(3).step_by(2).take(2);
+        let parts = few.flat_map(|values| parts(&sizes.apply(&launch, values)));
+        for (index, mut other) in sizes.unequal(&launch).into_iter().chain(parts).enumerate() {
+            if start.elapsed() < limit {
+                let kind = [Kind::Mixed, Kind::AsGiven][index % 2];
+                kind.fill(&mut other, &given, 1000 + index as u64);
+                verifier.add(&mut runner, other, kind, false, &mut first)?;
+            }
+        }
         let expected = longest.as_secs_f64() * sizes.work(&sizes.values) / largest;
-        if verifier.cases.is_empty() || expected <= WHOLE.as_secs_f64() {
+        let room = WHOLE.min(limit.saturating_sub(start.elapsed()));
+        if is_wrong || expected <= room.as_secs_f64() {
             let mut own = None;
+            let mut runner = Runner::new(original.clone(), target, GIVEN_STEPS);
             verifier.add(&mut runner, launch, Kind::AsGiven, true, &mut own)?;
-            if let Some(finding) = own {
-                return Err(VerifyError::Original { finding });
+            match own {
+                Some(finding) if finding.rule.code == TOO_LONG => first = first.or(Some(finding)),
+                Some(finding) => return Err(VerifyError::Original { finding }),
+                None => {}
             }
         }
         if verifier.cases.is_empty() {
@@ -235,6 +277,11 @@ impl<'f> Verifier<'f> {
         self.cases.len()
     }
 
+    /// The time that the given launch takes; zero if it is not among those of a proof.
+    pub(crate) fn time_of_given(&self) -> Duration {
+        self.cases.iter().filter(|case| case.is_whole).map(|case| case.expected.elapsed).sum()
+    }
+
     /// Verifies a changed kernel on all launches: `changed` is its source, `host` all changes of the original's launch that it needs.
     /// Floating-point results may deviate by `relative_error` of their value plus as much of the mean magnitude in
     /// their memory object; all others are the same, and NaN equals NaN.
@@ -264,8 +311,20 @@ impl<'f> Verifier<'f> {
         conditions: &[Required],
         relative_error: f64,
     ) -> Result<Verified, Box<CounterExample>> {
+        self.verify_derived_until(None, changed, host, conditions, relative_error)
+    }
+
+    /// As [`Self::verify_derived`]; ends with [`CounterExample::Late`] when `until` has come.
+    pub(crate) fn verify_derived_until(
+        &self,
+        until: Option<Instant>,
+        changed: &Subject,
+        host: &[HostChange],
+        conditions: &[Required],
+        relative_error: f64,
+    ) -> Result<Verified, Box<CounterExample>> {
         let cases: Vec<&Case> = self.cases.iter().filter(|case| !case.is_whole).collect();
-        let verified = self.verify_on(&cases, changed, host, conditions, relative_error)?;
+        let verified = self.verify_on(until, &cases, changed, host, conditions, relative_error)?;
         if verified.launches == 0
             && self.verify_given(changed, host, conditions, relative_error)?.launches == 0
         {
@@ -287,20 +346,27 @@ impl<'f> Verifier<'f> {
         relative_error: f64,
     ) -> Result<Verified, Box<CounterExample>> {
         let cases: Vec<&Case> = self.cases.iter().filter(|case| case.is_whole).collect();
-        self.verify_on(&cases, changed, host, conditions, relative_error)
+        self.verify_on(None, &cases, changed, host, conditions, relative_error)
     }
 
     fn verify_on(
         &self,
+        until: Option<Instant>,
         cases: &[&Case],
         changed: &Subject,
         host: &[HostChange],
         conditions: &[Required],
         relative_error: f64,
     ) -> Result<Verified, Box<CounterExample>> {
-        let mut runner = Runner::new(changed.clone(), self.target);
+        let is_whole = cases.iter().any(|case| case.is_whole);
+        // The changed kernel may need more than the original.
+        let steps = if is_whole { 2 * GIVEN_STEPS } else { 2 * DERIVED_STEPS };
+        let mut runner = Runner::new(changed.clone(), self.target, steps);
         let mut verified = Verified::default();
         for case in cases {
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Err(Box::new(CounterExample::Late));
+            }
             if conditions.iter().any(|condition| condition.holds(host, &case.launch) == Some(false)) {
                 verified.left_out += 1;
                 continue;

@@ -45,9 +45,6 @@ pub(super) enum RunError {
     Execute(#[from] ExecuteError),
 }
 
-/// The most instructions of a launch, counted once for all work-items that run them together.
-const STEPS: u64 = 100_000_000;
-
 /// A kernel that is built for the simulator.
 pub(super) struct Runner {
     subject: Subject,
@@ -55,9 +52,9 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    /// A kernel, built for what the driver of `target` offers.
-    pub(super) fn new(subject: Subject, target: Option<&Target>) -> Self {
-        let mut options = Options { steps: STEPS, ..Options::default() };
+    /// A kernel, built for what the driver of `target` offers; a launch runs at most so many instructions.
+    pub(super) fn new(subject: Subject, target: Option<&Target>, steps: u64) -> Self {
+        let mut options = Options { steps, ..Options::default() };
         options.build.cache = tripipe_ir::front::clang::Cache::from_environment();
         if let Some(target) = target {
             options.build.offered = Some(target.offered.clone());

@@ -349,6 +349,75 @@ impl Sizes {
     }
 }
 
+/// Sizes for arguments that are equal in the launch: none is the largest each time, and the last are multiples of 8.
+const UNEQUAL: [[usize; 4]; 3] = [[7, 12, 5, 9], [6, 5, 13, 8], [16, 8, 24, 32]];
+
+/// The most equal arguments that are told apart.
+const EQUAL: usize = 4;
+
+impl Sizes {
+    /// Launches in which arguments differ that are equal in the given one: nothing tells which of them the work-items of
+    /// a dimension follow, so there is one launch for each possibility. Buffers have room for the largest.
+    pub(super) fn unequal(&self, launch: &LaunchFile) -> Vec<LaunchFile> {
+        let mut launches = Vec::new();
+        for (size, value) in self.values.iter().enumerate() {
+            let values = launch.arguments.iter().map(|entry| integer(&entry.given));
+            let equal: Vec<usize> =
+                values.enumerate().filter(|(_, number)| *number == Some(*value)).map(|(at, _)| at).collect();
+            if !(2..=EQUAL).contains(&equal.len()) {
+                continue;
+            }
+            let follows = |rule: &Rule| rule.as_ref().is_some_and(|it| it.factors == [(size, 0)]);
+            let axes: Vec<usize> = (0..3).filter(|dimension| follows(&self.global[*dimension])).collect();
+            for numbers in UNEQUAL {
+                let mut sizes: Vec<usize> = (0..self.values.len()).map(|other| 6 + other).collect();
+                sizes[size] = numbers[..equal.len()].iter().copied().max().unwrap_or(1);
+                let largest = self.apply(launch, &sizes);
+                // Each way to choose an argument for each dimension.
+                for way in 0..equal.len().pow(axes.len() as u32) {
+                    let mut other = largest.clone();
+                    for (position, number) in equal.iter().zip(numbers) {
+                        if let Given::Value { numbers, .. } = &mut other.arguments[*position].given {
+                            numbers.fill(Number::Integer(number as i128));
+                        }
+                    }
+                    let mut global = other.range.global_size();
+                    for (place, dimension) in axes.iter().enumerate() {
+                        sizes[size] = numbers[way / equal.len().pow(place as u32) % equal.len()];
+                        global[*dimension] = evaluate(&self.global[*dimension], &sizes, 1);
+                    }
+                    let range = other.range;
+                    other.range =
+                        ranging(range.dimensions(), global, range.global_offset(), range.local_size());
+                    launches.push(other);
+                }
+            }
+        }
+        launches
+    }
+}
+
+/// The launch with fewer and with more work-items in a dimension, of the same arguments: a part of the outputs, and more
+/// work-items than outputs.
+pub(super) fn parts(launch: &LaunchFile) -> Vec<LaunchFile> {
+    let range = launch.range;
+    let mut launches = Vec::new();
+    for dimension in 0..range.dimensions() {
+        let extent = range.global_size()[dimension];
+        let step = range.local_size().map_or(1, |local| local[dimension]);
+        for resized in [extent.saturating_sub(step), extent.saturating_sub(2 * step), extent + 3 * step] {
+            if resized > 0 {
+                let mut global = range.global_size();
+                global[dimension] = resized;
+                let mut part = launch.clone();
+                part.range = ranging(range.dimensions(), global, range.global_offset(), range.local_size());
+                launches.push(part);
+            }
+        }
+    }
+    launches
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
