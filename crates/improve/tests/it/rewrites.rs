@@ -180,6 +180,27 @@ fn dimensions_are_exchanged_with_the_launch() {
     assert!(source.contains("y = get_global_id(1)") && source.contains("get_global_size(1)"), "{source}");
 }
 
+/// A helper that asks for its work-item is exchanged with its kernel, unless another kernel calls it.
+#[test]
+fn helpers_are_exchanged_with_their_kernel() {
+    let helper = "int column() { return get_global_id(1); }\n";
+    let source = "kernel void k(global const float *in, global float *out, int rows, int columns) {
+    int y = get_global_id(0);
+    if (column() < columns) out[y * columns + column()] = in[y * columns + column()];
+}
+";
+    let launch = ROWS.replace("global = 'rows'", "global = ['rows', 'columns']");
+    let changed = holds("swap-dimensions", &subject(&format!("{helper}{source}"), &launch));
+    assert!(changed.contains("return get_global_id(0)"), "{changed}");
+    let other = "kernel void other(global int *out) { out[column()] = 1; }\n";
+    leaves_alone("swap-dimensions", &subject(&format!("{helper}{source}{other}"), &launch));
+    // Its work-item is another one where a work-item computes several rows or columns.
+    leaves_alone(
+        "coarsen",
+        &subject(&format!("{}{source}", helper.replace('1', "get_work_dim() - 1")), &launch),
+    );
+}
+
 #[test]
 fn functions_become_native_within_their_bound() {
     let body = "out[r * columns] = exp(in[r * columns]) + sqrt(in[r * columns + 1]);";

@@ -183,9 +183,20 @@ fn evaluated(text: &str) -> usize {
 }
 
 impl Case {
+    /// The file and the kernel.
+    fn kernel(&self) -> (PathBuf, &'static str) {
+        let crates = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+        match self.name {
+            // The first step of the published ladder.
+            "rgb_laplace" => (crates.join("ladders/src/laplace/published.cl"), "scalar"),
+            name => (crates.join(format!("improve/tests/kernels/{name}.cl")), name),
+        }
+    }
+
     fn subject(&self, sizes: [usize; 3]) -> Subject {
-        let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels"));
-        let source = std::fs::read_to_string(folder.join(format!("{}.cl", self.name))).unwrap();
+        let (path, kernel) = self.kernel();
+        let source = std::fs::read_to_string(&path).unwrap();
+        let folder = path.parent().unwrap().to_owned();
         let global: Vec<String> = self
             .global
             .trim_matches(['[', ']'])
@@ -201,7 +212,7 @@ impl Case {
             text.push_str(&argument(&format!("{} {last}", rest.join(" "))));
         }
         let launch = parse(&text, self.name).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        Subject { name: format!("{}.cl", self.name), source, folder, kernel: self.name.to_owned(), launch }
+        Subject { name: format!("{}.cl", self.name), source, folder, kernel: kernel.to_owned(), launch }
     }
 }
 
@@ -246,10 +257,12 @@ impl tripipe_launch_file::Files for NoFiles {
     }
 }
 
-/// What rewrites propose, and what they propose of that: a vector kernel with its overlapping loads shared.
-fn proposals(subject: &Subject) -> Vec<(Proposal, Subject)> {
+/// What rewrites propose, of which `wanted` are taken, and what they propose of that: a vector kernel with its
+/// overlapping loads shared.
+fn proposals(subject: &Subject, wanted: impl Fn(usize) -> bool) -> Vec<(Proposal, Subject)> {
     let mut all = Vec::new();
-    for proposal in proposals_after(subject, "") {
+    let first = proposals_after(subject, "").into_iter().enumerate();
+    for (_, proposal) in first.filter(|(number, _)| wanted(*number)) {
         let changed = proposal.subject(subject);
         for next in proposals_after(&changed, "share-loads") {
             let title = format!("{}; {}", proposal.title, next.title);
@@ -279,16 +292,18 @@ fn cases() -> impl Iterator<Item = &'static Case> {
     CASES.iter().filter(move |case| only.as_ref().is_none_or(|only| only == case.name))
 }
 
-/// Every rewrite of a kernel at every size, beside the original.
+/// Every rewrite of a kernel beside the original: each at one of the sizes, in turn; at every size with `EVERY_SIZE` in
+/// the environment.
 fn check(name: &str) {
     let case = CASES.iter().find(|case| case.name == name).unwrap();
+    let every = std::env::var_os("EVERY_SIZE").is_some();
     let mut titles = BTreeSet::new();
     let mut wrong = Vec::new();
-    for sizes in SIZES {
+    for (turn, sizes) in SIZES.iter().enumerate() {
         let subject = case.subject(*sizes);
         let signature = signature(&subject).unwrap();
         let expected = results(&subject, &signature).unwrap();
-        for (proposal, changed) in proposals(&subject) {
+        for (proposal, changed) in proposals(&subject, |number| every || number % SIZES.len() == turn) {
             let found = results(&changed, &signature);
             if found.as_ref() != Ok(&expected) {
                 let error = found.err().unwrap_or_default();
@@ -299,6 +314,29 @@ fn check(name: &str) {
     }
     assert!(wrong.is_empty(), "{} wrong, the first:\n{}", wrong.len(), wrong[0]);
     assert!(!titles.is_empty(), "no rewrite");
+}
+
+/// Copies of a kernel that is vectors already: the function for single outputs is called for each of them.
+#[test]
+fn copies_of_vectors_compute_the_same() {
+    for (name, rewrite) in [("gray_laplace", "widen"), ("rgb_laplace", "widen"), ("saxpy", "widen")] {
+        let case = CASES.iter().find(|case| case.name == name).unwrap();
+        // Multiples of what is computed together, and a rest at the end of a row.
+        let subject = case.subject([64, 32, 1]);
+        let signature = signature(&subject).unwrap();
+        let expected = results(&subject, &signature).unwrap();
+        let mut count = 0;
+        for proposal in proposals_after(&subject, rewrite).into_iter().take(4) {
+            let wide = proposal.subject(&subject);
+            for copies in proposals_after(&wide, "coarsen").into_iter().step_by(2) {
+                let found = results(&copies.subject(&wide), &signature);
+                let title = format!("{}; {}", proposal.title, copies.title);
+                assert_eq!(found.as_ref(), Ok(&expected), "{title}\n{}", copies.source);
+                count += 1;
+            }
+        }
+        assert!(count > 0, "{name}: no copies of vectors");
+    }
 }
 
 macro_rules! cases {
@@ -339,7 +377,7 @@ fn prices() {
         let gpus = ["mali-t604", "mali-g77", "mali-g78", "adreno-650"];
         let before = gpus.map(|gpu| seconds(&subject, gpu));
         println!("{}: {}", case.name, before.map(|it| format!("{:9.1} us", it * 1e6)).join(" "));
-        for (proposal, changed) in proposals(&subject) {
+        for (proposal, changed) in proposals(&subject, |_| true) {
             if std::env::var("TITLE").is_ok_and(|title| !proposal.title.contains(&title)) {
                 continue;
             }
@@ -357,7 +395,7 @@ fn prices() {
 fn sources() {
     for case in cases() {
         let subject = case.subject([64, 16, 8]);
-        for (proposal, _) in proposals(&subject) {
+        for (proposal, _) in proposals(&subject, |_| true) {
             if std::env::var("TITLE").is_ok_and(|title| !proposal.title.contains(&title)) {
                 continue;
             }

@@ -96,6 +96,24 @@ fn a_wrong_rewrite_is_refused_with_a_counter_example() {
     assert_eq!(found.tried, 3, "the original, and two others");
 }
 
+/// A loop that no derived launch makes shorter.
+#[test]
+fn a_long_loop_does_not_outlast_the_limit() {
+    let source = "kernel void k(global const float *a, global float *b, int width) {
+    int y = get_global_id(0);
+    float sum = 0;
+    for (int i = 0; i < 65536; i++) sum += a[(y * 512 + i) & 0x7ffff];
+    b[y] = sum;
+}
+";
+    let original = subject(source, &MATRIX.replace("[1024, 512]", "512"));
+    let limit = Duration::from_secs(20);
+    let options = Options { limit, ..Options::default() };
+    let start = std::time::Instant::now();
+    let found = search(&original, &targets(&["mali-g78"]), ALL, &NoFiles, &options, &mut |_| {});
+    assert!(start.elapsed() < limit.mul_f64(1.2), "{:?}: {:?}", start.elapsed(), found.map(|it| it.tried));
+}
+
 #[test]
 fn the_time_limit_ends_the_search() {
     let original = subject(COLUMNS, MATRIX);

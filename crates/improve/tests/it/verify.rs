@@ -1,7 +1,7 @@
 //! Proofs: right rewrites pass, wrong ones have a counter-example.
 
 use tripipe_improve::{
-    Condition, CounterExample, HostChange, Required, Subject, Verified, Verifier, VerifyError,
+    Bound, Condition, CounterExample, HostChange, Required, Subject, Verified, Verifier, VerifyError,
 };
 
 use crate::{DOUBLE, NoFiles, PICTURE, subject, targets};
@@ -42,9 +42,36 @@ fn the_same_kernel_written_differently_passes() {
     assert_eq!(verified.left_out, 0);
 }
 
+/// As many work-items as columns, or an even number.
+fn all_columns() -> Required {
+    let width = (vec![(2, "width".to_owned())], 1);
+    let bound = Bound { products: vec![width], constant: 0, times: 1 };
+    Condition::GlobalCovers { dimension: 0, of: Some(2), bound }.into()
+}
+
 #[test]
 fn several_outputs_of_a_work_item_pass_if_the_odd_one_is_guarded() {
-    verify(&pairs("x + 1 < width"), &PAIRS, &[]).unwrap();
+    let verified = verify(&pairs("x + 1 < width"), &PAIRS, &[all_columns()]).unwrap();
+    assert!(verified.left_out > 0, "launches of some columns: {verified:?}");
+}
+
+/// A launch over a part of the columns writes one too many.
+#[test]
+fn fewer_work_items_than_outputs_are_tried() {
+    let example = *verify(&pairs("x + 1 < width"), &PAIRS, &[]).unwrap_err();
+    assert!(matches!(example, CounterExample::Differs { .. }), "{example}");
+}
+
+/// The given picture is square, and the changed kernel takes its width for its height.
+#[test]
+fn equal_arguments_differ_in_derived_launches() {
+    let original = subject(DOUBLE, &PICTURE.replace("640", "512").replace("480", "512"));
+    let targets = targets(&["mali-g78"]);
+    let verifier = Verifier::new(&original, &targets, &NoFiles).unwrap();
+    let changed = |source: String| Subject { source, ..original.clone() };
+    verifier.verify(&changed(DOUBLE.replace("* 2", "<< 1")), &[], &[], 0.0).unwrap();
+    let wrong = DOUBLE.replace("y >= height", "y >= width");
+    verifier.verify(&changed(wrong), &[], &[], 0.0).unwrap_err();
 }
 
 /// The given launch has an even width; a smaller one shows the error.
