@@ -2,13 +2,13 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use tripipe_device::Gpu;
 use tripipe_improve::{
-    ALL, Allowed, Improvement, Options, Rewrite, SearchError, Target, VerifyError, search,
+    ALL, Allowed, Improvement, Options, PriceError, Rewrite, SearchError, Target, VerifyError, search,
 };
 use tripipe_report::improvement;
 use tripipe_results::Improved;
@@ -16,7 +16,9 @@ use tripipe_results::Improved;
 use super::{OutputArgument, ReportWriter, TextArgument, file_canvas, write_text};
 use crate::files::output::Output;
 use crate::finish::Finish;
-use crate::launch_input::{Description, GpuArgument, LIMIT_STEPS, LaunchArgument, LaunchFiles};
+use crate::launch_input::{
+    Description, GpuArgument, LIMIT_STEPS, LaunchArgument, LaunchFiles, is_fault_of_kernel,
+};
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -149,11 +151,23 @@ pub(super) fn improve(
             description.shown()
         );
     }
-    let launched = description.clone().with_launch(gpus.first().copied())?;
-    let targets: Vec<Target> = gpus.iter().map(|gpu| launched.target(gpu)).collect::<Result<_>>()?;
-    let original = launched.subject(gpus.first().copied())?;
-    let files = LaunchFiles::of(&launched);
-    let found = search(&original, &targets, rewrites, &files, options, &mut |step| show(progress, &step));
+    let first = gpus.first().copied();
+    let targets: Vec<Target> = gpus.iter().map(|gpu| description.target(gpu)).collect::<Result<_>>()?;
+    let start = Instant::now();
+    let mut growth = 1;
+    let (launched, found) = loop {
+        let launched = description.clone().with_grown_launch(first, growth)?;
+        let original = launched.subject(first)?;
+        let files = LaunchFiles::of(&launched);
+        let options = Options { limit: options.limit.saturating_sub(start.elapsed()), ..options.clone() };
+        let found =
+            search(&original, &targets, rewrites, &files, &options, &mut |step| show(progress, &step));
+        // Guessed buffers grow as those of `tripipe simulate` do.
+        if description.has_launch() || !found.as_ref().is_err_and(is_outside) {
+            break (launched, found);
+        }
+        growth *= 2;
+    };
     // What a kernel does to guessed memory says nothing about the kernel.
     let is_guess = !description.has_launch()
         && matches!(
@@ -208,6 +222,17 @@ pub(super) fn print(
         }
     }
     Ok(())
+}
+
+/// Whether a kernel reads or writes outside its memory.
+fn is_outside(error: &SearchError) -> bool {
+    let finding = match error {
+        SearchError::Verify(VerifyError::Original { finding }) => Some(finding),
+        SearchError::Verify(VerifyError::NoLaunch { finding }) => finding.as_ref(),
+        SearchError::Price { error: PriceError::Execute(error), .. } => return is_fault_of_kernel(error),
+        _ => None,
+    };
+    finding.is_some_and(|finding| finding.rule.code.starts_with("out-of-bounds"))
 }
 
 /// Writes the new source and its launch file, and returns the launch file if the launch has changed.

@@ -28,7 +28,8 @@ pub(crate) use options::{BuildArgument, LaunchOptions, options_text};
 pub(crate) use price::price_statically;
 pub(crate) use program::{Built, DriverBuild, GpuBuild, one_kernel};
 pub(crate) use subject::LaunchFiles;
-pub(crate) use workload::{LIMIT_STEPS, Timed, Trial, Workload};
+use workload::{GUESS_MOST, described_bytes};
+pub(crate) use workload::{LIMIT_STEPS, Timed, Trial, Workload, is_fault_of_kernel};
 
 use template::LaunchTemplate;
 
@@ -291,13 +292,29 @@ impl Description {
     /// # Errors
     /// As [`Self::offered`]; the program does not compile, or has several kernels and none is chosen.
     pub(crate) fn with_launch(self, gpu: Option<&Gpu>) -> Result<Self> {
+        self.with_grown_launch(gpu, 1)
+    }
+
+    /// As [`Self::with_launch`], with `growth` times as many elements in each guessed buffer.
+    ///
+    /// # Errors
+    /// As [`Self::with_launch`]; the memory has grown too large.
+    pub(crate) fn with_grown_launch(self, gpu: Option<&Gpu>, growth: usize) -> Result<Self> {
         if self.has_launch() {
             return Ok(self);
         }
         let (_, loaded) = self.translate(self.offered(gpu)?)?;
         let name = self.shown();
         let kernel = one_kernel(&loaded, &name, self.file.kernel.as_deref())?;
-        let (file, text) = self.guess(kernel)?;
+        let (file, text) = self.guess(kernel, growth)?;
+        if growth > 1 {
+            if described_bytes(&file).is_none_or(|bytes| bytes > GUESS_MOST) {
+                bail!(
+                    "the guessed memory does not suit it; write a launch file (`tripipe template` writes one)"
+                );
+            }
+            return Ok(Self { file, text: Some(text), ..self });
+        }
         let how = if self.given.is_some() {
             "a launch file gives them".to_owned()
         } else {
@@ -310,20 +327,27 @@ impl Description {
         Ok(Self { file, text: Some(text), ..self })
     }
 
-    /// A launch that is guessed for one of the program's kernels, and its text.
+    /// A launch that is guessed for one of the program's kernels, with `growth` times as many elements in each buffer as
+    /// at first, and its text.
     ///
     /// # Errors
     /// The options of the command line are not possible for the kernel.
-    pub(crate) fn guess(&self, kernel: &Kernel) -> Result<(LaunchFile, String)> {
-        let text = self.template(kernel, &self.file.source, "")?;
+    pub(crate) fn guess(&self, kernel: &Kernel, growth: usize) -> Result<(LaunchFile, String)> {
+        let text = self.template(kernel, growth, &self.file.source, "")?;
         Ok((file::parse(&text, &format!("the guessed launch of `{}`", kernel.name))?, text))
     }
 
-    fn template(&self, kernel: &Kernel, source: &ProgramFile, options: &str) -> Result<String> {
+    fn template(
+        &self,
+        kernel: &Kernel,
+        growth: usize,
+        source: &ProgramFile,
+        options: &str,
+    ) -> Result<String> {
         self.options.check_kernels(&[kernel])?;
         let template = LaunchTemplate::new(kernel, &self.options)
             .with_context(|| format!("kernel `{}`", kernel.name))?;
-        Ok(template.text(source, options))
+        Ok(template.grown(growth).text(source, options))
     }
 
     /// The text of a launch file for one of the program's kernels, with guesses. If the file is to lie `elsewhere` than
@@ -340,7 +364,7 @@ impl Description {
             let (ProgramFile::OpenClC { path } | ProgramFile::SpirV { path }) = &mut source;
             *path = options::absolute(path)?;
         }
-        self.template(kernel, &source, &options_text(&self.more, elsewhere)?)
+        self.template(kernel, 1, &source, &options_text(&self.more, elsewhere)?)
     }
 
     /// The arguments, with the contents of the files that they refer to.

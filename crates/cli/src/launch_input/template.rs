@@ -56,6 +56,8 @@ pub(crate) struct LaunchTemplate<'k> {
     local: Option<(Vec<usize>, &'static str)>,
     /// Values of number arguments that are given.
     given: &'k [(String, Number)],
+    /// How many times as many elements as work-items a buffer has.
+    growth: usize,
 }
 
 impl<'k> LaunchTemplate<'k> {
@@ -120,7 +122,7 @@ impl<'k> LaunchTemplate<'k> {
             }
             _ => None,
         };
-        Ok(Self { kernel, global, extents, local, given })
+        Ok(Self { kernel, global, extents, local, given, growth: 1 })
     }
 
     /// The same in work-groups of `local`; missing numbers are 1.
@@ -134,6 +136,11 @@ impl<'k> LaunchTemplate<'k> {
         let local: Vec<usize> =
             (0..self.global.len()).map(|dimension| local.get(dimension).copied().unwrap_or(1)).collect();
         Ok(Self { local: Some((local, "given")), ..self })
+    }
+
+    /// The same with `growth` times as many elements in each buffer.
+    pub(super) fn grown(self, growth: usize) -> Self {
+        Self { growth, ..self }
     }
 
     /// The text of the launch file. `source` and `options` are copied into it unchanged.
@@ -199,9 +206,9 @@ impl<'k> LaunchTemplate<'k> {
         }
     }
 
-    /// A buffer with one element for each work-item.
+    /// A buffer with one element for each work-item, or as many as it has grown to.
     fn buffer(&self, seed: u64, type_name: &str, layout: &TypeLayout) -> String {
-        let items = all(&self.extents);
+        let items = all(&self.extents).saturating_mul(self.growth as u64);
         let pointed_at = type_name.trim_end_matches('*').trim();
         let bytes_for = |bytes: u64, each: &str| {
             let count = items.saturating_mul(bytes);
@@ -214,7 +221,8 @@ impl<'k> LaunchTemplate<'k> {
             return bytes_for(layout.bytes().max(1), &format!("`{pointed_at}`, one per work-item"));
         };
         let numbers = (layout.bytes() / element.bytes() as u64).max(1);
-        let each = if self.global == self.extents { "one for each work-item" } else { "a guess" };
+        let is_one = self.global == self.extents && self.growth == 1;
+        let each = if is_one { "one for each work-item" } else { "a guess" };
         let (count, comment) = match numbers {
             1 => (items.to_string(), String::new()),
             _ => (format!("[{items}, {numbers}]"), format!(": a `{pointed_at}`")),

@@ -19,7 +19,7 @@ use super::options::with_local;
 use super::{Description, DriverBuild, LaunchTemplate};
 
 /// Guessed buffers grow, while the kernel accesses elements behind their ends, up to this number of bytes together.
-const GUESS_MOST: u64 = 1 << 30;
+pub(super) const GUESS_MOST: u64 = 1 << 30;
 
 /// Most instructions that a work-group may run by default, counted once for all work-items that run them together.
 pub(crate) const LIMIT_STEPS: u64 = 10_000_000;
@@ -265,7 +265,7 @@ impl<'d> Workload<'d> {
         let global = &range.global_size()[..range.dimensions()];
         let local = range.local_size().unwrap_or([1; 3]);
         let template = LaunchTemplate::over(self.kernel, global, &self.description.options.arguments)?;
-        let template = template.with_local(&local[..range.dimensions()])?;
+        let template = template.with_local(&local[..range.dimensions()])?.grown(growth);
         let text = template.text(&self.description.file.source, "");
         let mut file = launch_file::parse(&text, &format!("the guessed launch of `{}`", self.kernel.name))?;
         // Contents cost time, and decide nothing unless addresses or branches depend on them.
@@ -275,11 +275,6 @@ impl<'d> Workload<'d> {
                 if !depends {
                     memory.contents = Contents::Unwritten;
                 }
-                if let MemoryShape::Buffer { extents: Some(extents), .. } = &mut memory.shape
-                    && let Some(first) = extents.first_mut()
-                {
-                    *first = first.saturating_mul(growth);
-                }
             }
         }
         Ok(file)
@@ -288,14 +283,17 @@ impl<'d> Workload<'d> {
 
 /// Whether a kernel did something undefined, such as an access outside a buffer.
 fn is_fault(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        let Some(ExecuteError::Backend { source, .. }) = cause.downcast_ref() else { return false };
-        matches!(source.downcast_ref(), Some(RunError::Fault { .. }))
-    })
+    error.chain().any(|cause| cause.downcast_ref().is_some_and(is_fault_of_kernel))
+}
+
+/// Whether a kernel did something undefined.
+pub(crate) fn is_fault_of_kernel(error: &ExecuteError) -> bool {
+    let ExecuteError::Backend { source, .. } = error else { return false };
+    matches!(source.downcast_ref(), Some(RunError::Fault { .. }))
 }
 
 /// Bytes of all memory objects of known size; `None` on overflow.
-fn described_bytes(file: &LaunchFile) -> Option<u64> {
+pub(super) fn described_bytes(file: &LaunchFile) -> Option<u64> {
     file.arguments.iter().try_fold(0u64, |all, entry| {
         let Given::Memory(memory) = &entry.given else { return Some(all) };
         let bytes = match &memory.shape {
