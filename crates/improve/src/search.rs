@@ -58,8 +58,8 @@ const VARIANTS: usize = 2;
 /// How much slower than the fastest a kernel may be that is rewritten further.
 const NEAR: f64 = 1.5;
 
-/// Rounds without a gain after which the search ends.
-const PATIENCE: usize = 3;
+/// Rounds without a gain after which the search ends; twice as many while the fastest kernel has proposals left.
+const PATIENCE: usize = 2;
 
 /// The share of the time limit in which the original runs on launches to compare with.
 const REFERENCE: f64 = 0.25;
@@ -291,7 +291,8 @@ impl Search<'_> {
                 }
             }
             idle = if states[best].score * self.options.gain <= before { 0 } else { idle + 1 };
-            if idle >= PATIENCE && untried.iter().all(|it| it.parent != best) {
+            let is_exhausted = untried.iter().all(|it| it.parent != best);
+            if idle >= PATIENCE && is_exhausted || idle >= 2 * PATIENCE {
                 break;
             }
         }
