@@ -1,7 +1,10 @@
 //! The rewrites, one a file.
 
+mod address;
+mod batch_loads;
 mod block;
 mod coarsen;
+mod counted;
 mod narrow_index;
 mod native_functions;
 mod outputs;
@@ -24,6 +27,7 @@ pub const ALL: &[&dyn Rewrite] = &[
     &widen::Widen,
     &block::Block,
     &coarsen::Coarsen,
+    &batch_loads::BatchLoads,
     &share_loads::ShareLoads,
     &narrow_index::NarrowIndex,
     &restrict_pointers::RestrictPointers,

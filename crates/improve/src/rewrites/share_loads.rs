@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
+use super::text::Names;
 use crate::syntax::{Affine, Edits, Expr, ExprKind, Stmt, StmtKind, Symbol, Tree, Type, affine, fold};
 use crate::{Proposal, Rewrite, View};
 
@@ -287,26 +288,5 @@ fn base_name(address: &Expr) -> Option<String> {
         ExprKind::Name { name, .. } => Some(name.clone()),
         ExprKind::Binary { left, .. } => base_name(left),
         _ => None,
-    }
-}
-
-/// Names that the source does not have.
-struct Names(BTreeSet<String>);
-
-impl Names {
-    fn new(tree: &Tree) -> Self {
-        let words = tree.source.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-        Self(words.map(str::to_owned).collect())
-    }
-
-    fn fresh(&mut self, wanted: &str) -> String {
-        let mut number = 1;
-        let mut name = format!("{wanted}_{number}");
-        while self.0.contains(&name) {
-            number += 1;
-            name = format!("{wanted}_{number}");
-        }
-        self.0.insert(name.clone());
-        name
     }
 }

@@ -1,6 +1,8 @@
 //! What several rewrites ask of a source.
 
-use crate::syntax::{Expr, ExprKind, Stmt, StmtKind};
+use std::collections::BTreeSet;
+
+use crate::syntax::{Expr, ExprKind, Stmt, StmtKind, Tree};
 
 /// The blanks at the start of the line of a byte; at most those before the byte.
 pub(super) fn indentation(source: &str, at: usize) -> &str {
@@ -39,4 +41,26 @@ pub(super) fn dimension(expr: &Expr) -> Option<(&str, usize, &Expr)> {
     let ExprKind::Integer(dimension) = argument.bare().kind else { return None };
     let name = known.iter().find(|known| **known == name.as_str())?;
     Some((name, usize::try_from(dimension).ok()?, argument))
+}
+
+/// Names that the source does not have.
+pub(super) struct Names(BTreeSet<String>);
+
+impl Names {
+    pub(super) fn new(tree: &Tree) -> Self {
+        let words = tree.source.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        Self(words.map(str::to_owned).collect())
+    }
+
+    /// A name that starts with `wanted`.
+    pub(super) fn fresh(&mut self, wanted: &str) -> String {
+        let mut number = 1;
+        let mut name = format!("{wanted}_{number}");
+        while self.0.contains(&name) {
+            number += 1;
+            name = format!("{wanted}_{number}");
+        }
+        self.0.insert(name.clone());
+        name
+    }
 }

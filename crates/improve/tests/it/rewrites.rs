@@ -25,7 +25,7 @@ value = 70
 ";
 
 /// A kernel over [`ROWS`].
-fn rows(body: &str) -> Subject {
+pub(crate) fn rows(body: &str) -> Subject {
     let source = format!(
         "kernel void k(global const float *in, global float *out, int rows, int columns) {{\n    \
         const size_t r = get_global_id(0);\n    if (r >= rows) return;\n{body}\n}}\n"
@@ -52,7 +52,7 @@ fn verified(subject: &Subject, proposal: &Proposal) -> Result<Verified, Box<Coun
 }
 
 /// All that a rewrite proposes computes the same; returns the first new source.
-fn holds(code: &str, subject: &Subject) -> String {
+pub(crate) fn holds(code: &str, subject: &Subject) -> String {
     let all = proposals(code, subject);
     assert!(!all.is_empty(), "{code} proposes nothing for\n{}", subject.source);
     for proposal in &all {
@@ -62,7 +62,7 @@ fn holds(code: &str, subject: &Subject) -> String {
     all[0].source.clone()
 }
 
-fn leaves_alone(code: &str, subject: &Subject) {
+pub(crate) fn leaves_alone(code: &str, subject: &Subject) {
     let all = proposals(code, subject);
     assert!(all.is_empty(), "{code} proposes {} for\n{}", all[0].title, subject.source);
 }

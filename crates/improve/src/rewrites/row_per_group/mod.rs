@@ -9,7 +9,8 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use super::text::{indentation, is_bounds_test};
 use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Symbol, Tree, Variable};
 use crate::{Condition, HostChange, Proposal, Rewrite, View};
-use steps::{Steps, is_collective, is_memory, is_pure, is_same, root};
+use steps::{Steps, is_memory, is_same, root};
+pub(super) use steps::{is_collective, is_pure};
 
 const RULE: Rule = Rule {
     code: "row-per-group",

@@ -218,7 +218,7 @@ pub(super) fn is_same(a: &Expr, b: &Expr) -> bool {
 }
 
 /// Whether a function waits for other work-items, or exchanges something with them.
-pub(super) fn is_collective(name: &str) -> bool {
+pub(in crate::rewrites) fn is_collective(name: &str) -> bool {
     [
         "barrier",
         "work_group",
@@ -235,7 +235,7 @@ pub(super) fn is_collective(name: &str) -> bool {
 }
 
 /// Whether a function of the source computes from its arguments alone.
-pub(super) fn is_pure(function: &Function) -> bool {
+pub(in crate::rewrites) fn is_pure(function: &Function) -> bool {
     let mut pure = function.parameters.iter().all(|parameter| parameter.ty.scalar().is_some());
     function.body.walk_expressions(&mut |expr| {
         if let ExprKind::Call { name, .. } = &expr.kind {

@@ -1,0 +1,308 @@
+//! `batch-loads`: several steps of a loop in one turn, whose neighbouring elements one vector load takes.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+use super::address::{Address, acts, certain_loads};
+use super::counted::Counted;
+use super::text::{Names, indentation};
+use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Symbol, Tree, Type};
+use crate::{Proposal, Rewrite, View};
+
+const RULE: Rule = Rule {
+    code: "batch-loads",
+    severity: Severity::Note,
+    title: "several steps of a loop with one vector load",
+    explanation: r"## What it does
+
+An innermost loop that reads neighbouring elements in turn does 2, 4, 8 or 16 steps in one turn. Their elements come from
+one `vloadN`, and the steps follow each other as before: results are the same bits. A second loop does the steps that are
+left over.
+
+## Why
+
+A load of 16 bytes takes the load/store pipe hardly longer than one of 4, and a turn of the loop is paid once for all
+steps. In a product of matrices, the rows of A are read that way: a block of 4 x 4 outputs takes 8 loads of 4 elements for
+64 products, where single steps take 20 loads.
+
+## Example
+
+```c
+for (int k = 0; k < n; k++)
+    sum += a[row * n + k] * b[k * m + x];
+```
+
+## Instead
+
+```c
+int k = 0;
+for (; k + 1 < n; k += 2) {
+    const float2 a_1 = vload2(0, &a[row * n + k]);
+    sum += a_1.s0 * b[k * m + x];
+    sum += a_1.s1 * b[(k + 1) * m + x];
+}
+for (; k < n; k++)
+    sum += a[row * n + k] * b[k * m + x];
+```
+
+## When not
+
+Loops that store to memory, wait or leave early stay as they are, and so do elements that are not read in every step. The
+vectors take registers: past the limit of a GPU they halve its threads, or spill.
+
+## Source
+
+Arm, *Mali GPU OpenCL Developer Guide* (vectorized loads); Qualcomm, *Snapdragon OpenCL Programming Guide* (vectorized
+load/store, loop unrolling).
+",
+};
+
+/// The most bytes of a vector: those that GPUs of phones load at once.
+const WIDEST: usize = 16;
+
+/// The rewrite.
+pub(super) struct BatchLoads;
+
+impl Rewrite for BatchLoads {
+    fn rule(&self) -> &'static Rule {
+        &RULE
+    }
+
+    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
+        let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
+        let mut loops = Vec::new();
+        kernel.body.walk(&mut |stmt| loops.extend(Counted::of(stmt)));
+        let all = loops.iter().filter_map(|counted| Batch::of(tree, kernel, counted));
+        all.flat_map(|batch| batch.proposals()).collect()
+    }
+}
+
+/// The loads of a loop that are taken together.
+struct Batch<'t> {
+    tree: &'t Tree,
+    counted: &'t Counted<'t>,
+    /// Loads of one element each, and where they stand in the source: the same element may be loaded several times.
+    rows: Vec<Row<'t>>,
+    /// Places of the loop's variable outside these loads; `None` if one is inside a macro.
+    counters: Option<Vec<Range<usize>>>,
+}
+
+struct Row<'t> {
+    address: Address,
+    scalar: Scalar,
+    loads: Vec<&'t Expr>,
+}
+
+impl<'t> Batch<'t> {
+    fn of(tree: &'t Tree, kernel: &Function, counted: &'t Counted<'t>) -> Option<Self> {
+        let heads = [&counted.first.place, &counted.condition.place, &counted.step.place];
+        let bodies = counted.statements().iter().map(|stmt| &stmt.place);
+        if !heads.into_iter().chain(bodies).all(|place| place.exact) || acts(tree, counted.body) {
+            return None;
+        }
+        let mut rows: Vec<Row<'t>> = Vec::new();
+        for stmt in counted.statements() {
+            if !matches!(stmt.kind, StmtKind::Declare(_) | StmtKind::Expr(_)) {
+                continue;
+            }
+            for expr in stmt.expressions() {
+                certain_loads(tree, expr, &mut |load, address| {
+                    let Type::Scalar(scalar) = load.ty else { return };
+                    let is_one = address.sum.coefficient(counted.name) == Some(1);
+                    let moves = load.any(|it| it.symbol().is_some_and(|it| counted.changed.contains(&it)));
+                    if !is_one || moves || !load.place.exact || scalar == Scalar::Bool {
+                        return;
+                    }
+                    match rows.iter_mut().find(|row| row.address == address && row.scalar == scalar) {
+                        Some(row) => row.loads.push(load),
+                        None => rows.push(Row { address, scalar, loads: vec![load] }),
+                    }
+                });
+            }
+        }
+        let is_volatile = |row: &Row<'_>| is_volatile(tree, kernel, row.address.base);
+        if rows.is_empty() || rows.iter().any(is_volatile) {
+            return None;
+        }
+        let counters = counters(counted, &rows);
+        Some(Self { tree, counted, rows, counters })
+    }
+
+    fn proposals(&self) -> Vec<Proposal> {
+        let widest = self.rows.iter().map(|row| usize::from(row.scalar.bits()) / 8).max().unwrap_or(1);
+        // Two elements of a byte or two are not worth a loop of their own.
+        let fits = |times: &usize| times * widest <= WIDEST && (times * widest >= 8 || *times >= 4);
+        let few = |times: &usize| self.counted.turns.is_none_or(|turns| turns >= *times as i128);
+        [2, 4, 8, 16]
+            .iter()
+            .filter(|times| fits(times) && few(times))
+            .filter_map(|it| self.batched(*it))
+            .collect()
+    }
+
+    fn batched(&self, times: usize) -> Option<Proposal> {
+        let (tree, counted) = (self.tree, self.counted);
+        let source = &tree.source;
+        let name = counted.name;
+        let mut names = Names::new(tree);
+        let outer = indentation(source, counted.stmt.full.start).to_owned();
+        let divides = counted.turns.is_some_and(|turns| turns % times as i128 == 0);
+        // A block of its own holds the loop's variable, which both loops use.
+        let is_own = matches!(counted.first.kind, StmtKind::Declare(_)) && !divides;
+        let indent = if is_own { format!("{outer}    ") } else { outer.clone() };
+        let first = source.get(counted.first.full.clone())?.trim_end_matches(';');
+        let condition = self.condition(times)?;
+        let step = match self.counters {
+            Some(_) => format!("{name} += {times}"),
+            None => format!("++{name}"),
+        };
+        let mut text = String::new();
+        if is_own {
+            let _ = writeln!(text, "{{");
+            let _ = write!(text, "{indent}");
+        }
+        if divides {
+            let whole = tree.text(&counted.condition.place);
+            let _ = writeln!(text, "for ({first}; {whole}; {step}) {{");
+        } else {
+            let _ = writeln!(text, "{first};\n{indent}for (; {condition}; {step}) {{");
+        }
+        let mut vectors = Vec::new();
+        for row in &self.rows {
+            let vector = names.fresh(&row.address.name);
+            let ty = Type::Vector(row.scalar, u8::try_from(times).ok()?);
+            let from = element_address(tree, row.loads.first()?);
+            let _ = writeln!(text, "{indent}    const {ty} {vector} = vload{times}(0, {from});");
+            vectors.push(vector);
+        }
+        for turn in 0..times {
+            let edits = self.turn(turn, &vectors)?;
+            text.push_str(&self.copy(&edits, turn, times, &format!("{indent}    "))?);
+        }
+        let _ = write!(text, "{indent}}}");
+        if !divides {
+            let (condition, step) = (&counted.condition.place, &counted.step.place);
+            let body = source.get(counted.body.full.clone())?;
+            let _ = write!(text, "\n{indent}for (; {}; {})", tree.text(condition), tree.text(step));
+            let is_block = matches!(counted.body.kind, StmtKind::Block(_));
+            let gap = if is_block { " ".to_owned() } else { format!("\n{indent}    ") };
+            let _ =
+                write!(text, "{gap}{}", if is_own { body.replace('\n', "\n    ") } else { body.to_owned() });
+        }
+        if is_own {
+            let _ = write!(text, "\n{outer}}}");
+        }
+        let mut edits = Edits::new();
+        edits.replace(counted.stmt.full.clone(), text).ok()?;
+        let line = source[..counted.stmt.full.start].lines().count().max(1);
+        let mut from: Vec<String> = self.rows.iter().map(|row| format!("`{}`", row.address.name)).collect();
+        from.dedup();
+        Some(Proposal {
+            code: RULE.code,
+            title: format!(
+                "{times} steps of the loop at line {line} in one turn, with vectors of {}",
+                from.join(", ")
+            ),
+            why: format!("one load takes the elements of {times} steps, and a turn is paid once for them"),
+            source: edits.apply(source),
+            conditions: Vec::new(),
+            host: Vec::new(),
+            relative_error: 0.0,
+        })
+    }
+
+    /// Whether the last of `times` steps is one of the loop's.
+    fn condition(&self, times: usize) -> Option<String> {
+        let ExprKind::Binary { operator, right, .. } = &self.counted.condition.bare().kind else {
+            return None;
+        };
+        let end = right.place.exact.then(|| self.tree.text(&right.place))?;
+        Some(format!("{} + {} {operator} {end}", self.counted.name, times - 1))
+    }
+
+    /// The changes of the body in a turn.
+    fn turn(&self, turn: usize, vectors: &[String]) -> Option<Edits> {
+        let mut edits = Edits::new();
+        for (row, vector) in self.rows.iter().zip(vectors) {
+            for load in &row.loads {
+                let lane = "0123456789abcdef".get(turn..=turn)?;
+                edits.replace(load.place.range.clone(), format!("{vector}.s{lane}")).ok()?;
+            }
+        }
+        for at in self.counters.iter().flatten().filter(|_| turn > 0) {
+            edits.replace(at.clone(), format!("({} + {turn})", self.counted.name)).ok()?;
+        }
+        Some(edits)
+    }
+
+    /// The body with changes.
+    fn copy(&self, edits: &Edits, turn: usize, times: usize, indent: &str) -> Option<String> {
+        let statements = self.counted.statements();
+        let source = &self.tree.source;
+        let declares = statements.iter().any(|stmt| matches!(stmt.kind, StmtKind::Declare(_)));
+        let mut text = String::new();
+        let inner = if declares { format!("{indent}    ") } else { indent.to_owned() };
+        if declares {
+            let _ = writeln!(text, "{indent}{{");
+        }
+        for stmt in statements {
+            let _ = writeln!(text, "{inner}{}", edits.apply_to(source, stmt.full.clone()));
+        }
+        if declares {
+            let _ = writeln!(text, "{indent}}}");
+        }
+        if self.counters.is_none() && turn + 1 < times {
+            let _ = writeln!(text, "{indent}++{};", self.counted.name);
+        }
+        Some(text)
+    }
+}
+
+/// The text of a loaded element's address.
+fn element_address(tree: &Tree, load: &Expr) -> String {
+    match &load.kind {
+        ExprKind::Unary { operand, .. } if operand.place.exact && !load.place.in_macro => {
+            tree.text(&operand.place).to_owned()
+        }
+        _ => format!("&{}", tree.text(&load.place)),
+    }
+}
+
+/// The places of a loop's variable in its body, outside the loads that vectors replace.
+fn counters(counted: &Counted<'_>, rows: &[Row<'_>]) -> Option<Vec<Range<usize>>> {
+    let loads: Vec<&Range<usize>> =
+        rows.iter().flat_map(|row| &row.loads).map(|load| &load.place.range).collect();
+    let mut all: Option<Vec<Range<usize>>> = Some(Vec::new());
+    for stmt in counted.statements() {
+        stmt.walk_expressions(&mut |expr| {
+            let ExprKind::Name { symbol, .. } = &expr.kind else { return };
+            let at = &expr.place.range;
+            if *symbol != counted.counter
+                || loads.iter().any(|load| load.start <= at.start && at.end <= load.end)
+            {
+                return;
+            }
+            match &mut all {
+                Some(found) if expr.place.exact => found.push(at.clone()),
+                _ => all = None,
+            }
+        });
+    }
+    all
+}
+
+/// Whether what a pointer points to is declared `volatile`.
+fn is_volatile(tree: &Tree, kernel: &Function, base: Symbol) -> bool {
+    let parameter = kernel.parameters.iter().find(|it| it.symbol == base);
+    let mut declared: Vec<Range<usize>> = parameter.map(|it| it.place.range.clone()).into_iter().collect();
+    kernel.body.walk(&mut |stmt: &Stmt| {
+        if let StmtKind::Declare(variables) = &stmt.kind
+            && variables.iter().any(|it| it.symbol == base)
+        {
+            declared.push(stmt.full.clone());
+        }
+    });
+    declared.into_iter().any(|at| tree.source.get(at).is_some_and(|text| text.contains("volatile")))
+}

@@ -1,0 +1,138 @@
+//! Loops that count up by one.
+
+use std::collections::BTreeSet;
+
+use crate::syntax::{Expr, ExprKind, Stmt, StmtKind, Symbol, fold};
+
+/// `for (int k = start; k < end; ++k)`, whose body neither leaves the loop early nor changes what it counts.
+pub(super) struct Counted<'t> {
+    pub(super) stmt: &'t Stmt,
+    /// The variable that counts.
+    pub(super) counter: Symbol,
+    /// Its name.
+    pub(super) name: &'t str,
+    /// What it starts with: the whole statement.
+    pub(super) first: &'t Stmt,
+    pub(super) condition: &'t Expr,
+    pub(super) step: &'t Expr,
+    pub(super) body: &'t Stmt,
+    /// The number of turns, if it is a constant.
+    pub(super) turns: Option<i128>,
+    /// Variables that the body declares or assigns to.
+    pub(super) changed: BTreeSet<Symbol>,
+}
+
+impl<'t> Counted<'t> {
+    /// The loop of a statement, if it is such a loop without another one inside.
+    pub(super) fn of(stmt: &'t Stmt) -> Option<Self> {
+        let StmtKind::For { first, condition, step, body } = &stmt.kind else { return None };
+        let (first, condition, step) = (first.as_deref()?, condition.as_ref()?, step.as_ref()?);
+        let (counter, name, start) = match &first.kind {
+            StmtKind::Declare(variables) => match &variables[..] {
+                [only] => (only.symbol, &only.name, only.value.as_ref()?),
+                _ => return None,
+            },
+            StmtKind::Expr(Expr { kind: ExprKind::Assign { operator: None, target, value, .. }, .. }) => {
+                match &target.bare().kind {
+                    ExprKind::Name { symbol, name, .. } => (*symbol, name, &**value),
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        let ExprKind::Binary { operator, left, right: end } = &condition.bare().kind else { return None };
+        let past = match operator.as_str() {
+            "<" => 0,
+            "<=" => 1,
+            _ => return None,
+        };
+        let changed = changed(body);
+        let is_fixed = !end.assigns()
+            && !end.any(|it| it.symbol().is_some_and(|it| it == counter || changed.contains(&it)));
+        if left.symbol() != Some(counter) || !is_one_up(step, counter) || !is_fixed {
+            return None;
+        }
+        let mut leaves = false;
+        body.walk(&mut |inner| {
+            leaves |= matches!(
+                inner.kind,
+                StmtKind::For { .. }
+                    | StmtKind::While { .. }
+                    | StmtKind::Break
+                    | StmtKind::Continue
+                    | StmtKind::Return(_)
+                    | StmtKind::Other { .. }
+            );
+        });
+        let turns = fold(end.bare()).zip(fold(start.bare())).map(|(end, start)| (end + past - start).max(0));
+        (!leaves && !changed.contains(&counter)).then_some(Self {
+            stmt,
+            counter,
+            name,
+            first,
+            condition,
+            step,
+            body,
+            turns,
+            changed,
+        })
+    }
+
+    /// The statements of the body.
+    pub(super) fn statements(&self) -> &'t [Stmt] {
+        match &self.body.kind {
+            StmtKind::Block(inner) => inner,
+            _ => std::slice::from_ref(self.body),
+        }
+    }
+}
+
+/// Whether a step adds one to a variable.
+fn is_one_up(step: &Expr, counter: Symbol) -> bool {
+    match &step.bare().kind {
+        ExprKind::Unary { operator, operand, .. } => operator == "++" && operand.symbol() == Some(counter),
+        ExprKind::Assign { operator: Some(operator), target, value, .. } => {
+            operator == "+" && target.symbol() == Some(counter) && fold(value) == Some(1)
+        }
+        ExprKind::Assign { operator: None, target, value, .. } => {
+            let ExprKind::Binary { operator, left, right } = &value.bare().kind else { return false };
+            operator == "+"
+                && target.symbol() == Some(counter)
+                && left.symbol() == Some(counter)
+                && fold(right.bare()) == Some(1)
+        }
+        _ => false,
+    }
+}
+
+/// The variables that a statement declares, assigns to, or takes the address of.
+pub(super) fn changed(stmt: &Stmt) -> BTreeSet<Symbol> {
+    let mut changed = BTreeSet::new();
+    stmt.walk(&mut |inner| {
+        if let StmtKind::Declare(variables) = &inner.kind {
+            changed.extend(variables.iter().map(|it| it.symbol));
+        }
+    });
+    stmt.walk_expressions(&mut |expr| {
+        let target = match &expr.kind {
+            ExprKind::Assign { target, .. } => target,
+            ExprKind::Unary { operator, operand, .. } if ["++", "--", "&"].contains(&operator.as_str()) => {
+                operand
+            }
+            _ => return,
+        };
+        changed.extend(root(target));
+    });
+    changed
+}
+
+/// The variable that a target is, or is a part of.
+fn root(target: &Expr) -> Option<Symbol> {
+    match &target.bare().kind {
+        ExprKind::Name { symbol, .. } => Some(*symbol),
+        ExprKind::Index { base, .. }
+        | ExprKind::Swizzle { base, .. }
+        | ExprKind::Field { base, arrow: false, .. } => root(base),
+        _ => None,
+    }
+}

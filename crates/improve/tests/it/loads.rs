@@ -1,0 +1,102 @@
+//! Rewrites of loads and stores: several elements in one access.
+
+use crate::rewrites::{holds, leaves_alone, rows};
+use crate::subject;
+
+/// A product of a matrix and a transposed one, and its launch.
+const PRODUCT: &str = "global = ['n', 'm']
+[[argument]]
+name = 'a'
+buffer = 'char'
+count = ['m', 'k']
+random = { seed = 1 }
+[[argument]]
+name = 'b'
+buffer = 'char'
+count = ['k', 'n']
+random = { seed = 2 }
+[[argument]]
+name = 'c'
+buffer = 'int'
+count = ['m', 'n']
+[[argument]]
+name = 'm'
+value = 20
+[[argument]]
+name = 'n'
+value = 24
+[[argument]]
+name = 'k'
+value = 37
+";
+
+#[test]
+fn neighbours_in_turn_are_loaded_together() {
+    for body in [
+        "float sum = 0; for (int i = 0; i < columns; i++) sum += in[r * columns + i]; out[r] = sum;",
+        "float sum = 0; for (size_t i = 3; i < columns; i += 1) { float v = in[r * columns + i]; sum += v * v; } \
+            out[r] = sum;",
+        "global const float *row = in + r * columns; float sum = 0; int i; for (i = 0; i <= columns - 1; ++i) \
+            sum = mad(row[i], *(row + i), sum); out[r] = sum + i;",
+        // What differs between steps but is not in turn stays as it is.
+        "float sum = 0; for (uint i = 0; i < columns; i++) sum += in[r * columns + i] * in[i * rows + r]; \
+            out[r] = sum;",
+        "float sum[2] = {0, 1}; for (uint i = 0; i < columns; i++) sum[i & 1] += in[r * columns + i]; \
+            out[r] = sum[0] / sum[1];",
+    ] {
+        let source = holds("batch-loads", &rows(body));
+        assert!(source.contains("vload2(0, "), "{source}");
+    }
+}
+
+/// The places of a macro's parts cannot be changed: its text stays.
+#[test]
+fn macros_keep_their_text() {
+    let source = "#define AT(row, column, width) ((row) * (width) + (column))
+        #define A(y, x) a[AT(y, x, k)]
+        kernel void k(global const char *a, global const char *b, global int *c, int m, int n, int k) {
+            int x = get_global_id(0), y = get_global_id(1);
+            if (x < n && y < m) {
+                int sum = 0;
+                for (int i = 0; i < k; i++)
+                    sum += A(y, i) * b[AT(i, x, n)];
+                c[y * n + x] = sum;
+            }
+        }";
+    let source = holds("batch-loads", &subject(source, PRODUCT));
+    assert!(source.contains("const char4 a_1 = vload4(0, &A(y, i));"), "{source}");
+}
+
+#[test]
+fn a_constant_number_of_turns_needs_no_second_loop() {
+    let body = "float sum = 0; for (int i = 0; i < 8; i++) sum += in[r * columns + i]; out[r] = sum;";
+    let source = holds("batch-loads", &rows(body));
+    assert_eq!(source.matches("for (").count(), 1, "{source}");
+    let odd = "float sum = 0; for (int i = 0; i < 7; i++) sum += in[r * columns + i]; out[r] = sum;";
+    assert_eq!(holds("batch-loads", &rows(odd)).matches("for (").count(), 2);
+    leaves_alone("batch-loads", &rows(&odd.replace("i < 7", "i < 1")));
+}
+
+#[test]
+fn loads_that_a_step_may_not_do_or_may_see_changed_stay_single() {
+    for body in [
+        // The step before may store it.
+        "for (int i = 0; i < columns; i++) out[r * columns + i] = in[r * columns + i];",
+        // Not in every step.
+        "float sum = 0; for (int i = 0; i < columns; i++) if (i > 3) sum += in[r * columns + i]; out[r] = sum;",
+        "float sum = 0; for (int i = 0; i < columns; i++) sum += i > 3 ? in[r * columns + i] : 0; out[r] = sum;",
+        // The loop may end before the last element exists.
+        "float sum = 0; for (int i = 0; i < columns; i++) { if (sum > 9) break; sum += in[r * columns + i]; } \
+            out[r] = sum;",
+        // Not neighbours, or from a place that moves.
+        "float sum = 0; for (int i = 0; i < rows; i++) sum += in[i * columns + r]; out[r] = sum;",
+        "int at = 0; float sum = 0; for (int i = 0; i < 8; i++) { at += 2; sum += in[at + i]; } out[r] = sum;",
+        "float sum = 0; for (int i = 0; i < 300; i++) sum += in[(uchar)(r + i)]; out[r] = sum;",
+        // The counter moves in the body.
+        "float sum = 0; for (int i = 0; i < columns; i++) { sum += in[r * columns + i]; i++; } out[r] = sum;",
+        "volatile global const float *row = in + r * columns; float sum = 0; for (int i = 0; i < columns; i++) \
+            sum += row[i]; out[r] = sum;",
+    ] {
+        leaves_alone("batch-loads", &rows(body));
+    }
+}
