@@ -72,11 +72,16 @@ impl Rewrite for BatchLoads {
 
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
         let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
-        let mut loops = Vec::new();
-        kernel.body.walk(&mut |stmt| loops.extend(Counted::of(stmt)));
-        let all = loops.iter().filter_map(|counted| Batch::of(tree, kernel, counted));
-        all.flat_map(|batch| batch.proposals()).collect()
+        batched(tree, kernel, &[2, 4, 8, 16])
     }
+}
+
+/// What becomes of the kernel if a loop takes so many steps in one turn; empty where no loop can.
+pub(super) fn batched(tree: &Tree, kernel: &Function, times: &[usize]) -> Vec<Proposal> {
+    let mut loops = Vec::new();
+    kernel.body.walk(&mut |stmt| loops.extend(Counted::of(stmt)));
+    let all = loops.iter().filter_map(|counted| Batch::of(tree, kernel, counted));
+    all.flat_map(|batch| batch.proposals(times)).collect()
 }
 
 /// The loads of a loop that are taken together.
@@ -130,16 +135,12 @@ impl<'t> Batch<'t> {
         Some(Self { tree, counted, rows, counters })
     }
 
-    fn proposals(&self) -> Vec<Proposal> {
+    fn proposals(&self, times: &[usize]) -> Vec<Proposal> {
         let widest = self.rows.iter().map(|row| usize::from(row.scalar.bits()) / 8).max().unwrap_or(1);
         // Two elements of a byte or two are not worth a loop of their own.
         let fits = |times: &usize| times * widest <= WIDEST && (times * widest >= 8 || *times >= 4);
         let few = |times: &usize| self.counted.turns.is_none_or(|turns| turns >= *times as i128);
-        [2, 4, 8, 16]
-            .iter()
-            .filter(|times| fits(times) && few(times))
-            .filter_map(|it| self.batched(*it))
-            .collect()
+        times.iter().filter(|times| fits(times) && few(times)).filter_map(|it| self.batched(*it)).collect()
     }
 
     fn batched(&self, times: usize) -> Option<Proposal> {

@@ -15,6 +15,7 @@ mod share_loads;
 mod specialise_arguments;
 mod swap_dimensions;
 mod text;
+mod tile_product;
 mod unroll_loop;
 mod widen;
 
@@ -24,6 +25,7 @@ use crate::Rewrite;
 pub const ALL: &[&dyn Rewrite] = &[
     &swap_dimensions::SwapDimensions,
     &specialise_arguments::SpecialiseArguments,
+    &tile_product::TileProduct,
     &widen::Widen,
     &block::Block,
     &coarsen::Coarsen,

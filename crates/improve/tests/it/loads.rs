@@ -100,3 +100,34 @@ fn loads_that_a_step_may_not_do_or_may_see_changed_stay_single() {
         leaves_alone("batch-loads", &rows(body));
     }
 }
+
+#[test]
+fn a_block_of_a_product_takes_vectors_in_both_directions() {
+    for source in [
+        "kernel void k(global const char *a, global const char *b, global int *c, int m, int n, int k) {
+            size_t x = get_global_id(0), y = get_global_id(1);
+            if (x >= n || y >= m) return;
+            int sum = 0;
+            for (int i = 0; i < k; i++) sum += a[y * k + i] * b[i * n + x];
+            c[y * n + x] = sum;
+        }",
+        "kernel void k(global const char *a, global const char *b, global int *c, int m, int n, int k) {
+            const int x = get_global_id(0), y = get_global_id(1);
+            if (x < n && y < m) {
+                global const char *row = a + y * k, *column = b + x;
+                c[y * n + x] = 0;
+                int sum = 7;
+                for (int i = 0; i < k; ++i) { int p = row[i]; int q = column[i * n]; sum += p * q; }
+                c[y * n + x] = sum;
+            }
+        }",
+    ] {
+        let source = holds("tile-product", &subject(source, PRODUCT));
+        assert!(source.contains("vload4(0, ") && source.contains("vload8(0, "), "{source}");
+    }
+    // One dimension has no blocks.
+    leaves_alone(
+        "tile-product",
+        &rows("float sum = 0; for (int i = 0; i < columns; i++) sum += in[r * columns + i]; out[r] = sum;"),
+    );
+}
