@@ -37,6 +37,11 @@ pub enum HostChange {
     },
     /// Two dimensions of the launch change places: global size, offset and work-group size.
     SwapDimensions(usize, usize),
+    /// Rows of work-items in place of one row: a launch of one dimension gets two.
+    Unflatten {
+        /// The work-items of a row.
+        width: Extent,
+    },
     /// Another work-group size.
     Local([usize; 3]),
     /// A dimension of the work-group that takes part in it no more: the global size and the work-group size are divided
@@ -54,6 +59,57 @@ pub enum HostChange {
         /// More elements of the type that the kernel's parameter points to.
         elements: usize,
     },
+}
+
+/// A number that every launch shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Always the same.
+    Constant(usize),
+    /// An integer argument.
+    Argument {
+        /// Its position, from 0.
+        argument: usize,
+        /// Its name.
+        name: String,
+    },
+}
+
+impl Extent {
+    /// Its value in a launch; `None` if that does not show it, or if it is 0.
+    pub fn of(&self, launch: &LaunchFile) -> Option<usize> {
+        match self {
+            Self::Constant(number) => Some(*number),
+            Self::Argument { argument, .. } => usize::try_from(integer(launch, *argument)?).ok(),
+        }
+        .filter(|number| *number > 0)
+    }
+}
+
+impl fmt::Display for Extent {
+    /// The number, or the argument's name in backticks.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Constant(number) => write!(f, "{number}"),
+            Self::Argument { name, .. } => write!(f, "`{name}`"),
+        }
+    }
+}
+
+/// The value of an integer argument.
+fn integer(launch: &LaunchFile, argument: usize) -> Option<i128> {
+    match &launch.arguments.get(argument)?.given {
+        Given::Value { numbers, .. } => match numbers[..] {
+            [Number::Integer(number)] => Some(number),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The largest divisor of a number that is not larger than `most`; at least 1.
+fn divisor(number: usize, most: usize) -> usize {
+    (1..=most).rev().find(|side| number.is_multiple_of(*side)).unwrap_or(1)
 }
 
 impl HostChange {
@@ -79,6 +135,14 @@ impl HostChange {
                     let [global, offset] = [range.global_size(), range.global_offset()].map(swapped);
                     launch.range =
                         ranging(range.dimensions(), global, offset, range.local_size().map(swapped));
+                }
+            }
+            Self::Unflatten { width } => {
+                let (range, width) = (launch.range, width.of(launch));
+                if let (1, Some(width)) = (range.dimensions(), width) {
+                    let global = [width, range.global_size()[0].div_ceil(width), 1];
+                    let local = range.local_size().map(|local| [divisor(width, local[0]), 1, 1]);
+                    launch.range = ranging(2, global, [0; 3], local);
                 }
             }
             Self::Local([x, y, z]) => launch.range = launch.range.local(*x, *y, *z),
@@ -128,8 +192,7 @@ fn resize(launch: &mut LaunchFile, dimension: usize, size: impl Fn(usize) -> usi
     if let Some(local) = &mut local {
         let side = local[dimension].max(1);
         if before % side == 0 {
-            let divides = |side: &usize| global[dimension].is_multiple_of(*side);
-            local[dimension] = (1..=side).rev().find(divides).unwrap_or(1);
+            local[dimension] = divisor(global[dimension], side);
         }
     }
     launch.range = ranging(range.dimensions(), global, range.global_offset(), local);
@@ -169,6 +232,9 @@ impl fmt::Display for HostChange {
             }
             Self::RoundUp { dimension, multiple } => {
                 write!(f, "round the work-items in dimension {dimension} up to a multiple of {multiple}")
+            }
+            Self::Unflatten { width } => {
+                write!(f, "launch {width} x (n / {width}) work-items instead of n, in two dimensions")
             }
             Self::SwapDimensions(a, b) => write!(f, "exchange dimensions {a} and {b} of the launch's sizes"),
             Self::Local(sides) => {
@@ -257,6 +323,11 @@ pub enum Condition {
         /// The work-items that pass the test.
         bound: Bound,
     },
+    /// The number of work-items of the original launch in dimension 0 is a multiple of a number that each launch shows.
+    GlobalRows {
+        /// The number.
+        of: Extent,
+    },
     /// An integer argument is a multiple.
     ArgumentMultiple {
         /// The argument's position, from 0.
@@ -282,13 +353,6 @@ pub enum Condition {
 impl Condition {
     /// Whether it holds for a launch of the original kernel; `None` if the launch does not show it.
     pub fn holds(&self, launch: &LaunchFile) -> Option<bool> {
-        let integer = |argument: usize| match &launch.arguments.get(argument)?.given {
-            Given::Value { numbers, .. } => match numbers[..] {
-                [Number::Integer(number)] => Some(number),
-                _ => None,
-            },
-            _ => None,
-        };
         match self {
             Self::GlobalMultiple { dimension, of } => {
                 Some(launch.range.global_size().get(*dimension)?.is_multiple_of((*of).max(1)))
@@ -300,10 +364,11 @@ impl Condition {
                 }
                 bound.is_reached(extent, &integer)
             }
+            Self::GlobalRows { of } => Some(launch.range.global_size()[0].is_multiple_of(of.of(launch)?)),
             Self::ArgumentMultiple { argument, of, .. } => {
-                Some(integer(*argument)?.rem_euclid(i128::from((*of).max(1))) == 0)
+                Some(integer(launch, *argument)?.rem_euclid(i128::from((*of).max(1))) == 0)
             }
-            Self::ArgumentIs { argument, value, .. } => Some(integer(*argument)? == *value),
+            Self::ArgumentIs { argument, value, .. } => Some(integer(launch, *argument)? == *value),
             Self::Stated(_) => None,
         }
     }
@@ -320,6 +385,7 @@ impl fmt::Display for Condition {
                 write!(f, "the work-items in dimension {dimension} are at least {bound}")?;
                 of.map_or(Ok(()), |of| write!(f, ", or a multiple of {of}"))
             }
+            Self::GlobalRows { of } => write!(f, "the work-items are a multiple of {of}"),
             Self::ArgumentMultiple { name, of, .. } => write!(f, "`{name}` is a multiple of {of}"),
             Self::ArgumentIs { name, value, .. } => write!(f, "`{name}` is {value}"),
             Self::Stated(sentence) => f.write_str(sentence),
@@ -356,7 +422,12 @@ impl fmt::Display for Required {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.condition)?;
         match (&self.condition, self.after) {
-            (Condition::GlobalMultiple { .. } | Condition::GlobalCovers { .. }, after @ 1..) => {
+            (
+                Condition::GlobalMultiple { .. }
+                | Condition::GlobalCovers { .. }
+                | Condition::GlobalRows { .. },
+                after @ 1..,
+            ) => {
                 write!(f, " after the first {after} of the changes in the host's code")
             }
             _ => Ok(()),

@@ -17,7 +17,7 @@ mod subject;
 pub mod syntax;
 mod verify;
 
-pub use host::{Bound, Condition, HostChange, Required};
+pub use host::{Bound, Condition, Extent, HostChange, Required};
 pub use improvement::{Improvement, Refusal, Refused, Step};
 pub use price::{OpenFiles, Price, PriceError, Pricing, Target};
 pub use rewrite::{Allowed, Proposal, Rewrite, View};

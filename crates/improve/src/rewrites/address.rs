@@ -1,7 +1,12 @@
 //! Elements of memory: which buffer, and where in it.
 
+use std::collections::BTreeMap;
+
 use super::row_per_group::{is_collective, is_pure};
-use crate::syntax::{Affine, Expr, ExprKind, Space, Stmt, Symbol, Tree, Type, affine};
+use crate::syntax::{Affine, Edits, Expr, ExprKind, Space, Stmt, Symbol, Tree, Type, affine};
+
+/// Variables that are set once, and their values, which are looked into.
+pub(super) type Values<'t> = BTreeMap<Symbol, &'t Expr>;
 
 /// An element of memory that an expression names.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,23 +21,26 @@ pub(super) struct Address {
 
 /// The address of `p[i]`, `(p + i)[j]` or `*(p + i)`, where `p` points to memory of the device; `None` for everything
 /// else, and for indices that are computed in fewer than 32 bits, which may wrap.
-pub(super) fn address(tree: &Tree, expr: &Expr) -> Option<Address> {
+pub(super) fn address(tree: &Tree, expr: &Expr, values: &Values<'_>) -> Option<Address> {
     match &expr.kind {
-        ExprKind::Parentheses(inner) => address(tree, inner),
+        ExprKind::Parentheses(inner) => address(tree, inner, values),
         ExprKind::Index { base, index } => {
-            let start = pointer(tree, base)?;
-            Some(Address { sum: start.sum.plus(&sum(tree, index)?, 1), ..start })
+            let start = pointer(tree, base, values)?;
+            Some(Address { sum: start.sum.plus(&sum(tree, index, values)?, 1), ..start })
         }
-        ExprKind::Unary { operator, operand, .. } if operator == "*" => pointer(tree, operand),
+        ExprKind::Unary { operator, operand, .. } if operator == "*" => pointer(tree, operand, values),
         _ => None,
     }
 }
 
 /// The element that a pointer's value points to: `p`, `p + i`, `&p[i]`.
-pub(super) fn pointer(tree: &Tree, expr: &Expr) -> Option<Address> {
+fn pointer(tree: &Tree, expr: &Expr, values: &Values<'_>) -> Option<Address> {
     match &expr.kind {
         ExprKind::Parentheses(inner) | ExprKind::Cast { implicit: true, operand: inner, .. } => {
-            pointer(tree, inner)
+            pointer(tree, inner, values)
+        }
+        ExprKind::Name { symbol, .. } if values.contains_key(symbol) => {
+            pointer(tree, values.get(symbol)?, values)
         }
         ExprKind::Name { symbol, name, .. } => match &expr.ty {
             Type::Pointer { space: Space::Global | Space::Constant | Space::Local, .. } => {
@@ -41,23 +49,52 @@ pub(super) fn pointer(tree: &Tree, expr: &Expr) -> Option<Address> {
             _ => None,
         },
         ExprKind::Binary { operator, left, right } if operator == "+" || operator == "-" => {
-            let start = pointer(tree, left)?;
+            let start = pointer(tree, left, values)?;
             let times = if operator == "+" { 1 } else { -1 };
-            Some(Address { sum: start.sum.plus(&sum(tree, right)?, times), ..start })
+            Some(Address { sum: start.sum.plus(&sum(tree, right, values)?, times), ..start })
         }
-        ExprKind::Unary { operator, operand, .. } if operator == "&" => address(tree, operand),
+        ExprKind::Unary { operator, operand, .. } if operator == "&" => address(tree, operand, values),
         _ => None,
     }
 }
 
 /// An index as a sum.
-fn sum(tree: &Tree, index: &Expr) -> Option<Affine> {
-    let wraps = index.any(|expr| {
-        matches!(&expr.kind, ExprKind::Cast { operand, .. }
-            if expr.ty.as_number().is_some_and(|to| to.bits() < 32)
-                && !matches!(operand.bare().kind, ExprKind::Name { .. } | ExprKind::Integer(_)))
+fn sum(tree: &Tree, index: &Expr, values: &Values<'_>) -> Option<Affine> {
+    let known = |expr: &Expr| match &expr.kind {
+        ExprKind::Name { symbol, .. } => sum(tree, values.get(symbol)?, values),
+        _ => None,
+    };
+    (!wraps(index, values)).then(|| affine(index, &|it| tree.text(&it.place).to_owned(), &known))
+}
+
+/// Whether an index is computed in fewer than 32 bits.
+fn wraps(index: &Expr, values: &Values<'_>) -> bool {
+    let is_narrow = |expr: &Expr| expr.ty.as_number().is_some_and(|it| it.bits() < 32);
+    index.any(|expr| match &expr.kind {
+        ExprKind::Cast { operand, .. } => {
+            let operand = operand.bare();
+            is_narrow(expr) && !matches!(operand.kind, ExprKind::Name { .. } | ExprKind::Integer(_))
+        }
+        ExprKind::Name { symbol, .. } => {
+            values.get(symbol).is_some_and(|value| is_narrow(expr) || wraps(value, values))
+        }
+        _ => false,
+    })
+}
+
+/// The text of an expression outside the scope of variables that are set once: with their values instead. `None` where
+/// a macro hides one.
+pub(super) fn text_without(tree: &Tree, expr: &Expr, values: &Values<'_>) -> Option<String> {
+    let mut edits = Edits::new();
+    let mut fits = true;
+    expr.walk(&mut |inner| {
+        let ExprKind::Name { symbol, .. } = &inner.kind else { return };
+        let Some(value) = values.get(symbol) else { return };
+        let text = text_without(tree, value, values).filter(|_| inner.place.exact);
+        let range = inner.place.range.clone();
+        fits &= text.is_some_and(|text| edits.replace(range, format!("({text})")).is_ok());
     });
-    (!wraps).then(|| affine(index, &|it| tree.text(&it.place).to_owned(), &|_| None))
+    (fits && expr.place.exact).then(|| edits.apply_to(&tree.source, expr.place.range.clone()))
 }
 
 /// Whether a statement may store to memory, wait, or act outside the work-item. Variables and private arrays are not
@@ -105,20 +142,25 @@ fn is_memory(target: &Expr) -> bool {
 }
 
 /// Calls `found` for the elements of memory that are loaded whenever the expression is evaluated.
-pub(super) fn certain_loads<'t>(tree: &Tree, expr: &'t Expr, found: &mut dyn FnMut(&'t Expr, Address)) {
+pub(super) fn certain_loads<'t>(
+    tree: &Tree,
+    expr: &'t Expr,
+    values: &Values<'_>,
+    found: &mut dyn FnMut(&'t Expr, Address),
+) {
     match &expr.kind {
-        ExprKind::Conditional { condition, .. } => certain_loads(tree, condition, found),
+        ExprKind::Conditional { condition, .. } => certain_loads(tree, condition, values, found),
         ExprKind::Binary { operator, left, .. } if operator == "&&" || operator == "||" => {
-            certain_loads(tree, left, found);
+            certain_loads(tree, left, values, found);
         }
         // An address alone is no load.
         ExprKind::Unary { operator, .. } if operator == "&" => {}
         ExprKind::Cast { implicit: true, conversion, operand } if conversion == "LValueToRValue" => {
-            match address(tree, operand) {
+            match address(tree, operand, values) {
                 Some(address) => found(operand, address),
-                None => certain_loads(tree, operand, found),
+                None => certain_loads(tree, operand, values, found),
             }
         }
-        _ => expr.children().into_iter().for_each(|child| certain_loads(tree, child, found)),
+        _ => expr.children().into_iter().for_each(|child| certain_loads(tree, child, values, found)),
     }
 }

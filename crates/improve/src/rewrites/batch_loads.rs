@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
-use super::address::{Address, acts, certain_loads};
+use super::address::{Address, Values, acts, certain_loads, text_without};
 use super::counted::Counted;
 use super::text::{Names, indentation};
 use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Symbol, Tree, Type};
@@ -85,9 +85,9 @@ pub(super) fn batched(tree: &Tree, kernel: &Function, times: &[usize]) -> Vec<Pr
 }
 
 /// The loads of a loop that are taken together.
-struct Batch<'t> {
-    tree: &'t Tree,
-    counted: &'t Counted<'t>,
+pub(super) struct Batch<'t> {
+    pub(super) tree: &'t Tree,
+    pub(super) counted: &'t Counted<'t>,
     /// Loads of one element each, and where they stand in the source: the same element may be loaded several times.
     rows: Vec<Row<'t>>,
     /// Places of the loop's variable outside these loads; `None` if one is inside a macro.
@@ -101,7 +101,8 @@ struct Row<'t> {
 }
 
 impl<'t> Batch<'t> {
-    fn of(tree: &'t Tree, kernel: &Function, counted: &'t Counted<'t>) -> Option<Self> {
+    /// The loop's loads of neighbouring elements in turn; `None` if there are none, or the loop does more than to compute.
+    pub(super) fn of(tree: &'t Tree, kernel: &Function, counted: &'t Counted<'t>) -> Option<Self> {
         let heads = [&counted.first.place, &counted.condition.place, &counted.step.place];
         let bodies = counted.statements().iter().map(|stmt| &stmt.place);
         if !heads.into_iter().chain(bodies).all(|place| place.exact) || acts(tree, counted.body) {
@@ -113,11 +114,10 @@ impl<'t> Batch<'t> {
                 continue;
             }
             for expr in stmt.expressions() {
-                certain_loads(tree, expr, &mut |load, address| {
+                certain_loads(tree, expr, &counted.values, &mut |load, address| {
                     let Type::Scalar(scalar) = load.ty else { return };
                     let is_one = address.sum.coefficient(counted.name) == Some(1);
-                    let moves = load.any(|it| it.symbol().is_some_and(|it| counted.changed.contains(&it)));
-                    if !is_one || moves || !load.place.exact || scalar == Scalar::Bool {
+                    if !is_one || counted.depends(load) || !load.place.exact || scalar == Scalar::Bool {
                         return;
                     }
                     match rows.iter_mut().find(|row| row.address == address && row.scalar == scalar) {
@@ -144,9 +144,62 @@ impl<'t> Batch<'t> {
     }
 
     fn batched(&self, times: usize) -> Option<Proposal> {
+        let name = self.counted.name;
+        let step = match self.counters {
+            Some(_) => format!("{name} += {times}"),
+            None => format!("++{name}"),
+        };
+        let source = self.written(times, &step, &|vectors, indent| {
+            let turns = (0..times).map(|turn| self.copy(&self.turn(turn, vectors)?, turn, times, indent));
+            turns.collect()
+        })?;
+        let mut from: Vec<String> = self.rows.iter().map(|row| format!("`{}`", row.address.name)).collect();
+        from.dedup();
+        Some(Proposal {
+            code: RULE.code,
+            title: format!(
+                "{times} steps of the loop at line {} in one turn, with vectors of {}",
+                self.line(),
+                from.join(", ")
+            ),
+            why: format!("one load takes the elements of {times} steps, and a turn is paid once for them"),
+            source,
+            conditions: Vec::new(),
+            host: Vec::new(),
+            relative_error: 0.0,
+        })
+    }
+
+    /// The number of the loop's line.
+    pub(super) fn line(&self) -> usize {
+        self.tree.source[..self.counted.stmt.full.start].lines().count().max(1)
+    }
+
+    /// The types of the elements of each row.
+    pub(super) fn scalars(&self) -> impl Iterator<Item = Scalar> {
+        self.rows.iter().map(|row| row.scalar)
+    }
+
+    /// The type of a row's elements.
+    pub(super) fn scalar(&self, row: usize) -> Scalar {
+        self.rows[row].scalar
+    }
+
+    /// The row that an expression loads an element of.
+    pub(super) fn row_of(&self, expr: &Expr) -> Option<usize> {
+        self.rows.iter().position(|row| row.loads.iter().any(|load| std::ptr::eq(*load, expr)))
+    }
+
+    /// The source with `times` steps in a turn, which ends with `step`: `turn` writes them, with the names of the rows'
+    /// vectors and at an indentation.
+    pub(super) fn written(
+        &self,
+        times: usize,
+        step: &str,
+        turn: &dyn Fn(&[String], &str) -> Option<String>,
+    ) -> Option<String> {
         let (tree, counted) = (self.tree, self.counted);
         let source = &tree.source;
-        let name = counted.name;
         let mut names = Names::new(tree);
         let outer = indentation(source, counted.stmt.full.start).to_owned();
         let divides = counted.turns.is_some_and(|turns| turns % times as i128 == 0);
@@ -154,34 +207,21 @@ impl<'t> Batch<'t> {
         let is_own = matches!(counted.first.kind, StmtKind::Declare(_)) && !divides;
         let indent = if is_own { format!("{outer}    ") } else { outer.clone() };
         let first = source.get(counted.first.full.clone())?.trim_end_matches(';');
-        let condition = self.condition(times)?;
-        let step = match self.counters {
-            Some(_) => format!("{name} += {times}"),
-            None => format!("++{name}"),
-        };
-        let mut text = String::new();
-        if is_own {
-            let _ = writeln!(text, "{{");
-            let _ = write!(text, "{indent}");
-        }
+        let mut text = if is_own { format!("{{\n{indent}") } else { String::new() };
         if divides {
-            let whole = tree.text(&counted.condition.place);
-            let _ = writeln!(text, "for ({first}; {whole}; {step}) {{");
+            let _ = writeln!(text, "for ({first}; {}; {step}) {{", tree.text(&counted.condition.place));
         } else {
-            let _ = writeln!(text, "{first};\n{indent}for (; {condition}; {step}) {{");
+            let _ = writeln!(text, "{first};\n{indent}for (; {}; {step}) {{", self.condition(times)?);
         }
         let mut vectors = Vec::new();
         for row in &self.rows {
             let vector = names.fresh(&row.address.name);
             let ty = Type::Vector(row.scalar, u8::try_from(times).ok()?);
-            let from = element_address(tree, row.loads.first()?);
+            let from = element_address(tree, row.loads.first()?, &counted.values)?;
             let _ = writeln!(text, "{indent}    const {ty} {vector} = vload{times}(0, {from});");
             vectors.push(vector);
         }
-        for turn in 0..times {
-            let edits = self.turn(turn, &vectors)?;
-            text.push_str(&self.copy(&edits, turn, times, &format!("{indent}    "))?);
-        }
+        text.push_str(&turn(&vectors, &format!("{indent}    "))?);
         let _ = write!(text, "{indent}}}");
         if !divides {
             let (condition, step) = (&counted.condition.place, &counted.step.place);
@@ -189,29 +229,15 @@ impl<'t> Batch<'t> {
             let _ = write!(text, "\n{indent}for (; {}; {})", tree.text(condition), tree.text(step));
             let is_block = matches!(counted.body.kind, StmtKind::Block(_));
             let gap = if is_block { " ".to_owned() } else { format!("\n{indent}    ") };
-            let _ =
-                write!(text, "{gap}{}", if is_own { body.replace('\n', "\n    ") } else { body.to_owned() });
+            let body = if is_own { body.replace('\n', "\n    ") } else { body.to_owned() };
+            let _ = write!(text, "{gap}{body}");
         }
         if is_own {
             let _ = write!(text, "\n{outer}}}");
         }
         let mut edits = Edits::new();
         edits.replace(counted.stmt.full.clone(), text).ok()?;
-        let line = source[..counted.stmt.full.start].lines().count().max(1);
-        let mut from: Vec<String> = self.rows.iter().map(|row| format!("`{}`", row.address.name)).collect();
-        from.dedup();
-        Some(Proposal {
-            code: RULE.code,
-            title: format!(
-                "{times} steps of the loop at line {line} in one turn, with vectors of {}",
-                from.join(", ")
-            ),
-            why: format!("one load takes the elements of {times} steps, and a turn is paid once for them"),
-            source: edits.apply(source),
-            conditions: Vec::new(),
-            host: Vec::new(),
-            relative_error: 0.0,
-        })
+        Some(edits.apply(source))
     }
 
     /// Whether the last of `times` steps is one of the loop's.
@@ -261,13 +287,13 @@ impl<'t> Batch<'t> {
     }
 }
 
-/// The text of a loaded element's address.
-fn element_address(tree: &Tree, load: &Expr) -> String {
+/// The text of a loaded element's address, before the loop's body.
+fn element_address(tree: &Tree, load: &Expr, values: &Values<'_>) -> Option<String> {
     match &load.kind {
         ExprKind::Unary { operand, .. } if operand.place.exact && !load.place.in_macro => {
-            tree.text(&operand.place).to_owned()
+            text_without(tree, operand, values)
         }
-        _ => format!("&{}", tree.text(&load.place)),
+        _ => Some(format!("&{}", text_without(tree, load, values)?)),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::address::Values;
 use crate::syntax::{Expr, ExprKind, Stmt, StmtKind, Symbol, fold};
 
 /// `for (int k = start; k < end; ++k)`, whose body neither leaves the loop early nor changes what it counts.
@@ -18,8 +19,10 @@ pub(super) struct Counted<'t> {
     pub(super) body: &'t Stmt,
     /// The number of turns, if it is a constant.
     pub(super) turns: Option<i128>,
-    /// Variables that the body declares or assigns to.
+    /// Variables that the body declares or assigns to, apart from `values`.
     pub(super) changed: BTreeSet<Symbol>,
+    /// Variables that the body declares and never assigns to.
+    pub(super) values: Values<'t>,
 }
 
 impl<'t> Counted<'t> {
@@ -46,9 +49,12 @@ impl<'t> Counted<'t> {
             "<=" => 1,
             _ => return None,
         };
-        let changed = changed(body);
+        let (changed, values) = changed(body);
         let is_fixed = !end.assigns()
-            && !end.any(|it| it.symbol().is_some_and(|it| it == counter || changed.contains(&it)));
+            && !end.any(|it| {
+                it.symbol()
+                    .is_some_and(|it| it == counter || changed.contains(&it) || values.contains_key(&it))
+            });
         if left.symbol() != Some(counter) || !is_one_up(step, counter) || !is_fixed {
             return None;
         }
@@ -75,6 +81,26 @@ impl<'t> Counted<'t> {
             body,
             turns,
             changed,
+            values,
+        })
+    }
+
+    /// Whether the value of an expression is, or may be, another one in each step.
+    pub(super) fn changes(&self, expr: &Expr) -> bool {
+        self.moves(expr, &|it| it == self.counter)
+    }
+
+    /// Whether an expression depends on what the body assigns to: on more than the counter.
+    pub(super) fn depends(&self, expr: &Expr) -> bool {
+        self.moves(expr, &|_| false)
+    }
+
+    fn moves(&self, expr: &Expr, also: &dyn Fn(Symbol) -> bool) -> bool {
+        expr.any(|it| {
+            let ExprKind::Name { symbol, .. } = &it.kind else { return false };
+            also(*symbol)
+                || self.changed.contains(symbol)
+                || self.values.get(symbol).is_some_and(|value| self.moves(value, also))
         })
     }
 
@@ -105,15 +131,11 @@ fn is_one_up(step: &Expr, counter: Symbol) -> bool {
     }
 }
 
-/// The variables that a statement declares, assigns to, or takes the address of.
-pub(super) fn changed(stmt: &Stmt) -> BTreeSet<Symbol> {
-    let mut changed = BTreeSet::new();
-    stmt.walk(&mut |inner| {
-        if let StmtKind::Declare(variables) = &inner.kind {
-            changed.extend(variables.iter().map(|it| it.symbol));
-        }
-    });
-    stmt.walk_expressions(&mut |expr| {
+/// The variables that a statement declares, assigns to, or takes the address of; those that it sets once are apart, with
+/// their values.
+fn changed(body: &Stmt) -> (BTreeSet<Symbol>, Values<'_>) {
+    let (mut changed, mut values) = (BTreeSet::new(), Values::new());
+    body.walk_expressions(&mut |expr| {
         let target = match &expr.kind {
             ExprKind::Assign { target, .. } => target,
             ExprKind::Unary { operator, operand, .. } if ["++", "--", "&"].contains(&operator.as_str()) => {
@@ -123,7 +145,18 @@ pub(super) fn changed(stmt: &Stmt) -> BTreeSet<Symbol> {
         };
         changed.extend(root(target));
     });
-    changed
+    body.walk(&mut |inner| {
+        let StmtKind::Declare(variables) = &inner.kind else { return };
+        for variable in variables {
+            match &variable.value {
+                Some(value) if !changed.contains(&variable.symbol) => {
+                    values.insert(variable.symbol, value);
+                }
+                _ => drop(changed.insert(variable.symbol)),
+            }
+        }
+    });
+    (changed, values)
 }
 
 /// The variable that a target is, or is a part of.

@@ -5,6 +5,7 @@ mod batch_loads;
 mod block;
 mod coarsen;
 mod counted;
+mod integer_dot;
 mod narrow_index;
 mod native_functions;
 mod outputs;
@@ -16,6 +17,7 @@ mod specialise_arguments;
 mod swap_dimensions;
 mod text;
 mod tile_product;
+mod unflatten;
 mod unroll_loop;
 mod widen;
 
@@ -25,10 +27,12 @@ use crate::Rewrite;
 pub const ALL: &[&dyn Rewrite] = &[
     &swap_dimensions::SwapDimensions,
     &specialise_arguments::SpecialiseArguments,
+    &unflatten::Unflatten,
     &tile_product::TileProduct,
     &widen::Widen,
     &block::Block,
     &coarsen::Coarsen,
+    &integer_dot::IntegerDot,
     &batch_loads::BatchLoads,
     &share_loads::ShareLoads,
     &narrow_index::NarrowIndex,

@@ -63,4 +63,9 @@ impl Names {
         self.0.insert(name.clone());
         name
     }
+
+    /// The name itself, or one that starts with it.
+    pub(super) fn exactly(&mut self, wanted: &str) -> String {
+        if self.0.insert(wanted.to_owned()) { wanted.to_owned() } else { self.fresh(wanted) }
+    }
 }

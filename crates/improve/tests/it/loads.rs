@@ -1,6 +1,8 @@
 //! Rewrites of loads and stores: several elements in one access.
 
-use crate::rewrites::{holds, leaves_alone, rows};
+use crate::rewrites::{ROWS, holds, leaves_alone, rows};
+use tripipe_improve::Subject;
+
 use crate::subject;
 
 /// A product of a matrix and a transposed one, and its launch.
@@ -38,6 +40,8 @@ fn neighbours_in_turn_are_loaded_together() {
             out[r] = sum;",
         "global const float *row = in + r * columns; float sum = 0; int i; for (i = 0; i <= columns - 1; ++i) \
             sum = mad(row[i], *(row + i), sum); out[r] = sum + i;",
+        "float sum = 0; for (int i = 0; i < columns; i++) { int at = i + r * columns; const float v = in[at]; \
+            global const float *next = in + (at ^ 1); sum += v * *next; } out[r] = sum;",
         // What differs between steps but is not in turn stays as it is.
         "float sum = 0; for (uint i = 0; i < columns; i++) sum += in[r * columns + i] * in[i * rows + r]; \
             out[r] = sum;",
@@ -130,4 +134,108 @@ fn a_block_of_a_product_takes_vectors_in_both_directions() {
         "tile-product",
         &rows("float sum = 0; for (int i = 0; i < columns; i++) sum += in[r * columns + i]; out[r] = sum;"),
     );
+}
+
+/// Rows of both factors, as a fully connected layer has them, and as a convolution of 1 x 1.
+fn rows_of_bytes(element: &str, body: &str) -> Subject {
+    let source = format!(
+        "kernel void k(global const {element} *a, global const {element} *b, global int *c, int m, int n, int k) {{
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x >= n || y >= m) return;
+{body}
+}}
+"
+    );
+    let launch = PRODUCT.replace("['k', 'n']", "['n', 'k']").replace("'char'", &format!("'{element}'"));
+    subject(&source, &launch)
+}
+
+#[test]
+fn products_of_bytes_become_dot_products() {
+    for (element, body) in [
+        (
+            "char",
+            "int sum = 0; for (int i = 0; i < k; i++) sum += a[y * k + i] * b[x * k + i]; c[y * n + x] = sum;",
+        ),
+        (
+            "uchar",
+            "uint sum = n; for (int i = 0; i < k; i++) sum = sum + (uint)a[y * k + i] * b[x * k + i]; \
+            c[y * n + x] = sum;",
+        ),
+        (
+            "char",
+            "const global char *p = a + y * k, *q = b + x * k; int sum = m; for (size_t i = 0; i < k; ++i) { \
+            const int left = p[i] - 3, right = (short)q[i] + n; sum += left * right; } c[y * n + x] = sum;",
+        ),
+        (
+            "uchar",
+            "int s = 0, t = 0; for (int i = 1; i < k; i++) { s -= (a[y * k + i] - m) * b[x * k + i]; \
+            t += b[x * k + i]; } c[y * n + x] = s ^ t;",
+        ),
+        (
+            "char",
+            "int sum = 0; for (int i = 0; i < k; i++) { int ai = y * k + i; int bi = i + x * k; \
+            int p = a[ai]; sum += p * b[bi]; } c[y * n + x] = sum;",
+        ),
+    ] {
+        let source = holds("integer-dot", &rows_of_bytes(element, body));
+        assert!(source.contains("arm_dot"), "{source}");
+    }
+}
+
+#[test]
+fn sums_of_something_else_have_no_dot_product() {
+    for body in [
+        // B's bytes lie apart.
+        "int sum = 0; for (int i = 0; i < k; i++) sum += a[y * k + i] * b[i * n + x]; c[y * n + x] = sum;",
+        // Sums of floats, of 16 bits, and of saturated steps.
+        "float sum = 0; for (int i = 0; i < k; i++) sum += a[y * k + i] * b[x * k + i]; c[y * n + x] = sum;",
+        "short sum = 0; for (int i = 0; i < k; i++) sum += a[y * k + i] * b[x * k + i]; c[y * n + x] = sum;",
+        "int sum = 0; for (int i = 0; i < k; i++) sum = add_sat(sum, a[y * k + i] * b[x * k + i]); \
+            c[y * n + x] = sum;",
+        // Products of three, products that are cut to a byte, and of the counter.
+        "int sum = 0; for (int i = 0; i < k; i++) sum += a[y * k + i] * b[x * k + i] * a[y * k + i]; \
+            c[y * n + x] = sum;",
+        "int sum = 0; for (int i = 0; i < k; i++) { char v = a[y * k + i] + 1; sum += v * b[x * k + i]; } \
+            c[y * n + x] = sum;",
+        "int sum = 0; for (int i = 0; i < k; i++) sum += a[y * k + i] * (b[x * k + i] + i); c[y * n + x] = sum;",
+        "int sum = 1; for (int i = 0; i < k; i++) sum += sum + a[y * k + i] * b[x * k + i]; c[y * n + x] = sum;",
+    ] {
+        leaves_alone("integer-dot", &rows_of_bytes("char", body));
+    }
+}
+
+/// A launch of one dimension over a picture.
+fn flat(body: &str) -> Subject {
+    let source = format!(
+        "#define CHANNELS 3
+kernel void k(global const float *in, global float *out, int rows, int columns) {{
+{body}
+}}
+"
+    );
+    subject(&source, &ROWS.replace("global = 'rows'", "global = 'rows * columns'"))
+}
+
+#[test]
+fn ids_that_are_taken_apart_become_two() {
+    for body in [
+        "int id = get_global_id(0); if (id >= rows * columns) return; int r = id / columns, c = id % columns;
+            out[id] = in[r * columns + (c + 1) % columns];",
+        "const size_t id = get_global_id(0); if (id < (size_t)rows * columns) { int c = id % columns; \
+            int left = (id % columns) > 0 ? c - 1 : c; out[(id / columns) * columns + c] = in[id - c + left]; }",
+        "uint i = (uint)get_global_id(0); uint n = rows * columns; if (i >= n) return; \
+            out[i] = in[i / CHANNELS * CHANNELS + i % CHANNELS] + (i % CHANNELS);",
+    ] {
+        let source = holds("unflatten", &flat(body));
+        assert!(source.contains("get_global_id(1)") && !source.contains("% columns;"), "{source}");
+    }
+    for body in [
+        // The id moves, or is not taken apart, or groups matter.
+        "int id = get_global_id(0); if (id >= rows * columns) return; id++; out[id - 1] = in[id % columns];",
+        "int id = get_global_id(0); if (id >= rows * columns) return; out[id] = in[id];",
+        "int id = get_global_id(0); if (id >= rows * columns) return; out[id] = in[id % columns] + get_local_id(0);",
+    ] {
+        leaves_alone("unflatten", &flat(body));
+    }
 }

@@ -5,7 +5,7 @@ use tripipe_improve::{ALL, Allowed, CounterExample, Proposal, Required, Subject,
 use crate::{NoFiles, subject, targets};
 
 /// Rows of floats and a result for each: `rows` work-items.
-const ROWS: &str = "global = 'rows'
+pub(crate) const ROWS: &str = "global = 'rows'
 [[argument]]
 name = 'in'
 buffer = 'float'
