@@ -1,9 +1,12 @@
 //! Elements of memory: which buffer, and where in it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::row_per_group::{is_collective, is_pure};
-use crate::syntax::{Affine, Edits, Expr, ExprKind, Space, Stmt, Symbol, Tree, Type, affine};
+use crate::syntax::{
+    Affine, Edits, Expr, ExprKind, Function, Space, Stmt, StmtKind, Symbol, Tree, Type, affine,
+};
 
 /// Variables that are set once, and their values, which are looked into.
 pub(super) type Values<'t> = BTreeMap<Symbol, &'t Expr>;
@@ -163,4 +166,18 @@ pub(super) fn certain_loads<'t>(
         }
         _ => expr.children().into_iter().for_each(|child| certain_loads(tree, child, values, found)),
     }
+}
+
+/// Whether what a pointer points to is declared `volatile`.
+pub(super) fn is_volatile(tree: &Tree, kernel: &Function, base: Symbol) -> bool {
+    let parameter = kernel.parameters.iter().find(|it| it.symbol == base);
+    let mut declared: Vec<Range<usize>> = parameter.map(|it| it.place.range.clone()).into_iter().collect();
+    kernel.body.walk(&mut |stmt: &Stmt| {
+        if let StmtKind::Declare(variables) = &stmt.kind
+            && variables.iter().any(|it| it.symbol == base)
+        {
+            declared.push(stmt.full.clone());
+        }
+    });
+    declared.into_iter().any(|at| tree.source.get(at).is_some_and(|text| text.contains("volatile")))
 }

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
-use super::address::{Address, Values, acts, certain_loads, text_without};
+use super::address::{Address, Values, acts, certain_loads, is_volatile, text_without};
 use super::counted::Counted;
 use super::text::{Names, indentation};
-use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Symbol, Tree, Type};
+use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, StmtKind, Tree, Type};
 use crate::{Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
@@ -84,6 +84,14 @@ pub(super) fn batched(tree: &Tree, kernel: &Function, times: &[usize]) -> Vec<Pr
     all.flat_map(|batch| batch.proposals(times)).collect()
 }
 
+/// The most rows of memory that a loop reads along its steps.
+pub(super) fn most_rows(tree: &Tree, kernel: &Function) -> usize {
+    let mut loops = Vec::new();
+    kernel.body.walk(&mut |stmt| loops.extend(Counted::of(stmt)));
+    let batches = loops.iter().filter_map(|counted| Batch::of(tree, kernel, counted));
+    batches.map(|batch| batch.rows.len()).max().unwrap_or(0)
+}
+
 /// The loads of a loop that are taken together.
 pub(super) struct Batch<'t> {
     pub(super) tree: &'t Tree,
@@ -131,7 +139,9 @@ impl<'t> Batch<'t> {
         if rows.is_empty() || rows.iter().any(is_volatile) {
             return None;
         }
-        let counters = counters(counted, &rows);
+        let loads: Vec<Range<usize>> =
+            rows.iter().flat_map(|row| &row.loads).map(|load| load.place.range.clone()).collect();
+        let counters = counted.counters(&loads);
         Some(Self { tree, counted, rows, counters })
     }
 
@@ -295,41 +305,4 @@ fn element_address(tree: &Tree, load: &Expr, values: &Values<'_>) -> Option<Stri
         }
         _ => Some(format!("&{}", text_without(tree, load, values)?)),
     }
-}
-
-/// The places of a loop's variable in its body, outside the loads that vectors replace.
-fn counters(counted: &Counted<'_>, rows: &[Row<'_>]) -> Option<Vec<Range<usize>>> {
-    let loads: Vec<&Range<usize>> =
-        rows.iter().flat_map(|row| &row.loads).map(|load| &load.place.range).collect();
-    let mut all: Option<Vec<Range<usize>>> = Some(Vec::new());
-    for stmt in counted.statements() {
-        stmt.walk_expressions(&mut |expr| {
-            let ExprKind::Name { symbol, .. } = &expr.kind else { return };
-            let at = &expr.place.range;
-            if *symbol != counted.counter
-                || loads.iter().any(|load| load.start <= at.start && at.end <= load.end)
-            {
-                return;
-            }
-            match &mut all {
-                Some(found) if expr.place.exact => found.push(at.clone()),
-                _ => all = None,
-            }
-        });
-    }
-    all
-}
-
-/// Whether what a pointer points to is declared `volatile`.
-fn is_volatile(tree: &Tree, kernel: &Function, base: Symbol) -> bool {
-    let parameter = kernel.parameters.iter().find(|it| it.symbol == base);
-    let mut declared: Vec<Range<usize>> = parameter.map(|it| it.place.range.clone()).into_iter().collect();
-    kernel.body.walk(&mut |stmt: &Stmt| {
-        if let StmtKind::Declare(variables) = &stmt.kind
-            && variables.iter().any(|it| it.symbol == base)
-        {
-            declared.push(stmt.full.clone());
-        }
-    });
-    declared.into_iter().any(|at| tree.source.get(at).is_some_and(|text| text.contains("volatile")))
 }

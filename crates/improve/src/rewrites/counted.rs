@@ -1,9 +1,12 @@
 //! Loops that count up by one.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::ops::Range;
 
 use super::address::Values;
-use crate::syntax::{Expr, ExprKind, Stmt, StmtKind, Symbol, fold};
+use super::text::indentation;
+use crate::syntax::{Edits, Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Type, fold};
 
 /// `for (int k = start; k < end; ++k)`, whose body neither leaves the loop early nor changes what it counts.
 pub(super) struct Counted<'t> {
@@ -17,6 +20,8 @@ pub(super) struct Counted<'t> {
     pub(super) condition: &'t Expr,
     pub(super) step: &'t Expr,
     pub(super) body: &'t Stmt,
+    /// The first value of the counter, if it is a constant.
+    pub(super) start: Option<i128>,
     /// The number of turns, if it is a constant.
     pub(super) turns: Option<i128>,
     /// Variables that the body declares or assigns to, apart from `values`.
@@ -70,7 +75,8 @@ impl<'t> Counted<'t> {
                     | StmtKind::Other { .. }
             );
         });
-        let turns = fold(end.bare()).zip(fold(start.bare())).map(|(end, start)| (end + past - start).max(0));
+        let start = fold(start.bare());
+        let turns = fold(end.bare()).zip(start).map(|(end, start)| (end + past - start).max(0));
         (!leaves && !changed.contains(&counter)).then_some(Self {
             stmt,
             counter,
@@ -79,6 +85,7 @@ impl<'t> Counted<'t> {
             condition,
             step,
             body,
+            start,
             turns,
             changed,
             values,
@@ -102,6 +109,47 @@ impl<'t> Counted<'t> {
                 || self.changed.contains(symbol)
                 || self.values.get(symbol).is_some_and(|value| self.moves(value, also))
         })
+    }
+
+    /// The places of the counter in the body, outside some ranges; `None` if one is inside a macro.
+    pub(super) fn counters(&self, without: &[Range<usize>]) -> Option<Vec<Range<usize>>> {
+        let mut all: Option<Vec<Range<usize>>> = Some(Vec::new());
+        self.body.walk_expressions(&mut |expr| {
+            let ExprKind::Name { symbol, .. } = &expr.kind else { return };
+            let at = &expr.place.range;
+            let is_without = without.iter().any(|it| it.start <= at.start && at.end <= it.end);
+            if *symbol != self.counter || is_without {
+                return;
+            }
+            match &mut all {
+                Some(found) if expr.place.exact => found.push(at.clone()),
+                _ => all = None,
+            }
+        });
+        all
+    }
+
+    /// The steps one after the other, if there are at most `most`, and none declares a variable.
+    fn unrolled(&self, source: &str, most: i128) -> Option<String> {
+        let (start, turns) = (self.start?, self.turns.filter(|turns| (2..=most).contains(turns))?);
+        let is_own = matches!(self.first.kind, StmtKind::Declare(_));
+        let plain = self.statements().iter().all(|it| matches!(it.kind, StmtKind::Expr(_)) && it.place.exact);
+        if !is_own || !plain {
+            return None;
+        }
+        let counters = self.counters(&[])?;
+        let indent = indentation(source, self.stmt.full.start);
+        let mut text = "{\n".to_owned();
+        for value in start..start + turns {
+            let mut edits = Edits::new();
+            for at in &counters {
+                edits.replace(at.clone(), value.to_string()).ok()?;
+            }
+            for stmt in self.statements() {
+                let _ = writeln!(text, "{indent}    {}", edits.apply_to(source, stmt.full.clone()));
+            }
+        }
+        Some(text + indent + "}")
     }
 
     /// The statements of the body.
@@ -133,7 +181,7 @@ fn is_one_up(step: &Expr, counter: Symbol) -> bool {
 
 /// The variables that a statement declares, assigns to, or takes the address of; those that it sets once are apart, with
 /// their values.
-fn changed(body: &Stmt) -> (BTreeSet<Symbol>, Values<'_>) {
+pub(super) fn changed(body: &Stmt) -> (BTreeSet<Symbol>, Values<'_>) {
     let (mut changed, mut values) = (BTreeSet::new(), Values::new());
     body.walk_expressions(&mut |expr| {
         let target = match &expr.kind {
@@ -159,13 +207,27 @@ fn changed(body: &Stmt) -> (BTreeSet<Symbol>, Values<'_>) {
     (changed, values)
 }
 
-/// The variable that a target is, or is a part of.
+/// The variable that a target is, or is a part of; `None` for memory behind a pointer.
 fn root(target: &Expr) -> Option<Symbol> {
     match &target.bare().kind {
         ExprKind::Name { symbol, .. } => Some(*symbol),
+        ExprKind::Index { base, .. } if matches!(base.bare().ty, Type::Pointer { .. }) => None,
         ExprKind::Index { base, .. }
         | ExprKind::Swizzle { base, .. }
         | ExprKind::Field { base, arrow: false, .. } => root(base),
         _ => None,
     }
+}
+
+/// The source with the kernel's short loops written out; `None` if there are none.
+pub(super) fn unrolled(tree: &Tree, kernel: &Function, most: i128) -> Option<String> {
+    let mut edits = Edits::new();
+    kernel.body.walk(&mut |stmt| {
+        let text = Counted::of(stmt).and_then(|counted| counted.unrolled(&tree.source, most));
+        if let Some(text) = text {
+            // Loops without another one inside do not overlap.
+            let _ = edits.replace(stmt.full.clone(), text);
+        }
+    });
+    (!edits.is_empty()).then(|| edits.apply(&tree.source))
 }

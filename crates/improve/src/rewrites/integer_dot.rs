@@ -8,7 +8,7 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use super::address::text_without;
 use super::batch_loads::Batch;
 use super::counted::Counted;
-use crate::syntax::{Expr, ExprKind, Scalar, StmtKind, Tree, Type};
+use crate::syntax::{Expr, ExprKind, Function, Scalar, StmtKind, Tree, Type};
 use crate::{Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
@@ -65,13 +65,22 @@ impl Rewrite for IntegerDot {
     }
 
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let Some(dot) = Dot::of(view.gpus) else { return Vec::new() };
         let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
-        let mut loops = Vec::new();
-        kernel.body.walk(&mut |stmt| loops.extend(Counted::of(stmt)));
-        let batches = loops.iter().filter_map(|counted| Batch::of(tree, kernel, counted));
-        batches.flat_map(|batch| [4, 8, 16].map(|times| proposal(&batch, dot, times))).flatten().collect()
+        dotted(tree, kernel, view.gpus, &[4, 8, 16])
     }
+}
+
+/// What becomes of the kernel if a loop takes so many steps in one turn, as dot products; empty where no loop can.
+pub(super) fn dotted(tree: &Tree, kernel: &Function, gpus: &[&Gpu], times: &[usize]) -> Vec<Proposal> {
+    let Some(dot) = Dot::of(gpus) else { return Vec::new() };
+    let mut loops = Vec::new();
+    kernel.body.walk(&mut |stmt| loops.extend(Counted::of(stmt)));
+    let batches = loops.iter().filter_map(|counted| Batch::of(tree, kernel, counted));
+    batches
+        .flat_map(|batch| {
+            times.iter().filter_map(move |times| proposal(&batch, dot, *times)).collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 fn proposal(batch: &Batch<'_>, dot: Dot, times: usize) -> Option<Proposal> {

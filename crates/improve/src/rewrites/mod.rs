@@ -6,6 +6,7 @@ mod block;
 mod coarsen;
 mod counted;
 mod integer_dot;
+mod merge_accesses;
 mod narrow_index;
 mod native_functions;
 mod outputs;
@@ -34,6 +35,7 @@ pub const ALL: &[&dyn Rewrite] = &[
     &coarsen::Coarsen,
     &integer_dot::IntegerDot,
     &batch_loads::BatchLoads,
+    &merge_accesses::MergeAccesses,
     &share_loads::ShareLoads,
     &narrow_index::NarrowIndex,
     &restrict_pointers::RestrictPointers,

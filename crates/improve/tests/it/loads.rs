@@ -129,11 +129,8 @@ fn a_block_of_a_product_takes_vectors_in_both_directions() {
         let source = holds("tile-product", &subject(source, PRODUCT));
         assert!(source.contains("vload4(0, ") && source.contains("vload8(0, "), "{source}");
     }
-    // One dimension has no blocks.
-    leaves_alone(
-        "tile-product",
-        &rows("float sum = 0; for (int i = 0; i < columns; i++) sum += in[r * columns + i]; out[r] = sum;"),
-    );
+    // Only the loops of products and sums have rows.
+    leaves_alone("tile-product", &rows("for (int i = 0; i < columns; i++) out[r * columns + i] = i;"));
 }
 
 /// Rows of both factors, as a fully connected layer has them, and as a convolution of 1 x 1.
@@ -180,6 +177,8 @@ fn products_of_bytes_become_dot_products() {
     ] {
         let source = holds("integer-dot", &rows_of_bytes(element, body));
         assert!(source.contains("arm_dot"), "{source}");
+        let source = holds("tile-product", &rows_of_bytes(element, body));
+        assert!(source.matches("arm_dot").count() > 8, "{source}");
     }
 }
 
@@ -237,5 +236,65 @@ fn ids_that_are_taken_apart_become_two() {
         "int id = get_global_id(0); if (id >= rows * columns) return; out[id] = in[id % columns] + get_local_id(0);",
     ] {
         leaves_alone("unflatten", &flat(body));
+    }
+}
+
+/// Elements of 4 work-items, `rows` rows of 4 columns at a time.
+fn fours(body: &str) -> Subject {
+    let source = format!(
+        "kernel void k(global const float *in, global float *out, int rows, int columns) {{
+    const int r = get_global_id(0);
+    if (r >= rows) return;
+    const int at = r * columns;
+{body}
+}}
+"
+    );
+    subject(&source, ROWS)
+}
+
+#[test]
+fn neighbours_are_loaded_and_stored_together() {
+    for (body, load, store) in [
+        ("out[at] = in[at] * 2; out[at + 1] = in[at + 1] * 2;", "vload2(0, &in[at])", "vstore2((float2)("),
+        (
+            "float a = in[at + 1], b = in[at + 2]; float c = in[at]; out[at + 2] = a - b; out[at] = c; \
+            out[1 + at] = c * b;",
+            "vload3(",
+            "vstore3((float3)(",
+        ),
+        (
+            "for (int i = 0; i < 4; i++) out[at + i] = in[at + i] + i;",
+            "vload4(0, &in[at + 0])",
+            "vstore4((float4)(",
+        ),
+        (
+            "float sum = 0; for (int i = 1; i <= 8; ++i) { sum += *(in + at + i); } out[at] = sum;",
+            "vload8(",
+            "out[at] = sum",
+        ),
+        (
+            "global float *p = out + at; p[0] = p[0] + 1; p[1] = p[1] + 2;",
+            "vload2(0, &p[0])",
+            "vstore2((float2)(",
+        ),
+    ] {
+        let source = holds("merge-accesses", &fours(body));
+        assert!(source.contains(load) && source.contains(store), "{source}");
+    }
+}
+
+#[test]
+fn accesses_that_may_not_happen_or_may_meet_stay_apart() {
+    for body in [
+        "if (columns > 1) out[at] = in[at]; out[at + 1] = 0;",
+        "int i = at; out[i] = 1; i += 5; out[i + 1] = 2;",
+        "out[at] = 1; float a = out[at + rows - rows]; out[at + 1] = a;",
+        "out[at] = in[at] > 0 ? in[at + 1] : 0;",
+        // The second step loads what the first one stored.
+        "out[at] = out[at] + 1; out[at + 1] = out[at + 1] + out[at];",
+        "out[at] = 1; barrier(CLK_GLOBAL_MEM_FENCE); out[at + 1] = 2;",
+    ] {
+        leaves_alone("merge-accesses", &fours(body));
     }
 }
