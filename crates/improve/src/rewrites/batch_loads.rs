@@ -213,8 +213,8 @@ impl<'t> Batch<'t> {
         let mut names = Names::new(tree);
         let outer = indentation(source, counted.stmt.full.start).to_owned();
         let divides = counted.turns.is_some_and(|turns| turns % times as i128 == 0);
-        // A block of its own holds the loop's variable, which both loops use.
-        let is_own = matches!(counted.first.kind, StmtKind::Declare(_)) && !divides;
+        // A block of its own holds both loops, and the variable that they use.
+        let is_own = !divides;
         let indent = if is_own { format!("{outer}    ") } else { outer.clone() };
         let first = source.get(counted.first.full.clone())?.trim_end_matches(';');
         let mut text = if is_own { format!("{{\n{indent}") } else { String::new() };
@@ -246,7 +246,8 @@ impl<'t> Batch<'t> {
             let _ = write!(text, "\n{outer}}}");
         }
         let mut edits = Edits::new();
-        edits.replace(counted.stmt.full.clone(), text).ok()?;
+        let range = hint(source, counted.stmt.full.start)..counted.stmt.full.end;
+        edits.replace(range, text).ok()?;
         Some(edits.apply(source))
     }
 
@@ -305,4 +306,13 @@ fn element_address(tree: &Tree, load: &Expr, values: &Values<'_>) -> Option<Stri
         }
         _ => Some(format!("&{}", text_without(tree, load, values)?)),
     }
+}
+
+/// The start of a `#pragma unroll` directly before a statement that starts at `at`, which is for that loop alone; else
+/// `at`.
+fn hint(source: &str, at: usize) -> usize {
+    let before = source[..at].trim_end();
+    let line = before.rfind('\n').map_or(0, |line| line + 1);
+    let is_hint = before[line..].trim_start().starts_with("#pragma") && before[line..].contains("unroll");
+    if is_hint { line + (before[line..].len() - before[line..].trim_start().len()) } else { at }
 }

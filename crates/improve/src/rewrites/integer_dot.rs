@@ -46,8 +46,7 @@ for (; k + 3 < n; k += 4) {
 
 ## When not
 
-On GPUs whose driver offers no integer dot product; where the bytes of a factor do not lie side by side; where the factors
-differ in sign, and only cl_arm_integer_dot_product_int8 is offered.
+On GPUs whose driver offers no integer dot product, and where the bytes of a factor do not lie side by side.
 
 ## Source
 
@@ -140,15 +139,21 @@ impl Dot {
     }
 
     /// The sum of the products of two vectors of four, with the sign of each.
-    fn call(self, [a, b]: [(&str, bool); 2]) -> Option<String> {
+    fn call(self, [a, b]: [(&str, bool); 2]) -> String {
         match self {
-            Self::Arm { .. } if a.1 != b.1 => None,
-            Self::Arm { .. } => Some(format!("arm_dot({}, {})", a.0, b.0)),
+            Self::Arm { .. } if a.1 == b.1 => format!("arm_dot({}, {})", a.0, b.0),
+            Self::Arm { .. } => {
+                // The unsigned bytes less 128 are signed.
+                let (unsigned, signed) = if a.1 { (b.0, a.0) } else { (a.0, b.0) };
+                format!(
+                    "(arm_dot(as_char4({unsigned} ^ (uchar4)(0x80)), {signed}) + 128 * arm_dot({signed}, (char4)(1)))"
+                )
+            }
             Self::Packed => {
                 let letter = |signed: bool| if signed { 's' } else { 'u' };
                 let result = if a.1 || b.1 { "int" } else { "uint" };
                 let (of_a, of_b) = (letter(a.1), letter(b.1));
-                Some(format!("dot_4x8packed_{of_a}{of_b}_{result}(as_uint({}), as_uint({}))", a.0, b.0))
+                format!("dot_4x8packed_{of_a}{of_b}_{result}(as_uint({}), as_uint({}))", a.0, b.0)
             }
         }
     }
@@ -210,6 +215,14 @@ impl<'t> Sums<'t> {
         if !is_sum || self.batch.counted.values.contains_key(&symbol) || !target.place.exact {
             return None;
         }
+        if let (None, ExprKind::Call { name, arguments, .. }) = (operator, &value.bare().kind)
+            && let ("mad24", [left, right, sum]) = (name.as_str(), &arguments[..])
+            && sum.symbol() == Some(symbol)
+        {
+            let terms = self.short_product(left, right)?;
+            self.all.push((self.tree().text(&target.place).to_owned(), terms));
+            return Some(());
+        }
         let (negative, added) = match operator.as_deref() {
             Some("+") => (false, &**value),
             Some("-") => (true, &**value),
@@ -248,6 +261,11 @@ impl<'t> Sums<'t> {
             ExprKind::Name { symbol, .. } if self.batch.counted.values.contains_key(symbol) => {
                 self.terms(self.batch.counted.values.get(symbol)?)
             }
+            ExprKind::Call { name, arguments, .. } if self.is_wide(expr) => match &arguments[..] {
+                [value] if name.starts_with("convert_") && keeps(value, &expr.ty) => self.terms(value),
+                [left, right] if name == "mul24" => self.short_product(left, right),
+                _ => self.fixed(expr),
+            },
             ExprKind::Unary { operator, operand, .. } if operator == "-" && self.is_wide(expr) => {
                 self.terms(operand).map(negated)
             }
@@ -265,6 +283,14 @@ impl<'t> Sums<'t> {
             }
             _ => self.fixed(expr),
         }
+    }
+
+    /// The product of two factors of which 24 bits count: bytes.
+    fn short_product(&self, left: &'t Expr, right: &'t Expr) -> Option<Vec<Term>> {
+        let (left, right) = (self.terms(left)?, self.terms(right)?);
+        let is_byte =
+            |terms: &[Term]| matches!(terms, [term] if term.factors.is_empty() && term.lanes.len() == 1);
+        (is_byte(&left) && is_byte(&right)).then(|| product(&left, &right))?
     }
 
     fn is_wide(&self, expr: &Expr) -> bool {
@@ -291,8 +317,8 @@ impl<'t> Sums<'t> {
                 for quad in 0..times / 4 {
                     let call = self.product(dot, vectors, &term.lanes, (times > 4).then_some(quad))?;
                     let is_plain = term.factors.is_empty() && !term.negative;
-                    if let (Dot::Arm { accumulates: true }, true) = (dot, is_plain) {
-                        let inner = call.strip_prefix("arm_dot(")?.strip_suffix(')')?;
+                    let whole = call.strip_prefix("arm_dot(").and_then(|call| call.strip_suffix(')'));
+                    if let (Dot::Arm { accumulates: true }, true, Some(inner)) = (dot, is_plain, whole) {
                         let _ = writeln!(text, "{indent}{sum} = arm_dot_acc({inner}, {sum});");
                         continue;
                     }
@@ -317,7 +343,7 @@ impl<'t> Sums<'t> {
             Some(second) => (part(*second), signed(*second)),
             None => (format!("({}4)(1)", self.batch.scalar(first).name()), signed(first)),
         };
-        dot.call([(&part(first), signed(first)), (&second, is_signed)])
+        Some(dot.call([(&part(first), signed(first)), (&second, is_signed)]))
     }
 }
 

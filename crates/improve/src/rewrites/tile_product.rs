@@ -7,6 +7,7 @@ use super::batch_loads::{batched, most_rows};
 use super::integer_dot::dotted;
 use super::outputs::{Outputs, propose};
 use crate::replicate::Plan;
+use crate::syntax::ExprKind;
 use crate::{Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
@@ -71,6 +72,14 @@ impl Rewrite for TileProduct {
 
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
         let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
+        // A block of blocks needs more registers than there are.
+        let mut has_vectors = false;
+        kernel.body.walk_expressions(&mut |expr| {
+            has_vectors |= matches!(&expr.kind, ExprKind::Call { name, .. } if name.starts_with("vload"));
+        });
+        if has_vectors {
+            return Vec::new();
+        }
         let dimensions = view.subject.launch.range.dimensions();
         let blocks = match most_rows(tree, kernel) {
             0 => return Vec::new(),

@@ -64,7 +64,7 @@ impl Rewrite for Unflatten {
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
         let range = view.subject.launch.range;
         let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
-        if range.dimensions() != 1 || range.global_offset()[0] != 0 || uses_others(kernel) {
+        if range.dimensions() != 1 || range.global_offset()[0] != 0 || uses_others(tree, kernel) {
             return Vec::new();
         }
         let Some(id) = Id::of(kernel) else { return Vec::new() };
@@ -78,18 +78,18 @@ impl Rewrite for Unflatten {
     }
 }
 
-/// Whether a kernel asks for more than its ids, or works with other work-items.
-fn uses_others(kernel: &Function) -> bool {
+/// Whether a kernel asks for more than its ids, or works with other work-items, or another function does.
+fn uses_others(tree: &Tree, kernel: &Function) -> bool {
     let mut others = false;
-    kernel.body.walk_expressions(&mut |expr| {
-        if let ExprKind::Call { name, .. } = &expr.kind {
-            let is_query =
-                ["get_global_size", "get_local", "get_group", "get_num", "get_enqueued", "get_work_dim"]
-                    .iter()
-                    .any(|query| name.starts_with(query));
-            others |= is_query || is_collective(name);
-        }
-    });
+    for function in tree.functions.iter().filter(|it| !it.is_kernel || it.symbol == kernel.symbol) {
+        function.body.walk_expressions(&mut |expr| {
+            if let ExprKind::Call { name, .. } = &expr.kind {
+                let is_own = function.is_kernel && name == "get_global_id";
+                others |= is_collective(name)
+                    || name.starts_with("get_") && !name.starts_with("get_image") && !is_own;
+            }
+        });
+    }
     others
 }
 

@@ -42,6 +42,8 @@ fn neighbours_in_turn_are_loaded_together() {
             sum = mad(row[i], *(row + i), sum); out[r] = sum + i;",
         "float sum = 0; for (int i = 0; i < columns; i++) { int at = i + r * columns; const float v = in[at]; \
             global const float *next = in + (at ^ 1); sum += v * *next; } out[r] = sum;",
+        "int i; float sum = 0; if (columns > 1)\n#pragma unroll 4\n for (i = 0; i < columns; i++) \
+            sum += in[r * columns + i]; else sum = 5; out[r] = sum;",
         // What differs between steps but is not in turn stays as it is.
         "float sum = 0; for (uint i = 0; i < columns; i++) sum += in[r * columns + i] * in[i * rows + r]; \
             out[r] = sum;",
@@ -170,6 +172,16 @@ fn products_of_bytes_become_dot_products() {
             t += b[x * k + i]; } c[y * n + x] = s ^ t;",
         ),
         (
+            "uchar",
+            "int sum = 0; global const char *w = (global const char *)b + x * k; for (int i = 0; i < k; i++) \
+            sum += convert_int(a[y * k + i]) * w[i]; c[y * n + x] = sum;",
+        ),
+        (
+            "char",
+            "int sum = 0; for (int i = 0; i < k; i++) sum = mad24((int)a[y * k + i], (int)b[x * k + i], sum); \
+            c[y * n + x] = sum;",
+        ),
+        (
             "char",
             "int sum = 0; for (int i = 0; i < k; i++) { int ai = y * k + i; int bi = i + x * k; \
             int p = a[ai]; sum += p * b[bi]; } c[y * n + x] = sum;",
@@ -177,9 +189,11 @@ fn products_of_bytes_become_dot_products() {
     ] {
         let source = holds("integer-dot", &rows_of_bytes(element, body));
         assert!(source.contains("arm_dot"), "{source}");
-        let source = holds("tile-product", &rows_of_bytes(element, body));
-        assert!(source.matches("arm_dot").count() > 8, "{source}");
     }
+    let body =
+        "int sum = 0; for (int i = 0; i < k; i++) sum += a[y * k + i] * b[x * k + i]; c[y * n + x] = sum;";
+    let source = holds("tile-product", &rows_of_bytes("char", body));
+    assert!(source.matches("arm_dot").count() > 8, "{source}");
 }
 
 #[test]
@@ -237,6 +251,11 @@ fn ids_that_are_taken_apart_become_two() {
     ] {
         leaves_alone("unflatten", &flat(body));
     }
+    let mut hidden = flat(
+        "int id = get_global_id(0); if (id >= rows * columns) return; out[id] = in[id % columns] + at();",
+    );
+    hidden.source.insert_str(0, "static int at() { return get_global_id(0); }\n");
+    leaves_alone("unflatten", &hidden);
 }
 
 /// Elements of 4 work-items, `rows` rows of 4 columns at a time.
