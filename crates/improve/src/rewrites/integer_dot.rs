@@ -240,8 +240,7 @@ impl<'t> Sums<'t> {
             },
             Some(_) => return None,
         };
-        let mut terms = self.terms(added)?;
-        terms.iter_mut().for_each(|term| term.negative ^= negative);
+        let terms = signed(self.terms(added)?, negative);
         self.all.push((self.tree().text(&target.place).to_owned(), terms));
         Some(())
     }
@@ -251,32 +250,28 @@ impl<'t> Sums<'t> {
         if let Some(row) = self.batch.row_of(expr) {
             return Some(vec![Term { lanes: vec![row], ..Term::default() }]);
         }
-        let negated = |mut terms: Vec<Term>| {
-            terms.iter_mut().for_each(|term| term.negative ^= true);
-            terms
-        };
         match &expr.kind {
             ExprKind::Parentheses(inner) => self.terms(inner),
             ExprKind::Cast { operand, .. } if keeps(operand, &expr.ty) => self.terms(operand),
             ExprKind::Name { symbol, .. } if self.batch.counted.values.contains_key(symbol) => {
                 self.terms(self.batch.counted.values.get(symbol)?)
             }
-            ExprKind::Call { name, arguments, .. } if self.is_wide(expr) => match &arguments[..] {
+            ExprKind::Call { name, arguments, .. } if is_wide(expr) => match &arguments[..] {
                 [value] if name.starts_with("convert_") && keeps(value, &expr.ty) => self.terms(value),
                 [left, right] if name == "mul24" => self.short_product(left, right),
                 _ => self.fixed(expr),
             },
-            ExprKind::Unary { operator, operand, .. } if operator == "-" && self.is_wide(expr) => {
-                self.terms(operand).map(negated)
+            ExprKind::Unary { operator, operand, .. } if operator == "-" && is_wide(expr) => {
+                self.terms(operand).map(|terms| signed(terms, true))
             }
-            ExprKind::Binary { operator, left, right } if self.is_wide(expr) => {
+            ExprKind::Binary { operator, left, right } if is_wide(expr) => {
                 if !self.batch.counted.changes(expr) {
                     return self.fixed(expr);
                 }
                 let (left, right) = (self.terms(left)?, self.terms(right)?);
                 match operator.as_str() {
                     "+" => Some([left, right].concat()),
-                    "-" => Some([left, negated(right)].concat()),
+                    "-" => Some([left, signed(right, true)].concat()),
                     "*" => product(&left, &right),
                     _ => None,
                 }
@@ -291,10 +286,6 @@ impl<'t> Sums<'t> {
         let is_byte =
             |terms: &[Term]| matches!(terms, [term] if term.factors.is_empty() && term.lanes.len() == 1);
         (is_byte(&left) && is_byte(&right)).then(|| product(&left, &right))?
-    }
-
-    fn is_wide(&self, expr: &Expr) -> bool {
-        matches!(expr.ty.as_number(), Some(Scalar::Integer { bits: 32.., .. }))
     }
 
     fn fixed(&self, expr: &Expr) -> Option<Vec<Term>> {
@@ -345,6 +336,18 @@ impl<'t> Sums<'t> {
         };
         Some(dot.call([(&part(first), signed(first)), (&second, is_signed)]))
     }
+}
+
+fn is_wide(expr: &Expr) -> bool {
+    matches!(expr.ty.as_number(), Some(Scalar::Integer { bits: 32.., .. }))
+}
+
+/// The terms, with other signs if `negative`.
+fn signed(mut terms: Vec<Term>, negative: bool) -> Vec<Term> {
+    for term in &mut terms {
+        term.negative ^= negative;
+    }
+    terms
 }
 
 /// The product of two sums; `None` if it has three bytes in a product.

@@ -121,6 +121,13 @@ struct Load<'t> {
     scalar: Scalar,
 }
 
+/// The store of a vector: `head`, the values at these places, `tail`.
+struct Vector {
+    head: String,
+    values: Vec<Range<usize>>,
+    tail: String,
+}
+
 struct Merge<'t> {
     tree: &'t Tree,
     kernel: &'t Function,
@@ -130,7 +137,7 @@ struct Merge<'t> {
     /// Declarations of vectors.
     inserted: Vec<(usize, String)>,
     /// Statements of stores that one takes the place of; the last of each group has its text.
-    stored: Vec<(Range<usize>, Option<(String, Vec<Range<usize>>, String)>)>,
+    stored: Vec<(Range<usize>, Option<Vector>)>,
     /// Whether buffers must not overlap.
     apart: bool,
     what: BTreeSet<String>,
@@ -292,8 +299,8 @@ impl<'t> Merge<'t> {
         for store in &own[..own.len() - 1] {
             self.stored.push((run[store.statement].full.clone(), None));
         }
-        let text = (format!("vstore{lanes}(({ty})("), values, format!("), 0, &{target});"));
-        self.stored.push((run[to].full.clone(), Some(text)));
+        let (head, tail) = (format!("vstore{lanes}(({ty})("), format!("), 0, &{target});"));
+        self.stored.push((run[to].full.clone(), Some(Vector { head, values, tail })));
         self.what.insert(format!("stores to `{}`", first.address.name));
         Some(())
     }
@@ -318,7 +325,7 @@ impl<'t> Merge<'t> {
         for (at, text) in &self.stored {
             let text = match text {
                 None => String::new(),
-                Some((head, values, tail)) => {
+                Some(Vector { head, values, tail }) => {
                     let values: Vec<String> =
                         values.iter().map(|at| loads.apply_to(source, at.clone())).collect();
                     format!("{head}{}{tail}", values.join(", "))

@@ -279,7 +279,16 @@ fn proposals_after(subject: &Subject, code: &str) -> Vec<Proposal> {
     let tree = subject.tree(None).ok();
     let view = View { subject, tree: tree.as_ref(), gpus: &[], allowed: Allowed::default() };
     // The other rewrites have tests of their own.
-    let own = ["widen", "coarsen", "block", "share-loads"];
+    let own = [
+        "widen",
+        "coarsen",
+        "block",
+        "share-loads",
+        "batch-loads",
+        "tile-product",
+        "merge-accesses",
+        "unflatten",
+    ];
     let all = ALL.iter().filter(|rewrite| own.contains(&rewrite.rule().code));
     let wanted = all.filter(|rewrite| code.is_empty() || rewrite.rule().code == code);
     wanted.flat_map(|rewrite| rewrite.proposals(&view)).collect()
