@@ -164,6 +164,7 @@ impl<'t> Batch<'t> {
             turns.collect()
         })?;
         let mut from: Vec<String> = self.rows.iter().map(|row| format!("`{}`", row.address.name)).collect();
+        from.sort();
         from.dedup();
         Some(Proposal {
             code: RULE.code,

@@ -317,3 +317,21 @@ fn accesses_that_may_not_happen_or_may_meet_stay_apart() {
         leaves_alone("merge-accesses", &fours(body));
     }
 }
+
+/// The outputs at the edge of one dimension are computed one by one, at each position of the other one.
+#[test]
+fn a_block_at_the_edge_has_all_rows() {
+    let source =
+        "kernel void k(global const char *a, global const char *b, global int *c, int m, int n, int k) {
+        int x = get_global_id(0);
+        int y = get_global_id(1);
+        if (x < n && y < m) {
+            int sum = 0;
+            for (int i = 0; i < k; i++) sum += a[y * k + i] * b[x * k + i];
+            c[y * n + x] = sum > 0 ? sum : 0;
+        }
+    }";
+    let launch = PRODUCT.replace("['k', 'n']", "['n', 'k']");
+    let source = holds("tile-product", &subject(source, &launch));
+    assert!(source.contains("sum_1_1 ") || source.contains("sum__1"), "{source}");
+}
