@@ -17,15 +17,15 @@ const RULE: Rule = Rule {
     title: "several steps of a loop with one vector load",
     explanation: r"## What it does
 
-An innermost loop that reads neighbouring elements in turn does 2, 4, 8 or 16 steps in one turn. Their elements come from
-one `vloadN`, and the steps follow each other as before: results are the same bits. A second loop does the steps that are
-left over.
+An innermost loop that reads neighbouring elements in turn does 2, 4, 8 or 16 steps in one turn. Their elements come
+from one `vloadN`, and the steps follow each other as before: results are the same bits. A second loop does the steps
+that are left over.
 
 ## Why
 
 A load of 16 bytes takes the load/store pipe hardly longer than one of 4, and a turn of the loop is paid once for all
-steps. In a product of matrices, the rows of A are read that way: a block of 4 x 4 outputs takes 8 loads of 4 elements for
-64 products, where single steps take 20 loads.
+steps. In a product of matrices, the rows of A are read that way: a block of 4 x 4 outputs takes 8 loads of 4 elements
+for 64 products, where single steps take 20 loads.
 
 ## Example
 
@@ -49,8 +49,8 @@ for (; k < n; k++)
 
 ## When not
 
-Loops that store to memory, wait or leave early stay as they are, and so do elements that are not read in every step. The
-vectors take registers: past the limit of a GPU they halve its threads, or spill.
+Loops that store to memory, wait or leave early stay as they are, and so do elements that are not read in every step.
+The vectors take registers: past the limit of a GPU they halve its threads, or spill.
 
 ## Source
 
@@ -109,7 +109,8 @@ struct Row<'t> {
 }
 
 impl<'t> Batch<'t> {
-    /// The loop's loads of neighbouring elements in turn; `None` if there are none, or the loop does more than to compute.
+    /// The loop's loads of neighbouring elements in turn; `None` if there are none, or the loop does more than to
+    /// compute.
     pub(super) fn of(tree: &'t Tree, kernel: &Function, counted: &'t Counted<'t>) -> Option<Self> {
         let heads = [&counted.first.place, &counted.condition.place, &counted.step.place];
         let bodies = counted.statements().iter().map(|stmt| &stmt.place);

@@ -179,8 +179,8 @@ fn is_one_up(step: &Expr, counter: Symbol) -> bool {
     }
 }
 
-/// The variables that a statement declares, assigns to, or takes the address of; those that it sets once are apart, with
-/// their values.
+/// The variables that a statement declares, assigns to, or takes the address of; those that it sets once are apart,
+/// with their values.
 pub(super) fn changed(body: &Stmt) -> (BTreeSet<Symbol>, Values<'_>) {
     let (mut changed, mut values) = (BTreeSet::new(), Values::new());
     body.walk_expressions(&mut |expr| {

@@ -18,8 +18,8 @@ const RULE: Rule = Rule {
     explanation: r"## What it does
 
 A loop that adds products of 8-bit integers takes 4, 8 or 16 steps in one turn: the bytes come in vectors, and four
-products are one `arm_dot`, or `dot_4x8packed_ss_int` with cl_khr_integer_dot_product. Offsets of the factors become sums
-of their own. Results are the same bits, as long as no sum overflows.
+products are one `arm_dot`, or `dot_4x8packed_ss_int` with cl_khr_integer_dot_product. Offsets of the factors become
+sums of their own. Results are the same bits, as long as no sum overflows.
 
 ## Why
 
@@ -50,8 +50,8 @@ On GPUs whose driver offers no integer dot product, and where the bytes of a fac
 
 ## Source
 
-cl_arm_integer_dot_product_int8, cl_arm_integer_dot_product_accumulate_int8 and cl_khr_integer_dot_product in the registry
-of OpenCL.
+cl_arm_integer_dot_product_int8, cl_arm_integer_dot_product_accumulate_int8 and cl_khr_integer_dot_product in the
+registry of OpenCL.
 ",
 };
 

@@ -44,8 +44,8 @@ Where something that may be the same memory is stored between the accesses; for 
 
 ## Source
 
-Arm, *Mali GPU OpenCL Developer Guide* (vectorized loads and stores); Qualcomm, *Snapdragon OpenCL Programming Guide* (the
-same).
+Arm, *Mali GPU OpenCL Developer Guide* (vectorized loads and stores); Qualcomm, *Snapdragon OpenCL Programming Guide*
+(the same).
 ",
 };
 
@@ -211,12 +211,14 @@ impl<'t> Merge<'t> {
         // The vector is loaded before the first statement: stores before the last one are of something else.
         let between: Vec<&Store<'_>> =
             stores.iter().filter(|it| it.statement >= from && it.statement < to).collect();
+        // In order, an element is loaded before it is stored.
+        let is_later = |store: &Store<'_>, at: i128| {
+            let same = own.iter().filter(|load| load.address.sum.constant == at);
+            same.into_iter().all(|load| load.statement <= store.statement)
+        };
         let is_apart = between.iter().all(|store| {
             store.address.base != lowest.address.base
-                || is_row(&store.address, &lowest.address) && !constants.contains(&store.address.sum.constant)
-                // In order, the element is loaded before it is stored.
-                || is_row(&store.address, &lowest.address)
-                    && own.iter().filter(|it| it.address.sum.constant == store.address.sum.constant).all(|it| it.statement <= store.statement)
+                || is_row(&store.address, &lowest.address) && is_later(store, store.address.sum.constant)
         });
         if !is_fixed || !is_apart || unknown.iter().any(|it| *it >= from && *it < to) {
             return None;

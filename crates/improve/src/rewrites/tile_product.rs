@@ -16,15 +16,15 @@ const RULE: Rule = Rule {
     title: "a block of outputs of a work-item, with several steps of its loop in one turn",
     explanation: r"## What it does
 
-`block` and `batch-loads` in one step: a work-item computes a block of outputs, as vectors along one dimension, and takes
-four steps of the loop in one turn. What the rows of the block read along the loop are vectors, too. Where both factors lie
-in rows along the loop, the outputs are copies instead, and bytes are multiplied by `integer-dot`. Results are the same
-bits.
+`block` and `batch-loads` in one step: a work-item computes a block of outputs, as vectors along one dimension, and
+takes four steps of the loop in one turn. What the rows of the block read along the loop are vectors, too. Where both
+factors lie in rows along the loop, the outputs are copies instead, and bytes are multiplied by `integer-dot`. Results
+are the same bits.
 
 ## Why
 
-Either step alone leaves scalar loads, which cost as much as vectors: a block of 4 x 8 outputs takes 4 scalar loads and a
-vector for 32 products, with four steps in one turn 8 vectors for 128.
+Either step alone leaves scalar loads, which cost as much as vectors: a block of 4 x 8 outputs takes 4 scalar loads and
+a vector for 32 products, with four steps in one turn 8 vectors for 128.
 
 ## Example
 
@@ -52,12 +52,13 @@ As with `block`; where the loop reads no neighbouring elements in turn.
 
 ## Source
 
-Goto and van de Geijn, *Anatomy of High-Performance Matrix Multiplication* (2008); Arm, *Mali GPU OpenCL Developer Guide*
-(vectorized loads).
+Goto and van de Geijn, *Anatomy of High-Performance Matrix Multiplication* (2008); Arm, *Mali GPU OpenCL Developer
+Guide* (vectorized loads).
 ",
 };
 
-const WHY: &str = "a block of outputs shares its loads in both directions, and one load takes the elements of several steps";
+const WHY: &str =
+    "a block of outputs shares its loads in both directions, and one load takes several steps' elements";
 
 /// Steps of a turn: 16 bytes of `float`.
 const STEPS: usize = 4;

@@ -44,12 +44,13 @@ int row = id_y, column = id_x;
 
 ## When not
 
-Kernels that wait for or exchange something with other work-items, or ask for sizes of the launch, stay as they are; so do
-launches that are no whole number of rows. Narrow rows fill work-groups badly.
+Kernels that wait for or exchange something with other work-items, or ask for sizes of the launch, stay as they are; so
+do launches that are no whole number of rows. Narrow rows fill work-groups badly.
 
 ## Source
 
-Arm, *Mali GPU OpenCL Developer Guide* (division of integers); Qualcomm, *Snapdragon OpenCL Programming Guide* (the same).
+Arm, *Mali GPU OpenCL Developer Guide* (division of integers); Qualcomm, *Snapdragon OpenCL Programming Guide* (the
+same).
 ",
 };
 
