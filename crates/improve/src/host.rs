@@ -362,7 +362,7 @@ impl Condition {
                 if of.is_some_and(|of| extent.is_multiple_of(of.max(1))) {
                     return Some(true);
                 }
-                bound.is_reached(extent, &integer)
+                bound.is_reached(extent, &|argument| integer(launch, argument))
             }
             Self::GlobalRows { of } => Some(launch.range.global_size()[0].is_multiple_of(of.of(launch)?)),
             Self::ArgumentMultiple { argument, of, .. } => {

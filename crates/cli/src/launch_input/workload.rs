@@ -271,10 +271,10 @@ impl<'d> Workload<'d> {
         // Contents cost time, and decide nothing unless addresses or branches depend on them.
         let depends = depends_on_memory(self.kernel);
         for entry in &mut file.arguments {
-            if let Given::Memory(memory) = &mut entry.given {
-                if !depends {
-                    memory.contents = Contents::Unwritten;
-                }
+            if let Given::Memory(memory) = &mut entry.given
+                && !depends
+            {
+                memory.contents = Contents::Unwritten;
             }
         }
         Ok(file)
