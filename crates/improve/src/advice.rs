@@ -30,7 +30,7 @@ pub enum Costs {
 type Found = Vec<(&'static str, String)>;
 
 /// A changed kernel, and what it costs.
-struct Candidate {
+struct AppliedRewrite {
     proposal: Proposal,
     subject: Subject,
     /// What it costs: time, or cycles of all work-items. Of time, an estimate.
@@ -134,8 +134,8 @@ fn some_of(mut all: Vec<Proposal>) -> Vec<Proposal> {
 }
 
 /// The cheapest kernel that follows advice.
-fn best(advice: &Advice, candidates: &[Candidate]) -> Option<usize> {
-    let follows = |candidate: &Candidate| {
+fn best(advice: &Advice, candidates: &[AppliedRewrite]) -> Option<usize> {
+    let follows = |candidate: &AppliedRewrite| {
         let is_exact = candidate.proposal.relative_error == 0.0 || allowed(advice.rule).rounding;
         // A kernel in which the lint still finds the same has another fault mended.
         let remains = candidate.found.as_ref().is_some_and(|found| {
@@ -176,11 +176,11 @@ struct Pricer<'a> {
 
 impl Pricer<'_> {
     /// The proposals that have a price.
-    fn candidates(&self, original: &Subject, proposals: Vec<Proposal>) -> Vec<Candidate> {
+    fn candidates(&self, original: &Subject, proposals: Vec<Proposal>) -> Vec<AppliedRewrite> {
         let priced = proposals.into_par_iter().filter_map(|proposal| {
             let subject = proposal.subject(original);
             let (cost, found) = self.cost(&subject, proposal.host.is_empty());
-            Some(Candidate { proposal, subject, cost: cost?, found })
+            Some(AppliedRewrite { proposal, subject, cost: cost?, found })
         });
         priced.collect()
     }

@@ -8,7 +8,7 @@ use super::context::{Advice, Context, Effect, Gain};
 
 /// Where advice counts once.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum AdviceScope {
     /// An innermost loop, by position.
     Loop(usize),
     /// A line outside loops.
@@ -74,12 +74,12 @@ fn one(context: &Context<'_>, mut first: Advice, others: &[Advice]) -> Advice {
 }
 
 /// The innermost loop of the code at a location, or its line.
-fn place(context: &Context<'_>, location: Location) -> Place {
+fn place(context: &Context<'_>, location: Location) -> AdviceScope {
     let own = |location| context.kernel.own_location(location).line;
     let mut insts = context.instructions();
     let block = insts.find(|(_, inst)| context.kernel.insts[*inst].location == Some(location));
     let around = block.and_then(|(block, _)| context.facts.loops().around(block));
-    around.map_or_else(|| Place::Line(own(location)), Place::Loop)
+    around.map_or_else(|| AdviceScope::Line(own(location)), AdviceScope::Loop)
 }
 
 /// A message without its numbers.

@@ -97,12 +97,12 @@ pub(super) struct Batch<'t> {
     pub(super) tree: &'t Tree,
     pub(super) counted: &'t Counted<'t>,
     /// Loads of one element each, and where they stand in the source: the same element may be loaded several times.
-    rows: Vec<Row<'t>>,
+    rows: Vec<RowOfLoads<'t>>,
     /// Places of the loop's variable outside these loads; `None` if one is inside a macro.
     counters: Option<Vec<Range<usize>>>,
 }
 
-struct Row<'t> {
+struct RowOfLoads<'t> {
     address: Address,
     scalar: Scalar,
     loads: Vec<&'t Expr>,
@@ -117,7 +117,7 @@ impl<'t> Batch<'t> {
         if !heads.into_iter().chain(bodies).all(|place| place.exact) || acts(tree, counted.body) {
             return None;
         }
-        let mut rows: Vec<Row<'t>> = Vec::new();
+        let mut rows: Vec<RowOfLoads<'t>> = Vec::new();
         for stmt in counted.statements() {
             if !matches!(stmt.kind, StmtKind::Declare(_) | StmtKind::Expr(_)) {
                 continue;
@@ -131,12 +131,12 @@ impl<'t> Batch<'t> {
                     }
                     match rows.iter_mut().find(|row| row.address == address && row.scalar == scalar) {
                         Some(row) => row.loads.push(load),
-                        None => rows.push(Row { address, scalar, loads: vec![load] }),
+                        None => rows.push(RowOfLoads { address, scalar, loads: vec![load] }),
                     }
                 });
             }
         }
-        let is_volatile = |row: &Row<'_>| is_volatile(tree, kernel, row.address.base);
+        let is_volatile = |row: &RowOfLoads<'_>| is_volatile(tree, kernel, row.address.base);
         if rows.is_empty() || rows.iter().any(is_volatile) {
             return None;
         }

@@ -161,7 +161,7 @@ impl Dot {
 
 /// A product of loaded bytes and of what is the same in all steps.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Term {
+struct LaneProduct {
     negative: bool,
     /// The rows that the bytes are from: none, one or two.
     lanes: Vec<usize>,
@@ -173,7 +173,7 @@ struct Term {
 struct Sums<'t> {
     batch: &'t Batch<'t>,
     /// Each sum's text, and what a step adds to it.
-    all: Vec<(String, Vec<Term>)>,
+    all: Vec<(String, Vec<LaneProduct>)>,
 }
 
 impl<'t> Sums<'t> {
@@ -246,9 +246,9 @@ impl<'t> Sums<'t> {
     }
 
     /// An expression as a sum of products, modulo 2^32; `None` where it is something else.
-    fn terms(&self, expr: &'t Expr) -> Option<Vec<Term>> {
+    fn terms(&self, expr: &'t Expr) -> Option<Vec<LaneProduct>> {
         if let Some(row) = self.batch.row_of(expr) {
-            return Some(vec![Term { lanes: vec![row], ..Term::default() }]);
+            return Some(vec![LaneProduct { lanes: vec![row], ..LaneProduct::default() }]);
         }
         match &expr.kind {
             ExprKind::Parentheses(inner) => self.terms(inner),
@@ -281,18 +281,18 @@ impl<'t> Sums<'t> {
     }
 
     /// The product of two factors of which 24 bits count: bytes.
-    fn short_product(&self, left: &'t Expr, right: &'t Expr) -> Option<Vec<Term>> {
+    fn short_product(&self, left: &'t Expr, right: &'t Expr) -> Option<Vec<LaneProduct>> {
         let (left, right) = (self.terms(left)?, self.terms(right)?);
-        let is_byte =
-            |terms: &[Term]| matches!(terms, [term] if term.factors.is_empty() && term.lanes.len() == 1);
+        let is_byte = |terms: &[LaneProduct]| matches!(terms, [term] if term.factors.is_empty() && term.lanes.len() == 1);
         (is_byte(&left) && is_byte(&right)).then(|| product(&left, &right))?
     }
 
-    fn fixed(&self, expr: &Expr) -> Option<Vec<Term>> {
+    fn fixed(&self, expr: &Expr) -> Option<Vec<LaneProduct>> {
         let is_integer = expr.ty.as_number().is_some_and(Scalar::is_integer);
         let text = text_without(self.tree(), expr, &self.batch.counted.values)?;
         let factors = vec![format!("({text})")];
-        (is_integer && !self.batch.counted.changes(expr)).then(|| vec![Term { factors, ..Term::default() }])
+        (is_integer && !self.batch.counted.changes(expr))
+            .then(|| vec![LaneProduct { factors, ..LaneProduct::default() }])
     }
 
     /// The statements of a turn of `times` steps.
@@ -343,7 +343,7 @@ fn is_wide(expr: &Expr) -> bool {
 }
 
 /// The terms, with other signs if `negative`.
-fn signed(mut terms: Vec<Term>, negative: bool) -> Vec<Term> {
+fn signed(mut terms: Vec<LaneProduct>, negative: bool) -> Vec<LaneProduct> {
     for term in &mut terms {
         term.negative ^= negative;
     }
@@ -351,12 +351,12 @@ fn signed(mut terms: Vec<Term>, negative: bool) -> Vec<Term> {
 }
 
 /// The product of two sums; `None` if it has three bytes in a product.
-fn product(left: &[Term], right: &[Term]) -> Option<Vec<Term>> {
+fn product(left: &[LaneProduct], right: &[LaneProduct]) -> Option<Vec<LaneProduct>> {
     let mut all = Vec::new();
     for (a, b) in left.iter().flat_map(|a| right.iter().map(move |b| (a, b))) {
         let lanes = [a.lanes.as_slice(), &b.lanes].concat();
         let factors = [a.factors.as_slice(), &b.factors].concat();
-        all.push(Term { negative: a.negative != b.negative, lanes, factors });
+        all.push(LaneProduct { negative: a.negative != b.negative, lanes, factors });
     }
     all.iter().all(|term| term.lanes.len() <= 2).then_some(all)
 }

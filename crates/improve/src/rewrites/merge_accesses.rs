@@ -114,7 +114,7 @@ struct Store<'t> {
     plain: bool,
 }
 
-struct Load<'t> {
+struct ScalarLoad<'t> {
     statement: usize,
     expr: &'t Expr,
     address: Address,
@@ -156,12 +156,12 @@ impl<'t> Merge<'t> {
                 }
             }
         }
-        let mut loads: Vec<Load<'t>> = Vec::new();
+        let mut loads: Vec<ScalarLoad<'t>> = Vec::new();
         for (statement, stmt) in run.iter().enumerate() {
             for expr in stmt.expressions() {
                 certain_loads(self.tree, expr, &none, &mut |expr, address| {
                     if let Some(scalar) = expr.ty.as_number().filter(|_| expr.place.exact) {
-                        loads.push(Load { statement, expr, address, scalar });
+                        loads.push(ScalarLoad { statement, expr, address, scalar });
                     }
                 });
             }
@@ -180,15 +180,22 @@ impl<'t> Merge<'t> {
         is_alone.then_some(Store { statement, target, value, address, scalar, plain })
     }
 
-    fn merge_loads(&mut self, run: &[Stmt], loads: &[Load<'t>], stores: &[Store<'t>], unknown: &[usize]) {
-        let mut left: Vec<&Load<'t>> = loads.iter().filter(|load| self.can_merge(&load.address)).collect();
+    fn merge_loads(
+        &mut self,
+        run: &[Stmt],
+        loads: &[ScalarLoad<'t>],
+        stores: &[Store<'t>],
+        unknown: &[usize],
+    ) {
+        let mut left: Vec<&ScalarLoad<'t>> =
+            loads.iter().filter(|load| self.can_merge(&load.address)).collect();
         while let Some(first) = left.first().copied() {
             let (same, others): (Vec<_>, Vec<_>) = left
                 .into_iter()
                 .partition(|it| is_row(&it.address, &first.address) && it.scalar == first.scalar);
             left = others;
             for constants in chunks(same.iter().map(|load| load.address.sum.constant)) {
-                let own: Vec<&Load<'t>> =
+                let own: Vec<&ScalarLoad<'t>> =
                     same.iter().copied().filter(|it| constants.contains(&it.address.sum.constant)).collect();
                 self.merge_group(run, &own, &constants, stores, unknown);
             }
@@ -198,7 +205,7 @@ impl<'t> Merge<'t> {
     fn merge_group(
         &mut self,
         run: &[Stmt],
-        own: &[&Load<'t>],
+        own: &[&ScalarLoad<'t>],
         constants: &Range<i128>,
         stores: &[Store<'t>],
         unknown: &[usize],
@@ -239,7 +246,13 @@ impl<'t> Merge<'t> {
         Some(())
     }
 
-    fn merge_stores(&mut self, run: &[Stmt], stores: &[Store<'t>], unknown: &[usize], loads: &[Load<'t>]) {
+    fn merge_stores(
+        &mut self,
+        run: &[Stmt],
+        stores: &[Store<'t>],
+        unknown: &[usize],
+        loads: &[ScalarLoad<'t>],
+    ) {
         for group in stores.chunk_by(|a, b| is_row(&a.address, &b.address) && a.scalar == b.scalar) {
             for constants in chunks(group.iter().map(|store| store.address.sum.constant)) {
                 let own: Vec<&Store<'t>> =
@@ -255,7 +268,7 @@ impl<'t> Merge<'t> {
         own: &[&Store<'t>],
         constants: &Range<i128>,
         (stores, unknown): (&[Store<'t>], &[usize]),
-        loads: &[Load<'t>],
+        loads: &[ScalarLoad<'t>],
     ) -> Option<()> {
         let (first, last) = (own.first()?, own.last()?);
         let (from, to) = (first.statement, last.statement);
