@@ -162,8 +162,9 @@ pub(super) fn improve(
         let options = Options { limit: options.limit.saturating_sub(start.elapsed()), ..options.clone() };
         let found =
             search(&original, &targets, rewrites, &files, &options, &mut |step| show(progress, &step));
-        // Guessed buffers grow as those of `tripipe simulate` do.
-        if description.has_launch() || !found.as_ref().is_err_and(is_outside) {
+        // Guessed buffers grow as those of `tripipe simulate` do, while there is time.
+        let can_grow = !description.has_launch() && !options.limit.is_zero();
+        if !can_grow || !found.as_ref().is_err_and(is_outside) {
             break (launched, found);
         }
         growth *= 2;
