@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use tripipe_analyze::{ASSUMED_TRIPS, Advice, Analysis, Applied, Gain, Setup, analyze, lints};
 use tripipe_timing::{VirtualGpu, VirtualOptions};
 
-use crate::{ALL, Allowed, OpenFiles, Pricing, Proposal, Rewrite, Subject, Target, View};
+use crate::{ALL, Allowed, HostChange, OpenFiles, Pricing, Proposal, Rewrite, Subject, Target, View};
 
 /// Variants of a rewrite that are priced.
 const VARIANTS: usize = 4;
@@ -106,7 +106,8 @@ pub fn price(
         let cost = chosen.iter().zip(&after).find(|(at, _)| Some(**at) == best).and_then(|(_, cost)| *cost);
         match (best, before.filter(|before| *before > 0.0).zip(cost)) {
             (Some(at), Some((before, after))) => {
-                follow(advice, &candidates[at].proposal, costs, [before, after]);
+                let host = told(&candidates[at].proposal.host, subject);
+                follow(advice, &candidates[at].proposal, host, costs, [before, after]);
             }
             _ => advice.gain = Some(Gain::inapplicable()),
         }
@@ -148,8 +149,13 @@ fn best(advice: &Advice, candidates: &[AppliedRewrite]) -> Option<usize> {
 }
 
 /// Sets the gain of advice that a rewrite follows: the costs before and after it.
-fn follow(advice: &mut Advice, proposal: &Proposal, costs: Costs, [before, after]: [f64; 2]) {
-    let host: Vec<String> = proposal.host.iter().map(ToString::to_string).collect();
+fn follow(
+    advice: &mut Advice,
+    proposal: &Proposal,
+    host: Vec<String>,
+    costs: Costs,
+    [before, after]: [f64; 2],
+) {
     if advice.fix.is_empty() {
         advice.fix = host.iter().map(|change| sentence(change)).collect::<Vec<_>>().join(" ");
     }
@@ -159,6 +165,19 @@ fn follow(advice: &mut Advice, proposal: &Proposal, costs: Costs, [before, after
         Costs::Static => Gain::of_rewrite(applied, Some(1.0 - after / before), None),
         Costs::Predicted { .. } => Gain::of_rewrite(applied, None, Some([before, after])),
     });
+}
+
+/// What the host's code must change, with the command's option where there is one.
+fn told(changes: &[HostChange], subject: &Subject) -> Vec<String> {
+    let dimensions = subject.launch.range.dimensions();
+    let one = |change: &HostChange| match change {
+        HostChange::Local(sides) => {
+            let sides: Vec<String> = sides[..dimensions].iter().map(usize::to_string).collect();
+            format!("{change} (`--local {}`)", sides.join(","))
+        }
+        _ => change.to_string(),
+    };
+    changes.iter().map(one).collect()
 }
 
 /// With a capital letter and a full stop.

@@ -61,6 +61,7 @@ impl Search<'_> {
             refused,
             tried: self.quick.count(),
             out_of_time,
+            is_rough: !fits,
         })
     }
 

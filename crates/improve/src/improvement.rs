@@ -99,6 +99,8 @@ pub struct Improvement {
     pub tried: usize,
     /// Whether the search ended because of the time limit.
     pub out_of_time: bool,
+    /// Whether prices are predictions of fewer steps than usual, as there was no time for more.
+    pub is_rough: bool,
 }
 
 impl Improvement {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 use tripipe_launch::NdRange;
 
+use crate::syntax::SyntaxError;
 use crate::{
     Allowed, Condition, CounterExample, HostChange, Improvement, OpenFiles, Price, PriceError, Pricing,
     Proposal, Refusal, Refused, Required, Rewrite, Subject, Target, Verified, Verifier, VerifyError, View,
@@ -90,6 +91,19 @@ pub enum SearchError {
     /// Rewrites cannot be verified.
     #[error(transparent)]
     Verify(#[from] VerifyError),
+    /// Its source cannot be rewritten.
+    #[error(transparent)]
+    Source(#[from] SyntaxError),
+    /// The GPUs compile different code, of which only one would be rewritten and verified.
+    #[error(
+        "{first} and {other} compile different code for the kernel, by macros that it tests; improve it for each alone"
+    )]
+    Differs {
+        /// The GPU that the source is read for.
+        first: String,
+        /// One that compiles something else.
+        other: String,
+    },
 }
 
 /// What a search does.
@@ -181,6 +195,7 @@ pub fn search(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Improvement, SearchError> {
     let start = Instant::now();
+    check_source(original, targets)?;
     let quick = Pricing::new(targets, files, Some(STEPS), options.limit_steps);
     let first = all_prices(quick.price(original), targets);
     let price_time = start.elapsed();
@@ -197,6 +212,25 @@ pub fn search(
     let search =
         Search { targets, rewrites, files, options, proving, last, price_time, quick, verifier, first };
     search.run(original, progress)
+}
+
+/// Whether the source can be rewritten for all targets together.
+fn check_source(original: &Subject, targets: &[Target]) -> Result<(), SearchError> {
+    let Some((first, others)) = targets.split_first() else { return Ok(()) };
+    let read = |target: &Target| match original.tree(Some(target.offered.clone())) {
+        Ok(tree) => Ok(Some(tree.outline())),
+        Err(error @ (SyntaxError::Conditional { .. } | SyntaxError::Called { .. })) => Err(error),
+        // What does not compile is reported with the price.
+        Err(_) => Ok(None),
+    };
+    let outline = read(first)?;
+    for other in others.iter().filter(|other| other.offered != first.offered) {
+        if read(other)? != outline {
+            let [first, other] = [first, other].map(|target| target.gpu.name().to_owned());
+            return Err(SearchError::Differs { first, other });
+        }
+    }
+    Ok(())
 }
 
 pub(crate) struct Search<'s> {

@@ -29,13 +29,15 @@ impl Subject {
     /// The syntax tree of the source, as the driver of a device that offers `offered` parses it.
     ///
     /// # Errors
-    /// As [`Tree::parse`].
+    /// As [`Tree::parse`] and [`Tree::check`].
     pub fn tree(&self, offered: Option<OpenCl>) -> Result<Tree, SyntaxError> {
         let program = self.program();
         let defines = program.defines.iter().map(|(name, value)| format!("-D{name}={value}"));
         let options = defines.chain(program.options.iter().cloned()).collect();
         let build = clang::Build { options, offered, ..clang::Build::default() };
-        Tree::parse(&self.name, &self.source, Some(&self.folder), &build)
+        let tree = Tree::parse(&self.name, &self.source, Some(&self.folder), &build)?;
+        tree.check(&self.kernel)?;
+        Ok(tree)
     }
 
     /// The program to build.

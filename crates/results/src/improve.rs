@@ -32,6 +32,8 @@ pub struct Improved {
     pub tried: u64,
     /// Whether the time limit ended the search.
     pub out_of_time: bool,
+    /// Whether times are predictions of fewer steps than those of `simulate`, as the time limit left none for more.
+    pub is_rough: bool,
     /// The source of the original.
     pub original: String,
     /// The source after the last step.

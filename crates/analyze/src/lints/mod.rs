@@ -98,7 +98,7 @@ const LINTS: &[Lint] = &[
     by(&single_output::RULE, single_output::look, &["widen", "coarsen"]),
     by_hand(&spilled_registers::RULE, spilled_registers::look),
     by_hand(&unbalanced_pipes::RULE, unbalanced_pipes::look),
-    by(&unblocked_product::RULE, unblocked_product::look, &["block"]),
+    by(&unblocked_product::RULE, unblocked_product::look, &["block", "tile-product"]),
     by_hand(&uneven_work_group::RULE, uneven_work_group::look),
     by(&unhoisted_load::RULE, unhoisted_load::look, &["restrict-pointers"]),
     by(&unvectorised_narrow::RULE, unvectorised_narrow::look, &["widen"]),

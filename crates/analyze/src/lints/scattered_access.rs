@@ -115,7 +115,13 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 None => "Let get_global_id(0) follow consecutive addresses, so that neighbours share lines."
                     .into(),
             },
-            gain: None,
+            // No rewrite changes arrays in local memory.
+            gain: (first.space == Space::Local).then(|| {
+                context.work(|share| match same.iter().find(|access| access.inst == share.inst) {
+                    Some(access) => f64::from(best(access)) / f64::from(access.lines.max(1)),
+                    None => 1.0,
+                })
+            }),
         });
     }
 }

@@ -1,6 +1,5 @@
 //! `tripipe analyze --fix`: a kernel with one advice followed.
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use tripipe_ir::diagnostic::Rule;
 
 use super::analyze::setup;
 use super::explain::find;
-use super::improve::{ImproveFormat, improve, print};
+use super::improve::{ImproveFormat, check_place, improve, print};
 use super::{ReportWriter, note};
 use crate::files::output::Output;
 use crate::finish::Finish;
@@ -47,15 +46,7 @@ pub(super) fn fix(
         bail!("no rewrite follows `{code}`: it is done by hand (`tripipe explain {code}` says how)");
     }
     if let Some(place) = place {
-        let is_same = |a: &Path, b: &str| {
-            fs::canonicalize(a).ok().zip(fs::canonicalize(b).ok()).is_some_and(|(a, b)| a == b)
-        };
-        let beside = place.with_extension("toml");
-        if is_same(place, &description.shown()) || is_same(&beside, &description.file.name) {
-            bail!("{} would replace the original, which stays as it is; name another file", place.display());
-        }
-        // A path that cannot be written is reported before anything is tried.
-        drop(Output::open(place)?);
+        check_place(place, description)?;
     }
     if !is_found(rule, description, gpus)? {
         note(&format!("nothing to fix: {} finds nothing", rule.code));

@@ -1,5 +1,6 @@
 //! `tripipe improve`: a kernel, rewritten step by step to a faster one.
 
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -101,7 +102,7 @@ impl Improve {
         // A path that cannot be written is reported before anything is tried.
         let places: Vec<Option<PathBuf>> = groups.iter().map(|gpus| self.place(gpus)).collect();
         for path in places.iter().flatten() {
-            drop(Output::open(path)?);
+            check_place(path, &description)?;
         }
         let progress = Progress::compiler("compiling the kernel");
         let mut all = Vec::new();
@@ -129,6 +130,23 @@ impl Improve {
             path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
         Some(path.with_file_name(format!("{stem}-{name}{ending}")))
     }
+}
+
+/// Whether a result can be written to a path, before anything is tried.
+///
+/// # Errors
+/// It cannot, or would replace the original.
+pub(super) fn check_place(place: &Path, description: &Description) -> Result<()> {
+    let is_same = |a: &Path, b: &Path| {
+        fs::canonicalize(a).ok().zip(fs::canonicalize(b).ok()).is_some_and(|(a, b)| a == b)
+    };
+    let source = description.path(description.file.source.path());
+    let beside = place.with_extension("toml");
+    if is_same(place, &source) || is_same(&beside, Path::new(&description.file.name)) {
+        bail!("{} would replace the original, which stays as it is; name another file", place.display());
+    }
+    drop(Output::open(place)?);
+    Ok(())
 }
 
 /// Rewrites a kernel for some GPUs with some rewrites, and writes the result to `place` if something gains or all are

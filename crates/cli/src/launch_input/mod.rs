@@ -259,7 +259,7 @@ impl Description {
     }
 
     /// Resolves a path of the launch file.
-    fn path(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.folder.join(path)
     }
 

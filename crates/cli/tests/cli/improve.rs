@@ -168,6 +168,8 @@ fn bad_input_is_refused_and_nothing_is_written() {
     refuse(&["wrong.toml"], &["the kernel itself is wrong", "line 4", "out-of-bounds", "tripipe check"]);
     bench.write("double.cl", "kernel void d(global double *a) { a[get_global_id(0)] *= 3; }\n");
     refuse(&["scale.toml", "-k", "other"], &["has no kernel `other`"]);
+    let original = ["-g", "g78", "-o", "scale.cl"];
+    bench.refuse(&[&["improve", "scale.toml"], &original[..]].concat(), &["would replace the original"]);
     bench.write("broken.cl", "kernel void b(global int *a) { a[get_global_id(0)] = ; }\n");
     let before = bench.files();
     bench.refuse_said(

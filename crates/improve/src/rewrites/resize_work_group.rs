@@ -65,7 +65,7 @@ clEnqueueNDRangeKernel(queue, kernel, 2, 0, (size_t[]){1920, 1080}, (size_t[]){1
 ## When not
 
 Kernels that ask for their work-group, have barriers or local memory, or require a size. Sizes that do not divide the
-global size are not tried.
+global size are tried only where the driver has work-groups that are not uniform.
 
 ## Source
 
@@ -86,10 +86,13 @@ impl Rewrite for ResizeWorkGroup {
         }
         let range = subject.launch.range;
         let most = view.gpus.iter().map(|gpu| gpu.core.max_work_group_size.value as usize).min().unwrap_or(1);
+        let may_end_in_a_part = view.gpus.iter().all(|gpu| gpu.opencl().non_uniform_work_groups);
         let fits = |local: &&[usize; 3]| {
             local.iter().product::<usize>() <= most
                 && range.local_size() != Some(**local)
-                && range.global_size().iter().zip(*local).all(|(extent, side)| extent.is_multiple_of(*side))
+                && range.global_size().iter().zip(*local).all(|(extent, side)| {
+                    extent.is_multiple_of(*side) || (may_end_in_a_part && side <= extent)
+                })
         };
         let sizes = SIZES[range.dimensions().clamp(1, 3) - 1].iter().filter(fits);
         let propose = |local: &[usize; 3]| {

@@ -49,6 +49,29 @@ pub enum SyntaxError {
     /// The source is nested too deeply.
     #[error("the source is nested too deeply")]
     TooDeep,
+    /// A function is compiled in parts: what is rewritten would hold for the branches that are compiled here only.
+    #[error(
+        "line {line}: `{function}` has a `#{directive}` inside, whose other branch would not be rewritten; put the whole \
+        function between `#if` and `#endif`, or write only the branch that is compiled"
+    )]
+    Conditional {
+        /// The function.
+        function: String,
+        /// `if`, `ifdef` and the like.
+        directive: String,
+        /// The line of the source, from 1.
+        line: usize,
+    },
+    /// Another function calls the kernel, and would call the rewritten one.
+    #[error(
+        "`{caller}` calls the kernel `{kernel}`, which would do something else once it is rewritten; give it a function of its own to call"
+    )]
+    Called {
+        /// The kernel.
+        kernel: String,
+        /// The function that calls it.
+        caller: String,
+    },
 }
 
 impl Tree {
@@ -83,6 +106,62 @@ impl Tree {
     pub fn function(&self, symbol: Symbol) -> Option<&Function> {
         // A declaration before the definition has a symbol of its own: names are unique in C.
         self.functions.iter().find(|function| function.symbol == symbol)
+    }
+
+    /// Whether a kernel can be rewritten without a change for others, and for other builds.
+    ///
+    /// # Errors
+    /// A function has conditional directives inside, or another one calls the kernel.
+    pub fn check(&self, kernel: &str) -> Result<(), SyntaxError> {
+        for function in &self.functions {
+            let is_other_kernel = function.is_kernel && function.name != kernel;
+            let start = function.place.range.start;
+            let text = self.text(&function.place);
+            let inside = text.split_inclusive('\n').scan(start, |at, line| {
+                *at += line.len();
+                Some((*at - line.len(), line))
+            });
+            for (at, line) in inside.filter(|_| !is_other_kernel) {
+                let Some(directive) = line.trim_start().strip_prefix('#') else { continue };
+                let word: String =
+                    directive.trim_start().chars().take_while(char::is_ascii_alphabetic).collect();
+                if ["if", "ifdef", "ifndef", "elif", "else", "endif"].contains(&word.as_str()) {
+                    let line = self.source[..at].matches('\n').count() + 1;
+                    return Err(SyntaxError::Conditional {
+                        function: function.name.clone(),
+                        directive: word,
+                        line,
+                    });
+                }
+            }
+            let mut calls = false;
+            function.body.walk_expressions(&mut |expr| {
+                calls |= matches!(&expr.kind, ExprKind::Call { name, .. } if name == kernel);
+            });
+            if calls {
+                return Err(SyntaxError::Called { kernel: kernel.to_owned(), caller: function.name.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// The places, constants and names of all expressions, in order: where these differ, macros mean something else.
+    /// Types may differ, such as the width of `size_t`.
+    pub fn outline(&self) -> Vec<(usize, String)> {
+        let mut all = Vec::new();
+        for function in &self.functions {
+            function.body.walk_expressions(&mut |expr| {
+                let said = match &expr.kind {
+                    ExprKind::Integer(value) => value.to_string(),
+                    ExprKind::Float(value) => value.to_string(),
+                    ExprKind::Name { name, .. } | ExprKind::Call { name, .. } => name.clone(),
+                    ExprKind::Binary { operator, .. } | ExprKind::Unary { operator, .. } => operator.clone(),
+                    _ => return,
+                };
+                all.push((expr.place.range.start, said));
+            });
+        }
+        all
     }
 
     /// The text of a place.

@@ -98,6 +98,7 @@ fn a_wrong_rewrite_is_refused_with_a_counter_example() {
 
 /// A loop that no derived launch makes shorter.
 #[test]
+#[ignore = "timed; run it alone"]
 fn a_long_loop_does_not_outlast_the_limit() {
     let source = "kernel void k(global const float *a, global float *b, int width) {
     int y = get_global_id(0);
@@ -120,4 +121,28 @@ fn the_time_limit_ends_the_search() {
     let options = Options { limit: Duration::ZERO, ..Options::default() };
     let found = search(&original, &targets(&["mali-g78"]), ALL, &NoFiles, &options, &mut |_| {}).unwrap();
     assert!(found.out_of_time && found.steps.is_empty());
+}
+
+/// Why a kernel over [`MATRIX`] is not improved for some GPUs.
+fn refused(source: &str, gpus: &[&str]) -> String {
+    let (original, targets) = (subject(source, MATRIX), targets(gpus));
+    let found = search(&original, &targets, ALL, &NoFiles, &Options::default(), &mut |_| {});
+    found.unwrap_err().to_string()
+}
+
+#[test]
+fn what_one_build_shows_is_not_rewritten_for_others() {
+    let body = |text: &str| COLUMNS.replace("    b[y", &format!("{text}    b[y"));
+    let inside = body("#ifdef BRIGHT\n    y += 0;\n#endif\n");
+    assert!(refused(&inside, &["mali-g78"]).starts_with("line 3: `k` has a `#ifdef` inside"));
+    let outside = format!(
+        "#ifdef cl_arm_integer_dot_product_int8\n#define MORE 8\n#else\n#define MORE 0\n#endif\n{}",
+        COLUMNS.replace("2.0f *", "MORE +")
+    );
+    let said = refused(&outside, &["adreno-740", "mali-g78"]);
+    assert!(said.starts_with("Adreno 740 and Mali-G78 compile different code"), "{said}");
+    let called = format!(
+        "{COLUMNS}kernel void other(global const float *a, global float *b, int width) {{ k(a, b, width); }}\n"
+    );
+    assert!(refused(&called, &["mali-g78"]).starts_with("`other` calls the kernel `k`"));
 }

@@ -6,8 +6,8 @@ mod text;
 
 pub use result::result;
 pub use sarif::sarif;
-pub(crate) use text::proof;
 pub use text::text;
+pub(crate) use text::{ROUGH, proof};
 
 /// The difference of two sources in the unified format; empty if they are the same.
 pub fn unified(name: &str, before: &str, after: &str) -> String {

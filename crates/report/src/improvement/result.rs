@@ -67,6 +67,7 @@ pub fn result(improvement: &Improvement, targets: &[Target], launch: Option<Stri
         refused: refused.collect(),
         tried: improvement.tried as u64,
         out_of_time: improvement.out_of_time,
+        is_rough: improvement.is_rough,
         original: original.source.clone(),
         source: source.clone(),
         diff: unified(program, &original.source, source),

@@ -22,12 +22,18 @@ pub fn text(improved: &Improved, all: bool, canvas: Canvas) -> String {
     let _ = writeln!(out, "{}\n", canvas.paint(Tone::Heading, &title));
     table(improved, canvas, &mut out);
     out.push('\n');
+    if improved.is_rough {
+        out.push_str(&paragraph(canvas, "", 0, ROUGH));
+    }
     steps(improved, canvas, &mut out);
     list("Holds if:", &improved.conditions, canvas, &mut out);
     list("In the host's code:", &improved.host, canvas, &mut out);
     refused(improved, all, canvas, &mut out);
     canvas.shown(out)
 }
+
+/// What is said of times that are not those of `simulate`.
+pub(crate) const ROUGH: &str = "These times are rough: the time limit left none to predict them as `tripipe simulate` does; a larger `--limit` does.";
 
 fn table(improved: &Improved, canvas: Canvas, out: &mut String) {
     let heads =

@@ -8,7 +8,7 @@ use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::table::{Head, Table, TableCell};
 use super::{Named, labels};
-use crate::improvement::proof;
+use crate::improvement::{ROUGH, proof};
 use crate::number::{significant, time};
 
 /// One kernel, rewritten for one or several sets of GPUs.
@@ -29,7 +29,8 @@ fn one(name: &str, improved: &Improved, ids: &Ids) -> Markup {
     } else {
         "Nothing gains".to_owned()
     };
-    let verdict = format!("{verdict}, after {} kernels were priced.", improved.tried);
+    let rough = if improved.is_rough { format!(" {ROUGH}") } else { String::new() };
+    let verdict = format!("{verdict}, after {} kernels were priced.{rough}", improved.tried);
     let (ladder, times) = ladder(improved, ids);
     let steps = steps(improved);
     let sentences = |title: &str, all: &[String]| {

@@ -837,6 +837,8 @@ class Improved:
     """Kernels that were priced."""
     out_of_time: bool
     """Whether the time limit ended the search."""
+    is_rough: bool
+    """Whether times are predictions of fewer steps than those of `simulate`, as the time limit left none for more."""
     original: str
     """The source of the original."""
     source: str
