@@ -5,7 +5,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::search::{Applied, Search, SearchError, State, all_prices, worst};
-use crate::{Improvement, Pricing, Proposal, Refusal, Refused, Step, Subject};
+use crate::{Improvement, Proposal, Refusal, Refused, Step, Subject};
 
 impl Search<'_> {
     /// The result, with proofs on the given launch and with the prices that `simulate` has, as far as there is time for
@@ -18,9 +18,8 @@ impl Search<'_> {
         out_of_time: bool,
     ) -> Result<Improvement, SearchError> {
         self.prove_given(&mut best, &mut refused);
-        let whole = Pricing::new(self.targets, self.files, None, self.options.limit_steps);
         let fits = Instant::now() + self.time_of_prices(best.steps.len()) < self.last;
-        let pricing = if fits { &whole } else { &self.quick };
+        let pricing = if fits { &self.whole } else { &self.quick };
         let price = |subject: &Subject| {
             all_prices(pricing.price(subject), self.targets)
                 .map_err(|(gpu, error)| SearchError::Price { gpu, error })

@@ -197,8 +197,16 @@ pub fn search(
     let start = Instant::now();
     check_source(original, targets)?;
     let quick = Pricing::new(targets, files, Some(STEPS), options.limit_steps);
+    let pricing = Instant::now();
     let first = all_prices(quick.price(original), targets);
-    let price_time = start.elapsed();
+    let mut price_time = WHOLE_PRICE * pricing.elapsed();
+    let whole = Pricing::new(targets, files, None, options.limit_steps);
+    if price_time < options.limit.mul_f64(REFERENCE) {
+        // The result needs it, and it tells what its other prices take.
+        let pricing = Instant::now();
+        whole.price(original);
+        price_time = pricing.elapsed();
+    }
     progress(Progress::Reference);
     let verifier = Verifier::within(original, targets, files, options.limit.mul_f64(REFERENCE));
     let (first, verifier) = match (first, verifier) {
@@ -210,7 +218,7 @@ pub fn search(
     let proving = start + options.limit.mul_f64(PROVING);
     let last = start + options.limit;
     let search =
-        Search { targets, rewrites, files, options, proving, last, price_time, quick, verifier, first };
+        Search { targets, rewrites, options, proving, last, price_time, quick, whole, verifier, first };
     search.run(original, progress)
 }
 
@@ -236,15 +244,16 @@ fn check_source(original: &Subject, targets: &[Target]) -> Result<(), SearchErro
 pub(crate) struct Search<'s> {
     pub(crate) targets: &'s [Target],
     rewrites: &'s [&'s dyn Rewrite],
-    pub(crate) files: &'s dyn OpenFiles,
     pub(crate) options: &'s Options,
     /// When the last proof of a rewrite begins.
     proving: Instant,
     /// When everything should have ended.
     pub(crate) last: Instant,
-    /// The time that the price of the original took.
+    /// The time that the original's price with the usual number of steps takes, on all targets.
     price_time: Duration,
     pub(crate) quick: Pricing<'s>,
+    /// With the usual number of steps.
+    pub(crate) whole: Pricing<'s>,
     pub(crate) verifier: Verifier<'s>,
     first: Vec<Price>,
 }
@@ -272,7 +281,8 @@ fn together(tasks: usize, each: Duration) -> Duration {
 impl Search<'_> {
     /// The time that the prices of a result with so many steps take.
     pub(crate) fn time_of_prices(&self, steps: usize) -> Duration {
-        WHOLE_PRICE * together((steps + 1) * self.targets.len().max(1), self.price_time)
+        // That of the original is of all targets at once.
+        together(steps + 1, self.price_time)
     }
 
     /// The time that the proofs of so many steps on the given launch take.
