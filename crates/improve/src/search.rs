@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 use tripipe_launch::NdRange;
 
+use crate::subject::check_source;
 use crate::syntax::SyntaxError;
 use crate::{
     Allowed, Condition, CounterExample, HostChange, Improvement, OpenFiles, Price, PriceError, Pricing,
@@ -220,25 +221,6 @@ pub fn search(
     let search =
         Search { targets, rewrites, options, proving, last, price_time, quick, whole, verifier, first };
     search.run(original, progress)
-}
-
-/// Whether the source can be rewritten for all targets together.
-fn check_source(original: &Subject, targets: &[Target]) -> Result<(), SearchError> {
-    let Some((first, others)) = targets.split_first() else { return Ok(()) };
-    let read = |target: &Target| match original.tree(Some(target.offered.clone())) {
-        Ok(tree) => Ok(Some(tree.outline())),
-        Err(error @ (SyntaxError::Conditional { .. } | SyntaxError::Called { .. })) => Err(error),
-        // What does not compile is reported with the price.
-        Err(_) => Ok(None),
-    };
-    let outline = read(first)?;
-    for other in others.iter().filter(|other| other.offered != first.offered) {
-        if read(other)? != outline {
-            let [first, other] = [first, other].map(|target| target.gpu.name().to_owned());
-            return Err(SearchError::Differs { first, other });
-        }
-    }
-    Ok(())
 }
 
 pub(crate) struct Search<'s> {

@@ -47,9 +47,7 @@ fn advice_gains_as_much_time_as_the_published_steps() {
         ["laplace_t604.cl", "-k", "vectorise", "-g", "t604", "--global", "2048,409", "--arg", "width=2048"];
     near(priced(&bench, &vectors, "indivisible-size"), 5.3 / 1.7);
     let product = ["gemm_fp16.cl", "-k", "naive", "-g", "g77", "--global", "1024,1024", "--arg", "n=1024"];
-    // The best block that the rewrite makes is slower than the published one.
-    let block = priced(&bench, &[&product[..], &["--arg", "k=1024"]].concat(), "unblocked-product");
-    assert!((5.0..17.0 * 1.5).contains(&block), "{block:.2}");
+    near(priced(&bench, &[&product[..], &["--arg", "k=1024"]].concat(), "unblocked-product"), 17.0);
     let text = bench.succeed(&[&["analyze"], &scalar[..], &large].concat());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in ["Predicted time: ", "x faster.", "By `widen`, "] {
