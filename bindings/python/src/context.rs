@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -97,7 +98,7 @@ impl PyContext {
     fn build(device: &Device, options: Options) -> Result<Self, tripipe::Error> {
         let builder = Context::builder()
             .cpu_when_faster(options.cpu_when_faster)
-            .background_builds(options.background_builds)
+            .longest_build(if options.background_builds { Duration::ZERO } else { Duration::MAX })
             .predictions(options.predictions)
             .threads(options.threads);
         let context = builder.build(device)?;

@@ -173,7 +173,7 @@ impl std::fmt::Debug for Context {
 #[must_use = "`build` makes the context"]
 #[allow(clippy::struct_excessive_bools, reason = "each is an independent option")]
 pub struct ContextBuilder {
-    pub(crate) background_builds: bool,
+    pub(crate) longest_build: Duration,
     pub(crate) cpu_when_faster: bool,
     pub(crate) predictions: bool,
     profiling: bool,
@@ -187,7 +187,7 @@ pub struct ContextBuilder {
 impl Default for ContextBuilder {
     fn default() -> Self {
         Self {
-            background_builds: false,
+            longest_build: Duration::from_secs(1),
             cpu_when_faster: true,
             predictions: true,
             profiling: true,
@@ -200,12 +200,14 @@ impl Default for ContextBuilder {
 }
 
 impl ContextBuilder {
-    /// Sets whether kernels that are not built yet are built on another thread; the default is no. Until they are built
-    /// the CPU path does the operation on copies, and [`crate::Explanation::fallback`] says so. Products of packed
-    /// operands still wait for their kernels: only these can read them. Without the feature `cpu`, the first run of each
-    /// operation waits. Dropping the context waits for builds in progress.
-    pub fn background_builds(mut self, background_builds: bool) -> Self {
-        self.background_builds = background_builds;
+    /// Sets how long an operation waits for the driver's compiler; the default is a second. Then another thread goes on
+    /// building its kernels, the CPU path does the operation until they are built, and [`crate::Explanation::fallback`]
+    /// says so. This holds for operations that the CPU path [may do anyway](Self::cpu_when_faster): it takes them tens of
+    /// milliseconds. With [`Duration::ZERO`] it holds for all, and none waits, with [`Duration::MAX`] for none. Products
+    /// of packed operands always wait for their kernels: only these can read them. Without the feature `cpu`, everything
+    /// does. Dropping the context waits for builds in progress.
+    pub fn longest_build(mut self, longest_build: Duration) -> Self {
+        self.longest_build = longest_build;
         self
     }
 
@@ -214,8 +216,8 @@ impl ContextBuilder {
     /// operations and 32 MiB of operands; on an OpenCL device that is the CPU, at most 2^38 and 1 GiB) are tried on
     /// both when they are made, after everything queued so far, and the choice is then fixed;
     /// [`crate::Explanation::fallback`] says so. Sums of floating-point numbers may differ between the two in their
-    /// last bits: pass `false` where every run of a program must give the same result. Operations whose kernels are
-    /// [built in the background](Self::background_builds) are tried once these are built. Products of packed operands
+    /// last bits: pass `false` where every run of a program must give the same result. Operations whose kernels take
+    /// [long to build](Self::longest_build) are tried once these are built. Products of packed operands
     /// and the work of a [`crate::Team`] always run on the device. Without the feature `cpu` everything does.
     pub fn cpu_when_faster(mut self, cpu_when_faster: bool) -> Self {
         self.cpu_when_faster = cpu_when_faster;

@@ -36,7 +36,7 @@ pub struct Explanation {
     /// The next best choices, the best first.
     pub runners_up: Vec<RunnerUp>,
     /// Seconds to build the kernels, or to load them from the cache: before the first run, or during the first ones
-    /// ([`crate::ContextBuilder::background_builds`]).
+    /// ([`crate::ContextBuilder::longest_build`]).
     pub build_seconds: Option<f64>,
     /// Seconds from the first call to its completion, once it has ended: longer than other calls, because the device then
     /// allocates memory and prepares launches.

@@ -1,8 +1,6 @@
 //! Kernels that are built on another thread while the CPU path does the work, and what is being built.
 
-#[cfg(feature = "cpu")]
-use std::sync::mpsc::TryRecvError;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 #[cfg(feature = "opencl")]
 use std::sync::{Once, PoisonError};
@@ -159,41 +157,26 @@ impl Build {
         self.can_move.contains(&operand)
     }
 
-    /// The plan with its kernels; `None` while they are being built, if the CPU path does the operation until then.
-    /// Without the feature `cpu`, waits for them.
+    /// The plan with its kernels; `None` if they are not built after `longest`, and the CPU path does the operation until
+    /// then. Without the feature `cpu`, waits until they are.
     ///
     /// # Errors
     /// A kernel does not build; the device is gone.
-    pub(super) fn planned(&self, kernels: &Arc<Kernels>) -> Result<Option<&Planned>, Error> {
-        #[cfg(feature = "cpu")]
-        return self.take(kernels, |made| match made.try_recv() {
-            Ok(made) => Some(made),
-            Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Made::default()),
-        });
-        #[cfg(not(feature = "cpu"))]
-        self.wait(kernels)
-    }
-
-    /// The plan with its kernels, once they are built.
-    ///
-    /// # Errors
-    /// As [`Self::planned`].
-    pub(super) fn wait(&self, kernels: &Arc<Kernels>) -> Result<Option<&Planned>, Error> {
-        self.take(kernels, |made| Some(made.recv().unwrap_or_default()))
-    }
-
-    /// The plan with its kernels, which `receive` takes from the thread that builds them; `None` if it does not. A thread that
-    /// panicked has sent nothing, and built nothing.
-    fn take(
+    pub(super) fn planned(
         &self,
         kernels: &Arc<Kernels>,
-        receive: impl FnOnce(&Receiver<Made>) -> Option<Made>,
+        longest: Duration,
     ) -> Result<Option<&Planned>, Error> {
+        let longest = if cfg!(feature = "cpu") { longest } else { Duration::MAX };
         if self.planned.get().is_none() {
             let mut under_way = lock(&self.under_way);
             if let Some(UnderWay { plan, made }) = &*under_way {
-                let Some(made) = receive(made) else { return Ok(None) };
+                let made = match made.recv_timeout(longest) {
+                    Ok(made) => made,
+                    Err(RecvTimeoutError::Timeout) => return Ok(None),
+                    // A thread that panicked has sent nothing, and built nothing.
+                    Err(RecvTimeoutError::Disconnected) => Made::default(),
+                };
                 kernels.runner().adopt(made.programs)?;
                 let planned = Planned::new(kernels, plan.clone())?.built_beside(made.seconds);
                 self.planned.get_or_init(|| planned);

@@ -1,6 +1,7 @@
 //! An operation on a device: its kernels, or the CPU path on the device's memory.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 #[cfg(feature = "cpu")]
 use tripipe_kernels::bench::clocked;
@@ -22,9 +23,7 @@ use crate::engine::host::{done, guarded};
 use crate::error::Fault;
 #[cfg(feature = "virtual")]
 use crate::explanation::Prediction;
-#[cfg(feature = "virtual")]
-use crate::operation::Size;
-use crate::operation::{Host, Refused, Run, RunOn};
+use crate::operation::{Host, Refused, Run, RunOn, Size};
 use crate::{Context, Error, Event, process};
 
 /// An operation on a device.
@@ -92,33 +91,32 @@ impl OnDevice {
             }
             Err(Refused::Wrong(error)) => return Err(error),
         };
-        let core = context.core();
-        let builds = match run_on {
-            RunOn::Device => None,
+        if let Some(longest) = longest_build(kernels, context, &host.size, run_on)
+            && let Some(build) = Build::begin(context.core().builds(), kernels, &plan)
+        {
+            let operation = made(Way::Offset(build));
             #[cfg(feature = "cpu")]
-            RunOn::Copies => Some(core.builds()),
-            RunOn::Fastest | RunOn::AsTried(_) => core.options().background_builds.then(|| core.builds()),
-        };
-        if let Some(build) = builds.and_then(|builds| Build::begin(builds, kernels, &plan)) {
-            return Ok(made(Way::Offset(build)));
+            if !longest.is_zero() {
+                operation.built_and_tried(context, longest)?;
+            }
+            return Ok(operation);
         }
         let operation = made(Way::Kernels(Planned::new(kernels, plan)?));
         #[cfg(feature = "cpu")]
         if run_on != RunOn::Copies {
-            operation.built_and_tried(context, true)?;
+            operation.built_and_tried(context, Duration::MAX)?;
         }
         Ok(operation)
     }
 
-    /// The plan, if its kernels are built by now. With `wait`, and without the CPU path, waits until they are.
+    /// The plan, if its kernels are built, or will be within `longest`. Without the CPU path, waits until they are.
     ///
     /// # Errors
     /// A kernel does not build; the device is gone.
-    fn built(&self, wait: bool) -> Result<Option<&Planned>, Error> {
+    fn built(&self, longest: Duration) -> Result<Option<&Planned>, Error> {
         match &self.way {
             Way::Kernels(planned) => Ok(Some(planned)),
-            Way::Offset(build) if wait => build.wait(&self.kernels),
-            Way::Offset(build) => build.planned(&self.kernels),
+            Way::Offset(build) => build.planned(&self.kernels, longest),
             #[cfg(feature = "cpu")]
             Way::Fallback(_) => Ok(None),
         }
@@ -129,8 +127,8 @@ impl OnDevice {
     /// # Errors
     /// As [`Self::built`].
     #[cfg(feature = "cpu")]
-    fn built_and_tried(&self, context: &Context, wait: bool) -> Result<Option<&Planned>, Error> {
-        let built = self.built(wait)?;
+    fn built_and_tried(&self, context: &Context, longest: Duration) -> Result<Option<&Planned>, Error> {
+        let built = self.built(longest)?;
         if let Some(planned) = built.filter(|_| context.core().options().cpu_when_faster) {
             self.trial.get_or_init(|| match self.run_on {
                 RunOn::Fastest | RunOn::Copies => Trial::of(context, &self.kernels, planned, &self.host),
@@ -154,7 +152,25 @@ impl OnDevice {
     /// # Errors
     /// As [`Self::built`].
     fn planned(&self) -> Result<Option<&Planned>, Error> {
-        Ok(self.built(false)?.filter(|_| self.lost_trial().is_none()))
+        Ok(self.built(Duration::ZERO)?.filter(|_| self.lost_trial().is_none()))
+    }
+}
+
+/// The longest time that an operation waits for its kernels while another thread builds them, before the CPU path does
+/// it; `None` where nothing can do it but the kernels.
+fn longest_build(kernels: &Arc<Kernels>, context: &Context, size: &Size, run_on: RunOn) -> Option<Duration> {
+    let options = context.core().options();
+    match run_on {
+        RunOn::Device => None,
+        #[cfg(feature = "cpu")]
+        RunOn::Copies => Some(Duration::ZERO),
+        RunOn::Fastest | RunOn::AsTried(_) => {
+            #[cfg(feature = "cpu")]
+            let is_small = options.cpu_when_faster && Trial::is_for(context, kernels, size);
+            #[cfg(not(feature = "cpu"))]
+            let is_small = false;
+            (is_small || options.longest_build.is_zero()).then_some(options.longest_build)
+        }
     }
 }
 
@@ -173,8 +189,8 @@ impl Ready for OnDevice {
         process::check()?;
         let context = run.result.memory.context();
         let only_kernels = !is_accessible(run);
-        let wait = only_kernels || !context.core().options().background_builds;
-        match self.built_and_tried(context, wait)? {
+        let longest = if only_kernels { Duration::MAX } else { Duration::ZERO };
+        match self.built_and_tried(context, longest)? {
             Some(planned) if only_kernels || self.lost_trial().is_none() => planned.submit(run),
             _ => fall_back(&self.kernels, run, &self.host),
         }
@@ -183,7 +199,7 @@ impl Ready for OnDevice {
     #[cfg(not(feature = "cpu"))]
     fn run(&self, run: &Run<'_>) -> Result<Event, Error> {
         process::check()?;
-        self.built(true)?.ok_or(Error::from(Fault::NoCpuPath))?.submit(run)
+        self.built(Duration::MAX)?.ok_or(Error::from(Fault::NoCpuPath))?.submit(run)
     }
 
     #[cfg(feature = "cpu")]
@@ -196,7 +212,7 @@ impl Ready for OnDevice {
         let chooses = context.core().options().cpu_when_faster
             && CopyTimes::is_tried(&self.host.size)
             && self.kernels.runner().is_tried();
-        let built = self.built(!chooses)?;
+        let built = self.built(if chooses { Duration::ZERO } else { Duration::MAX })?;
         if let Some(planned) = built.filter(|_| !chooses || self.copied.next() == CallRunner::Device) {
             let seconds = clocked(|| through_device(context, planned, &self.host, inputs, output))?;
             self.copied.add(CallRunner::Device, seconds);
@@ -217,7 +233,7 @@ impl Ready for OnDevice {
     }
 
     fn fallback(&self) -> Option<String> {
-        match (&self.way, self.built(false)) {
+        match (&self.way, self.built(Duration::ZERO)) {
             #[cfg(feature = "cpu")]
             (Way::Fallback(reason), _) => Some(reason.clone()),
             (Way::Offset(_), Ok(None)) => Some("its kernels are being built".to_owned()),

@@ -71,15 +71,20 @@ impl Terms {
 }
 
 impl Trial {
-    /// Tries both on memory of zeros, after all queued operations. `None` when there is no OpenCL device to choose, the
-    /// operation is too large, or one of the two failed.
+    /// Whether an operation of this size is tried on both: not without an OpenCL device to choose, nor if it is too large.
+    pub(super) fn is_for(context: &Context, kernels: &Kernels, size: &Size) -> bool {
+        Terms::of(context).apply_to(size) && kernels.runner().is_tried()
+    }
+
+    /// Tries both on memory of zeros, after all queued operations. `None` if they are not
+    /// tried, or one of the two failed.
     pub(super) fn of(
         context: &Context,
         kernels: &Arc<Kernels>,
         planned: &Planned,
         host: &Host,
     ) -> Option<Self> {
-        if !Terms::of(context).apply_to(&host.size) || !kernels.runner().is_tried() {
+        if !Self::is_for(context, kernels, &host.size) {
             return None;
         }
         let tried = Self::on_zeros(context, kernels, planned, host).ok();

@@ -8,7 +8,7 @@ use tripipe::gemm::{Packed, Product};
 use tripipe::{Context, Image, Matrix};
 use tripipe_kernels::filter::reference;
 
-use crate::library::{bytes, in_the_background};
+use crate::library::{bytes, in_the_background, without_cache};
 
 /// Contexts that build in the background, where the device does the operations once it can, however slow it is.
 fn contexts() -> Vec<Context> {
@@ -57,6 +57,28 @@ fn the_first_runs_do_not_wait_for_the_compiler() {
         let wide = Image::from_slice(&context, [60, 20], 1, &bytes(1200)).unwrap();
         let filter = context.filter(&chain, wide.raster(), wide.raster()).unwrap();
         assert_eq!(filter.explain().fallback, None);
+    }
+}
+
+/// No driver here builds this kernel within a millisecond.
+#[test]
+fn an_operation_waits_for_the_compiler_as_long_as_the_context_says() {
+    for (longest, waits) in [(Duration::from_millis(1), false), (Duration::MAX, true)] {
+        for context in without_cache(Context::builder().longest_build(longest)) {
+            let image = Image::from_slice(&context, [40, 30], 1, &[7u8; 1200]).unwrap();
+            let filter = context.filter(&new_chain("median:5"), image.raster(), image.raster()).unwrap();
+            let said = filter.explain();
+            assert_eq!(said.fallback.as_deref() == Some("its kernels are being built"), !waits, "{said}");
+            let mut result = Image::<u8>::zeros(&context, *image.raster()).unwrap();
+            filter.run(&image, &mut result).unwrap().wait().unwrap();
+            assert_eq!(result.to_vec().unwrap()[200..210], [7; 10]);
+            while filter.explain().build_seconds.is_none() && filter.explain().fallback.is_some() {
+                sleep(Duration::from_millis(10));
+                filter.run(&image, &mut result).unwrap().wait().unwrap();
+            }
+            let said = filter.explain();
+            assert!(said.fallback.is_none_or(|why| why.contains("tried")), "tried once it is built");
+        }
     }
 }
 

@@ -23,6 +23,8 @@ mod simple;
 mod team;
 mod trial;
 
+use std::time::Duration;
+
 use tripipe::{Context, ContextBuilder, Device};
 use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor};
 
@@ -34,7 +36,11 @@ fn contexts() -> Vec<Context> {
 
 /// Contexts on OpenCL devices with an empty cache that leave operations to the CPU path until their kernels are built.
 fn in_the_background(builder: ContextBuilder) -> Vec<Context> {
-    let builder = builder.background_builds(true);
+    without_cache(builder.longest_build(Duration::ZERO))
+}
+
+/// Contexts on OpenCL devices with an empty cache.
+fn without_cache(builder: ContextBuilder) -> Vec<Context> {
     let devices = tripipe_opencl::devices().unwrap_or_default();
     let options = ExecutorOptions::default().cache(CacheChoice::Off);
     devices
