@@ -16,8 +16,9 @@ use tripipe_launch::locks::{lock, recovered};
 
 /// How long a helper without work polls before it sleeps.
 const PATIENCE: Duration = Duration::from_micros(100);
-/// The same while the work of a caller is under way, whose next items may be about to come.
-const PATIENCE_DURING_WORK: Duration = Duration::from_micros(500);
+/// The same while the work of a caller is under way: items take up to a millisecond, and a helper that has just woken up
+/// waits for the end of one.
+const PATIENCE_DURING_WORK: Duration = Duration::from_millis(2);
 /// How long a caller or a helper polls before it lets other threads have the processor between two polls.
 const ALONE: Duration = Duration::from_micros(20);
 /// How long a caller polls for the last item of a helper before it sleeps: some systems take milliseconds to wake a

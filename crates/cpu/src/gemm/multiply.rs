@@ -161,12 +161,11 @@ pub(super) fn multiply<T: Real>(
     let arch = vectors::arch();
     let (m, n, k) = (a.rows, b.columns, a.columns);
     let c = &mut c[..(m - 1) * stride + n];
-    let workers = threads.count();
-    if workers > 1 && m * n <= SMALL_RESULT && k >= 8 * DEPTH {
-        return multiply_deep((c, stride), a, b, add, threads);
-    }
     if few_rows::applies(&a, &b) {
         return few_rows::multiply((c, stride), a, b, add, threads);
+    }
+    if threads.count() > 1 && m * n <= SMALL_RESULT && k >= 8 * DEPTH {
+        return multiply_deep((c, stride), a, b, add, threads);
     }
     // Threads that have less to do than it takes to wake them are left alone.
     let most = NonZeroUsize::new(m.saturating_mul(n).saturating_mul(k) / LEAST_SHARE)
@@ -248,9 +247,11 @@ fn multiply_deep<T: Real>(
     add: bool,
     threads: Threads,
 ) {
-    let (m, n, k, workers) = (a.rows, b.columns, a.columns, threads.count());
-    let mut sums = vec![T::default(); workers * m * n];
-    let parts = parts(k, k.div_ceil(workers));
+    let (m, n, k) = (a.rows, b.columns, a.columns);
+    // Some parts for each thread, so that others can begin while one wakes up.
+    let count = (BANDS_PER_WORKER * threads.count()).min(k / DEPTH);
+    let mut sums = vec![T::default(); count * m * n];
+    let parts = parts(k, k.div_ceil(count));
     share_out(sums.chunks_mut(m * n).zip(parts), threads, |(sums, (l, depth))| {
         let (a, b) = (a.part([0, l], [m, depth]), b.part([l, 0], [depth, n]));
         multiply((sums, n), a, b, false, Threads::One);

@@ -19,6 +19,16 @@ const SMALL: usize = 1 << 20;
 /// The number of elements of the matrix that a thread takes at a time.
 const BAND: usize = 1 << 16;
 
+/// About as many pieces of work is a sum of lines divided into: some for each thread, so that others can begin while one
+/// wakes up.
+const MOST_PARTS: usize = 32;
+
+/// The number of lines of a piece, at least: its sums are stored, and added to those of others.
+const PART_LINES: usize = 32;
+
+/// The number of elements of a line in a piece, at most: their sums stay in the second-level cache.
+const LINE_PIECE: usize = 1 << 14;
+
 /// The number of elements that are converted together; small enough that sums of products of bytes are exact in `f32`.
 const PIECE: usize = 512;
 
@@ -26,6 +36,9 @@ const PIECE: usize = 512;
 pub(super) trait Lines: GemmArithmetic {
     /// The sum of the products of two vectors with the same length.
     fn dot(a: &[Self], b: &[Self::Work]) -> Self::Sum;
+
+    /// The sum of two sums.
+    fn plus(one: Self::Sum, other: Self::Sum) -> Self::Sum;
 
     /// Adds `factor` times `line` to `sums`, which has the same length.
     fn add_scaled(sums: &mut [Self::Sum], factor: Self::Work, line: &[Self]);
@@ -55,6 +68,10 @@ macro_rules! float {
             #[inline(always)]
             fn dot(a: &[$type], b: &[$type]) -> $type {
                 dot(a, b, |value| value)
+            }
+
+            fn plus(one: $type, other: $type) -> $type {
+                one + other
             }
 
             #[inline(always)]
@@ -88,6 +105,10 @@ impl Lines for f16 {
     #[inline(always)]
     fn dot(a: &[f16], b: &[f32]) -> f32 {
         dot(a, b, widened)
+    }
+
+    fn plus(one: f32, other: f32) -> f32 {
+        one + other
     }
 
     #[inline(always)]
@@ -135,6 +156,10 @@ impl Lines for i8 {
             Self::widen(a, piece);
             sum.wrapping_add(dot(piece, b, |value| value) as i32)
         })
+    }
+
+    fn plus(one: i32, other: i32) -> i32 {
+        one.wrapping_add(other)
     }
 
     #[inline(always)]
@@ -249,47 +274,78 @@ pub(super) fn product<T: Lines>(
     let elements: Vec<T> = (0..k).map(|l| b.at(l, 0)).collect();
     let mut vector = vec![T::Work::default(); k];
     T::widen(&elements, &mut vector);
-    let mut sums = vec![T::Sum::from(0); m];
     let arch = vectors::arch();
+    let threads = if m.saturating_mul(k) <= SMALL { Threads::One } else { threads };
+    if down {
+        return Some(sum_of_lines((data, stride), m, &vector, threads));
+    }
+    let mut sums = vec![T::Sum::from(0); m];
     let band = |first: usize, sums: &mut [T::Sum]| {
         arch.dispatch(Wide(
             #[inline(always)]
             || {
-                if down {
-                    let (fours, rest) = vector.as_chunks::<TOGETHER>();
-                    let len = sums.len();
-                    let line = |l: usize| &data[l * stride + first..][..len];
-                    let lines = |l: usize| std::array::from_fn(|i| line(l + i));
-                    for (index, factors) in fours.iter().enumerate() {
-                        T::add_all_scaled(sums, *factors, lines(index * TOGETHER));
-                    }
-                    for (index, factor) in rest.iter().enumerate() {
-                        T::add_scaled(sums, *factor, line(fours.len() * TOGETHER + index));
-                    }
-                } else {
-                    let line = |i: usize| &data[(first + i) * stride..][..k];
-                    let (fours, rest) = sums.as_chunks_mut::<TOGETHER>();
-                    let done = fours.len() * TOGETHER;
-                    for (index, sums) in fours.iter_mut().enumerate() {
-                        *sums = T::dots(std::array::from_fn(|i| line(index * TOGETHER + i)), &vector);
-                    }
-                    for (index, sum) in rest.iter_mut().enumerate() {
-                        *sum = T::dot(line(done + index), &vector);
-                    }
+                let line = |i: usize| &data[(first + i) * stride..][..k];
+                let (fours, rest) = sums.as_chunks_mut::<TOGETHER>();
+                let done = fours.len() * TOGETHER;
+                for (index, sums) in fours.iter_mut().enumerate() {
+                    *sums = T::dots(std::array::from_fn(|i| line(index * TOGETHER + i)), &vector);
+                }
+                for (index, sum) in rest.iter_mut().enumerate() {
+                    *sum = T::dot(line(done + index), &vector);
                 }
             },
         ));
     };
-    let workers = if m.saturating_mul(k) <= SMALL { 1 } else { threads.count() };
-    if workers == 1 {
+    if threads.count() == 1 {
         band(0, &mut sums);
     } else {
-        // Columns are divided into only as many parts as there are threads: each part of each column is at a separate
-        // location.
-        let rows = if down { m.div_ceil(workers) } else { (BAND / k).max(1) };
+        let rows = (BAND / k).max(1);
         share_out(sums.chunks_mut(rows).enumerate(), threads, |(index, sums)| band(index * rows, sums));
     }
     Some(sums)
+}
+
+/// The sum of the products of lines of `len` elements, whose starts are `stride` apart, with a factor each: some lines
+/// at a time, and long ones in pieces. The division does not depend on the number of threads, so neither does the result.
+fn sum_of_lines<T: Lines>(
+    (data, stride): (&[T], usize),
+    len: usize,
+    factors: &[T::Work],
+    threads: Threads,
+) -> Vec<T::Sum> {
+    let parts = MOST_PARTS.div_ceil(len.div_ceil(LINE_PIECE)).min(factors.len() / PART_LINES).max(1);
+    let lines = factors.len().div_ceil(parts).next_multiple_of(TOGETHER);
+    let mut parts = vec![T::Sum::from(0); factors.len().div_ceil(lines) * len];
+    let arch = vectors::arch();
+    let pieces =
+        parts.chunks_mut(len).zip(factors.chunks(lines)).enumerate().flat_map(|(part, (sums, factors))| {
+            let pieces = sums.chunks_mut(LINE_PIECE).enumerate();
+            pieces.map(move |(piece, sums)| {
+                (&data[part * lines * stride + piece * LINE_PIECE..], sums, factors)
+            })
+        });
+    share_out(pieces, threads, |(data, sums, factors)| {
+        arch.dispatch(Wide(
+            #[inline(always)]
+            || {
+                let len = sums.len();
+                let line = |l: usize| &data[l * stride..][..len];
+                let (fours, rest) = factors.as_chunks::<TOGETHER>();
+                for (index, factors) in fours.iter().enumerate() {
+                    let lines = std::array::from_fn(|i| line(index * TOGETHER + i));
+                    T::add_all_scaled(sums, *factors, lines);
+                }
+                for (index, factor) in rest.iter().enumerate() {
+                    T::add_scaled(sums, *factor, line(fours.len() * TOGETHER + index));
+                }
+            },
+        ));
+    });
+    let others = parts.split_off(len);
+    for sums in others.chunks(len) {
+        parts.iter_mut().zip(sums).for_each(|(to, sum)| *to = T::plus(*to, *sum));
+    }
+    parts
 }
 
 #[cfg(test)]

@@ -140,16 +140,15 @@ impl Case {
         }
     }
 
+    fn check_single(&self) {
+        let bounds = [f64::from(f32::EPSILON), 0.0];
+        let finish = |v, x| 2.0 * v + x as f32;
+        self.check::<f32>(f32::from, f32::from, |c| f64::from(*c), finish, f32::from, bounds);
+    }
+
     fn check_all(&self) {
         let single = f64::from(f32::EPSILON);
-        self.check::<f32>(
-            f32::from,
-            f32::from,
-            |c| f64::from(*c),
-            |v, x| 2.0 * v + x as f32,
-            f32::from,
-            [single, 0.0],
-        );
+        self.check_single();
         self.check::<f64>(f64::from, f64::from, |c| *c, |v, x| 2.0 * v + x, f64::from, [f64::EPSILON, 0.0]);
         self.check::<f16>(
             |v| f16::from_f32(f32::from(v)),
@@ -237,6 +236,10 @@ fn larger() {
         Case::new(extents, 1, [1, 0], orders, 0).check_all();
     }
     Case::new([60, 50, 40], 9, [1, 0], [Rows; 3], 0).check_all();
+    // B larger than caches, in parts of K; lines of a matrix in pieces.
+    Case::new([1, 1041, 1100], 1, [1, 2], [Rows; 3], 1).check_single();
+    Case::new([3, 900, 1301], 1, [1, 0], [Columns, Rows, Columns], 0).check_single();
+    Case::new([1, 17_000, 67], 1, [1, 0], [Rows; 3], 0).check_single();
 }
 
 /// The extreme products of bytes, with a larger K than `f32` could sum.
