@@ -25,15 +25,6 @@ const LEAST_COLUMNS: usize = 128;
 /// The smallest K: below, storing the sums and reading them back takes as long as packing B.
 const LEAST_DEPTH: usize = 32;
 
-/// The bytes of B from which main memory, not a cache, is what it is read from.
-const MEMORY_BYTES: usize = 4 << 20;
-
-/// The smallest number of rows of B in a part, for each row of A: adding the sums of the parts then takes a few percent.
-const PART_DEPTH: usize = 128;
-
-/// The largest number of parts.
-const MOST_PARTS: usize = 32;
-
 /// Whether [`multiply`] is the way to do a product: A has few rows, and the rows of B are contiguous.
 pub(super) fn applies<T: Real>(a: &StridedMatrix<'_, T>, b: &StridedMatrix<'_, T>) -> bool {
     a.rows <= MOST_ROWS && b.strides()[1] == 1 && b.columns >= LEAST_COLUMNS && a.columns >= LEAST_DEPTH
@@ -48,62 +39,14 @@ pub(super) fn multiply<T: Real>(
     threads: Threads,
 ) {
     let (m, n, depth) = (a.rows, b.columns, a.columns);
-    let parts = parts(m, n * size_of::<T>(), depth);
-    if parts == 1 {
-        let longest = match threads.count() {
-            1 => n,
-            workers => n.div_ceil(2 * workers).max(LEAST_COLUMNS),
-        };
-        return multiply_runs(c.chunks_mut(stride).map(|row| &mut row[..n]), a, b, longest, add, threads);
-    }
-    let part_depth = depth.div_ceil(parts);
-    let mut sums = vec![T::default(); parts * m * n];
-    share_out(sums.chunks_mut(m * n).enumerate(), threads, |(part, sums)| {
-        let first = part * part_depth;
-        let depth = part_depth.min(depth - first);
-        let (a, b) = (a.part([0, first], [m, depth]), b.part([first, 0], [depth, n]));
-        multiply_runs(sums.chunks_mut(n), a, b, n, false, Threads::One);
-    });
-    for (i, row) in c.chunks_mut(stride).enumerate() {
-        let row = &mut row[..n];
-        for (part, sums) in sums.chunks(m * n).enumerate() {
-            let sums = &sums[i * n..][..n];
-            if part == 0 && !add {
-                row.copy_from_slice(sums);
-            } else {
-                row.iter_mut().zip(sums).for_each(|(to, sum)| *to = to.plus(*sum));
-            }
-        }
-    }
-}
-
-/// The parts of B's rows that are multiplied apart, and whose products are then added: each thread reads adjacent rows
-/// from main memory. The number does not depend on that of threads, so neither does the result.
-fn parts(m: usize, row_bytes: usize, depth: usize) -> usize {
-    if row_bytes.saturating_mul(depth) < MEMORY_BYTES {
-        return 1;
-    }
-    let most = depth / (PART_DEPTH * m);
-    // None is empty.
-    depth.div_ceil(depth.div_ceil(most.clamp(1, MOST_PARTS)))
-}
-
-/// The product, by runs of at most `longest` columns. `c` are rows of `b.columns` elements.
-fn multiply_runs<'c, T: Real>(
-    c: impl Iterator<Item = &'c mut [T]>,
-    a: StridedMatrix<'_, T>,
-    b: StridedMatrix<'_, T>,
-    longest: usize,
-    add: bool,
-    threads: Threads,
-) {
-    let (m, n, depth) = (a.rows, b.columns, a.columns);
+    let workers = threads.count();
     let most = (SUMS_BYTES / size_of::<T>() / m).max(LEAST_COLUMNS);
-    let run = most.min(longest).next_multiple_of(LEAST_COLUMNS);
+    let fair = if workers > 1 { n.div_ceil(2 * workers).max(LEAST_COLUMNS) } else { n };
+    let run = most.min(fair).next_multiple_of(LEAST_COLUMNS);
     let mut runs: Vec<Vec<&mut [T]>> = Vec::new();
     runs.resize_with(n.div_ceil(run), || Vec::with_capacity(m));
-    for row in c {
-        for (run, piece) in runs.iter_mut().zip(row.chunks_mut(run)) {
+    for row in c.chunks_mut(stride) {
+        for (run, piece) in runs.iter_mut().zip(row[..n].chunks_mut(run)) {
             run.push(piece);
         }
     }

@@ -161,11 +161,11 @@ pub(super) fn multiply<T: Real>(
     let arch = vectors::arch();
     let (m, n, k) = (a.rows, b.columns, a.columns);
     let c = &mut c[..(m - 1) * stride + n];
-    if few_rows::applies(&a, &b) {
-        return few_rows::multiply((c, stride), a, b, add, threads);
-    }
     if threads.count() > 1 && m * n <= SMALL_RESULT && k >= 8 * DEPTH {
         return multiply_deep((c, stride), a, b, add, threads);
+    }
+    if few_rows::applies(&a, &b) {
+        return few_rows::multiply((c, stride), a, b, add, threads);
     }
     // Threads that have less to do than it takes to wake them are left alone.
     let most = NonZeroUsize::new(m.saturating_mul(n).saturating_mul(k) / LEAST_SHARE)

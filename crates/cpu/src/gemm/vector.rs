@@ -2,6 +2,7 @@
 //! written.
 
 use std::ops::{Add, AddAssign, Mul};
+use std::sync::OnceLock;
 
 use half::f16;
 
@@ -19,15 +20,11 @@ const SMALL: usize = 1 << 20;
 /// The number of elements of the matrix that a thread takes at a time.
 const BAND: usize = 1 << 16;
 
-/// About as many pieces of work is a sum of lines divided into: some for each thread, so that others can begin while one
-/// wakes up.
+/// The largest number of parts of a sum of lines: some for each thread, so that others can begin while one wakes up.
 const MOST_PARTS: usize = 32;
 
-/// The number of lines of a piece, at least: its sums are stored, and added to those of others.
+/// The smallest number of lines of a part, whose sums are stored and added to those of others.
 const PART_LINES: usize = 32;
-
-/// The number of elements of a line in a piece, at most: their sums stay in the second-level cache.
-const LINE_PIECE: usize = 1 << 14;
 
 /// The number of elements that are converted together; small enough that sums of products of bytes are exact in `f32`.
 const PIECE: usize = 512;
@@ -305,47 +302,44 @@ pub(super) fn product<T: Lines>(
     Some(sums)
 }
 
-/// The sum of the products of lines of `len` elements, whose starts are `stride` apart, with a factor each: some lines
-/// at a time, and long ones in pieces. The division does not depend on the number of threads, so neither does the result.
+/// The sum of the products of lines of `len` elements, whose starts are `stride` apart, with a factor each. The parts
+/// that threads take do not depend on their number, so neither does the result.
 fn sum_of_lines<T: Lines>(
     (data, stride): (&[T], usize),
     len: usize,
     factors: &[T::Work],
     threads: Threads,
 ) -> Vec<T::Sum> {
-    let parts = MOST_PARTS.div_ceil(len.div_ceil(LINE_PIECE)).min(factors.len() / PART_LINES).max(1);
-    let lines = factors.len().div_ceil(parts).next_multiple_of(TOGETHER);
-    let mut parts = vec![T::Sum::from(0); factors.len().div_ceil(lines) * len];
+    let lines = factors.len().div_ceil(MOST_PARTS).max(PART_LINES);
     let arch = vectors::arch();
-    let pieces =
-        parts.chunks_mut(len).zip(factors.chunks(lines)).enumerate().flat_map(|(part, (sums, factors))| {
-            let pieces = sums.chunks_mut(LINE_PIECE).enumerate();
-            pieces.map(move |(piece, sums)| {
-                (&data[part * lines * stride + piece * LINE_PIECE..], sums, factors)
-            })
-        });
-    share_out(pieces, threads, |(data, sums, factors)| {
+    let sum = |first: usize, factors: &[T::Work]| {
+        let mut sums = vec![T::Sum::from(0); len];
         arch.dispatch(Wide(
             #[inline(always)]
             || {
-                let len = sums.len();
-                let line = |l: usize| &data[l * stride..][..len];
+                let line = |l: usize| &data[(first + l) * stride..][..len];
                 let (fours, rest) = factors.as_chunks::<TOGETHER>();
                 for (index, factors) in fours.iter().enumerate() {
                     let lines = std::array::from_fn(|i| line(index * TOGETHER + i));
-                    T::add_all_scaled(sums, *factors, lines);
+                    T::add_all_scaled(&mut sums, *factors, lines);
                 }
                 for (index, factor) in rest.iter().enumerate() {
-                    T::add_scaled(sums, *factor, line(fours.len() * TOGETHER + index));
+                    T::add_scaled(&mut sums, *factor, line(fours.len() * TOGETHER + index));
                 }
             },
         ));
+        sums
+    };
+    let parts: Vec<OnceLock<Vec<T::Sum>>> = factors.chunks(lines).map(|_| OnceLock::new()).collect();
+    share_out(parts.iter().zip(factors.chunks(lines)).enumerate(), threads, |(index, (part, factors))| {
+        part.get_or_init(|| sum(index * lines, factors));
     });
-    let others = parts.split_off(len);
-    for sums in others.chunks(len) {
-        parts.iter_mut().zip(sums).for_each(|(to, sum)| *to = T::plus(*to, *sum));
+    let mut parts = parts.into_iter().filter_map(OnceLock::into_inner);
+    let mut sums = parts.next().unwrap_or_default();
+    for part in parts {
+        sums.iter_mut().zip(part).for_each(|(to, sum)| *to = T::plus(*to, sum));
     }
-    parts
+    sums
 }
 
 #[cfg(test)]
