@@ -7,6 +7,7 @@ use opencl_sys as cl;
 
 use super::event::Event;
 use super::failure::{Failure, Outcome};
+use super::settings::Settings;
 use super::timeline::Span;
 
 /// What a command does; it returns how long that takes on the device.
@@ -33,19 +34,25 @@ impl Command {
     /// Runs it, and completes its event.
     pub fn run(self) {
         let Self { event, after, wait, action } = self;
+        let mut has_run = false;
         let outcome = if wait.iter().any(|event| event.status() < 0) {
             let code = cl::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
             Err(Failure::new(code, "an event that the command waits for failed"))
         } else {
             event.advance(cl::CL_SUBMITTED);
             event.advance(cl::CL_RUNNING);
+            has_run = true;
             catch_unwind(AssertUnwindSafe(action))
                 .unwrap_or_else(|_| Err(Failure::new(cl::CL_OUT_OF_RESOURCES, "the command panicked")))
         };
         let ready_ns = wait.iter().chain(&after).map(|event| event.end_ns()).max().unwrap_or(0);
         let span = outcome.as_ref().ok().copied().unwrap_or_default();
         if let Some(queue) = event.queue() {
-            event.set_times(queue.timeline.append(ready_ns, span));
+            event.set_times(queue.device().timeline.append(event.queued_ns(), ready_ns, span));
+            if let (Err(failure), true) = (&outcome, has_run) {
+                queue.fail(failure);
+                Settings::current().print_first(failure);
+            }
             queue.forget(&event);
         }
         if let Err(failure) = &outcome {

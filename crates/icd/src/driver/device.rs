@@ -1,14 +1,17 @@
 //! A device: a GPU that is not there.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use opencl_sys as cl;
 use serde::Deserialize;
 use tripipe_device::{Gpu, OpenCl, Probe, Vendor};
+use tripipe_launch::locks::lock;
 use tripipe_timing::{VirtualGpu, VirtualOptions, errors};
 
+use super::failure::{Failure, Outcome};
 use super::handle::{Handle, api_object};
 use super::settings::Settings;
+use super::timeline::Timeline;
 
 /// `data/map.toml`.
 #[derive(Debug, Deserialize)]
@@ -46,6 +49,10 @@ pub struct Device {
     pub probe: Probe,
     /// What it offers to programs.
     pub opencl: OpenCl,
+    /// When its commands run.
+    pub timeline: Timeline,
+    /// Bytes of memory objects in all contexts.
+    allocated: Mutex<u64>,
 }
 
 api_object!(Device, cl::CL_INVALID_DEVICE, "device");
@@ -57,7 +64,29 @@ impl Device {
             tripipe_launch::Executor::probe(&VirtualGpu::new(gpu, VirtualOptions::default())).clone();
         let opencl = Settings::current().assumed(gpu.opencl());
         probe.extensions.clone_from(&opencl.extensions);
-        Self { handle: Handle::default(), index, gpu, probe, opencl }
+        let (timeline, allocated) = (Timeline::default(), Mutex::default());
+        Self { handle: Handle::default(), index, gpu, probe, opencl, timeline, allocated }
+    }
+
+    /// Takes memory for an object.
+    ///
+    /// # Errors
+    /// There is not as much left.
+    pub fn allocate(&self, bytes: u64) -> Outcome<()> {
+        let (mut allocated, all) = (lock(&self.allocated), self.probe.global_memory_bytes);
+        let left = all.saturating_sub(*allocated);
+        if bytes > left {
+            let name = self.gpu.name();
+            let what = format!("{bytes} bytes are wanted, {left} of the {all} bytes of {name} are left");
+            return Err(Failure::new(cl::CL_MEM_OBJECT_ALLOCATION_FAILURE, what));
+        }
+        *allocated += bytes;
+        Ok(())
+    }
+
+    /// Gives back memory of an object.
+    pub fn release(&self, bytes: u64) {
+        *lock(&self.allocated) -= bytes;
     }
 
     pub(super) fn map_data(&self) -> &'static MapData {

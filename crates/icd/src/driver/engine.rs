@@ -72,6 +72,25 @@ impl Engine {
         with(gpu)
     }
 
+    /// Takes memory of all devices for an object.
+    ///
+    /// # Errors
+    /// One has not as much left.
+    pub fn allocate(&self, bytes: usize) -> Outcome<()> {
+        for (index, slot) in self.slots.iter().enumerate() {
+            if let Err(failure) = slot.device.allocate(bytes as u64) {
+                self.slots[..index].iter().for_each(|slot| slot.device.release(bytes as u64));
+                return Err(failure);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives back memory of all devices.
+    pub fn release(&self, bytes: usize) {
+        self.slots.iter().for_each(|slot| slot.device.release(bytes as u64));
+    }
+
     /// Notes a memory object to release before the next use of its device.
     pub fn release_later(&self, device: usize, memory: MemoryId) {
         if let Some(slot) = self.slots.iter().find(|slot| slot.device.index == device) {

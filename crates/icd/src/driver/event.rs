@@ -49,7 +49,9 @@ impl Event {
     /// The event of a command, without references of the application.
     pub fn of_command(queue: &Arc<Queue>, command: cl_command_type) -> Arc<Self> {
         let context = Arc::clone(queue.owner());
-        register(Self::new(context, Some(Arc::clone(queue)), command, cl::CL_QUEUED), 0)
+        let event = Self::new(context, Some(Arc::clone(queue)), command, cl::CL_QUEUED);
+        lock(&event.state).times[0] = queue.device().timeline.host_ns();
+        register(event, 0)
     }
 
     /// An event that the application completes.
@@ -75,6 +77,11 @@ impl Event {
     /// Whether its command has ended, successfully or not.
     pub fn is_done(&self) -> bool {
         self.status() <= cl::CL_COMPLETE
+    }
+
+    /// When its command was enqueued on the virtual timeline.
+    pub fn queued_ns(&self) -> u64 {
+        lock(&self.state).times[0]
     }
 
     /// When its command ended on the virtual timeline.
@@ -157,6 +164,9 @@ impl Event {
         let mut state = lock(&self.state);
         while state.status > cl::CL_COMPLETE {
             state = recovered(self.changed.wait(state));
+        }
+        if let Some(queue) = &self.queue {
+            queue.device().timeline.wait(state.times[3]);
         }
         state.status
     }

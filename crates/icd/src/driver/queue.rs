@@ -13,7 +13,6 @@ use super::event::Event;
 use super::failure::{Failure, Outcome, require};
 use super::handle::{ApiObject, Handle, api_object, register};
 use super::info::{self, Answer};
-use super::timeline::Timeline;
 
 /// A command queue.
 pub struct Queue {
@@ -24,8 +23,8 @@ pub struct Queue {
     /// The properties that the application passed, with the 0 at their end; empty if it passed none.
     array: Vec<u64>,
     pending: Mutex<Pending>,
-    /// Its timeline.
-    pub timeline: Timeline,
+    /// The failure of the first command since the application was last told of one.
+    failed: Mutex<Option<Failure>>,
 }
 
 /// Commands that later ones wait for.
@@ -70,8 +69,8 @@ impl Queue {
             cl::CL_INVALID_QUEUE_PROPERTIES,
             "queues on devices are not offered",
         )?;
-        let (handle, pending, timeline) = (Handle::default(), Mutex::default(), Timeline::default());
-        Ok(register(Self { handle, context, device, properties, array, pending, timeline }, 1))
+        let (handle, pending, failed) = (Handle::default(), Mutex::default(), Mutex::default());
+        Ok(register(Self { handle, context, device, properties, array, pending, failed }, 1))
     }
 
     /// Its context.
@@ -144,12 +143,29 @@ impl Queue {
         }
     }
 
+    /// Notes that a command failed.
+    pub fn fail(&self, failure: &Failure) {
+        lock(&self.failed).get_or_insert_with(|| failure.clone());
+    }
+
+    /// Fails if a command has failed since the last call: an application that looks at no event learns it here.
+    ///
+    /// # Errors
+    /// That of the first one.
+    pub fn check(&self) -> Outcome<()> {
+        lock(&self.failed).take().map_or(Ok(()), Err)
+    }
+
     /// Waits until all commands are done.
-    pub fn finish(&self) {
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn finish(&self) -> Outcome<()> {
         let events = lock(&self.pending).events.clone();
         for event in events {
             event.wait();
         }
+        self.check()
     }
 
     /// Answers `clGetCommandQueueInfo`.

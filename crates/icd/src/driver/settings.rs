@@ -1,8 +1,10 @@
 //! The environment variables of the driver.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Once};
 
 use tripipe_device::{Gpu, OpenCl, UnknownGpu, find};
+
+use super::failure::Failure;
 
 /// The variable that names the devices.
 pub const DEVICES: &str = "TRIPIPE_DEVICES";
@@ -90,6 +92,17 @@ impl Settings {
             settings
         });
         &SETTINGS
+    }
+
+    /// Says once in a process, whatever the user asked for, that a command failed: many applications look at no event.
+    #[allow(clippy::print_stderr, reason = "results are missing, and nobody else says why")]
+    pub fn print_first(&self, failure: &Failure) {
+        static FIRST: Once = Once::new();
+        if !self.log {
+            FIRST.call_once(|| {
+                eprintln!("tripipe: a command failed: {failure}; TRIPIPE_LOG=1 prints all failures");
+            });
+        }
     }
 
     /// Logs a message, if the user asked for messages.

@@ -51,6 +51,7 @@ impl Storage {
             Failure::new(cl::CL_MEM_OBJECT_ALLOCATION_FAILURE, format!("{size} bytes: {error}"))
         })?;
         drop(probe);
+        engine.allocate(size)?;
         Ok(Arc::new(Self {
             engine: Arc::clone(engine),
             kind,
@@ -66,9 +67,13 @@ impl Storage {
     }
 
     /// Bytes that the application and kernels share; `coherent` if they are fine-grained.
-    pub fn shared(engine: &Arc<Engine>, block: HostBlock, coherent: bool) -> Arc<Self> {
+    ///
+    /// # Errors
+    /// There is no such memory.
+    pub fn shared(engine: &Arc<Engine>, block: HostBlock, coherent: bool) -> Outcome<Arc<Self>> {
         let bytes = block.range().bytes();
-        Arc::new(Self {
+        engine.allocate(bytes)?;
+        Ok(Arc::new(Self {
             engine: Arc::clone(engine),
             kind: MemoryKind::Buffer { bytes },
             access: Access::ReadWrite,
@@ -79,7 +84,7 @@ impl Storage {
             coherent,
             mirror: Mutex::default(),
             ids: Mutex::default(),
-        })
+        }))
     }
 
     /// Whether host and GPU see each other's writes without maps.
@@ -313,5 +318,6 @@ impl Drop for Storage {
         for ((device, _), id) in lock(&self.ids).drain() {
             self.engine.release_later(device, id);
         }
+        self.engine.release(self.size);
     }
 }

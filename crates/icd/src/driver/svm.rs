@@ -36,7 +36,7 @@ impl Context {
         let address = block.range().address();
         lock(&self.svm).insert(
             address,
-            Storage::shared(&self.engine, block, flags & cl::CL_MEM_SVM_FINE_GRAIN_BUFFER != 0),
+            Storage::shared(&self.engine, block, flags & cl::CL_MEM_SVM_FINE_GRAIN_BUFFER != 0)?,
         );
         Ok(address)
     }

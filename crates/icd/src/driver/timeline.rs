@@ -1,4 +1,4 @@
-//! Virtual time: predicted durations of commands, in the order of their queue.
+//! Virtual time: predicted durations of commands, on one clock for each device.
 
 use std::sync::Mutex;
 
@@ -38,20 +38,45 @@ impl Span {
 /// When a command was queued, submitted, started and ended, in nanoseconds.
 pub type Times = [u64; 4];
 
-/// The timeline of a queue. It starts at 0, and commands follow each other on it.
+/// The timeline of a device, which all its queues share. It starts at 0. The device does one command at a time, and
+/// meanwhile the host submits the next ones: launches that are queued back to back cost the host's part only where they
+/// are shorter than it.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    now_ns: Mutex<u64>,
+    clocks: Mutex<Clocks>,
+}
+
+#[derive(Debug, Default)]
+struct Clocks {
+    /// When the host has submitted the last command.
+    submitted_ns: u64,
+    /// When the device has ended it.
+    ended_ns: u64,
+    /// The end of the last command that the host has waited for.
+    waited_ns: u64,
 }
 
 impl Timeline {
-    /// Appends a command that starts after `ready_ns`, when the commands that it waits for have ended.
-    pub fn append(&self, ready_ns: u64, span: Span) -> Times {
-        let mut now = lock(&self.now_ns);
-        let queued = *now;
-        let start = queued.max(ready_ns).saturating_add(span.launch_ns);
-        *now = start.saturating_add(span.busy_ns);
-        [queued, queued, start, *now]
+    /// The time at which the host enqueues a command: that of what it last waited for.
+    pub fn host_ns(&self) -> u64 {
+        lock(&self.clocks).waited_ns
+    }
+
+    /// Notes that the host has waited for a command.
+    pub fn wait(&self, end_ns: u64) {
+        let mut clocks = lock(&self.clocks);
+        clocks.waited_ns = clocks.waited_ns.max(end_ns);
+    }
+
+    /// Appends a command that was enqueued at `queued_ns` and starts after `ready_ns`, when the commands that it waits
+    /// for have ended.
+    pub fn append(&self, queued_ns: u64, ready_ns: u64, span: Span) -> Times {
+        let mut clocks = lock(&self.clocks);
+        let submitted = queued_ns.max(clocks.submitted_ns);
+        clocks.submitted_ns = submitted.saturating_add(span.launch_ns);
+        let start = clocks.submitted_ns.max(clocks.ended_ns).max(ready_ns);
+        clocks.ended_ns = start.saturating_add(span.busy_ns);
+        [queued_ns, submitted, start, clocks.ended_ns]
     }
 }
 
@@ -59,13 +84,27 @@ impl Timeline {
 mod tests {
     use super::*;
 
+    const SPAN: Span = Span { launch_ns: 10, busy_ns: 100 };
+
     #[test]
-    fn commands_follow_each_other_and_what_they_wait_for() {
+    fn the_host_submits_while_the_device_works() {
         let timeline = Timeline::default();
-        let span = Span { launch_ns: 10, busy_ns: 100 };
-        assert_eq!(timeline.append(0, span), [0, 0, 10, 110]);
-        assert_eq!(timeline.append(50, span), [110, 110, 120, 220]);
-        assert_eq!(timeline.append(1000, span), [220, 220, 1010, 1110]);
-        assert_eq!(timeline.append(0, Span::default()), [1110, 1110, 1110, 1110]);
+        assert_eq!(timeline.append(0, 0, SPAN), [0, 0, 10, 110]);
+        assert_eq!(timeline.append(0, 0, SPAN), [0, 10, 110, 210]);
+        // What it waits for ends later.
+        assert_eq!(timeline.append(0, 1000, SPAN), [0, 20, 1000, 1100]);
+        assert_eq!(timeline.append(0, 0, Span::default()), [0, 30, 1100, 1100]);
+        // Commands shorter than the host's part follow each other as fast as the host submits them.
+        let short = Span { launch_ns: 1000, busy_ns: 1 };
+        assert_eq!(timeline.append(0, 0, short), [0, 30, 1100, 1101]);
+        assert_eq!(timeline.append(0, 0, short), [0, 1030, 2030, 2031]);
+    }
+
+    #[test]
+    fn a_host_that_waits_submits_later() {
+        let timeline = Timeline::default();
+        let [.., end] = timeline.append(timeline.host_ns(), 0, SPAN);
+        timeline.wait(end);
+        assert_eq!(timeline.append(timeline.host_ns(), 0, SPAN), [110, 110, 120, 220]);
     }
 }

@@ -250,7 +250,7 @@ pub(super) unsafe fn wait_list(count: u32, events: *const cl_event) -> Outcome<V
 /// Gives the application an event, and waits for it if the call blocks.
 ///
 /// # Errors
-/// The command failed, and the call blocks.
+/// The call blocks, and the command failed, or one before it of which the application was not told.
 ///
 /// # Safety
 /// `to` is NULL or a place for a handle.
@@ -262,6 +262,7 @@ pub(super) unsafe fn submitted(event: &Arc<Event>, blocks: bool, to: *mut cl_eve
     }
     if blocks {
         let status = event.wait();
+        event.queue().map_or(Ok(()), |queue| queue.check())?;
         if status < 0 {
             return Err(Failure::new(status, "the command failed"));
         }

@@ -71,8 +71,7 @@ function! {
     }
 
     fn clFinish(queue: cl_command_queue) {
-        find::<Queue>(queue)?.finish();
-        Ok(())
+        find::<Queue>(queue)?.finish()
     }
 }
 

@@ -15,6 +15,7 @@ mod support;
 mod agreeing;
 mod applications;
 mod callbacks;
+mod device;
 mod driver;
 mod images;
 mod modules;
