@@ -71,6 +71,15 @@ pub enum Refusal {
     },
 }
 
+impl From<Box<CounterExample>> for Refusal {
+    fn from(example: Box<CounterExample>) -> Self {
+        match *example {
+            CounterExample::Late => Self::Late,
+            _ => Self::Proof(example),
+        }
+    }
+}
+
 /// `1.20 times slower`, `0.4% faster`.
 fn gain(ratio: f64) -> String {
     if ratio >= 1.0 {

@@ -8,6 +8,7 @@ pub mod advice;
 mod finish;
 mod host;
 mod improvement;
+mod prepare;
 mod price;
 mod replicate;
 mod rewrite;

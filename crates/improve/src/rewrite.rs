@@ -31,6 +31,12 @@ impl<'a> View<'a> {
     pub fn kernel(&self) -> Option<&'a Function> {
         self.tree?.kernel(&self.subject.kernel)
     }
+
+    /// The tree of another source of the kernel.
+    pub(crate) fn parse(&self, source: String) -> Option<Tree> {
+        let offered = self.gpus.first().map(|gpu| gpu.opencl().clone());
+        Subject { source, ..self.subject.clone() }.tree(offered).ok()
+    }
 }
 
 /// A changed kernel, neither verified nor priced yet.
@@ -64,6 +70,11 @@ impl Proposal {
 pub trait Rewrite: Sync {
     /// Its code and documentation: what it does, why, when not, source.
     fn rule(&self) -> &'static Rule;
+
+    /// Whether it gains nothing by itself, and makes a form of the kernel that others understand better.
+    fn prepares(&self) -> bool {
+        false
+    }
 
     /// What it would change. Empty where its preconditions do not hold.
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal>;

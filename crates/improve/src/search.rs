@@ -10,7 +10,7 @@ use crate::subject::check_source;
 use crate::syntax::SyntaxError;
 use crate::{
     Allowed, Condition, CounterExample, HostChange, Improvement, OpenFiles, Price, PriceError, Pricing,
-    Proposal, Refusal, Refused, Required, Rewrite, Subject, Target, Verified, Verifier, VerifyError, View,
+    Proposal, Refusal, Refused, Required, Rewrite, Subject, Target, Verified, Verifier, VerifyError,
 };
 
 /// Options of a search.
@@ -136,13 +136,13 @@ pub enum Progress<'p> {
 pub(crate) struct State {
     /// The kernel that it was made of; `None` for the original.
     parent: Option<usize>,
-    subject: Subject,
+    pub(crate) subject: Subject,
     pub(crate) steps: Vec<Applied>,
     pub(crate) conditions: Vec<Required>,
     pub(crate) host: Vec<HostChange>,
     relative_error: f64,
     /// The time as a multiple of the original's, on the target where that is the largest.
-    score: f64,
+    pub(crate) score: f64,
 }
 
 /// A rewrite that was applied, and the kernel after it.
@@ -168,12 +168,12 @@ struct Untried {
 }
 
 /// A rewrite that was priced.
-struct Candidate {
+pub(crate) struct Candidate {
     /// The index of the kernel that it was made of.
-    parent: usize,
-    proposal: Proposal,
-    subject: Subject,
-    score: f64,
+    pub(crate) parent: usize,
+    pub(crate) proposal: Proposal,
+    pub(crate) subject: Subject,
+    pub(crate) score: f64,
 }
 
 /// The largest of the times as multiples of `before`.
@@ -225,7 +225,7 @@ pub fn search(
 
 pub(crate) struct Search<'s> {
     pub(crate) targets: &'s [Target],
-    rewrites: &'s [&'s dyn Rewrite],
+    pub(crate) rewrites: &'s [&'s dyn Rewrite],
     pub(crate) options: &'s Options,
     /// When the last proof of a rewrite begins.
     proving: Instant,
@@ -237,7 +237,7 @@ pub(crate) struct Search<'s> {
     /// With the usual number of steps.
     pub(crate) whole: Pricing<'s>,
     pub(crate) verifier: Verifier<'s>,
-    first: Vec<Price>,
+    pub(crate) first: Vec<Price>,
 }
 
 /// The conditions of a proposal for a kernel.
@@ -295,10 +295,15 @@ impl Search<'_> {
         };
         let mut refused = Vec::new();
         let mut seen = HashSet::from([(original.source.clone(), original.launch.range)]);
-        let mut untried = self.propose(&start, 0, &mut seen, &mut refused);
         let mut states = vec![start];
+        self.prepare(&mut states, &mut refused, progress);
+        let prepared = states.len() - 1;
+        let mut untried = self.propose(&states[prepared], prepared, &mut seen, &mut refused);
+        if states[prepared].score > 1.0 {
+            untried.extend(self.propose(&states[0], 0, &mut seen, &mut refused));
+        }
         let mut candidates: Vec<Candidate> = Vec::new();
-        let (mut best, mut idle) = (0, 0);
+        let (mut best, mut idle) = (prepared, 0);
         let mut is_over = false;
         while !untried.is_empty() && !is_over {
             untried.sort_by(|a, b| a.rank.total_cmp(&b.rank));
@@ -341,14 +346,15 @@ impl Search<'_> {
         seen: &mut HashSet<(String, NdRange)>,
         refused: &mut Vec<Refused>,
     ) -> Vec<Untried> {
-        let gpus: Vec<_> = self.targets.iter().map(|target| target.gpu).collect();
-        let tree = state.subject.tree(self.targets.first().map(|target| target.offered.clone())).ok();
         let allowed = self.options.allowed;
-        let view = View { subject: &state.subject, tree: tree.as_ref(), gpus: &gpus, allowed };
         let depth = state.steps.len();
         let mut untried = Vec::new();
-        for rewrite in self.rewrites {
-            for (variant, proposal) in rewrite.proposals(&view).into_iter().enumerate() {
+        let all = self.viewed(&state.subject, |view| {
+            let searched = self.rewrites.iter().filter(|rewrite| !rewrite.prepares());
+            searched.map(|rewrite| rewrite.proposals(view)).collect::<Vec<_>>()
+        });
+        for proposals in all {
+            for (variant, proposal) in proposals.into_iter().enumerate() {
                 let mut refuse = |reason: Refusal| {
                     refused.push(Refused {
                         code: proposal.code,
@@ -455,19 +461,13 @@ impl Search<'_> {
                     states.push(state);
                     adopted += 1;
                 }
-                Err(example) => {
-                    let reason = match *example {
-                        CounterExample::Late => Refusal::Late,
-                        _ => Refusal::Proof(example),
-                    };
-                    refused.push(Refused { code, title, depth, reason });
-                }
+                Err(example) => refused.push(Refused { code, title, depth, reason: example.into() }),
             }
         }
     }
 
     /// The kernel with a proposal applied, if that is proved on launches derived from the given one.
-    fn prove(&self, parent: &State, candidate: Candidate) -> Result<State, Box<CounterExample>> {
+    pub(crate) fn prove(&self, parent: &State, candidate: Candidate) -> Result<State, Box<CounterExample>> {
         let Candidate { parent: index, proposal, subject, score } = candidate;
         let mut state = State { parent: Some(index), subject, score, ..parent.clone() };
         for required in requirements(parent, &proposal) {

@@ -11,7 +11,7 @@ use crate::syntax::{Affine, Expr, ExprKind, Symbol, affine, fold};
 use super::Engine;
 use super::functions;
 use super::shape::Shape;
-use super::text::{ADDITIVE, Text, level_of};
+use crate::syntax::text::{ADDITIVE, Text, level_of};
 
 /// A sum that is at least 0 for all outputs, in terms of parameters and of the first output's ids.
 pub(super) type Assumption = Affine;
@@ -288,7 +288,10 @@ pub(super) fn inequality(sum: &Affine) -> String {
         for (term, times) in sum.terms.iter().filter(|(_, times)| **times * sign > 0) {
             let product = term.join(" * ");
             let product = match times * sign {
-                1 => Text::new(product, if term.len() > 1 { level_of("*") } else { super::text::PRIMARY }),
+                1 => Text::new(
+                    product,
+                    if term.len() > 1 { level_of("*") } else { crate::syntax::text::PRIMARY },
+                ),
                 times => Text::new(format!("{times} * {product}"), level_of("*")),
             };
             text = Some(match text {

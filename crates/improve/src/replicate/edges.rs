@@ -11,8 +11,8 @@ use std::fmt::Write as _;
 use crate::syntax::{Affine, Expr, ExprKind, Scalar, Symbol, Type};
 
 use super::assume::inequality;
-use super::text::Text;
 use super::{Engine, Obstacle};
+use crate::syntax::text::Text;
 
 /// How groups along the vectors' dimension are placed.
 #[derive(Clone, Debug)]
@@ -63,8 +63,8 @@ impl Engine<'_> {
             let factor = |name: &String| if is_int(name) { name.clone() } else { format!("(int){name}") };
             let product = term.iter().map(factor).collect::<Vec<_>>().join(" * ");
             let product = match times {
-                1 => Text::new(product, super::text::level_of("*")),
-                times => Text::new(format!("{times} * {product}"), super::text::level_of("*")),
+                1 => Text::new(product, crate::syntax::text::level_of("*")),
+                times => Text::new(format!("{times} * {product}"), crate::syntax::text::level_of("*")),
             };
             limit_text = Some(match limit_text {
                 None => product,

@@ -4,10 +4,10 @@ use crate::syntax::{Expr, ExprKind, Scalar, Type};
 
 use super::functions::{self, FunctionKind};
 use super::shape::Shape;
-use super::text::{
+use super::{Engine, Obstacle};
+use crate::syntax::text::{
     ADDITIVE, ASSIGNMENT, BITWISE_AND, CONDITIONAL, Level, PRIMARY, Text, UNARY, level_of, written_level,
 };
-use super::{Engine, Obstacle};
 
 /// A value of all lanes: a vector, or a scalar where all lanes have the same.
 pub(super) struct Value {

@@ -8,8 +8,8 @@ use crate::syntax::{Affine, Expr, ExprKind, Stmt, StmtKind, Symbol, fold};
 
 use super::assume::term_of;
 use super::shape::Shape;
-use super::text::Text;
 use super::{Engine, Obstacle};
+use crate::syntax::text::Text;
 
 /// A loop over channels that the walk is in: its variable, and how much its start grows from pixel to pixel.
 type Channel = (Symbol, i128);

@@ -4,8 +4,8 @@ use crate::syntax::{Expr, ExprKind, Scalar};
 
 use super::expr::is_name;
 use super::shape::Shape;
-use super::text::{ASSIGNMENT, PRIMARY, Text, UNARY};
 use super::{Engine, Obstacle};
+use crate::syntax::text::{ASSIGNMENT, PRIMARY, Text, UNARY};
 
 /// A place in memory.
 struct MemoryElement<'e> {

@@ -20,7 +20,6 @@ mod load;
 mod range;
 mod shape;
 mod stmt;
-mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 

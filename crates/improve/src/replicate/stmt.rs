@@ -3,8 +3,8 @@
 use crate::syntax::{Expr, ExprKind, Scalar, Stmt, StmtKind, Type, Variable};
 
 use super::shape::Shape;
-use super::text::{ASSIGNMENT, BITWISE_AND, Text, UNARY};
 use super::{Engine, Obstacle};
+use crate::syntax::text::{ASSIGNMENT, BITWISE_AND, Text, UNARY};
 
 impl Engine<'_> {
     /// The spaces before a statement's line.

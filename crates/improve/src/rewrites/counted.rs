@@ -208,7 +208,7 @@ pub(super) fn changed(body: &Stmt) -> (BTreeSet<Symbol>, Values<'_>) {
 }
 
 /// The variable that a target is, or is a part of; `None` for memory behind a pointer.
-fn root(target: &Expr) -> Option<Symbol> {
+pub(super) fn root(target: &Expr) -> Option<Symbol> {
     match &target.bare().kind {
         ExprKind::Name { symbol, .. } => Some(*symbol),
         ExprKind::Index { base, .. } if matches!(base.bare().ty, Type::Pointer { .. }) => None,

@@ -5,6 +5,7 @@ mod batch_loads;
 mod block;
 mod coarsen;
 mod counted;
+mod inline_helpers;
 mod integer_dot;
 mod merge_accesses;
 mod narrow_index;
@@ -26,6 +27,7 @@ use crate::Rewrite;
 
 /// All rewrites.
 pub const ALL: &[&dyn Rewrite] = &[
+    &inline_helpers::InlineHelpers,
     &swap_dimensions::SwapDimensions,
     &specialise_arguments::SpecialiseArguments,
     &unflatten::Unflatten,

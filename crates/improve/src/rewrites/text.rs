@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::syntax::{Expr, ExprKind, Stmt, StmtKind, Tree};
+use crate::syntax::{Edits, Expr, ExprKind, Function, Stmt, StmtKind, Tree};
 
 /// The blanks at the start of the line of a byte; at most those before the byte.
 pub(super) fn indentation(source: &str, at: usize) -> &str {
@@ -48,8 +48,31 @@ pub(super) struct Names(BTreeSet<String>);
 
 impl Names {
     pub(super) fn new(tree: &Tree) -> Self {
-        let words = tree.source.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        Self::of(&tree.source)
+    }
+
+    fn of(text: &str) -> Self {
+        let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
         Self(words.map(str::to_owned).collect())
+    }
+
+    /// Names that neither a kernel has nor what stands outside functions, and that no function has that is called.
+    pub(super) fn inside(tree: &Tree, kernel: &Function) -> Self {
+        let mut own = Edits::new();
+        for function in tree.functions.iter().filter(|it| it.symbol != kernel.symbol) {
+            // Functions do not overlap.
+            let _ = own.replace(function.place.range.clone(), "");
+        }
+        let mut names = Self::of(&own.apply(&tree.source));
+        for function in &tree.functions {
+            names.0.insert(function.name.clone());
+            function.body.walk_expressions(&mut |expr| {
+                if let ExprKind::Call { name, .. } = &expr.kind {
+                    names.0.insert(name.clone());
+                }
+            });
+        }
+        names
     }
 
     /// A name that starts with `wanted`.

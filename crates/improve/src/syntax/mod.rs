@@ -7,7 +7,9 @@ mod affine;
 mod edits;
 mod node;
 mod places;
+pub(crate) mod print;
 mod read;
+pub(crate) mod text;
 mod types;
 
 use std::path::Path;
@@ -17,6 +19,7 @@ use tripipe_ir::front::clang::{Build, BuildError, syntax_tree};
 pub use affine::{Affine, affine, fold};
 pub use edits::{Edits, Overlap};
 pub use node::{Expr, ExprKind, Function, NameKind, SourceRange, Stmt, StmtKind, Symbol, Variable};
+pub(crate) use print::Printer;
 pub use types::{Scalar, Space, Type};
 
 /// The end of the path under which clang sees the source.

@@ -4,17 +4,17 @@ use crate::syntax::{Expr, ExprKind};
 
 /// How tightly an expression's outermost operator binds; more is tighter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Level(pub(super) u8);
+pub(crate) struct Level(pub(crate) u8);
 
-pub(super) const PRIMARY: Level = Level(15);
-pub(super) const UNARY: Level = Level(14);
-pub(super) const ADDITIVE: Level = Level(12);
-pub(super) const BITWISE_AND: Level = Level(8);
-pub(super) const CONDITIONAL: Level = Level(3);
-pub(super) const ASSIGNMENT: Level = Level(2);
+pub(crate) const PRIMARY: Level = Level(15);
+pub(crate) const UNARY: Level = Level(14);
+pub(crate) const ADDITIVE: Level = Level(12);
+pub(crate) const BITWISE_AND: Level = Level(8);
+pub(crate) const CONDITIONAL: Level = Level(3);
+pub(crate) const ASSIGNMENT: Level = Level(2);
 
 /// The level of a binary operator.
-pub(super) fn level_of(operator: &str) -> Level {
+pub(crate) fn level_of(operator: &str) -> Level {
     Level(match operator {
         "*" | "/" | "%" => 13,
         "+" | "-" => 12,
@@ -31,7 +31,7 @@ pub(super) fn level_of(operator: &str) -> Level {
 }
 
 /// The level of an expression as it is written.
-pub(super) fn written_level(expr: &Expr) -> Level {
+pub(crate) fn written_level(expr: &Expr) -> Level {
     match &expr.kind {
         ExprKind::Binary { operator, .. } => level_of(operator),
         ExprKind::Integer(value) if *value < 0 => UNARY,
@@ -45,37 +45,52 @@ pub(super) fn written_level(expr: &Expr) -> Level {
     }
 }
 
+/// Whether compilers warn of an operand of level `inner` without parentheses: sums that are shifted, comparisons of
+/// comparisons, arithmetic and other bits under `&`, `^` and `|`, `&&` under `||`.
+pub(crate) fn mixes(outer: Level, inner: Level) -> bool {
+    match outer.0 {
+        11 => inner == ADDITIVE,
+        9 | 10 => matches!(inner.0, 9 | 10),
+        6..=8 => inner != outer && matches!(inner.0, 5..=12),
+        4 => inner.0 == 5,
+        _ => false,
+    }
+}
+
 /// An expression's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Text {
-    pub(super) text: String,
-    pub(super) level: Level,
+pub(crate) struct Text {
+    pub(crate) text: String,
+    pub(crate) level: Level,
 }
 
 impl Text {
-    pub(super) fn new(text: impl Into<String>, level: Level) -> Self {
+    pub(crate) fn new(text: impl Into<String>, level: Level) -> Self {
         Self { text: text.into(), level }
     }
 
-    pub(super) fn primary(text: impl Into<String>) -> Self {
+    pub(crate) fn primary(text: impl Into<String>) -> Self {
         Self::new(text, PRIMARY)
     }
 
     /// The text as an operand: in parentheses where it binds less tightly than `level`.
-    pub(super) fn at(&self, level: Level) -> String {
+    pub(crate) fn at(&self, level: Level) -> String {
         if self.level < level { format!("({})", self.text) } else { self.text.clone() }
     }
 
     /// `self operator right`.
-    pub(super) fn binary(&self, operator: &str, right: &Self) -> Self {
+    pub(crate) fn binary(&self, operator: &str, right: &Self) -> Self {
         let level = level_of(operator);
         let space = if operator == "," { "" } else { " " };
-        let right = right.at(Level(level.0 + 1));
-        Self::new(format!("{}{space}{operator} {right}", self.at(level)), level)
+        let side = |side: &Self, least: u8| {
+            if mixes(level, side.level) { format!("({})", side.text) } else { side.at(Level(least)) }
+        };
+        let (left, right) = (side(self, level.0), side(right, level.0 + 1));
+        Self::new(format!("{left}{space}{operator} {right}"), level)
     }
 
     /// The sum with a constant.
-    pub(super) fn plus(&self, constant: i128) -> Self {
+    pub(crate) fn plus(&self, constant: i128) -> Self {
         match constant {
             0 => self.clone(),
             _ if self.text == "0" => {
@@ -87,7 +102,7 @@ impl Text {
     }
 
     /// A component of a vector.
-    pub(super) fn lane(&self, lane: usize) -> Self {
+    pub(crate) fn lane(&self, lane: usize) -> Self {
         Self::primary(format!("{}.s{lane:x}", self.at(PRIMARY)))
     }
 }
