@@ -4,6 +4,7 @@ mod address;
 mod batch_loads;
 mod block;
 mod coarsen;
+mod count_loops;
 mod counted;
 mod inline_helpers;
 mod integer_dot;
@@ -28,6 +29,7 @@ use crate::Rewrite;
 /// All rewrites.
 pub const ALL: &[&dyn Rewrite] = &[
     &inline_helpers::InlineHelpers,
+    &count_loops::CountLoops,
     &swap_dimensions::SwapDimensions,
     &specialise_arguments::SpecialiseArguments,
     &unflatten::Unflatten,

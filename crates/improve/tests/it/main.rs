@@ -10,6 +10,7 @@ mod rewriting;
 mod search;
 mod syntax;
 mod verify;
+mod walks;
 
 use std::path::PathBuf;
 
