@@ -248,8 +248,7 @@ impl<'t> Batch<'t> {
             let _ = write!(text, "\n{outer}}}");
         }
         let mut edits = Edits::new();
-        let range = hint(source, counted.stmt.full.start)..counted.stmt.full.end;
-        edits.replace(range, text).ok()?;
+        edits.replace(counted.stmt.full.clone(), text).ok()?;
         Some(edits.apply(source))
     }
 
@@ -308,13 +307,4 @@ fn element_address(tree: &Tree, load: &Expr, values: &Values<'_>) -> Option<Stri
         }
         _ => Some(format!("&{}", text_without(tree, load, values)?)),
     }
-}
-
-/// The start of a `#pragma unroll` directly before a statement that starts at `at`, which is for that loop alone; else
-/// `at`.
-fn hint(source: &str, at: usize) -> usize {
-    let before = source[..at].trim_end();
-    let line = before.rfind('\n').map_or(0, |line| line + 1);
-    let is_hint = before[line..].trim_start().starts_with("#pragma") && before[line..].contains("unroll");
-    if is_hint { line + (before[line..].len() - before[line..].trim_start().len()) } else { at }
 }

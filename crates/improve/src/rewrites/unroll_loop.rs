@@ -77,6 +77,9 @@ fn is_open(stmt: &Stmt) -> bool {
 
 /// Whether something before the loop already says how it is unrolled.
 fn has_hint(source: &str, stmt: &Stmt) -> bool {
+    if source[stmt.full.start..stmt.place.range.start].contains("unroll") {
+        return true;
+    }
     let before = source[..stmt.full.start].trim_end();
     before.lines().last().is_some_and(|line| line.contains("unroll"))
 }

@@ -161,7 +161,7 @@ pub enum ExprKind {
 pub struct Stmt {
     /// Its location, without a closing semicolon where clang's range leaves it out; see [`Stmt::full`].
     pub place: SourceRange,
-    /// Its bytes with the closing semicolon.
+    /// Its bytes with the closing semicolon, and with a `#pragma unroll` or an attribute before it.
     pub full: Range<usize>,
     /// What it is.
     pub kind: StmtKind,

@@ -193,6 +193,9 @@ impl<'s> Reader<'s> {
         self.own(node);
         let kind = text(node, "kind");
         let children = inner(node);
+        if let ("AttributedStmt", Some((last, attributes))) = (kind, children.split_last()) {
+            return self.with_attributes(node, attributes, last, outer);
+        }
         if kind.ends_with("Expr") || kind.ends_with("Operator") || kind.ends_with("Literal") {
             let expr = self.expression(node);
             let full = self.with_semicolon(&expr.place.range);
@@ -249,6 +252,26 @@ impl<'s> Reader<'s> {
         };
         self.outer = outer;
         Stmt { place, full, kind: read }
+    }
+
+    /// A statement with what is said about it: `#pragma unroll`, `__attribute__((opencl_unroll_hint))`.
+    fn with_attributes(
+        &mut self,
+        node: &Value,
+        attributes: &[Value],
+        last: &Value,
+        outer: Option<usize>,
+    ) -> Stmt {
+        let place = self.place(node);
+        self.outer = outer;
+        for attribute in attributes {
+            self.skip(attribute);
+        }
+        let mut stmt = self.statement(last);
+        if !place.in_macro {
+            stmt.full.start = place.range.start.min(stmt.full.start);
+        }
+        stmt
     }
 
     fn with_semicolon(&self, range: &Range<usize>) -> Range<usize> {

@@ -121,3 +121,24 @@ fn loops_do_not_stop_vectors() {
     gains(&with_index(), &["count-loops", "widen"], 0.6);
     gains(&product(), &["count-loops", "batch-loads"], 0.8);
 }
+
+#[test]
+fn what_is_said_about_a_loop_stays() {
+    for hint in ["#pragma unroll", "__attribute__((opencl_unroll_hint(3)))"] {
+        let subject = picture(
+            "",
+            &format!(
+                "    int sum = 0;\n    {hint}\n    for (int i = -1; i <= 1; i++)\n        \
+                sum += source[y * width + clamp(x + i, 0, width - 1)];\n    target[y * width + x] = sum / 3;\n"
+            ),
+        );
+        assert!(holds("widen", &subject).contains(hint));
+        holds("batch-loads", &product_with(hint));
+    }
+}
+
+fn product_with(hint: &str) -> Subject {
+    rows(&format!(
+        "    float sum = 0;\n    for (int j = 0; j < 2; j++)\n    {hint}\n    for (int k = 0; k < columns; k++) sum += in[r * columns + k];\n    out[r] = sum;"
+    ))
+}

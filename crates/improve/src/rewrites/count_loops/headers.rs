@@ -103,11 +103,12 @@ fn header(tree: &Tree, kernel: &Function, list: &[Stmt], index: usize, edits: &m
     };
     let head = format!("for ({first}; {}; {step_text})", tree.text(&condition.place));
     if after {
-        edits.replace(stmt.full.start..body.full.start, format!("{head} ")).ok()?;
+        edits.replace(stmt.place.range.start..body.full.start, format!("{head} ")).ok()?;
         edits.replace(body.full.end..stmt.full.end, "").ok()?;
     } else {
-        let close = source[stmt.full.start..body.full.start].rfind(')')? + 1;
-        edits.replace(stmt.full.start..stmt.full.start + close, head).ok()?;
+        let from = stmt.place.range.start;
+        let close = source[from..body.full.start].rfind(')')? + 1;
+        edits.replace(from..from + close, head).ok()?;
     }
     Some(())
 }

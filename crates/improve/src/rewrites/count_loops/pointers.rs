@@ -146,6 +146,9 @@ impl Walk<'_> {
                 {
                     return None;
                 }
+                if super::constant(index) == Some(0) {
+                    return put(format!("{name}[{at}]"));
+                }
                 let text = self.tree.text(&index.place).to_owned();
                 let text = if written_level(index) < ADDITIVE { format!("({text})") } else { text };
                 put(format!("{name}[{at} + {text}]"))

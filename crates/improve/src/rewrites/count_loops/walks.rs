@@ -133,8 +133,14 @@ fn replace(tree: &Tree, events: &[Event], name: &str, start: &Affine, edits: &mu
                     let text = Text::primary(name).plus_sum(&grown);
                     let before = tree.source[..range.start].trim_end();
                     let after = tree.source[range.end..].trim_start();
-                    let is_alone = before.ends_with(['[', '(', '=']) && after.starts_with([']', ')', ';']);
-                    let level = if is_alone { Level(0) } else { PRIMARY };
+                    let opens = before.ends_with(['[', '(', '=']);
+                    let is_alone = opens && after.starts_with([']', ')', ';']);
+                    let is_first = opens && after.starts_with(['+', '-']);
+                    let level = match (is_alone, is_first) {
+                        (true, _) => Level(0),
+                        (_, true) => ADDITIVE,
+                        _ => PRIMARY,
+                    };
                     edits.replace(range.clone(), text.at(level)).ok()?;
                 } else if tree.source[range.clone()] != *name {
                     edits.replace(range.clone(), name).ok()?;
