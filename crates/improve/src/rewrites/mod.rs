@@ -9,6 +9,7 @@ mod counted;
 mod inline_helpers;
 mod integer_dot;
 mod merge_accesses;
+mod multiply_add;
 mod narrow_index;
 mod native_functions;
 mod outputs;
@@ -46,5 +47,6 @@ pub const ALL: &[&dyn Rewrite] = &[
     &row_per_group::RowPerGroup,
     &unroll_loop::UnrollLoop,
     &native_functions::NativeFunctions,
+    &multiply_add::MultiplyAdd,
     &resize_work_group::ResizeWorkGroup,
 ];

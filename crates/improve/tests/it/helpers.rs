@@ -149,7 +149,7 @@ fn calls_do_not_stop_vectors() {
 /// Both rewrites are applied, and the kernel takes less than a share of its time on a Mali-T604.
 pub(crate) fn gains(subject: &Subject, codes: &[&str], share: f64) {
     let targets = targets(&["mali-t604"]);
-    let options = Options { depth: 2, limit: Duration::from_secs(600), ..Options::default() };
+    let options = Options { depth: 2, width: 1, limit: Duration::from_secs(600), ..Options::default() };
     let rewrites: Vec<_> =
         ALL.iter().copied().filter(|rewrite| codes.contains(&rewrite.rule().code)).collect();
     let found = search(subject, &targets, &rewrites, &NoFiles, &options, &mut |_| {}).unwrap();

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 
 mod advice;
+mod fidelity;
 mod helpers;
 mod loads;
 mod rewrites;
