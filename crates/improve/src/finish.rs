@@ -13,10 +13,11 @@ impl Search<'_> {
     pub(crate) fn finish(
         &self,
         original: &Subject,
-        mut best: State,
+        best: State,
         mut refused: Vec<Refused>,
         out_of_time: bool,
     ) -> Result<Improvement, SearchError> {
+        let mut best = self.without_idle_steps(original, best);
         self.prove_given(&mut best, &mut refused);
         let fits = Instant::now() + self.time_of_prices(best.steps.len()) < self.last;
         let pricing = if fits { &self.whole } else { &self.quick };

@@ -1,10 +1,15 @@
 //! What is done to a kernel before the search, and what is taken back after it.
 
+use std::time::Instant;
+
 use crate::search::{Candidate, Search, State, all_prices, worst};
-use crate::{Progress, Refusal, Refused, Rewrite, Subject, View};
+use crate::{Progress, Proposal, Refusal, Refused, Rewrite, Subject, View};
 
 /// How much slower a form may be that others understand better.
 const SLACK: f64 = 1.5;
+
+/// A step that leaves a larger share of the time contributes nothing by itself.
+const IDLE: f64 = 0.995;
 
 impl Search<'_> {
     /// Calls `act` with what rewrites see of a kernel.
@@ -55,4 +60,72 @@ impl Search<'_> {
         }
         None
     }
+
+    /// The kernel without steps that contribute nothing to it, as far as there is time.
+    pub(crate) fn without_idle_steps(&self, original: &Subject, mut best: State) -> State {
+        for index in (0..best.steps.len()).rev() {
+            let before = index.checked_sub(1).map_or(1.0, |before| best.steps[before].score);
+            let is_over = Instant::now() + self.time_of_prices(best.steps.len()) >= self.last;
+            // The last one is left out where it gains nothing.
+            if is_over || best.steps[index].score < before * IDLE || index + 1 == best.steps.len() {
+                continue;
+            }
+            if let Some(state) = self.without(original, &best, index) {
+                best = state;
+            }
+        }
+        best
+    }
+
+    /// The kernel with all steps but one, if that is as fast.
+    fn without(&self, original: &Subject, best: &State, index: usize) -> Option<State> {
+        let mut subject = index.checked_sub(1).map_or(original, |before| &best.steps[before].subject).clone();
+        let mut again = Vec::new();
+        for step in &best.steps[index + 1..] {
+            let Proposal { code, title, .. } = &step.proposal;
+            let rewrite = self.rewrites.iter().find(|rewrite| rewrite.rule().code == *code)?;
+            let all = self.viewed(&subject, |view| rewrite.proposals(view));
+            let same = all.into_iter().find(|it| without_numbers(&it.title) == without_numbers(title))?;
+            subject = same.subject(&subject);
+            again.push((same, subject.clone()));
+        }
+        let prices = all_prices(self.quick.price(&subject), self.targets).ok()?;
+        let score = worst(&prices, &self.first);
+        if score > best.score * (2.0 - IDLE) {
+            return None;
+        }
+        let mut state = best.before(original, index);
+        for (proposal, subject) in again {
+            let parent = state.parent.unwrap_or_default();
+            state = self.prove(&state, Candidate { parent, proposal, subject, score }).ok()?;
+        }
+        Some(state)
+    }
+}
+
+impl State {
+    /// The kernel before a step.
+    fn before(&self, original: &Subject, index: usize) -> Self {
+        let last = index.checked_sub(1).map(|before| &self.steps[before]);
+        let (host, conditions) = last.map_or((0, 0), |step| (step.host, step.conditions));
+        Self {
+            parent: self.parent,
+            subject: last.map_or(original, |step| &step.subject).clone(),
+            steps: self.steps[..index].to_vec(),
+            conditions: self.conditions[..conditions].to_vec(),
+            host: self.host[..host].to_vec(),
+            relative_error: last.map_or(0.0, |step| step.relative_error),
+            score: last.map_or(1.0, |step| step.score),
+        }
+    }
+}
+
+/// A title without the numbers of lines, which steps before change.
+fn without_numbers(title: &str) -> String {
+    let words = title.split(' ').scan(false, |is_line, word| {
+        let shown = if *is_line { "" } else { word };
+        *is_line = word == "line";
+        Some(shown)
+    });
+    words.collect::<Vec<_>>().join(" ")
 }

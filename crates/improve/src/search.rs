@@ -135,12 +135,12 @@ pub enum Progress<'p> {
 #[derive(Clone)]
 pub(crate) struct State {
     /// The kernel that it was made of; `None` for the original.
-    parent: Option<usize>,
+    pub(crate) parent: Option<usize>,
     pub(crate) subject: Subject,
     pub(crate) steps: Vec<Applied>,
     pub(crate) conditions: Vec<Required>,
     pub(crate) host: Vec<HostChange>,
-    relative_error: f64,
+    pub(crate) relative_error: f64,
     /// The time as a multiple of the original's, on the target where that is the largest.
     pub(crate) score: f64,
 }
@@ -155,6 +155,7 @@ pub(crate) struct Applied {
     pub(crate) host: usize,
     pub(crate) conditions: usize,
     pub(crate) relative_error: f64,
+    pub(crate) score: f64,
 }
 
 /// A proposal that has no price yet.
@@ -208,6 +209,13 @@ pub fn search(
         whole.price(original);
         price_time = pricing.elapsed();
     }
+    // A kernel without a time that took that long to find out does not end.
+    let first = match first {
+        Err((gpu, error)) if pricing.elapsed() >= options.limit.mul_f64(REFERENCE) => {
+            return Err(SearchError::Price { gpu, error });
+        }
+        first => first,
+    };
     progress(Progress::Reference);
     let verifier = Verifier::within(original, targets, files, options.limit.mul_f64(REFERENCE));
     let (first, verifier) = match (first, verifier) {
@@ -483,7 +491,7 @@ impl Search<'_> {
             verifier.verify_derived_until(Some(self.last), subject, host, conditions, *relative_error)?;
         let (host, conditions) = (host.len(), conditions.len());
         let (subject, relative_error) = (subject.clone(), *relative_error);
-        state.steps.push(Applied { proposal, subject, verified, host, conditions, relative_error });
+        state.steps.push(Applied { proposal, subject, verified, host, conditions, relative_error, score });
         Ok(state)
     }
 }

@@ -32,13 +32,29 @@ impl Subject {
     /// # Errors
     /// As [`Tree::parse`] and [`Tree::check`].
     pub fn tree(&self, offered: Option<OpenCl>) -> Result<Tree, SyntaxError> {
+        let tree = self.parsed(offered)?;
+        tree.check(&self.kernel)?;
+        Ok(tree)
+    }
+
+    /// The source with only the branches of conditionals inside functions that are compiled; `None` if there are none,
+    /// or if that is not known.
+    pub(crate) fn with_compiled_branches(&self, offered: Option<OpenCl>) -> Option<String> {
+        let mut subject = self.clone();
+        let tree = loop {
+            let tree = subject.parsed(offered.clone()).ok()?;
+            let Some(source) = tree.with_compiled_branches(&self.kernel) else { break tree };
+            subject.source = source;
+        };
+        (subject.source != self.source && tree.check(&self.kernel).is_ok()).then_some(subject.source)
+    }
+
+    fn parsed(&self, offered: Option<OpenCl>) -> Result<Tree, SyntaxError> {
         let program = self.program();
         let defines = program.defines.iter().map(|(name, value)| format!("-D{name}={value}"));
         let options = defines.chain(program.options.iter().cloned()).collect();
         let build = clang::Build { options, offered, ..clang::Build::default() };
-        let tree = Tree::parse(&self.name, &self.source, Some(&self.folder), &build)?;
-        tree.check(&self.kernel)?;
-        Ok(tree)
+        Tree::parse(&self.name, &self.source, Some(&self.folder), &build)
     }
 
     /// The program to build.
@@ -59,8 +75,14 @@ impl Subject {
 /// Whether the source can be rewritten for all targets together.
 pub(crate) fn check_source(original: &Subject, targets: &[Target]) -> Result<(), SearchError> {
     let Some((first, others)) = targets.split_first() else { return Ok(()) };
+    let reduced = |target: &Target| original.with_compiled_branches(Some(target.offered.clone()));
     let read = |target: &Target| match original.tree(Some(target.offered.clone())) {
-        Ok(tree) => Ok(Some(tree.outline())),
+        Ok(tree) => Ok(Some((original.source.clone(), tree.outline()))),
+        Err(SyntaxError::Conditional { .. }) if reduced(target).is_some() => {
+            let subject = Subject { source: reduced(target).unwrap_or_default(), ..original.clone() };
+            let tree = subject.tree(Some(target.offered.clone()));
+            Ok(tree.ok().map(|tree| (subject.source, tree.outline())))
+        }
         Err(error @ (SyntaxError::Conditional { .. } | SyntaxError::Called { .. })) => Err(error),
         // What does not compile is reported with the price.
         Err(_) => Ok(None),

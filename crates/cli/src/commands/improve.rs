@@ -177,11 +177,13 @@ pub(super) fn improve(
         let launched = description.clone().with_grown_launch(first, growth)?;
         let original = launched.subject(first)?;
         let files = LaunchFiles::of(&launched);
+        let begin = Instant::now();
         let options = Options { limit: options.limit.saturating_sub(start.elapsed()), ..options.clone() };
         let found =
             search(&original, &targets, rewrites, &files, &options, &mut |step| show(progress, &step));
         // Guessed buffers grow as those of `tripipe simulate` do, while there is time.
-        let can_grow = !description.has_launch() && !options.limit.is_zero();
+        // Twice the memory takes twice the time.
+        let can_grow = !description.has_launch() && 3 * begin.elapsed() < options.limit;
         if !can_grow || !found.as_ref().is_err_and(is_outside) {
             break (launched, found);
         }

@@ -4,6 +4,7 @@ mod address;
 mod batch_loads;
 mod block;
 mod coarsen;
+mod compiled_branches;
 mod count_loops;
 mod counted;
 mod inline_helpers;
@@ -29,6 +30,7 @@ use crate::Rewrite;
 
 /// All rewrites.
 pub const ALL: &[&dyn Rewrite] = &[
+    &compiled_branches::CompiledBranches,
     &inline_helpers::InlineHelpers,
     &count_loops::CountLoops,
     &swap_dimensions::SwapDimensions,

@@ -4,6 +4,7 @@
 //! author's names, comments and layout stay where nothing changes.
 
 mod affine;
+mod branches;
 mod edits;
 mod node;
 mod places;
@@ -118,24 +119,15 @@ impl Tree {
     pub fn check(&self, kernel: &str) -> Result<(), SyntaxError> {
         for function in &self.functions {
             let is_other_kernel = function.is_kernel && function.name != kernel;
-            let start = function.place.range.start;
-            let text = self.text(&function.place);
-            let inside = text.split_inclusive('\n').scan(start, |at, line| {
-                *at += line.len();
-                Some((*at - line.len(), line))
-            });
-            for (at, line) in inside.filter(|_| !is_other_kernel) {
-                let Some(directive) = line.trim_start().strip_prefix('#') else { continue };
-                let word: String =
-                    directive.trim_start().chars().take_while(char::is_ascii_alphabetic).collect();
-                if ["if", "ifdef", "ifndef", "elif", "else", "endif"].contains(&word.as_str()) {
-                    let line = self.source[..at].matches('\n').count() + 1;
-                    return Err(SyntaxError::Conditional {
-                        function: function.name.clone(),
-                        directive: word,
-                        line,
-                    });
-                }
+            let mut inside = branches::directives(&self.source, &function.place.range);
+            if let Some((directive, at)) = inside.find(|(word, _)| branches::is_conditional(word))
+                && !is_other_kernel
+            {
+                return Err(SyntaxError::Conditional {
+                    function: function.name.clone(),
+                    directive: directive.to_owned(),
+                    line: self.source[..at.start].matches('\n').count() + 1,
+                });
             }
             let mut calls = false;
             function.body.walk_expressions(&mut |expr| {

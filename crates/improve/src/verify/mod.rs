@@ -197,6 +197,8 @@ impl<'f> Verifier<'f> {
         let mut first = None;
         // The largest launch so far, and how long it takes.
         let (mut largest, mut longest) = (1.0, Duration::MAX);
+        // How long a launch takes that does not end.
+        let mut endless = Duration::ZERO;
         for (index, values) in sizes.to_try().into_iter().enumerate() {
             let resized = sizes.apply(&launch, &values);
             for (number, kind) in Kind::ALL.into_iter().enumerate() {
@@ -206,7 +208,9 @@ impl<'f> Verifier<'f> {
                 }
                 let mut resized = resized.clone();
                 kind.fill(&mut resized, &given, (1 + index) as u64);
+                let begin = Instant::now();
                 let Some(ran) = verifier.add(&mut runner, resized, kind, false, &mut first)? else {
+                    endless = endless.max(begin.elapsed());
                     continue;
                 };
                 if sizes.work(&values) > largest {
@@ -230,7 +234,11 @@ impl<'f> Verifier<'f> {
         let room = WHOLE.min(limit.saturating_sub(start.elapsed()));
         if is_wrong || expected <= room.as_secs_f64() {
             let mut own = None;
-            let mut runner = Runner::new(original.clone(), target, GIVEN_STEPS);
+            // A kernel that ends on no launch may not end on the given one.
+            let times =
+                if is_wrong && endless > Duration::ZERO { room.div_duration_f64(endless) } else { f64::MAX };
+            let steps = (DERIVED_STEPS as f64 * times.max(1.0)).min(GIVEN_STEPS as f64) as u64;
+            let mut runner = Runner::new(original.clone(), target, steps);
             verifier.add(&mut runner, launch, Kind::AsGiven, true, &mut own)?;
             match own {
                 Some(finding) if finding.rule.code == TOO_LONG => first = first.or(Some(finding)),

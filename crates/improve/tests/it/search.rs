@@ -133,7 +133,7 @@ fn refused(source: &str, gpus: &[&str]) -> String {
 #[test]
 fn what_one_build_shows_is_not_rewritten_for_others() {
     let body = |text: &str| COLUMNS.replace("    b[y", &format!("{text}    b[y"));
-    let inside = body("#ifdef BRIGHT\n    y += 0;\n#endif\n");
+    let inside = body("#ifdef BRIGHT\n#define MORE 1\n    y += 0;\n#endif\n");
     assert!(refused(&inside, &["mali-g78"]).starts_with("line 3: `k` has a `#ifdef` inside"));
     let outside = format!(
         "#ifdef cl_arm_integer_dot_product_int8\n#define MORE 8\n#else\n#define MORE 0\n#endif\n{}",

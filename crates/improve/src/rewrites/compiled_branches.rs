@@ -1,0 +1,74 @@
+//! `compiled-branches`: `#if` inside functions is reduced to the branch that is compiled.
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+use crate::{Condition, Proposal, Rewrite, View};
+
+const RULE: Rule = Rule {
+    code: "compiled-branches",
+    severity: Severity::Note,
+    title: "only the branches that are compiled",
+    explanation: r"## What it does
+
+Inside functions that the kernel uses, `#if`, `#elif`, `#else` and `#endif` and the branches that are not compiled for
+these GPUs with these options vanish.
+
+## Why
+
+It gains nothing by itself. What another rewrite makes of the kernel would be wrong for the other branches.
+
+## Example
+
+```c
+#ifdef cl_khr_fp16
+    half sum = 0;
+#else
+    float sum = 0;
+#endif
+```
+
+## Instead
+
+```c
+    float sum = 0;
+```
+
+## When not
+
+Where GPUs compile different branches: improve the kernel for each alone. Where macros inside a function depend on it.
+
+## Source
+
+- OpenCL C, section 6.13: directives as in C99.
+",
+};
+
+/// The rewrite.
+pub(super) struct CompiledBranches;
+
+impl Rewrite for CompiledBranches {
+    fn rule(&self) -> &'static Rule {
+        &RULE
+    }
+
+    fn prepares(&self) -> bool {
+        true
+    }
+
+    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
+        let offered = view.gpus.first().map(|gpu| gpu.opencl().clone());
+        let Some(source) = view.subject.with_compiled_branches(offered) else { return Vec::new() };
+        vec![Proposal {
+            code: RULE.code,
+            title: "`#if` inside functions reduced to the branches that are compiled".to_owned(),
+            why: "other branches would not be rewritten".to_owned(),
+            source,
+            conditions: vec![Condition::Stated(
+                "the kernel is built with the same options, for a driver that defines the same macros"
+                    .to_owned(),
+            )],
+            host: Vec::new(),
+            relative_error: 0.0,
+        }]
+    }
+}
