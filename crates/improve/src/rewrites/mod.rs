@@ -3,6 +3,7 @@
 mod address;
 mod batch_loads;
 mod block;
+mod clamp_indices;
 mod coarsen;
 mod compiled_branches;
 mod count_loops;
@@ -32,6 +33,7 @@ use crate::Rewrite;
 pub const ALL: &[&dyn Rewrite] = &[
     &compiled_branches::CompiledBranches,
     &inline_helpers::InlineHelpers,
+    &clamp_indices::ClampIndices,
     &count_loops::CountLoops,
     &swap_dimensions::SwapDimensions,
     &specialise_arguments::SpecialiseArguments,

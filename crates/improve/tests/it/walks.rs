@@ -142,3 +142,39 @@ fn product_with(hint: &str) -> Subject {
         "    float sum = 0;\n    for (int j = 0; j < 2; j++)\n    {hint}\n    for (int k = 0; k < columns; k++) sum += in[r * columns + k];\n    out[r] = sum;"
     ))
 }
+
+/// Both forms of a window whose border repeats, and one that is left out outside.
+#[test]
+fn limits_are_seen() {
+    let window = |limits: &str| {
+        picture(
+            "",
+            &format!(
+                "    int sum = 0, i;\n    for (int j = -1; j <= 1; j++)\n        for (i = -1; i <= 1; i++) {{\n            \
+                int xx = x + i, yy = y + j;\n{limits}            sum += source[yy * width + xx];\n        }}\n    \
+                target[y * width + x] = sum / 9;\n"
+            ),
+        )
+    };
+    let limited = window(
+        "            if (xx < 0) xx = 0;
+            if (xx >= width) { xx = width - 1; }
+            yy = yy < 0 ? 0 : yy;
+            yy = height > yy ? yy : height - 1;
+",
+    );
+    let text = holds("clamp-indices", &limited);
+    let line = "int xx = min(max(x + i, 0), width - 1), yy = min(max(y + j, 0), height - 1);";
+    assert!(text.contains(line), "{text}");
+    let skipped = window("            if (xx < 0 || yy < 0 || xx >= width || yy > height - 1) continue;\n");
+    let text = holds("clamp-indices", &skipped);
+    assert!(text.contains("if (xx >= 0 && yy >= 0 && xx < width && yy <= height - 1) {"), "{text}");
+    gains(&limited, &["clamp-indices", "widen"], 0.4);
+    leaves_alone("clamp-indices", &rows("    float v = in[r];\n    if (v < 0) v = 0;\n    out[r] = v;"));
+    holds(
+        "count-loops",
+        &rows(
+            "    float sum = 0;\n    int k = 0;\n    do { sum += in[r * columns + k]; } while (++k < columns - 69);\n    out[r] = sum + k;",
+        ),
+    );
+}

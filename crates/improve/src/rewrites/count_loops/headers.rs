@@ -2,7 +2,7 @@
 
 use super::super::counted::changed;
 use super::{changes, constant, counts, growth, is_costly, line_of, lists, mentions};
-use crate::syntax::{Edits, Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Variable};
+use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Symbol, Tree, Type, Variable};
 
 /// The source with one loop written as one that counts.
 pub(super) fn counted(tree: &Tree, kernel: &Function) -> Option<String> {
@@ -43,6 +43,13 @@ fn header(tree: &Tree, kernel: &Function, list: &[Stmt], index: usize, edits: &m
     {
         return None;
     }
+    // `while (++k < n)` after the body.
+    let (left, is_stepped) = match &left.bare().kind {
+        ExprKind::Unary { operator, postfix: false, operand } if operator == "++" && after => {
+            (&**operand, true)
+        }
+        _ => (&**left, false),
+    };
     let counter = left.symbol().filter(|_| matches!(left.bare().kind, ExprKind::Name { .. }))?;
     if mentions(right, counter) {
         return None;
@@ -51,24 +58,29 @@ fn header(tree: &Tree, kernel: &Function, list: &[Stmt], index: usize, edits: &m
     let step_text = match step {
         Some(step) if counts(body, counter).1 == 0 => tree.text(&step.place).to_owned(),
         Some(_) => return None,
+        None if is_stepped && counts(body, counter).1 == 0 => format!("++{}", tree.text(&left.place)),
+        None if is_stepped => return None,
         None => moved_step(tree, inner, counter, edits)?,
     };
     let start = start(list, index, counter)?;
-    if after {
-        let (first, end) = (constant(start.value)?, constant(right)?);
-        let runs = match operator.as_str() {
-            "<" => first < end,
-            "<=" => first <= end,
-            ">" => first > end,
-            _ => first >= end,
-        };
-        if !runs {
-            return None;
-        }
-    }
     let source = &tree.source;
     let name = tree.text(&left.bare().place);
     let value = start.value.place.exact.then(|| tree.text(&start.value.place))?;
+    let end = right.place.exact.then(|| tree.text(&right.place))?;
+    // After the body, the condition does not decide on the first turn.
+    let end = match (after, constant(start.value)) {
+        (false, _) => end.to_owned(),
+        (true, Some(first)) => {
+            let least = if operator == "<" { first + 1 } else { first };
+            let is_int = right.bare().ty == Type::Scalar(Scalar::INT);
+            match constant(right) {
+                Some(end) if end >= least && operator.starts_with('<') => tree.text(&right.place).to_owned(),
+                None if is_int && operator.starts_with('<') => format!("max({end}, {least})"),
+                _ => return None,
+            }
+        }
+        (true, None) => return None,
+    };
     let is_declared = !start.variables.is_empty();
     let mut last = 0;
     kernel.body.walk_expressions(&mut |expr| {
@@ -101,7 +113,7 @@ fn header(tree: &Tree, kernel: &Function, list: &[Stmt], index: usize, edits: &m
             }
         }
     };
-    let head = format!("for ({first}; {}; {step_text})", tree.text(&condition.place));
+    let head = format!("for ({first}; {name} {operator} {end}; {step_text})");
     if after {
         edits.replace(stmt.place.range.start..body.full.start, format!("{head} ")).ok()?;
         edits.replace(body.full.end..stmt.full.end, "").ok()?;

@@ -158,12 +158,12 @@ fn changes(expr: &Expr, symbol: Symbol) -> bool {
     }
 }
 
-fn mentions(expr: &Expr, symbol: Symbol) -> bool {
+pub(super) fn mentions(expr: &Expr, symbol: Symbol) -> bool {
     expr.any(|it| matches!(&it.kind, ExprKind::Name { symbol: other, .. } if *other == symbol))
 }
 
 /// How often a statement names a variable, and changes it.
-fn counts(stmt: &Stmt, symbol: Symbol) -> (usize, usize) {
+pub(super) fn counts(stmt: &Stmt, symbol: Symbol) -> (usize, usize) {
     let (mut named, mut changed) = (0, 0);
     stmt.walk_expressions(&mut |expr| {
         named += usize::from(matches!(&expr.kind, ExprKind::Name { symbol: other, .. } if *other == symbol));
@@ -173,7 +173,7 @@ fn counts(stmt: &Stmt, symbol: Symbol) -> (usize, usize) {
 }
 
 /// All lists of statements, the outermost first.
-fn lists(body: &Stmt) -> Vec<&[Stmt]> {
+pub(super) fn lists(body: &Stmt) -> Vec<&[Stmt]> {
     let mut all = Vec::new();
     body.walk(&mut |stmt| {
         if let StmtKind::Block(inner) = &stmt.kind {
@@ -197,17 +197,18 @@ fn locals(kernel: &Function) -> Vec<(&Variable, &Stmt)> {
 }
 
 /// Whether an expression reads memory, changes something, or asks for more than its operands.
-fn is_costly(expr: &Expr) -> bool {
+pub(super) fn is_costly(expr: &Expr) -> bool {
     expr.assigns()
         || expr.any(|it| match &it.kind {
-            ExprKind::Index { .. } | ExprKind::Call { .. } | ExprKind::Other { .. } => true,
+            ExprKind::Index { .. } | ExprKind::Other { .. } => true,
+            ExprKind::Call { name, .. } => !["min", "max", "clamp", "get_global_id"].contains(&name.as_str()),
             ExprKind::Unary { operator, .. } => operator == "*",
             _ => false,
         })
 }
 
 /// The bytes of a statement, with the line where it stands there alone.
-fn line_of(source: &str, range: &Range<usize>) -> Range<usize> {
+pub(super) fn line_of(source: &str, range: &Range<usize>) -> Range<usize> {
     let start = source[..range.start].rfind('\n').map_or(0, |at| at + 1);
     let end = source[range.end..].find('\n').map_or(source.len(), |at| range.end + at + 1);
     let is_alone = source[start..range.start].trim().is_empty() && source[range.end..end].trim().is_empty();

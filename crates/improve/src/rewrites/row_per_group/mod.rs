@@ -9,8 +9,8 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use super::text::{indentation, is_bounds_test};
 use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Symbol, Tree, Variable};
 use crate::{Condition, HostChange, Proposal, Rewrite, View};
-use steps::{Steps, is_memory, is_same, root};
-pub(super) use steps::{is_collective, is_pure};
+use steps::{Steps, is_memory, root};
+pub(super) use steps::{is_collective, is_pure, is_same};
 
 const RULE: Rule = Rule {
     code: "row-per-group",

@@ -200,7 +200,7 @@ fn target_of(target: &Expr) -> Option<(Symbol, &Expr)> {
 }
 
 /// Whether two expressions without effects are the same, apart from their places.
-pub(super) fn is_same(a: &Expr, b: &Expr) -> bool {
+pub(in crate::rewrites) fn is_same(a: &Expr, b: &Expr) -> bool {
     let (a, b) = (a.bare(), b.bare());
     let own = match (&a.kind, &b.kind) {
         (ExprKind::Integer(a), ExprKind::Integer(b)) => a == b,
