@@ -46,37 +46,38 @@ pub struct Timeline {
     clocks: Mutex<Clocks>,
 }
 
+/// Times in nanoseconds.
 #[derive(Debug, Default)]
 struct Clocks {
     /// When the host has submitted the last command.
-    submitted_ns: u64,
+    submitted: u64,
     /// When the device has ended it.
-    ended_ns: u64,
+    ended: u64,
     /// The end of the last command that the host has waited for.
-    waited_ns: u64,
+    waited: u64,
 }
 
 impl Timeline {
     /// The time at which the host enqueues a command: that of what it last waited for.
     pub fn host_ns(&self) -> u64 {
-        lock(&self.clocks).waited_ns
+        lock(&self.clocks).waited
     }
 
     /// Notes that the host has waited for a command.
     pub fn wait(&self, end_ns: u64) {
         let mut clocks = lock(&self.clocks);
-        clocks.waited_ns = clocks.waited_ns.max(end_ns);
+        clocks.waited = clocks.waited.max(end_ns);
     }
 
     /// Appends a command that was enqueued at `queued_ns` and starts after `ready_ns`, when the commands that it waits
     /// for have ended.
     pub fn append(&self, queued_ns: u64, ready_ns: u64, span: Span) -> Times {
         let mut clocks = lock(&self.clocks);
-        let submitted = queued_ns.max(clocks.submitted_ns);
-        clocks.submitted_ns = submitted.saturating_add(span.launch_ns);
-        let start = clocks.submitted_ns.max(clocks.ended_ns).max(ready_ns);
-        clocks.ended_ns = start.saturating_add(span.busy_ns);
-        [queued_ns, submitted, start, clocks.ended_ns]
+        let submitted = queued_ns.max(clocks.submitted);
+        clocks.submitted = submitted.saturating_add(span.launch_ns);
+        let start = clocks.submitted.max(clocks.ended).max(ready_ns);
+        clocks.ended = start.saturating_add(span.busy_ns);
+        [queued_ns, submitted, start, clocks.ended]
     }
 }
 

@@ -77,8 +77,8 @@ pub enum Optimization {
     O1,
     /// `-O2` without unrolling and vectorisation.
     O2,
-    /// `-O2` with generous unrolling and without vectorisation: what drivers, which are also based on LLVM, do before
-    /// they select instructions.
+    /// `-O2` with generous unrolling, in part where a loop is long, and without vectorisation: what drivers, which are
+    /// also based on LLVM, do before they select instructions.
     Driver,
 }
 
@@ -411,6 +411,10 @@ fn level(optimization: Optimization) -> &'static [&'static str] {
             "-disable-loop-idiom-all",
             "-mllvm",
             "-unroll-threshold=1500",
+            // A loop over that limit is unrolled in part, up to LLVM's own limit for targets that do so (150 instructions):
+            // one more iteration must not undo all unrolling.
+            "-mllvm",
+            "-unroll-allow-partial",
             "-mllvm",
             "-disable-vector-combine",
         ],

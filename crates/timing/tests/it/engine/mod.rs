@@ -3,6 +3,7 @@
 mod activity;
 mod consistency;
 mod counters;
+mod neighbours;
 mod read_back;
 mod sampling;
 
