@@ -168,7 +168,7 @@ fn longest_build(kernels: &Arc<Kernels>, context: &Context, size: &Size, run_on:
             #[cfg(feature = "cpu")]
             let is_small = options.cpu_when_faster && Trial::is_for(context, kernels, size);
             #[cfg(not(feature = "cpu"))]
-            let is_small = false;
+            let (is_small, _) = (false, (kernels, size));
             (is_small || options.longest_build.is_zero()).then_some(options.longest_build)
         }
     }
