@@ -4,18 +4,6 @@
 //! another launch where the host must change, too. The search applies what the timing model prices best, and keeps a
 //! step only after the simulator has shown that it computes the same.
 
-#![allow(
-    clippy::option_option,
-    clippy::single_match_else,
-    clippy::type_complexity,
-    clippy::match_same_arms,
-    clippy::needless_for_each,
-    clippy::nonminimal_bool,
-    clippy::semicolon_if_nothing_returned,
-    clippy::needless_pass_by_value,
-    reason = "style of the rewrites of loops and helpers, to be cleaned up"
-)]
-
 pub mod advice;
 mod finish;
 mod host;

@@ -26,7 +26,7 @@ pub(super) fn multiplied(tree: &Tree, kernel: &Function) -> Option<String> {
     kernel.body.walk(&mut |stmt| loops.push(stmt));
     // The innermost first.
     let in_loop = loops.into_iter().rev().find_map(|stmt| {
-        let turns = LoopTurns::of(tree, stmt)?;
+        let turns = Turns::of(tree, stmt)?;
         variables.iter().find_map(|it| turns.multiplied(tree, kernel, *it))
     });
     in_loop.or_else(|| variables.iter().find_map(|it| straight(tree, kernel, *it)))
@@ -159,7 +159,7 @@ fn replace(tree: &Tree, events: &[Event], name: &str, start: &Affine, edits: &mu
 }
 
 /// A loop that counts, with others inside or not.
-struct LoopTurns<'t> {
+struct Turns<'t> {
     stmt: &'t Stmt,
     counter: Symbol,
     name: &'t str,
@@ -171,7 +171,7 @@ struct LoopTurns<'t> {
     body: &'t Stmt,
 }
 
-impl<'t> LoopTurns<'t> {
+impl<'t> Turns<'t> {
     fn of(tree: &'t Tree, stmt: &'t Stmt) -> Option<Self> {
         let StmtKind::For { first: Some(first), condition: Some(condition), step: Some(step), body } =
             &stmt.kind
@@ -262,7 +262,7 @@ impl<'t> LoopTurns<'t> {
         let term = |expr: &Expr| affine(expr, &text, &|_| None);
         let mut inside = Affine::default();
         if is_set {
-            // What is set again in each turn, and read only after that.
+            // What is set anew in each turn, and read only after that.
             if !matches!(all.first(), Some(Event::Set)) || self.is_named_outside(kernel, symbol) {
                 return None;
             }
