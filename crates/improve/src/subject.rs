@@ -39,10 +39,10 @@ impl Subject {
 
     /// The source with only the branches of conditionals inside functions that are compiled; `None` if there are none,
     /// or if that is not known.
-    pub(crate) fn with_compiled_branches(&self, offered: Option<OpenCl>) -> Option<String> {
+    pub(crate) fn with_compiled_branches(&self, offered: Option<&OpenCl>) -> Option<String> {
         let mut subject = self.clone();
         let tree = loop {
-            let tree = subject.parsed(offered.clone()).ok()?;
+            let tree = subject.parsed(offered.cloned()).ok()?;
             let Some(source) = tree.with_compiled_branches(&self.kernel) else { break tree };
             subject.source = source;
         };
@@ -75,7 +75,7 @@ impl Subject {
 /// Whether the source can be rewritten for all targets together.
 pub(crate) fn check_source(original: &Subject, targets: &[Target]) -> Result<(), SearchError> {
     let Some((first, others)) = targets.split_first() else { return Ok(()) };
-    let reduced = |target: &Target| original.with_compiled_branches(Some(target.offered.clone()));
+    let reduced = |target: &Target| original.with_compiled_branches(Some(&target.offered));
     let read = |target: &Target| match original.tree(Some(target.offered.clone())) {
         Ok(tree) => Ok(Some((original.source.clone(), tree.outline()))),
         Err(SyntaxError::Conditional { .. }) if reduced(target).is_some() => {

@@ -222,8 +222,10 @@ fn folded(tree: &Tree, kernel: &Function) -> Option<String> {
                 let ExprKind::Assign { operator: None, target, value: limit, .. } = &expr.bare().kind else {
                     return None;
                 };
-                let is_limit =
-                    matches!(&limit.bare().kind, ExprKind::Call { name, .. } if ["min", "max", "clamp"].contains(&name.as_str()));
+                let is_limit = match &limit.bare().kind {
+                    ExprKind::Call { name, .. } => ["min", "max", "clamp"].contains(&name.as_str()),
+                    _ => false,
+                };
                 let mut named = 0;
                 limit.walk(&mut |it| {
                     named += usize::from(
@@ -231,7 +233,8 @@ fn folded(tree: &Tree, kernel: &Function) -> Option<String> {
                     );
                 });
                 let is_other = variables.iter().any(|it| {
-                    it.symbol != variable.symbol && it.value.as_ref().is_some_and(|it| mentions(it, variable.symbol))
+                    it.symbol != variable.symbol
+                        && it.value.as_ref().is_some_and(|it| mentions(it, variable.symbol))
                 });
                 // Nothing that the value depends on changes in between.
                 let moved = list[index + 1..index + 1 + at].iter().any(|it| {
@@ -246,7 +249,13 @@ fn folded(tree: &Tree, kernel: &Function) -> Option<String> {
                     })
                 });
                 let is_int = variable.ty == Type::Scalar(Scalar::INT) && value.bare().ty == variable.ty;
-                if !is_limit || named != 1 || is_other || moved || !is_int || target.symbol() != Some(variable.symbol) {
+                if !is_limit
+                    || named != 1
+                    || is_other
+                    || moved
+                    || !is_int
+                    || target.symbol() != Some(variable.symbol)
+                {
                     return None;
                 }
                 let first = Printer { tree, replaced: &|_| None, renamed: &|_| None }.expression(value)?;

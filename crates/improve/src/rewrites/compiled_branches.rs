@@ -56,7 +56,7 @@ impl Rewrite for CompiledBranches {
     }
 
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let offered = view.gpus.first().map(|gpu| gpu.opencl().clone());
+        let offered = view.gpus.first().map(|gpu| gpu.opencl());
         let Some(source) = view.subject.with_compiled_branches(offered) else { return Vec::new() };
         vec![Proposal {
             code: RULE.code,

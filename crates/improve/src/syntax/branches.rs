@@ -107,12 +107,16 @@ fn nodes(function: &Function) -> Vec<usize> {
             all.extend([range.start, range.end - 1]);
         }
     };
-    function.parameters.iter().for_each(|it| add(&it.place.range));
+    for parameter in &function.parameters {
+        add(&parameter.place.range);
+    }
     function.body.walk(&mut |stmt| {
         add(&stmt.full);
         add(&stmt.place.range);
         if let super::StmtKind::Declare(variables) = &stmt.kind {
-            variables.iter().for_each(|it| add(&it.place.range));
+            for variable in variables {
+                add(&variable.place.range);
+            }
         }
     });
     function.body.walk_expressions(&mut |expr: &Expr| add(&expr.place.range));

@@ -137,13 +137,14 @@ impl Printer<'_> {
 fn operands(expr: &Expr, own: Level) -> Vec<(&Expr, Level)> {
     let all = |level| expr.children().into_iter().map(|inner| (inner, level)).collect();
     match &expr.kind {
-        ExprKind::Binary { .. } => all(UNARY),
         ExprKind::Conditional { condition, then, otherwise } => {
             vec![(condition, Level(CONDITIONAL.0 + 1)), (then, CONDITIONAL), (otherwise, CONDITIONAL)]
         }
         ExprKind::Index { base, index } => vec![(base, PRIMARY), (index, ALONE)],
         ExprKind::Assign { target, value, .. } => vec![(target, UNARY), (value, ALONE)],
-        ExprKind::Unary { postfix: false, .. } | ExprKind::Cast { implicit: false, .. } => all(UNARY),
+        ExprKind::Binary { .. }
+        | ExprKind::Unary { postfix: false, .. }
+        | ExprKind::Cast { implicit: false, .. } => all(UNARY),
         // It has no text of its own.
         ExprKind::Cast { .. } => all(own),
         ExprKind::Call { .. }

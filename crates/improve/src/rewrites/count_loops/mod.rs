@@ -56,6 +56,9 @@ needs it.
 ",
 };
 
+/// The source with one thing changed; `None` where there is nothing to change.
+type Change = fn(&Tree, &Function) -> Option<String>;
+
 /// Changes at most.
 const MOST: usize = 40;
 
@@ -77,7 +80,7 @@ impl Rewrite for CountLoops {
         let mut done: Vec<&str> = Vec::new();
         for _ in 0..MOST {
             let Some(kernel) = tree.kernel(&view.subject.kernel) else { break };
-            let all: [(&str, fn(&Tree, &Function) -> Option<String>); 4] = [
+            let all: [(&str, Change); 4] = [
                 ("loops count", headers::counted),
                 ("pointers become indices", pointers::indexed),
                 ("walks become multiples of the counter", walks::multiplied),

@@ -140,10 +140,7 @@ impl Walk<'_> {
                 self.value(operand)
             }
             ExprKind::Index { base, index } if base.symbol() == Some(self.symbol) => {
-                if mentions(index, self.symbol)
-                    || !index.place.exact
-                    || index.place.in_macro && !index.place.exact
-                {
+                if mentions(index, self.symbol) || !index.place.exact {
                     return None;
                 }
                 if super::constant(index) == Some(0) {

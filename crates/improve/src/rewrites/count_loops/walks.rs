@@ -26,7 +26,7 @@ pub(super) fn multiplied(tree: &Tree, kernel: &Function) -> Option<String> {
     kernel.body.walk(&mut |stmt| loops.push(stmt));
     // The innermost first.
     let in_loop = loops.into_iter().rev().find_map(|stmt| {
-        let turns = Turns::of(tree, stmt)?;
+        let turns = CountedTurns::of(tree, stmt)?;
         variables.iter().find_map(|it| turns.multiplied(tree, kernel, *it))
     });
     in_loop.or_else(|| variables.iter().find_map(|it| straight(tree, kernel, *it)))
@@ -159,7 +159,7 @@ fn replace(tree: &Tree, events: &[Event], name: &str, start: &Affine, edits: &mu
 }
 
 /// A loop that counts, with others inside or not.
-struct Turns<'t> {
+struct CountedTurns<'t> {
     stmt: &'t Stmt,
     counter: Symbol,
     name: &'t str,
@@ -171,7 +171,7 @@ struct Turns<'t> {
     body: &'t Stmt,
 }
 
-impl<'t> Turns<'t> {
+impl<'t> CountedTurns<'t> {
     fn of(tree: &'t Tree, stmt: &'t Stmt) -> Option<Self> {
         let StmtKind::For { first: Some(first), condition: Some(condition), step: Some(step), body } =
             &stmt.kind
@@ -262,7 +262,7 @@ impl<'t> Turns<'t> {
         let term = |expr: &Expr| affine(expr, &text, &|_| None);
         let mut inside = Affine::default();
         if is_set {
-            // What is set anew in each turn, and read only after that.
+            // What is set in each turn, and read only after that.
             if !matches!(all.first(), Some(Event::Set)) || self.is_named_outside(kernel, symbol) {
                 return None;
             }
@@ -370,17 +370,15 @@ impl Text {
 
     /// The sum with another one.
     fn plus_sum(&self, sum: &Affine) -> Self {
-        match sum.as_constant() {
-            Some(constant) => self.plus(constant),
-            None => {
-                let sum = Self::sum(sum);
-                match sum.text.strip_prefix('-') {
-                    Some(rest) if sum.level >= ADDITIVE && !rest.contains(['+', '-']) => {
-                        Self::new(format!("{} - {rest}", self.at(ADDITIVE)), ADDITIVE)
-                    }
-                    _ => Self::new(format!("{} + {}", self.at(ADDITIVE), sum.at(ADDITIVE)), ADDITIVE),
-                }
+        if let Some(constant) = sum.as_constant() {
+            return self.plus(constant);
+        }
+        let sum = Self::sum(sum);
+        match sum.text.strip_prefix('-') {
+            Some(rest) if sum.level >= ADDITIVE && !rest.contains(['+', '-']) => {
+                Self::new(format!("{} - {rest}", self.at(ADDITIVE)), ADDITIVE)
             }
+            _ => Self::new(format!("{} + {}", self.at(ADDITIVE), sum.at(ADDITIVE)), ADDITIVE),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::counted::{changed, root};
 use super::super::text::indentation;
+use super::facts::{captures, convert, find_moving, loads, only, only_assigned, only_return, stores, uses};
 use super::{Pass, is_value};
 use crate::syntax::print::ALONE;
-use crate::syntax::text::{CONDITIONAL, Level, Text, UNARY};
+use crate::syntax::text::{CONDITIONAL, Level, Text};
 use crate::syntax::{Expr, ExprKind, Function, Printer, Scalar, Stmt, StmtKind, Symbol, Type, Variable};
 
 /// The longest text that stands for a name which is used several times.
@@ -24,6 +24,14 @@ pub(super) struct Inlined {
     pub(super) lines: Vec<String>,
     /// The value; `None` for `void`.
     pub(super) value: Option<Text>,
+}
+
+/// How statements end.
+enum Ended {
+    /// With a value.
+    With(Text),
+    /// Without one.
+    Plain,
 }
 
 /// A function's body while it is written out.
@@ -94,7 +102,10 @@ impl<'p, 't> Body<'p, 't> {
         for (parameter, argument) in function.parameters.iter().zip(arguments) {
             body.argument(parameter, argument, by_address, &all)?;
         }
-        let value = body.run(&all)?;
+        let value = match body.run(&all)? {
+            Ended::With(value) => Some(value),
+            Ended::Plain => None,
+        };
         (value.is_some() == body.ty.is_some()).then_some(Inlined { lines: body.lines, value })
     }
 
@@ -114,28 +125,21 @@ impl<'p, 't> Body<'p, 't> {
         if self.moving.contains(&parameter.symbol) {
             return self.variable(parameter, Some(text.at(ALONE)));
         }
-        match &parameter.ty {
-            Type::Pointer { .. } => {
-                let simple = match &argument.bare().kind {
-                    ExprKind::Name { .. } => true,
-                    ExprKind::Unary { operator, operand, .. } => {
-                        operator == "&" && operand.symbol().is_some()
-                    }
-                    _ => false,
-                };
-                if simple || uses(rest, parameter.symbol) <= 1 && !self.stores {
-                    self.values.insert(parameter.symbol, text);
-                    return Some(());
-                }
-                self.variable(parameter, Some(text.at(ALONE)))
+        if matches!(parameter.ty, Type::Pointer { .. }) {
+            let simple = match &argument.bare().kind {
+                ExprKind::Name { .. } => true,
+                ExprKind::Unary { operator, operand, .. } => operator == "&" && operand.symbol().is_some(),
+                _ => false,
+            };
+            if simple || uses(rest, parameter.symbol) <= 1 && !self.stores {
+                self.values.insert(parameter.symbol, text);
+                return Some(());
             }
-            _ => {
-                let changes =
-                    by_address && !matches!(argument.bare().kind, ExprKind::Integer(_) | ExprKind::Float(_));
-                let count = if changes { usize::MAX } else { uses(rest, parameter.symbol) };
-                self.bind(parameter, (text, &argument.bare().ty), argument, count)
-            }
+            return self.variable(parameter, Some(text.at(ALONE)));
         }
+        let is_number = matches!(argument.bare().kind, ExprKind::Integer(_) | ExprKind::Float(_));
+        let count = if by_address && !is_number { usize::MAX } else { uses(rest, parameter.symbol) };
+        self.bind(parameter, (text, &argument.bare().ty), argument, count)
     }
 
     /// Gives a variable that is not assigned to while the value is used a value.
@@ -150,8 +154,8 @@ impl<'p, 't> Body<'p, 't> {
         let is_name = text.text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
         let is_number = matches!(value.bare().kind, ExprKind::Integer(_) | ExprKind::Float(_));
         let is_simple = (is_name || is_number) && uses != usize::MAX || uses == 0;
-        let is_fixed = !value.any(|it| it.symbol().is_some_and(|it| self.moving.contains(&it)))
-            && !(self.stores && loads(value));
+        let moves = value.any(|it| it.symbol().is_some_and(|it| self.moving.contains(&it)));
+        let is_fixed = !(moves || self.stores && loads(value));
         let converted = convert(text.clone(), ty, own);
         if is_fixed && (is_simple || uses <= 1 && text.text.len() <= SHORT)
             || self.lazy && is_fixed && text.text.len() <= LONGEST
@@ -199,7 +203,7 @@ impl<'p, 't> Body<'p, 't> {
     }
 
     /// Writes out statements, up to a `return`; its value, if there is one.
-    fn run(&mut self, statements: &[&'t Stmt]) -> Option<Option<Text>> {
+    fn run(&mut self, statements: &[&'t Stmt]) -> Option<Ended> {
         for (index, stmt) in statements.iter().enumerate() {
             let rest = &statements[index + 1..];
             match &stmt.kind {
@@ -235,16 +239,16 @@ impl<'p, 't> Body<'p, 't> {
                     }
                     None => self.copy(stmt)?,
                 },
-                StmtKind::Return(None) => return Some(None),
-                StmtKind::Return(Some(value)) => return Some(Some(self.returned(value)?)),
+                StmtKind::Return(None) => return Some(Ended::Plain),
+                StmtKind::Return(Some(value)) => return Some(Ended::With(self.returned(value)?)),
                 StmtKind::If { condition, then, otherwise } => {
                     if condition.assigns() {
                         return None;
                     }
                     let other = otherwise.as_deref();
-                    if let Some(value) = only_return(then) {
+                    if let Some(StmtKind::Return(value)) = only_return(then).map(|it| &it.kind) {
                         let all: Vec<&Stmt> = other.into_iter().chain(rest.iter().copied()).collect();
-                        return self.early(condition, value, &all);
+                        return self.early(condition, value.as_ref(), &all);
                     }
                     if let Some(symbol) = only_assigned(then, other).filter(|it| !self.moving.contains(it)) {
                         self.choose(symbol, condition, (then, other), rest)?;
@@ -256,16 +260,11 @@ impl<'p, 't> Body<'p, 't> {
                 _ => return None,
             }
         }
-        Some(None)
+        Some(Ended::Plain)
     }
 
     /// `if (condition) return value;`, and what follows.
-    fn early(
-        &mut self,
-        condition: &'t Expr,
-        value: Option<&'t Expr>,
-        rest: &[&'t Stmt],
-    ) -> Option<Option<Text>> {
+    fn early(&mut self, condition: &'t Expr, value: Option<&'t Expr>, rest: &[&'t Stmt]) -> Option<Ended> {
         let condition = self.text(condition)?;
         let Some(value) = value else {
             if self.lazy {
@@ -277,17 +276,17 @@ impl<'p, 't> Body<'p, 't> {
             let ended = self.run(rest);
             self.pass.scopes.pop();
             self.indented(first);
-            return ended?.is_none().then_some(None);
+            return matches!(ended?, Ended::Plain).then_some(Ended::Plain);
         };
         let value = self.returned(value)?;
         let (lines, values) = (self.lines.len(), self.values.clone());
         let was = std::mem::replace(&mut self.lazy, true);
         let tail = self.run(rest);
         self.lazy = was;
-        if let Some(Some(tail)) = tail {
+        if let Some(Ended::With(tail)) = tail {
             let [a, b] = [value.at(CONDITIONAL), tail.at(CONDITIONAL)];
             let condition = condition.at(Level(CONDITIONAL.0 + 1));
-            return Some(Some(Text::new(format!("{condition} ? {a} : {b}"), CONDITIONAL)));
+            return Some(Ended::With(Text::new(format!("{condition} ? {a} : {b}"), CONDITIONAL)));
         }
         if was {
             return None;
@@ -304,9 +303,10 @@ impl<'p, 't> Body<'p, 't> {
         self.pass.scopes.push(BTreeMap::new());
         let tail = self.run(rest);
         self.pass.scopes.pop();
-        self.lines.push(format!("{name} = {};", tail??.at(ALONE)));
+        let Ended::With(tail) = tail? else { return None };
+        self.lines.push(format!("{name} = {};", tail.at(ALONE)));
         self.indented(first);
-        Some(Some(Text::primary(name)))
+        Some(Ended::With(Text::primary(name)))
     }
 
     /// Indents the lines from `first` on, and closes their block.
@@ -423,138 +423,4 @@ impl<'p, 't> Body<'p, 't> {
             _ => None,
         }
     }
-}
-
-/// A value in another type.
-fn convert(text: Text, from: &Type, to: &Type) -> Option<Text> {
-    let is_number = |ty: &Type| ty.as_number().is_some();
-    match (from, to) {
-        _ if from == to => Some(text),
-        _ if is_number(from) && is_number(to) => Some(Text::new(format!("({to}){}", text.at(UNARY)), UNARY)),
-        _ => None,
-    }
-}
-
-/// The only statement of a branch.
-fn only(branch: &Stmt) -> Option<&Stmt> {
-    match &branch.kind {
-        StmtKind::Block(inner) => match &inner[..] {
-            [one] => only(one),
-            _ => None,
-        },
-        _ => Some(branch),
-    }
-}
-
-/// What a branch returns that does nothing else.
-fn only_return(branch: &Stmt) -> Option<Option<&Expr>> {
-    match &only(branch)?.kind {
-        StmtKind::Return(value) => Some(value.as_ref()),
-        _ => None,
-    }
-}
-
-/// The variable that both branches assign to, each once, and that is all.
-fn only_assigned(then: &Stmt, otherwise: Option<&Stmt>) -> Option<Symbol> {
-    let target = |branch: &Stmt| match &only(branch)?.kind {
-        StmtKind::Expr(expr) => match &expr.bare().kind {
-            ExprKind::Assign { target, value, .. } if !value.assigns() => target.symbol(),
-            _ => None,
-        },
-        _ => None,
-    };
-    let symbol = target(then)?;
-    otherwise.is_none_or(|branch| target(branch) == Some(symbol)).then_some(symbol)
-}
-
-/// Variables that change inside loops, in several ways in a branch, or inside an expression.
-fn find_moving(statements: &[&Stmt], moving: &mut BTreeSet<Symbol>) {
-    for stmt in statements {
-        match &stmt.kind {
-            StmtKind::Block(inner) => find_moving(&inner.iter().collect::<Vec<_>>(), moving),
-            StmtKind::Expr(expr) => match &expr.bare().kind {
-                ExprKind::Assign { target, value, .. }
-                    if matches!(target.bare().kind, ExprKind::Name { .. }) && !value.assigns() => {}
-                _ => moving.extend(changed(stmt).0),
-            },
-            StmtKind::If { then, otherwise, .. } => {
-                let other = otherwise.as_deref();
-                if only_return(then).is_some() {
-                    find_moving(&other.into_iter().collect::<Vec<_>>(), moving);
-                } else if only_assigned(then, other).is_none() {
-                    moving.extend(changed(stmt).0);
-                }
-            }
-            StmtKind::Declare(_) => {}
-            _ => moving.extend(changed(stmt).0),
-        }
-    }
-}
-
-/// How often a variable is read before it has another value; twice in a loop.
-fn uses(statements: &[&Stmt], symbol: Symbol) -> usize {
-    let mut count = 0;
-    for stmt in statements {
-        let mut own = 0;
-        let mut is_target = false;
-        stmt.walk_expressions(&mut |expr| match &expr.kind {
-            ExprKind::Name { symbol: other, .. } => own += usize::from(*other == symbol),
-            ExprKind::Assign { target, operator: None, .. } if target.symbol() == Some(symbol) => {
-                is_target = true
-            }
-            _ => {}
-        });
-        let is_loop = matches!(stmt.kind, StmtKind::For { .. } | StmtKind::While { .. });
-        count += if is_loop { 2 * own } else { own - usize::from(is_target && own > 0) };
-        if is_target && matches!(stmt.kind, StmtKind::Expr(_)) {
-            break;
-        }
-    }
-    count
-}
-
-/// Whether an expression reads memory, or asks a function that may.
-fn loads(expr: &Expr) -> bool {
-    expr.any(|it| match &it.kind {
-        ExprKind::Index { .. } => true,
-        ExprKind::Unary { operator, .. } => operator == "*",
-        ExprKind::Call { name, .. } => name.starts_with("vload") || name.starts_with("read_"),
-        _ => false,
-    })
-}
-
-/// Whether a function changes memory or its caller's variables, or does what has an order.
-fn stores(function: &Function) -> bool {
-    let mut stores = false;
-    function.body.walk_expressions(&mut |expr| match &expr.kind {
-        ExprKind::Assign { target, .. } => stores |= root(target).is_none(),
-        ExprKind::Unary { operator, operand, .. } if operator == "++" || operator == "--" => {
-            stores |= root(operand).is_none();
-        }
-        ExprKind::Call { name, .. } => {
-            stores |= super::super::row_per_group::is_collective(name)
-                || ["vstore", "write_", "prefetch"].iter().any(|start| name.starts_with(start));
-        }
-        _ => {}
-    });
-    stores
-}
-
-/// Whether a name outside the function means something else where it is called.
-fn captures(pass: &Pass<'_>, function: &Function) -> bool {
-    let mut own: BTreeSet<Symbol> = function.parameters.iter().map(|it| it.symbol).collect();
-    function.body.walk(&mut |stmt| {
-        if let StmtKind::Declare(variables) = &stmt.kind {
-            own.extend(variables.iter().map(|it| it.symbol));
-        }
-    });
-    let mut captured = false;
-    function.body.walk_expressions(&mut |expr| match &expr.kind {
-        ExprKind::Name { symbol, name, .. } => {
-            captured |= !own.contains(symbol) && pass.declared.contains(name)
-        }
-        ExprKind::Call { name, .. } => captured |= pass.declared.contains(name),
-        _ => {}
-    });
-    captured
 }

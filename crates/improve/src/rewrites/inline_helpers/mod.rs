@@ -1,6 +1,7 @@
 //! `inline-helpers`: calls of the author's functions are written out.
 
 mod body;
+mod facts;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -150,7 +151,7 @@ struct Pass<'t> {
 }
 
 /// A call of a function of the source.
-struct Found<'t> {
+struct HelperCall<'t> {
     call: &'t Expr,
     function: &'t Function,
     /// Whether it is evaluated only sometimes, so that nothing of it may stand before the statement.
@@ -218,7 +219,7 @@ impl<'t> Pass<'t> {
         }
         let mut lines: Vec<String> = Vec::new();
         let mut values: Vec<(&Expr, Option<Text>)> = Vec::new();
-        for Found { call, function, lazy, strict } in found {
+        for HelperCall { call, function, lazy, strict } in found {
             let alone = is_alone(stmt, call);
             for lazy in [lazy, true] {
                 let scopes = self.scopes.clone();
@@ -279,7 +280,7 @@ impl<'t> Pass<'t> {
     }
 
     /// The calls of functions of the source without another one in their arguments.
-    fn calls(&self, expr: &'t Expr, lazy: bool, strict: bool, found: &mut Vec<Found<'t>>) {
+    fn calls(&self, expr: &'t Expr, lazy: bool, strict: bool, found: &mut Vec<HelperCall<'t>>) {
         let function = match &expr.kind {
             ExprKind::Call { symbol, .. } => self.tree.function(*symbol).filter(|it| !it.is_kernel),
             _ => None,
@@ -301,7 +302,7 @@ impl<'t> Pass<'t> {
         if let Some(function) = function
             && found.len() == before
         {
-            found.push(Found { call: expr, function, lazy, strict });
+            found.push(HelperCall { call: expr, function, lazy, strict });
         }
     }
 
