@@ -5,6 +5,7 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use super::count_loops::{counts, is_costly, line_of, lists, mentions};
 use super::counted::changed;
 use super::row_per_group::is_same;
+use super::text::changed_repeatedly;
 use crate::syntax::print::ALONE;
 use crate::syntax::text::Text;
 use crate::syntax::{Edits, Expr, ExprKind, Function, Printer, Scalar, Stmt, StmtKind, Tree, Type, fold};
@@ -65,25 +66,19 @@ impl Rewrite for ClampIndices {
     }
 
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let Some(first) = view.tree else { return Vec::new() };
-        let mut tree = first.clone();
-        for _ in 0..MOST {
-            let Some(kernel) = tree.kernel(&view.subject.kernel) else { break };
-            let next = limited(&tree, kernel)
-                .or_else(|| chosen(&tree, kernel))
-                .or_else(|| folded(&tree, kernel))
-                .or_else(|| skipped(&tree, kernel));
-            let Some(next) = next.and_then(|source| view.parse(source)) else { break };
-            tree = next;
-        }
-        if tree.source == first.source {
-            return Vec::new();
-        }
+        let source = changed_repeatedly(view, MOST, |tree, kernel| {
+            limited(tree, kernel)
+                .or_else(|| chosen(tree, kernel))
+                .or_else(|| folded(tree, kernel))
+                .or_else(|| skipped(tree, kernel))
+                .and_then(|source| view.parse(source))
+        });
+        let Some(source) = source else { return Vec::new() };
         vec![Proposal {
             code: RULE.code,
             title: "indices limited by `min` and `max`".to_owned(),
             why: "other rewrites see where an index is inside its limits".to_owned(),
-            source: tree.source,
+            source,
             conditions: Vec::new(),
             host: Vec::new(),
             relative_error: 0.0,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::View;
 use crate::syntax::{Edits, Expr, ExprKind, Function, Stmt, StmtKind, Tree};
 
 /// The blanks at the start of the line of a byte; at most those before the byte.
@@ -9,6 +10,23 @@ pub(super) fn indentation(source: &str, at: usize) -> &str {
     let start = source[..at].rfind('\n').map_or(0, |line| line + 1);
     let line = &source[start..at];
     &line[..line.len() - line.trim_start().len()]
+}
+
+/// A source that is changed as long as `change` finds something in its kernel, at most so many times; `None` if it never
+/// does.
+pub(super) fn changed_repeatedly(
+    view: &View<'_>,
+    most: usize,
+    mut change: impl FnMut(&Tree, &Function) -> Option<Tree>,
+) -> Option<String> {
+    let mut tree: Option<Tree> = None;
+    for _ in 0..most {
+        let current = tree.as_ref().or(view.tree)?;
+        let next = current.kernel(&view.subject.kernel).and_then(|kernel| change(current, kernel));
+        let Some(next) = next else { break };
+        tree = Some(next);
+    }
+    tree.map(|tree| tree.source)
 }
 
 /// Whether a statement ends a work-item, and does nothing else: `if (x >= width) return;`.

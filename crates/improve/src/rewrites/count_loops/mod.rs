@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
+use super::text::changed_repeatedly;
 use crate::syntax::{Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Variable, fold};
 use crate::{Proposal, Rewrite, View};
 
@@ -75,27 +76,24 @@ impl Rewrite for CountLoops {
     }
 
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let Some(first) = view.tree else { return Vec::new() };
-        let mut tree = first.clone();
+        let all: [(&str, Change); 4] = [
+            ("loops count", headers::counted),
+            ("pointers become indices", pointers::indexed),
+            ("walks become multiples of the counter", walks::multiplied),
+            ("variables are declared where they get their value", sink::sunk),
+        ];
         let mut done: Vec<&str> = Vec::new();
-        for _ in 0..MOST {
-            let Some(kernel) = tree.kernel(&view.subject.kernel) else { break };
-            let all: [(&str, Change); 4] = [
-                ("loops count", headers::counted),
-                ("pointers become indices", pointers::indexed),
-                ("walks become multiples of the counter", walks::multiplied),
-                ("variables are declared where they get their value", sink::sunk),
-            ];
-            let next = all.iter().find_map(|(what, change)| {
-                let source = change(&tree, kernel)?;
+        let source = changed_repeatedly(view, MOST, |tree, kernel| {
+            let (what, next) = all.iter().find_map(|(what, change)| {
+                let source = change(tree, kernel)?;
                 Some((*what, view.parse(source)?))
-            });
-            let Some((what, next)) = next else { break };
-            tree = next;
+            })?;
             if !done.contains(&what) {
                 done.push(what);
             }
-        }
+            Some(next)
+        });
+        let Some(source) = source else { return Vec::new() };
         // Where variables are declared changes nothing for others.
         if done.iter().all(|what| what.starts_with("variables")) {
             return Vec::new();
@@ -104,7 +102,7 @@ impl Rewrite for CountLoops {
             code: RULE.code,
             title: done.join(", "),
             why: "other rewrites see which elements a loop reads".to_owned(),
-            source: tree.source,
+            source,
             conditions: Vec::new(),
             host: Vec::new(),
             relative_error: 0.0,

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use tripipe_ir::diagnostic::{Rule, Severity};
 
 use super::counted::changed;
-use super::text::{Names, indentation};
+use super::text::{Names, changed_repeatedly, indentation};
 use crate::syntax::text::Text;
 use crate::syntax::{Edits, Expr, ExprKind, Function, Printer, Stmt, StmtKind, Tree, Type};
 use crate::{Proposal, Rewrite, View};
@@ -77,22 +77,17 @@ impl Rewrite for InlineHelpers {
     }
 
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let Some(first) = view.tree else { return Vec::new() };
-        let mut tree = first.clone();
         let mut all: Vec<String> = Vec::new();
-        for _ in 0..PASSES {
-            let Some(kernel) = tree.kernel(&view.subject.kernel) else { break };
-            let Some((source, names)) = written_out(&tree, kernel) else { break };
+        let source = changed_repeatedly(view, PASSES, |tree, kernel| {
+            let (source, names) = written_out(tree, kernel)?;
             if source.len() > LARGEST.max(tree.source.len()) {
-                break;
+                return None;
             }
-            let Some(next) = view.parse(source) else { break };
-            tree = next;
+            let next = view.parse(source)?;
             all.extend(names);
-        }
-        if all.is_empty() {
-            return Vec::new();
-        }
+            Some(next)
+        });
+        let Some(source) = source else { return Vec::new() };
         all.sort();
         all.dedup();
         let names: Vec<String> = all.iter().map(|name| format!("`{name}`")).collect();
@@ -100,7 +95,7 @@ impl Rewrite for InlineHelpers {
             code: RULE.code,
             title: format!("{} written out where the kernel calls it", names.join(", ")),
             why: "other rewrites change what stands in the kernel only".to_owned(),
-            source: tree.source,
+            source,
             conditions: Vec::new(),
             host: Vec::new(),
             relative_error: 0.0,

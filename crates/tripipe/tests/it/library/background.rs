@@ -64,7 +64,7 @@ fn the_first_runs_do_not_wait_for_the_compiler() {
 #[test]
 fn an_operation_waits_for_the_compiler_as_long_as_the_context_says() {
     for (longest, waits) in [(Duration::from_millis(1), false), (Duration::MAX, true)] {
-        for context in without_cache(Context::builder().longest_build(longest)) {
+        for context in without_cache(&Context::builder().longest_build(longest)) {
             let image = Image::from_slice(&context, [40, 30], 1, &[7u8; 1200]).unwrap();
             let filter = context.filter(&new_chain("median:5"), image.raster(), image.raster()).unwrap();
             let said = filter.explain();

@@ -36,11 +36,11 @@ fn contexts() -> Vec<Context> {
 
 /// Contexts on OpenCL devices with an empty cache that leave operations to the CPU path until their kernels are built.
 fn in_the_background(builder: ContextBuilder) -> Vec<Context> {
-    without_cache(builder.longest_build(Duration::ZERO))
+    without_cache(&builder.longest_build(Duration::ZERO))
 }
 
 /// Contexts on OpenCL devices with an empty cache.
-fn without_cache(builder: ContextBuilder) -> Vec<Context> {
+fn without_cache(builder: &ContextBuilder) -> Vec<Context> {
     let devices = tripipe_opencl::devices().unwrap_or_default();
     let options = ExecutorOptions::default().cache(CacheChoice::Off);
     devices
