@@ -312,8 +312,7 @@ fn sum_of_lines<T: Lines>(
 ) -> Vec<T::Sum> {
     let lines = factors.len().div_ceil(MOST_PARTS).max(PART_LINES);
     let arch = vectors::arch();
-    let sum = |first: usize, factors: &[T::Work]| {
-        let mut sums = vec![T::Sum::from(0); len];
+    let sum = |sums: &mut [T::Sum], first: usize, factors: &[T::Work]| {
         arch.dispatch(Wide(
             #[inline(always)]
             || {
@@ -321,23 +320,39 @@ fn sum_of_lines<T: Lines>(
                 let (fours, rest) = factors.as_chunks::<TOGETHER>();
                 for (index, factors) in fours.iter().enumerate() {
                     let lines = std::array::from_fn(|i| line(index * TOGETHER + i));
-                    T::add_all_scaled(&mut sums, *factors, lines);
+                    T::add_all_scaled(sums, *factors, lines);
                 }
                 for (index, factor) in rest.iter().enumerate() {
-                    T::add_scaled(&mut sums, *factor, line(fours.len() * TOGETHER + index));
+                    T::add_scaled(sums, *factor, line(fours.len() * TOGETHER + index));
                 }
             },
         ));
-        sums
     };
+    let zeros = || vec![T::Sum::from(0); len];
+    let add = |sums: &mut [T::Sum], part: &[T::Sum]| {
+        sums.iter_mut().zip(part).for_each(|(to, sum)| *to = T::plus(*to, *sum));
+    };
+    let mut sums = zeros();
+    if threads.count() == 1 {
+        // The same additions, in memory that stays in the cache.
+        let mut part = zeros();
+        for (index, factors) in factors.chunks(lines).enumerate() {
+            part.fill(T::Sum::from(0));
+            sum(&mut part, index * lines, factors);
+            add(&mut sums, &part);
+        }
+        return sums;
+    }
     let parts: Vec<OnceLock<Vec<T::Sum>>> = factors.chunks(lines).map(|_| OnceLock::new()).collect();
     share_out(parts.iter().zip(factors.chunks(lines)).enumerate(), threads, |(index, (part, factors))| {
-        part.get_or_init(|| sum(index * lines, factors));
+        part.get_or_init(|| {
+            let mut part = zeros();
+            sum(&mut part, index * lines, factors);
+            part
+        });
     });
-    let mut parts = parts.into_iter().filter_map(OnceLock::into_inner);
-    let mut sums = parts.next().unwrap_or_default();
-    for part in parts {
-        sums.iter_mut().zip(part).for_each(|(to, sum)| *to = T::plus(*to, sum));
+    for part in parts.into_iter().filter_map(OnceLock::into_inner) {
+        add(&mut sums, &part);
     }
     sums
 }

@@ -95,9 +95,11 @@ impl OnDevice {
             && let Some(build) = Build::begin(context.core().builds(), kernels, &plan)
         {
             let operation = made(Way::Offset(build));
-            #[cfg(feature = "cpu")]
             if !longest.is_zero() {
+                #[cfg(feature = "cpu")]
                 operation.built_and_tried(context, longest)?;
+                #[cfg(not(feature = "cpu"))]
+                operation.built(longest)?;
             }
             return Ok(operation);
         }
