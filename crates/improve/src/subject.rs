@@ -78,12 +78,13 @@ pub(crate) fn check_source(original: &Subject, targets: &[Target]) -> Result<(),
     let reduced = |target: &Target| original.with_compiled_branches(Some(&target.offered));
     let read = |target: &Target| match original.tree(Some(target.offered.clone())) {
         Ok(tree) => Ok(Some((original.source.clone(), tree.outline()))),
-        Err(SyntaxError::Conditional { .. }) if reduced(target).is_some() => {
-            let subject = Subject { source: reduced(target).unwrap_or_default(), ..original.clone() };
+        Err(error @ SyntaxError::Conditional { .. }) => {
+            let Some(source) = reduced(target) else { return Err(error) };
+            let subject = Subject { source, ..original.clone() };
             let tree = subject.tree(Some(target.offered.clone()));
             Ok(tree.ok().map(|tree| (subject.source, tree.outline())))
         }
-        Err(error @ (SyntaxError::Conditional { .. } | SyntaxError::Called { .. })) => Err(error),
+        Err(error @ SyntaxError::Called { .. }) => Err(error),
         // What does not compile is reported with the price.
         Err(_) => Ok(None),
     };

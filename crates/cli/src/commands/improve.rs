@@ -163,6 +163,8 @@ pub(super) fn improve(
     progress: &Progress,
 ) -> Result<Improved> {
     if !description.has_launch() && description.options.global.is_empty() {
+        // A program that cannot be read is the first thing to say.
+        description.as_written()?;
         bail!(
             "{}: its launch is not known; give --global and --arg, such as --global 1920,1080 --arg width=1920, or a \
             launch file (`tripipe template` writes one)",

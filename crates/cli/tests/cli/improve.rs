@@ -157,6 +157,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
         bench.refuse(&[&["improve"], arguments, &output].concat(), words);
     };
     refuse(&["scale.cl"], &["its launch is not known", "--global", "tripipe template"]);
+    refuse(&["nothing.cl"], &["nothing.cl cannot be read"]);
     refuse(&["missing.toml"], &["missing.toml", "cannot be read"]);
     refuse(&["scale.toml", "--format", "json", "--diff"], &["--diff prints text"]);
     bench.refuse(&["improve", "scale.toml", "-g", "g78", "-o", "no/better.cl"], &["create it first"]);
