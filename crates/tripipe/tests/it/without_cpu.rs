@@ -1,8 +1,6 @@
 //! The library without the CPU path: `cargo test -p tripipe --no-default-features --features opencl --test it`.
 //! `scripts/check-library` runs it. With the feature `cpu` there is nothing here to test.
 
-use std::time::Duration;
-
 use tripipe::{Choice, Device, Error, ErrorKind};
 
 fn refused<T>(result: Result<T, Error>, kind: ErrorKind, text: &str) {
@@ -84,7 +82,7 @@ mod on_opencl {
     #[test]
     fn background_builds_are_waited_for() {
         for device in devices() {
-            let context = Context::builder().longest_build(Duration::ZERO).build(&device).unwrap();
+            let context = Context::builder().longest_build(std::time::Duration::ZERO).build(&device).unwrap();
             // A kernel that no driver has cached from an earlier run: the border's value is new.
             let nanoseconds = std::time::UNIX_EPOCH.elapsed().unwrap().subsec_nanos();
             let chain = Chain::parse("box:3", Border::Constant(nanoseconds as f32 * 1e-7)).unwrap();
