@@ -29,6 +29,17 @@ GAIN_BAR, NUMPY_BAR = 1.0, 0.95
 PAUSE_SECONDS = 0.1
 
 
+def pause():
+    """Waits until the threads of both have fallen asleep: OpenBLAS's spin for 30 ms on one machine, for 130 ms on another."""
+    time.sleep(PAUSE_SECONDS)
+    awake = time.process_time()
+    while True:
+        time.sleep(PAUSE_SECONDS)
+        awake, before = time.process_time(), awake
+        if awake - before < PAUSE_SECONDS / 50:
+            return
+
+
 def extents(size):
     numbers = [int(number) for number in size.split("x")]
     return numbers * 3 if len(numbers) == 1 else numbers
@@ -62,16 +73,17 @@ def measure(tripipe, size, rounds, folder):
     for _ in range(rounds):
         with blas.limit(limits=1):
             samples["numpy/1"] += theirs(runs + 1)[1:]
+        pause()
         tripipe.ask("threads", "one")
         samples["ours/1"] += ours(runs + 1)[1:]
         tripipe.ask("threads", "all")
         samples["numpy"] += theirs(runs + 1)[1:]
-        time.sleep(PAUSE_SECONDS)
+        pause()
         samples["ours"] += ours(runs + 1)[1:]
         for _ in range(runs):
             theirs(1)
             samples["beside"] += ours(1)
-        time.sleep(PAUSE_SECONDS)
+        pause()
     return {who: statistics.median(seconds) for who, seconds in samples.items()}
 
 
