@@ -106,7 +106,8 @@ impl FromStr for Limit {
         let unit = units.find_map(|(unit, scale)| Some((value.strip_suffix(unit)?, scale)));
         let (number, scale) = unit.unwrap_or((value, &1.0));
         let value: f64 = number.trim().parse().map_err(|_| refused())?;
-        if !value.is_finite() {
+        // No figure is negative.
+        if !value.is_finite() || value < 0.0 {
             return Err(refused());
         }
         Ok(Self { figure, most, value: value * scale, text: text.trim().to_owned() })

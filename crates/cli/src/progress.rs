@@ -1,4 +1,4 @@
-//! Progress of long work: one line on a terminal. In a pipe there is only a message if a compiler takes long.
+//! Progress of long work: one line on a terminal. In a pipe there is only a message if a compiler, or a run, takes long.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -18,6 +18,8 @@ pub(crate) struct Progress {
 
 /// How long a compiler may take before a message reports it, if there is no terminal.
 const LONG: Duration = Duration::from_secs(2);
+/// The same of a run.
+const LONG_RUN: Duration = Duration::from_secs(5);
 
 impl Progress {
     /// Work of unknown length.
@@ -69,15 +71,25 @@ impl Progress {
         self.overdue.take();
         self.bar.set_message(doing.to_owned());
     }
+
+    /// Reports the current work, a run of which nothing is known, and `hint` if it takes long.
+    pub(crate) fn runs(&self, doing: &str, hint: &str) {
+        self.say(doing);
+        self.warns_after(LONG_RUN, format!("note: still {doing}; {hint}\n"));
+    }
+
+    fn warns_after(&self, limit: Duration, line: String) {
+        if self.bar.is_hidden() {
+            *self.overdue.borrow_mut() = Overdue::after(limit, line, io::stderr());
+        }
+    }
 }
 
 impl Progress {
     /// Reports the current work, which may consist mostly of compilation.
     pub(crate) fn compiles(&self, doing: &str) {
         self.say(doing);
-        if self.bar.is_hidden() {
-            *self.overdue.borrow_mut() = Overdue::after(LONG, format!("note: {doing}\n"), io::stderr());
-        }
+        self.warns_after(LONG, format!("note: {doing}\n"));
     }
 }
 

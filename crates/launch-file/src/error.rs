@@ -7,6 +7,17 @@ use tripipe_launch::ImageShapeError;
 
 use crate::element::{ArrayShape, ElementType, integer_range};
 
+/// The first part of a long text, for messages.
+fn beginning(text: &str) -> String {
+    /// The number of characters that a message repeats.
+    const MOST: usize = 200;
+
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// An error in a launch file, with its location.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{file}:{}:{}: {reason}", location.line, location.column)]
@@ -68,7 +79,7 @@ pub enum FileReason {
         reason: &'static str,
     },
     /// A size that is an expression without a possible value.
-    #[error("\"{text}\": {reason}")]
+    #[error("\"{}\": {reason}", beginning(text))]
     Expression {
         /// The expression.
         text: String,

@@ -50,7 +50,13 @@ impl BuildOptions {
                     return Err(refused("want -I FOLDER"));
                 }
                 options.includes.push(folder.to_owned());
-            } else if word.starts_with('-') || options.flags.last().is_some_and(|flag| flag == "-x") {
+            } else if options.flags.last().is_some_and(|flag| flag == "-x") {
+                // As OpenCL has it; another language would not be OpenCL C.
+                if word != "spir" && word != "cl" {
+                    return Err(refused("want -x spir or -x cl"));
+                }
+                options.flags.push(word.to_owned());
+            } else if word.starts_with('-') {
                 options.flags.push(word.to_owned());
             } else {
                 return Err(refused("options start with `-`, and values have no spaces"));
@@ -73,6 +79,7 @@ mod tests {
         assert_eq!(defines, [("N", "4"), ("FAST", "1"), ("EMPTY", "")]);
         assert_eq!(options.includes, ["inc", "../b"]);
         assert_eq!(options.flags, ["-cl-std=CL2.0", "-x", "spir"]);
+        assert!(BuildOptions::parse("-x c++").is_err());
     }
 
     #[test]

@@ -136,7 +136,8 @@ impl Check {
             }
             let mut simulator = Simulator::new(options);
             let staged = loaded.stage(&mut simulator, Arc::clone(&built.program)).with_context(context)?;
-            progress.say(&format!("checking {kernel} ({} of {})", index + 1, self.schedules));
+            let doing = format!("checking {kernel} ({} of {})", index + 1, self.schedules);
+            progress.runs(&doing, "if it has a loop without end, --limit-steps ends it earlier");
             let checked = simulator.check(&staged.launch, &checks).with_context(context)?;
             // The kernel's `printf` output is shown once, and only in the format that no program parses.
             if index == 0 && self.format == CheckFormat::Text {

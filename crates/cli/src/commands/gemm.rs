@@ -27,6 +27,12 @@ const EXAMPLES: &str = "Examples:
   tripipe gemm x.npy weights.npy -o y.npy --transpose-b --bias bias.npy --activation relu --explain
   tripipe gemm a.npy b.npy --c c.npy --alpha 2 --beta 0.5 -o c.npy";
 
+/// A factor: a number that is finite.
+fn finite(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "want a number".to_owned())?;
+    if value.is_finite() { Ok(value) } else { Err("want a finite number".to_owned()) }
+}
+
 /// Multiply matrices from `.npy` files: C = alpha op(A) op(B) + beta C, then a bias, then an activation.
 ///
 /// op(A) is M x K and op(B) is K x N, both float16, float32, int8 or float64, little-endian, in C or Fortran order. C
@@ -53,13 +59,13 @@ pub(crate) struct Gemm {
     #[arg(long)]
     transpose_b: bool,
     /// Factor of the product.
-    #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 1.0, allow_negative_numbers = true, value_parser = finite)]
     alpha: f64,
     /// Matrix to add, multiplied by beta: M x N of C's type, or a batch; - for standard input.
     #[arg(long, value_name = "C")]
     c: Option<PathBuf>,
     /// Factor of the added matrix [default: 1 with --c].
-    #[arg(long, allow_negative_numbers = true, requires = "c")]
+    #[arg(long, allow_negative_numbers = true, requires = "c", value_parser = finite)]
     beta: Option<f64>,
     /// Vector of N numbers of C's type, added to each row of C.
     #[arg(long, value_name = "BIAS")]

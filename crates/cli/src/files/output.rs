@@ -90,8 +90,15 @@ impl Output {
             bail!("{shown} is read-only; choose another output, or make it writable");
         }
         // A symbolic link is preserved: its target is replaced.
-        let target =
-            if existing.is_some() { path.canonicalize().unwrap_or(path.to_owned()) } else { path.to_owned() };
+        let target = match path.canonicalize() {
+            Ok(target) if existing.is_some() => target,
+            _ if path.is_symlink() => {
+                bail!(
+                    "{shown} is a symbolic link to a file that does not exist; remove it, or choose another output"
+                )
+            }
+            _ => path.to_owned(),
+        };
         let folder = match target.parent() {
             Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
             Some(folder) => folder,

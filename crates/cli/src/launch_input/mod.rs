@@ -248,7 +248,9 @@ impl Description {
         let driver = self.more.driver.as_ref().or(self.file.options.driver.as_ref());
         let Some(gpu) = gpu else {
             let Some(driver) = driver else { return Ok(None) };
-            bail!("--driver {driver}: which GPU's? name it");
+            bail!(
+                "the driver {driver} is one of a GPU, but none is named; add one with --gpu or --device virtual:NAME"
+            );
         };
         let opencl = match driver {
             Some(driver) => gpu.opencl_of(driver).context("--driver")?,

@@ -186,13 +186,15 @@ impl fmt::Display for Clang {
 fn programs(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<String> {
     let numbered =
         |tool: &'static str| VERSIONS.iter().map(move |number| PathBuf::from(format!("{tool}-{number}")));
-    let named = ["TRIPIPE_CLANG", "TRIPIPE_LLVM_SPIRV"].iter().filter_map(|name| variable(name));
+    let named: Vec<PathBuf> =
+        ["TRIPIPE_CLANG", "TRIPIPE_LLVM_SPIRV"].iter().filter_map(|name| variable(name)).collect();
     let plain = ["clang", "llvm-spirv"].map(PathBuf::from);
     let path = env::var_os("PATH")?;
     let folders: Vec<PathBuf> = env::split_paths(&path).collect();
     let here = [PathBuf::new()];
-    let mut found = String::new();
-    for name in named.chain(numbered("clang")).chain(numbered("llvm-spirv")).chain(plain) {
+    // Also of a program that does not exist: the search does not fall back to others.
+    let mut found = format!("{named:?}\n");
+    for name in named.into_iter().chain(numbered("clang")).chain(numbered("llvm-spirv")).chain(plain) {
         // A name that contains a folder is not searched for.
         let folders = if name.components().count() > 1 { &here[..] } else { &folders };
         for folder in folders {
