@@ -54,6 +54,24 @@ fn lines_of_the_help_are_full() {
     }
 }
 
+/// `docs/filters.md` has every filter and way to resize, with its numbers.
+#[test]
+fn the_page_on_filters_names_all_of_them() {
+    let help = Bench::new().succeed(&["filter", "--help"]);
+    let (_, list) = help.split_once("\nFilters:\n").unwrap();
+    let stages: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(stages.len() > 30 && stages.contains(&"copy"), "{stages:?}");
+    let (_, ways) = list.split_once("HOW: ").unwrap();
+    let (ways, _) = ways.split_once(';').unwrap();
+    let ways = ways.split([',', ' ']).filter(|word| !["", "or"].contains(word));
+    let page = include_str!("../../../../docs/filters.md");
+    for name in stages.into_iter().chain(ways) {
+        // The sizes of medians are in words.
+        let name = name.replace("median:3|5", "median:SIZE");
+        assert!(page.contains(&format!("`{name}`")), "docs/filters.md says nothing about `{name}`");
+    }
+}
+
 #[test]
 fn the_option_g_always_means_gpu() {
     let bench = Bench::new();
