@@ -1,4 +1,5 @@
-//! Finds phrases that plain English has better words for, and links of documents that lead nowhere.
+//! Finds phrases that plain English has better words for, links of documents that lead nowhere, and pages that the site's
+//! table of contents lacks.
 
 use std::fs;
 use std::path::Path;
@@ -36,7 +37,10 @@ const PHRASES: &[(&str, &str)] = &[
     ("one does not have", "you do not have"),
 ];
 
-/// Checks every tracked text file against [`PHRASES`], and the links of every document.
+/// The table of contents of the site.
+const SUMMARY: &str = "docs/SUMMARY.md";
+
+/// Checks every tracked text file against [`PHRASES`], the links of every document, and that [`SUMMARY`] lists every page.
 ///
 /// Returns a line that says what was checked. Phrases are found across line breaks and comment markers, in any case.
 ///
@@ -47,6 +51,8 @@ pub(crate) fn check() -> Result<String> {
     ensure!(listed.status.success(), "git ls-files: {}", String::from_utf8_lossy(&listed.stderr).trim());
     let names = String::from_utf8(listed.stdout).context("names of tracked files")?;
     let (mut faults, mut files, mut documents) = (Vec::new(), 0, 0);
+    let summary = fs::read_to_string(SUMMARY).context(SUMMARY)?;
+    let pages: Vec<&str> = links(&summary).map(|(_, link)| link).collect();
     for name in names.split_terminator('\0') {
         let path = Path::new(name);
         let is_document = path.extension().is_some_and(|extension| extension == "md");
@@ -56,6 +62,10 @@ pub(crate) fn check() -> Result<String> {
         let Ok(text) = fs::read_to_string(name) else { continue };
         if is_document {
             documents += 1;
+            let page = name.strip_prefix("docs/").filter(|_| name != SUMMARY);
+            if page.is_some_and(|page| !pages.contains(&page)) {
+                faults.push(format!("{SUMMARY}: {name} is missing"));
+            }
             let dead = links(&text).filter(|(_, link)| !leads_somewhere(path, &text, link));
             faults.extend(dead.map(|(line, link)| format!("{name}:{line}: nothing is at the link {link}")));
         }
