@@ -157,7 +157,7 @@ impl RunKernel {
                 };
                 let built = match &device {
                     Device::OpenCl(device) => description.build_for(device)?,
-                    Device::Virtual(device) => description.build(Some(device.gpu()))?,
+                    Device::Virtual(device) => description.build_optimized(device.gpu())?,
                     _ => description.build(None)?,
                 };
                 (Machine::Device(opened), built)

@@ -341,12 +341,28 @@ impl Description {
     /// As [`Self::translate`] and [`Self::offered`]; the requested kernel cannot be loaded, or any kernel if none is named.
     pub(crate) fn build(&self, gpu: Option<&Gpu>) -> Result<Built> {
         let (program, loaded) = self.translate(self.offered(gpu)?)?;
+        let kernels = self.accepted(&program.name, &loaded)?;
+        Ok(Built { program: Arc::new(program), kernels })
+    }
+
+    /// The same, as a driver of the GPU would optimise it: what times are predicted for.
+    ///
+    /// # Errors
+    /// As [`Self::build`].
+    pub(crate) fn build_optimized(&self, gpu: &Gpu) -> Result<Built> {
+        let build = self.as_driver_of(self.offered(Some(gpu))?, &mut say)?;
+        say(&build.warnings);
+        self.accepted(&build.built.program.name, &build.loaded)?;
+        Ok(build.built)
+    }
+
+    /// The signatures of the kernels, all of which can be run.
+    fn accepted(&self, program: &str, loaded: &Loaded) -> Result<Vec<Signature>> {
         let wanted = |kernel: &str| self.file.kernel.as_deref().is_none_or(|wanted| wanted == kernel);
         if let Some(refused) = loaded.refused.iter().find(|refused| wanted(&refused.kernel)) {
-            return Err(anyhow!("{}: kernel `{}`: {}", program.name, refused.kernel, refused.error));
+            return Err(anyhow!("{program}: kernel `{}`: {}", refused.kernel, refused.error));
         }
-        let kernels = loaded.module.kernels.iter().map(Signature::of).collect();
-        Ok(Built { program: Arc::new(program), kernels })
+        Ok(loaded.module.kernels.iter().map(Signature::of).collect())
     }
 
     /// The program for an OpenCL device, built by its driver.

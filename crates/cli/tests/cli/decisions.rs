@@ -78,6 +78,29 @@ fn bounds_advice_and_both_commands_agree() {
     assert!(advised > 0, "nothing was priced");
 }
 
+/// A loop that a driver unrolls: one launch has one time, run or simulated.
+#[test]
+fn a_launch_takes_as_long_run_as_simulated() {
+    if !compiles() {
+        return;
+    }
+    let source = "kernel void mean(global const float *from, global float *to) {
+    int x = get_global_id(0);
+    float sum = 0.0f;
+    for (int dy = 0; dy < 5; dy++)
+        for (int dx = 0; dx < 5; dx++)
+            sum += from[x + dy * 64 + dx];
+    to[x] = sum / 25.0f;
+}";
+    let bench = bench(source);
+    let buffer = |count| format!("[[argument]]\nbuffer = \"float\"\ncount = {count}\n");
+    let launch = format!("source = \"k.cl\"\nglobal = 4096\n{}{}", buffer(8192), buffer(4096));
+    bench.write("mean.toml", &launch);
+    let run = objects(&bench, &["run-kernel", "mean.toml", "--device", "virtual:mali-g77"]);
+    let simulated = objects(&bench, &["simulate", "mean.toml", "-g", "mali-g77"]);
+    assert_eq!(run[0]["seconds"], simulated[0]["seconds"]);
+}
+
 /// Trip counts that differ between work-items are numbers, without arguments that could be given.
 const TILE: &str = "
 kernel __attribute__((reqd_work_group_size(16, 1, 1))) void tile(global const float *in, global float *out)
