@@ -12,7 +12,7 @@ use tripipe_launch::{
     MemoryKind, NdRange, Program, TimeSource, Timing,
 };
 use tripipe_simulate::watch::Checks;
-use tripipe_simulate::{Checked, Options as SimulatorOptions, Prebuilt, Simulator};
+use tripipe_simulate::{Checked, Options as SimulatorOptions, Prebuilt, RunError, Simulator};
 
 use crate::compiled::Compiled;
 use crate::figures::Figures;
@@ -34,6 +34,8 @@ pub struct VirtualOptions {
     /// The most instructions that a work-group may run while its path is recorded, counted once for all work-items that
     /// run them together, and that a thread of the host may run; `None` for the simulator's usual number.
     pub limit_steps: Option<u64>,
+    /// Whether loads outside of buffers load zeros: [`SimulatorOptions::tolerant`].
+    pub tolerant: bool,
     /// A changed copy of the GPU, for which times are predicted instead. The probe and its limits stay those of the
     /// GPU itself.
     pub changed: Option<Arc<Gpu>>,
@@ -83,6 +85,7 @@ impl VirtualGpu {
             gpu: Some(gpu),
             build,
             prebuilt: options.prebuilt,
+            tolerant: options.tolerant,
             steps: options.limit_steps.unwrap_or(SimulatorOptions::default().steps),
             memory_bytes: (figures.memory_gib * f64::from(1 << 30)) as u64,
             ..SimulatorOptions::default()
@@ -125,6 +128,11 @@ impl VirtualGpu {
     /// The number of programs that were built and not released.
     pub fn programs(&self) -> usize {
         self.simulator.programs()
+    }
+
+    /// Loads outside of buffers since the last call: [`Simulator::take_strays`].
+    pub fn take_strays(&mut self) -> Vec<RunError> {
+        self.simulator.take_strays()
     }
 
     /// The output that kernels have printed since the last call.

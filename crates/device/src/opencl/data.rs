@@ -22,6 +22,7 @@ static DATA: LazyLock<Data> =
 struct Data {
     #[serde(rename = "virtual")]
     provided: Provided,
+    versions: BTreeMap<String, u32>,
     limits: ApiLimits,
     vendor: VendorTable,
     needs: BTreeMap<String, String>,
@@ -108,6 +109,7 @@ struct Offer {
     features: Vec<String>,
     svm: Option<Vec<String>>,
     sub_group_sizes: Option<[u32; 2]>,
+    vector_broadcast: Option<bool>,
     non_uniform_work_groups: Option<bool>,
 }
 
@@ -141,6 +143,11 @@ pub(super) fn provided() -> &'static Provided {
 /// The extensions of no vendor's own that virtual GPUs provide.
 pub fn common_extensions() -> impl Iterator<Item = &'static str> {
     DATA.provided.extensions.iter().map(String::as_str).filter(|name| name.starts_with("cl_khr_"))
+}
+
+/// The major version of an extension.
+pub fn extension_version(name: &str) -> u32 {
+    DATA.versions.get(name).copied().unwrap_or(1)
 }
 
 /// Limits of the API.
@@ -249,6 +256,7 @@ impl Release {
             not_virtual: owned(not_virtual),
             svm: Svm { coarse_buffer: has("coarse"), fine_buffer: has("fine"), fine_system: false },
             sub_group_sizes: chain.iter().find_map(|offer| offer.sub_group_sizes),
+            vector_broadcast: chain.iter().find_map(|offer| offer.vector_broadcast).unwrap_or(false),
             non_uniform_work_groups: chain
                 .iter()
                 .find_map(|offer| offer.non_uniform_work_groups)

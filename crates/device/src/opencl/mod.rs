@@ -11,7 +11,9 @@ use std::sync::Arc;
 use thiserror::Error;
 
 pub(crate) use data::drivers_of;
-pub use data::{ApiLimits, VendorNames, common_extensions, limits, usual_sub_group_sizes, vendor_names};
+pub use data::{
+    ApiLimits, VendorNames, common_extensions, extension_version, limits, usual_sub_group_sizes, vendor_names,
+};
 
 use crate::family::Vendor;
 use crate::gpu::Gpu;
@@ -42,6 +44,8 @@ pub struct OpenCl {
     pub svm: Svm,
     /// Work-items of a sub-group of a kernel that requires the half or the full size (`qcom_reqd_sub_group_size`).
     pub sub_group_sizes: Option<[u32; 2]>,
+    /// Whether `sub_group_broadcast` takes vectors without `cl_khr_subgroup_extended_types`.
+    pub vector_broadcast: bool,
     /// Whether a work-group at the edge of the global size may be smaller, in OpenCL C 2.0 and later.
     pub non_uniform_work_groups: bool,
     /// How this is known.
@@ -145,7 +149,8 @@ impl OpenCl {
             names.sort_unstable();
             names
         };
-        (self.version, &self.c_versions) == (other.version, &other.c_versions)
+        (self.version, &self.c_versions, self.vector_broadcast)
+            == (other.version, &other.c_versions, other.vector_broadcast)
             && sorted(self) == sorted(other)
     }
 
@@ -165,6 +170,14 @@ impl OpenCl {
         }
     }
 
+    /// The part of `CL_DRIVER_VERSION` that names Qualcomm's compiler, for which programs look: `Compiler E031.45.00.00`,
+    /// with zeros for what is not known; `None` for other vendors.
+    pub fn compiler_text(&self) -> Option<String> {
+        let known = self.device.starts_with("Adreno ").then(|| self.driver.split('.'))?;
+        let numbers: Vec<&str> = known.chain(std::iter::repeat("00")).take(4).collect();
+        Some(format!("Compiler {}", numbers.join(".")))
+    }
+
     /// What all of several devices offer; `None` without devices.
     pub fn common<'o>(mut devices: impl Iterator<Item = &'o Self>) -> Option<Self> {
         let mut common = devices.next()?.clone();
@@ -174,6 +187,7 @@ impl OpenCl {
             common.c_versions.retain(|version| other.c_versions.contains(version));
             common.extensions.retain(|name| other.extensions.contains(name));
             common.features.retain(|name| other.features.contains(name));
+            common.vector_broadcast &= other.vector_broadcast;
         }
         Some(common)
     }

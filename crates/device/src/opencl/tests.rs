@@ -57,6 +57,17 @@ fn drivers_list_what_published_reports_list() {
     assert!(error.contains("E031.41"), "{error}");
 }
 
+/// llama.cpp reads two digits after the 5th, 8th and 11th character of `E031`.
+#[test]
+fn the_compiler_of_an_adreno_is_named_as_phones_name_it() {
+    let of = |gpu: &str| find(gpu).unwrap().opencl().compiler_text();
+    assert_eq!(of("750").as_deref(), Some("Compiler E031.45.00.00"));
+    assert_eq!(of("830").as_deref(), Some("Compiler E031.47.00.00"));
+    assert_eq!(of("g77"), None);
+    let vectors = |gpu: &str| find(gpu).unwrap().opencl().vector_broadcast;
+    assert!(vectors("830") && !vectors("750"));
+}
+
 /// An Adreno 740 has no `sub_group_shuffle_xor` (a pull request to llama.cpp); OpenCL C 1.2 has no work-group functions.
 #[test]
 fn what_is_missing_is_named() {

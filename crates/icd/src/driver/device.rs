@@ -126,11 +126,13 @@ impl Device {
         self.probe.base_alignment_bytes
     }
 
-    /// The driver's version: that times are predicted, and how wrong predictions for the GPU's family were.
+    /// The driver's version: that times are predicted, how wrong predictions for the GPU's family were, and the compiler of
+    /// an Adreno.
     pub fn driver_version(&self) -> String {
         let table = errors::of(self.gpu);
         let [low, high] = table.band(1.0).map(|bound| ((bound - 1.0) * 100.0).round());
-        format!("{} predicted ({low:+}%..{high:+}%)", env!("CARGO_PKG_VERSION"))
+        let compiler = self.opencl.compiler_text().map_or_else(String::new, |text| format!(" {text}"));
+        format!("{} predicted ({low:+}%..{high:+}%){compiler}", env!("CARGO_PKG_VERSION"))
     }
 }
 

@@ -64,8 +64,9 @@ impl Device {
             }
             cl::CL_DEVICE_EXTENSIONS => info::text(&opencl.extensions.join(" ")),
             cl::CL_DEVICE_EXTENSIONS_WITH_VERSION => {
-                let version = cl::make_version(1, 0, 0);
-                info::names_with_versions(opencl.extensions.iter().map(|name| (name.as_str(), version)))
+                let version = |name: &str| cl::make_version(opencl::extension_version(name), 0, 0);
+                let names = opencl.extensions.iter().map(String::as_str);
+                info::names_with_versions(names.map(|name| (name, version(name))))
             }
             cl::CL_DEVICE_PLATFORM => info::pointer(Platform::get().handle().pointer()),
             cl::CL_DEVICE_REFERENCE_COUNT => info::number(1u32),
@@ -273,6 +274,33 @@ impl Device {
             cl::CL_DEVICE_OPENCL_C_FEATURES => {
                 let version = cl::make_version(3, 0, 0);
                 info::names_with_versions(self.opencl.features.iter().map(|name| (name.as_str(), version)))
+            }
+            _ if self.opencl.has("cl_khr_integer_dot_product") => return self.dot_products(query),
+            _ => return None,
+        })
+    }
+}
+
+impl Device {
+    /// `cl_khr_integer_dot_product`: the forms, and what has instructions.
+    fn dot_products(&self, query: cl_device_info) -> Option<Answer> {
+        let has = |name: &str| self.opencl.has(name);
+        let dot = self.gpu.operations_per_clock_per_core.int8_dot_mac.value > 0;
+        let saturating = dot && has("cl_arm_integer_dot_product_accumulate_saturate_int8");
+        // Qualcomm's instruction has signed and unsigned factors.
+        let mixed = dot && has("cl_qcom_dot_product8");
+        Some(match query {
+            cl::CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES => {
+                let packed = cl::CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED;
+                let vectors = has("__opencl_c_integer_dot_product_input_4x8bit");
+                info::number(
+                    packed | if vectors { cl::CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT } else { 0 },
+                )
+            }
+            cl::CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT
+            | cl::CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED => {
+                // Signed, unsigned and mixed; with an accumulator that saturates, the same.
+                info::list(&[dot, dot, mixed, saturating, saturating, false].map(u32::from))
             }
             _ => return None,
         })

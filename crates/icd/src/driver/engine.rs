@@ -57,8 +57,9 @@ impl Engine {
         })?;
         let mut gpu = lock(&slot.gpu);
         let gpu = gpu.get_or_insert_with(|| {
-            let time_only = Settings::current().execute != Execute::All;
-            VirtualGpu::new(device.gpu, VirtualOptions { time_only, ..VirtualOptions::default() })
+            let settings = Settings::current();
+            let (time_only, tolerant) = (settings.execute != Execute::All, !settings.check);
+            VirtualGpu::new(device.gpu, VirtualOptions { time_only, tolerant, ..VirtualOptions::default() })
         });
         let released =
             std::mem::replace(&mut *lock(&slot.released), Released { used: true, ..Released::default() });

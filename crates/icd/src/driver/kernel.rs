@@ -16,6 +16,7 @@ use super::handle::{Handle, api_object, find, register};
 use super::memory::Memory;
 use super::program::{Executable, Program};
 use super::sampler::ContextSampler;
+use super::settings::Settings;
 use super::storage::Storage;
 
 /// A kernel.
@@ -218,14 +219,17 @@ impl Kernel {
         let wrong_value = || named(cl::CL_INVALID_ARG_VALUE, "the value does not fit the type");
         let sized = |size: usize| if given.size == size { Ok(()) } else { Err(wrong_size()) };
         let set = match &parameter.kind {
-            ParameterKind::Pointer { space: Space::Local, .. } => {
+            ParameterKind::Pointer { space: Space::Local, align, .. } => {
                 if given.size == 0 {
                     return Err(wrong_size());
                 }
                 if given.bytes.is_some() {
                     return Err(wrong_value());
                 }
-                Set::Local(given.size)
+                // The next one begins at a multiple of the alignment, so that the bytes up to there are nobody's; checks
+                // know better.
+                let align = if Settings::current().check { 1 } else { *align as usize };
+                Set::Local(given.size.next_multiple_of(align.max(1)))
             }
             ParameterKind::Pointer { .. } => {
                 sized(size_of::<usize>())?;

@@ -232,6 +232,9 @@ fn run(gpu: &mut VirtualGpu, launch: &Launch, undefined: &mut Vec<bool>, is_time
         let mut out = std::io::stdout().lock();
         let _ = out.write_all(&printed).and_then(|()| out.flush());
     }
+    for stray in gpu.take_strays() {
+        settings.print_stray(&stray);
+    }
     let has_time = ran.map_err(|error| engine::failure(&error))?;
     let Some(prediction) = gpu.predictions().first().filter(|_| has_time) else { return Ok(Span::default()) };
     Ok(Span {

@@ -1,8 +1,11 @@
 //! The environment variables of the driver.
 
-use std::sync::{LazyLock, Once};
+use std::collections::BTreeSet;
+use std::sync::{LazyLock, Mutex, Once};
 
 use tripipe_device::{Gpu, OpenCl, UnknownGpu, find};
+use tripipe_launch::locks::lock;
+use tripipe_simulate::RunError;
 
 use super::failure::Failure;
 
@@ -102,6 +105,17 @@ impl Settings {
             FIRST.call_once(|| {
                 eprintln!("tripipe: a command failed: {failure}; TRIPIPE_LOG=1 prints all failures");
             });
+        }
+    }
+
+    /// Says once of an instruction that it loads from outside of a buffer, whatever the user asked for: applications
+    /// work in spite of it, or not.
+    #[allow(clippy::print_stderr, reason = "no GPU says so, and nobody else here does")]
+    pub fn print_stray(&self, stray: &RunError) {
+        static KNOWN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+        let RunError::Fault { kernel, location, .. } = stray else { return };
+        if lock(&KNOWN).insert(format!("{kernel} {location:?}")) {
+            eprintln!("tripipe: {stray}; zeros are loaded, TRIPIPE_CHECK=1 finds all such errors");
         }
     }
 

@@ -43,6 +43,7 @@ fn clinfo_gets_an_answer_to_every_question() {
         (0..3).map(|index| of(&format!("[TRIPIPE/{index}]"), "CL_DEVICE_NAME")).collect();
     assert_eq!(names, ["Mali-T604", "Mali-G77", "QUALCOMM Adreno(TM) 650"]);
     assert!(of("[TRIPIPE/1]", "CL_DRIVER_VERSION").contains("predicted"));
+    assert!(of("[TRIPIPE/2]", "CL_DRIVER_VERSION").ends_with("Compiler E031.37.00.00"));
     // OpenCL 3.0 API, minimum of the full profile.
     for index in 0..3 {
         let number = |name| of(&format!("[TRIPIPE/{index}]"), name).parse::<u64>().unwrap();

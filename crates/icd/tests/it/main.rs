@@ -26,3 +26,4 @@ mod process;
 mod programs;
 mod sample;
 mod svm;
+mod tolerated;

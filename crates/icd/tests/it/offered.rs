@@ -76,6 +76,19 @@ fn every_gpu_answers_as_it_is_described() {
             cl!(clGetDeviceInfo(device, cl::CL_DEVICE_MAX_NUM_SUB_GROUPS, size, value, got))
         });
         assert_eq!(sub_groups > 0, opencl.has("cl_khr_subgroups"), "{name}");
+        // Since OpenCL C 3.0's extension of version 2, programs ask for the forms of dot products.
+        let dot = cl::CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES;
+        if opencl.has("cl_khr_integer_dot_product") {
+            assert_eq!(numbers(dot), 3, "{name}");
+            let [mut had, mut size] = [[7u32; 6], [0; 6]];
+            let properties = cl::CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED;
+            let (to, got) = (had.as_mut_ptr().cast(), size.as_mut_ptr().cast());
+            assert_eq!(cl!(clGetDeviceInfo(device, properties, 24, to, got)), cl::CL_SUCCESS, "{name}");
+            assert_eq!(had[0], u32::from(gpu.operations_per_clock_per_core.int8_dot_mac.value > 0), "{name}");
+            assert!(had.iter().all(|truth| *truth <= 1) && size[0] == 24, "{name}");
+        } else {
+            assert_eq!(cl!(clGetDeviceInfo(device, dot, 0, null_mut(), null_mut())), cl::CL_INVALID_VALUE);
+        }
         // The library's virtual GPU.
         let virtual_gpu = VirtualGpu::new(gpu, VirtualOptions::default());
         let probe = virtual_gpu.probe();
@@ -93,6 +106,28 @@ fn every_gpu_answers_as_it_is_described() {
         }
     }
     assert!(built.len() > 8, "{} descriptions", built.len());
+}
+
+/// llama.cpp does that if the driver's version names a compiler from E031.47 on.
+#[test]
+fn newer_compilers_of_qualcomm_broadcast_vectors() {
+    if !again("newer_compilers_of_qualcomm_broadcast_vectors", "adreno-750,adreno-830", "") {
+        return;
+    }
+    let vectors = "kernel void k(global float8 *p) { p[get_global_id(0)] = sub_group_broadcast(p[get_global_id(0)], 3); }";
+    let devices = devices();
+    assert!(!builds(&of(devices[0]), vectors, c"-cl-std=CL3.0").0);
+    let app = of(devices[1]);
+    let program = app.program(vectors);
+    let code = cl!(clBuildProgram(program, 0, null(), c"-cl-std=CL3.0".as_ptr(), None, null_mut()));
+    assert_eq!(code, cl::CL_SUCCESS, "{}", app.log(program));
+    let kernel = made!(clCreateKernel(program, c"k".as_ptr()));
+    let numbers: Vec<f32> = (0..64u8).map(f32::from).collect();
+    let buffer = app.buffer(0, &numbers);
+    app.set(kernel, 0, &buffer);
+    app.run(kernel, 8);
+    let found: Vec<f32> = app.read(buffer, 64);
+    assert!(found.chunks(8).all(|each| *each == numbers[24..32]), "{found:?}");
 }
 
 /// OpenCL 3.0, `-cl-std`: a device rejects versions that it does not support; in 1.2, the default, there are no functions

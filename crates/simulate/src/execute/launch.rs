@@ -13,7 +13,7 @@ use super::ops::printf::append;
 use super::range::Group;
 use super::rows::Rows;
 use super::schedule::Schedule;
-use super::state::{BoundImage, State, Stop, Warp};
+use super::state::{BoundImage, Fault, State, Stop, Strays, Warp};
 use crate::arch::Arch;
 
 /// The launch to run.
@@ -33,6 +33,8 @@ pub(crate) struct Job<'a> {
     pub(crate) threads: usize,
     /// Maximum number of instructions per thread.
     pub(crate) steps: u64,
+    /// Whether loads outside of buffers load zeros, and do not end the launch.
+    pub(crate) tolerant: bool,
 }
 
 /// The outcome of a launch.
@@ -44,6 +46,8 @@ pub(crate) struct Outcome {
     /// Number of work-items that entered each block of the code.
     pub(crate) entered: Vec<u64>,
     pub(crate) printed: Vec<u8>,
+    /// The first load outside of a buffer that did not end the launch.
+    pub(crate) stray: Option<(Group, Fault)>,
 }
 
 impl Job<'_> {
@@ -105,6 +109,7 @@ impl Job<'_> {
             // Groups after the one that stopped early count as not run.
             if all.stop.is_none() {
                 all.stop = outcome.stop;
+                all.stray = all.stray.or(outcome.stray);
                 append(&mut all.printed, &outcome.printed);
                 for (writes, written) in writes.iter_mut().zip(written) {
                     writes.extend(written);
@@ -143,6 +148,9 @@ impl Job<'_> {
         }
         outcome.entered = state.entered;
         outcome.printed = state.printed;
+        if let Strays::Zeros(stray) = state.strays {
+            outcome.stray = stray;
+        }
         (outcome, state.memory.globals)
     }
 
@@ -183,6 +191,7 @@ impl Job<'_> {
             local_ids: Vec::new(),
             local_ids_of: [0; 3],
             stop: None,
+            strays: if self.tolerant { Strays::Zeros(None) } else { Strays::Fault },
             steps: self.steps,
             entered: vec![0; self.code.blocks.len()],
             chosen: u64::MAX,

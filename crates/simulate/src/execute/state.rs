@@ -80,6 +80,15 @@ pub(crate) struct Fault {
     pub(crate) message: String,
 }
 
+/// What loads outside of buffers do.
+#[derive(Clone, Debug)]
+pub(crate) enum Strays {
+    /// They end the launch.
+    Fault,
+    /// They load zeros; the first one.
+    Zeros(Option<(Group, Fault)>),
+}
+
 /// A warp of a work-group whose work-items have arrived, and the mask of those lanes.
 pub(crate) struct Present<'w> {
     pub(crate) warp: &'w mut Warp,
@@ -117,6 +126,8 @@ pub(crate) struct State<'l> {
     /// The group size for which they were computed.
     pub(crate) local_ids_of: [u64; 3],
     pub(crate) stop: Option<Stop>,
+    /// What loads outside of buffers do.
+    pub(crate) strays: Strays,
     /// Remaining instruction budget.
     pub(crate) steps: u64,
     /// Number of work-items that entered each block of the code.

@@ -36,6 +36,8 @@ pub(super) struct SetUp {
     pub(super) schedule: Schedule,
     /// Threads that may share its work-groups.
     pub(super) threads: usize,
+    /// Whether loads outside of buffers load zeros.
+    pub(super) tolerant: bool,
     /// Bits of each component of each argument.
     pub(super) values: Vec<Vec<u64>>,
     pub(super) images: Vec<BoundImage>,
@@ -56,6 +58,7 @@ impl SetUp {
             schedule: self.schedule,
             threads: self.threads,
             steps,
+            tolerant: self.tolerant,
         }
     }
 }
@@ -115,7 +118,8 @@ impl Simulator {
             })
             .collect();
         let values = with_pointers(values, &offsets, kernel, &memory_map);
-        Ok(SetUp { code, memory_map, range, schedule, threads, values, images })
+        let tolerant = self.options.tolerant;
+        Ok(SetUp { code, memory_map, range, schedule, threads, tolerant, values, images })
     }
 
     /// Runs a launch, all of its work-groups or `only` some. `start` makes its observer, and `finish` returns what the
@@ -154,6 +158,10 @@ impl Simulator {
             }
         }
         self.printed.append(&mut outcome.printed);
+        if let Some((group, fault)) = outcome.stray.take() {
+            let stray = failure(&group, Stop::Fault(fault), module, kernel, &self.options);
+            self.strays.push(stray);
+        }
         let found = finish(observer, laid_out, &mut self.objects, &mut outcome);
         let failed = outcome.stop.map(|(group, stop)| ExecuteError::Backend {
             during: format!("running `{}`", launch.entry),

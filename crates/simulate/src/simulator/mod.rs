@@ -34,6 +34,7 @@ pub struct Simulator {
     objects: Objects,
     programs: Programs,
     printed: Vec<u8>,
+    strays: Vec<RunError>,
     epoch: Instant,
     reports: Vec<Report>,
 }
@@ -55,6 +56,7 @@ impl Simulator {
             options,
             programs: Programs::default(),
             printed: Vec::new(),
+            strays: Vec::new(),
             epoch: Instant::now(),
             reports: Vec::new(),
         }
@@ -63,6 +65,12 @@ impl Simulator {
     /// The output that kernels have printed since the last call.
     pub fn take_printed(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.printed)
+    }
+
+    /// The first load outside of a buffer of each launch since the last call, of those that [`Options::tolerant`] let go
+    /// on.
+    pub fn take_strays(&mut self) -> Vec<RunError> {
+        std::mem::take(&mut self.strays)
     }
 
     /// The reports of the launches of the last [`Executor::run`], one each.

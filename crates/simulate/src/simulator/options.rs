@@ -23,6 +23,9 @@ pub struct Options {
     pub memory_bytes: u64,
     /// Work-items per sub-group, a power of two up to 128, for kernels that require no specific size.
     pub sub_group: u32,
+    /// Whether a load outside of a buffer loads zeros there, because no GPU stops for it; [`super::Simulator::take_strays`]
+    /// names them. Otherwise it ends the launch, as a store outside does.
+    pub tolerant: bool,
     /// SPIR-V built ahead of time; it needs no compiler.
     pub prebuilt: Option<Prebuilt>,
     /// The order and width in which work-items run.
@@ -41,6 +44,7 @@ impl Default for Options {
             steps: 1 << 40,
             memory_bytes: 8 << 30,
             sub_group: 16,
+            tolerant: false,
             prebuilt: None,
             schedule: Schedule::numbered(0),
             gpu: None,

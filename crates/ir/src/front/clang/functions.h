@@ -59,6 +59,19 @@ TRIPIPE_LOADS(float)
 #undef TRIPIPE_LOADS
 #undef TRIPIPE_LOAD
 #endif
+#ifdef TRIPIPE_VECTOR_BROADCAST
+#define TRIPIPE_BROADCAST(T) T __attribute__((overloadable, convergent)) sub_group_broadcast(T, uint);
+#define TRIPIPE_BROADCASTS(T) \
+    TRIPIPE_BROADCAST(T##2) TRIPIPE_BROADCAST(T##3) TRIPIPE_BROADCAST(T##4) TRIPIPE_BROADCAST(T##8) TRIPIPE_BROADCAST(T##16)
+TRIPIPE_BROADCASTS(int)
+TRIPIPE_BROADCASTS(uint)
+TRIPIPE_BROADCASTS(long)
+TRIPIPE_BROADCASTS(ulong)
+TRIPIPE_BROADCASTS(half)
+TRIPIPE_BROADCASTS(float)
+#undef TRIPIPE_BROADCASTS
+#undef TRIPIPE_BROADCAST
+#endif
 // Vectors of 32, for texts that name the extension: elsewhere `uint32` and its like are names that anybody may give. The components of
 // the upper half are named so by `components.rs`.
 #ifdef cl_qcom_extra_vector_types

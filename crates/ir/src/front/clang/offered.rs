@@ -131,6 +131,9 @@ pub(super) fn prelude(offered: Option<&OpenCl>, header: bool) -> String {
     for name in offered.names().filter(|name| name.starts_with("cl_")) {
         let _ = writeln!(text, "#ifndef {name}\n#define {name} 1\n#endif");
     }
+    if offered.vector_broadcast && !offered.has("cl_khr_subgroup_extended_types") {
+        text.push_str("#define TRIPIPE_VECTOR_BROADCAST\n");
+    }
     // clang's own macro for the functions of sub-groups.
     text.push_str("#undef __opencl_subgroup_builtins\n");
     if offered.has("cl_khr_subgroups") {

@@ -12,7 +12,7 @@ use crate::execute::code::{Detail, Inst, Run, value_bytes};
 use crate::execute::memory::{Home, pointer};
 use crate::execute::memory_map::MemoryMap;
 use crate::execute::rows::{WIDTH, lanes, numbers, numbers_mut};
-use crate::execute::state::State;
+use crate::execute::state::{State, Stop, Strays};
 
 /// The pointer to a private or local object of the kernel.
 pub(super) fn object_address(s: &mut State<'_>, i: &Inst) -> bool {
@@ -155,7 +155,14 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
             }
             let (object, offset) = s.memory.parts(address);
             let Some(from) = s.memory.read(object, offset, bytes) else {
-                return outside(s, i, s.mask.trailing_zeros() as usize, address, bytes, false);
+                if !strays(s, i, s.mask.trailing_zeros() as usize, address, bytes) {
+                    return false;
+                }
+                for component in 0..components {
+                    let value: T = inside_or_zero(s, address, component);
+                    out[component * width..(component + 1) * width].fill(value);
+                }
+                return true;
             };
             for (component, from) in from.chunks_exact(size).enumerate() {
                 out[component * width..(component + 1) * width].fill(bytemuck::pod_read_unaligned(from));
@@ -239,13 +246,42 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
             continue;
         }
         let Some(from) = s.memory.read(object, offset, bytes) else {
-            return outside(s, i, lane, address, bytes, false);
+            if !strays(s, i, lane, address, bytes) {
+                return false;
+            }
+            for component in 0..components {
+                out[component * WIDTH + lane] = inside_or_zero(s, address, component);
+            }
+            continue;
         };
         for (component, from) in from.chunks_exact(size).enumerate() {
             out[component * WIDTH + lane] = bytemuck::pod_read_unaligned(from);
         }
     }
     true
+}
+
+/// Whether a load that is not inside of one object goes on: one of a buffer, in a launch that tolerates it. Otherwise the
+/// launch stops.
+fn strays(s: &mut State<'_>, i: &Inst, lane: usize, address: u64, bytes: usize) -> bool {
+    let of_buffer = matches!(s.home(address), Some(Home::Global(_)));
+    let Strays::Zeros(known) = &s.strays else { return outside(s, i, lane, address, bytes, false) };
+    if of_buffer && known.is_some() {
+        return true;
+    }
+    outside(s, i, lane, address, bytes, false);
+    match s.stop.take() {
+        Some(Stop::Fault(fault)) if of_buffer => s.strays = Strays::Zeros(Some((s.group, fault))),
+        stop => s.stop = stop,
+    }
+    of_buffer
+}
+
+/// A component of a value at an address, or 0 if it is outside of its object.
+fn inside_or_zero<T: Pod>(s: &mut State<'_>, address: u64, component: usize) -> T {
+    let (object, offset) = s.memory.parts(address);
+    let offset = offset.saturating_add_unsigned((component * size_of::<T>()) as u64);
+    s.memory.read(object, offset, size_of::<T>()).map_or_else(T::zeroed, bytemuck::pod_read_unaligned)
 }
 
 /// Loads all lanes from the same offset of a private object.
