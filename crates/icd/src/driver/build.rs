@@ -13,6 +13,7 @@ use tripipe_ir::front::clang::{self, BuildError, Optimization};
 use tripipe_ir::front::spirv;
 
 use super::failure::{Failure, Outcome};
+use super::progress;
 use super::settings::Settings;
 
 /// The name of a program's source in messages.
@@ -205,14 +206,19 @@ pub fn compile(
         build.cache = None;
         folder = Some(made);
     }
-    let made = match clang::build_text(SOURCE_NAME, source, None, &build) {
-        // The translator does not know all that the optimiser makes.
-        Err(BuildError::Translate { .. }) if build.optimization != Optimization::AsWritten => {
-            build.optimization = Optimization::AsWritten;
-            clang::build_text(SOURCE_NAME, source, None, &build)
-        }
-        made => made,
-    };
+    let lines = source.lines().count();
+    let made = progress::watched(
+        progress::PATIENCE,
+        |since| progress::print(lines, since),
+        || match clang::build_text(SOURCE_NAME, source, None, &build) {
+            // The translator does not know all that the optimiser makes.
+            Err(BuildError::Translate { .. }) if build.optimization != Optimization::AsWritten => {
+                build.optimization = Optimization::AsWritten;
+                clang::build_text(SOURCE_NAME, source, None, &build)
+            }
+            made => made,
+        },
+    );
     drop(folder);
     let made = made.map_err(|error| failed(&error, code))?;
     Ok(Built { spirv: made.spirv, log: made.warnings })

@@ -59,6 +59,9 @@ impl Device {
             cl::CL_DEVICE_OPENCL_C_VERSION => {
                 info::text(&format!("OpenCL C {}", opencl.version_text(opencl.newest_c())))
             }
+            cl::CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR if opencl.has("cl_khr_extended_versioning") => {
+                info::number(number(opencl.newest_c()))
+            }
             cl::CL_DEVICE_OPENCL_C_ALL_VERSIONS => {
                 info::names_with_versions(opencl.c_versions.iter().map(|own| ("OpenCL C", number(*own))))
             }

@@ -90,6 +90,29 @@ impl WorkSizes {
     }
 }
 
+/// The work-group size that a launch has for which the application chooses none.
+///
+/// # Errors
+/// The kernel and the queue do not go together, or the device cannot run the kernel.
+pub fn suggested(queue: &Arc<Queue>, kernel: &Arc<Kernel>, sizes: WorkSizes) -> Outcome<[usize; 3]> {
+    let device = runs_on(queue, kernel)?;
+    let (program, entry) = (&kernel.executable.launch, &kernel.ir().name);
+    let range = queue.owner().engine.with(&device, |gpu| {
+        gpu.with_local(program, entry, sizes.range()).map_err(|error| engine::failure(&error))
+    })?;
+    Ok(range.local_size().unwrap_or([1; 3]))
+}
+
+/// The device of a queue, on which a kernel was built.
+fn runs_on(queue: &Arc<Queue>, kernel: &Arc<Kernel>) -> Outcome<Arc<Device>> {
+    let own = Arc::ptr_eq(kernel.program.owner(), queue.owner());
+    require(own, cl::CL_INVALID_CONTEXT, "the kernel and the queue are of different contexts")?;
+    let device = Arc::clone(queue.device());
+    let built = kernel.program.check_devices(std::slice::from_ref(&device));
+    built.map_err(|failure| Failure { code: cl::CL_INVALID_PROGRAM_EXECUTABLE, ..failure })?;
+    Ok(device)
+}
+
 /// Enqueues a launch.
 ///
 /// # Errors
@@ -101,11 +124,7 @@ pub fn enqueue(
     sizes: WorkSizes,
     wait: Vec<Arc<Event>>,
 ) -> Outcome<Arc<Event>> {
-    let own = Arc::ptr_eq(kernel.program.owner(), queue.owner());
-    require(own, cl::CL_INVALID_CONTEXT, "the kernel and the queue are of different contexts")?;
-    let device = Arc::clone(queue.device());
-    let built = kernel.program.check_devices(std::slice::from_ref(&device));
-    built.map_err(|failure| Failure { code: cl::CL_INVALID_PROGRAM_EXECUTABLE, ..failure })?;
+    let device = runs_on(queue, kernel)?;
     let arguments = kernel.arguments()?;
     for argument in &arguments {
         if let Set::Object(memory) = argument {

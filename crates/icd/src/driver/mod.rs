@@ -25,6 +25,7 @@ pub mod launch;
 pub mod memory;
 pub mod platform;
 pub mod program;
+pub mod progress;
 pub mod queue;
 pub mod rect;
 pub mod sampler;

@@ -16,6 +16,28 @@ use crate::driver::platform::Platform;
 /// The callback of errors.
 type Notify = Option<unsafe extern "C" fn(*const c_char, *const c_void, usize, *mut c_void)>;
 
+// `cl_qcom_perf_hint` and `cl_qcom_priority_hint`: high, then normal, then low. The hints do not change predicted times.
+const PERF_HINT: isize = cl::CL_CONTEXT_PERF_HINT_QCOM as isize;
+const PERF_HINT_HIGH: isize = cl::CL_PERF_HINT_HIGH_QCOM as isize;
+const PRIORITY_HINT: isize = 0x40C9;
+const PRIORITY_HINT_HIGH: isize = 0x40CA;
+
+/// Fails if a device lacks the extension of a property.
+fn check_hints(properties: &[isize], devices: &[Arc<Device>]) -> Outcome<()> {
+    for pair in properties.chunks_exact(2) {
+        let extension = match pair[0] {
+            PERF_HINT => "cl_qcom_perf_hint",
+            PRIORITY_HINT => "cl_qcom_priority_hint",
+            _ => continue,
+        };
+        if let Some(device) = devices.iter().find(|device| !device.opencl.has(extension)) {
+            let what = format!("{} does not offer {extension}", device.gpu.name());
+            return Err(Failure::new(cl::CL_INVALID_PROPERTY, what));
+        }
+    }
+    Ok(())
+}
+
 /// The properties with the 0 at their end; empty for NULL.
 unsafe fn properties(pointer: *const cl_context_properties) -> Outcome<Vec<isize>> {
     // SAFETY: the caller passes a list of properties.
@@ -31,6 +53,11 @@ unsafe fn properties(pointer: *const cl_context_properties) -> Outcome<Vec<isize
                 let is_bool = [cl::CL_FALSE, cl::CL_TRUE].iter().any(|bool| *bool as isize == *value);
                 let what = "CL_CONTEXT_INTEROP_USER_SYNC is CL_TRUE or CL_FALSE";
                 require(is_bool, cl::CL_INVALID_PROPERTY, what)?;
+            }
+            PERF_HINT | PRIORITY_HINT => {
+                let first = if *key == PERF_HINT { PERF_HINT_HIGH } else { PRIORITY_HINT_HIGH };
+                let known = (first..first + 3).contains(value);
+                require(known, cl::CL_INVALID_PROPERTY, "a hint is high, normal or low")?;
             }
             other => {
                 let what = format!("{other:#x} is not a property of contexts that is offered");
@@ -67,6 +94,7 @@ constructor! {
         require(num_devices > 0 && !devices.is_null(), cl::CL_INVALID_VALUE, "a context has at least one device")?;
         let devices = list(devices, num_devices as usize, cl::CL_INVALID_VALUE)?;
         let devices: Vec<Arc<Device>> = devices.into_iter().map(find::<Device>).collect::<Outcome<_>>()?;
+        check_hints(&properties, &devices)?;
         Ok(Context::new(devices, properties, report).handle().pointer())
     }
 
@@ -79,6 +107,7 @@ constructor! {
         let properties = properties(property_list)?;
         let report = report(notify, user_data)?;
         let devices = Platform::get().devices_of(kind)?;
+        check_hints(&properties, &devices)?;
         Ok(Context::new(devices, properties, report).handle().pointer())
     }
 }

@@ -6,7 +6,7 @@ use opencl_sys as cl;
 use opencl_sys::{cl_int, cl_platform_id, cl_uint};
 
 use super::boundary::put;
-use super::{devices, kernels, programs, queues};
+use super::{devices, kernels, programs, queues, run};
 use crate::dispatch;
 use crate::driver::failure::{Failure, require};
 use crate::driver::handle::ApiObject as _;
@@ -75,6 +75,7 @@ unsafe fn extension_function(name: *const c_char) -> *mut c_void {
         "clIcdGetPlatformIDsKHR" => platform_ids as *mut c_void,
         "clCreateCommandQueueWithPropertiesKHR" => queues::clCreateCommandQueueWithProperties as *mut c_void,
         "clCreateProgramWithILKHR" => programs::clCreateProgramWithIL as *mut c_void,
+        "clGetKernelSuggestedLocalWorkSizeKHR" => run::clGetKernelSuggestedLocalWorkSizeKHR as *mut c_void,
         "clGetKernelSubGroupInfoKHR" => kernels::clGetKernelSubGroupInfo as *mut c_void,
         // Beside the table, which is asked for its other names, loaders look for these.
         "clGetPlatformInfo" => devices::clGetPlatformInfo as *mut c_void,

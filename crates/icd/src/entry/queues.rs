@@ -13,6 +13,10 @@ use crate::driver::failure::{Failure, require};
 use crate::driver::handle::{ApiObject as _, find};
 use crate::driver::queue::Queue;
 
+// `cl_khr_priority_hints`. The hint does not change predicted times.
+const PRIORITY: u32 = cl::CL_QUEUE_PRIORITY_KHR as u32;
+const PRIORITIES: [u64; 3] = [1, 2, 4];
+
 constructor! {
     fn clCreateCommandQueue(
         context: cl_context,
@@ -35,6 +39,9 @@ constructor! {
             match pair[0] as u32 {
                 cl::CL_QUEUE_PROPERTIES => bits = pair[1],
                 cl::CL_QUEUE_SIZE => size = Some(pair[1]),
+                PRIORITY if device.opencl.has("cl_khr_priority_hints") => {
+                    require(PRIORITIES.contains(&pair[1]), cl::CL_INVALID_VALUE, "a priority is high, medium or low")?;
+                }
                 other => {
                     let what = format!("{other:#x} is not a property of queues");
                     return Err(Failure::new(cl::CL_INVALID_VALUE, what));

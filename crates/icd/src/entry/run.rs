@@ -42,6 +42,29 @@ function! {
     }
 }
 
+function! {
+    fn clGetKernelSuggestedLocalWorkSizeKHR(
+        queue: cl_command_queue,
+        kernel: cl_kernel,
+        dimensions: cl_uint,
+        offset: *const usize,
+        global: *const usize,
+        suggested: *mut usize,
+    ) {
+        let (queue, kernel) = (find::<Queue>(queue)?, find::<Kernel>(kernel)?);
+        let known = (1..=3).contains(&dimensions);
+        require(known, cl::CL_INVALID_WORK_DIMENSION, "a range has 1, 2 or 3 dimensions")?;
+        let dimensions = dimensions as usize;
+        let global = sizes(global, dimensions, 1)?.filter(|global| !global.contains(&0));
+        let global = global.ok_or_else(|| Failure::new(cl::CL_INVALID_GLOBAL_WORK_SIZE, "there is no global size"))?;
+        let offset = sizes(offset, dimensions, 0)?.unwrap_or_default();
+        require(!suggested.is_null(), cl::CL_INVALID_VALUE, "there is no place for the size")?;
+        let local = launch::suggested(&queue, &kernel, WorkSizes { dimensions, offset, global, local: None })?;
+        suggested.copy_from_nonoverlapping(local.as_ptr(), dimensions);
+        Ok(())
+    }
+}
+
 command! {
     fn clEnqueueNDRangeKernel(
         queue, wait; kernel: cl_kernel, dimensions: cl_uint, offset: *const usize, global: *const usize,

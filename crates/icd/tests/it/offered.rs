@@ -108,6 +108,74 @@ fn every_gpu_answers_as_it_is_described() {
     assert!(built.len() > 8, "{} descriptions", built.len());
 }
 
+/// MNN, TNN and TensorFlow Lite make their contexts on an Adreno with these hints.
+#[test]
+fn contexts_and_queues_take_hints_of_extensions() {
+    if !again("contexts_and_queues_take_hints_of_extensions", "adreno-750,mali-g715", "") {
+        return;
+    }
+    let devices = devices();
+    let hints: [isize; 5] = [0x40C2, 0x40C3, 0x40C9, 0x40CC, 0];
+    let wrong: [isize; 3] = [0x40C2, 0x40C6, 0];
+    let [adreno, mali] = [&raw const devices[0], &raw const devices[1]];
+    made!(clCreateContext(hints.as_ptr(), 1, adreno, None, null_mut()));
+    assert_eq!(
+        refused!(clCreateContext(wrong.as_ptr(), 1, adreno, None, null_mut())),
+        cl::CL_INVALID_PROPERTY
+    );
+    assert_eq!(refused!(clCreateContext(hints.as_ptr(), 1, mali, None, null_mut())), cl::CL_INVALID_PROPERTY);
+    let app = of(devices[1]);
+    let priority: [u64; 3] = [cl::CL_QUEUE_PRIORITY_KHR, cl::CL_QUEUE_PRIORITY_LOW_KHR.into(), 0];
+    made!(clCreateCommandQueueWithProperties(app.context, app.device, priority.as_ptr()));
+    let unknown: [u64; 3] = [cl::CL_QUEUE_PRIORITY_KHR, 3, 0];
+    let refused = refused!(clCreateCommandQueueWithProperties(app.context, app.device, unknown.as_ptr()));
+    assert_eq!(refused, cl::CL_INVALID_VALUE);
+}
+
+/// `cl_khr_suggested_local_work_size`: the size that a launch without one has.
+#[test]
+fn the_size_that_is_suggested_is_the_one_that_runs() {
+    if !again("the_size_that_is_suggested_is_the_one_that_runs", "mali-g715", "") {
+        return;
+    }
+    let app = of(devices()[0]);
+    // SAFETY: the name ends with a 0, and the function has the signature of the extension.
+    let suggest = unsafe {
+        let name = c"clGetKernelSuggestedLocalWorkSizeKHR".as_ptr();
+        let found = support::table().clGetExtensionFunctionAddressForPlatform.unwrap()(platform(), name);
+        std::mem::transmute::<*mut std::ffi::c_void, cl::clGetKernelSuggestedLocalWorkSizeKHR_t>(found)
+            .unwrap()
+    };
+    let kernel = app.kernel(
+        "kernel void k(global int *p) { if (get_global_id(0) + get_global_id(1) == 0) { p[0] = get_local_size(0); p[1] = get_local_size(1); } }",
+        "k",
+    );
+    let to = app.buffer(0, &[0i32; 2]);
+    app.set(kernel, 0, &to);
+    let (global, mut local) = ([640usize, 48], [0usize; 2]);
+    // SAFETY: the arrays have as many numbers as there are dimensions.
+    let code = unsafe { suggest(app.queue, kernel, 2, null(), global.as_ptr(), local.as_mut_ptr()) };
+    assert_eq!(code, cl::CL_SUCCESS);
+    let ran = cl!(clEnqueueNDRangeKernel(
+        app.queue,
+        kernel,
+        2,
+        null(),
+        global.as_ptr(),
+        null(),
+        0,
+        null(),
+        null_mut()
+    ));
+    assert_eq!(ran, cl::CL_SUCCESS);
+    let found: Vec<i32> = app.read(to, 2);
+    assert_eq!(found, local.map(|extent| extent as i32));
+    assert!(local[0] * local[1] > 1, "{local:?}");
+    // SAFETY: the same; NULL is refused.
+    let without = unsafe { suggest(app.queue, kernel, 2, null(), null(), local.as_mut_ptr()) };
+    assert_eq!(without, cl::CL_INVALID_GLOBAL_WORK_SIZE);
+}
+
 /// llama.cpp does that if the driver's version names a compiler from E031.47 on.
 #[test]
 fn newer_compilers_of_qualcomm_broadcast_vectors() {
