@@ -137,3 +137,41 @@ fn a_wrong_device_is_reduced_to_one_work_item_and_three_statements() {
     assert_eq!(judged.verdict, Verdict::Same);
     assert!(reduce(&same, &judged, None).is_none());
 }
+
+const STRUCTS: &str = "typedef struct { float2 place; int count; } Found;
+kernel void k(global Found *out)
+{
+    int i = get_global_id(0);
+    Found found = { (float2)(i, -i), 1 };
+    out[i] = found;
+}
+";
+
+#[test]
+fn padding_of_structs_is_no_difference() {
+    let program = Arc::new(Program::from_source("k.cl", STRUCTS));
+    let launch = "source = \"k.cl\"\nglobal = 4\n[[argument]]\nbuffer = \"uint\"\ncount = 16\nfill = 0\n";
+    let kind = ParameterKind::Buffer { element: None };
+    let parameters = vec![Parameter { name: "out".to_owned(), kind }];
+    let signature = Signature { kernel: "k".to_owned(), parameters };
+    let loaded =
+        parse(launch, "k.toml").unwrap().load(&[signature], &mut NoFiles, Limits::default()).unwrap();
+    let mut simulator = Simulator::new(Options::default());
+    if let Err(error) = simulator.prepare(&program, "k") {
+        assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "{error}");
+        eprintln!("left out: {error}");
+        return;
+    }
+    let staged = loaded.clone().stage(&mut simulator, Arc::clone(&program)).unwrap();
+    simulator.run(std::slice::from_ref(&staged.launch)).unwrap();
+    let bytes = staged.memory[0].read(&mut simulator).unwrap().bytes;
+    // A float2 has 8 bytes, an int 4, and a multiple of 8 is 16.
+    for (changed, verdict) in [(28, Verdict::Same), (24, Verdict::Miscompiled)] {
+        let (mut loaded, mut device) = (loaded.clone(), bytes.clone());
+        device[changed..changed + 4].fill(0xab);
+        loaded.memory[0].expected = Some((device, Tolerance::default()));
+        let (options, build, source) = (Options::default(), String::new(), STRUCTS.to_owned());
+        let case = Case { program: Arc::clone(&program), loaded, options, build, source };
+        assert_eq!(judge(&case).unwrap().verdict, verdict, "byte {changed}");
+    }
+}

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use tripipe_ir::Space;
 use tripipe_ir::diagnostic::{AccessedMemory, Finding, Severity, SourceLocation, WorkItem};
+use tripipe_ir::{ParameterKind, Space, TypeLayout};
 use tripipe_launch::{ExecuteError, Executor as _, NdRange, ScalarType};
 use tripipe_launch_file::{ArrayShape, Scalar, StagedMemory};
 use tripipe_simulate::bounds::{Allowed, Bounded, Freedom, Places, Reason, WrittenNumber};
@@ -39,16 +39,23 @@ pub fn judge(case: &Case) -> Result<Judged, ExecuteError> {
         judged.verdict = Verdict::Bug;
         return Ok(judged);
     };
+    let paddings = paddings(case)?;
     let differences: Vec<Vec<usize>> = case
         .loaded
         .memory
         .iter()
         .zip(&results)
-        .map(|(memory, found)| {
-            memory
-                .expected
-                .as_ref()
-                .map_or_else(Vec::new, |(device, _)| differing(&memory.array, found, device))
+        .zip(&paddings)
+        .map(|((memory, found), padding)| {
+            let Some((device, _)) = &memory.expected else { return Vec::new() };
+            let bytes = memory.array.element.scalar().bytes();
+            let mut offsets = differing(&memory.array, found, device);
+            // A store of a struct may change its padding as it likes.
+            offsets.retain(|offset| {
+                let of_members = |at: usize| padding.is_empty() || !padding[at % padding.len()];
+                (*offset..offset + bytes).any(of_members)
+            });
+            offsets
         })
         .collect();
     let bounded = if is_bug || differences.iter().all(Vec::is_empty) {
@@ -125,6 +132,30 @@ pub fn judge(case: &Case) -> Result<Judged, ExecuteError> {
         Severity::Note => 2,
     });
     Ok(judged)
+}
+
+/// Structs beyond this size are compared with their padding.
+const LARGEST_STRUCT: u64 = 1 << 16;
+
+/// For each memory object of a pointer to structs, whether a byte of a struct is padding; empty for others.
+fn paddings(case: &Case) -> Result<Vec<Vec<bool>>, ExecuteError> {
+    let mut simulator = Simulator::new(case.options.clone());
+    let kernel = simulator.kernel(&case.program, &case.loaded.kernel)?;
+    let of = |argument: usize| match &kernel.parameters.get(argument)?.kind {
+        ParameterKind::Pointer { pointee: layout @ TypeLayout::Struct { bytes, .. }, .. }
+            if *bytes <= LARGEST_STRUCT =>
+        {
+            let mut padding = vec![true; *bytes as usize];
+            layout.leaves(0, &mut |offset, ty| {
+                let end = offset as usize + ty.bytes() as usize;
+                padding[offset as usize..end.min(*bytes as usize)].fill(false);
+                true
+            });
+            Some(padding)
+        }
+        _ => None,
+    };
+    Ok(case.loaded.memory.iter().map(|memory| of(memory.argument).unwrap_or_default()).collect())
 }
 
 /// Whether the results of a launch are not defined after a finding.

@@ -115,7 +115,13 @@ pub(super) fn arguments(offered: &OpenCl) -> Vec<OsString> {
     }
     let (major, minor) = offered.version;
     let version = format!("-D__OPENCL_VERSION__={}", 100 * u32::from(major) + 10 * u32::from(minor));
-    vec![version.into(), "-DTRIPIPE_DEVICE".into(), "-Xclang".into(), extensions.into()]
+    let mut arguments: Vec<OsString> =
+        vec![version.into(), "-DTRIPIPE_DEVICE".into(), "-Xclang".into(), extensions.into()];
+    // Here and not in the prelude, because the cache tells builds apart by their arguments.
+    if offered.vector_broadcast && !offered.has("cl_khr_subgroup_extended_types") {
+        arguments.push("-DTRIPIPE_VECTOR_BROADCAST".into());
+    }
+    arguments
 }
 
 /// What precedes every text. For a device, the macros of what it does not offer are removed, and those of what it offers
@@ -130,9 +136,6 @@ pub(super) fn prelude(offered: Option<&OpenCl>, header: bool) -> String {
     // Macros of features are clang's: they are defined for the versions of OpenCL C that have features.
     for name in offered.names().filter(|name| name.starts_with("cl_")) {
         let _ = writeln!(text, "#ifndef {name}\n#define {name} 1\n#endif");
-    }
-    if offered.vector_broadcast && !offered.has("cl_khr_subgroup_extended_types") {
-        text.push_str("#define TRIPIPE_VECTOR_BROADCAST\n");
     }
     // clang's own macro for the functions of sub-groups.
     text.push_str("#undef __opencl_subgroup_builtins\n");
