@@ -16,7 +16,7 @@ use super::{Built, Clang};
 
 /// Incremented whenever the format of entries changes, or anything about how modules are made that the arguments do
 /// not show.
-const VERSION: [u8; 1] = [4];
+const VERSION: [u8; 1] = [5];
 
 /// The cached results of builds that differ only in their text.
 pub(super) struct BuildCache<'b> {
