@@ -34,8 +34,10 @@
 //! assert_eq!(found.why, "the device is a Mali-G610 with 6 cores, the model has 4");
 //! ```
 
+mod boards;
 mod catalog;
 mod change;
+mod cpu;
 pub mod document;
 mod family;
 mod generation;
@@ -49,8 +51,10 @@ pub mod probe;
 mod product;
 mod sourced;
 
+pub use boards::{Board, boards, find_board};
 pub use catalog::{UnknownGpu, catalog, find};
 pub use change::{GpuChange, GpuChangeError};
+pub use cpu::{Cpu, Order, cpus, find_cpu};
 pub use family::{Family, Vendor};
 pub use gpu::{
     Configuration, Core, Gpu, Identity, Images, IssueRule, LocalMemory, LocalPlacement, Memory,

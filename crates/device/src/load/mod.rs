@@ -3,6 +3,7 @@
 //! The format is described in `data/README.md`.
 
 mod error;
+mod machine;
 mod model;
 mod reader;
 
