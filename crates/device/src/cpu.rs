@@ -35,14 +35,14 @@ static CPUS: LazyLock<Vec<Cpu>> = LazyLock::new(|| {
 
 /// Whether a core waits for the operands of an instruction before it looks at the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum IssueOrder {
     /// It waits.
     InOrder,
     /// Later instructions go ahead.
     OutOfOrder,
 }
 
-impl Order {
+impl IssueOrder {
     /// Every order with the word the data files use for it.
     pub(crate) const WORDS: &'static [(&'static str, Self)] =
         &[("in-order", Self::InOrder), ("out-of-order", Self::OutOfOrder)];
@@ -60,7 +60,7 @@ pub struct Cpu {
     /// Highest usual clock in MHz.
     pub max_mhz: Sourced<f64>,
     /// In order or not.
-    pub order: Sourced<Order>,
+    pub order: Sourced<IssueOrder>,
     /// Instructions that it issues in a clock.
     pub issue_width: Sourced<f64>,
     /// Pipes for simple integer operations.

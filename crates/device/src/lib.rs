@@ -54,7 +54,7 @@ mod sourced;
 pub use boards::{Board, boards, find_board};
 pub use catalog::{UnknownGpu, catalog, find};
 pub use change::{GpuChange, GpuChangeError};
-pub use cpu::{Cpu, Order, cpus, find_cpu};
+pub use cpu::{Cpu, IssueOrder, cpus, find_cpu};
 pub use family::{Family, Vendor};
 pub use gpu::{
     Configuration, Core, Gpu, Identity, Images, IssueRule, LocalMemory, LocalPlacement, Memory,

@@ -4,7 +4,7 @@ use super::error::{DataError, DataReason};
 use super::reader::{FromToml, Section};
 use super::{SHARED_SOURCES, Sources};
 use crate::boards::Board;
-use crate::cpu::{Cpu, Order, cpus, find_cpu};
+use crate::cpu::{Cpu, IssueOrder, cpus, find_cpu};
 use crate::document::{Document, Table};
 use crate::nearest::nearest;
 use crate::sourced::Sourced;
@@ -42,7 +42,7 @@ impl Cpu {
             name: name(&root)?,
             min_mhz: number(&mut clock, "min_mhz")?,
             max_mhz: number(&mut clock, "max_mhz")?,
-            order: core.required_word("order", Order::WORDS)?,
+            order: core.required_word("order", IssueOrder::WORDS)?,
             issue_width: number(&mut core, "issue_width")?,
             integer_pipes: number(&mut core, "integer_pipes")?,
             multiply_pipes: number(&mut core, "multiply_pipes")?,
