@@ -56,7 +56,8 @@ impl Device {
         Devices { devices, no_opencl }
     }
 
-    /// The device with a name as on the command line: `auto`, `cpu`, `opencl`, `opencl:1`, `virtual:mali-g77`.
+    /// The device with a name as on the command line: `auto`, `cpu`, `opencl`, `opencl:1`, `virtual:mali-g77`,
+    /// or `virtual:` and a board, whose GPU it then is: `virtual:arndale`.
     ///
     /// # Errors
     /// Not such a name; the device does not exist; the program was built without such devices.
@@ -167,6 +168,9 @@ impl FromStr for Choice {
             "opencl" => Ok(Self::OpenCl(None)),
             lower => {
                 if let Some(gpu) = lower.strip_prefix("virtual:") {
+                    if let Some(board) = tripipe_device::find_board(gpu) {
+                        return Ok(Self::Virtual(board.gpu.value.name()));
+                    }
                     return Ok(Self::Virtual(tripipe_device::find(gpu).map_err(Fault::from)?.name()));
                 }
                 let index = lower.strip_prefix("opencl:").and_then(|index| index.parse().ok());

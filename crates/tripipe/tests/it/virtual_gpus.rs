@@ -105,6 +105,13 @@ fn ceilings_are_those_of_the_model() {
 }
 
 #[test]
+fn a_board_stands_for_its_gpu() {
+    for (name, gpu) in [("virtual:arndale", "virtual:mali-t604"), ("virtual:Pixel 6", "virtual:mali-g78")] {
+        assert_eq!(Device::named(name).unwrap().choice().to_string(), gpu);
+    }
+}
+
+#[test]
 fn names_that_are_no_gpu_are_refused() {
     for (name, kind) in [
         ("virtual:mali-g7777", ErrorKind::NoSuchDevice),
