@@ -20,6 +20,7 @@ mod restrict_pointers;
 mod row_per_group;
 mod share_loads;
 mod specialise_arguments;
+mod stage_tile;
 mod swap_dimensions;
 mod text;
 mod tile_product;
@@ -48,6 +49,7 @@ pub const ALL: &[&dyn Rewrite] = &[
     &share_loads::ShareLoads,
     &narrow_index::NarrowIndex,
     &restrict_pointers::RestrictPointers,
+    &stage_tile::StageTile,
     &row_per_group::RowPerGroup,
     &unroll_loop::UnrollLoop,
     &native_functions::NativeFunctions,

@@ -69,7 +69,7 @@ pub(super) fn propose(view: &View<'_>, plans: &[Plan], outputs: &Outputs<'_>) ->
 }
 
 /// A sum of parameters as a number of work-items.
-fn bound(kernel: &Function, times: i128, sum: &Affine) -> Option<Bound> {
+pub(super) fn bound(kernel: &Function, times: i128, sum: &Affine) -> Option<Bound> {
     let argument = |name: &String| {
         Some((kernel.parameters.iter().position(|parameter| parameter.name == *name)?, name.clone()))
     };

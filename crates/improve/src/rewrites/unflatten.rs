@@ -80,7 +80,7 @@ impl Rewrite for Unflatten {
 }
 
 /// Whether a kernel asks for more than its ids, or works with other work-items, or another function does.
-fn uses_others(tree: &Tree, kernel: &Function) -> bool {
+pub(super) fn uses_others(tree: &Tree, kernel: &Function) -> bool {
     let mut others = false;
     for function in tree.functions.iter().filter(|it| !it.is_kernel || it.symbol == kernel.symbol) {
         function.body.walk_expressions(&mut |expr| {

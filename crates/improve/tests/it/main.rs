@@ -10,6 +10,7 @@ mod rewrites;
 mod rewriting;
 mod search;
 mod syntax;
+mod tiles;
 mod verify;
 mod walks;
 

@@ -34,7 +34,7 @@ pub(crate) fn rows(body: &str) -> Subject {
 }
 
 /// What a rewrite proposes for a kernel on a Mali-G78.
-fn proposals(code: &str, subject: &Subject) -> Vec<Proposal> {
+pub(crate) fn proposals(code: &str, subject: &Subject) -> Vec<Proposal> {
     let targets = targets(&["mali-g78"]);
     let tree = subject.tree(Some(targets[0].offered.clone())).unwrap();
     let gpus = [targets[0].gpu];
@@ -43,7 +43,7 @@ fn proposals(code: &str, subject: &Subject) -> Vec<Proposal> {
     rewrite.proposals(&view)
 }
 
-fn verified(subject: &Subject, proposal: &Proposal) -> Result<Verified, Box<CounterExample>> {
+pub(crate) fn verified(subject: &Subject, proposal: &Proposal) -> Result<Verified, Box<CounterExample>> {
     let targets = targets(&["mali-g78"]);
     let verifier = Verifier::new(subject, &targets, &NoFiles).unwrap();
     let Proposal { host, conditions, relative_error, .. } = proposal;
