@@ -80,10 +80,12 @@ impl From<Box<CounterExample>> for Refusal {
     }
 }
 
-/// `1.20 times slower`, `0.4% faster`.
+/// `1.20 times the time`, `only 0.4% less time`.
 fn gain(ratio: f64) -> String {
-    if ratio >= 1.0 {
+    if ratio >= 1.005 {
         format!("{ratio:.2} times the time")
+    } else if ratio > 0.9995 {
+        "the same time".to_owned()
     } else {
         format!("only {:.1}% less time", 100.0 * (1.0 - ratio))
     }

@@ -5,8 +5,9 @@ use std::time::Instant;
 use crate::search::{Candidate, Search, State, all_prices, worst};
 use crate::{Progress, Proposal, Refusal, Refused, Rewrite, Subject, View};
 
-/// How much slower a form may be that others understand better.
-const SLACK: f64 = 1.5;
+/// How much slower a form may be that others understand better: a product without its tile takes five times as long before
+/// its outputs are merged.
+const SLACK: f64 = 6.0;
 
 /// A step that leaves a larger share of the time contributes nothing by itself.
 const IDLE: f64 = 0.995;

@@ -15,6 +15,7 @@ mod multiply_add;
 mod narrow_index;
 mod native_functions;
 mod outputs;
+mod reciprocals;
 mod resize_work_group;
 mod restrict_pointers;
 mod row_per_group;
@@ -26,6 +27,7 @@ mod text;
 mod tile_product;
 mod unflatten;
 mod unroll_loop;
+mod unstage_tile;
 mod widen;
 
 use crate::Rewrite;
@@ -36,6 +38,7 @@ pub const ALL: &[&dyn Rewrite] = &[
     &inline_helpers::InlineHelpers,
     &clamp_indices::ClampIndices,
     &count_loops::CountLoops,
+    &unstage_tile::UnstageTile,
     &swap_dimensions::SwapDimensions,
     &specialise_arguments::SpecialiseArguments,
     &unflatten::Unflatten,
@@ -52,6 +55,7 @@ pub const ALL: &[&dyn Rewrite] = &[
     &stage_tile::StageTile,
     &row_per_group::RowPerGroup,
     &unroll_loop::UnrollLoop,
+    &reciprocals::Reciprocals,
     &native_functions::NativeFunctions,
     &multiply_add::MultiplyAdd,
     &resize_work_group::ResizeWorkGroup,

@@ -1,7 +1,7 @@
 //! Texts of expressions and statements in which some expressions are replaced.
 
 use super::node::{Expr, ExprKind, Stmt, StmtKind, Variable};
-use super::text::{CONDITIONAL, Level, PRIMARY, Text, UNARY, written_level};
+use super::text::{ADDITIVE, CONDITIONAL, Level, PRIMARY, Text, UNARY, level_of, written_level};
 use super::{Edits, Tree, Type};
 
 /// Writes expressions. What has no replacement inside is the author's text.
@@ -142,9 +142,16 @@ fn operands(expr: &Expr, own: Level) -> Vec<(&Expr, Level)> {
         }
         ExprKind::Index { base, index } => vec![(base, PRIMARY), (index, ALONE)],
         ExprKind::Assign { target, value, .. } => vec![(target, UNARY), (value, ALONE)],
-        ExprKind::Binary { .. }
-        | ExprKind::Unary { postfix: false, .. }
-        | ExprKind::Cast { implicit: false, .. } => all(UNARY),
+        ExprKind::Binary { operator, left, right } => {
+            // Of shifts and bits compilers warn, where sums and comparisons are inside without parentheses.
+            let (first, second) = match level_of(operator).0 {
+                level @ (5 | 12 | 13) => (Level(level), Level(level + 1)),
+                9 | 10 => (ADDITIVE, ADDITIVE),
+                _ => (UNARY, UNARY),
+            };
+            vec![(left, first), (right, second)]
+        }
+        ExprKind::Unary { postfix: false, .. } | ExprKind::Cast { implicit: false, .. } => all(UNARY),
         // It has no text of its own.
         ExprKind::Cast { .. } => all(own),
         ExprKind::Call { .. }

@@ -329,8 +329,11 @@ const SMALL_SIZES: [[usize; 3]; 14] = [
     [15, 13, 11],
 ];
 
-/// The work of the largest generated launch: the product of its sizes.
+/// The work of the given launch when it is scaled down: the product of its sizes.
 const WORK: f64 = 30_000.0;
+
+/// The work of the largest generated launch: a square of 64 by 64 pixels with 16 channels has less.
+const MOST_WORK: f64 = 100_000.0;
 
 impl Sizes {
     /// Sizes to try, that of the launch scaled down first.
@@ -343,9 +346,24 @@ impl Sizes {
             if less >= *size { *size } else { (less - less % 16 + size % 16).max(1) }
         });
         let small = SMALL_SIZES.iter().map(|row| {
-            (0..self.values.len()).map(|index| row[index % 3] + (index / 3) * 3).collect::<Vec<_>>()
+            self.limited((0..self.values.len()).map(|index| row[index % 3] + (index / 3) * 3).collect())
         });
         std::iter::once(scaled.collect()).chain(small).collect()
+    }
+
+    /// Sizes of which the largest are halved while they are too much work together; their remainders by 8 stay.
+    fn limited(&self, mut sizes: Vec<usize>) -> Vec<usize> {
+        while self.work(&sizes) > MOST_WORK {
+            let counted = sizes.iter_mut().zip(&self.powers).filter(|(_, power)| **power > 0);
+            let Some((size, _)) = counted.max_by_key(|(size, _)| **size) else { break };
+            let half = *size / 2;
+            let less = half - half % 8 + *size % 8;
+            if less >= *size {
+                break;
+            }
+            *size = less;
+        }
+        sizes
     }
 }
 

@@ -208,3 +208,33 @@ fn functions_become_native_within_their_bound() {
     assert!(source.contains("native_exp(") && source.contains("native_sqrt("), "{source}");
     leaves_alone("native-functions", &rows("out[r * columns] = native_exp(in[r * columns]);"));
 }
+
+#[test]
+fn divisions_by_what_does_not_change_become_products() {
+    let body = "    float sum = 0;\n    for (int i = 0; i < columns; i++)\n        sum += in[r * columns + i] / (3.0f * columns) + (in[r] / 7.0f - 0.5f) / 0.3f;\n    \
+        out[r * columns] = sum / columns / 4.0f;";
+    let source = holds("reciprocals", &rows(body));
+    for expected in [
+        "const float inverse = 1.0f / (3.0f * columns);\n",
+        "sum += in[r * columns + i] * inverse + (in[r] * (1.0f / 7.0f) - 0.5f) * (1.0f / 0.3f);",
+        "out[r * columns] = sum * inverse_1 / 4.0f;",
+    ] {
+        assert!(source.contains(expected), "{expected}\n{source}");
+    }
+    for body in [
+        // Sums of integers, powers of two, and divisors that change.
+        "    out[r] = (int)in[r] / 3 + in[r] / 4.0f;",
+        "    float by = in[r + 1];\n    out[r] = in[r] / by;",
+        "    columns = columns + 1;\n    out[r] = in[r] / columns;",
+    ] {
+        leaves_alone("reciprocals", &rows(body));
+    }
+}
+
+#[test]
+fn a_product_with_another_reciprocal_is_refused() {
+    let subject = rows("    out[r * columns] = in[r * columns] / 7.0f;");
+    let mut harmful = proposals("reciprocals", &subject).remove(0);
+    harmful.source = harmful.source.replace("1.0f / 7.0f", "1.0f / 7.001f");
+    assert!(verified(&subject, &harmful).is_err(), "{}", harmful.source);
+}

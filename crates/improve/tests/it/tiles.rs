@@ -1,4 +1,4 @@
-//! Tiles in local memory that rewrites add.
+//! Tiles in local memory that rewrites add and remove.
 
 use tripipe_improve::Subject;
 
@@ -112,5 +112,110 @@ fn kernels_that_a_tile_does_not_serve_stay() {
         "out[x * height + y] = in[y * width + get_group_id(0) * get_local_size(0) + get_local_id(0)];",
     ] {
         leaves_alone("stage-tile", &matrix(&format!("{head}    {body}")));
+    }
+}
+
+/// Work-groups of 8 x 8.
+fn grouped(source: &str, launch: &str) -> Subject {
+    subject(source, &launch.replacen("\n", "\nlocal = [8, 8]\n", 1))
+}
+
+const PRODUCT: &str = "#define TS 8
+kernel void k(global const float *a, global const float *b, global float *c, int n, int m) {
+    local float as[TS][TS], bs[TS][TS]; // a tile of each
+    const int row = get_local_id(1), col = get_local_id(0);
+    const int x = TS * get_group_id(0) + col, y = get_global_id(1);
+    float sum = 0.0f;
+    for (int t = 0; t < n / TS; t++) {
+        as[row][col] = a[y * n + t * TS + col];
+        bs[row][col] = b[(t * TS + row) * m + x];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int i = 0; i < TS; i++)
+            sum += as[row][i] * bs[i][col];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    c[y * m + x] = sum;
+}
+";
+
+fn product() -> Subject {
+    let buffer = |name: &str, rows: &str, columns: &str| {
+        format!(
+            "[[argument]]\nname = '{name}'\nbuffer = 'float'\ncount = ['{rows}', '{columns}']\n\
+             random = {{ seed = 1, low = -1, high = 1 }}\n"
+        )
+    };
+    let numbers = "[[argument]]\nname = 'n'\nvalue = 24\n[[argument]]\nname = 'm'\nvalue = 40\n";
+    let buffers = [buffer("a", "16", "n"), buffer("b", "n", "m"), buffer("c", "16", "m")].concat();
+    grouped(PRODUCT, &format!("global = ['m', 16]\n{buffers}{numbers}"))
+}
+
+const BLUR: &str = "#define R 2
+kernel void k(global const float *in, global float *out, int width, int height) {
+    local float t[8 + 2 * R][8 + 2 * R];
+    int x = get_global_id(0), y = get_global_id(1), lx = get_local_id(0), ly = get_local_id(1);
+    for (int j = ly; j < 8 + 2 * R; j += 8)
+        for (int i = lx; i < 8 + 2 * R; i += 8) {
+            int sx = clamp((int)get_group_id(0) * 8 + i - R, 0, width - 1);
+            int sy = clamp((int)get_group_id(1) * 8 + j - R, 0, height - 1);
+            t[j][i] = in[sy * width + sx];
+        }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float sum = 0;
+    for (int j = 0; j < 2 * R + 1; j++)
+        for (int i = 0; i < 2 * R + 1; i++)
+            sum += t[ly + j][lx + i];
+    out[y * width + x] = sum / 25;
+}
+";
+
+#[test]
+fn copies_in_local_memory_are_loaded_where_they_are_read() {
+    let source = holds("unstage-tile", &product());
+    for gone in ["local", "barrier", "get_group_id", "row"] {
+        assert!(!source.contains(gone), "{gone}:\n{source}");
+    }
+    assert!(source.contains("sum += a[y * n + t * TS + i] * b[(t * TS + i) * m + x];"), "{source}");
+    let source = holds("unstage-tile", &grouped(BLUR, MATRIX));
+    for gone in ["local", "barrier", "get_group_id", "sx"] {
+        assert!(!source.contains(gone), "{gone}:\n{source}");
+    }
+    // A transpose, and a row with a neighbour.
+    let body = "    local float tile[8][9];\n    int lx = get_local_id(0), ly = get_local_id(1);\n    \
+        tile[ly][lx] = in[get_global_id(1) * width + get_global_id(0)];\n    barrier(CLK_LOCAL_MEM_FENCE);\n    \
+        out[(get_group_id(0) * 8 + ly) * height + get_group_id(1) * 8 + lx] = tile[lx][ly];";
+    assert!(!holds("unstage-tile", &grouped(&matrix(body).source, MATRIX)).contains("barrier"));
+}
+
+#[test]
+fn a_shifted_copy_is_refused() {
+    let (subject, proposal) = (product(), proposals("unstage-tile", &product()).remove(0));
+    for (right, wrong) in [("t * TS + i]", "t * TS]"), ("y * n", "x * n")] {
+        let mut harmful = proposal.clone();
+        harmful.source = proposal.source.replace(right, wrong);
+        assert_ne!(harmful.source, proposal.source);
+        assert!(verified(&subject, &harmful).is_err(), "{}", harmful.source);
+    }
+}
+
+#[test]
+fn tiles_that_are_more_than_copies_stay() {
+    for (right, wrong) in [
+        // Work-items change the tile, or store to it in two places.
+        ("sum += as[row][i]", "sum += as[row][i]++"),
+        ("as[row][col] = a", "as[col][row] = 0; as[row][col] = a"),
+        // What was copied a turn before is read.
+        ("        as[row][col] = a", "        sum += as[row][0];\n        as[row][col] = a"),
+        // The buffer changes in between.
+        ("c[y * m + x] = sum", "c[y * m + x] = sum; ((global float *)a)[0] = 1"),
+        // Global memory is exchanged, too.
+        ("barrier(CLK_LOCAL_MEM_FENCE);\n    }", "barrier(CLK_GLOBAL_MEM_FENCE);\n    }"),
+        // The copy depends on more than where it is stored.
+        ("a[y * n + t * TS + col]", "a[y * n + t * TS + col] * sum"),
+    ] {
+        let mut subject = product();
+        subject.source = PRODUCT.replacen(right, wrong, 1);
+        assert_ne!(subject.source, PRODUCT);
+        leaves_alone("unstage-tile", &subject);
     }
 }

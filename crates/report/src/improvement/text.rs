@@ -131,8 +131,9 @@ fn refused(improved: &Improved, all: bool, canvas: Canvas, out: &mut String) {
     let shown = if all { sorted.len() } else { REFUSED.min(sorted.len()) };
     for refused in &sorted[..shown] {
         let after = if refused.depth == 0 { String::new() } else { format!(" after step {}", refused.depth) };
-        let said =
-            format!("{}, {}{after}: {}: {}.", refused.name, refused.title, refused.kind, refused.reason);
+        // What is not slower gains too little.
+        let kind = if refused.kind == "slower" { "no gain" } else { &refused.kind };
+        let said = format!("{}, {}{after}: {kind}: {}.", refused.name, refused.title, refused.reason);
         out.push_str(&paragraph(canvas, "  - ", 4, &said));
     }
     if shown < sorted.len() {
