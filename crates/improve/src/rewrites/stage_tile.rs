@@ -251,7 +251,7 @@ impl<'t> Staged<'t> {
         })
     }
 
-    /// Exchanges the ids of what is computed, besides what is written anew.
+    /// Exchanges the ids of what is computed, besides the tests and the store, which are written again.
     fn compute(&self, stmt: &Stmt, printer: &Printer<'_>, edits: &mut Edits) -> Option<()> {
         if self.guards.iter().any(|guard| matches!(guard, Guard::Leaves(own, ..) if std::ptr::eq(*own, stmt)))
         {
@@ -382,9 +382,11 @@ impl<'t> Staged<'t> {
         for guard in &self.guards {
             match guard {
                 Guard::Leaves(_, condition, _) => {
-                    parts(condition, "||", &mut |test| tests.push((test, ">=")))
+                    parts(condition, "||", &mut |test| tests.push((test, ">=")));
                 }
-                Guard::Enters(condition) => parts(condition, "&&", &mut |test| tests.push((test, "<"))),
+                Guard::Enters(condition) => {
+                    parts(condition, "&&", &mut |test| tests.push((test, "<")));
+                }
             }
         }
         let known = |expr: &Expr| match &expr.kind {
@@ -394,14 +396,14 @@ impl<'t> Staged<'t> {
             _ => None,
         };
         let sum = |expr: &Expr| affine(expr, &|it| self.text(it), &known);
-        let bounds = tests.into_iter().filter_map(|(test, wanted)| {
+        let mut bounds = tests.into_iter().filter_map(|(test, wanted)| {
             let ExprKind::Binary { operator, left, right } = &test.bare().kind else { return None };
             let id = sum(left);
             let is_id = id.constant == 0 && id.terms.len() == 1 && distance(&id, along) == Distance::One;
             let is_kept = !self.kernel.parameters.iter().any(|it| self.changed.contains(&it.symbol));
             (operator == wanted && is_id && is_kept).then(|| bound(self.kernel, 1, &sum(right)))?
         });
-        bounds.last()
+        bounds.next_back()
     }
 
     fn text(&self, expr: &Expr) -> String {
@@ -477,7 +479,7 @@ fn printer_text(printer: &Printer<'_>, condition: &Expr, negated: bool) -> Optio
     };
     Some(match opposite {
         "&&" => printer_text(printer, left, true)?.binary("&&", &printer_text(printer, right, true)?),
-        // Neither of two is more than the other where one is no number.
+        // Neither of two is more than the other where one is NaN.
         "" => Text::primary(format!("!({})", printer.expression(condition)?.text)),
         _ if !is_integer(left) || !is_integer(right) => {
             Text::primary(format!("!({})", printer.expression(condition)?.text))

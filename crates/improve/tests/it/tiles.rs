@@ -117,7 +117,7 @@ fn kernels_that_a_tile_does_not_serve_stay() {
 
 /// Work-groups of 8 x 8.
 fn grouped(source: &str, launch: &str) -> Subject {
-    subject(source, &launch.replacen("\n", "\nlocal = [8, 8]\n", 1))
+    subject(source, &launch.replacen('\n', "\nlocal = [8, 8]\n", 1))
 }
 
 const PRODUCT: &str = "#define TS 8

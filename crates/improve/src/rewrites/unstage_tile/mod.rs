@@ -1,6 +1,7 @@
 //! `unstage-tile`: what a tile in local memory holds is loaded where it is read.
 
 mod tidy;
+mod tile;
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -17,6 +18,7 @@ use crate::syntax::{
     Variable, affine, fold,
 };
 use crate::{Condition, Proposal, Rewrite, View};
+use tile::Tile;
 
 const RULE: Rule = Rule {
     code: "unstage-tile",
@@ -135,81 +137,6 @@ enum Slot {
     Counter(Symbol),
 }
 
-/// A copy in local memory.
-struct Tile<'t> {
-    variable: &'t Variable,
-    /// The only store.
-    store: &'t Stmt,
-    subscripts: Vec<&'t Expr>,
-    value: &'t Expr,
-    /// Where it is read, with the subscripts.
-    reads: Vec<(&'t Expr, Vec<&'t Expr>)>,
-}
-
-impl<'t> Tile<'t> {
-    /// The tiles of a kernel; `None` if there are none, or one is no plain copy.
-    fn all(kernel: &'t Function) -> Option<Vec<Self>> {
-        let mut tiles: Vec<(&Variable, usize)> = Vec::new();
-        let mut fits = true;
-        kernel.body.walk(&mut |stmt| {
-            let StmtKind::Declare(variables) = &stmt.kind else { return };
-            for variable in variables.iter().filter(|variable| variable.shared) {
-                let (mut ty, mut dimensions) = (&variable.ty, 0);
-                while let Type::Array(of, _) = ty {
-                    (ty, dimensions) = (of, dimensions + 1);
-                }
-                fits &= dimensions > 0 && ty.scalar().is_some() && variables.iter().all(|it| it.shared);
-                tiles.push((variable, dimensions));
-            }
-        });
-        let tiles: Option<Vec<Self>> =
-            tiles.into_iter().map(|(variable, dimensions)| Self::of(kernel, variable, dimensions)).collect();
-        tiles.filter(|tiles| fits && !tiles.is_empty())
-    }
-
-    fn of(kernel: &'t Function, variable: &'t Variable, dimensions: usize) -> Option<Self> {
-        let (mut stores, mut reads, mut names) = (Vec::new(), Vec::new(), 0);
-        kernel.body.walk(&mut |stmt| {
-            if let StmtKind::Expr(Expr {
-                kind: ExprKind::Assign { operator: None, target, value, .. }, ..
-            }) = &stmt.kind
-                && let Some(found) = subscripts(target, variable.symbol)
-            {
-                stores.push((stmt, &**target, found, &**value));
-            }
-        });
-        let [(store, target, ref at, value)] = stores[..] else { return None };
-        kernel.body.walk_expressions(&mut |expr| {
-            names +=
-                usize::from(matches!(expr.kind, ExprKind::Name { symbol, .. } if symbol == variable.symbol));
-            if matches!(expr.kind, ExprKind::Index { .. })
-                && !std::ptr::eq(expr, target)
-                && let Some(found) = subscripts(expr, variable.symbol)
-                && found.len() == dimensions
-            {
-                reads.push((expr, found));
-            }
-        });
-        let is_later = |read: &&Expr| read.place.range.start > store.full.end;
-        let is_plain = at.len() == dimensions
-            && names == reads.len() + 1
-            && !value.assigns()
-            && reads.iter().all(|(read, _)| is_later(read));
-        is_plain.then(|| Self { variable, store, subscripts: at.clone(), value, reads })
-    }
-}
-
-/// The subscripts of an element of an array.
-fn subscripts(expr: &Expr, array: Symbol) -> Option<Vec<&Expr>> {
-    let ExprKind::Index { base, index } = &expr.bare().kind else { return None };
-    let mut before = match &base.bare().kind {
-        ExprKind::Name { symbol, .. } => (*symbol == array).then(Vec::new)?,
-        _ => subscripts(base, array)?,
-    };
-    before.push(index);
-    Some(before)
-}
-
 /// What an expression asks for, casts and variables that are set once aside.
 fn asked(expr: &Expr, values: &Values<'_>) -> Option<(String, usize)> {
     match &expr.kind {
@@ -267,7 +194,7 @@ impl<'t> Copies<'t> {
             tile.value.any(|it| matches!(it.kind, ExprKind::Name { symbol, .. } if stored.contains(&symbol)))
         };
         // A tile of what is in another tile.
-        let is_nested = |tile: &Tile<'_>| self.tiles.iter().any(|it| self.reads_of(it, tile.value) > 0);
+        let is_nested = |tile: &Tile<'_>| self.tiles.iter().any(|it| it.is_named(tile.value));
         if self.tiles.iter().any(|tile| loads_stored(tile) || is_nested(tile) || !tile.store.place.exact) {
             return None;
         }
@@ -293,7 +220,7 @@ impl<'t> Copies<'t> {
                 return;
             }
             for expr in stmt.expressions() {
-                if self.tiles.iter().any(|tile| self.reads_of(tile, expr) > 0) {
+                if self.tiles.iter().any(|tile| tile.is_named(expr)) {
                     fits &= printer.edit_expression(expr, edits).is_some();
                 }
             }
@@ -301,19 +228,9 @@ impl<'t> Copies<'t> {
         (fits && !self.failed.get()).then_some(())
     }
 
-    fn reads_of(&self, tile: &Tile<'_>, expr: &Expr) -> usize {
-        let mut count = 0;
-        expr.walk(&mut |it| {
-            count += usize::from(
-                matches!(it.kind, ExprKind::Name { symbol, .. } if symbol == tile.variable.symbol),
-            );
-        });
-        count
-    }
-
     /// What an element of a tile was copied from.
     fn read(&self, tile: &Tile<'t>, read: &Expr, at: &[&Expr]) -> Option<Text> {
-        if at.iter().any(|index| self.tiles.iter().any(|tile| self.reads_of(tile, index) > 0)) {
+        if at.iter().any(|index| self.tiles.iter().any(|tile| tile.is_named(index))) {
             return None;
         }
         let mut zero = Vec::new();
