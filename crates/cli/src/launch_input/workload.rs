@@ -139,10 +139,9 @@ impl<'d> Workload<'d> {
             VirtualOptions {
                 prediction: options.clone(),
                 time_only: true,
-                prebuilt: None,
-                offered: None,
                 limit_steps: Some(self.limit_steps),
                 changed: trial.gpu.clone(),
+                ..VirtualOptions::default()
             },
         );
         let (program, entry) = (&self.build.built.program, &self.kernel.name);
