@@ -29,7 +29,7 @@ const EXAMPLES: &str = "Examples:
 
 /// A factor: a number that is finite.
 fn finite(text: &str) -> Result<f64, String> {
-    let value: f64 = text.parse().map_err(|_| "want a number".to_owned())?;
+    let value: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if value.is_finite() { Ok(value) } else { Err("want a finite number".to_owned()) }
 }
 
