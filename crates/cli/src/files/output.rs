@@ -256,6 +256,9 @@ mod tests {
         assert!(link.symlink_metadata().unwrap().is_symlink());
         assert_eq!(fs::read(&target).unwrap(), b"new");
         assert_eq!(target.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+        fs::remove_file(&target).unwrap();
+        let error = Output::open(&link).err().unwrap();
+        assert!(error.to_string().contains("a symbolic link to a file that does not exist"), "{error}");
         Output::open(Path::new("/dev/null")).unwrap().write(|sink| Ok(sink.write_all(b"x")?)).unwrap();
         assert!(!Path::new("/dev/null").metadata().unwrap().is_file());
     }

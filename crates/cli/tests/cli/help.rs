@@ -109,4 +109,6 @@ fn invalid_numbers_are_rejected_with_a_message() {
     bench.refuse(&["analyze", "k.cl", "--global", "many"], &["many", "not a whole number"]);
     bench.refuse(&["analyze", "k.cl", "--local", "99999999999999999999"], &["too large"]);
     bench.refuse(&["gemm", "a.npy", "b.npy", "-o", "c.npy", "--alpha", "x"], &["x", "not a number"]);
+    bench.refuse(&["gemm", "a.npy", "b.npy", "-o", "c.npy", "--alpha", "1e400"], &["want a finite number"]);
+    bench.refuse(&["simulate", "k.cl", "--budget", "time<=-1ms"], &["time<=-1ms", "is not a limit"]);
 }

@@ -172,7 +172,10 @@ fn what_a_gpu_lacks_is_an_error_with_a_way_out() {
         &["Mali-G77 offers OpenCL C 2.0"],
     );
     bench.refuse_said(&["check", "k.toml", "-g", "mali-g77", "--driver", "E031"], &["want one such as r38"]);
-    bench.refuse_said(&["check", "k.toml", "--driver", "r32p1"], &["the driver r32p1 is one of a GPU, but none is named"]);
+    bench.refuse_said(
+        &["check", "k.toml", "--driver", "r32p1"],
+        &["the driver r32p1 is one of a GPU, but none is named"],
+    );
     // Of several GPUs, those that have it have results.
     let output = bench.run(&["simulate", "k.toml", "-g", "adreno-740,mali-g77"]);
     let (out, err) = (String::from_utf8(output.stdout).unwrap(), complaint(&output.stderr));

@@ -240,6 +240,12 @@ mod tests {
     }
 
     #[test]
+    fn a_named_program_that_does_not_exist_changes_what_is_known() {
+        let missing = |name: &str| (name == "TRIPIPE_CLANG").then(|| PathBuf::from("/no/such/clang"));
+        assert_ne!(programs(missing), programs(|_| None));
+    }
+
+    #[test]
     fn clang_with_its_translator_is_preferred() {
         let found = search(&[("clang-22", "22.1"), ("clang-15", "15.0"), ("llvm-spirv-15", "15.0")]).unwrap();
         assert_eq!(found.program, Path::new("clang-15"));
