@@ -219,3 +219,26 @@ fn tiles_that_are_more_than_copies_stay() {
         leaves_alone("unstage-tile", &subject);
     }
 }
+
+/// Without bounds tests, work-items behind the end of a row write zeros over each other's where the loop takes no turn: that
+/// the stores of blocks overlap them in parts is no fault of the blocks.
+#[test]
+fn a_product_without_its_tiles_is_blocked() {
+    let source =
+        "kernel void k(global const float *a, global const float *b, global float *c, int m, int n, int k) {
+    int y = get_global_id(1), x = get_global_id(0);
+    float sum = 0.0f;
+    for (int t = 0; t < k / 16; t++)
+        for (int i = 0; i < 16; i++)
+            sum += a[y * k + t * 16 + i] * b[(t * 16 + i) * n + x];
+    c[y * n + x] = sum;
+}
+";
+    let buffer = |name, count| format!("[[argument]]\nname = '{name}'\nbuffer = 'float'\ncount = {count}\n");
+    let number = |name, value| format!("[[argument]]\nname = '{name}'\nvalue = {value}\n");
+    let buffers =
+        buffer("a", "['m', 'k']") + &buffer("b", "['k', 'n']") + &buffer("c", "['m', 'n']\nfill = 0");
+    let numbers = number("m", 32) + &number("n", 48) + &number("k", 64);
+    let launch = format!("global = ['n', 'm']\nlocal = [16, 16]\n{buffers}{numbers}");
+    holds("block", &subject(source, &launch));
+}
