@@ -235,9 +235,10 @@ fn a_product_without_its_tiles_is_blocked() {
 }
 ";
     let buffer = |name, count| format!("[[argument]]\nname = '{name}'\nbuffer = 'float'\ncount = {count}\n");
+    let random = |name, count| buffer(name, count) + "random = { seed = 1, low = -1, high = 1 }\n";
     let number = |name, value| format!("[[argument]]\nname = '{name}'\nvalue = {value}\n");
     let buffers =
-        buffer("a", "['m', 'k']") + &buffer("b", "['k', 'n']") + &buffer("c", "['m', 'n']\nfill = 0");
+        random("a", "['m', 'k']") + &random("b", "['k', 'n']") + &buffer("c", "['m', 'n']\nfill = 0");
     let numbers = number("m", 32) + &number("n", 48) + &number("k", 64);
     let launch = format!("global = ['n', 'm']\nlocal = [16, 16]\n{buffers}{numbers}");
     holds("block", &subject(source, &launch));
