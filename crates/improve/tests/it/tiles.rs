@@ -239,7 +239,7 @@ fn a_product_without_its_tiles_is_blocked() {
     let number = |name, value| format!("[[argument]]\nname = '{name}'\nvalue = {value}\n");
     let buffers =
         random("a", "['m', 'k']") + &random("b", "['k', 'n']") + &buffer("c", "['m', 'n']\nfill = 0");
-    let numbers = number("m", 32) + &number("n", 48) + &number("k", 64);
+    let numbers = number("m", 64) + &number("n", 64) + &number("k", 64);
     let launch = format!("global = ['n', 'm']\nlocal = [16, 16]\n{buffers}{numbers}");
     holds("block", &subject(source, &launch));
 }
