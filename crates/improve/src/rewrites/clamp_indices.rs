@@ -137,7 +137,8 @@ fn limit_of(tree: &Tree, expr: &Expr) -> Option<Text> {
     })
 }
 
-fn opposite(operator: &str) -> Option<&'static str> {
+/// The comparison that holds where another does not.
+pub(super) fn opposite(operator: &str) -> Option<&'static str> {
     Some(match operator {
         "<" => ">=",
         "<=" => ">",

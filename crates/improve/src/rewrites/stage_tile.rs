@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use tripipe_ir::diagnostic::{Rule, Severity};
 
 use super::address::{Address, Values, acts, address, certain_loads};
+use super::clamp_indices;
 use super::counted::changed;
 use super::outputs::bound;
 use super::text::{Names, dimension, indentation, is_bounds_test};
@@ -469,13 +470,7 @@ fn printer_text(printer: &Printer<'_>, condition: &Expr, negated: bool) -> Optio
     let is_integer = |expr: &Expr| expr.ty.as_number().is_some_and(Scalar::is_integer);
     let opposite = match operator.as_str() {
         "||" => "&&",
-        "<" => ">=",
-        "<=" => ">",
-        ">" => "<=",
-        ">=" => "<",
-        "==" => "!=",
-        "!=" => "==",
-        _ => "",
+        other => clamp_indices::opposite(other).unwrap_or_default(),
     };
     Some(match opposite {
         "&&" => printer_text(printer, left, true)?.binary("&&", &printer_text(printer, right, true)?),

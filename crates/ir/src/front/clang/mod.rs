@@ -52,7 +52,6 @@ mod translate;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
@@ -394,24 +393,7 @@ fn compile(
             run(&tools.program, &arguments, work, name)?.messages
         }
     };
-    let spirv = match fs::read(&output) {
-        Ok(spirv) => spirv,
-        // Not the file's name: it is in a temporary folder that nobody knows.
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let program = match &tools.translator {
-                Translator::Tool { program, .. } => program,
-                Translator::BackEnd => &tools.program,
-            };
-            let messages =
-                "it ended without an error and without a module; is it what its name says?".to_owned();
-            return Err(BuildError::Translate {
-                name: name.to_owned(),
-                program: program.display().to_string(),
-                messages,
-            });
-        }
-        Err(error) => return Err(BuildError::File { path: output, error }),
-    };
+    let spirv = fs::read(&output).map_err(|error| BuildError::File { path: output, error })?;
     Ok(Built { spirv: entry::without(&spirv, FIRST_KERNEL), warnings, cached: false })
 }
 

@@ -12,10 +12,16 @@ pub(super) fn translate(clang: &Path, translator: &Path, work: &Path, name: &str
     match translate_as_it_is(translator, work, name) {
         Err(BuildError::Translate { messages, .. }) if messages.contains(" = freeze ") => {
             freeze::remove(clang, work, name)?;
-            translate_as_it_is(translator, work, name)
+            translate_as_it_is(translator, work, name)?;
         }
-        other => other,
+        other => other?,
     }
+    if work.join(SPIRV).exists() {
+        return Ok(());
+    }
+    // Not an error of the file: it is in a temporary folder that nobody knows.
+    let messages = "it ended without an error and without a module; is it what its name says?".to_owned();
+    Err(BuildError::Translate { name: name.to_owned(), program: translator.display().to_string(), messages })
 }
 
 /// The same, for bitcode that the translator knows.
