@@ -1,7 +1,7 @@
 //! Advice of lints, priced by following it: its rewrites are applied, and the changed kernels priced.
 
 use rayon::prelude::*;
-use tripipe_analyze::{ASSUMED_TRIPS, Advice, Analysis, Applied, Gain, Setup, analyze, lints};
+use tripipe_analyze::{ASSUMED_TRIPS, Advice, Analysis, Applied, Basis, Gain, Setup, analyze, lints};
 use tripipe_timing::{VirtualGpu, VirtualOptions};
 
 use crate::{ALL, Allowed, HostChange, OpenFiles, Pricing, Proposal, Rewrite, Subject, Target, View};
@@ -105,11 +105,11 @@ pub fn price(
     for (advice, best) in waiting.into_iter().zip(best) {
         let cost = chosen.iter().zip(&after).find(|(at, _)| Some(**at) == best).and_then(|(_, cost)| *cost);
         match (best, before.filter(|before| *before > 0.0).zip(cost)) {
-            (Some(at), Some((before, after))) => {
+            (Some(at), Some((before, after))) if after < before || advice.gain.is_none() => {
                 let host = told(&candidates[at].proposal.host, subject);
                 follow(advice, &candidates[at].proposal, host, costs, [before, after]);
             }
-            _ => advice.gain = Some(Gain::inapplicable()),
+            _ => advice.gain.get_or_insert_default().basis = Basis::Inapplicable,
         }
     }
     lints::sort(&mut analysis.advice);

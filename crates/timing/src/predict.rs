@@ -8,6 +8,7 @@ use tripipe_simulate::Simulator;
 
 use crate::activity::{self, Activity, Facts};
 use crate::compiled::Compiled;
+use crate::distinct::{DistinctBytes, distinct_bytes};
 use crate::engine::Engine;
 use crate::errors;
 use crate::figures::Figures;
@@ -16,7 +17,6 @@ use crate::program::Program;
 use crate::resident::Busy;
 use crate::sample::{Played, STEPS, Sampler};
 use crate::shape::Shape;
-use crate::stored::stored_bytes;
 use crate::traffic::Traffic;
 
 /// Options of a prediction.
@@ -30,8 +30,8 @@ pub struct Options {
     pub figures: Option<Figures>,
     /// Whether [`Prediction::activity`] is wanted.
     pub activity: bool,
-    /// Whether [`Prediction::stored_bytes`] is wanted.
-    pub stored: bool,
+    /// Whether [`Prediction::distinct`] is wanted.
+    pub distinct: bool,
 }
 
 /// Something that a launch keeps busy.
@@ -159,9 +159,8 @@ pub struct Prediction {
     pub traffic: Traffic,
     /// What happened, and when, if [`Options::activity`] asks for it.
     pub activity: Option<Arc<Activity>>,
-    /// Bytes of buffers and images that the launch stores, each counted once for each work-group that stores it, if
-    /// [`Options::stored`] asks for it.
-    pub stored_bytes: Option<f64>,
+    /// What the launch loads and stores, if [`Options::distinct`] asks for it.
+    pub distinct: Option<DistinctBytes>,
 }
 
 /// Predicts the time of a launch on a GPU. `compiled` is the kernel of the simulator, which has to build
@@ -237,7 +236,7 @@ pub fn predict(
         }
         let activity = recorded.map(|recorded| Arc::new(recorded.activity(&whole)));
         let ran = tracer.ran().collect();
-        let stored_bytes = options.stored.then(|| stored_bytes(tracer)).transpose()?;
+        let distinct = options.distinct.then(|| distinct_bytes(tracer)).transpose()?;
         let [least, most] = errors::of(gpu).band(clocks / clock_hz);
         Ok(Prediction {
             global: tracer.global(),
@@ -260,7 +259,7 @@ pub fn predict(
             ran,
             traffic,
             activity,
-            stored_bytes,
+            distinct,
         })
     })
 }

@@ -45,9 +45,11 @@ impl Advice {
         super::rewrites(self.rule)
     }
 
-    /// Whether it waits for one of its rewrites to be applied and priced: it has no gain of its own.
+    /// Whether it waits for one of its rewrites to be applied and priced. A gain of its own is an estimate, for where none
+    /// applies.
     pub fn is_for_rewrites(&self) -> bool {
-        self.gain.is_none() && !self.rewrites().is_empty()
+        let is_priced = self.gain.as_ref().is_some_and(|gain| gain.basis != Basis::Estimate);
+        !is_priced && !self.rewrites().is_empty()
     }
 
     /// The rewrite that its gain is of, if it was applied.
@@ -91,7 +93,7 @@ pub enum Basis {
     Estimate,
     /// A rewrite was applied, and the changed kernel priced. It is not verified.
     Applied(Box<Applied>),
-    /// None of the lint's rewrites applies to the kernel, so that there is no gain.
+    /// None of the lint's rewrites applies to the kernel: a gain is the lint's estimate.
     Inapplicable,
 }
 
@@ -112,11 +114,6 @@ impl Gain {
     /// The gain of a rewrite: the fraction of cycles that it saves, or the seconds of the launch before and after it.
     pub fn of_rewrite(applied: Applied, cycles: Option<f64>, seconds: Option<[f64; 2]>) -> Self {
         Self { cycles, seconds, basis: Basis::Applied(Box::new(applied)), ..Self::default() }
-    }
-
-    /// No gain: no rewrite applies.
-    pub fn inapplicable() -> Self {
-        Self { basis: Basis::Inapplicable, ..Self::default() }
     }
 
     /// A fraction of the time that follows from the launch, not from the pipes.
@@ -237,7 +234,7 @@ impl Context<'_> {
     }
 
     /// A change after which the longest path takes these clocks of each pipe.
-    fn priced(&self, pipes: &[Polynomial], effect: Effect) -> Gain {
+    pub(crate) fn priced(&self, pipes: &[Polynomial], effect: Effect) -> Gain {
         match self.gain_with(pipes) {
             Some(gain) => Gain { effect: Some(effect), ..gain },
             None => Gain::of_effect(effect),

@@ -91,7 +91,10 @@ const LINTS: &[Lint] = &[
     by_hand(&narrow_access::RULE, narrow_access::look),
     by_hand(&oversized_work_group::RULE, oversized_work_group::look),
     by(&overlapping_loads::RULE, overlapping_loads::look, &["share-loads"]),
-    Lint { rounds: true, ..by(&precise_function::RULE, precise_function::look, &["native-functions"]) },
+    Lint {
+        rounds: true,
+        ..by(&precise_function::RULE, precise_function::look, &["native-functions", "powers", "reciprocals"])
+    },
     by_hand(&private_table::RULE, private_table::look),
     by_hand(&register_step::RULE, register_step::look),
     by(&scattered_access::RULE, scattered_access::look, &["swap-dimensions", "row-per-group"]),

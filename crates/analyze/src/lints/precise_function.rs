@@ -6,7 +6,7 @@ use tripipe_ir::op::{Binary, Builtin, Ulp};
 use tripipe_ir::{Flags, Inst, Kernel, Op, Scalar, Value};
 use tripipe_machine::{Code, native};
 
-use super::context::{Advice, Context, Gain};
+use super::context::{Advice, Context, Effect};
 use super::rewrite::{constant_like, replace};
 
 /// The lint.
@@ -162,9 +162,8 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let (code, pipes) = (context.reprice)(&kernel);
         let before = context.shares.iter().filter(|share| share.inst == first).count();
         let after = operations(context, &code, first);
-        // Functions have a rewrite, divisions none.
-        let gain = if call.is_division() { context.gain_with(&pipes) } else { None };
-        if after >= before || call.is_division() && !gain.as_ref().is_some_and(Gain::is_worth_it) {
+        let gain = context.priced(&pipes, Effect::Kernel(Box::new(kernel)));
+        if after >= before || call.is_division() && !gain.is_worth_it() {
             continue;
         }
         let precision = call.ulp.map_or(String::new(), |ulp| format!(" to {ulp} ULP"));
@@ -177,7 +176,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 call.native_name()
             ),
             fix: call.fix(),
-            gain,
+            gain: Some(gain),
         });
     }
 }

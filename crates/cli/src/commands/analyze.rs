@@ -24,6 +24,7 @@ use crate::commands::allow::{self, RuleOptions, RuleTable};
 use crate::commands::fix::fix;
 use crate::commands::improve::ImproveFormat;
 use crate::commands::{OutputArgument, ReportWriter, TextArgument, file_canvas, note, write_text};
+use crate::files::originals;
 use crate::finish::Finish;
 use crate::launch_input::{
     Description, DriverBuild, GpuArgument, GpuBuild, LIMIT_STEPS, LaunchArgument, Trial, Workload, names,
@@ -369,6 +370,7 @@ pub(crate) fn exceeded(limit: &Limit, value: f64, kernel: &str, gpu: &Gpu) -> Op
 /// The earlier results of a command, which `of` recognises.
 pub(crate) fn earlier<T>(path: &Path, command: &str, of: impl Fn(Document) -> Option<T>) -> Result<Vec<T>> {
     let shown = path.display();
+    originals::keep(path)?;
     let text = fs::read_to_string(path).with_context(|| format!("{shown} cannot be read"))?;
     text.lines()
         .enumerate()

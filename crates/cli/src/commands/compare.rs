@@ -12,6 +12,7 @@ use tripipe_timing::counters::{Capture, Clock, compare};
 
 use super::{Format, OutputArgument, ReportWriter};
 use crate::files::input::{open_or_standard, shown_input};
+use crate::files::originals;
 use crate::finish::Finish;
 use crate::launch_input::{LIMIT_STEPS, LaunchArgument, Trial, Workload, gpu, one_kernel};
 use crate::progress::Progress;
@@ -91,6 +92,7 @@ impl TimeUnit {
 /// The file cannot be read, or is not a capture.
 fn read(path: &Path, clock: Option<Clock>) -> Result<Capture> {
     let shown = shown_input(path);
+    originals::keep(path)?;
     let bytes = open_or_standard(path, "a capture as CSV")?.bytes(&shown, MOST)?;
     let text =
         String::from_utf8(bytes).map_err(|_| anyhow!("{shown} is not text; export the capture as CSV"))?;

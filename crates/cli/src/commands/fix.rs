@@ -46,7 +46,7 @@ pub(super) fn fix(
         bail!("no rewrite follows `{code}`: it is done by hand (`tripipe explain {code}` says how)");
     }
     if let Some(place) = place {
-        check_place(place, description)?;
+        check_place(place)?;
     }
     if !is_found(rule, description, gpus)? {
         note(&format!("nothing to fix: {} finds nothing", rule.code));

@@ -102,7 +102,7 @@ impl Improve {
         // A path that cannot be written is reported before anything is tried.
         let places: Vec<Option<PathBuf>> = groups.iter().map(|gpus| self.place(gpus)).collect();
         for path in places.iter().flatten() {
-            check_place(path, &description)?;
+            check_place(path)?;
         }
         let progress = Progress::compiler("compiling the kernel");
         let mut all = Vec::new();
@@ -135,19 +135,25 @@ impl Improve {
 /// Whether a result can be written to a path, before anything is tried.
 ///
 /// # Errors
-/// It cannot, or would replace the original.
-pub(super) fn check_place(place: &Path, description: &Description) -> Result<()> {
-    let is_same = |a: &Path, b: &Path| {
-        fs::canonicalize(a).ok().zip(fs::canonicalize(b).ok()).is_some_and(|(a, b)| a == b)
-    };
-    let source = description.path(description.file.source.path());
-    let beside = place.with_extension("toml");
-    if is_same(place, &source) || is_same(&beside, Path::new(&description.file.name)) {
-        bail!("{} would replace the original, which stays as it is; name another file", place.display());
-    }
+/// It cannot, or would replace a file that is read, or a launch file that is not a former result.
+pub(super) fn check_place(place: &Path) -> Result<()> {
     drop(Output::open(place)?);
+    let beside = place.with_extension("toml");
+    if !beside.exists() {
+        return Ok(());
+    }
+    drop(Output::open(&beside)?);
+    if !fs::read_to_string(&beside).is_ok_and(|text| text.starts_with(WRITTEN)) {
+        bail!(
+            "a new launch would replace {}, which is not a result of this command; name another output",
+            beside.display()
+        );
+    }
     Ok(())
 }
+
+/// The first line of the launch files that are written, by which they are known.
+const WRITTEN: &str = "# Written by Tripipe with the source beside it, and replaced with it.\n";
 
 /// Rewrites a kernel for some GPUs with some rewrites, and writes the result to `place` if something gains or all are
 /// tried.
@@ -275,7 +281,7 @@ fn write(description: &Description, found: &Improvement, place: Option<&Path>) -
         let second = second.transpose()?;
         source.write(|sink| Ok(sink.write_all(subject.source.as_bytes())?))?;
         if let Some((text, output)) = second {
-            output.write(|sink| Ok(sink.write_all(text.as_bytes())?))?;
+            output.write(|sink| Ok(write!(sink, "{WRITTEN}{text}")?))?;
         }
     }
     Ok(launch)

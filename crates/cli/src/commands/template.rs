@@ -25,7 +25,7 @@ const EXAMPLES: &str = "Examples:
 pub(crate) struct Template {
     #[command(flatten)]
     launch: LaunchArgument,
-    /// Output file; an existing file is replaced [default: standard output].
+    /// Output file, which must not exist yet [default: standard output].
     #[arg(short, long, value_name = "LAUNCH.toml")]
     output: Option<PathBuf>,
 }
@@ -35,6 +35,12 @@ impl Template {
         let description = self.launch.open()?;
         if description.has_launch() {
             bail!("{} is a launch file already; name a program", description.file.name);
+        }
+        if let Some(path) = self.output.as_deref().filter(|path| path.is_file()) {
+            bail!(
+                "{} exists, and what was written in it would be lost; remove it, or name another file",
+                path.display()
+            );
         }
         let output = self.output.as_deref().map(Output::open).transpose()?;
         let progress = Progress::compiler("compiling the kernel");

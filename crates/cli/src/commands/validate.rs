@@ -13,6 +13,7 @@ use tripipe_timing::measured::{Outcome, PredictedRow, Row, Rows, each};
 use super::{Format, OutputArgument, ReportWriter, note};
 use crate::chain;
 use crate::files::input::shown_input;
+use crate::files::originals;
 use crate::finish::Finish;
 use crate::launch_input::{Description, LIMIT_STEPS, LaunchOptions, Trial, Workload, one_kernel};
 use crate::progress::Progress;
@@ -55,6 +56,7 @@ impl Validate {
 
     fn report(&self, out: &mut ReportWriter<'_>) -> Result<Finish> {
         let name = shown_input(&self.path);
+        originals::keep(&self.path)?;
         let text = fs::read_to_string(&self.path)
             .with_context(|| format!("{name} cannot be read as text; check the path"))?;
         let Rows(rows) = Rows::parse(&text, &name)?;

@@ -9,6 +9,7 @@ use clap::Args;
 use tripipe_report::page;
 
 use crate::files::input::{Input, is_standard, open_or_standard, shown, shown_input};
+use crate::files::originals;
 use crate::files::output::Output;
 use crate::finish::Finish;
 
@@ -61,6 +62,7 @@ impl View {
 /// The contents of a file.
 fn text(path: &Path) -> Result<String> {
     let name = shown_input(path);
+    originals::keep(path)?;
     let input = open_or_standard(path, "the output of a command with --format json")?;
     let mut bytes = Vec::new();
     match input {

@@ -19,6 +19,7 @@ use super::analyze::launch_setup;
 use super::verdict::launches;
 use super::{Format, OutputArgument, ReportWriter};
 use crate::chain;
+use crate::files::originals;
 use crate::files::output::plain;
 use crate::finish::Finish;
 use crate::launch_input::{
@@ -73,6 +74,7 @@ impl Why {
         let mut measured = Vec::new();
         for path in traces {
             let file = path.display().to_string();
+            originals::keep(path)?;
             let text = fs::read_to_string(path)
                 .map_err(|error| anyhow!("{file} cannot be read: {}; check the path", plain(&error)))?;
             measured.extend(trace::launches(&file, &text)?);

@@ -6,6 +6,7 @@ pub(crate) mod input;
 pub(crate) mod memory;
 pub(crate) mod npy;
 mod npy_header;
+pub(crate) mod originals;
 pub(crate) mod output;
 pub(crate) mod picture;
 mod several;

@@ -10,6 +10,7 @@ use tempfile::{NamedTempFile, TempDir};
 use tripipe_launch::locks::lock;
 
 use super::input::{is_standard, shown};
+use super::originals;
 use crate::terminal::StandardOutput;
 
 /// Temporary files and folders that an interruption must remove.
@@ -71,7 +72,8 @@ impl Output {
     /// Opens an output.
     ///
     /// # Errors
-    /// Its folder does not exist or is not writable, the path is a folder, or the existing file is read-only.
+    /// Its folder does not exist or is not writable, the path is a folder, the existing file is read-only, or the
+    /// command reads it.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let shown = shown(path);
         if path.as_os_str().is_empty() {
@@ -99,6 +101,7 @@ impl Output {
             }
             _ => path.to_owned(),
         };
+        originals::replace(&target)?;
         let folder = match target.parent() {
             Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
             Some(folder) => folder,

@@ -8,6 +8,7 @@ use anyhow::{Result, anyhow, bail};
 use image::DynamicImage;
 use tripipe_launch_file::{Array, Files, Pixels};
 
+use crate::files::originals;
 use crate::files::output::plain;
 use crate::files::{npy, picture};
 
@@ -22,11 +23,14 @@ impl Files for Disk<'_> {
     }
 
     fn array(&mut self, path: &str, at_most: u64) -> Result<Array, String> {
-        npy::read_array(&self.folder.join(path), at_most).map_err(|error| format!("{error:#}"))
+        let path = self.folder.join(path);
+        let array = originals::keep(&path).and_then(|()| npy::read_array(&path, at_most));
+        array.map_err(|error| format!("{error:#}"))
     }
 
     fn picture(&mut self, path: &str, channels: Option<usize>, at_most: u64) -> Result<Pixels, String> {
-        let picture = picture::read_at_most(&self.folder.join(path), at_most);
+        let path = self.folder.join(path);
+        let picture = originals::keep(&path).and_then(|()| picture::read_at_most(&path, at_most));
         let found = picture.map_err(|error| format!("{error:#}"))?.pixels;
         let pixels = match channels.unwrap_or(usize::from(found.color().channel_count())) {
             1 => DynamicImage::ImageLuma8(found.into_luma8()),
@@ -45,6 +49,7 @@ impl Files for Disk<'_> {
 
 /// The contents of a file of at most `at_most` bytes.
 pub(super) fn bytes(path: &Path, at_most: u64) -> Result<Vec<u8>> {
+    originals::keep(path)?;
     let shown = path.display();
     let failed = |error: std::io::Error| anyhow!("{shown} cannot be read: {}; check the path", plain(&error));
     let mut file = File::open(path).map_err(failed)?;

@@ -35,6 +35,7 @@ use template::LaunchTemplate;
 
 use crate::commands::note;
 use crate::files::input::{is_standard, shown_input};
+use crate::files::originals;
 use crate::files::output::plain;
 
 /// A kernel and its launch.
@@ -194,7 +195,11 @@ impl Description {
         };
         let folder = if opened.has_launch() { path.parent().map(Path::to_owned) } else { None };
         let folder = folder.unwrap_or_default();
-        Self { folder, options: options.clone(), ..opened }.built_with(more)
+        let opened = Self { folder, options: options.clone(), ..opened }.built_with(more)?;
+        for read in [path, &opened.path(opened.file.source.path())] {
+            originals::keep(read)?;
+        }
+        Ok(opened)
     }
 
     /// A program in a file.

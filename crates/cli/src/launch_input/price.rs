@@ -18,7 +18,6 @@ impl Workload<'_> {
     /// Sets the times of the advice for this launch, whose time without it is `launched`, and sorts it. `setup` is what
     /// the analysis knows of the launch.
     pub(crate) fn price(&self, analysis: &mut Analysis, setup: &Setup, launched: &Prediction) {
-        self.estimate(analysis, launched);
         let costs = Costs::Predicted { seconds: launched.seconds, limit_steps: self.limit_steps() };
         if let Ok(subject) = self.subject(launched.local)
             && let Ok(target) = self.description().target(analysis.gpu)
@@ -26,6 +25,7 @@ impl Workload<'_> {
             let files = LaunchFiles::of(self.description());
             advice::price(analysis, &subject, &target, &files, setup, costs);
         }
+        self.estimate(analysis, launched);
         lints::sort(&mut analysis.advice);
     }
 

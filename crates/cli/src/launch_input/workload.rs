@@ -17,6 +17,7 @@ use tripipe_timing::{Compiled, Options, Prediction, VirtualGpu, VirtualOptions, 
 
 use super::options::with_local;
 use super::{Description, DriverBuild, LaunchTemplate};
+use crate::commands::note;
 
 /// Guessed buffers grow, while the kernel accesses elements behind their ends, up to this number of bytes together.
 pub(super) const GUESS_MOST: u64 = 1 << 30;
@@ -63,6 +64,8 @@ pub(crate) struct Workload<'d> {
     loaded: OnceLock<Loaded>,
     /// How many times as many elements guessed buffers have as the template says.
     growth: AtomicUsize,
+    /// Whether it was said that the kernel loads from outside of a buffer.
+    strayed: OnceLock<()>,
 }
 
 impl<'d> Workload<'d> {
@@ -85,8 +88,8 @@ impl<'d> Workload<'d> {
             })
         });
         let range = range.with_context(|| format!("kernel `{}`", kernel.name))?;
-        let (loaded, growth) = (OnceLock::new(), AtomicUsize::new(1));
-        Ok(Self { description, build, kernel, limit_steps, range, loaded, growth })
+        let (loaded, growth, strayed) = (OnceLock::new(), AtomicUsize::new(1), OnceLock::new());
+        Ok(Self { description, build, kernel, limit_steps, range, loaded, growth, strayed })
     }
 
     /// The kernel.
@@ -141,6 +144,8 @@ impl<'d> Workload<'d> {
                 time_only: true,
                 limit_steps: Some(self.limit_steps),
                 changed: trial.gpu.clone(),
+                // A GPU goes on. Guessed memory grows instead.
+                tolerant: !self.is_guessed(),
                 ..VirtualOptions::default()
             },
         );
@@ -188,6 +193,11 @@ impl<'d> Workload<'d> {
         let loaded = Loaded { range, ..loaded };
         let staged = loaded.stage(&mut device, Arc::clone(program))?;
         device.run(std::slice::from_ref(&staged.launch))?;
+        if let Some(stray) = device.take_strays().first()
+            && self.strayed.set(()).is_ok()
+        {
+            note(&format!("{stray}; zeros are loaded there, and `tripipe check` finds all such errors"));
+        }
         let prediction = device.predictions().first().cloned();
         let mut prediction = prediction.ok_or_else(|| anyhow!("nothing was predicted"))?;
         prediction.seconds *= factor;

@@ -4,6 +4,7 @@ use image::{DynamicImage, Rgb, RgbImage};
 
 use crate::Bench;
 use crate::npy::file;
+use crate::run_kernel::compiles;
 
 fn picture() -> RgbImage {
     RgbImage::from_fn(64, 48, |x, y| Rgb([(x * 4) as u8, (y * 5) as u8, (x * y) as u8]))
@@ -207,4 +208,33 @@ fn invalid_options_are_rejected() {
     for (arguments, words) in cases {
         bench.refuse(arguments, words);
     }
+}
+
+/// No output replaces what the command reads, nor what somebody wrote beside it.
+#[test]
+fn originals_stay() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("twice.cl", "kernel void twice(global float *a) { a[get_global_id(0)] *= 2; }\n");
+    bench.succeed(&["template", "twice.cl", "--global", "64", "-o", "twice.toml"]);
+    let json = ["simulate", "twice.toml", "-g", "g78", "--format", "json", "-o"];
+    bench.succeed(&[&json[..], &["earlier.json"]].concat());
+    bench.write("mine.toml", "source = \"mine.cl\"\n");
+    let before = bench.files();
+    let read = "is read by this command";
+    bench.refuse(&["template", "twice.cl", "-o", "twice.cl"], &["twice.cl exists", "name another file"]);
+    bench.refuse(&["template", "twice.cl", "-o", "twice.toml"], &["twice.toml exists"]);
+    bench.refuse(&[&json[..], &["twice.toml"]].concat(), &["twice.toml", read]);
+    bench.refuse(&[&json[..], &["./twice.cl"]].concat(), &["twice.cl", read]);
+    bench.refuse(&[&json[..], &["earlier.json", "--diff", "earlier.json"]].concat(), &["earlier.json", read]);
+    bench.refuse(&["check", "twice.toml", "--format", "sarif", "-o", "twice.cl"], &["twice.cl", read]);
+    bench.refuse(&["view", "earlier.json", "-o", "earlier.json"], &["earlier.json", read]);
+    let improve = ["improve", "twice.toml", "-g", "g78", "--limit", "1", "-o"];
+    bench.refuse(&[&improve[..], &["mine.cl"]].concat(), &["mine.toml", "not a result of this command"]);
+    assert_eq!(bench.files(), before);
+    // A former result is replaced.
+    bench.write("mine.toml", "# Written by Tripipe with the source beside it, and replaced with it.\n");
+    bench.succeed(&[&improve[..], &["mine.cl"]].concat());
 }

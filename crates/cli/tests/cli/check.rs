@@ -484,3 +484,46 @@ fn a_name_with_a_line_end_is_a_name() {
     bench.write("odd.toml", scale(6).replace("'scale.cl'", "\"two\\nlines.cl\""));
     assert_eq!(codes(&bench, &["odd.toml"]), ["out-of-bounds-write", "out-of-bounds-read"]);
 }
+
+/// Both sides of a race are named: the other one is never the work-item itself, even if its own read came last.
+#[test]
+fn a_race_is_between_two_work_items() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    let first_reads_all = "\
+kernel void sum(global float *p, global float *total, int n) {
+    size_t i = get_global_id(0);
+    float all = 0;
+    if (i == 0)
+        for (int j = 0; j < n; j++)
+            all += p[j];
+    p[i] = p[i] + 1;
+    if (i == 0)
+        total[0] = all;
+}
+";
+    let all_read_all = "\
+kernel void sum(global float *p, global float *total, int n) {
+    size_t i = get_global_id(0);
+    float all = 0;
+    for (int j = 0; j < n; j++)
+        all += p[j];
+    p[i] = p[i] + all;
+    if (i == 0)
+        total[0] = all;
+}
+";
+    for (source, line) in [(first_reads_all, 6), (all_read_all, 5)] {
+        bench.write("sum.cl", source);
+        let sizes = ["--global", "64", "--local", "64", "--arg", "n=64"];
+        let found = said(bench.run(&[&["check", "sum.cl", "--format", "json"], &sizes[..]].concat()), 1);
+        let found: Value = serde_json::from_str(&found).unwrap();
+        let races = found["findings"].as_array().unwrap();
+        let race = races.iter().find(|finding| finding["code"] == "data-race").unwrap();
+        let [other] = &race["related"].as_array().unwrap()[..] else { panic!("{race}") };
+        assert_ne!(other["work_item"], race["work_item"], "{race}");
+        assert_eq!(other["location"]["line"], line, "{race}");
+    }
+}

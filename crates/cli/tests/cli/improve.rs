@@ -170,7 +170,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
     bench.write("double.cl", "kernel void d(global double *a) { a[get_global_id(0)] *= 3; }\n");
     refuse(&["scale.toml", "-k", "other"], &["has no kernel `other`"]);
     let original = ["-g", "g78", "-o", "scale.cl"];
-    bench.refuse(&[&["improve", "scale.toml"], &original[..]].concat(), &["would replace the original"]);
+    bench.refuse(&[&["improve", "scale.toml"], &original[..]].concat(), &["is read by this command"]);
     bench.write("broken.cl", "kernel void b(global int *a) { a[get_global_id(0)] = ; }\n");
     let before = bench.files();
     bench.refuse_said(

@@ -15,6 +15,7 @@ mod multiply_add;
 mod narrow_index;
 mod native_functions;
 mod outputs;
+mod powers;
 mod reciprocals;
 mod resize_work_group;
 mod restrict_pointers;
@@ -55,6 +56,7 @@ pub const ALL: &[&dyn Rewrite] = &[
     &stage_tile::StageTile,
     &row_per_group::RowPerGroup,
     &unroll_loop::UnrollLoop,
+    &powers::Powers,
     &reciprocals::Reciprocals,
     &native_functions::NativeFunctions,
     &multiply_add::MultiplyAdd,

@@ -238,3 +238,28 @@ fn a_product_with_another_reciprocal_is_refused() {
     harmful.source = harmful.source.replace("1.0f / 7.0f", "1.0f / 7.001f");
     assert!(verified(&subject, &harmful).is_err(), "{}", harmful.source);
 }
+
+#[test]
+fn small_constant_powers_become_products() {
+    let body = "out[r * columns] = pow(in[r * columns] - 0.5f, 2) + 1.0f / pow(in[r * columns + 1], 2.0f);";
+    let source = holds("powers", &rows(body));
+    assert!(
+        source.contains("(in[r * columns] - 0.5f) * (in[r * columns] - 0.5f) + 1.0f / (in[r"),
+        "{source}"
+    );
+    // Squares are exact, cubes only within the bound of `pow`.
+    let mixed = rows("out[r * columns] = pow(in[r * columns], 2.0f) + pown(in[r * columns + 1], 3);");
+    let [squares, all] = &proposals("powers", &mixed)[..] else { panic!("two ways") };
+    assert!(squares.relative_error == 0.0 && squares.source.contains("pown("), "{}", squares.source);
+    assert!(all.relative_error > 0.0 && !all.source.contains("pow"), "{}", all.source);
+    verified(&mixed, squares).unwrap();
+    verified(&mixed, all).unwrap();
+    for body in [
+        // A sum of integers, which is multiplied as integers; a base that is computed by a call; other exponents.
+        "out[r * columns] = pow(r + columns, 2.0f);",
+        "out[r * columns] = pow(exp(in[r * columns]), 2.0f);",
+        "out[r * columns] = pow(in[r * columns], 2.5f) + pow(in[r * columns], in[r]);",
+    ] {
+        leaves_alone("powers", &rows(body));
+    }
+}

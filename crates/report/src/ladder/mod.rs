@@ -12,6 +12,7 @@ use tripipe_ladders::published::Published;
 use tripipe_timing::errors::ErrorTable;
 
 pub use csv::csv;
+pub(crate) use published::is_of;
 pub use result::result;
 pub(crate) use side_by_side::flips;
 pub use side_by_side::side_by_side;

@@ -147,6 +147,7 @@ fn predicted_laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> 
         Some(step.outcomes.get(column)?.measured()?.seconds.median() + host)
     };
     let names: Vec<Cell> = climb.steps.iter().map(|step| Cell::new(step.name.as_str())).collect();
+    let is_own = is_of(&climb.device, &published.gpu);
     let (mut groups, mut errors) = (Vec::new(), Vec::new());
     for (column, size) in climb.sizes.iter().enumerate() {
         let mut rows = Vec::new();
@@ -172,7 +173,8 @@ fn predicted_laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> 
                 }
             });
         }
-        let columns = ["ms", "publ.", "×1st", "publ.", "error"].map(ToOwned::to_owned).to_vec();
+        let last = if is_own { "error" } else { "diff." };
+        let columns = ["ms", "publ.", "×1st", "publ.", last].map(ToOwned::to_owned).to_vec();
         groups.push(Group { title: size.to_string(), columns, rows });
     }
     if errors.is_empty() {
@@ -180,16 +182,22 @@ fn predicted_laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> 
     }
     let intro = format!(
         "The model beside the published figures of {} at {:.0} MHz. A published time includes the host: the model adds \
-        {} to the first step and {} to the others, fitted. The errors are those of the speed-ups.",
+        {} to the first step and {} to the others, fitted. {}",
         published.gpu,
         published.clock_mhz,
         time(published.host_seconds[0]),
-        time(published.host_seconds[1])
+        time(published.host_seconds[1]),
+        if is_own {
+            "The errors are those of the speed-ups."
+        } else {
+            "They are another GPU's: the differences of the speed-ups are no errors."
+        }
     );
     let mut out = paragraph(canvas, "  ", 2, &intro);
     out.push_str(&draw(canvas, "step", &names, &groups, 0));
     let mean = errors.iter().map(|(error, ..)| error.abs()).sum::<f64>() / errors.len() as f64;
-    if let Some((error, step, size)) = errors.iter().max_by(|a, b| a.0.abs().total_cmp(&b.0.abs())) {
+    if is_own && let Some((error, step, size)) = errors.iter().max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))
+    {
         let line = format!(
             "Mean error of the {} speed-ups: {:.0}%. The largest: {:+.0}%, {step} at {size}.",
             errors.len(),
@@ -199,6 +207,11 @@ fn predicted_laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> 
         out.push_str(&paragraph(canvas, "  ", 2, &line));
     }
     out
+}
+
+/// Whether a device is the GPU of published figures, or stands for it.
+pub(crate) fn is_of(device: &str, gpu: &str) -> bool {
+    device.to_lowercase().contains(gpu)
 }
 
 /// Our step that corresponds to a published version: the one with the same name, otherwise the longest name that it

@@ -9,7 +9,7 @@ use super::markup::{Ids, Markup, markup};
 use super::switch::panels;
 use super::table::{Head, Table, TableCell};
 use super::{Named, labels, pairs};
-use crate::ladder::flips;
+use crate::ladder::{flips, is_of};
 use crate::number::{significant, time};
 
 /// What a share of a ceiling is here.
@@ -95,6 +95,10 @@ fn verdict(ladder: &Ladder) -> String {
 /// How far the speed-ups are from the published ones.
 fn errors(ladder: &Ladder) -> Option<String> {
     let mut errors = Vec::new();
+    let gpu = &laplace(ladder)?.gpu;
+    if !is_of(&ladder.device, gpu) {
+        return None;
+    }
     for (row, step) in ladder.steps.iter().enumerate() {
         for (column, size) in ladder.sizes.iter().enumerate() {
             let published = published(ladder, &step.name, size).0;
@@ -105,7 +109,6 @@ fn errors(ladder: &Ladder) -> Option<String> {
     }
     let (largest, step, size) = errors.iter().max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))?;
     let mean = errors.iter().map(|error| error.0.abs()).sum::<f64>() / errors.len() as f64;
-    let gpu = &laplace(ladder)?.gpu;
     Some(format!(
         "The {} speed-ups are {:.0}% from the published figures of {gpu} in the mean; the largest difference is {:+.0}%, \
          {step} at {size}.",
@@ -179,6 +182,9 @@ fn steps(ladder: &Ladder, ids: &Ids) -> Markup {
         heads.push(Head::number(format!("{size}: time")));
         heads.push(Head::number("× first"));
         if has_published {
+            if ladder.predicted {
+                heads.push(Head::number("with host"));
+            }
             heads.push(Head::number("published"));
         }
         heads.push(Head::number("of ceiling"));
@@ -192,13 +198,11 @@ fn steps(ladder: &Ladder, ids: &Ids) -> Markup {
             let best = fastest(ladder, column).is_some_and(|(fastest, _)| fastest.name == step.name);
             let cell = TableCell::maybe(seconds, time);
             cells.push(if best { cell.with_class("best") } else { cell });
-            let own = if has_published {
-                comparable_speedup(ladder, row, column)
-            } else {
-                at(&step.speedup, column)
-            };
-            cells.push(TableCell::maybe(own, significant));
+            cells.push(TableCell::maybe(at(&step.speedup, column), significant));
             if has_published {
+                if ladder.predicted {
+                    cells.push(TableCell::maybe(comparable_speedup(ladder, row, column), significant));
+                }
                 cells.push(
                     TableCell::maybe(published(ladder, &step.name, size).0, significant)
                         .with_class("published"),
@@ -244,7 +248,10 @@ fn speedup_chart(ladder: &Ladder, size: usize, ids: &Ids) -> Markup {
     let bars = Bars {
         title: name.clone(),
         description: format!("Speed-up of each step over the first one at {name} on {}.", ladder.device),
-        label: "times as fast as the first step".to_owned(),
+        label: format!(
+            "times as fast as the first step{}",
+            if is_published && ladder.predicted { ", with the host's part" } else { "" }
+        ),
         format: significant,
         bars,
         series: vec![if ladder.predicted { "predicted" } else { "measured" }.to_owned()],

@@ -81,10 +81,14 @@ pub struct Repriced {
 }
 
 impl Repriced {
-    /// The results that it computes, as a share of those of the launch without the change: bytes stored.
+    /// The results that it computes, as a share of those of the launch without the change: bytes stored. A launch that
+    /// loads the same does the same work, as a sum does with fewer parts.
     pub fn results(&self, before: &Prediction) -> Option<f64> {
-        let after = self.outcome.as_ref().ok()?.stored_bytes?;
-        before.stored_bytes.filter(|stored| *stored > 0.0).map(|stored| after / stored)
+        let after = self.outcome.as_ref().ok()?.distinct?;
+        let before = before.distinct.filter(|before| before.stored > 0.0)?;
+        let loaded = after.loaded / before.loaded.max(f64::MIN_POSITIVE);
+        let is_same = before.loaded > 0.0 && (SAME_RESULTS[0]..=SAME_RESULTS[1]).contains(&loaded);
+        Some(if is_same { 1.0 } else { after.stored / before.stored })
     }
 
     /// The time for as many results as without the change; infinite if the kernel cannot run.

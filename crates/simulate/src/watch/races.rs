@@ -10,7 +10,7 @@ use super::copies::pending::Side;
 use super::findings::{Occurrence, work_item};
 use super::rules;
 use super::state::Watch;
-use super::touch::Touch;
+use super::touch::{Touch, item_number};
 use crate::execute::code::{Inst, NONE};
 use crate::execute::memory::{Home, ObjectInfo};
 use crate::execute::rows::{WIDTH, first_lanes, lanes};
@@ -201,9 +201,14 @@ impl Watch {
             let who = who(conflict, they, info.space);
             let message = format!("{me} {} bytes of `{}` that {who}", touch.bytes, info.name);
             let memory = s.memory.accessed(object, offset, touch.bytes as u64);
-            let (what, at, item) = related(s, &other, they);
             let fix = fix(conflict, same, info.space);
-            Occurrence::new(&s.group, s.item(lane), message, fix).of(memory).with(what, at, item)
+            let found = Occurrence::new(&s.group, s.item(lane), message, fix).of(memory);
+            // The mark of several accesses may be the work-item's own: which other one it was is not recorded then.
+            if other.copied().is_none() && other.item == item_number(s, lane) {
+                return found;
+            }
+            let (what, at, item) = related(s, &other, they);
+            found.with(what, at, item)
         });
     }
 

@@ -67,6 +67,31 @@ fn events_have_predicted_times() {
     assert_eq!(result.to_vec().unwrap(), [7; 64 * 48]);
 }
 
+/// The time of several passes, with the host's part between them, lies in the band that is printed beside it.
+#[test]
+fn the_band_holds_the_time_of_several_passes() {
+    let Some(context) = context(&Device::named("virtual:mali-g77").unwrap()) else { return };
+    let (left, right) = (numbers(64 * 80), numbers(80 * 48));
+    let left = Matrix::from_slice(&context, [64, 80], &left).unwrap();
+    left.matmul(&Matrix::from_slice(&context, [80, 48], &right).unwrap()).unwrap();
+    let picture = Image::from_slice(&context, [64, 48], 1, &[7u8; 64 * 48]).unwrap();
+    let chain = Chain::parse("median:5,gaussian:5,laplace8", Border::Reflect101).unwrap();
+    let mut result = Image::<u8>::zeros(&context, *picture.raster()).unwrap();
+    context.filter(&chain, picture.raster(), picture.raster()).unwrap().run(&picture, &mut result).unwrap();
+    let explained = context.explain();
+    assert_eq!(explained.len(), 2);
+    for one in explained {
+        let predicted = one.predicted.unwrap();
+        let (_, band) = predicted.from.split_once("expect ").unwrap();
+        let words: Vec<&str> = band.split([' ', ',']).collect();
+        let [least, "us", "to", most, "us", ..] = words[..] else { panic!("{band}") };
+        let time = predicted.seconds * 1e6;
+        // Three digits are printed.
+        let [least, most] = [least, most].map(|bound| bound.parse::<f64>().unwrap());
+        assert!(0.99 * least < time && time < 1.01 * most, "{time} us: {}", predicted.from);
+    }
+}
+
 #[test]
 fn time_only_computes_nothing() {
     let Device::Virtual(device) = Device::named("virtual:mali-g77").unwrap() else { panic!("it is virtual") };

@@ -142,8 +142,8 @@ impl Simulate {
             .collect::<Result<_>>()?;
         let wanted = self.counters || self.counters_csv.is_some() || self.format == Format::Html;
         let activity = wanted || trace.is_some();
-        let stored = !changes.is_empty();
-        let options = Options { exact: self.exact, activity, stored, ..Options::default() };
+        let distinct = !changes.is_empty();
+        let options = Options { exact: self.exact, activity, distinct, ..Options::default() };
         let mut left_out: Vec<String> =
             builds.iter().filter_map(|(_, build)| build.left_out.clone()).collect();
         left_out.dedup();

@@ -102,7 +102,9 @@ impl Mark {
         self.bits & flag != 0
     }
 
-    /// Replaces an earlier access, and records that there were others.
+    /// Replaces an earlier access, and records that there were others. An access of another work-item since the last
+    /// barrier stays: the next access is most often the work-item's own, as in `a[i] = a[i] + 1`, and a report of a
+    /// race names the other side.
     #[allow(
         clippy::inline_always,
         clippy::needless_bitwise_bool,
@@ -115,7 +117,14 @@ impl Mark {
         // Only whether there were other groups is recorded, not which.
         let groups = (last.time != 0) & (last.time < era.group);
         let flags = (last.bits & GROUPS) | (u32::from(several) * SEVERAL) | (u32::from(groups) * GROUPS);
-        Self { bits: self.bits | flags, ..self }
+        let stays = other & (last.time == era.now);
+        let kept = u32::from(stays).wrapping_neg();
+        let choose = |old: u32, new: u32| (old & kept) | (new & !kept);
+        Self {
+            item: choose(last.item, self.item),
+            time: self.time,
+            bits: choose(last.bits, self.bits) | flags,
+        }
     }
 
     /// Whether the access certainly causes no race: it is the work-item's own, is before a fence, or is a copy of the

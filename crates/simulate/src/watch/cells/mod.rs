@@ -105,8 +105,9 @@ impl Cells {
         }
         for index in cells {
             let readers = &mut self.chunk(index).readers;
-            readers.add(index % CHUNK, first, era);
+            // The last one stays: the first to write is most often the first work-item.
             readers.add(index % CHUNK, last, era);
+            readers.add(index % CHUNK, first, era);
         }
         true
     }

@@ -39,18 +39,41 @@ impl Kernels {
             // It was made by this executor.
             let _ = gpu.release(memory);
         }
-        let (seconds, [least, most]) = predicted.ok()?;
-        Some(Prediction { seconds, from: source(gpu.gpu(), [least, most]) })
+        let predicted = predicted.ok()?;
+        Some(Prediction { seconds: predicted.seconds, from: predicted.source(gpu.gpu()) })
     }
 }
 
-/// Seconds from the first launch's start to the last one's end, and the band of times to expect.
+/// A predicted time, in seconds.
+struct Predicted {
+    /// From the first launch's start to the last one's end.
+    seconds: f64,
+    /// Of these, between kernels: the GPU waits for the host to submit the next one.
+    between: f64,
+    /// The least and the most to expect.
+    band: [f64; 2],
+}
+
+impl Predicted {
+    /// How it is predicted, and how wrong it may be.
+    fn source(&self, gpu: &Gpu) -> String {
+        let [least, most] = self.band.map(Time);
+        let mut source = format!("the timing model of {}; expect {least} to {most}", gpu.name());
+        // A time below a hundredth is not seen in the digits that are printed.
+        if self.between > 0.01 * self.seconds {
+            source += &format!(", {} of it between launches", Time(self.between));
+        }
+        source
+    }
+}
+
+/// The time of a plan.
 fn run<'o>(
     gpu: &mut VirtualGpu,
     plan: &Plan<'static>,
     operands: impl Iterator<Item = &'o (Role, usize)>,
     made: &mut Vec<(Role, MemoryId)>,
-) -> Result<(f64, [f64; 2]), ExecuteError> {
+) -> Result<Predicted, ExecuteError> {
     for (role, bytes) in operands {
         // An object of 0 bytes does not exist.
         let kind = MemoryKind::Buffer { bytes: (*bytes).max(1) };
@@ -59,12 +82,11 @@ fn run<'o>(
     let bound = plan.bind(gpu, made)?;
     let timings = gpu.run(&bound.launches);
     let bands = gpu.predictions().iter().map(|prediction| prediction.error_band);
-    let [least, most] = bands.fold([0.0; 2], |sum, band| [sum[0] + band[0], sum[1] + band[1]]);
+    let band = bands.fold([0.0; 2], |sum, band| [sum[0] + band[0], sum[1] + band[1]]);
     bound.release(gpu);
-    Ok((Timing::span_seconds(&timings?), [least, most]))
-}
-
-/// How a time is predicted, and how wrong it may be.
-fn source(gpu: &Gpu, [least, most]: [f64; 2]) -> String {
-    format!("the timing model of {}; expect {} to {}", gpu.name(), Time(least), Time(most))
+    let timings = timings?;
+    let seconds = Timing::span_seconds(&timings);
+    let kernels: f64 = timings.iter().map(|timing| Timing::span_seconds(std::slice::from_ref(timing))).sum();
+    let between = (seconds - kernels).max(0.0);
+    Ok(Predicted { seconds, between, band: band.map(|bound| bound + between) })
 }

@@ -1,0 +1,136 @@
+//! `powers`: products instead of small constant powers.
+
+use std::collections::BTreeSet;
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+use crate::syntax::{Edits, Expr, ExprKind, Function, Printer, Scalar, Tree};
+use crate::{Proposal, Rewrite, View};
+
+const RULE: Rule = Rule {
+    code: "powers",
+    severity: Severity::Note,
+    title: "products instead of small constant powers",
+    explanation: r"## What it does
+
+`pow`, `powr` and `pown` with the constant exponent 2, 3 or 4 become products.
+
+## Why
+
+`pow` computes a logarithm and an exponential with more digits than a `float` has: over a hundred instructions, where a square
+is one. Compilers may not replace it without `-cl-fast-relaxed-math`, and those of phones do not always.
+
+## Example
+
+```c
+energy[i] = pow(x[i], 2.0f);
+```
+
+## Instead
+
+```c
+energy[i] = x[i] * x[i];
+```
+
+## When not
+
+A square is rounded once, as exact as `pow` can be. Higher powers are rounded two and three times, within the 16 units in the
+last place that `pow` may have: only with `--allow-rounding`.
+
+## Source
+
+- OpenCL C, table of accuracy: `pow` and `pown` within 16 units in the last place, a product within half a unit.
+",
+};
+
+/// The most that three products deviate from a power, relative: half a unit in the last place each.
+const ERROR: f64 = 2e-7;
+
+/// The largest exponent: higher powers are seldom written.
+const MOST: usize = 4;
+
+const FLOAT: Scalar = Scalar::Float { bits: 32 };
+
+/// Names, operators and numbers of a base that is written repeatedly.
+const SIZE: usize = 9;
+
+/// The rewrite.
+pub(super) struct Powers;
+
+impl Rewrite for Powers {
+    fn rule(&self) -> &'static Rule {
+        &RULE
+    }
+
+    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
+        let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
+        let mut exponents = BTreeSet::new();
+        kernel.body.walk_expressions(&mut |expr| exponents.extend(power(expr).map(|(_, exponent)| exponent)));
+        // Squares alone are exact.
+        let most = exponents.last().copied().into_iter().chain(exponents.contains(&2).then_some(2));
+        let most: BTreeSet<usize> = most.collect();
+        most.into_iter().filter_map(|most| proposal(tree, kernel, most)).collect()
+    }
+}
+
+/// Powers with exponents up to `most` as products; `None` if there is none outside of macros.
+fn proposal(tree: &Tree, kernel: &Function, most: usize) -> Option<Proposal> {
+    let plain = Printer { tree, replaced: &|_| None, renamed: &|_| None };
+    let replaced = |expr: &Expr| {
+        let (base, exponent) = power(expr).filter(|(_, exponent)| *exponent <= most)?;
+        let base = plain.expression(base)?;
+        Some((1..exponent).fold(base.clone(), |product, _| product.binary("*", &base)))
+    };
+    let printer = Printer { tree, replaced: &replaced, renamed: &|_| None };
+    let mut edits = Edits::new();
+    let mut count = 0;
+    kernel.body.walk(&mut |stmt| {
+        for expr in stmt.expressions() {
+            let mut own = 0;
+            expr.walk(&mut |it| own += usize::from(power(it).is_some_and(|(_, exponent)| exponent <= most)));
+            // What stands in a macro stays.
+            if own > 0 && printer.edit_expression(expr, &mut edits).is_some() {
+                count += own;
+            }
+        }
+    });
+    (count > 0).then(|| Proposal {
+        code: RULE.code,
+        title: match count {
+            1 => "a constant power as a product".to_owned(),
+            _ => format!("{count} constant powers as products"),
+        },
+        why: "a power is a logarithm and an exponential of many digits".to_owned(),
+        source: edits.apply(&tree.source),
+        conditions: Vec::new(),
+        host: Vec::new(),
+        relative_error: if most == 2 { 0.0 } else { ERROR },
+    })
+}
+
+/// The base and the exponent of a power that can be a product.
+fn power(expr: &Expr) -> Option<(&Expr, usize)> {
+    let ExprKind::Call { name, arguments, .. } = &expr.kind else { return None };
+    let [base, exponent] = &arguments[..] else { return None };
+    if !["pow", "powr", "pown"].contains(&name.as_str()) || expr.ty.scalar() != Some(FLOAT) {
+        return None;
+    }
+    let exponent = (2..=MOST).find(|power| constant(exponent) == Some(*power as f64))?;
+    let base = base.bare();
+    let mut size = 0;
+    base.walk(&mut |_| size += 1);
+    let is_simple =
+        size <= SIZE && !base.assigns() && !base.any(|it| matches!(it.kind, ExprKind::Call { .. }));
+    // A base of another type would be multiplied in that type.
+    (is_simple && base.ty == expr.ty).then_some((base, exponent))
+}
+
+/// The value of a number.
+fn constant(expr: &Expr) -> Option<f64> {
+    match &expr.bare().kind {
+        ExprKind::Integer(value) => Some(*value as f64),
+        ExprKind::Float(value) => Some(*value),
+        ExprKind::Cast { operand, .. } => constant(operand),
+        _ => None,
+    }
+}
