@@ -6,7 +6,7 @@ use cranelift_entity::EntitySet;
 use tripipe_ir::flow::linear::Base;
 use tripipe_ir::flow::{Atom, MemoryFact};
 use tripipe_ir::op::QueryKind;
-use tripipe_ir::{Block, Kernel, Op, Space, Type, Value, ValueDef};
+use tripipe_ir::{Block, Kernel, Op, ParameterKind, Space, Type, Value, ValueDef};
 
 use crate::Setup;
 use crate::paths::Paths;
@@ -16,15 +16,19 @@ use crate::paths::Paths;
 pub struct LaunchCost {
     /// Work-items.
     pub items: u64,
-    /// Bytes of buffers that are read or written, each counted once. Images, and addresses that depend on the contents
-    /// of memory, are not counted.
+    /// Bytes of buffers that are read, and bytes that are written, each counted once: what is read and written counts
+    /// twice. Images, and addresses that depend on the contents of memory, are not counted.
     pub dram_bytes: u64,
+    /// Whether the kernel has images.
+    pub images: bool,
 }
 
 /// The launch's cost; `None` if its size is not known.
 pub(crate) fn launch(extents: &Extents<'_>, facts: &[MemoryFact]) -> Option<LaunchCost> {
     let items = extents.setup.global?.iter().product();
-    Some(LaunchCost { items, dram_bytes: extents.traffic(facts) })
+    let is_image = |kind: &ParameterKind| matches!(kind, ParameterKind::Value(Type::Image(..)));
+    let images = extents.kernel.parameters.iter().any(|parameter| is_image(&parameter.kind));
+    Some(LaunchCost { items, dram_bytes: extents.traffic(facts), images })
 }
 
 /// Something that an address varies with.

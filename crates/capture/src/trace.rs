@@ -76,7 +76,9 @@ pub fn launches(file: &str, text: &str) -> Result<Vec<MeasuredLaunch>, TraceErro
         let of_layer = id(event).is_some_and(|id| enqueued.contains(&(name.to_owned(), id)));
         if own || of_layer {
             let start = event["ts"].as_f64().unwrap_or(0.0) * 1e-6;
-            launches.push(MeasuredLaunch { kernel: name.to_owned(), start, seconds: microseconds * 1e-6 });
+            // So traces of predicted launches name them.
+            let kernel = name.strip_suffix(" (predicted)").unwrap_or(name).to_owned();
+            launches.push(MeasuredLaunch { kernel, start, seconds: microseconds * 1e-6 });
         }
     }
     if launches.is_empty() {
@@ -115,6 +117,13 @@ mod tests {
 
     /// A trace that the layer wrote over PoCL.
     const OF_LAYER: &str = include_str!("../tests/captures/clintercept_trace.json");
+
+    #[test]
+    fn predicted_kernels_have_their_own_names() {
+        let trace = r#"[{"name": "scale (predicted)", "cat": "kernel", "ph": "X", "ts": 1, "dur": 2}]"#;
+        let found = launches("trace.json", trace).unwrap();
+        assert_eq!(found[0].kernel, "scale");
+    }
 
     #[test]
     fn kernels_of_the_layer_have_the_times_of_the_device() {

@@ -137,7 +137,7 @@ fn some_of(mut all: Vec<Proposal>) -> Vec<Proposal> {
 /// The cheapest kernel that follows advice.
 fn best(advice: &Advice, candidates: &[AppliedRewrite]) -> Option<usize> {
     let follows = |candidate: &AppliedRewrite| {
-        let is_exact = candidate.proposal.relative_error == 0.0 || allowed(advice.rule).rounding;
+        let is_exact = !candidate.proposal.rounds() || allowed(advice.rule).rounding;
         // A kernel in which the lint still finds the same has another fault mended.
         let remains = candidate.found.as_ref().is_some_and(|found| {
             found.iter().any(|(code, message)| *code == advice.rule.code && *message == advice.message)

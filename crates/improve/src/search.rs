@@ -371,7 +371,7 @@ impl Search<'_> {
                         reason,
                     });
                 };
-                if proposal.relative_error > 0.0 && !allowed.rounding {
+                if proposal.rounds() && !allowed.rounding {
                     refuse(Refusal::Rounding { bound: proposal.relative_error });
                     continue;
                 }

@@ -1,5 +1,7 @@
 //! Numbers for people to read.
 
+use tripipe_ir::diagnostic::plural;
+
 /// Three significant digits, at most five characters up to 99999: `0.018`, `1.84`, `18.4`, `184`.
 pub(crate) fn significant(value: f64) -> String {
     // Avoids a negative zero.
@@ -74,7 +76,7 @@ pub(crate) fn grouped(number: u64) -> String {
 
 /// A count with its noun: `1 byte`, `4,095 bytes`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+    format!("{} {}", grouped(number), plural(number == 1, noun))
 }
 
 #[cfg(test)]

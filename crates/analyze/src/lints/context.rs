@@ -138,7 +138,7 @@ impl Gain {
 
     /// The same without `share` of the cycles, which another change saves.
     pub(super) fn less(self, share: f64) -> Self {
-        Self { cycles: Some(self.share() - share), effect: None, ..self }
+        Self { cycles: Some(self.share() - share), ..self }
     }
 }
 
@@ -348,9 +348,4 @@ impl Context<'_> {
             .iter()
             .flat_map(|block| self.kernel.blocks[*block].insts.iter().map(|inst| (*block, *inst)))
     }
-}
-
-/// A count with its noun, in the plural unless it is 1.
-pub(super) fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -1,13 +1,13 @@
 //! `costly-integer`: integer products and quotients with a cheaper equivalent.
 
 use cranelift_entity::EntitySet;
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::{Rule, Severity, counted};
 use tripipe_ir::flow::{Atom, Loop, Range};
 use tripipe_ir::op::{Binary, Builtin};
 use tripipe_ir::{Inst, Kernel, Op, Scalar, Type, Value, ValueDef};
 use tripipe_machine::{Model, Work};
 
-use super::context::{Advice, Context, Gain, Share, counted};
+use super::context::{Advice, Context, Gain, Share};
 use super::emulated_fma::clocks;
 use super::rewrite::{constant_like, replace};
 use crate::names::value_name;

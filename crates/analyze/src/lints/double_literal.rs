@@ -1,11 +1,11 @@
 //! `double-literal`: floats computed in double precision because of a constant.
 
 use cranelift_entity::EntitySet;
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::{Rule, Severity, counted};
 use tripipe_ir::op::Number;
 use tripipe_ir::{Inst, Kernel, Op, Scalar, Type, Value, ValueData, ValueDef};
 
-use super::context::{Advice, Context, Gain, counted};
+use super::context::{Advice, Context, Gain};
 use super::rewrite::replace;
 
 /// The lint.

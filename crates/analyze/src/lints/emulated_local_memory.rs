@@ -1,12 +1,12 @@
 //! `emulated-local-memory`: local memory is in global memory on this GPU.
 
 use tripipe_device::LocalPlacement;
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::{Rule, Severity, counted};
 use tripipe_ir::flow::MemoryFact;
 use tripipe_ir::flow::linear::Base;
 use tripipe_ir::{Inst, Kernel, Op, Space, Type, Value, ValueDef};
 
-use super::context::{Advice, Context, counted};
+use super::context::{Advice, Context};
 use super::rewrite;
 use crate::Stride;
 

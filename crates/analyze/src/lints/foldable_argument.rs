@@ -1,12 +1,12 @@
 //! `foldable-argument`: an argument is the bound of a loop.
 
 use cranelift_entity::EntitySet;
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::{Rule, Severity, counted};
 use tripipe_ir::flow::{Atom, Loop, TripCount};
 use tripipe_ir::{Inst, Kernel, Value, ValueDef};
 use tripipe_machine::{Code, Operation, Work};
 
-use super::context::{Advice, Context, Gain, counted};
+use super::context::{Advice, Context, Gain};
 use crate::names::value_name;
 
 /// Iterations that a compiler unrolls in full: guessed, for loops with a short body.

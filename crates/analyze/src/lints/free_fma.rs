@@ -1,10 +1,10 @@
 //! `free-fma`: a multiplication and an addition where one instruction does both.
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::{Rule, Severity, counted};
 use tripipe_ir::op::{Binary, Builtin};
 use tripipe_ir::{Inst, Op};
 
-use super::context::{Advice, Context, counted};
+use super::context::{Advice, Context};
 use super::rewrite::replace;
 
 /// The lint.

@@ -1,11 +1,11 @@
 //! `image-or-buffer`: one of two paths to memory is idle while the other one bounds.
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::{Rule, Severity, counted};
 use tripipe_ir::flow::linear::Base;
 use tripipe_ir::op::{AccessAttributes, Level};
 use tripipe_ir::{Inst, Kernel, Op, Scalar, Space, Type, Value, ValueDef};
 
-use super::context::{Advice, Context, counted};
+use super::context::{Advice, Context};
 use super::gapped_access;
 use crate::Column;
 

@@ -2,11 +2,11 @@
 
 use cranelift_entity::EntitySet;
 use tripipe_ir::Scalar;
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::{Rule, Severity, counted};
 use tripipe_machine::Model;
 
 use super::context::MOST_PRICES;
-use super::context::{Advice, Context, counted};
+use super::context::{Advice, Context};
 use super::retype::{Chain, chains, retype};
 
 /// The lint.

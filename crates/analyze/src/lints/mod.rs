@@ -78,7 +78,7 @@ const LINTS: &[Lint] = &[
     by_hand(&divergent_branch::RULE, divergent_branch::look),
     by_hand(&double_literal::RULE, double_literal::look),
     by_hand(&emulated_fma::RULE, emulated_fma::look),
-    by_hand(&emulated_local_memory::RULE, emulated_local_memory::look),
+    by(&emulated_local_memory::RULE, emulated_local_memory::look, &["unstage-tile"]),
     by_hand(&few_work_groups::RULE, few_work_groups::look),
     by_hand(&foldable_argument::RULE, foldable_argument::look),
     by_hand(&folded_kernel::RULE, folded_kernel::look),

@@ -1,11 +1,11 @@
 //! `private-table`: each work-item has an array in memory.
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::{Rule, Severity, counted};
 use tripipe_ir::flow::MemoryFact;
 use tripipe_ir::flow::linear::Base;
 use tripipe_ir::{Initial, Inst, Object, Op, Space};
 
-use super::context::{Advice, Context, counted};
+use super::context::{Advice, Context};
 use super::rewrite;
 
 /// The lint.

@@ -1,9 +1,9 @@
 //! `single-output`: a work-item computes one output where vectors have room for several.
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::{Rule, Severity, counted};
 use tripipe_ir::flow::MemoryFact;
 
-use super::context::{Advice, Context, counted};
+use super::context::{Advice, Context};
 use super::outputs::{Movement, WORD, idle, work_in_groups};
 
 /// The share of idle lanes from which it is reported where vectors have lanes.

@@ -1,11 +1,11 @@
 //! `unvectorised-narrow`: narrow arithmetic that leaves lanes of its registers empty.
 
 use cranelift_entity::EntitySet;
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::{Rule, Severity, counted};
 use tripipe_ir::{Inst, Op, Scalar};
 use tripipe_machine::{Model, Pipe};
 
-use super::context::{Advice, Context, Share, counted};
+use super::context::{Advice, Context, Share};
 use super::retype::chains;
 use crate::ASSUMED_TRIPS;
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::{Rule, Severity, counted};
 use tripipe_ir::{Inst, Op, Value};
 use tripipe_machine::Model;
 
-use super::context::{Advice, Context, counted};
+use super::context::{Advice, Context};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {

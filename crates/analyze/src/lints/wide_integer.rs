@@ -1,11 +1,11 @@
 //! `wide-integer`: 64-bit arithmetic where 32 bits would suffice.
 
 use cranelift_entity::EntitySet;
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::{Rule, Severity, counted};
 use tripipe_ir::op::{Binary, Unary};
 use tripipe_ir::{Kernel, Op, Scalar, Type, Value};
 
-use super::context::{Advice, Context, counted};
+use super::context::{Advice, Context};
 use super::retype::chains;
 
 /// The lint.

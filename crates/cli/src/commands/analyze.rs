@@ -325,7 +325,7 @@ impl Analyze {
             });
             if let Some((_, Parameter { name, .. })) = unknown {
                 return none(format!(
-                    "argument `{name}` is not known; give --arg {name}=..., or a launch file"
+                    "argument `{name}` is not known; give --arg {name}=..., or a launch file (`tripipe simulate` guesses it)"
                 ));
             }
         }

@@ -10,14 +10,17 @@ use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
 use tripipe_device::Gpu;
 use tripipe_ir::diagnostic::{Finding, Rule, Severity};
+use tripipe_launch::NdRange;
+use tripipe_launch_file::Loaded;
 use tripipe_report::findings::{self, Launch, Report};
 use tripipe_simulate::watch::{Checks, rules};
 use tripipe_simulate::{Schedule, Simulator};
+use tripipe_timing::{VirtualGpu, VirtualOptions};
 
 use crate::commands::allow::{self, RuleOptions, RuleTable};
 use crate::commands::{OutputArgument, ReportWriter, TextArgument, file_canvas, write_text};
 use crate::finish::Finish;
-use crate::launch_input::{LaunchArgument, LaunchLimits, gpu};
+use crate::launch_input::{Built, Description, LaunchArgument, LaunchLimits, gpu};
 use crate::progress::Progress;
 
 /// Examples for the help text.
@@ -119,12 +122,15 @@ impl Check {
         let looked_for: Vec<&'static Rule> =
             rules::ALL.iter().copied().filter(|rule| checks.has(rule)).collect();
         let mut findings: Vec<Finding> = Vec::new();
-        let mut launch = None;
+        let (mut launch, mut range) = (None, None);
         let mut elapsed = Duration::ZERO;
         let mut left_out: BTreeSet<String> = BTreeSet::new();
         for index in 0..self.schedules {
             // Each run starts with the memory contents of the launch file.
-            let loaded = description.load(&built, self.limits.memory())?;
+            let mut loaded = description.load(&built, self.limits.memory())?;
+            if let Some(gpu) = self.gpu {
+                loaded.range = *range.get_or_insert_with(|| range_on(gpu, &description, &built, &loaded));
+            }
             let kernel = loaded.kernel.clone();
             let context = || format!("kernel `{kernel}` of {} could not be checked", built.program.name);
             let mut options = self.limits.simulation();
@@ -211,6 +217,14 @@ fn merge(all: &mut Vec<Finding>, more: Vec<Finding>) {
             all.push(finding);
         }
     }
+}
+
+/// The range of a launch, in the work-groups that a GPU's driver chooses where the launch leaves that to it. What the GPU
+/// cannot run, the check reports itself.
+fn range_on(gpu: &'static Gpu, description: &Description, built: &Built, loaded: &Loaded) -> NdRange {
+    let offered = description.offered(Some(gpu)).ok().flatten();
+    let mut device = VirtualGpu::new(gpu, VirtualOptions { offered, ..VirtualOptions::default() });
+    device.with_local(&built.program, &loaded.kernel, loaded.range).unwrap_or(loaded.range)
 }
 
 /// The source files that findings refer to, as far as they can be read.

@@ -1,7 +1,5 @@
 //! `powers`: products instead of small constant powers.
 
-use std::collections::BTreeSet;
-
 use tripipe_ir::diagnostic::{Rule, Severity};
 
 use crate::syntax::{Edits, Expr, ExprKind, Function, Printer, Scalar, Tree};
@@ -34,8 +32,8 @@ energy[i] = x[i] * x[i];
 
 ## When not
 
-A square is rounded once, as exact as `pow` can be. Higher powers are rounded two and three times, within the 16 units in the
-last place that `pow` may have: only with `--allow-rounding`.
+Products are rounded once to three times, and less where they become part of a fused multiply-add: closer than the 16 units in
+the last place that `pow` may be off, but not the same bits.
 
 ## Source
 
@@ -43,7 +41,7 @@ last place that `pow` may have: only with `--allow-rounding`.
 ",
 };
 
-/// The most that three products deviate from a power, relative: half a unit in the last place each.
+/// The most that three products deviate from a power, relative: half a unit in the last place each, 6e-8.
 const ERROR: f64 = 2e-7;
 
 /// The largest exponent: higher powers are seldom written.
@@ -64,20 +62,15 @@ impl Rewrite for Powers {
 
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
         let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
-        let mut exponents = BTreeSet::new();
-        kernel.body.walk_expressions(&mut |expr| exponents.extend(power(expr).map(|(_, exponent)| exponent)));
-        // Squares alone are exact.
-        let most = exponents.last().copied().into_iter().chain(exponents.contains(&2).then_some(2));
-        let most: BTreeSet<usize> = most.collect();
-        most.into_iter().filter_map(|most| proposal(tree, kernel, most)).collect()
+        proposal(tree, kernel).into_iter().collect()
     }
 }
 
-/// Powers with exponents up to `most` as products; `None` if there is none outside of macros.
-fn proposal(tree: &Tree, kernel: &Function, most: usize) -> Option<Proposal> {
+/// Powers as products; `None` if there is none outside of macros.
+fn proposal(tree: &Tree, kernel: &Function) -> Option<Proposal> {
     let plain = Printer { tree, replaced: &|_| None, renamed: &|_| None };
     let replaced = |expr: &Expr| {
-        let (base, exponent) = power(expr).filter(|(_, exponent)| *exponent <= most)?;
+        let (base, exponent) = power(expr)?;
         let base = plain.expression(base)?;
         Some((1..exponent).fold(base.clone(), |product, _| product.binary("*", &base)))
     };
@@ -87,7 +80,7 @@ fn proposal(tree: &Tree, kernel: &Function, most: usize) -> Option<Proposal> {
     kernel.body.walk(&mut |stmt| {
         for expr in stmt.expressions() {
             let mut own = 0;
-            expr.walk(&mut |it| own += usize::from(power(it).is_some_and(|(_, exponent)| exponent <= most)));
+            expr.walk(&mut |it| own += usize::from(power(it).is_some()));
             // What stands in a macro stays.
             if own > 0 && printer.edit_expression(expr, &mut edits).is_some() {
                 count += own;
@@ -104,7 +97,7 @@ fn proposal(tree: &Tree, kernel: &Function, most: usize) -> Option<Proposal> {
         source: edits.apply(&tree.source),
         conditions: Vec::new(),
         host: Vec::new(),
-        relative_error: if most == 2 { 0.0 } else { ERROR },
+        relative_error: ERROR,
     })
 }
 

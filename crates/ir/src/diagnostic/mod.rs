@@ -6,6 +6,26 @@ use std::fmt;
 
 pub use finding::{AccessedMemory, Finding, Related, Rule, Severity, WorkItem};
 
+/// A count with its noun: `1 byte`, `4 branches`.
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {}", plural(count == 1, noun))
+}
+
+/// A noun in the singular or the plural.
+pub fn plural(is_one: bool, noun: &str) -> String {
+    let hisses = noun.ends_with("ch") || noun.ends_with('s') || noun.ends_with('x');
+    format!(
+        "{noun}{}",
+        if is_one {
+            ""
+        } else if hisses {
+            "es"
+        } else {
+            "s"
+        }
+    )
+}
+
 /// A location in a SPIR-V module, and in the source if the module has line information.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpirvLocation {

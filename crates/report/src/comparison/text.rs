@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{NEAR, Report};
 use crate::counters::{value, whose};
-use crate::number::{counted, significant, time};
+use crate::number::{grouped, significant, time};
 use crate::style::{Canvas, Tone, paragraph};
 use crate::table::Columns;
 
@@ -20,7 +20,7 @@ pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
     let [least, most] = prediction.error_band;
     let launches = match report.launches {
         1 => "one launch".to_owned(),
-        launches => format!("each of {} launches", counted(launches, "launch").replace(" launches", "")),
+        launches => format!("each of {} launches", grouped(launches)),
     };
     let said = format!(
         "The prediction is for {launches}: {} ({} to {} expected). Counters: {}",

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use tripipe_results::{Improved, ImprovementStep};
 
-use crate::number::{counted, grouped, significant, time};
+use crate::number::{counted, significant, time};
 use crate::simulation::band;
 use crate::style::{Canvas, Tone, bar, paragraph};
 use crate::table::Columns;
@@ -103,8 +103,7 @@ pub(crate) fn proof(step: &ImprovementStep) -> String {
     };
     let whole =
         if step.given_launch { ", the given one among them" } else { ", all smaller than the given one" };
-    format!("{} values {same} on {}{whole}.", grouped(step.values), counted(step.launches, "launch"))
-        .replace("launchs", "launches")
+    format!("{} {same} on {}{whole}.", counted(step.values, "value"), counted(step.launches, "launch"))
 }
 
 fn list(title: &str, sentences: &[String], canvas: Canvas, out: &mut String) {

@@ -29,7 +29,15 @@ fn cost_cell(cost: &Cost) -> TableCell {
 
 fn verdict(analysis: &Analysis) -> String {
     let bound = &analysis.longest_path.bound;
+    let limit = analysis.prediction.as_ref().map(|predicted| predicted.limiter.as_str());
+    let is_other = limit.is_some_and(|limit| !bound.split(", ").any(|one| one == limit));
     let mut said = match analysis.longest_path.columns.get(bound) {
+        Some(cycles) if is_other => format!(
+            "{} on {}: {bound} takes most of what one work-item does, {} cycles on its longest path",
+            analysis.kernel,
+            analysis.gpu,
+            cost_text(cycles)
+        ),
         Some(cycles) => format!(
             "{} is bound by {bound} on {}: {} cycles on its longest path",
             analysis.kernel,

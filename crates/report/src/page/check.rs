@@ -5,13 +5,10 @@ use tripipe_results::{CheckReport, Finding, Location, Memory};
 use super::Named;
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
+use crate::number::counted;
 
 /// The severities, the worst first.
 const SEVERITIES: [&str; 3] = ["error", "warning", "note"];
-
-fn counted(count: u64, what: &str) -> String {
-    crate::number::counted(count, what)
-}
 
 fn joined(sizes: &[u64], between: &str) -> String {
     sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(between)

@@ -51,12 +51,13 @@ pub(super) fn exists(resource: Resource, gpu: &Gpu) -> bool {
 }
 
 /// What a resource does.
-pub(super) fn what(resource: Resource) -> &'static str {
+pub(super) fn what(resource: Resource, gpu: &Gpu) -> &'static str {
     match resource {
         Resource::Arithmetic => "arithmetic",
         Resource::Convert => "conversions",
         Resource::Special => "special functions",
         Resource::LoadStore => "loads and stores",
+        Resource::Texture if gpu.family() == Family::Midgard => "images, barriers",
         Resource::Texture => "image reads",
         Resource::Local => "local memory",
         Resource::Start => "new work-groups",
@@ -81,7 +82,7 @@ pub(super) fn verdict(prediction: &Prediction, gpu: &Gpu) -> String {
             "Limited by latency: no resource is busy for 80% of the time (the busiest is {name}, {}, at {busy}), \
             because work-items wait for results. More threads in flight (more work-items, fewer registers) or more \
             independent work in a work-item help.",
-            what(busiest)
+            what(busiest, gpu)
         ),
         Limiter::Resource(resource) => {
             let means = match resource {
@@ -96,6 +97,9 @@ pub(super) fn verdict(prediction: &Prediction, gpu: &Gpu) -> String {
                 }
                 Resource::LoadStore => {
                     "fewer or wider accesses help: vectors, adjacent addresses, values kept in registers"
+                }
+                Resource::Texture if gpu.family() == Family::Midgard => {
+                    "fewer image reads and barriers help, or buffers for a part of the data"
                 }
                 Resource::Texture => "fewer image reads help, or buffers for a part of the data",
                 Resource::Local => {
@@ -127,7 +131,7 @@ pub(super) fn verdict(prediction: &Prediction, gpu: &Gpu) -> String {
                 .collect();
             let near =
                 if near.is_empty() { String::new() } else { format!(" Close behind: {}.", near.join(", ")) };
-            format!("Limited by {name} ({}), busy {busy} of the time: {means}.{near}", what(resource))
+            format!("Limited by {name} ({}), busy {busy} of the time: {means}.{near}", what(resource, gpu))
         }
     }
 }

@@ -240,7 +240,7 @@ fn bars(prediction: &Prediction, each: &Simulated, canvas: Canvas, out: &mut Str
         if !exists(resource, gpu) {
             continue;
         }
-        let line = format!("{:<6} {:<18} {:>6}  ", head(resource, gpu), what(resource), percent(share));
+        let line = format!("{:<6} {:<18} {:>6}  ", head(resource, gpu), what(resource, gpu), percent(share));
         let drawn = if share < 0.0005 { String::new() } else { bar(share, room) };
         let tone = if limit == Limiter::Resource(resource) { Tone::Best } else { Tone::Plain };
         let _ = writeln!(out, "{}", format!("{line}{}", canvas.paint(tone, &drawn)).trim_end());

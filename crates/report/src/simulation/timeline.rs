@@ -68,7 +68,7 @@ impl OnGpu {
                 Resource::Port | Resource::L2 | Resource::Dram => CounterGroup::Memory,
                 _ => CounterGroup::Compute,
             };
-            let about = format!("Share of the time in which this is busy: {}", what(resource));
+            let about = format!("Share of the time in which this is busy: {}", what(resource, gpu));
             counter(&format!("{} busy", head(resource, gpu)), about, CounterUnit::Percent, group)
         };
         let bytes = |name, about: &str| {

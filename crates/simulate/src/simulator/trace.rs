@@ -59,6 +59,11 @@ impl Simulator {
             source: Box::new(failure(group, stop, module, kernel, &self.options)),
         };
         let mut tracer = Tracer::new(&job, &bases, state, &done, &fail);
-        with(&mut tracer)
+        let result = with(&mut tracer);
+        let stray = tracer.stray();
+        let stray =
+            stray.map(|(group, fault)| failure(&group, Stop::Fault(fault), module, kernel, &self.options));
+        self.strays.extend(stray);
+        result
     }
 }

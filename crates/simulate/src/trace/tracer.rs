@@ -12,7 +12,7 @@ use crate::execute::launch::Job;
 use crate::execute::memory::Home;
 use crate::execute::memory_map::MemoryMap;
 use crate::execute::range::Group;
-use crate::execute::state::{State, Stop, Warp};
+use crate::execute::state::{Fault, State, Stop, Strays, Warp};
 
 /// Alignment of buffers in bytes: a page.
 const PAGE: u64 = 4096;
@@ -129,6 +129,14 @@ impl<'l> Tracer<'l> {
                 over_buffer: bound.image.is_over_buffer(),
             })
             .collect()
+    }
+
+    /// The first load outside of a buffer, if such loads are tolerated.
+    pub(crate) fn stray(self) -> Option<(Group, Fault)> {
+        match self.state.strays {
+            Strays::Zeros(first) => first,
+            Strays::Fault => None,
+        }
     }
 
     /// The work-groups that were run, in order.

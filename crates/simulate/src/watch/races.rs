@@ -1,7 +1,7 @@
 //! Races: turns the results of [`super::cells`] for the accesses of a warp into findings.
 
 use cranelift_entity::EntitySet;
-use tripipe_ir::diagnostic::{Rule, WorkItem};
+use tripipe_ir::diagnostic::{Rule, WorkItem, counted};
 use tripipe_ir::op::AtomicOp;
 use tripipe_ir::{self as ir, Kernel, Op, Space, Value, ValueDef};
 
@@ -199,7 +199,7 @@ impl Watch {
             let me = if touch.writes { "writes" } else { "reads" };
             let they = if other_wrote { "wrote" } else { "read" };
             let who = who(conflict, they, info.space);
-            let message = format!("{me} {} bytes of `{}` that {who}", touch.bytes, info.name);
+            let message = format!("{me} {} of `{}` that {who}", counted(touch.bytes, "byte"), info.name);
             let memory = s.memory.accessed(object, offset, touch.bytes as u64);
             let fix = fix(conflict, same, info.space);
             let found = Occurrence::new(&s.group, s.item(lane), message, fix).of(memory);

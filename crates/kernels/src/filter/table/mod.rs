@@ -30,6 +30,9 @@ const UNKNOWN_WEIGHT: f64 = 0.1;
 /// The loss, as a logarithm, below which other parameters than those of the rules are not worth it: times repeat to
 /// a percent at best.
 const MARGIN: f64 = 0.02;
+/// The squared distance, without what is added to predicted times, up to which the work is the same: up to 15 % more or
+/// fewer pixels.
+const SAME_WORK: f64 = 1e-2;
 /// The squared distance that is added to predicted times.
 const PREDICTED_DISTANCE: f64 = 2.0;
 
@@ -59,6 +62,8 @@ struct MeasuredChain<'t> {
     /// The shortest of them.
     best: f64,
     same_stages: bool,
+    /// Whether the device itself does the same work.
+    same_work: bool,
     distance: f64,
 }
 
@@ -98,6 +103,10 @@ impl Table {
             one.best = one.times.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min);
             !one.times.is_empty()
         });
+        // Times of the very work need no others beside them.
+        if known.iter().any(|one| one.same_work) {
+            known.retain(|one| one.same_work);
+        }
         let nearest = known.iter().min_by(|a, b| a.distance.total_cmp(&b.distance))?;
         let is_near = |one: &MeasuredChain<'_>| match one.series.basis {
             Basis::Predicted => one.distance <= NEAR_PREDICTED,
@@ -166,6 +175,7 @@ impl Table {
                     continue;
                 }
                 let there = Likeness::of(&time.of);
+                let work_apart = wanted.distance_squared(&there);
                 known.push(MeasuredChain {
                     series,
                     relation,
@@ -173,7 +183,8 @@ impl Table {
                     times: vec![(parameters, time.seconds)],
                     best: f64::INFINITY,
                     same_stages: there.has_stages_of(wanted),
-                    distance: wanted.distance_squared(&there) + apart + predicted,
+                    same_work: relation == Relation::Itself && work_apart < SAME_WORK,
+                    distance: work_apart + apart + predicted,
                 });
             }
         }

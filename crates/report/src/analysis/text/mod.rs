@@ -64,11 +64,12 @@ fn launch(
     let mut said: Vec<String> = Vec::new();
     said.extend(analysis.launch.as_ref().map(|launch| {
         format!(
-            "Launch of {} work-items on {} cores at {} MHz; {} of buffers, each byte once.",
+            "Launch of {} work-items on {} cores at {} MHz; {} to and from buffers, each byte once in each direction{}.",
             grouped(launch.items),
             gpu.configuration.cores.value,
             gpu.configuration.clock_mhz.value,
             bytes(launch.dram_bytes),
+            if launch.images { "; images are not counted" } else { "" },
         )
     }));
     said.extend(prediction.map(|prediction| match prediction {
@@ -80,7 +81,11 @@ fn launch(
         let shares = simulation::shares(prediction, gpu);
         let busy: Vec<String> =
             shares.iter().map(|(name, share)| format!("{name} {}", percent(*share))).collect();
-        format!("Busy: {}; at least {} without waiting.", busy.join(", "), time(prediction.least_seconds()))
+        format!(
+            "Busy: {}; {} by this model if nothing waited.",
+            busy.join(", "),
+            time(prediction.least_seconds())
+        )
     }));
     if !said.is_empty() {
         out.push('\n');

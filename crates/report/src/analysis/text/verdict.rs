@@ -8,9 +8,17 @@ use tripipe_ir::diagnostic::Severity;
 
 use crate::analysis::{Priced, bound};
 use crate::number::percent;
+use crate::simulation;
 
 /// The least share of the bound at which the next pipe is mentioned.
 const LEAST_SHARE: f64 = 0.0005;
+
+/// What limits the predicted launch.
+fn limit(priced: &Priced<'_>, analysis: &Analysis) -> Option<&'static str> {
+    let at = priced.analyses.iter().position(|own| std::ptr::eq(own, analysis))?;
+    let predicted = priced.predictions.get(at)?.as_ref().ok()?;
+    Some(simulation::limiter(predicted.prediction.limiter(), analysis.gpu))
+}
 
 /// Which pipe bounds, how far the next limit is, and what to change first.
 pub(in crate::analysis) fn verdict(priced: &Priced<'_>, analysis: &Analysis) -> String {
@@ -24,11 +32,16 @@ pub(in crate::analysis) fn verdict(priced: &Priced<'_>, analysis: &Analysis) -> 
     let next = (0..longest.columns.len())
         .filter(|at| !longest.bound.contains(at) && !analysis.columns[*at].is_part(family))
         .max_by(|a, b| weigh(&longest.columns[*a]).total_cmp(&weigh(&longest.columns[*b])));
-    let mut said = format!(
-        "Bound by {}: {} cycles of one core per work-item on the longest path",
-        bound(analysis, &longest.bound),
-        longest.columns[*first]
-    );
+    let bound = bound(analysis, &longest.bound);
+    let mut said = match limit(priced, analysis).filter(|limit| !bound.split(", ").any(|one| one == *limit)) {
+        // What all work-items wait for is not always what one of them needs most.
+        Some(limit) => {
+            format!("Limited by {limit}, as predicted below. {bound} takes most of what one work-item does")
+        }
+        None => format!("Bound by {bound}"),
+    };
+    let _ =
+        write!(said, ": {} cycles of one core per work-item on the longest path", longest.columns[*first]);
     if longest.columns[*first].as_constant().is_none() {
         let _ = write!(said, " (unknown counts taken as {ASSUMED_TRIPS})");
     }

@@ -4,6 +4,7 @@
 //! once.
 
 use bytemuck::Pod;
+use tripipe_ir::diagnostic::counted;
 use tripipe_ir::{Op, Scalar, Space};
 
 use super::map::{binary, by_width, unary};
@@ -437,14 +438,14 @@ pub(super) fn outside(
     write: bool,
 ) -> bool {
     let (object, offset) = s.memory.parts(address);
-    let what = if write { "writes" } else { "reads" };
+    let what = format!("{} {}", if write { "writes" } else { "reads" }, counted(bytes, "byte"));
     let message = match s.memory.object(object) {
         Some(info) if info.home != Home::Null => {
-            let size = info.bytes;
-            format!("{what} {bytes} bytes at offset {offset} of `{}`, which has {size} bytes", info.name)
+            let size = counted(info.bytes as usize, "byte");
+            format!("{what} at offset {offset} of `{}`, which has {size}", info.name)
         }
-        Some(_) => format!("{what} {bytes} bytes through a null pointer"),
-        None => format!("{what} {bytes} bytes at {address:#x}, where there is no object"),
+        Some(_) => format!("{what} through a null pointer"),
+        None => format!("{what} at {address:#x}, where there is no object"),
     };
     s.fault(i, lane, message)
 }
@@ -467,8 +468,13 @@ pub(crate) fn reach(s: &mut State<'_>, i: &Inst) -> bool {
             .memory
             .object(object)
             .is_some_and(|info| info.home != Home::Null && end.is_some_and(|end| end as u64 <= info.bytes));
-        if !inside {
-            return outside(s, i, lane, address, bytes, write);
+        let goes_on = match (inside, write) {
+            (true, _) => true,
+            (false, true) => outside(s, i, lane, address, bytes, write),
+            (false, false) => strays(s, i, lane, address, bytes),
+        };
+        if !goes_on {
+            return false;
         }
     }
     true

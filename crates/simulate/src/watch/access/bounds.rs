@@ -1,7 +1,7 @@
 //! Bounds, alignment and permission of accesses.
 
 use tripipe_ir::Space;
-use tripipe_ir::diagnostic::Rule;
+use tripipe_ir::diagnostic::{Rule, counted};
 use tripipe_launch::Access;
 
 use crate::execute::code::Inst;
@@ -49,6 +49,7 @@ impl Watch {
         let mut good = s.mask;
         let what = if touch.writes { "writes" } else { "reads" };
         let bytes = touch.bytes as u64;
+        let counted_bytes = || counted(touch.bytes, "byte");
         for lane in lanes(s.mask) {
             let address = s.address(touch.pointer, lane);
             let (object, offset) = s.memory.parts(address);
@@ -62,13 +63,13 @@ impl Watch {
                 let null = object == 0 || (offset.unsigned_abs() < 1 << 20 && object >= 0xffff);
                 if null {
                     self.note(&rules::NULL_POINTER, i, 1, || {
-                        let message = format!("{what} {bytes} bytes through a null pointer");
+                        let message = format!("{what} {} through a null pointer", counted_bytes());
                         found(message, "Pass a buffer, or test the pointer before it is used.")
                     });
                 } else {
                     self.note(&rules::DANGLING_POINTER, i, 1, || {
                         let message =
-                            format!("{what} {bytes} bytes at {address:#x}, where there is no object");
+                            format!("{what} {} at {address:#x}, where there is no object", counted_bytes());
                         let fix = "Derive pointers from the address of an object, and use them only in the \
                             launch that made them.";
                         found(message, fix)
@@ -85,7 +86,9 @@ impl Watch {
                 let size = info.bytes;
                 self.note(rule, i, 1, || {
                     let message = format!(
-                        "{what} {bytes} bytes at offset {offset} of `{name}`, which has {size} bytes"
+                        "{what} {} at offset {offset} of `{name}`, which has {}",
+                        counted_bytes(),
+                        counted(size as usize, "byte")
                     );
                     let fix = if offset < 0 {
                         "Keep the index at 0 or above: clamp it, or exclude work-items at the edge."
@@ -96,7 +99,7 @@ impl Watch {
                 });
             } else if self.dead_lanes(s, Some(info.home)) >> lane & 1 == 1 {
                 self.note(&rules::DANGLING_POINTER, i, 1, || {
-                    let message = format!("{what} {bytes} bytes of `{name}`, whose block has ended");
+                    let message = format!("{what} {} of `{name}`, whose block has ended", counted_bytes());
                     found(message, "Declare the variable in a block that outlives the pointers to it.")
                 });
             } else if let Some(left) = left.filter(|left| left.lanes >> lane & 1 == 1) {
@@ -124,7 +127,8 @@ impl Watch {
                 };
                 self.note(rule, i, 1, || {
                     let message = format!(
-                        "{what} {bytes} bytes at offset {offset} of `{name}`, which is not a multiple of {align}"
+                        "{what} {} at offset {offset} of `{name}`, which is not a multiple of {align}",
+                        counted_bytes()
                     );
                     found(message, fix)
                 });
