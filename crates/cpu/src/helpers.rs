@@ -5,6 +5,7 @@
 //! helper that gets no work for some microseconds sleeps.
 
 use std::cell::Cell;
+use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock};
@@ -29,6 +30,9 @@ const LAST_STEPS: Duration = Duration::from_micros(1);
 /// Helpers that a caller wakes. Each of them wakes one more, while there are calls.
 const WOKEN: usize = 2;
 
+/// More threads than this for a processor only wait for each other, and thousands take seconds to start.
+const MOST_PER_PROCESSOR: usize = 16;
+
 /// The helpers of this process: with the caller one thread for each processor that it may use, or as many as
 /// `RAYON_NUM_THREADS` says. They are separate from the global pool of `rayon`, whose threads belong to the application,
 /// and may all be waiting for operations. `None` where there is one processor, or where the system provides no threads.
@@ -37,6 +41,14 @@ pub(super) fn helpers() -> Option<&'static Helpers> {
     let helpers = HELPERS.get_or_init(|| Helpers::new(None).filter(|helpers| helpers.count > 0)).as_ref()?;
     helpers.start();
     Some(helpers)
+}
+
+/// The threads that `RAYON_NUM_THREADS` asks for, at most [`MOST_PER_PROCESSOR`] for each processor; 0 for the pool's own
+/// choice.
+fn wanted_threads() -> usize {
+    let wanted = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok());
+    let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    wanted.unwrap_or(0).min(MOST_PER_PROCESSOR * processors)
 }
 
 /// Threads that help.
@@ -59,7 +71,8 @@ impl Helpers {
     /// `count` helpers, or as many as there are processors besides the caller's. They do not start yet.
     fn new(count: Option<usize>) -> Option<Self> {
         let name = |index| format!("tripipe-cpu-path-{index}");
-        let pool = ThreadPoolBuilder::new().num_threads(count.unwrap_or(0)).thread_name(name).build().ok()?;
+        let threads = count.unwrap_or_else(wanted_threads);
+        let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?;
         let count = count.unwrap_or(pool.current_num_threads() - 1);
         Some(Self {
             pool,

@@ -70,6 +70,12 @@ impl GpuProduct {
             words[at].push_str(&number);
         }
         words.retain(|word| !BRANDS.contains(&word.as_str()) && word != "tm");
+        // "a640" is short for "Adreno 640".
+        if let Some(number) = words.first_mut()
+            && let Some(rest) = number.strip_prefix('a').filter(|rest| adreno_number(rest).is_some())
+        {
+            *number = rest.to_owned();
+        }
         let (product, used) = mali(&words)
             .map(|product| (product, 1))
             .or_else(|| adreno(&words))

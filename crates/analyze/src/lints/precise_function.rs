@@ -57,6 +57,8 @@ enum Native {
     Reciprocal,
     /// A multiplication by the reciprocal of the second operand, a constant.
     Product,
+    /// The product of the first operand with itself: the power 2.
+    Square,
 }
 
 /// A call: its name, its error, and its replacement.
@@ -90,7 +92,12 @@ impl Call {
                     Builtin::named(&format!("fast_{}", builtin.name()))
                         .filter(|other| other.signature() == builtin.signature())
                 };
-                let native = native(builtin).or_else(fast);
+                let exponent = data.operands.get(1).and_then(|exponent| kernel.constant(*exponent));
+                let is_two =
+                    exponent.is_some_and(|lanes| lanes.iter().all(|bits| *bits == TWO || *bits == 2));
+                let is_square = is_two && ["pow", "powr", "pown"].contains(&builtin.name());
+                let native = native(builtin).or_else(fast).map(Native::Function);
+                let native = if is_square { Some(Native::Square) } else { native };
                 let ulp = match builtin.ulp(Scalar::F32) {
                     Ulp::Within(ulp) => Some(ulp),
                     Ulp::Length(once, each) => {
@@ -98,7 +105,7 @@ impl Call {
                     }
                     Ulp::Exact | Ulp::Free => None,
                 };
-                Some(Self { name: builtin.name(), ulp, native: Native::Function(native?) })
+                Some(Self { name: builtin.name(), ulp, native: native? })
             }
             _ => None,
         }
@@ -110,6 +117,9 @@ impl Call {
             Native::Function(builtin) => replace(kernel, inst, Op::Builtin(builtin), &operands),
             Native::Reciprocal => {
                 replace(kernel, inst, Op::Builtin(Builtin::NativeRecip), &operands[1..]);
+            }
+            Native::Square => {
+                replace(kernel, inst, Op::Binary(Binary::FMul), &[operands[0], operands[0]]);
             }
             Native::Product => {
                 let factor = constant_like(kernel, operands[1], ONE);
@@ -128,6 +138,7 @@ impl Call {
                 "Write native_powr where no base is negative and its error does not matter.".into()
             }
             Native::Function(builtin) => format!("Write {} where its error does not matter.", builtin.name()),
+            Native::Square => "Write the product, x * x, which is more exact.".into(),
             Native::Reciprocal => "Write native_recip where its error does not matter.".into(),
             Native::Product => {
                 "Multiply by the reciprocal of the constant, if one more rounding does not matter.".into()
@@ -139,13 +150,14 @@ impl Call {
         match self.native {
             Native::Function(builtin) => builtin.name(),
             Native::Reciprocal => "native_recip",
-            Native::Product => "a multiplication",
+            Native::Product | Native::Square => "a multiplication",
         }
     }
 }
 
-/// 1.0 in bits.
+/// 1.0 and 2.0 in bits.
 const ONE: u64 = 0x3F80_0000;
+const TWO: u64 = 0x4000_0000;
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     // What is the same for the whole launch costs nothing.

@@ -61,7 +61,8 @@ fn the_ladder_says_what_changed_and_what_it_is_worth() {
     let better = String::from_utf8(bench.read("better.cl")).unwrap();
     assert!(better != COLUMNS && better.contains("// Doubles a matrix.\n"), "{better}");
     let launch = String::from_utf8(bench.read("better.toml")).unwrap();
-    assert!(launch.starts_with("# A matrix.\nsource = \"better.cl\"\n"), "{launch}");
+    assert!(launch.starts_with("# Written by Tripipe "), "{launch}");
+    assert!(launch.contains("\n# A matrix.\nsource = \"better.cl\"\n"), "{launch}");
     assert!(launch.contains(" # rows, columns\n"), "{launch}");
     bench.succeed(&["run-kernel", "better.toml"]);
     assert_eq!(bench.run(&["check", "better.toml"]).status.code(), Some(0));

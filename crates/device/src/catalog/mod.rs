@@ -86,15 +86,17 @@ pub struct UnknownGpu {
 
 fn did_you_mean(nearest: &[&str]) -> String {
     if nearest.is_empty() {
-        let names: Vec<&str> = catalog().iter().map(Gpu::name).collect();
-        format!("; known are {}", names.join(", "))
+        let models = catalog().len();
+        format!(
+            "; there are {models}, such as Mali-G610, Mali-T860 and Adreno 640 (`tripipe devices --models`)"
+        )
     } else {
         format!("; did you mean {}?", nearest.join(", "))
     }
 }
 
 /// The model that `name` refers to. Case, spaces, dashes, the words Mali, Immortalis and Adreno, and whatever a driver
-/// adds (`MC6 r0p0`) are ignored: `g610`, `Mali G610`, `adreno-640` and `640` are all found.
+/// adds (`MC6 r0p0`) are ignored: `g610`, `Mali G610`, `adreno-640`, `a640` and `640` are all found.
 ///
 /// # Errors
 ///

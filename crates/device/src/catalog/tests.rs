@@ -203,6 +203,8 @@ fn spellings_of_names_are_normalised() {
         ("adreno640", "Adreno 640"),
         ("Adreno (TM) 640", "Adreno 640"),
         (" 640 ", "Adreno 640"),
+        ("a640", "Adreno 640"),
+        ("A642L", "Adreno 642L"),
     ];
     for (name, expected) in cases {
         assert_eq!(find(name).map(Gpu::name), Ok(expected), "{name}");
@@ -221,8 +223,7 @@ fn an_unknown_name_gets_a_suggestion() {
     );
     assert_eq!(message("adreno 641"), "no GPU model is called \"adreno 641\"; did you mean Adreno 640?");
     let all = message("toaster");
-    assert!(all.starts_with("no GPU model is called \"toaster\"; known are Mali-G1, Mali-G31, "), "{all}");
-    assert!(all.ends_with(", Adreno X1-85"), "{all}");
+    assert!(all.starts_with("no GPU model is called \"toaster\"; there are "), "{all}");
     for name in ["", "g", "mali", "641L", "g610 banana", "g610 ultra", "é"] {
         assert!(find(name).is_err(), "{name}");
     }

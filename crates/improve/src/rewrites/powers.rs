@@ -49,8 +49,8 @@ const MOST: usize = 4;
 
 const FLOAT: Scalar = Scalar::Float { bits: 32 };
 
-/// Names, operators and numbers of a base that is written repeatedly.
-const SIZE: usize = 9;
+/// Names, operators, numbers and conversions of a base that is written repeatedly.
+const SIZE: usize = 20;
 
 /// The rewrite.
 pub(super) struct Powers;

@@ -241,7 +241,8 @@ fn a_product_with_another_reciprocal_is_refused() {
 
 #[test]
 fn small_constant_powers_become_products() {
-    let body = "out[r * columns] = pow(in[r * columns] - 0.5f, 2) + 1.0f / pow(in[r * columns + 1], 2.0f);";
+    let body =
+        "out[r * columns] = pow(in[r * columns] - 0.5f, 2.0f) + 1.0f / pow(in[r * columns + 1], 2.0f);";
     let source = holds("powers", &rows(body));
     assert!(
         source.contains("(in[r * columns] - 0.5f) * (in[r * columns] - 0.5f) + 1.0f / (in[r"),

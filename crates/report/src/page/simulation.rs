@@ -129,7 +129,7 @@ fn side_by_side(all: &[Named<'_, Simulated>], names: &[String], ids: &Ids) -> Ma
     };
     let chart = chart::tile(&bars, &Table::new("", Vec::new()), ids);
     let table = table.draw(ids);
-    markup! { h3 : "Side by side"; div(class = "tiles") { div { : &table; } div { : &chart; } } }
+    markup! { h3 : "Side by side"; div(class = "tiles") { div(class = "wide") { : &table; } div { : &chart; } } }
 }
 
 /// All that is known about one GPU.

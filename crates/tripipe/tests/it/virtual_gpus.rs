@@ -78,10 +78,9 @@ fn the_band_holds_the_time_of_several_passes() {
     let chain = Chain::parse("median:5,gaussian:5,laplace8", Border::Reflect101).unwrap();
     let mut result = Image::<u8>::zeros(&context, *picture.raster()).unwrap();
     context.filter(&chain, picture.raster(), picture.raster()).unwrap().run(&picture, &mut result).unwrap();
-    let explained = context.explain();
-    assert_eq!(explained.len(), 2);
-    for one in explained {
-        let predicted = one.predicted.unwrap();
+    let all: Vec<_> = context.explain().into_iter().filter_map(|one| one.predicted).collect();
+    assert!(all.len() >= 2 && all.iter().any(|one| one.from.contains("between launches")), "{all:?}");
+    for predicted in all {
         let (_, band) = predicted.from.split_once("expect ").unwrap();
         let words: Vec<&str> = band.split([' ', ',']).collect();
         let [least, "us", "to", most, "us", ..] = words[..] else { panic!("{band}") };

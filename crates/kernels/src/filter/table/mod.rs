@@ -103,8 +103,9 @@ impl Table {
             one.best = one.times.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min);
             !one.times.is_empty()
         });
-        // Times of the very work need no others beside them.
-        if known.iter().any(|one| one.same_work) {
+        // Times of the very work need no others beside them, and no estimate of registers.
+        let is_timed = known.iter().any(|one| one.same_work);
+        if is_timed {
             known.retain(|one| one.same_work);
         }
         let nearest = known.iter().min_by(|a, b| a.distance.total_cmp(&b.distance))?;
@@ -117,7 +118,10 @@ impl Table {
         }
         let mut ranked: Vec<(f64, Parameters)> = Vec::new();
         let all = known.iter().flat_map(|one| one.times.iter().map(|(parameters, _)| *parameters));
-        let suited = |timed| within_registers(adapted(timed, chain, from), chain, from, probe);
+        let suited = |timed| {
+            let own = adapted(timed, chain, from);
+            if is_timed { own } else { within_registers(own, chain, from, probe) }
+        };
         for timed in std::iter::once(preset).chain(all) {
             let parameters = suited(timed);
             if !ranked.iter().any(|(_, listed)| *listed == parameters) && fits(timed) {

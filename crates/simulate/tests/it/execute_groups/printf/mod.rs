@@ -209,5 +209,5 @@ fn a_string_that_is_none_is_a_fault() {
     assert_eq!(bench.printed(), "bcd abc");
     let endless = bench.buffer(b"abcd");
     let error = bench.try_run("f", NdRange::d1(1), &[memory(endless)]).unwrap_err();
-    assert!(error.contains("reads 1 bytes at offset 4 of `text`, which has 4 bytes"), "{error}");
+    assert!(error.contains("reads 1 byte at offset 4 of `text`, which has 4 bytes"), "{error}");
 }
