@@ -47,7 +47,9 @@ impl Engine<'_> {
             first_text = self.sequence(first, begin, &copies)?.0;
             rest_text = self.sequence(rest, first_end, &copies)?.0;
         }
-        let tail = &self.tree.source[rest_end..kernel.body.place.range.end];
+        let Some(tail) = self.tree.source.get(rest_end..kernel.body.place.range.end) else {
+            return Err(self.refusal("a body that ends in a macro"));
+        };
         let mut edits = Edits::new();
         let replaced = [self.plan.vector, self.plan.copies].into_iter().flatten();
         let dimensions: Vec<(usize, usize)> = replaced.collect();
@@ -277,7 +279,9 @@ impl Engine<'_> {
         };
         let parameters = source.get(open..close).unwrap_or_default();
         let more: Vec<String> = ids.iter().map(|(_, name)| format!("const size_t {name}")).collect();
-        let gap = &source[close + 1..kernel.body.place.range.start];
+        let Some(gap) = source.get(close + 1..kernel.body.place.range.start) else {
+            return Err(self.refusal("parameters in a macro"));
+        };
         let body = inside.apply_to(source, kernel.body.place.range.clone());
         let separator = if parameters.trim().is_empty() { "" } else { ", " };
         let function = self.partial_stores()

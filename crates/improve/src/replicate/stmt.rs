@@ -71,10 +71,19 @@ impl Engine<'_> {
         Err(Obstacle { reason: reason.to_owned(), at: text.lines().next().unwrap_or_default().to_owned() })
     }
 
+    /// The source from one place of a statement to another one behind it.
+    fn between(&self, stmt: &Stmt, from: usize, to: usize) -> Result<&str, Obstacle> {
+        // Several statements of a macro all lie where its name is.
+        match self.tree.source.get(from..to) {
+            Some(text) => Ok(text),
+            None => self.refuse_statement(stmt, "a statement that shares a macro with others"),
+        }
+    }
+
     /// A block with the text between its statements.
     fn block(&mut self, block: &Stmt, inner: &[Stmt], copies: &[usize]) -> Result<String, Obstacle> {
         let (text, end) = self.sequence(inner, block.place.range.start + 1, copies)?;
-        Ok(format!("{{{text}{}", &self.tree.source[end..block.place.range.end]))
+        Ok(format!("{{{text}{}", self.between(block, end, block.place.range.end)?))
     }
 
     /// Statements with the text before each of them, the first of which starts at `from`; and where they end.
@@ -87,7 +96,7 @@ impl Engine<'_> {
         let mut text = String::new();
         let mut end = from;
         for stmt in inner {
-            let gap = self.tree.source[end..stmt.full.start].to_owned();
+            let gap = self.between(stmt, end, stmt.full.start)?.to_owned();
             let pieces = self.statement(stmt, copies)?;
             if pieces.is_empty() {
                 // A comment behind the statement before stays.
@@ -327,13 +336,13 @@ impl Engine<'_> {
             if differs { copies.iter().map(|copy| vec![*copy]).collect() } else { vec![copies.to_vec()] };
         for copies in rounds {
             let header = if self.is_unchanged(condition, copies[0]) {
-                self.tree.source[stmt.full.start..then.full.start].to_owned()
+                self.between(stmt, stmt.full.start, then.full.start)?.to_owned()
             } else {
                 format!("if ({}) ", self.scalar(condition, copies[0])?.text)
             };
             let mut text = self.body(&header, stmt, then, &copies)?;
             if let Some(otherwise) = otherwise {
-                let gap = self.tree.source[then.full.end..otherwise.full.start].to_owned();
+                let gap = self.between(stmt, then.full.end, otherwise.full.start)?.to_owned();
                 text = self.body(&format!("{text}{gap}"), stmt, otherwise, &copies)?;
             }
             pieces.append(&mut self.pending);
@@ -435,7 +444,7 @@ impl Engine<'_> {
             let header_text = if let Some((symbol, _)) = self.channel_loop(stmt) {
                 self.channel_header(stmt, symbol, copies[0])?
             } else if unchanged && !declares {
-                self.tree.source[stmt.full.start..body.full.start].to_owned()
+                self.between(stmt, stmt.full.start, body.full.start)?.to_owned()
             } else {
                 self.loop_header(stmt, &copies)?
             };

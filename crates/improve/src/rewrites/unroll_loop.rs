@@ -77,7 +77,7 @@ fn is_open(stmt: &Stmt) -> bool {
 
 /// Whether something before the loop already says how it is unrolled.
 fn has_hint(source: &str, stmt: &Stmt) -> bool {
-    if source[stmt.full.start..stmt.place.range.start].contains("unroll") {
+    if source.get(stmt.full.start..stmt.place.range.start).is_some_and(|text| text.contains("unroll")) {
         return true;
     }
     let before = source[..stmt.full.start].trim_end();

@@ -262,3 +262,27 @@ fn small_constant_powers_become_products() {
         leaves_alone("powers", &rows(body));
     }
 }
+
+/// All statements of a macro lie at its name, so that the next one begins before the last one ends.
+#[test]
+fn several_statements_of_a_macro_do_no_harm() {
+    let source = "#define TAKE(all, most, value) all += value; if (most < value) { most = value; } else all += 1
+kernel void k(global const float *in, global float *out, int rows, int columns) {
+    const size_t r = get_global_id(0);
+    if (r >= rows) return;
+    float all = 0, most = 0;
+    for (int i = 0; i < columns; i++) {
+        TAKE(all, most, in[r * columns + i]);
+    }
+    TAKE(all, most, in[r]);
+    out[r * columns] = all + most;
+}
+";
+    let subject = subject(source, ROWS);
+    for rewrite in ALL {
+        for proposal in proposals(rewrite.rule().code, &subject) {
+            let outcome = verified(&subject, &proposal);
+            assert!(outcome.is_ok(), "{}: {outcome:?}\n{}", proposal.title, proposal.source);
+        }
+    }
+}

@@ -119,7 +119,7 @@ fn header(tree: &Tree, kernel: &Function, list: &[Stmt], index: usize, edits: &m
         edits.replace(body.full.end..stmt.full.end, "").ok()?;
     } else {
         let from = stmt.place.range.start;
-        let close = source[from..body.full.start].rfind(')')? + 1;
+        let close = source.get(from..body.full.start)?.rfind(')')? + 1;
         edits.replace(from..from + close, head).ok()?;
     }
     Some(())
