@@ -29,7 +29,7 @@ use finish::Finish;
 /// Everything also runs on the built-in CPU path, so you need no OpenCL, compiler or driver to start: `tripipe ladder
 /// laplace` filters a picture and climbs the optimisation ladder on every device it finds.
 #[derive(Parser)]
-#[command(name = "tripipe", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "tripipe", version = env!("TRIPIPE_VERSION"), propagate_version = true, max_term_width = 100)]
 #[command(help_template = help_template())]
 struct Arguments {
     #[command(subcommand)]

@@ -50,6 +50,7 @@ mod tune_kernel;
 mod tune_machines;
 mod validate;
 mod verdict;
+mod version;
 mod view;
 mod virtual_gpus;
 mod why;
