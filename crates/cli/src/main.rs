@@ -51,6 +51,7 @@ enum Command {
     Improve(commands::improve::Improve),
     Kernel(commands::kernel::Kernel),
     Ladder(commands::ladder::Ladder),
+    Learn(commands::learn::Learn),
     Man(commands::man::Manual),
     Peaks(commands::peaks::Peaks),
     RunKernel(commands::run_kernel::RunKernel),
@@ -82,7 +83,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ),
     ("The library", &["filter", "histogram", "gemm", "tune", "kernel", "ladder"]),
     ("Devices and drivers", &["devices", "peaks", "validate"]),
-    ("Help and results", &["explain", "view", "man", "completions", "help"]),
+    ("Help and results", &["learn", "explain", "view", "man", "completions", "help"]),
 ];
 
 /// Characters of a line of the help, at most.
@@ -169,6 +170,7 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
         Command::Improve(improve) => improve.run(out),
         Command::Kernel(kernel) => kernel.run(out),
         Command::Ladder(ladder) => ladder.trace.clone().record(|| ladder.run(out)),
+        Command::Learn(learn) => learn.run(out),
         Command::Man(manual) => manual.run(Arguments::command(), out),
         Command::Peaks(peaks) => peaks.trace.clone().record(|| peaks.run(out)),
         Command::RunKernel(run_kernel) => run_kernel.trace.clone().record(|| run_kernel.run(out)),

@@ -25,4 +25,4 @@ pub mod verdict;
 pub mod why;
 
 pub use number::{bytes, giga, time};
-pub use style::{Canvas, ascii};
+pub use style::{Canvas, ascii, paragraph};

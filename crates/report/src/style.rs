@@ -116,7 +116,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// `text` wrapped to the canvas, with `first` before its first line and `indent` spaces before the others.
-pub(crate) fn paragraph(canvas: Canvas, first: &str, indent: usize, text: &str) -> String {
+pub fn paragraph(canvas: Canvas, first: &str, indent: usize, text: &str) -> String {
     let mut out = String::new();
     for (index, line) in wrap(text, canvas.width.saturating_sub(indent).max(30)).iter().enumerate() {
         if index == 0 {

@@ -205,7 +205,7 @@ fn is_allowed(finding: &Finding, sources: &BTreeMap<String, String>, own: Option
 }
 
 /// Adds the findings of another run; a finding that is already known is not counted again.
-fn merge(all: &mut Vec<Finding>, more: Vec<Finding>) {
+pub(super) fn merge(all: &mut Vec<Finding>, more: Vec<Finding>) {
     for finding in more {
         let known = all.iter().any(|other| {
             other.rule == finding.rule
@@ -228,7 +228,7 @@ fn range_on(gpu: &'static Gpu, description: &Description, built: &Built, loaded:
 }
 
 /// The source files that findings refer to, as far as they can be read.
-fn sources(findings: &[Finding]) -> BTreeMap<String, String> {
+pub(super) fn sources(findings: &[Finding]) -> BTreeMap<String, String> {
     let locations = findings.iter().flat_map(|finding| {
         finding.location.iter().chain(finding.related.iter().filter_map(|related| related.location.as_ref()))
     });

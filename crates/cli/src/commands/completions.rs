@@ -108,6 +108,7 @@ fn with_names(command: Command) -> Command {
                 there.into_iter().chain(gpus().map(|id| format!("virtual:{id}"))).collect()
             }
             (Some("what-if"), _) => return argument.add(ArgValueCompleter::new(changes)),
+            (None, Some("LESSON")) => super::learn::lessons().collect(),
             (_, Some("CODE")) => super::explain::codes().map(str::to_owned).collect(),
             (None, Some("NAME")) if is_ladder => {
                 tripipe_ladders::catalog::ladders().iter().map(|ladder| ladder.name.to_owned()).collect()

@@ -15,6 +15,7 @@ pub(crate) mod import;
 pub(crate) mod improve;
 pub(crate) mod kernel;
 pub(crate) mod ladder;
+pub(crate) mod learn;
 pub(crate) mod man;
 pub(crate) mod peaks;
 mod preview;

@@ -20,7 +20,9 @@ use clap::Args;
 use tripipe_device::{Gpu, OpenCl};
 use tripipe_ir::Kernel;
 use tripipe_launch::NdRange;
-use tripipe_launch_file::{self as file, BuildOptions, LaunchFile, Limits, LineColumn, Loaded, ProgramFile};
+use tripipe_launch_file::{
+    self as file, BuildOptions, LaunchFile, Limits, LineColumn, Loaded, Number, ProgramFile,
+};
 
 pub(crate) use dump::Dumps;
 pub(crate) use gpus::{DEFAULT_GPU, GpuArgument, gpu, names};
@@ -116,7 +118,7 @@ pub(crate) struct Description {
     /// The text of a launch file in TOML.
     text: Option<String>,
     folder: PathBuf,
-    /// The program, if it came from standard input.
+    /// The program, if it is not read from its file: from standard input, say.
     given: Option<Vec<u8>>,
     pub(crate) options: LaunchOptions,
     /// Build options of the command line, in addition to the file's.
@@ -158,6 +160,28 @@ impl Description {
     /// A launch file.
     fn of_launch_file(file: LaunchFile) -> Self {
         Self { file, ..Self::of_program(ProgramFile::OpenClC { path: String::new() }) }
+    }
+
+    /// The launch of a launch file in TOML that was read already, with values of number arguments and macros that take
+    /// precedence; `name` is the file's, for messages. Paths are relative to the working folder.
+    ///
+    /// # Errors
+    /// It is not a launch file.
+    pub(crate) fn of_launch_text(
+        text: String,
+        name: &str,
+        arguments: Vec<(String, Number)>,
+        defines: Vec<(String, String)>,
+    ) -> Result<Self> {
+        let options = LaunchOptions { arguments, ..LaunchOptions::default() };
+        let more = BuildOptions { defines, ..BuildOptions::default() };
+        let file = file::parse_with(&text, name, &options.overrides(&more))?;
+        Self { text: Some(text), options, ..Self::of_launch_file(file) }.built_with(more)
+    }
+
+    /// The same with this text as the program, instead of the contents of its file.
+    pub(crate) fn with_program(self, program: String) -> Self {
+        Self { given: Some(program.into_bytes()), ..self }
     }
 
     /// A program or a launch file, by its name's ending, or else by its contents; - is standard input. None of the

@@ -2,7 +2,7 @@
 
 use crate::{Bench, done};
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "analyze",
     "check",
     "compare",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 21] = [
     "improve",
     "kernel",
     "ladder",
+    "learn",
     "peaks",
     "run-kernel",
     "simulate",

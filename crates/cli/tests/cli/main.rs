@@ -32,6 +32,7 @@ mod kernel;
 mod ladder;
 mod launch_options;
 mod layer;
+mod learn;
 mod man;
 mod npy;
 mod offered;
