@@ -16,6 +16,7 @@ pub(crate) mod improve;
 pub(crate) mod kernel;
 pub(crate) mod ladder;
 pub(crate) mod learn;
+pub(crate) mod lsp;
 pub(crate) mod man;
 pub(crate) mod peaks;
 mod preview;

@@ -244,6 +244,16 @@ impl Description {
         Ok(build)
     }
 
+    /// The same, with the compiler's messages added to `messages` instead of written to standard error.
+    ///
+    /// # Errors
+    /// As [`Self::as_driver`].
+    pub(crate) fn as_driver_saying(&self, gpu: &Gpu, messages: &mut String) -> Result<DriverBuild> {
+        let build = self.as_driver_of(self.offered(Some(gpu))?, &mut |said| messages.push_str(said))?;
+        messages.push_str(&build.warnings);
+        Ok(build)
+    }
+
     /// The same for several GPUs: one build for those whose drivers make the same of it. A GPU that lacks something has
     /// the error.
     ///

@@ -2,7 +2,7 @@
 
 use crate::{Bench, done};
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "analyze",
     "check",
     "compare",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 22] = [
     "kernel",
     "ladder",
     "learn",
+    "lsp",
     "peaks",
     "run-kernel",
     "simulate",

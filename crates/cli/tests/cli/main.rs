@@ -33,6 +33,7 @@ mod ladder;
 mod launch_options;
 mod layer;
 mod learn;
+mod lsp;
 mod man;
 mod npy;
 mod offered;

@@ -1,13 +1,14 @@
 //! Checks of a kernel and its arguments before anything runs.
 
 use tripipe_ir as ir;
-use tripipe_ir::diagnostic::Rule;
-use tripipe_ir::{Kernel, Op, ParameterKind, Scalar, Space, Type, TypeLayout};
+use tripipe_ir::diagnostic::{Finding, Rule};
+use tripipe_ir::{Kernel, Module, Op, ParameterKind, Scalar, Space, Type, TypeLayout};
 use tripipe_launch::ScalarType;
 
+use super::checks::Checks;
 use super::findings::Occurrence;
 use super::rules;
-use super::state::Watch;
+use super::state::{Watch, Watchers};
 use super::taint::uses;
 use crate::execute::code::Inst;
 use crate::execute::effects::written;
@@ -22,6 +23,14 @@ pub(crate) fn check(watch: &mut Watch, kernel: &Kernel, memory_map: &MemoryMap) 
     element_types(watch, kernel);
     effect(watch, kernel);
     aliases(watch, kernel, memory_map);
+}
+
+/// What the checks say of a kernel that is not run: arguments without an effect, no result.
+pub fn static_findings(module: &Module, kernel: &Kernel) -> Vec<Finding> {
+    let mut watch = Watch::new(Checks::all(), kernel, Watchers::new(), Vec::new());
+    unused(&mut watch, kernel);
+    effect(&mut watch, kernel);
+    watch.findings.finish(module, kernel)
 }
 
 fn note(watch: &mut Watch, rule: &'static Rule, message: String, fix: &str) {

@@ -30,3 +30,4 @@ pub(crate) mod touch;
 pub(crate) mod values;
 
 pub use checks::Checks;
+pub use kernel::static_findings;
