@@ -138,7 +138,7 @@ fn stage(description: &Description, built: &Built, gpu: &'static Gpu) -> Result<
 }
 
 /// The most instructions of a launch: a loop without end ends there.
-const STEPS: u64 = 10_000_000;
+const STEPS: u64 = 1_000_000;
 
 /// The memory that a kernel may write.
 fn left(file: &LaunchFile, simulator: &mut Simulator, staged: &Staged) -> Result<Vec<Left>> {
