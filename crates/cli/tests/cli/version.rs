@@ -38,6 +38,31 @@ fn the_version_names_the_commit_that_was_built() {
     }
 }
 
+/// The archive of `scripts/release`, by the names that `cargo binstall` looks for.
+#[test]
+fn binstall_finds_the_archive_of_a_release() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    let manifest: toml::Table = manifest.parse().unwrap();
+    let binstall = &manifest["package"]["metadata"]["binstall"];
+    let filled = |key: &str| {
+        let text = binstall[key].as_str().unwrap();
+        let names = [
+            ("{ version }", "1.2.3"),
+            ("{ target }", "x86_64-linux"),
+            ("{ bin }", "tripipe"),
+            ("{ binary-ext }", ""),
+        ];
+        names.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+    };
+    let script = fs::read_to_string(folder.join("../../scripts/release")).unwrap();
+    let name = script.lines().find_map(|line| line.strip_prefix("name=")).unwrap();
+    let name = name.replace("$version", "1.2.3").replace("$target", "x86_64-linux");
+    assert!(script.contains("\"$dist/$name.tar.gz\"") && script.contains("\"$work/$name/tripipe\""));
+    assert_eq!(filled("pkg-url"), format!("{{ repo }}/releases/download/v1.2.3/{name}.tar.gz"));
+    assert_eq!(filled("bin-dir"), format!("{name}/tripipe"));
+}
+
 #[test]
 fn a_source_without_git_has_no_commit() {
     let folder = tempfile::tempdir().unwrap();
