@@ -6,8 +6,8 @@ use tripipe_timing::{VirtualGpu, VirtualOptions};
 
 use crate::{ALL, Allowed, HostChange, OpenFiles, Pricing, Proposal, Rewrite, Subject, Target, View};
 
-/// Variants of a rewrite that are priced.
-const VARIANTS: usize = 4;
+/// Variants of a rewrite that are priced: of most rewrites all.
+const VARIANTS: usize = 8;
 
 /// Steps of warps that are played to choose among variants; the chosen one is predicted as the launch is.
 const STEPS: u64 = 60_000;

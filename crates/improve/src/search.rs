@@ -312,7 +312,7 @@ impl Search<'_> {
         }
         let mut candidates: Vec<Candidate> = Vec::new();
         let (mut best, mut idle) = (prepared, 0);
-        let mut is_over = false;
+        let (mut is_over, mut swept) = (false, false);
         while !untried.is_empty() && !is_over {
             untried.sort_by(|a, b| a.rank.total_cmp(&b.rank));
             let round: Vec<Untried> = untried.drain(..ROUND.min(untried.len())).collect();
@@ -332,7 +332,16 @@ impl Search<'_> {
             idle = if states[best].score * self.options.gain <= before { 0 } else { idle + 1 };
             let is_exhausted = untried.iter().all(|it| it.parent != best);
             if idle >= PATIENCE && is_exhausted || idle >= 2 * PATIENCE {
-                break;
+                // Before the end, all launches of the original and of the best: they are cheap, and often gain most.
+                let is_launch = |it: &Untried| {
+                    (it.parent == best || it.parent == prepared)
+                        && it.proposal.source == states[it.parent].subject.source
+                };
+                if swept || !untried.iter().any(is_launch) {
+                    break;
+                }
+                untried.retain(is_launch);
+                (swept, idle) = (true, 0);
             }
         }
         for Candidate { parent, proposal: Proposal { code, title, .. }, score, .. } in candidates {

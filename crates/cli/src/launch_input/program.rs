@@ -138,7 +138,12 @@ impl Description {
             ProgramFile::SpirV { .. } => Source::SpirV(bytes.into()),
             ProgramFile::OpenClC { .. } => Source::OpenClC(
                 String::from_utf8(bytes)
-                    .map_err(|_| anyhow!("{shown} is not UTF-8 text; use `spirv = ` for a SPIR-V module"))?
+                    .map_err(|_| {
+                        anyhow!(
+                            "{shown} is not text, so it is no OpenCL C; name a program (.cl), a SPIR-V module (.spv, or \
+                             `spirv = ` in a launch file) or a launch file (.toml)"
+                        )
+                    })?
                     .into(),
             ),
         };

@@ -266,7 +266,8 @@ fn small_constant_powers_become_products() {
 /// All statements of a macro lie at its name, so that the next one begins before the last one ends.
 #[test]
 fn several_statements_of_a_macro_do_no_harm() {
-    let source = "#define TAKE(all, most, value) all += value; if (most < value) { most = value; } else all += 1
+    let source =
+        "#define TAKE(all, most, value) all += value; if (most < value) { most = value; } else all += 1
 kernel void k(global const float *in, global float *out, int rows, int columns) {
     const size_t r = get_global_id(0);
     if (r >= rows) return;

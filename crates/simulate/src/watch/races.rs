@@ -15,6 +15,7 @@ use crate::execute::code::{Inst, NONE};
 use crate::execute::memory::{Home, ObjectInfo};
 use crate::execute::rows::{WIDTH, first_lanes, lanes};
 use crate::execute::state::State;
+use crate::source::location_of;
 
 impl Watch {
     /// Checks for accesses of other work-items that are not ordered with this one.
@@ -201,7 +202,14 @@ impl Watch {
             let who = who(conflict, they, info.space);
             let message = format!("{me} {} of `{}` that {who}", counted(touch.bytes, "byte"), info.name);
             let memory = s.memory.accessed(object, offset, touch.bytes as u64);
-            let fix = fix(conflict, same, info.space);
+            let fix = if conflict == Conflict::Group && !same && is_same_place(s, i, &other) {
+                // `sum[0] += x`: whichever comes first, both read before they write, or write twice.
+                "Several work-items update the same element, which no barrier orders: use an atomic, give each \
+                work-item an element of its own, or let one of them add up."
+                    .to_owned()
+            } else {
+                fix(conflict, same, info.space)
+            };
             let found = Occurrence::new(&s.group, s.item(lane), message, fix).of(memory);
             // The mark of several accesses may be the work-item's own: which other one it was is not recorded then.
             if other.copied().is_none() && other.item == item_number(s, lane) {
@@ -236,6 +244,12 @@ impl Watch {
             found.get(component * size..(component + 1) * size) == value.get(..size)
         })
     }
+}
+
+/// Whether both sides of a race are one place in the source.
+fn is_same_place(s: &State<'_>, i: &Inst, other: &Mark) -> bool {
+    let place = |inst| location_of(s.module, s.kernel, inst);
+    i.origin == other.inst() || place(i.origin).is_some_and(|own| place(other.inst()) == Some(own))
 }
 
 /// Whether it is a work-group's own constant memory, which its sub-groups copy into.

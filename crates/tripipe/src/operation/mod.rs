@@ -164,16 +164,18 @@ impl Operation {
         explanation
     }
 
-    /// Adds the ceiling that bounds it, if one is known for the device that does it. Unless a time is predicted already,
-    /// the timing model predicts it if it has the device. Without that, the time is that of the ceiling, and so it is
+    /// Adds the ceiling that bounds it, if one is known for the device that does it. Unless a time of a device that is
+    /// there is predicted already, the timing model predicts it if it has the device. Without that, the time is that of the ceiling, and so it is
     /// if a shorter one is predicted: a rate that a large operation reached says nothing about a small one.
     pub(crate) fn add_bound(&self, explanation: &mut Explanation, arithmetic: Arithmetic, bytes: f64) {
         // The ceilings are the device's, and say nothing about the CPU path as a fallback.
         let ceilings = self.core.ceilings(arithmetic).filter(|_| explanation.fallback.is_none());
         let Some(ceilings) = ceilings else { return };
         let bound = ceilings.bound(self.host.size.operations, bytes);
-        if explanation.predicted.is_none() && self.core.options().predictions {
-            explanation.predicted = self.ready.predict(&self.host.size);
+        // What a virtual GPU will take is what its model says, not what times of other shapes let expect.
+        let is_wanted = explanation.predicted.is_none() || explanation.is_virtual;
+        if is_wanted && self.core.options().predictions {
+            explanation.predicted = self.ready.predict(&self.host.size).or(explanation.predicted.take());
         }
         if explanation.predicted.as_ref().is_none_or(|predicted| predicted.seconds < bound.seconds) {
             let from = format!("{} alone, everything else free", bound.ceiling);

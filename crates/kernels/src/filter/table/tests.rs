@@ -262,3 +262,17 @@ fn times_of_other_chains_choose_better_than_rules() {
     println!("predicted: geometric mean {by_times:.3} by times, {by_rule:.3} by the rule");
     assert!(by_times < by_rule, "{by_times} {by_rule}");
 }
+
+/// Of times of the very work on the device itself, the shortest decides.
+#[test]
+fn what_was_timed_itself_is_taken() {
+    let shipped = Table::shipped();
+    for gpu in ["mali-t604", "mali-g77", "adreno-650"] {
+        let probe = tripipe_device::find(gpu).unwrap().expected_probe();
+        for of in ["laplace 1920x1080x3 u8", "sobel 1920x1080x1 u8", "median:3 1920x1080x3 u8"] {
+            let why = chosen(shipped, of, &probe).why;
+            let itself = format!("; the nearest: {of}: ");
+            assert!(!why.contains(&itself) || why.contains("1.00 times the shortest"), "{gpu}, {of}: {why}");
+        }
+    }
+}
