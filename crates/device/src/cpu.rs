@@ -77,6 +77,8 @@ pub struct Cpu {
     pub vector_pipes: Sourced<f64>,
     /// Bits that each of these pipes computes in a clock.
     pub vector_bits: Sourced<f64>,
+    /// The share of its issue slots and pipes that compiled code keeps busy while it waits for nothing.
+    pub issue_efficiency: Sourced<f64>,
     /// Simple integer operation.
     pub integer: Sourced<f64>,
     /// Integer multiplication of 32 bits.
@@ -133,6 +135,7 @@ mod tests {
             assert_eq!(cpu.name.to_lowercase(), cpu.id, "named after its core");
             assert!(cpu.min_mhz.value < cpu.max_mhz.value, "{}", cpu.id);
             assert!(cpu.l1_data_bytes.value < cpu.l2_bytes.value, "{}", cpu.id);
+            assert!(cpu.issue_efficiency.value <= 1.0, "{}", cpu.id);
         }
     }
 

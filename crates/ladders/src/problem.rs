@@ -394,6 +394,15 @@ pub struct Problem {
     pub work: Work,
 }
 
+impl Problem {
+    /// A problem of zeros whose result is not known: for times that are predicted without results. `elements` are the
+    /// operands'.
+    pub fn unsolved(size: Size, elements: &[usize], zeros: impl Fn(usize) -> Data, work: Work) -> Self {
+        let inputs = elements.iter().map(|elements| zeros(*elements)).collect();
+        Self { size, inputs, expected: Expected::Exact(zeros(0)), work }
+    }
+}
+
 /// Why a problem cannot be made.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]

@@ -40,6 +40,9 @@ pub struct LaplaceT604 {
     /// The part of each time that is the same at all sizes, of the first step and of the others: not published, but
     /// fitted with the timing model.
     pub host_seconds: [f64; 2],
+    /// The part of the CPU's times that is the same at all sizes: fitted with the model of the core to the smallest and
+    /// the largest size.
+    pub cpu_host_seconds: f64,
     /// The steps.
     pub step: Vec<LaplaceStep>,
 }

@@ -101,6 +101,11 @@ impl Cache {
         Lookup::Miss((old.tag != 0 && old.dirty).then(|| old.tag - 1))
     }
 
+    /// Whether a line is present.
+    pub(crate) fn holds(&self, line: u64) -> bool {
+        self.entries[self.set(line)].iter().any(|entry| entry.tag == line + 1)
+    }
+
     /// Sets the time at which the contents of a line arrive.
     pub(crate) fn arrives(&mut self, line: u64, at: u64) {
         let set = self.set(line);

@@ -20,6 +20,7 @@
 //! - [`VirtualGpu`] is an executor: results computed, times predicted.
 //! - [`errors`] are the errors of predictions against published figures, and the error band of a prediction.
 //! - [`measured`] lays other people's measurements beside predictions.
+//! - [`cpu`] has the time of the same kernel as a loop on a core of a CPU.
 //! - [`local`] is the work-group size that a driver chooses.
 //!
 //! Not modelled: the instruction cache, power and heat, other users of the memory, launches that overlap.
@@ -29,6 +30,7 @@ mod cache;
 mod census;
 mod compiled;
 pub mod counters;
+pub mod cpu;
 mod distinct;
 mod engine;
 pub mod errors;

@@ -51,6 +51,7 @@ impl Cpu {
             loads_share_stores_pipes: core.required("loads_share_stores_pipes")?,
             vector_pipes: number(&mut core, "vector_pipes")?,
             vector_bits: number(&mut core, "vector_bits")?,
+            issue_efficiency: number(&mut core, "issue_efficiency")?,
             integer: number(&mut latency, "integer")?,
             multiply: number(&mut latency, "multiply")?,
             load: number(&mut latency, "load")?,

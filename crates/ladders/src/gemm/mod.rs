@@ -92,14 +92,24 @@ fn problem<T: Copy>(
     };
     let (a, b) = (operand(m, k), operand(k, n));
     let expected = reference::expected(&a, &b, [m, n, k]);
-    let bytes = a.bytes().len() + b.bytes().len() + m * n * size_of::<T>();
-    let operations = 2.0 * m as f64 * n as f64 * k as f64;
-    Problem {
+    Problem { size, inputs: vec![a, b], expected, work: work(size, size_of::<T>()) }
+}
+
+/// A product in `float` whose result is not known: [`Problem::unsolved`].
+pub fn unsolved(size: Size) -> Problem {
+    let [m, n, k] = dimensions(size);
+    Problem::unsolved(
         size,
-        inputs: vec![a, b],
-        expected,
-        work: Work { operations, bytes: bytes as f64, quoted: Quoted::Arithmetic },
-    }
+        &[m * k, k * n],
+        |elements| Data::F32(vec![0.0; elements]),
+        work(size, size_of::<f32>()),
+    )
+}
+
+fn work(size: Size, element_bytes: usize) -> Work {
+    let [m, n, k] = dimensions(size);
+    let bytes = (m * k + k * n + m * n) * element_bytes;
+    Work { operations: 2.0 * m as f64 * n as f64 * k as f64, bytes: bytes as f64, quoted: Quoted::Arithmetic }
 }
 
 fn product(problem: &Problem) -> Result<DenseProduct<'_>, PlanError> {

@@ -252,6 +252,13 @@ fn problem(size: Size, inputs: &Inputs<'_>) -> Problem {
     }
 }
 
+/// A filter whose result is not known: [`Problem::unsolved`].
+pub fn unsolved(size: Size) -> Problem {
+    let (width, height) = extents(size);
+    let bytes = 3 * width * height;
+    Problem::unsolved(size, &[bytes], |bytes| Data::U8(vec![0; bytes]), filter_work(bytes))
+}
+
 /// Nine multiplications and eight additions per byte, as for any 3x3 filter, the ring included; each byte is read
 /// once and written once.
 pub(crate) fn filter_work(bytes: usize) -> Work {

@@ -7,6 +7,7 @@
     reason = "a test reports what it leaves out"
 )]
 
+mod cpu;
 mod engine;
 mod limits;
 mod published;
