@@ -6,11 +6,11 @@ use cranelift_entity::SecondaryMap;
 use tripipe_device::Cpu;
 use tripipe_ir::flow::{Cfg, Divergence, Dominators, Loops};
 use tripipe_ir::op::{Binary, Builtin, Number};
-use tripipe_ir::{Block, BlockCall, Inst, Kernel, Op, TerminatorKind, Type, Value};
+use tripipe_ir::{Block, BlockCall, Inst, Kernel, Op, Scalar, TerminatorKind, Type, Value};
 
 /// Instructions, by what they occupy.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Counts {
+pub(super) struct IssueCounts {
     pub(super) integer: f64,
     pub(super) multiply: f64,
     /// Floats, and all of NEON.
@@ -19,7 +19,7 @@ pub(super) struct Counts {
     pub(super) store: f64,
 }
 
-impl Counts {
+impl IssueCounts {
     pub(super) fn add(&mut self, other: Self, times: f64) {
         self.integer += other.integer * times;
         self.multiply += other.multiply * times;
@@ -51,11 +51,11 @@ impl Counts {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BlockCost {
     /// Of one work-item after another.
-    pub(super) serial: Counts,
+    pub(super) serial: IssueCounts,
     /// Of what is the same for all work-items of a group, or advances with them: once for all of them.
-    pub(super) shared: Counts,
+    pub(super) shared: IssueCounts,
     /// Of the rest in NEON, for each work-item.
-    pub(super) neon: Counts,
+    pub(super) neon: IssueCounts,
     /// Clocks from one run of a loop of one block to the next, at least: its longest chain of dependences.
     pub(super) chain: f64,
 }
@@ -106,13 +106,13 @@ pub(super) fn costs(kernel: &Kernel, cpu: &Cpu) -> SecondaryMap<Block, BlockCost
 }
 
 /// An instruction's own cost, one work-item at a time. Loads and stores are counted where they are traced.
-fn scalar(kernel: &Kernel, inst: Inst) -> Counts {
+fn scalar(kernel: &Kernel, inst: Inst) -> IssueCounts {
     let instruction = &kernel.insts[inst];
     let ty = instruction.result.map(|result| kernel.ty(result));
     let lanes = f64::from(ty.map_or(1, Type::lanes));
     let operand = instruction.operands.first().map(|value| kernel.ty(*value));
     let is_float = ty.is_some_and(Type::is_float) || operand.is_some_and(Type::is_float);
-    let mut counts = Counts::default();
+    let mut counts = IssueCounts::default();
     let simple = if is_float { &mut counts.vector } else { &mut counts.integer };
     match instruction.op {
         Op::Binary(Binary::Mul) => counts.multiply = lanes,
@@ -120,9 +120,7 @@ fn scalar(kernel: &Kernel, inst: Inst) -> Counts {
         Op::Compare(_) => *simple = f64::from(operand.map_or(1, Type::lanes)),
         // Loads and stores extend and truncate.
         Op::Convert(convert) if convert.from != Number::Float && convert.to != Number::Float => {
-            if convert.saturate {
-                counts.integer = lanes;
-            }
+            counts.integer = if convert.saturate { lanes } else { 0.0 };
         }
         Op::Convert(_) => counts.vector = lanes,
         // The addressing modes of loads and stores have a base, a shifted index and an offset.
@@ -157,7 +155,7 @@ fn extension(kernel: &Kernel, inst: Inst) -> f64 {
 fn widest(kernel: &Kernel, inst: Inst) -> f64 {
     let instruction = &kernel.insts[inst];
     let values = instruction.result.iter().chain(&instruction.operands);
-    let bits = values.filter_map(|value| kernel.ty(*value).scalar()).map(|scalar| scalar.bits());
+    let bits = values.filter_map(|value| kernel.ty(*value).scalar()).map(Scalar::bits);
     f64::from(bits.max().unwrap_or(32).max(8))
 }
 

@@ -3,7 +3,7 @@
 use tripipe_device::Cpu;
 use tripipe_simulate::trace::{Action, GroupTrace, Reach, TracedAccess, WarpTrace};
 
-use super::cost::{Counts, vector_bits};
+use super::cost::{IssueCounts, vector_bits};
 use crate::cache::{Cache, LINE_BYTES, Lookup, Replacement};
 
 /// Where local memory lies: behind all buffers.
@@ -49,8 +49,9 @@ impl Caches {
             match form {
                 Form::Neon => {
                     for (_, access) in warp.accesses() {
-                        let addresses = warp.addresses(access);
-                        addresses.iter().for_each(|address| self.access(access, *address));
+                        for address in warp.addresses(access) {
+                            self.access(access, *address);
+                        }
                     }
                 }
                 Form::Serial => {
@@ -65,7 +66,9 @@ impl Caches {
                             let rank = (access.mask & (lane - 1)).count_ones() as usize;
                             let address =
                                 if addresses.len() == 1 { addresses.first() } else { addresses.get(rank) };
-                            address.into_iter().for_each(|address| self.access(access, *address));
+                            if let Some(address) = address {
+                                self.access(access, *address);
+                            }
                         }
                     }
                 }
@@ -98,12 +101,12 @@ impl Caches {
 }
 
 /// The instructions of an access, one work-item at a time.
-pub(super) fn serial(access: &TracedAccess) -> Counts {
+pub(super) fn serial(access: &TracedAccess) -> IssueCounts {
     of(access.action, f64::from(access.mask.count_ones()))
 }
 
 /// The instructions of an access of all work-items of a warp.
-pub(super) fn neon(warp: &WarpTrace, access: &TracedAccess, cpu: &Cpu) -> Counts {
+pub(super) fn neon(warp: &WarpTrace, access: &TracedAccess, cpu: &Cpu) -> IssueCounts {
     let addresses = warp.addresses(access);
     let items = f64::from(access.mask.count_ones());
     let [first, second, ..] = addresses else { return of(access.action, 1.0) };
@@ -121,11 +124,11 @@ pub(super) fn neon(warp: &WarpTrace, access: &TracedAccess, cpu: &Cpu) -> Counts
     counts
 }
 
-fn of(action: Action, times: f64) -> Counts {
+fn of(action: Action, times: f64) -> IssueCounts {
     let (load, store) = match action {
         Action::Read => (times, 0.0),
         Action::Write => (0.0, times),
         Action::Atomic => (times, times),
     };
-    Counts { load, store, ..Counts::default() }
+    IssueCounts { load, store, ..IssueCounts::default() }
 }

@@ -27,7 +27,7 @@ use tripipe_simulate::trace::{GroupTrace, Tracer, WarpTrace};
 use tripipe_simulate::{Options, Simulator};
 
 use crate::census::Census;
-use cost::{BlockCost, Counts};
+use cost::{BlockCost, IssueCounts};
 use lines::{Caches, Form};
 
 /// Work-items that are played together, if the kernel does not choose otherwise.
@@ -114,7 +114,9 @@ impl Player<'_, '_> {
         let mut caches = Caches::new(self.cpu);
         let before = self.before(middle, 0).map(|before| self.tracer.group(before)).transpose()?;
         let trace = self.tracer.group(middle)?;
-        before.iter().for_each(|before| caches.play(before, Form::Serial));
+        if let Some(before) = &before {
+            caches.play(before, Form::Serial);
+        }
         let touched = caches.dram_lines;
         caches.play(&trace, Form::Serial);
         let bytes = (caches.dram_lines - touched) as f64 * self.cpu.line_bytes.value * groups[0] as f64;
@@ -133,11 +135,15 @@ impl Player<'_, '_> {
         let trace = self.tracer.group(group)?;
         let clocks = [Form::Serial, Form::Neon].map(|form| {
             let mut caches = Caches::new(self.cpu);
-            above.iter().for_each(|above| caches.play(above, form));
+            if let Some(above) = &above {
+                caches.play(above, form);
+            }
             if !stays_near {
                 caches.empty_l1();
             }
-            before.iter().for_each(|before| caches.play(before, form));
+            if let Some(before) = &before {
+                caches.play(before, form);
+            }
             let (lines, waits) = (caches.dram_lines, caches.waits);
             caches.play(&trace, form);
             let (lines, waits) = ((caches.dram_lines - lines) as f64, (caches.waits - waits) as f64);
@@ -166,12 +172,16 @@ impl Player<'_, '_> {
             if form == Form::Neon && visit.mask == warp.lanes && items > 1.0 {
                 let mut counts = cost.shared;
                 counts.add(cost.neon, items);
-                own.iter().for_each(|(_, access)| counts.add(lines::neon(warp, access, self.cpu), 1.0));
+                for (_, access) in own {
+                    counts.add(lines::neon(warp, access, self.cpu), 1.0);
+                }
                 clocks += counts.clocks(self.cpu).max(cost.chain);
             } else {
-                let mut counts = Counts::default();
+                let mut counts = IssueCounts::default();
                 counts.add(cost.serial, items);
-                own.iter().for_each(|(_, access)| counts.add(lines::serial(access), 1.0));
+                for (_, access) in own {
+                    counts.add(lines::serial(access), 1.0);
+                }
                 clocks += counts.clocks(self.cpu).max(cost.chain * items);
             }
         }
