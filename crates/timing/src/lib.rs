@@ -17,6 +17,7 @@
 //!   plays parts of the launch, `handout` hands work-groups out at the pace of these parts.
 //! - [`activity`] is what happened in a launch, and when, for those who ask for it.
 //! - [`counters`] has that under the names of the GPU's vendor, and lays captures of real GPUs beside it.
+//! - [`energy`] is what a launch costs where the vendor's driver says what a counter does.
 //! - [`VirtualGpu`] is an executor: results computed, times predicted.
 //! - [`errors`] are the errors of predictions against published figures, and the error band of a prediction.
 //! - [`measured`] lays other people's measurements beside predictions.
@@ -32,6 +33,7 @@ mod compiled;
 pub mod counters;
 pub mod cpu;
 mod distinct;
+pub mod energy;
 mod engine;
 pub mod errors;
 mod events;
