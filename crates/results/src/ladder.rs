@@ -44,6 +44,69 @@ pub struct Ladder {
     /// Published figures, if they were wanted and there are some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
+    /// The core beside the GPU, if the device is a board and the ladder is `laplace` or `gemm`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub core: Option<LadderCore>,
+    /// Where the GPU overtakes that core, if the ladder is `gemm`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crossover: Option<Crossover>,
+}
+
+/// A ladder's first step on a core of a CPU, predicted. Lists have one entry for each size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(default)]
+pub struct LadderCore {
+    /// The core: `Cortex-A15`.
+    pub name: String,
+    /// The board: `Arndale`.
+    pub board: String,
+    /// Its clock in MHz.
+    pub clock_mhz: f64,
+    /// Seconds of one work-item after another.
+    pub serial_seconds: Vec<f64>,
+    /// Seconds in NEON.
+    pub neon_seconds: Vec<f64>,
+    /// Seconds that a published time includes at every size, fitted; added only where a published time is compared.
+    pub host_seconds: Option<f64>,
+    /// Published seconds of one work-item after another.
+    pub published_seconds: Vec<Option<f64>>,
+}
+
+/// Square products on a GPU and on the core beside it, predicted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(default)]
+pub struct Crossover {
+    /// The step on the GPU.
+    pub step: String,
+    /// The sizes.
+    pub points: Vec<CrossoverPoint>,
+    /// The least of these sizes from which on the GPU, transfers included, is faster than the serial core.
+    pub over_serial: Option<usize>,
+    /// The least of these sizes from which on the GPU, transfers included, is faster than NEON.
+    pub over_neon: Option<usize>,
+    /// The serial core's time divided by the GPU's, without transfers, at the largest size.
+    pub plateau: f64,
+    /// What was published for that, if the board is the published one.
+    pub published_plateau: Option<f64>,
+}
+
+/// A size of [`Crossover`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(default)]
+pub struct CrossoverPoint {
+    /// Rows and columns of each matrix.
+    pub n: usize,
+    /// Seconds of the GPU: the host's launch and the kernel.
+    pub gpu_seconds: f64,
+    /// The same with maps, copies of the three matrices, and the packing of operands.
+    pub with_transfers_seconds: f64,
+    /// Seconds of the core, one work-item after another.
+    pub serial_seconds: f64,
+    /// Seconds of the core in NEON.
+    pub neon_seconds: f64,
 }
 
 /// A step of a ladder.

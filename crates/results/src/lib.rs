@@ -41,14 +41,15 @@ pub use explain::{RuleExplanation, Rules};
 pub use histogram::{ChannelHistogram, Histogram};
 pub use improve::{Improved, ImprovementStep, RefusedRewrite};
 pub use ladder::{
-    Ladder, LadderCeilings, LadderStep, LadderWork, Published, PublishedGemm, PublishedGemv,
-    PublishedGemvStep, PublishedLaplace, PublishedRatio, PublishedStep, SweepChoice,
+    Crossover, CrossoverPoint, Ladder, LadderCeilings, LadderCore, LadderStep, LadderWork, Published,
+    PublishedGemm, PublishedGemv, PublishedGemvStep, PublishedLaplace, PublishedRatio, PublishedStep,
+    SweepChoice,
 };
 pub use peaks::{Peak, Peaks, TransferRate};
 pub use run_kernel::{ComparedNumber, ComparedNumbers, KernelRun, MemoryContents, RanLaunch};
 pub use simulate::{
-    Activity, ActivityLine, Change, Counter, CountersOf, GpuPeaks, MissingCounter, Prediction, Refusal,
-    Sample, Simulated, Traffic, Window,
+    Activity, ActivityLine, Change, Counter, CountersOf, EnergyPart, GpuPeaks, LaunchEnergy, MissingCounter,
+    Prediction, Refusal, Sample, Simulated, Traffic, Window,
 };
 pub use tune::{Search, Trial};
 pub use validate::{ErrorSummary, ValidatedRow, Validation};

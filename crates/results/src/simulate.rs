@@ -192,6 +192,37 @@ pub struct Prediction {
     /// The number of counters that only graphics moves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub graphics_counters: Option<usize>,
+    /// The energy, if it was wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<LaunchEnergy>,
+}
+
+/// The energy of a launch, estimated from its counters as the vendor's driver does.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(default)]
+pub struct LaunchEnergy {
+    /// Joules without DRAM and static power; `null` if nobody published what counters cost on this GPU.
+    pub joules: Option<f64>,
+    /// Watts while the kernel runs.
+    pub watts: Option<f64>,
+    /// The part of each counter in joules, largest first.
+    pub parts: Vec<EnergyPart>,
+    /// Counters of the driver's model that are not predicted.
+    pub missing: Vec<String>,
+    /// The estimate with its basis and source, or why there is none, in words.
+    pub sentence: String,
+}
+
+/// What a counter contributes to the energy.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(default)]
+pub struct EnergyPart {
+    /// The counter.
+    pub counter: String,
+    /// Joules.
+    pub joules: f64,
 }
 
 /// A GPU that cannot run the kernel, and why.

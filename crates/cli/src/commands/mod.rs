@@ -37,6 +37,7 @@ use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
 use tripipe::{Choice, Context, Device, Error, ErrorKind, VirtualDevice};
 use tripipe_device::nearest::nearest;
+use tripipe_device::{Board, Gpu};
 use tripipe_report::{Canvas, page};
 use tripipe_results::Document;
 
@@ -79,7 +80,11 @@ pub(crate) struct DevicesArgument {
 
 /// A choice of device, or of all virtual GPUs.
 #[derive(Clone, Debug)]
-struct DeviceChoices(Vec<Choice>);
+struct DeviceChoices {
+    choices: Vec<Choice>,
+    /// The board whose GPU it is, if it was given by the name of a board.
+    board: Option<&'static Board>,
+}
 
 impl FromStr for DeviceChoices {
     type Err = Error;
@@ -87,11 +92,12 @@ impl FromStr for DeviceChoices {
     fn from_str(name: &str) -> Result<Self, Error> {
         let name = name.trim();
         if name.eq_ignore_ascii_case("virtual:all") {
-            return Ok(Self(
-                tripipe_device::catalog().iter().map(|gpu| Choice::Virtual(gpu.name())).collect(),
-            ));
+            let all = tripipe_device::catalog().iter().map(|gpu| Choice::Virtual(gpu.name()));
+            return Ok(Self { choices: all.collect(), board: None });
         }
-        name.parse().map(|choice| Self(vec![choice]))
+        let gpu = name.split_once(':').filter(|(kind, _)| kind.eq_ignore_ascii_case("virtual"));
+        let board = gpu.and_then(|(_, board)| tripipe_device::find_board(board));
+        name.parse().map(|choice| Self { choices: vec![choice], board })
     }
 }
 
@@ -101,12 +107,18 @@ impl DevicesArgument {
             return Ok(Device::list().devices);
         }
         let mut choices: Vec<Choice> = Vec::new();
-        for choice in self.device.iter().flat_map(|choices| &choices.0) {
+        for choice in self.device.iter().flat_map(|device| &device.choices) {
             if !choices.contains(choice) {
                 choices.push(*choice);
             }
         }
         choices.into_iter().map(resolve).collect()
+    }
+
+    /// The board that stands for a virtual GPU.
+    fn board_of(&self, gpu: &Gpu) -> Option<&'static Board> {
+        let mut boards = self.device.iter().filter_map(|device| device.board);
+        boards.find(|board| board.gpu.value.id() == gpu.id())
     }
 }
 

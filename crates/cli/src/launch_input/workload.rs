@@ -48,7 +48,7 @@ pub(crate) struct Timed {
 impl From<Timed> for Predicted {
     fn from(timed: Timed) -> Self {
         let Timed { prediction, spill_bytes, local_by } = timed;
-        Self { prediction, spill_bytes, local_by, counters: None, what_if: Vec::new() }
+        Self { prediction, spill_bytes, local_by, counters: None, energy: None, what_if: Vec::new() }
     }
 }
 

@@ -180,3 +180,21 @@ fn captures_that_cannot_be_compared_are_refused() {
         bench.refuse(&several, &["2 kernels", "--kernel"]);
     }
 }
+
+/// 16384 work-items of a GPU with coefficients, and one without.
+#[test]
+fn energy_has_a_source_or_no_estimate() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let launch = ["simulate", "copy.cl", "-k", "copy", "-g", "g710,g77", "--global", "16384", "--energy"];
+    let said = bench.succeed(&launch);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in
+        ["Energy on Mali-G710", " mJ, ", "mali_kbase_ipa_counter_csf.c", "Energy on Mali-G77", "no estimate"]
+    {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(!said.contains("Counters of"), "{said}");
+}

@@ -78,6 +78,21 @@ fn the_published_ladder_runs_on_the_gpu_it_was_published_for() {
     assert!(said.contains("Mean error of the 6 speed-ups"), "{said}");
 }
 
+/// The published time of the Arndale's core at that size, to which two figures of its model are fitted.
+#[test]
+fn a_board_shows_its_core_beside_the_gpu() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    let ladder = ["ladder", "laplace", "--published", "--time-only", "--sizes", "768x432", "--device"];
+    let said = bench.succeed(&[&ladder[..], &["virtual:arndale"]].concat());
+    let row = said.lines().find(|line| line.contains("serial Cortex-A15")).unwrap();
+    assert!(row.contains("22.8  22.9"), "{row}");
+    let said = bench.succeed(&[&ladder[..], &["virtual:mali-t604"]].concat());
+    assert!(!said.contains("Cortex-A15 "), "{said}");
+}
+
 #[test]
 fn a_picture_and_a_product_are_the_cpu_paths() {
     if !compiles() {

@@ -1,5 +1,6 @@
 //! A climbed ladder, as text, CSV and a result.
 
+pub(crate) mod beside;
 mod csv;
 mod published;
 mod result;
@@ -9,6 +10,7 @@ mod text;
 use tripipe_ladders::ladder::{Climb, ClimbedStep, Measured, Options, Outcome};
 use tripipe_ladders::problem::Quoted;
 use tripipe_ladders::published::Published;
+use tripipe_results::{Crossover, LadderCore};
 use tripipe_timing::errors::ErrorTable;
 
 pub use csv::csv;
@@ -31,6 +33,10 @@ pub struct Report<'a> {
     pub options: Options,
     /// Published figures for comparison.
     pub published: Option<&'a Published>,
+    /// The core beside the GPU, if the device is a board.
+    pub core: Option<&'a LadderCore>,
+    /// Where the GPU overtakes that core.
+    pub crossover: Option<&'a Crossover>,
     /// How far predictions are from published times, if times are predicted.
     pub errors: Option<&'a ErrorTable>,
 }

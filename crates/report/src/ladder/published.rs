@@ -5,6 +5,7 @@ use tripipe_ladders::problem::Size;
 use tripipe_ladders::published::{GemmRatio, GemvFp16, LaplaceStep, LaplaceT604, Published};
 use tripipe_results as results;
 
+use super::Report;
 use crate::number::{significant, time};
 use crate::style::{Canvas, Tone, paragraph};
 use crate::table::{Cell, Group, Row, draw};
@@ -13,9 +14,10 @@ use crate::table::{Cell, Group, Row, draw};
 const BEST_ABOVE: &str = "best-above";
 
 /// The table, or a line which says that nothing was published for this ladder.
-pub(super) fn text(climb: &Climb, published: &Published, canvas: Canvas) -> String {
+pub(super) fn text(report: &Report<'_>, published: &Published, canvas: Canvas) -> String {
+    let climb = report.climb;
     match climb.ladder.as_str() {
-        "laplace" => laplace(climb, &published.laplace_t604, canvas),
+        "laplace" => laplace(report, &published.laplace_t604, canvas),
         "gemm" | "gemm-f16" => gemm(climb, published, canvas),
         "gemv" => gemv(climb, &published.gemv_fp16_a620, canvas),
         name => format!("  Nothing was published for the ladder {name}.\n"),
@@ -79,9 +81,10 @@ pub(super) fn result(climb: &Climb, published: &Published) -> Option<results::Pu
     }
 }
 
-fn laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> String {
+fn laplace(report: &Report<'_>, published: &LaplaceT604, canvas: Canvas) -> String {
+    let climb = report.climb;
     if climb.time_source.is_predicted() {
-        return predicted_laplace(climb, published, canvas);
+        return predicted_laplace(report, published, canvas);
     }
     let sizes = published.sizes();
     let ours = |step: &str, size: Size| -> Option<f64> {
@@ -140,13 +143,17 @@ fn laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> String {
 }
 
 /// Predicted and published times and speed-ups, with the errors of the prediction.
-fn predicted_laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> String {
+fn predicted_laplace(report: &Report<'_>, published: &LaplaceT604, canvas: Canvas) -> String {
+    let climb = report.climb;
     let predicted = |step: usize, column: usize| {
         let step = climb.steps.get(step)?;
         let host = published.host_seconds(&step.name);
         Some(step.outcomes.get(column)?.measured()?.seconds.median() + host)
     };
-    let names: Vec<Cell> = climb.steps.iter().map(|step| Cell::new(step.name.as_str())).collect();
+    let mut names: Vec<Cell> = climb.steps.iter().map(|step| Cell::new(step.name.as_str())).collect();
+    if let Some(core) = report.core {
+        names.push(Cell::new(format!("serial {}", core.name)));
+    }
     let is_own = is_of(&climb.device, &published.gpu);
     let (mut groups, mut errors) = (Vec::new(), Vec::new());
     for (column, size) in climb.sizes.iter().enumerate() {
@@ -171,6 +178,24 @@ fn predicted_laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> 
                         Cell::new(format!("{:+.0}%", 100.0 * error)),
                     ])
                 }
+            });
+        }
+        if let Some(core) = report.core {
+            let found = (|| {
+                let seconds = core.serial_seconds.get(column)? + core.host_seconds?;
+                let theirs = core.published_seconds.get(column).copied().flatten()?;
+                let first = published.seconds(&published.step.first()?.name, *size)?;
+                Some((seconds, theirs, predicted(0, column)? / seconds, first / theirs))
+            })();
+            rows.push(match found {
+                None => Row::Across(Cell::toned("–", Tone::Faint)),
+                Some((seconds, theirs, own, speedup)) => Row::Cells(vec![
+                    Cell::new(significant(seconds * 1e3)),
+                    Cell::toned(significant(theirs * 1e3), Tone::Faint),
+                    Cell::new(significant(own)),
+                    Cell::toned(significant(speedup), Tone::Faint),
+                    Cell::new(format!("{:+.0}%", 100.0 * (seconds / theirs - 1.0))),
+                ]),
             });
         }
         let last = if is_own { "error" } else { "diff." };

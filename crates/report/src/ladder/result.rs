@@ -29,6 +29,8 @@ pub fn result(report: &Report<'_>) -> Ladder {
             bytes_per_second: ceilings.bytes_per_second,
             operations_per_second: ceilings.operations_per_second,
         }),
+        core: report.core.cloned(),
+        crossover: report.crossover.cloned(),
         published: report.published.and_then(|published| super::published::result(climb, published)),
     }
 }

@@ -6,7 +6,7 @@ use tripipe_ladders::ladder::{ClimbedStep, Options, Outcome, Progress, StepResul
 use tripipe_ladders::problem::Work;
 use tripipe_launch::TimeSource;
 
-use super::{Figures, Report, published, rate_unit};
+use super::{Figures, Report, beside, published, rate_unit};
 use crate::number::{giga, percent, significant, time};
 use crate::style::{Canvas, Tone, bar, paragraph};
 use crate::table::{Cell, Group, Row, draw};
@@ -67,8 +67,9 @@ fn drawn(report: &Report<'_>, canvas: Canvas) -> String {
     notes(report, canvas, &mut out);
     if let Some(figures) = report.published {
         out.push('\n');
-        out.push_str(&published::text(climb, figures, canvas));
+        out.push_str(&published::text(report, figures, canvas));
     }
+    out.push_str(&beside::text(report, canvas));
     out
 }
 

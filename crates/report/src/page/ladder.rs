@@ -1,8 +1,10 @@
 //! A climbed ladder.
 
-use tripipe_results::{Ladder, LadderStep, Published, PublishedLaplace};
+use tripipe_results::{
+    Crossover, CrossoverPoint, Ladder, LadderCore, LadderStep, Published, PublishedLaplace,
+};
 
-use super::chart::{self, Bar, Bars};
+use super::chart::{self, Axis, Bar, Bars, ChartLine, Form, Ink, Lines};
 use super::compare::{FigureChange, Headline, Kind, differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
@@ -148,6 +150,9 @@ fn device(ladder: &Ladder, ids: &Ids) -> Markup {
     let speedups: Markup = (0..ladder.sizes.len()).map(|size| speedup_chart(ladder, size, ids)).collect();
     let times: Markup = (0..ladder.sizes.len()).map(|size| time_chart(ladder, size, ids)).collect();
     let errors = errors(ladder);
+    let core = ladder.core.as_ref().map(|core| crate::ladder::beside::times(core, &ladder.sizes));
+    let crossover = ladder.core.as_ref().zip(ladder.crossover.as_ref());
+    let crossover = crossover.map(|(core, crossover)| self::crossover(core, crossover, ids));
     let table = steps(ladder, ids);
     let runs = if ladder.predicted {
         "Times are predicted; the results are not computed, or computed on this CPU.".to_owned()
@@ -171,6 +176,56 @@ fn device(ladder: &Ladder, ids: &Ids) -> Markup {
             h4 : "Time";
             div(class = "charts") : &times;
         }
+        @ if let Some(core) = &core { p : core; }
+        @ if let Some(crossover) = &crossover { : crossover; }
+    }
+}
+
+/// The GPU and the core beside it, by size.
+fn crossover(core: &LadderCore, crossover: &Crossover, ids: &Ids) -> Markup {
+    type Seconds = fn(&CrossoverPoint) -> f64;
+    let columns: [(String, Seconds); 4] = [
+        ("GPU".to_owned(), |point| point.gpu_seconds),
+        ("GPU with transfers".to_owned(), |point| point.with_transfers_seconds),
+        (format!("serial {}", core.name), |point| point.serial_seconds),
+        (format!("NEON on {}", core.name), |point| point.neon_seconds),
+    ];
+    let mut heads = vec![Head::number("n")];
+    heads.extend(columns.iter().map(|(name, _)| Head::number(name.clone())));
+    heads.push(Head::number("serial / GPU"));
+    let mut numbers = Table::new(format!("Products of n x n on {} and its GPU", core.board), heads);
+    for point in &crossover.points {
+        let mut cells = vec![TableCell::number(point.n as f64, point.n.to_string())];
+        cells.extend(
+            columns.iter().map(|(_, seconds)| TableCell::number(seconds(point), time(seconds(point)))),
+        );
+        let gain = point.serial_seconds / point.gpu_seconds;
+        cells.push(TableCell::number(gain, significant(gain)));
+        numbers.push(cells);
+    }
+    let line = |(index, (name, seconds)): (usize, &(String, Seconds))| ChartLine {
+        name: name.clone(),
+        ink: Ink::Series(index),
+        form: Form::Line,
+        points: crossover.points.iter().map(|point| (point.n as f64, seconds(point))).collect(),
+    };
+    let chart = Lines {
+        title: "Where the GPU overtakes the CPU".to_owned(),
+        description: format!("Time of a product of n x n by n on {} and its GPU.", core.board),
+        x: Axis { label: "n".to_owned(), log: true, format: significant },
+        y: Axis { label: "time".to_owned(), log: true, format: time },
+        y_at_least: None,
+        lines: columns.iter().enumerate().map(line).collect(),
+        height: 320,
+    };
+    let chart = chart::tile(&chart, &numbers, ids);
+    let verdict = crate::ladder::beside::verdict(core, crossover);
+    let about = crate::ladder::beside::CROSSOVER;
+    markup! {
+        h4 : "GPU and CPU";
+        p : &verdict;
+        : &chart;
+        p(class = "about") : about;
     }
 }
 

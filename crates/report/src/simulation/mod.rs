@@ -1,6 +1,7 @@
 //! Predicted times of kernels ([`tripipe_timing::Prediction`]).
 
 mod activity;
+mod energy;
 mod limits;
 mod result;
 mod text;
@@ -16,6 +17,7 @@ pub use timeline::timeline;
 use tripipe_device::Gpu;
 use tripipe_timing::Prediction;
 use tripipe_timing::counters::Counters;
+use tripipe_timing::energy::Energy;
 
 use crate::number::{percent, significant};
 
@@ -56,6 +58,8 @@ pub struct Predicted {
     pub local_by: LocalBy,
     /// Counters under the vendor's names, if they are wanted.
     pub counters: Option<Counters>,
+    /// The energy, if it is wanted, or why it has no estimate.
+    pub energy: Option<Result<Energy, String>>,
     /// The same launch with each change, and with all of them, the shortest time for all results first.
     pub what_if: Vec<Repriced>,
 }

@@ -81,7 +81,7 @@ fn chooser(local_by: LocalBy) -> &'static str {
 }
 
 fn prediction(simulation: &Simulation<'_>, predicted: &Predicted, gpu: &Gpu) -> results::Prediction {
-    let Predicted { prediction, spill_bytes, local_by, counters, what_if } = predicted;
+    let Predicted { prediction, spill_bytes, local_by, counters, energy, what_if } = predicted;
     let traffic = &prediction.traffic;
     let counters = counters.as_ref();
     results::Prediction {
@@ -141,6 +141,7 @@ fn prediction(simulation: &Simulation<'_>, predicted: &Predicted, gpu: &Gpu) -> 
         counters_of: counters.map(crate::counters::counters_of),
         missing_counters: counters.map(crate::counters::missing),
         graphics_counters: counters.map(|counters| counters.graphics),
+        energy: energy.as_ref().map(super::energy::result),
     }
 }
 

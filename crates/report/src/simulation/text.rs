@@ -35,6 +35,12 @@ pub fn text(simulation: &Simulation<'_>, canvas: Canvas) -> String {
             out.push_str(&crate::counters::text(counters, each.gpu.name(), canvas));
         }
     }
+    for each in simulation.gpus {
+        if let Ok(Predicted { energy: Some(energy), .. }) = &each.outcome {
+            out.push('\n');
+            out.push_str(&paragraph(canvas, "", 0, &super::energy::sentence(energy, each.gpu.name())));
+        }
+    }
     if simulation.guessed {
         let said = "Memory is guessed from the kernel and the global size, and so are arguments that are not given \
             (--arg). `tripipe template` writes a launch file to correct.";

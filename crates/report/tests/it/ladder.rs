@@ -7,7 +7,7 @@ use tripipe_ladders::published::Published;
 use tripipe_launch::TimeSource;
 use tripipe_report::Canvas;
 use tripipe_report::ladder::{Report, csv, legend, result, text};
-use tripipe_results::Document;
+use tripipe_results::{Crossover, CrossoverPoint, Document, LadderCore};
 
 fn seconds(median: f64) -> Seconds {
     Seconds::new(vec![median * 0.9, median, median * 1.4]).unwrap()
@@ -88,6 +88,8 @@ fn report<'a>(climb: &'a Climb, published: Option<&'a Published>) -> Report<'a> 
         what: "ARM Platform, OpenCL 3.0; Mali-G610, recognised by its name",
         options: Options { runs: 20, warmup: 10 },
         published,
+        core: None,
+        crossover: None,
         errors: None,
     }
 }
@@ -172,4 +174,47 @@ fn a_device_without_supported_steps_is_reported_once() {
     let drawn = text(&report(&climb, None), Canvas::default());
     assert_eq!(drawn.matches("needs half precision").count(), 1, "{drawn}");
     assert!(!drawn.contains("eight-pixels"), "{drawn}");
+}
+
+/// The crossover is named in words, and the page has a line for each column of its table.
+#[test]
+fn a_board_has_its_core_beside_the_gpu() {
+    let climb = climb();
+    let core = LadderCore {
+        name: "Cortex-A15".to_owned(),
+        board: "Arndale".to_owned(),
+        clock_mhz: 1700.0,
+        serial_seconds: vec![1e-3, 2e-3, 0.3],
+        neon_seconds: vec![5e-4, 1e-3, 0.15],
+        ..LadderCore::default()
+    };
+    let point = |n, gpu_seconds, serial_seconds| CrossoverPoint {
+        n,
+        gpu_seconds,
+        with_transfers_seconds: 2.0 * gpu_seconds,
+        serial_seconds,
+        neon_seconds: serial_seconds / 4.0,
+    };
+    let crossover = Crossover {
+        step: "float4-dot".to_owned(),
+        points: vec![point(16, 1e-3, 1e-4), point(64, 2e-3, 5e-3), point(1024, 0.1, 4.0)],
+        over_serial: Some(64),
+        over_neon: Some(1024),
+        plateau: 40.0,
+        published_plateau: Some(50.0),
+    };
+    let report = Report { core: Some(&core), crossover: Some(&crossover), ..report(&climb, None) };
+    let drawn = text(&report, Canvas::default());
+    let joined = drawn.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "faster than the serial Cortex-A15 from n = 64 on",
+        "NEON from n = 1024 on",
+        "(published: 50.0, -20%)",
+    ] {
+        assert!(joined.contains(words), "{words}: {drawn}");
+    }
+    assert!(drawn.lines().all(|line| line.chars().count() <= 120), "{drawn}");
+    let value = serde_json::to_value(result(&report)).unwrap();
+    assert_eq!(value["crossover"]["points"][1]["n"], 64);
+    assert_eq!(value["core"]["name"], "Cortex-A15");
 }

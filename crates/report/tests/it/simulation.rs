@@ -53,7 +53,8 @@ fn simulated(gpu: &str, prediction: Prediction, local_by: LocalBy) -> Simulated 
             outcome: Err("a work-group has at most 256 work-items".into()),
         },
     ];
-    let outcome = Ok(Predicted { prediction, spill_bytes: 0, local_by, counters: None, what_if });
+    let outcome =
+        Ok(Predicted { prediction, spill_bytes: 0, local_by, counters: None, energy: None, what_if });
     Simulated { gpu: find(gpu).unwrap(), outcome }
 }
 

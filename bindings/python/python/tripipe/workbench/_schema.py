@@ -598,6 +598,32 @@ class MissingCounter:
 
 
 @dataclass(frozen=True)
+class EnergyPart:
+    """What a counter contributes to the energy."""
+
+    counter: str
+    """The counter."""
+    joules: float
+    """Joules."""
+
+
+@dataclass(frozen=True)
+class LaunchEnergy:
+    """The energy of a launch, estimated from its counters as the vendor's driver does."""
+
+    joules: float | None
+    """Joules without DRAM and static power; `null` if nobody published what counters cost on this GPU."""
+    watts: float | None
+    """Watts while the kernel runs."""
+    parts: tuple[EnergyPart, ...]
+    """The part of each counter in joules, largest first."""
+    missing: tuple[str, ...]
+    """Counters of the driver's model that are not predicted."""
+    sentence: str
+    """The estimate with its basis and source, or why there is none, in words."""
+
+
+@dataclass(frozen=True)
 class Prediction(PredictionMethods):
     """The predicted time of a launch on a GPU, without the host's launch; all times in seconds."""
 
@@ -671,6 +697,8 @@ class Prediction(PredictionMethods):
     """Counters that are not predicted."""
     graphics_counters: int | None = None
     """The number of counters that only graphics moves."""
+    energy: LaunchEnergy | None = None
+    """The energy, if it was wanted."""
 
 
 @dataclass(frozen=True)

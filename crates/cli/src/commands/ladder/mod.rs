@@ -1,13 +1,15 @@
 //! `tripipe ladder`: climbs an optimisation ladder on the available devices.
 
+mod board;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use image::DynamicImage;
-use tripipe::Device;
 use tripipe::filter::{Border, Chain, Linear, Stage};
+use tripipe::{Device, VirtualDevice};
 use tripipe_ladders::catalog::{find, ladders};
 use tripipe_ladders::ladder::CpuClimber;
 use tripipe_ladders::ladder::{self, Climb, Options, climb};
@@ -15,6 +17,7 @@ use tripipe_ladders::published::Published;
 use tripipe_ladders::{Inputs, Photo, Size, SizeKind};
 use tripipe_opencl::ExecutorOptions;
 use tripipe_report::ladder::Report;
+use tripipe_results::{Crossover, LadderCore};
 
 use super::filter::{FilterInput, Steps, WantedResult, filter};
 use super::{DevicesArgument, OutputArgument, ReportWriter, did_you_mean, note, preview, what};
@@ -29,7 +32,7 @@ use crate::terminal;
 use crate::trace::TraceArgument;
 
 /// The picture that image ladders work on.
-const CHELSEA: &[u8] = include_bytes!("../../assets/chelsea.png");
+const CHELSEA: &[u8] = include_bytes!("../../../assets/chelsea.png");
 /// The default output file of `ladder laplace` for the filtered picture.
 const SHOWN: &str = "tripipe-laplace.png";
 
@@ -38,6 +41,8 @@ const EXAMPLES: &str = "Examples:
   tripipe ladder laplace
   tripipe ladder laplace --sizes 768x432,7680x4320 --published
   tripipe ladder laplace --device virtual:mali-t604 --published --time-only
+  tripipe ladder laplace --device virtual:arndale --published --time-only
+  tripipe ladder gemm --device virtual:arndale --sizes 512 --time-only
   tripipe ladder laplace --device virtual:mali-t604,virtual:mali-g77 --time-only --format html -o laplace.html
   tripipe ladder gemm --device opencl:0 --sizes 512,1024x256x2048 --format json";
 
@@ -45,8 +50,9 @@ const EXAMPLES: &str = "Examples:
 ///
 /// Without NAME, the ladders are listed. Each step is checked against a reference before and after it is timed; a
 /// wrong step is reported as FAILED, and the exit code is 2. Times are measured by the device, in ms or µs in text, in
-/// seconds in JSON and CSV; rates are in 10^9 per second. `ladder laplace` also filters the picture and saves it as
-/// tripipe-laplace.png for you to look at.
+/// seconds in JSON and CSV; rates are in 10^9 per second. On a board (`--device virtual:arndale`), `laplace` and `gemm`
+/// also predict the board's CPU core, and `gemm` from which size on the GPU is faster. `ladder laplace` also filters the
+/// picture and saves it as tripipe-laplace.png for you to look at.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Ladder {
@@ -158,12 +164,18 @@ impl Ladder {
             if climb.failed() {
                 finish = Finish::Bad;
             }
+            let (core, crossover) = match device {
+                Device::Virtual(device) => self.beside(device, ladder.name, &sizes)?,
+                _ => (None, None),
+            };
             let report = Report {
                 climb: &climb,
                 about: ladder.about,
                 what: &what,
                 options,
                 published: published.as_ref(),
+                core: core.as_ref(),
+                crossover: crossover.as_ref(),
                 errors: match device {
                     Device::Virtual(device) => Some(tripipe_timing::errors::of(device.gpu())),
                     _ => None,
@@ -192,6 +204,20 @@ impl Ladder {
             out.write_all(tripipe_report::ladder::legend(options, &sources, canvas).as_bytes())?;
         }
         Ok(finish)
+    }
+
+    /// The core of the board that a virtual GPU was chosen by, and where the GPU overtakes it.
+    fn beside(
+        &self,
+        device: &VirtualDevice,
+        ladder: &str,
+        sizes: &[Size],
+    ) -> Result<(Option<LadderCore>, Option<Crossover>)> {
+        let Some(board) = self.devices.board_of(device.gpu()) else { return Ok((None, None)) };
+        let _progress = Progress::spinner(format!("{} of {}", board.cpu.value.name, board.name));
+        let core = board::core(board, ladder, sizes, self.published)?;
+        let crossover = (ladder == "gemm").then(|| board::crossover(board, device)).transpose()?;
+        Ok((core, crossover))
     }
 
     fn sizes(&self, ladder: &ladder::Ladder) -> Result<Vec<Size>> {

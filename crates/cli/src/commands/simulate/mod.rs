@@ -15,6 +15,7 @@ use tripipe_report::simulation::{self, Predicted, Repriced, Simulated, Simulatio
 use tripipe_results::Document;
 use tripipe_timing::Options;
 use tripipe_timing::counters::counters;
+use tripipe_timing::energy;
 use tripipe_trace::TraceFile;
 
 use super::analyze::{earlier, exceeded, warn};
@@ -36,6 +37,9 @@ const EXAMPLES: &str = "Examples:
   tripipe simulate product.toml -g \"Mali-T604\" --format json
   tripipe simulate product.cl -g g77 --global 256,256 --arg n=1024 --what-if clock=800,local=16,8
   tripipe simulate blur.cl -g g610 --global 1920,1080 --what-if \"-D RADIUS=1\"";
+
+/// Why there is no energy.
+const NO_ESTIMATE: &str = "no estimate, because nobody has published what its counters cost";
 
 /// Predict how long a kernel takes on a GPU, what limits it, and what a change would gain.
 ///
@@ -73,6 +77,10 @@ pub(crate) struct Simulate {
     /// (docs/counters.md).
     #[arg(long)]
     counters: bool,
+    /// Estimate the energy of the launch from its counters with the coefficients of Arm's driver, for the GPUs that it
+    /// has some for: Mali-G310, G510, G610, G615, G710, G715 (docs/simulate.md).
+    #[arg(long)]
+    energy: bool,
     /// Write these counters to a file in the form of a capture, as Streamline and Snapdragon Profiler export; for one
     /// kernel and one GPU.
     #[arg(long, value_name = "FILE.csv")]
@@ -141,7 +149,7 @@ impl Simulate {
             })
             .collect::<Result<_>>()?;
         let wanted = self.counters || self.counters_csv.is_some() || self.format == Format::Html;
-        let activity = wanted || trace.is_some();
+        let activity = wanted || self.energy || trace.is_some();
         let distinct = !changes.is_empty();
         let options = Options { exact: self.exact, activity, distinct, ..Options::default() };
         let mut left_out: Vec<String> =
@@ -174,9 +182,15 @@ impl Simulate {
                 progress.say(&format!("simulating {} on {}", kernel.name, gpu.name()));
                 let outcome = match workload.predict(gpu, &Trial::default(), &options) {
                     Ok(timed) => {
-                        let counters = wanted.then(|| counters(gpu, &timed.prediction)).flatten();
+                        let counters =
+                            (wanted || self.energy).then(|| counters(gpu, &timed.prediction)).flatten();
+                        let energy = counters.as_ref().filter(|_| self.energy);
+                        let seconds = timed.prediction.seconds;
+                        let energy = energy.map(|counters| {
+                            energy::energy(gpu, counters, seconds).ok_or_else(|| NO_ESTIMATE.to_owned())
+                        });
                         let all = Self::predicted(timed, gpu, workload, variants, &options);
-                        Ok(Predicted { counters, ..all })
+                        Ok(Predicted { counters: counters.filter(|_| wanted), energy, ..all })
                     }
                     Err(error) => Err(chain(&error)),
                 };

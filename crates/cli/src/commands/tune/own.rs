@@ -79,7 +79,8 @@ impl OwnKernel {
                 );
             }
         }
-        let choices: Vec<Choice> = self.search.device.iter().flat_map(|choices| choices.0.clone()).collect();
+        let choices: Vec<Choice> =
+            self.search.device.iter().flat_map(|device| device.choices.clone()).collect();
         let is_virtual = choices.iter().all(|choice| matches!(choice, Choice::Virtual(_)));
         let is_here = !self.search.machine.is_remote();
         let described = Description::open(&self.launch, &self.options)?;

@@ -219,7 +219,7 @@ impl Session {
     /// The devices that were named, each once.
     fn choices(&self) -> Vec<Choice> {
         let mut choices: Vec<Choice> = Vec::new();
-        for choice in self.arguments.device.iter().flat_map(|choices| &choices.0) {
+        for choice in self.arguments.device.iter().flat_map(|device| &device.choices) {
             if !choices.contains(choice) {
                 choices.push(*choice);
             }
