@@ -19,15 +19,15 @@ import itertools
 import json
 import os
 import pathlib
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+from bench import ROOT, continue_in_venv, cores, cpuinfo, finish, machine, noise, save, timed
+
 PACKAGES = ["numpy==2.4.6", "opencv-python-headless==5.0.0.93", "threadpoolctl==3.8.0"]
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 LARGE, SMALL, TINY = (7680, 4320), (1920, 1080), (640, 480)
 # How many times as fast as the other library: the project's own bars.
@@ -78,18 +78,8 @@ PAUSE_SECONDS = 0.05
 BLAS_PAUSE_SECONDS = 0.2
 
 
-def reexec_in_venv():
-    """Continues in the virtual environment with the pinned packages, making it first where needed."""
-    venv = ROOT / "target" / "cpu-bars"
-    python = venv / "bin" / "python"
-    if pathlib.Path(sys.prefix).resolve() == venv.resolve():
-        return
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-    subprocess.run(
-        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES], check=True
-    )
-    os.execv(python, [str(python), *sys.argv])
+def install(_, pip):
+    subprocess.run([*pip, *PACKAGES], check=True)
 
 
 class Tripipe:
@@ -130,15 +120,6 @@ class Tripipe:
         return self.ask(*command)["seconds"]
 
 
-def timed(runs, work):
-    seconds = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    return seconds
-
-
 class Bench:
     """Takes turns and collects what they gave."""
 
@@ -153,7 +134,7 @@ class Bench:
         self.threads = {"both": ["one", "all"]}.get(options.threads, [options.threads])
         self.blas = threadpoolctl.ThreadpoolController().select(user_api="blas")
         self.set_opencv_threads = cv2.setNumThreads
-        self.cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        self.cores = cores()
         self.rows, self.samples = [], {}
 
     def wants(self, name):
@@ -210,12 +191,8 @@ def report(r):
     )
 
 
-def noise(seed, size, channels, element="u8"):
-    import numpy as np
-
-    random, shape = np.random.default_rng(seed), (size[1], size[0], channels)
-    image = random.random(shape, np.float32) if element == "f32" else random.integers(0, 256, shape, dtype=np.uint8)
-    return image.squeeze()
+def picture(seed, size, channels, element):
+    return noise((size[1], size[0], channels), {"u8": "u1", "f32": "f4"}[element], seed).squeeze()
 
 
 def differ(ours, theirs, steps=0):
@@ -236,7 +213,7 @@ def laplace(bench):
     name = f"laplace {width}x{height} RGB"
     if not bench.wants(name):
         return
-    image = noise(1, LARGE, 3)
+    image = noise((height, width, 3), "u1", 1)
     kernel = np.full((3, 3), -1, dtype=np.float32)
     kernel[1, 1] = 9
     filtered = np.empty_like(image)
@@ -274,7 +251,7 @@ def filters(bench, size, channels, element):
     import numpy as np
 
     tripipe, (width, height) = bench.tripipe, size
-    image = noise(2, size, channels, element)
+    image = picture(2, size, channels, element)
     is_bytes = element == "u8"
     out, slopes = np.empty_like(image), np.empty(image.shape, dtype=np.int16 if is_bytes else np.float32)
     theirs = {
@@ -314,7 +291,7 @@ def sampling(bench, size, channels, element):
     import numpy as np
 
     tripipe, (width, height) = bench.tripipe, size
-    image = noise(3, size, channels, element)
+    image = picture(3, size, channels, element)
     source, result = bench.folder / "picture", bench.folder / "result"
     image.tofile(source)
     flags = {"nearest": cv2.INTER_NEAREST, "bilinear": cv2.INTER_LINEAR, "area": cv2.INTER_AREA}
@@ -412,26 +389,16 @@ def halves(bench, shape):
         bench.compare(name, kinds, [("", "f16", "f32", HALF_BAR)])
 
 
-def machine(tripipe, binary):
-    """What was measured with. No host name, no paths."""
-    import cv2
-    import numpy as np
+def conditions(tripipe, binary):
+    """What was measured with, and what its processor has."""
     import threadpoolctl
 
-    cpu, memory = platform.processor(), None
+    flags, memory = cpuinfo().get("flags", "").split(), None
     try:
-        info = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-        fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in info)}
-        cpu = f"{fields['model name']} (family {fields.get('cpu family')}, model {fields.get('model')})"
-        flags = fields["flags"].split()
-        vectors = [flag for flag in ("sse2", "avx2", "fma", "avx512f", "avx512bw") if flag in flags]
-        memory = next(
-            int(line.split()[1]) // 1024
-            for line in pathlib.Path("/proc/meminfo").read_text().splitlines()
-            if line.startswith("MemTotal")
-        )
-    except (OSError, StopIteration, KeyError):
-        vectors = []
+        lines = pathlib.Path("/proc/meminfo").read_text().splitlines()
+        memory = next(int(line.split()[1]) // 1024 for line in lines if line.startswith("MemTotal"))
+    except (OSError, StopIteration):
+        pass
     caches = {}
     for index in pathlib.Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
         level, kind, size = ((index / file).read_text().strip() for file in ("level", "type", "size"))
@@ -439,29 +406,16 @@ def machine(tripipe, binary):
     blas = [library for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
     if not any(library["internal_api"] == "openblas" for library in blas):
         raise SystemExit("this numpy does not use OpenBLAS")
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
-    changed = subprocess.run(
-        ["git", "status", "--porcelain", "--", "crates/cpu", "crates/tripipe/benches", "benches"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
-    return {
-        "cpu": cpu,
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "vector_extensions": vectors,
+    packages = [package.partition("==")[0] for package in PACKAGES]
+    result = machine(packages, ["crates/cpu", "crates/tripipe/benches", "benches"])
+    # The commit of an executable that was built before is not known here.
+    return result | ({"commit": None} if binary else {}) | {
+        "vector_extensions": [flag for flag in ("sse2", "avx2", "fma", "avx512f", "avx512bw") if flag in flags],
         "vectors_of_the_cpu_path": tripipe.ask("vectors")["vectors"],
         "caches": dict(sorted(caches.items())),
         "memory_mib": memory,
-        "load_average_before": os.getloadavg()[0],
-        "system": f"{platform.system()} {platform.release().split('-')[0]}",
         "rustc": subprocess.run(["rustc", "--version"], cwd=ROOT, capture_output=True, text=True).stdout.strip(),
-        "python": platform.python_version(),
-        "opencv": cv2.__version__,
-        "numpy": np.__version__,
         "blas": [{key: library[key] for key in ("internal_api", "version", "num_threads", "architecture")} for library in blas],
-        # That of an executable that was built before is not known here.
-        "commit": None if binary else commit + (" with changes" if changed else ""),
     }
 
 
@@ -478,10 +432,10 @@ def main():
     options = parser.parse_args()
     if options.device and options.threads != "all":
         parser.error("--device needs --threads all: a device uses all of its cores")
-    reexec_in_venv()
+    continue_in_venv("cpu-bars", install)
 
     tripipe = Tripipe(options.vectors, options.binary)
-    result = {"command": " ".join(["python3", "benches/cpu_bars.py", *sys.argv[1:]]), "machine": machine(tripipe, options.binary)}
+    result = {"command": " ".join(["python3", "benches/cpu_bars.py", *sys.argv[1:]]), "machine": conditions(tripipe, options.binary)}
     print(f"{'':46} {'':>4} {'tripipe':>11} {'other':>11} {'ratio':>7} {'of minima':>10} {'bar':>5}")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(tripipe, pathlib.Path(folder), options)
@@ -503,31 +457,20 @@ def main():
                 halves(bench, shape)
     # What no product can pass: multiply-adds in registers on every core, 10^8 operations each.
     peaks = {}
-    for threads, cores in [("one", 1), ("all", bench.cores)]:
-        peaks[threads] = cores * 0.1 / min(tripipe.seconds("multiply_add", cores, 50))
+    for threads, count in [("one", 1), ("all", bench.cores)]:
+        peaks[threads] = count * 0.1 / min(tripipe.seconds("multiply_add", count, 50))
     result["peak_gflops"] = {threads: round(peak, 1) for threads, peak in peaks.items()}
     result |= {"load_average_after": os.getloadavg()[0], "rows": bench.rows, "samples_seconds": bench.samples}
 
-    load, cores = result["machine"]["load_average_before"], bench.cores
-    if load > 0.3 * cores:
-        print(f"the machine was busy (load average {load:.1f} on {cores} cores): these times are upper bounds")
+    load = result["machine"]["load_average_before"]
+    if load > 0.3 * bench.cores:
+        print(f"the machine was busy (load average {load:.1f} on {bench.cores} cores): these times are upper bounds")
     print(f"f32 multiply-adds in registers, GFLOP/s: {result['peak_gflops']}; vectors: {result['machine']['vectors_of_the_cpu_path']}")
     missed = sum(not r["met"] for r in bench.rows)
     print(f"{len(bench.rows)} bars, {missed} not met")
-    if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "results.json").write_text(json.dumps(result, indent=1) + "\n")
+    save(options.out, "results.json", result)
     return 1 if missed else 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except SystemExit as end:
-        if isinstance(end.code, str):
-            print(end.code, file=sys.stderr)
-            sys.exit(2)
-        raise
-    except (subprocess.CalledProcessError, OSError) as error:
-        print(error, file=sys.stderr)
-        sys.exit(2)
+    finish(main)

@@ -20,11 +20,9 @@ from __future__ import annotations
 
 import argparse
 import functools
-import importlib.metadata
 import json
 import os
 import pathlib
-import platform
 import statistics
 import subprocess
 import sys
@@ -33,6 +31,9 @@ import time
 
 import numpy
 
+from bench import finish, machine, save, seconds_of
+
+PACKAGES = ["tripipe", "numpy", "dask", "distributed", "zarr"]
 # The time of two threads at chunks of 2048, as a multiple of the plain call's.
 SCALING_BAR = 1.15
 POLL_SECONDS = 0.02
@@ -176,12 +177,6 @@ def mapped(path, shape, mode):
     return numpy.memmap(path, numpy.uint8, mode, shape=shape)
 
 
-def seconds_of(work) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
 def scaling(options, folder: pathlib.Path) -> dict:
     """Times of the contenders in turns, and their ratios to the plain call."""
     from distributed import Client, LocalCluster
@@ -258,25 +253,6 @@ def scheduler(options, folder: pathlib.Path) -> dict:
     return {"tasks": len(graph), "tasks_per_second": found}
 
 
-def machine() -> dict:
-    """What was measured with. No host name, no paths."""
-    cpu = platform.processor()
-    try:
-        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-        cpu = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        pass
-    packages = ["tripipe", "numpy", "dask", "distributed", "zarr"]
-    return {
-        "cpu": cpu,
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "system": f"{platform.system()} {platform.release().split('-')[0]}",
-        "python": platform.python_version(),
-        "packages": {name: importlib.metadata.version(name) for name in packages},
-        "load_average_before": os.getloadavg()[0],
-    }
-
-
 PARTS = {"memory": memory, "scaling": scaling, "scheduler": scheduler}
 
 
@@ -297,24 +273,13 @@ def main() -> int:
     parts = options.part.split(",")
     if unknown := [part for part in parts if part not in PARTS]:
         parser.error(f"--part {unknown[0]}: parts are {', '.join(PARTS)}")
-    result = {"command": " ".join(["python3", "benches/dask_large.py", *sys.argv[1:]]), "machine": machine()}
+    result = {"command": " ".join(["python3", "benches/dask_large.py", *sys.argv[1:]]), "machine": machine(PACKAGES, ["crates", "bindings/python"])}
     for part in parts:
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
             result[part] = PARTS[part](options, pathlib.Path(folder))
-    if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "dask.json").write_text(json.dumps(result, indent=1) + "\n")
+    save(options.out, "dask.json", result)
     return 0 if all(row["met"] for row in result.get("scaling", {}).get("rows", [])) else 1
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except SystemExit as end:
-        if isinstance(end.code, str):
-            print(end.code, file=sys.stderr)
-            sys.exit(2)
-        raise
-    except OSError as error:
-        print(error, file=sys.stderr)
-        sys.exit(2)
+    finish(main)

@@ -20,15 +20,14 @@ Exit code: 0 when all bars are met, 1 when one is not, 2 when a result differs o
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
-import json
+import functools
 import os
 import pathlib
-import platform
 import statistics
 import subprocess
-import sys
 import time
+
+from bench import ROOT, continue_in_venv, cores, finish, machine, noise, save, seconds_of
 
 PACKAGES = {
     "numpy": "2.4.6",
@@ -37,7 +36,6 @@ PACKAGES = {
     "scikit-image": "0.26.0",
     "pyclesperanto": "0.25.1",
 }
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 LARGE, SMALL = (4320, 7680), (1080, 1920)
 # How many times as fast as the other library, by its median: the project's own bars.
@@ -50,25 +48,16 @@ LONG_SECONDS = 2.0
 PAUSE_SECONDS = 0.02
 
 
-def reexec_in_venv(wheel: str | None) -> None:
-    """Continues in the virtual environment with the pinned packages and the wheel, making it first where needed."""
-    venv = ROOT / "target" / "python-peers"
-    python = venv / "bin" / "python"
-    if pathlib.Path(sys.prefix).resolve() == venv.resolve():
-        return
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    pins = [f"{name}=={version}" for name, version in PACKAGES.items()]
+def install(wheel: str | None, venv: pathlib.Path, pip: list[str]) -> None:
+    """Installs the pinned packages and the wheel, building it first where none was given."""
     if wheel is None:
         subprocess.run([*pip, "maturin==1.16.0"], check=True)
         dist = ROOT / "target" / "python-peers-dist"
         build = [str(venv / "bin" / "maturin"), "build", "--release", "--manifest-path", "bindings/python/Cargo.toml"]
         subprocess.run([*build, "--out", str(dist)], cwd=ROOT, check=True)
         wheel = str(max(dist.glob("tripipe-*.whl"), key=lambda path: path.stat().st_mtime))
-    subprocess.run([*pip, *pins], check=True)
+    subprocess.run([*pip, *(f"{name}=={version}" for name, version in PACKAGES.items())], check=True)
     subprocess.run([*pip, "--force-reinstall", "--no-deps", wheel], check=True)
-    os.execv(python, [str(python), *sys.argv])
 
 
 class Differs(Exception):
@@ -128,21 +117,6 @@ class Bench:
             if who != ours
         )
         print(f"{name:34} {row['median_ms'][ours]:9.3f} ms  {others}{'' if row['met'] else '  NOT MET'}", flush=True)
-
-
-def seconds_of(work):
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def noise(shape, dtype, seed=11):
-    import numpy as np
-
-    random = np.random.default_rng(seed)
-    if np.dtype(dtype) == np.uint8:
-        return random.integers(0, 256, shape, dtype=np.uint8)
-    return random.random(shape, dtype=np.float32)
 
 
 def agree(name, who, ours, theirs, steps):
@@ -426,32 +400,6 @@ def calls(bench, options):
 PARTS = {"opencv": beside_opencv, "scipy": beside_scipy, "opencl": beside_clesperanto, "calls": calls}
 
 
-def cores():
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-
-
-def machine():
-    """What was measured with. No host name, no paths."""
-    cpu = platform.processor()
-    try:
-        info = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-        fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in info)}
-        cpu = f"{fields['model name']} (family {fields.get('cpu family')}, model {fields.get('model')})"
-    except (OSError, KeyError):
-        pass
-    git = ["git", "rev-parse", "HEAD"], ["git", "status", "--porcelain", "--", "crates", "bindings/python"]
-    commit, changed = (subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip() for command in git)
-    return {
-        "cpu": cpu,
-        "cores": cores(),
-        "system": f"{platform.system()} {platform.release().split('-')[0]}",
-        "python": platform.python_version(),
-        "packages": {name: importlib.metadata.version(name) for name in [*PACKAGES, "tripipe"]},
-        "commit": commit + (" with changes" if changed else ""),
-        "load_average_before": os.getloadavg()[0],
-    }
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wheel", help="a built wheel")
@@ -465,28 +413,22 @@ def main():
     parts = options.part.split(",")
     if unknown := [part for part in parts if part not in PARTS]:
         parser.error(f"--part {unknown[0]}: parts are {', '.join(PARTS)}")
-    reexec_in_venv(options.wheel)
+    continue_in_venv("python-peers", functools.partial(install, options.wheel))
 
     missed = 0
     for part in parts:
         bench = Bench(options)
         command = f"python3 benches/python_peers.py --part {part}{' --quick' if options.quick else ''}"
-        result = {"command": command, "machine": machine()}
+        result = {"command": command, "machine": machine([*PACKAGES, "tripipe"], ["crates", "bindings/python"])}
         print(f"{part}: medians; for others also their time divided by tripipe's, of medians and of minima")
         PARTS[part](bench, options)
         result |= {"load_average_after": os.getloadavg()[0], "rows": bench.rows, "samples_seconds": bench.samples}
         result["machine"] |= {"devices": bench.devices} if bench.devices else {}
         missed += sum(not row["met"] for row in bench.rows)
-        if options.out:
-            options.out.mkdir(parents=True, exist_ok=True)
-            (options.out / f"{part}.json").write_text(json.dumps(result, indent=1) + "\n")
+        save(options.out, f"{part}.json", result)
     print(f"{missed} bars are not met")
     return 1 if missed else 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except (Differs, subprocess.CalledProcessError, OSError) as error:
-        print(error, file=sys.stderr)
-        sys.exit(2)
+    finish(main, Differs)

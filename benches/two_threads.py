@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 
+import bench
 import cpu_bars
 
 SIZES = ["64", "100", "128", "256", "512", "1024", "2048", "1000x1x512", "1x4096x4096", "16x4096x16"]
@@ -66,7 +67,7 @@ def measure(tripipe, size, rounds, folder):
         return tripipe.seconds("gemm_f32", m, n, k, "-", "-", count)
 
     def theirs(count):
-        return cpu_bars.timed(count, lambda: np.matmul(a, b, out=c))
+        return bench.timed(count, lambda: np.matmul(a, b, out=c))
 
     blas = threadpoolctl.ThreadpoolController().select(user_api="blas")
     samples = {who: [] for who in ("numpy/1", "ours/1", "numpy", "ours", "beside")}
@@ -119,7 +120,7 @@ def main():
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if not options.no_venv:
-        cpu_bars.reexec_in_venv()
+        bench.continue_in_venv("cpu-bars", cpu_bars.install)
     if options.here:
         sys.exit(0 if table(options) else 1)
     heads = ("numpy/1", "ours/1", "numpy", "ours", "beside")
