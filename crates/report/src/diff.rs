@@ -14,16 +14,12 @@ pub const RULE: Rule = Rule {
     code: "worse-than-before",
     severity: Severity::Warning,
     title: "a figure is worse than in the earlier result",
-    explanation: r"## What it finds
-
+    what: "
 A kernel whose launch is predicted to take longer than in an earlier result. If one of the results has no predicted
 time: a kernel whose longest path takes more cycles of the pipe that bounds it, that spills more bytes of registers,
-needs more stack, or keeps fewer threads in flight.
-
-## Why it matters
-
-A change that was not expected to cost performance does.
-",
+needs more stack, or keeps fewer threads in flight.",
+    why: "A change that was not expected to cost performance does.",
+    ..Rule::CHECK
 };
 
 /// The changes since an earlier result.

@@ -19,38 +19,19 @@ pub(super) const RULE: Rule = Rule {
     code: "boundary-test",
     severity: Severity::Note,
     title: "every work-item tests whether it is at the border",
-    explanation: r"## What it finds
-
+    what: "
 Clamped coordinates, and branches on coordinates, before the reads of a work-item, where they bound the kernel or the
-reads depend on them. Tests that only make surplus work-items return are not reported.
-
-## Why it costs
-
+reads depend on them. Tests that only make surplus work-items return are not reported.",
+    why: "
 All work-items pay for tests that only those at the border need: 4 of 1000 in a picture of 1000 x 1000 pixels.
-Addresses that depend on a comparison cannot be computed once either.
-
-## Example
-
-```c
-sum += in[clamp(y + dy, 0, height - 1) * width + clamp(x + dx, 0, width - 1)];
-```
-
-## Instead
-
-Use one kernel without tests for the interior and another one for the border, or pad the input.
-
-```c
-sum += in[(y + dy) * pitch + x + dx];
-```
-
-## When it is wrong
-
-Small pictures, where a second launch costs more than the tests. An image with a sampler clamps at no cost.
-
-## Source
-
-- The published Laplace ladder on a Mali-T604, which computes the border in a separate kernel.
-",
+Addresses that depend on a comparison cannot be computed once either.",
+    example: "sum += in[clamp(y + dy, 0, height - 1) * width + clamp(x + dx, 0, width - 1)];",
+    advice: "Use one kernel without tests for the interior and another one for the border, or pad the input.",
+    instead: "sum += in[(y + dy) * pitch + x + dx];",
+    exceptions: "
+Small pictures, where a second launch costs more than the tests. An image with a sampler clamps at no cost.",
+    source: "- The published Laplace ladder on a Mali-T604, which computes the border in a separate kernel.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

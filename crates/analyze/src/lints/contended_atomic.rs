@@ -13,26 +13,13 @@ pub(super) const RULE: Rule = Rule {
     code: "contended-atomic",
     severity: Severity::Warning,
     title: "all work-items wait for one address",
-    explanation: r"## What it finds
-
-An atomic operation on global memory that every work-item of a group performs at the same address.
-
-## Why it costs
-
+    what: "An atomic operation on global memory that every work-item of a group performs at the same address.",
+    why: "
 Atomics at one address are serialised, across the lanes of a warp and across all cores: the launch performs one for
-each work-item, one after the other.
-
-## Example
-
-```c
-atomic_add(total, value);
-```
-
-## Instead
-
-Reduce within the work-group, and have one work-item add the sum.
-
-```c
+each work-item, one after the other.",
+    example: "atomic_add(total, value);",
+    advice: "Reduce within the work-group, and have one work-item add the sum.",
+    instead: "
 sums[get_local_id(0)] = value;
 for (int step = get_local_size(0) / 2; step > 0; step /= 2) {
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -40,17 +27,10 @@ for (int step = get_local_size(0) / 2; step > 0; step /= 2) {
         sums[get_local_id(0)] += sums[get_local_id(0) + step];
 }
 if (get_local_id(0) == 0)
-    atomic_add(total, sums[0]);
-```
-
-## When it is wrong
-
-Where few work-items run, or the driver combines the values of a warp itself.
-
-## Source
-
-- OpenCL 3.0, 3.3: all changes of an atomic object have one order, so that they cannot run in parallel.
-",
+    atomic_add(total, sums[0]);",
+    exceptions: "Where few work-items run, or the driver combines the values of a warp itself.",
+    source: "- OpenCL 3.0, 3.3: all changes of an atomic object have one order, so that they cannot run in parallel.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

@@ -17,45 +17,30 @@ pub(super) const RULE: Rule = Rule {
     code: "costly-integer",
     severity: Severity::Note,
     title: "integer products and quotients that have a cheaper equivalent",
-    explanation: r"## What it finds
-
+    what: "
 - A product of a loop counter and a loop invariant.
 - A 32-bit product whose factors provably fit in 24 bits, where the GPU has an instruction for that.
-- A division or remainder by an argument.
-
-## Why it costs
-
+- A division or remainder by an argument.",
+    why: "
 Adreno multiplies 32 bits in three operations, and 24 bits in one; Valhall multiplies at a quarter of the rate of an
 addition. No phone GPU has an instruction for integer division: it takes 15 to 60 operations, unless the divisor is a
-constant.
-
-## Example
-
-```c
+constant.",
+    example: "
 for (int row = 0; row < height; ++row)
-    sum += in[row * pitch + x] / levels;
-```
-
-## Instead
-
-```c
+    sum += in[row * pitch + x] / levels;",
+    instead: "
 // clBuildProgram(..., '-D LEVELS=16' ...)
 for (int row = 0, at = x; row < height; ++row, at += pitch)
-    sum += in[at] / LEVELS;
-```
-
+    sum += in[at] / LEVELS;",
+    remark: "
 A division by a constant costs a multiplication, one by a power of two a shift. `mul24` and `mad24` multiply values
-that fit in 24 bits.
-
-## When it is wrong
-
+that fit in 24 bits.",
+    exceptions: "
 Where the driver turns products of a counter into sums itself, as compilers built on LLVM may do; where an argument
-changes so often that rebuilding the program for each value costs more.
-
-## Source
-
-- Mesa's compilers for the operations; measurements by azhirnov on an Adreno 660 and a Mali-G57. docs/model.md.
-",
+changes so often that rebuilding the program for each value costs more.",
+    source: "
+- Mesa's compilers for the operations; measurements by azhirnov on an Adreno 660 and a Mali-G57. docs/model.md.",
+    ..Rule::LINT
 };
 
 /// The cheaper form of an instruction.

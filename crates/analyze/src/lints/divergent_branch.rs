@@ -13,39 +13,24 @@ pub(super) const RULE: Rule = Rule {
     code: "divergent-branch",
     severity: Severity::Note,
     title: "work-items of a warp diverge",
-    explanation: r"## What it finds
-
+    what: "
 A branch whose condition differs between work-items of a warp, with work on both paths; or a loop that they leave
-after different numbers of iterations.
-
-## Why it costs
-
+after different numbers of iterations.",
+    why: "
 A warp executes both paths one after the other, with some of its lanes idle on each. It runs a loop until its last
-lane is done.
-
-## Example
-
-```c
+lane is done.",
+    example: "
 if (get_global_id(0) % 2)
     x = expensive(x);
 else
-    x = other(x);
-```
-
-## Instead
-
-Make the condition uniform in each warp, compute both and select, or sort the work.
-
-## When it is wrong
-
+    x = other(x);",
+    advice: "Make the condition uniform in each warp, compute both and select, or sort the work.",
+    exceptions: "
 Where few warps take both paths. Tests of ids against sizes, as at the border of an image, are not reported, nor are
 branches that depend on them. Nor are loops in which a warp strides over a tile, since its last iteration is the only one
-that idles lanes. Nothing is reported for Midgard, which has no warps.
-
-## Source
-
-- Arm shader core guides for Bifrost and Valhall: warps execute in lock step.
-",
+that idles lanes. Nothing is reported for Midgard, which has no warps.",
+    source: "- Arm shader core guides for Bifrost and Valhall: warps execute in lock step.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

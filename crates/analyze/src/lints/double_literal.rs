@@ -13,37 +13,16 @@ pub(super) const RULE: Rule = Rule {
     code: "double-literal",
     severity: Severity::Warning,
     title: "floats computed in double precision because of a constant",
-    explanation: r"## What it finds
-
-Floats that are converted to double, computed with constants, and compared or converted back to float.
-
-## Why it costs
-
+    what: "Floats that are converted to double, computed with constants, and compared or converted back to float.",
+    why: "
 A literal without an `f` is a double where the device offers doubles, and so is every operation that it takes part in. Units
-for doubles compute half as many or fewer, and each value is converted twice.
-
-## Example
-
-```c
-out[i] = in[i] * 1.1 + 0.3;
-```
-
-## Instead
-
-```c
-out[i] = in[i] * 1.1f + 0.3f;
-```
-
-Or build with `-cl-single-precision-constant`.
-
-## When it is wrong
-
-Where the result needs the precision of doubles in between.
-
-## Source
-
-- OpenCL C 3.0, 6.2.3.1 and 6.3.1; the rates of doubles: docs/model.md.
-",
+for doubles compute half as many or fewer, and each value is converted twice.",
+    example: "out[i] = in[i] * 1.1 + 0.3;",
+    instead: "out[i] = in[i] * 1.1f + 0.3f;",
+    remark: "Or build with `-cl-single-precision-constant`.",
+    exceptions: "Where the result needs the precision of doubles in between.",
+    source: "- OpenCL C 3.0, 6.2.3.1 and 6.3.1; the rates of doubles: docs/model.md.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

@@ -12,35 +12,15 @@ pub(super) const RULE: Rule = Rule {
     code: "emulated-fma",
     severity: Severity::Warning,
     title: "fma() is emulated on this GPU",
-    explanation: r"## What it finds
-
-A call of `fma` on a GPU that has no fused multiply-add at the rate of a multiplication.
-
-## Why it costs
-
+    what: "A call of `fma` on a GPU that has no fused multiply-add at the rate of a multiplication.",
+    why: "
 `fma` must round once. Adreno computes it in software, more than twenty times the cost of `mad`; Midgard has it on one
-scalar unit, a quarter of the rate.
-
-## Example
-
-```c
-sum = fma(a, b, sum);
-```
-
-## Instead
-
-```c
-sum = mad(a, b, sum);  // or a * b + sum
-```
-
-## When it is wrong
-
-Where the single rounding is needed, as in error-free transformations.
-
-## Source
-
-- Measurements by azhirnov on an Adreno 660 and a Mali-T830; Mesa for the units.
-",
+scalar unit, a quarter of the rate.",
+    example: "sum = fma(a, b, sum);",
+    instead: "sum = mad(a, b, sum);  // or a * b + sum",
+    exceptions: "Where the single rounding is needed, as in error-free transformations.",
+    source: "- Measurements by azhirnov on an Adreno 660 and a Mali-T830; Mesa for the units.",
+    ..Rule::LINT
 };
 
 /// Clocks of an operation on this many lanes: words of the family, which the steps of a recipe share, or instructions.

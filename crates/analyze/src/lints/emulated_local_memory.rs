@@ -15,44 +15,26 @@ pub(super) const RULE: Rule = Rule {
     code: "emulated-local-memory",
     severity: Severity::Warning,
     title: "local memory is emulated in global memory on this GPU",
-    explanation: r"## What it finds
-
+    what: "
 A copy of global memory in local memory, on a GPU without on-chip local memory: everything stored there was loaded
-from memory that the kernel does not write, and at most converted to another type.
-
-## Why it costs
-
+from memory that the kernel does not write, and at most converted to another type.",
+    why: "
 On Mali, `__local` is global memory behind the same cache. Copied data is read from that cache once more, and the copy
-costs stores and barriers as well.
-
-## Example
-
-```c
+costs stores and barriers as well.",
+    example: "
 __local float tile[66];
 tile[get_local_id(0)] = in[get_global_id(0)];
 if (get_local_id(0) < 2)
     tile[64 + get_local_id(0)] = in[64 + get_global_id(0)];
 barrier(CLK_LOCAL_MEM_FENCE);
-out[i] = tile[get_local_id(0)] + tile[get_local_id(0) + 2];
-```
-
-## Instead
-
-Read global memory directly; neighbours in a warp share cache lines.
-
-```c
-out[i] = in[i] + in[i + 2];
-```
-
-## When it is wrong
-
+out[i] = tile[get_local_id(0)] + tile[get_local_id(0) + 2];",
+    advice: "Read global memory directly; neighbours in a warp share cache lines.",
+    instead: "out[i] = in[i] + in[i + 2];",
+    exceptions: "
 Where the copy transposes the data, so that neighbours share lines only in the copy (see `scattered-access`). Kernels
-whose work-items exchange computed values, as in a reduction, are not reported.
-
-## Source
-
-- Arm OpenCL guides for Midgard, and for Bifrost and Valhall: local memory is not separate.
-",
+whose work-items exchange computed values, as in a reduction, are not reported.",
+    source: "- Arm OpenCL guides for Midgard, and for Bifrost and Valhall: local memory is not separate.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

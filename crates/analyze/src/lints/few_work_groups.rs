@@ -21,40 +21,23 @@ pub(super) const RULE: Rule = Rule {
     code: "few-work-groups",
     severity: Severity::Note,
     title: "cores are idle",
-    explanation: r"## What it finds
-
+    what: "
 A launch, of known global size, with fewer work-groups than the GPU has cores; with a few more than a multiple of the cores, so that most of
-them wait for the last groups; or with fewer work-items than a quarter of the threads that the cores could keep in flight, on Midgard than four times as many.
-
-## Why it costs
-
+them wait for the last groups; or with fewer work-items than a quarter of the threads that the cores could keep in flight, on Midgard than four times as many.",
+    why: "
 A work-group runs on one core. Cores without one are idle, and a core with few threads in flight waits for memory
-instead of switching to another thread.
-
-## Example
-
-```c
-clEnqueueNDRangeKernel(queue, kernel, 1, 0, (size_t[]){1024}, (size_t[]){256}, 0, 0, 0);  // 4 groups for 10 cores
-```
-
-## Instead
-
-```c
-clEnqueueNDRangeKernel(queue, kernel, 1, 0, (size_t[]){1024}, (size_t[]){64}, 0, 0, 0);
-```
-
-Or use more work-items with less work each.
-
-## When it is wrong
-
+instead of switching to another thread.",
+    example: "
+clEnqueueNDRangeKernel(queue, kernel, 1, 0, (size_t[]){1024}, (size_t[]){256}, 0, 0, 0);  // 4 groups for 10 cores",
+    instead: "clEnqueueNDRangeKernel(queue, kernel, 1, 0, (size_t[]){1024}, (size_t[]){64}, 0, 0, 0);",
+    remark: "Or use more work-items with less work each.",
+    exceptions: "
 Where other kernels run at the same time, or groups take very different times. The model of a GPU describes one
-product; others have more or fewer cores.
-
-## Source
-
+product; others have more or fewer cores.",
+    source: "
 - OpenCL 3.0, 3.2: the work-items of a group execute on one compute unit. The published T604 ladder: 128 to 256 threads on a core.
-- *Parallel optimization of 2D floating-point matrix operation based on Mali-T604 embedded GPU*: 4,096 work-items.
-",
+- *Parallel optimization of 2D floating-point matrix operation based on Mali-T604 embedded GPU*: 4,096 work-items.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

@@ -17,45 +17,29 @@ pub(super) const RULE: Rule = Rule {
     code: "foldable-argument",
     severity: Severity::Note,
     title: "a loop whose iteration count is an argument",
-    explanation: r"## What it finds
-
+    what: "
 An inner loop whose iteration count depends on one argument, where counting, comparing and branching are a significant
-part of the cost.
-
-## Why it costs
-
+part of the cost.",
+    why: "
 The compiler does not know the number and cannot unroll the loop: each iteration counts, compares and branches. OpenCL
 builds programs at run time, when most such numbers are known. With a constant, the loop unrolls, and indices and
-products fold.
-
-## Example
-
-```c
+products fold.",
+    example: "
 kernel void blur(global const float *in, global float *out, int radius)
 {
     for (int k = -radius; k <= radius; ++k)
-        sum += in[i + k];
-```
-
-## Instead
-
-```c
+        sum += in[i + k];",
+    instead: "
 // clBuildProgram(program, 1, &device, '-D RADIUS=3', 0, 0);
 kernel void blur(global const float *in, global float *out)
 {
     for (int k = -RADIUS; k <= RADIUS; ++k)
-        sum += in[i + k];
-```
-
-## When it is wrong
-
+        sum += in[i + k];",
+    exceptions: "
 For numbers that are large or change from launch to launch: each one needs a program of its own. The stated gain
-covers only the counting and branching.
-
-## Source
-
-- Arm and Qualcomm OpenCL guides: build-time constants, unrolled loops.
-",
+covers only the counting and branching.",
+    source: "- Arm and Qualcomm OpenCL guides: build-time constants, unrolled loops.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

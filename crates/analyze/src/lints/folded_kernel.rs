@@ -9,39 +9,21 @@ pub(super) const RULE: Rule = Rule {
     code: "folded-kernel",
     severity: Severity::Warning,
     title: "the kernel stores no result",
-    explanation: r"## What it finds
-
-A kernel that is empty after optimisation.
-
-## Why it costs
-
+    what: "A kernel that is empty after optimisation.",
+    why: "
 It costs nothing because it does nothing: a store was forgotten, a value given by `-D` folded it away, or the wrong
-kernel was selected. Its figures say nothing about the intended kernel.
-
-## Example
-
-```c
+kernel was selected. Its figures say nothing about the intended kernel.",
+    example: "
 __kernel void scale(__global float *data, float factor) {
     float x = data[get_global_id(0)] * factor;
-}
-```
-
-## Instead
-
-```c
+}",
+    instead: "
 __kernel void scale(__global float *data, float factor) {
     data[get_global_id(0)] *= factor;
-}
-```
-
-## When it is wrong
-
-An empty kernel that measures the cost of a launch.
-
-## Source
-
-- The behaviour of every optimising compiler: unused results are not computed.
-",
+}",
+    exceptions: "An empty kernel that measures the cost of a launch.",
+    source: "- The behaviour of every optimising compiler: unused results are not computed.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

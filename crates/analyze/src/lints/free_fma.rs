@@ -12,41 +12,23 @@ pub(super) const RULE: Rule = Rule {
     code: "free-fma",
     severity: Severity::Warning,
     title: "a multiplication and an addition where one instruction does both",
-    explanation: r"## What it finds
-
+    what: "
 A product of floats that is used only in one sum or difference, in two instructions, on a GPU that has one instruction
-for both at the cost of either.
-
-## Why it costs
-
+for both at the cost of either.",
+    why: "
 OpenCL C lets a compiler fuse `a * b + c` within an expression. Over two statements, or where `FP_CONTRACT` is off, it
-must round the product first, which takes two instructions.
-
-## Example
-
-```c
+must round the product first, which takes two instructions.",
+    example: "
 float scaled = x * gain;
-sum = sum + scaled;
-```
-
-## Instead
-
-```c
-sum = mad(x, gain, sum);  // or x * gain + sum in one expression, or -cl-mad-enable for all
-```
-
-Where the GPU has an instruction for `fma()`, it costs the same and guarantees a single rounding.
-
-## When it is wrong
-
+sum = sum + scaled;",
+    instead: "sum = mad(x, gain, sum);  // or x * gain + sum in one expression, or -cl-mad-enable for all",
+    remark: "Where the GPU has an instruction for `fma()`, it costs the same and guarantees a single rounding.",
+    exceptions: "
 Where the result must be bit-identical to that of other hardware, or to that of two roundings: `x * x - y * y` of
 equal numbers is no longer 0. With `-cl-mad-enable` or `-cl-fast-relaxed-math` the driver fuses by itself; programs
-built with these options are not reported.
-
-## Source
-
-- OpenCL C 3.0, 6.2.5 and 7.4: contraction. Instructions: docs/model.md.
-",
+built with these options are not reported.",
+    source: "- OpenCL C 3.0, 6.2.5 and 7.4: contraction. Instructions: docs/model.md.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

@@ -13,37 +13,21 @@ pub(super) const RULE: Rule = Rule {
     code: "gapped-access",
     severity: Severity::Note,
     title: "the words of a work-item are adjacent, those of its neighbours are not",
-    explanation: r"## What it finds
-
+    what: "
 Work-items that load or store several adjacent words of 16 bytes, so that the same word of the next work-item is 32
-bytes or more away; all bytes between are used.
-
-## Why it costs
-
+bytes or more away; all bytes between are used.",
+    why: "
 A load of a warp takes a cycle for each cache line it touches. With a gap between neighbours, each load touches all
-the lines; with adjacent words, each load touches only its own.
-
-## Example
-
-```c
-float4 a = in[4 * i], b = in[4 * i + 1], c = in[4 * i + 2], d = in[4 * i + 3];
-```
-
-## Instead
-
-```c
-float4 a = in[i], b = in[i + size], c = in[i + 2 * size], d = in[i + 3 * size];  // size = get_global_size(0)
-```
-
-## When it is wrong
-
+the lines; with adjacent words, each load touches only its own.",
+    example: "float4 a = in[4 * i], b = in[4 * i + 1], c = in[4 * i + 2], d = in[4 * i + 3];",
+    instead: "
+float4 a = in[i], b = in[i + size], c = in[i + 2 * size], d = in[i + 3 * size];  // size = get_global_size(0)",
+    exceptions: "
 Where a work-item needs exactly these words, as in a filter that uses each of them several times. Lines with unused
-bytes are reported as `scattered-access`, words of less than 16 bytes as `narrow-access`.
-
-## Source
-
-- Arm performance counter references: a load/store instruction takes a cycle for each line. Mesa and measurements for Adreno.
-",
+bytes are reported as `scattered-access`, words of less than 16 bytes as `narrow-access`.",
+    source: "
+- Arm performance counter references: a load/store instruction takes a cycle for each line. Mesa and measurements for Adreno.",
+    ..Rule::LINT
 };
 
 /// Adjacent loads, or stores, of one work-item in one block.

@@ -14,39 +14,22 @@ pub(super) const RULE: Rule = Rule {
     code: "image-or-buffer",
     severity: Severity::Note,
     title: "one path to memory is idle while the other one bounds the kernel",
-    explanation: r"## What it finds
-
+    what: "
 A buffer that the kernel only reads, in whole texels of four elements and more than once, where loads and stores bound
 the kernel and the texture pipe has slack; and the reverse, an image read at integer coordinates where the texture
-pipe bounds the kernel.
-
-## Why it costs
-
+pipe bounds the kernel.",
+    why: "
 Images and buffers use two pipes with two caches. A pipe that waits for the other does no work. On Adreno, loads from
-buffers also bypass the first-level cache, which images use.
-
-## Example
-
-```c
-float4 a = a_buffer[row * k + p], b = b_buffer[p * n + column];
-```
-
-## Instead
-
-```c
-float4 a = read_imagef(a_image, (int2)(p, row)), b = b_buffer[p * n + column];
-```
-
-## When it is wrong
-
+buffers also bypass the first-level cache, which images use.",
+    example: "float4 a = a_buffer[row * k + p], b = b_buffer[p * n + column];",
+    instead: "float4 a = read_imagef(a_image, (int2)(p, row)), b = b_buffer[p * n + column];",
+    exceptions: "
 Data that is read once is best left in its buffer. An image has size limits and is created by another call, and texels
-of more than 32 bits take two clocks on Mali.
-
-## Source
-
+of more than 32 bits take two clocks on Mali.",
+    source: "
 - A published matrix product on a Mali-G77: one operand in an image and one in a buffer are 10 % faster than both in buffers. Compute
-  Library's tables for Mali-G52 to G78. Qualcomm's OpenCL guide: images for data that is read again.
-",
+  Library's tables for Mali-G52 to G78. Qualcomm's OpenCL guide: images for data that is read again.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

@@ -15,40 +15,25 @@ pub(super) const RULE: Rule = Rule {
     code: "indivisible-size",
     severity: Severity::Note,
     title: "the driver can only choose narrow work-groups",
-    explanation: r"## What it finds
-
+    what: "
 A launch in two or three dimensions without a work-group size, one of whose extents has a large prime divisor and no
-divisor from 4 to 8.
-
-## Why it costs
-
+divisor from 4 to 8.",
+    why: "
 A driver chooses a work-group size that divides the global size. If an extent is a prime, the work-groups are 1 wide in that
-dimension: 64 x 1 instead of 8 x 8. Their work-items are spread over many rows, and share fewer cache lines and pages.
-
-## Example
-
-```c
+dimension: 64 x 1 instead of 8 x 8. Their work-items are spread over many rows, and share fewer cache lines and pages.",
+    example: "
 // 5 pixels in a work-item: 2048 / 5 = 409, a prime
-clEnqueueNDRangeKernel(queue, kernel, 2, 0, (size_t[]){2048, 409}, 0, 0, 0, 0);
-```
-
-## Instead
-
-```c
+clEnqueueNDRangeKernel(queue, kernel, 2, 0, (size_t[]){2048, 409}, 0, 0, 0, 0);",
+    instead: "
 // 416 = 8 * 52; work-items beyond the last one return at once
-clEnqueueNDRangeKernel(queue, kernel, 2, 0, (size_t[]){2048, 416}, 0, 0, 0, 0);
-```
-
-## When it is wrong
-
+clEnqueueNDRangeKernel(queue, kernel, 2, 0, (size_t[]){2048, 416}, 0, 0, 0, 0);",
+    exceptions: "
 Where a narrow work-group suits the kernel: rows that lie along dimension 0 are read well by 64 x 1. The predicted time
-tells; the advice is withdrawn if it does not fall.
-
-## Source
-
+tells; the advice is withdrawn if it does not fall.",
+    source: "
 - The published T604 ladder: five pixels in a work-item are 4.5 times as fast as one at most sizes, and 1.7 times at
-  2048 x 2048; four pixels, which divide the width, recover.
-",
+  2048 x 2048; four pixels, which divide the width, recover.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

@@ -14,40 +14,25 @@ pub(super) const RULE: Rule = Rule {
     code: "int-where-short-holds",
     severity: Severity::Warning,
     title: "32-bit arithmetic where 16 bits would suffice",
-    explanation: r"## What it finds
-
+    what: "
 Arithmetic on `int` or `uint` whose operands come from 8 or 16 bits and whose values provably fit in `short` or
-`ushort`.
-
-## Why it costs
-
+`ushort`.",
+    why: "
 A Midgard register holds eight lanes of 16 bits and four of 32; Bifrost and Valhall process two `short` for each
-`int`; Adreno executes 16-bit instructions at twice the rate. Widening to 32 bits takes instructions as well.
-
-## Example
-
-```c
+`int`; Adreno executes 16-bit instructions at twice the rate. Widening to 32 bits takes instructions as well.",
+    example: "
 int4 sum = convert_int4(vload4(0, p)) + convert_int4(vload4(0, p + width));
-vstore4(convert_uchar4(sum >> 1), 0, out);
-```
-
-## Instead
-
-```c
+vstore4(convert_uchar4(sum >> 1), 0, out);",
+    instead: "
 short4 sum = convert_short4(vload4(0, p)) + convert_short4(vload4(0, p + width));
-vstore4(convert_uchar4(sum >> (short)1), 0, out);
-```
-
-## When it is wrong
-
+vstore4(convert_uchar4(sum >> (short)1), 0, out);",
+    exceptions: "
 Where loads bound the kernel: then keep it readable. The values do fit: their ranges follow from types, constants,
 comparisons and the known parameters of the launch. C promotes scalars to `int` in every expression; the compiler
-computes in 16 bits where the result is truncated to `short`.
-
-## Source
-
-- Arm OpenCL guides: use the narrowest type that holds the data. The published T604 ladder: 24.5 to 13.5 cycles by this alone.
-",
+computes in 16 bits where the result is truncated to `short`.",
+    source: "
+- Arm OpenCL guides: use the narrowest type that holds the data. The published T604 ladder: 24.5 to 13.5 cycles by this alone.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

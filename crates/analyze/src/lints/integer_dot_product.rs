@@ -17,43 +17,28 @@ pub(super) const RULE: Rule = Rule {
     code: "integer-dot-product",
     severity: Severity::Warning,
     title: "products of bytes that one instruction multiplies and adds",
-    explanation: r"## What it finds
-
+    what: "
 A sum of four or more products of 8-bit integers, computed in 32 bits, on a GPU that has an instruction for the sum of
-four such products.
-
-## Why it costs
-
+four such products.",
+    why: "
 C promotes bytes to 32 bits: each product is a conversion of both factors, a multiplication, and an addition. The
-instruction takes four bytes of each factor in a register, multiplies and adds them, and keeps all bits.
-
-## Example
-
-```c
+instruction takes four bytes of each factor in a register, multiplies and adds them, and keeps all bits.",
+    example: "
 int dot(char4 a, char4 b, int sum)
 {
     return sum + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
-}
-```
-
-## Instead
-
-```c
+}",
+    instead: "
 int dot(char4 a, char4 b, int sum)
 {
     return arm_dot_acc(a, b, sum);  // or sum + dot(a, b) with cl_khr_integer_dot_product, or qcom_dot8_acc
-}
-```
-
-## When it is wrong
-
+}",
+    exceptions: "
 Where the bytes do not lie side by side, so that they must be gathered into a register first; where a driver finds the
-instruction by itself.
-
-## Source
-
-- cl_arm_integer_dot_product_accumulate_int8, cl_khr_integer_dot_product and cl_qcom_dot_product8 in the registry of OpenCL.
-",
+instruction by itself.",
+    source: "
+- cl_arm_integer_dot_product_accumulate_int8, cl_khr_integer_dot_product and cl_qcom_dot_product8 in the registry of OpenCL.",
+    ..Rule::LINT
 };
 
 /// A sum and its terms.

@@ -11,39 +11,23 @@ pub(super) const RULE: Rule = Rule {
     code: "narrow-access",
     severity: Severity::Warning,
     title: "loads that could be one wider load",
-    explanation: r"## What it finds
-
+    what: "
 Loads of one basic block that are adjacent in memory and fit in 16 bytes together, and that compilers do not merge by
-themselves.
-
-## Why it costs
-
+themselves.",
+    why: "
 A load takes one slot of the load/store pipe whether it loads 1 byte or 16. Four loads of a float cost four times as
-much as one load of a float4.
-
-## Example
-
-```c
+much as one load of a float4.",
+    example: "
 int sum = 0;
-for (int k = 0; k < 8; k++) sum += in[8 * i + k];  // bytes
-```
-
-## Instead
-
-```c
+for (int k = 0; k < 8; k++) sum += in[8 * i + k];  // bytes",
+    instead: "
 uchar8 v = vload8(i, in);
-int sum = v.s0 + v.s1 + v.s2 + v.s3 + v.s4 + v.s5 + v.s6 + v.s7;
-```
-
-## When it is wrong
-
-Where the driver merges more than the model supposes: up to four elements, whatever their alignment.
-
-## Source
-
+int sum = v.s0 + v.s1 + v.s2 + v.s3 + v.s4 + v.s5 + v.s6 + v.s7;",
+    exceptions: "Where the driver merges more than the model supposes: up to four elements, whatever their alignment.",
+    source: "
 - Arm OpenCL guides: prefer loads and stores of 128 bits. What is merged: Mesa's nir_opt_load_store_vectorize with the limits of
-  each back end.
-",
+  each back end.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

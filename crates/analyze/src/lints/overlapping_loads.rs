@@ -12,37 +12,19 @@ pub(super) const RULE: Rule = Rule {
     code: "overlapping-loads",
     severity: Severity::Warning,
     title: "bytes are loaded twice",
-    explanation: r"## What it finds
-
+    what: "
 Vector loads whose bytes are also loaded by other loads of the same work-item, where loads and stores bound the
-kernel.
-
-## Why it costs
-
+kernel.",
+    why: "
 Each load takes its slots in the load/store pipe, whatever the cache does. A vector between two others can be
-assembled from their lanes, which costs a move or nothing.
-
-## Example
-
-```c
-uchar16 left = vload16(0, row - 3), middle = vload16(0, row), right = vload16(0, row + 3);
-```
-
-## Instead
-
-```c
+assembled from their lanes, which costs a move or nothing.",
+    example: "uchar16 left = vload16(0, row - 3), middle = vload16(0, row), right = vload16(0, row + 3);",
+    instead: "
 uchar16 left = vload16(0, row - 3), right = vload16(0, row + 3);
-uchar16 middle = (uchar16)(left.s3456789a, left.sbcde, left.sf, right.sabc);
-```
-
-## When it is wrong
-
-Where arithmetic is the next bound and takes almost as many cycles as the loads.
-
-## Source
-
-- The published Laplace ladder on a Mali-T604, its step `synthesise-loads`: 9 loads of 16 bytes become 6.
-",
+uchar16 middle = (uchar16)(left.s3456789a, left.sbcde, left.sf, right.sabc);",
+    exceptions: "Where arithmetic is the next bound and takes almost as many cycles as the loads.",
+    source: "- The published Laplace ladder on a Mali-T604, its step `synthesise-loads`: 9 loads of 16 bytes become 6.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

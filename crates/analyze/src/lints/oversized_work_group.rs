@@ -10,40 +10,22 @@ pub(super) const RULE: Rule = Rule {
     code: "oversized-work-group",
     severity: Severity::Error,
     title: "a work-group is larger than the GPU allows",
-    explanation: r"## What it finds
-
+    what: "
 A local size, given or required by the kernel (`reqd_work_group_size`), with more work-items than the GPU allows in a
-work-group.
-
-## Why it matters
-
-`clEnqueueNDRangeKernel` returns `CL_INVALID_WORK_GROUP_SIZE`, or the kernel does not build. Nothing runs.
-
-## Example
-
-```c
+work-group.",
+    why: "`clEnqueueNDRangeKernel` returns `CL_INVALID_WORK_GROUP_SIZE`, or the kernel does not build. Nothing runs.",
+    example: "
 __attribute__((reqd_work_group_size(32, 32, 1)))
-kernel void tile(global float* out) { out[get_global_id(1) * 1024 + get_global_id(0)] = 0; }
-```
-
-## Instead
-
-Use smaller groups; where they share data, give each work-item more work.
-
-```c
+kernel void tile(global float* out) { out[get_global_id(1) * 1024 + get_global_id(0)] = 0; }",
+    advice: "Use smaller groups; where they share data, give each work-item more work.",
+    instead: "
 __attribute__((reqd_work_group_size(16, 16, 1)))
-kernel void tile(global float* out) { out[get_global_id(1) * 1024 + get_global_id(0)] = 0; }
-```
-
-## When it is wrong
-
+kernel void tile(global float* out) { out[get_global_id(1) * 1024 + get_global_id(0)] = 0; }",
+    exceptions: "
 The limit comes from the GPU's model, which says whether it is documented, reported by a device, or guessed. A driver
-may allow more, and it allows less for kernels that use many registers: `CL_KERNEL_WORK_GROUP_SIZE` is decisive.
-
-## Source
-
-- OpenCL 3.0, `clEnqueueNDRangeKernel`: `CL_INVALID_WORK_GROUP_SIZE`.
-",
+may allow more, and it allows less for kernels that use many registers: `CL_KERNEL_WORK_GROUP_SIZE` is decisive.",
+    source: "- OpenCL 3.0, `clEnqueueNDRangeKernel`: `CL_INVALID_WORK_GROUP_SIZE`.",
+    ..Rule::CHECK
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

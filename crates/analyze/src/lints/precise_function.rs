@@ -14,38 +14,20 @@ pub(super) const RULE: Rule = Rule {
     code: "precise-function",
     severity: Severity::Note,
     title: "a precise function where a native one may suffice",
-    explanation: r"## What it finds
-
-A call of `sin`, `exp`, `pow` or a similar function, or a division, whose `native_` form takes fewer operations.
-
-## Why it costs
-
+    what: "
+A call of `sin`, `exp`, `pow` or a similar function, or a division, whose `native_` form takes fewer operations.",
+    why: "
 The precise functions reduce their argument and correct their result: tens of instructions where the hardware has one
-that is about as precise as a picture needs.
-
-## Example
-
-```c
-out[i] = sin(x) / y;
-```
-
-## Instead
-
-```c
-out[i] = native_divide(native_sin(x), y);
-```
-
-## When it is wrong
-
+that is about as precise as a picture needs.",
+    example: "out[i] = sin(x) / y;",
+    instead: "out[i] = native_divide(native_sin(x), y);",
+    exceptions: "
 Where the error matters. The specification guarantees 4 ULP for `sin`, 2.5 for a division and 16 for `pow`. For a
 `native_` function it guarantees neither the error nor the range: `native_sin` of a large argument may return
 anything. `half_` functions guarantee 8192 ULP. `-cl-fast-relaxed-math` does the same for a whole program; programs
-built with it are not reported. Functions of `half` have no `native_` form.
-
-## Source
-
-- OpenCL C 3.0, 7.4: errors in ULP. Costs: docs/model.md.
-",
+built with it are not reported. Functions of `half` have no `native_` form.",
+    source: "- OpenCL C 3.0, 7.4: errors in ULP. Costs: docs/model.md.",
+    ..Rule::LINT
 };
 
 /// The replacement of a call.

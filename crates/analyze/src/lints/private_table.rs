@@ -13,40 +13,22 @@ pub(super) const RULE: Rule = Rule {
     code: "private-table",
     severity: Severity::Warning,
     title: "a private array is stored in memory",
-    explanation: r"## What it finds
-
-A private array that is read at an index known only at run time.
-
-## Why it costs
-
+    what: "A private array that is read at an index known only at run time.",
+    why: "
 Registers cannot be indexed: such an array is stored in memory, once for each work-item. Each access goes through the
-load/store pipe. Every work-item also writes a table of constants again.
-
-## Example
-
-```c
+load/store pipe. Every work-item also writes a table of constants again.",
+    example: "
 float squares[16];
 for (int k = 0; k < 16; ++k)
     squares[k] = k * k;
-out[i] = squares[in[i] & 15];
-```
-
-## Instead
-
-```c
-constant float squares[16] = { 0, 1, 4, 9, 16, 25, 36, 49, 64, 81, 100, 121, 144, 169, 196, 225 };  // outside of the kernel
-```
-
-Read an array that is not constant at known indices: in an unrolled loop, or with select between a few values.
-
-## When it is wrong
-
-Where the array is large and little of it is written and read.
-
-## Source
-
-- Arm OpenCL guides: private arrays are stored in memory. OpenCL C 3.0, 6.7: address spaces.
-",
+out[i] = squares[in[i] & 15];",
+    instead: "
+constant float squares[16] = { 0, 1, 4, 9, 16, 25, 36, 49, 64, 81, 100, 121, 144, 169, 196, 225 };  // outside of the kernel",
+    remark: "
+Read an array that is not constant at known indices: in an unrolled loop, or with select between a few values.",
+    exceptions: "Where the array is large and little of it is written and read.",
+    source: "- Arm OpenCL guides: private arrays are stored in memory. OpenCL C 3.0, 6.7: address spaces.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

@@ -12,34 +12,18 @@ pub(super) const RULE: Rule = Rule {
     code: "register-step",
     severity: Severity::Note,
     title: "slightly fewer registers would allow more threads",
-    explanation: r"## What it finds
-
-A kernel that uses up to four registers more than the last count at which more threads fit in a core.
-
-## Why it costs
-
+    what: "A kernel that uses up to four registers more than the last count at which more threads fit in a core.",
+    why: "
 Threads in flight hide the latency of memory. Each GPU has steps of register counts: one register past a step halves
-the number of threads.
-
-## Example
-
-```c
-float4 sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0, extra = a * b;  // 33 registers
-```
-
-## Instead
-
-Shorten a live range: recompute a value where it is used, load later, use half precision or a smaller tile.
-
-## When it is wrong
-
+the number of threads.",
+    example: "float4 sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0, extra = a * b;  // 33 registers",
+    advice: "
+Shorten a live range: recompute a value where it is used, load later, use half precision or a smaller tile.",
+    exceptions: "
 A kernel that is bound by arithmetic with enough threads in flight gains nothing. The phone's compiler may need a few
-registers more or fewer.
-
-## Source
-
-- Arm GPU Datasheet: registers and threads. Mesa freedreno: waves of Adreno.
-",
+registers more or fewer.",
+    source: "- Arm GPU Datasheet: registers and threads. Mesa freedreno: waves of Adreno.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

@@ -12,42 +12,26 @@ pub(super) const RULE: Rule = Rule {
     code: "scattered-access",
     severity: Severity::Warning,
     title: "neighbouring work-items touch different cache lines",
-    explanation: r"## What it finds
-
+    what: "
 Loads and stores of neighbouring work-items of a warp that are a cache line or more apart, with bytes between them
-that the work-item does not use, in global or local memory.
-
-## Why it costs
-
+that the work-item does not use, in global or local memory.",
+    why: "
 A warp's access takes a cycle for each line it touches, and each line is fetched whole. Work-items 64 bytes apart take
-one line each: 16 cycles for a warp of 16, and only a few bytes of each line are used.
-
-## Example
-
-```c
+one line each: 16 cycles for a warp of 16, and only a few bytes of each line are used.",
+    example: "
 int row = get_global_id(0), column = get_global_id(1);
-out[row * width + column] = in[row * width + column];
-```
-
-## Instead
-
-Let dimension 0 follow consecutive addresses.
-
-```c
+out[row * width + column] = in[row * width + column];",
+    advice: "Let dimension 0 follow consecutive addresses.",
+    instead: "
 int column = get_global_id(0), row = get_global_id(1);
-out[row * width + column] = in[row * width + column];
-```
-
-## When it is wrong
-
+out[row * width + column] = in[row * width + column];",
+    exceptions: "
 Where the stride is an argument (`x[id * x_inc]`) that is 1 in most launches: the worst case is assumed, and
 `--arg x_inc=1` sets it to 1. Where the same work-item soon uses the rest of the line, and the line stays in the cache
-until then. (Adjacent loads that do so are reported as `gapped-access` or `narrow-access`.)
-
-## Source
-
-- Arm performance counter references: a load/store instruction takes a cycle for each line. Mesa and measurements for Adreno.
-",
+until then. (Adjacent loads that do so are reported as `gapped-access` or `narrow-access`.)",
+    source: "
+- Arm performance counter references: a load/store instruction takes a cycle for each line. Mesa and measurements for Adreno.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

@@ -17,47 +17,32 @@ pub(super) const RULE: Rule = Rule {
     code: "single-output",
     severity: Severity::Warning,
     title: "a work-item computes one output where it could compute several",
-    explanation: r"## What it finds
-
+    what: "
 A kernel whose outputs of neighbouring work-items are adjacent in memory, so that one work-item could compute several of
 them. On a GPU with vector registers (Midgard) it is reported where at least half of all lanes compute nothing; on others
-for outputs of 8 and 16 bits.
-
-## Why it costs
-
+for outputs of 8 and 16 bits.",
+    why: "
 A load or store takes one slot of the load/store pipe whether it moves 1 byte or 16, and addresses are computed once for
 each work-item. A work-item with several outputs loads what they share once, and stores them together. Midgard also issues
-one word for each operation, whether it fills one lane of the 128-bit register or all of them.
-
-## Example
-
-```c
+one word for each operation, whether it fills one lane of the 128-bit register or all of them.",
+    example: "
 kernel void scale(global const float *in, global float *out)
 {
     const int i = get_global_id(0);
     out[i] = 3 * in[i] - in[i + 1];
-}
-```
-
-## Instead
-
-```c
+}",
+    instead: "
 kernel void scale(global const float *in, global float *out)  // with a quarter of the work-items
 {
     const int i = get_global_id(0);
     vstore4(3 * vload4(i, in) - vload4(0, in + 4 * i + 1), i, out);
-}
-```
-
-## When it is wrong
-
+}",
+    exceptions: "
 Where work-items take different paths, which vectors cannot; where the launch has too few work-items already; where the
-values of several outputs do not fit the registers.
-
-## Source
-
-- The published T604 ladder: its first step from one pixel to five pixels in vectors brought a factor of 5.7 to 6.3.
-",
+values of several outputs do not fit the registers.",
+    source: "
+- The published T604 ladder: its first step from one pixel to five pixels in vectors brought a factor of 5.7 to 6.3.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

@@ -20,38 +20,20 @@ pub(super) const RULE: Rule = Rule {
     code: "unbalanced-pipes",
     severity: Severity::Note,
     title: "arithmetic bounds the kernel where a small table would suffice",
-    explanation: r"## What it finds
-
+    what: "
 Arithmetic that depends on one integer of at most 256 values, such as an 8-bit pixel, in a kernel that is bound by
-arithmetic while loads and stores have slack.
-
-## Why it costs
-
+arithmetic while loads and stores have slack.",
+    why: "
 A power or a logarithm takes tens of operations for each pixel, and there are only 256 different ones. The pipes run
-in parallel: a load costs nothing as long as another pipe bounds the kernel.
-
-## Example
-
-```c
-out[i] = convert_uchar_sat(255 * pow(in[i] / 255.0f, gamma));
-```
-
-## Instead
-
-```c
-out[i] = table[in[i]];  // 256 bytes, made once by the host
-```
-
-## When it is wrong
-
+in parallel: a load costs nothing as long as another pipe bounds the kernel.",
+    example: "out[i] = convert_uchar_sat(255 * pow(in[i] / 255.0f, gamma));",
+    instead: "out[i] = table[in[i]];  // 256 bytes, made once by the host",
+    exceptions: "
 Where other kernels need the cache. The gain assumes the worst case, that each work-item of a warp reads a different
 line: on GPUs with warps a table must save much to pay off, on Midgard little. The reverse, loads that bound the
-kernel while arithmetic has slack, has its own lints: `overlapping-loads`, `image-or-buffer`, `private-table`.
-
-## Source
-
-- The pipes of each family, and the cost of the functions: docs/model.md.
-",
+kernel while arithmetic has slack, has its own lints: `overlapping-loads`, `image-or-buffer`, `private-table`.",
+    source: "- The pipes of each family, and the cost of the functions: docs/model.md.",
+    ..Rule::LINT
 };
 
 /// Arithmetic from one small integer to one result.

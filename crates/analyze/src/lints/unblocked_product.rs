@@ -17,29 +17,19 @@ pub(super) const RULE: Rule = Rule {
     code: "unblocked-product",
     severity: Severity::Warning,
     title: "a product that loads every factor again for each output",
-    explanation: r"## What it finds
-
+    what: "
 A loop that multiplies values of two buffers, one of which depends on one id of the work-item and the other on another id,
-with at least as many loaded values as multiplications: a matrix product with one output per work-item.
-
-## Why it costs
-
+with at least as many loaded values as multiplications: a matrix product with one output per work-item.",
+    why: "
 Each multiplication needs two loads, and a load costs a slot of the load/store pipe, as the multiplication costs one of the
 arithmetic pipe. A work-item that computes 4 x 4 outputs uses each of 8 loaded values four times, and the loop's counter and
-addresses serve 16 outputs.
-
-## Example
-
-```c
+addresses serve 16 outputs.",
+    example: "
 float sum = 0;
 for (int i = 0; i < k; ++i)
     sum += a[y * k + i] * b[i * n + x];
-c[y * n + x] = sum;
-```
-
-## Instead
-
-```c
+c[y * n + x] = sum;",
+    instead: "
 float4 sum[4] = {0, 0, 0, 0};
 for (int i = 0; i < k; ++i) {
     const float4 column = vload4(0, a + i * m + 4 * y), row = vload4(0, b + i * n + 4 * x);  // A is transposed
@@ -47,17 +37,12 @@ for (int i = 0; i < k; ++i) {
     sum[1] += column.y * row;
     sum[2] += column.z * row;
     sum[3] += column.w * row;
-}
-```
-
-## When it is wrong
-
-For small products: a sixteenth of the work-items must still fill the GPU. The sums need 16 registers of 32 bits.
-
-## Source
-
-- The published product of half matrices of 1024: 4 x 4 outputs in a work-item are 17 times faster on a Mali-G77.
-",
+}",
+    exceptions: "
+For small products: a sixteenth of the work-items must still fill the GPU. The sums need 16 registers of 32 bits.",
+    source: "
+- The published product of half matrices of 1024: 4 x 4 outputs in a work-item are 17 times faster on a Mali-G77.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

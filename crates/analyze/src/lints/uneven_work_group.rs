@@ -9,34 +9,18 @@ pub(super) const RULE: Rule = Rule {
     code: "uneven-work-group",
     severity: Severity::Warning,
     title: "work-groups do not fill warps",
-    explanation: r"## What it finds
-
+    what: "
 A work-group whose size is not a multiple of the warp width, or a global size that the driver can only divide into
-inefficient work-groups.
-
-## Why it costs
-
+inefficient work-groups.",
+    why: "
 Warps are filled from one work-group. The last warp of each group runs with empty lanes, at the cost of a full one. A
-local size that the driver chooses must divide the global size: a prime extent leaves groups of 1.
-
-## Example
-
-```c
-clEnqueueNDRangeKernel(queue, kernel, 1, 0, (size_t[]){409}, 0, 0, 0, 0);  // 409 is prime
-```
-
-## Instead
-
-Round the global size up to a multiple of the warp, and let surplus work-items return.
-
-## When it is wrong
-
-A kernel whose groups must have that size.
-
-## Source
-
-- Arm OpenCL guides: work-group sizes; the published T604 ladder, where 2048 / 5 = 409 cost a factor of three.
-",
+local size that the driver chooses must divide the global size: a prime extent leaves groups of 1.",
+    example: "clEnqueueNDRangeKernel(queue, kernel, 1, 0, (size_t[]){409}, 0, 0, 0, 0);  // 409 is prime",
+    advice: "Round the global size up to a multiple of the warp, and let surplus work-items return.",
+    exceptions: "A kernel whose groups must have that size.",
+    source: "
+- Arm OpenCL guides: work-group sizes; the published T604 ladder, where 2048 / 5 = 409 cost a factor of three.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

@@ -11,42 +11,24 @@ pub(super) const RULE: Rule = Rule {
     code: "unhoisted-load",
     severity: Severity::Warning,
     title: "every iteration of a loop repeats the same load or store",
-    explanation: r"## What it finds
-
+    what: "
 Loads in a loop whose address does not change between iterations, and which the compiler does not hoist because a
-store in the loop might change the value; and stores to one address in every iteration, which the loop might load.
-
-## Why it costs
-
+store in the loop might change the value; and stores to one address in every iteration, which the loop might load.",
+    why: "
 Two pointers may point to the same memory unless one of them is `restrict`. After each store the compiler loads the
-value again; a sum in memory is loaded and stored in every iteration.
-
-## Example
-
-```c
+value again; a sum in memory is loaded and stored in every iteration.",
+    example: "
 for (int i = 0; i < n; ++i)
-    out[row] += in[row * n + i] * factor[0];
-```
-
-## Instead
-
-```c
+    out[row] += in[row * n + i] * factor[0];",
+    instead: "
 float sum = out[row], f = factor[0];
 for (int i = 0; i < n; ++i)
     sum += in[row * n + i] * f;
-out[row] = sum;
-```
-
-Or declare all of them `restrict`, where none overlaps another.
-
-## When it is wrong
-
-Where the pointers do overlap.
-
-## Source
-
-- C99, 6.7.3.1: `restrict`.
-",
+out[row] = sum;",
+    remark: "Or declare all of them `restrict`, where none overlaps another.",
+    exceptions: "Where the pointers do overlap.",
+    source: "- C99, 6.7.3.1: `restrict`.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

@@ -14,38 +14,22 @@ pub(super) const RULE: Rule = Rule {
     code: "unvectorised-narrow",
     severity: Severity::Warning,
     title: "narrow arithmetic that leaves lanes of its registers empty",
-    explanation: r"## What it finds
-
-Arithmetic on 8 or 16 bits, or on `int` values that fit in `short`, on fewer elements at a time than a register holds.
-
-## Why it costs
-
+    what: "
+Arithmetic on 8 or 16 bits, or on `int` values that fit in `short`, on fewer elements at a time than a register holds.",
+    why: "
 A register of Bifrost and Valhall holds two lanes of 16 bits or four of 8, one of Midgard eight or sixteen, and an
-instruction computes all of them or one at the same cost. Adreno computes lane by lane: there it is not reported.
-
-## Example
-
-```c
+instruction computes all of them or one at the same cost. Adreno computes lane by lane: there it is not reported.",
+    example: "
 half x = in[i];
-out[i] = x * gain + offset;
-```
-
-## Instead
-
-```c
+out[i] = x * gain + offset;",
+    instead: "
 half4 x = vload4(i, in);  // a quarter of the work-items
-vstore4(x * gain + offset, i, out);
-```
-
-## When it is wrong
-
+vstore4(x * gain + offset, i, out);",
+    exceptions: "
 Where elements take different paths, so that vector lanes compute unused results; where fewer work-items leave cores
-idle.
-
-## Source
-
-- Arm OpenCL guides: vectorise narrow types. Mesa's instruction sets for the lanes. docs/model.md.
-",
+idle.",
+    source: "- Arm OpenCL guides: vectorise narrow types. Mesa's instruction sets for the lanes. docs/model.md.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

@@ -13,44 +13,29 @@ pub(super) const RULE: Rule = Rule {
     code: "vectorised-for-nothing",
     severity: Severity::Note,
     title: "32-bit vectors that cost threads and gain nothing",
-    explanation: r"## What it finds
-
+    what: "
 Vectors of `float` or `int` that no wide load or store needs, live where the kernel needs most registers, on a GPU
-that computes them lane by lane; without them more threads would fit in a core, or nothing would be spilled.
-
-## Why it costs
-
+that computes them lane by lane; without them more threads would fit in a core, or nothing would be spilled.",
+    why: "
 Bifrost, Valhall and Adreno have no vector units for 32 bits: a `float4` is four registers and each operation on it
 four instructions. Wide vectors pay off where they make loads and stores wide. Elsewhere they occupy registers, and
-fewer threads hide the latency of memory.
-
-## Example
-
-```c
+fewer threads hide the latency of memory.",
+    example: "
 float16 term = (float16)(x);
 for (int k = 0; k < n; ++k)
     term = term * steps + offsets;  // three vectors: 48 registers
-out[i] = sum_of_lanes(term);
-```
-
-## Instead
-
-```c
+out[i] = sum_of_lanes(term);",
+    instead: "
 float sum = 0;
 for (int lane = 0; lane < 16; ++lane)  // or a work-item for each
     sum += series(x, lane, n);
-out[i] = sum;
-```
-
-## When it is wrong
-
+out[i] = sum;",
+    exceptions: "
 Where lanes are independent of one another and hide each other's latency, and enough threads are in flight anyway.
-Nothing is reported for Midgard, whose registers are vectors.
-
-## Source
-
-- Arm OpenCL guides for Bifrost and Valhall: scalar arithmetic. Mesa freedreno: scalar instructions. docs/model.md.
-",
+Nothing is reported for Midgard, whose registers are vectors.",
+    source: "
+- Arm OpenCL guides for Bifrost and Valhall: scalar arithmetic. Mesa freedreno: scalar instructions. docs/model.md.",
+    ..Rule::LINT
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {

@@ -13,39 +13,22 @@ pub(super) const RULE: Rule = Rule {
     code: "wide-integer",
     severity: Severity::Warning,
     title: "64-bit arithmetic where 32 bits would suffice",
-    explanation: r"## What it finds
-
+    what: "
 Arithmetic on `size_t`, `long` or `ulong` whose values provably fit in 32 bits, or whose results are only indices into
-buffers of fewer than 2^31 elements.
-
-## Why it costs
-
+buffers of fewer than 2^31 elements.",
+    why: "
 No phone GPU has native units for 64-bit integers: an addition takes two to three operations, a multiplication six to
 twenty, a division more than a hundred. Each value takes two registers. An address has 64 bits, but the address unit
-widens a 32-bit index at little or no cost.
-
-## Example
-
-```c
+widens a 32-bit index at little or no cost.",
+    example: "
 const size_t x = get_global_id(0), y = get_global_id(1);
-out[y * width + x] = in[y * width + x];
-```
-
-## Instead
-
-```c
+out[y * width + x] = in[y * width + x];",
+    instead: "
 const int x = get_global_id(0), y = get_global_id(1);
-out[y * width + x] = in[y * width + x];
-```
-
-## When it is wrong
-
-For buffers of 2^31 elements or more, and for values that are meant to wrap at 64 bits.
-
-## Source
-
-- Mesa's compilers for the operations; measurements by azhirnov on an Adreno 660. docs/model.md.
-",
+out[y * width + x] = in[y * width + x];",
+    exceptions: "For buffers of 2^31 elements or more, and for values that are meant to wrap at 64 bits.",
+    source: "- Mesa's compilers for the operations; measurements by azhirnov on an Adreno 660. docs/model.md.",
+    ..Rule::LINT
 };
 
 /// Values that are only used as the index of an address, through sums and products whose low bits depend only on low

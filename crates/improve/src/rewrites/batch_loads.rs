@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::address::{Address, Values, acts, certain_loads, is_volatile, text_without};
 use super::counted::Counted;
@@ -13,30 +13,19 @@ use crate::{Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "batch-loads",
-    severity: Severity::Note,
     title: "several steps of a loop with one vector load",
-    explanation: r"## What it does
-
+    what: "
 An innermost loop that reads neighbouring elements in turn does 2, 4, 8 or 16 steps in one turn. Their elements come
 from one `vloadN`, and the steps follow each other as before: results are the same bits. A second loop does the steps
-that are left over.
-
-## Why
-
+that are left over.",
+    why: "
 A load of 16 bytes takes the load/store pipe hardly longer than one of 4, and a turn of the loop is paid once for all
 steps. In a product of matrices, the rows of A are read that way: a block of 4 x 4 outputs takes 8 loads of 4 elements
-for 64 products, where single steps take 20 loads.
-
-## Example
-
-```c
+for 64 products, where single steps take 20 loads.",
+    example: "
 for (int k = 0; k < n; k++)
-    sum += a[row * n + k] * b[k * m + x];
-```
-
-## Instead
-
-```c
+    sum += a[row * n + k] * b[k * m + x];",
+    instead: "
 int k = 0;
 for (; k + 1 < n; k += 2) {
     const float2 a_1 = vload2(0, &a[row * n + k]);
@@ -44,19 +33,14 @@ for (; k + 1 < n; k += 2) {
     sum += a_1.s1 * b[(k + 1) * m + x];
 }
 for (; k < n; k++)
-    sum += a[row * n + k] * b[k * m + x];
-```
-
-## When not
-
+    sum += a[row * n + k] * b[k * m + x];",
+    exceptions: "
 Loops that store to memory, wait or leave early stay as they are, and so do elements that are not read in every step.
-The vectors take registers: past the limit of a GPU they halve its threads, or spill.
-
-## Source
-
+The vectors take registers: past the limit of a GPU they halve its threads, or spill.",
+    source: "
 Arm, *Mali GPU OpenCL Developer Guide* (vectorized loads); Qualcomm, *Snapdragon OpenCL Programming Guide* (vectorized
-load/store, loop unrolling).
-",
+load/store, loop unrolling).",
+    ..Rule::REWRITE
 };
 
 /// The most bytes of a vector: those that GPUs of phones load at once.

@@ -1,6 +1,6 @@
 //! `block`: a rectangle of outputs of a work-item, vectors along one dimension and copies along another.
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::outputs::{Outputs, propose};
 use crate::replicate::Plan;
@@ -13,38 +13,18 @@ pub(super) struct Block;
 /// Its documentation.
 pub(super) const RULE: Rule = Rule {
     code: "block",
-    severity: Severity::Note,
     title: "a block of outputs of a work-item, in registers",
-    explanation: r"## What it does
-
-`widen` along one dimension and `coarsen` along another, in one step.
-
-## Why
-
+    what: "`widen` along one dimension and `coarsen` along another, in one step.",
+    why: "
 In a product of matrices, a block of r x c outputs takes r + c loads for r * c products, where single outputs take two
-loads a product. Either step alone may gain nothing.
-
-## Example
-
-```c
-sum += a[y * n + k] * b[k * m + x];
-```
-
-## Instead
-
-```c
+loads a product. Either step alone may gain nothing.",
+    example: "sum += a[y * n + k] * b[k * m + x];",
+    instead: "
 sum += a[y * n + k] * vload4(0, b + k * m + x);
-sum_1 += a[y_1 * n + k] * vload4(0, b + k * m + x);
-```
-
-## When not
-
-As with `widen` and `coarsen`.
-
-## Source
-
-Goto and van de Geijn, *Anatomy of High-Performance Matrix Multiplication* (2008).
-",
+sum_1 += a[y_1 * n + k] * vload4(0, b + k * m + x);",
+    exceptions: "As with `widen` and `coarsen`.",
+    source: "Goto and van de Geijn, *Anatomy of High-Performance Matrix Multiplication* (2008).",
+    ..Rule::REWRITE
 };
 
 impl Rewrite for Block {

@@ -1,6 +1,6 @@
 //! `clamp-indices`: limits of integers by `min` and `max`.
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::count_loops::{counts, is_costly, line_of, lists, mentions};
 use super::counted::changed;
@@ -13,41 +13,23 @@ use crate::{Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "clamp-indices",
-    severity: Severity::Note,
     title: "limits of integers by `min` and `max`",
-    explanation: r"## What it does
-
+    what: "
 `if (x < 0) x = 0;`, `x < 0 ? 0 : x` and the like become `max(x, 0)` and `min(x, width - 1)`, in the declaration of the
-variable where that is possible. `if (…) continue;` in a loop becomes an `if` around the rest.
-
-## Why
-
+variable where that is possible. `if (…) continue;` in a loop becomes an `if` around the rest.",
+    why: "
 Compilers make the same instructions of both, so that it gains nothing by itself. But other rewrites then see an index that
-is limited, and decide for several outputs at once where it is inside.
-
-## Example
-
-```c
+is limited, and decide for several outputs at once where it is inside.",
+    example: "
 int xx = x + i;
 if (xx < 0) xx = 0;
-if (xx >= width) xx = width - 1;
-```
-
-## Instead
-
-```c
-int xx = min(max(x + i, 0), width - 1);
-```
-
-## When not
-
+if (xx >= width) xx = width - 1;",
+    instead: "int xx = min(max(x + i, 0), width - 1);",
+    exceptions: "
 Floating-point numbers stay as they are: NaN and negative zeros would differ. The step stays in a result only if a later
-one needs it.
-
-## Source
-
-- OpenCL C, section 6.15.3: `min` and `max` of integers.
-",
+one needs it.",
+    source: "- OpenCL C, section 6.15.3: `min` and `max` of integers.",
+    ..Rule::REWRITE
 };
 
 /// Changes at most.

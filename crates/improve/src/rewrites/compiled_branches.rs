@@ -1,46 +1,27 @@
 //! `compiled-branches`: `#if` inside functions is reduced to the branch that is compiled.
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use crate::{Condition, Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "compiled-branches",
-    severity: Severity::Note,
     title: "only the branches that are compiled",
-    explanation: r"## What it does
-
+    what: "
 Inside functions that the kernel uses, `#if`, `#elif`, `#else` and `#endif` and the branches that are not compiled for
-these GPUs with these options vanish.
-
-## Why
-
-It gains nothing by itself. What another rewrite makes of the kernel would be wrong for the other branches.
-
-## Example
-
-```c
+these GPUs with these options vanish.",
+    why: "It gains nothing by itself. What another rewrite makes of the kernel would be wrong for the other branches.",
+    example: "
 #ifdef cl_khr_fp16
     half sum = 0;
 #else
     float sum = 0;
-#endif
-```
-
-## Instead
-
-```c
-    float sum = 0;
-```
-
-## When not
-
-Where GPUs compile different branches: improve the kernel for each alone. Where macros inside a function depend on it.
-
-## Source
-
-- OpenCL C, section 6.13: directives as in C99.
-",
+#endif",
+    instead: "    float sum = 0;",
+    exceptions: "
+Where GPUs compile different branches: improve the kernel for each alone. Where macros inside a function depend on it.",
+    source: "- OpenCL C, section 6.13: directives as in C99.",
+    ..Rule::REWRITE
 };
 
 /// The rewrite.

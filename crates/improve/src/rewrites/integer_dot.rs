@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use tripipe_device::Gpu;
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::address::text_without;
 use super::batch_loads::Batch;
@@ -13,46 +13,30 @@ use crate::{Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "integer-dot",
-    severity: Severity::Note,
     title: "sums of products of bytes by the instruction for four of them",
-    explanation: r"## What it does
-
+    what: "
 A loop that adds products of 8-bit integers takes 4, 8 or 16 steps in one turn: the bytes come in vectors, and four
 products are one `arm_dot`, or `dot_4x8packed_ss_int` with cl_khr_integer_dot_product. Offsets of the factors become
-sums of their own. Results are the same bits, as long as no sum overflows.
-
-## Why
-
+sums of their own. Results are the same bits, as long as no sum overflows.",
+    why: "
 C promotes bytes to 32 bits: each product is a conversion of both factors, a multiplication, and an addition. The
-instruction does four of them at once.
-
-## Example
-
-```c
+instruction does four of them at once.",
+    example: "
 for (int k = 0; k < n; k++)
-    sum += (a[k] + offset) * b[k];
-```
-
-## Instead
-
-```c
+    sum += (a[k] + offset) * b[k];",
+    instead: "
 for (; k + 3 < n; k += 4) {
     const char4 a_1 = vload4(0, &a[k]);
     const char4 b_1 = vload4(0, &b[k]);
     sum = arm_dot_acc(a_1, b_1, sum);
     sum += (offset) * arm_dot(b_1, (char4)(1));
-}
-```
-
-## When not
-
-On GPUs whose driver offers no integer dot product, and where the bytes of a factor do not lie side by side.
-
-## Source
-
+}",
+    exceptions: "
+On GPUs whose driver offers no integer dot product, and where the bytes of a factor do not lie side by side.",
+    source: "
 cl_arm_integer_dot_product_int8, cl_arm_integer_dot_product_accumulate_int8 and cl_khr_integer_dot_product in the
-registry of OpenCL.
-",
+registry of OpenCL.",
+    ..Rule::REWRITE
 };
 
 /// The rewrite.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::address::{Address, Values, acts, address, certain_loads, is_volatile};
 use super::counted::{changed, unrolled};
@@ -13,40 +13,23 @@ use crate::{Condition, Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "merge-accesses",
-    severity: Severity::Note,
     title: "neighbouring elements of a work-item in vectors",
-    explanation: r"## What it does
-
+    what: "
 Elements that lie side by side and are loaded or stored one by one become one `vloadN` or `vstoreN`, which need the
-alignment of one element alone. Loops with few steps are written out for that. Results are the same bits.
-
-## Why
-
-An access of 16 bytes takes the load/store pipe hardly longer than one of 1 byte.
-
-## Example
-
-```c
+alignment of one element alone. Loops with few steps are written out for that. Results are the same bits.",
+    why: "An access of 16 bytes takes the load/store pipe hardly longer than one of 1 byte.",
+    example: "
 out[4 * i] = 2 * in[4 * i];
-out[4 * i + 1] = 2 * in[4 * i + 1];
-```
-
-## Instead
-
-```c
+out[4 * i + 1] = 2 * in[4 * i + 1];",
+    instead: "
 const float2 in_1 = vload2(0, &in[4 * i]);
-vstore2((float2)(2 * in_1.s0, 2 * in_1.s1), 0, &out[4 * i]);
-```
-
-## When not
-
-Where something that may be the same memory is stored between the accesses; for accesses that are not made every time.
-
-## Source
-
+vstore2((float2)(2 * in_1.s0, 2 * in_1.s1), 0, &out[4 * i]);",
+    exceptions: "
+Where something that may be the same memory is stored between the accesses; for accesses that are not made every time.",
+    source: "
 Arm, *Mali GPU OpenCL Developer Guide* (vectorized loads and stores); Qualcomm, *Snapdragon OpenCL Programming Guide*
-(the same).
-",
+(the same).",
+    ..Rule::REWRITE
 };
 
 /// The most steps of a loop that is written out.

@@ -1,6 +1,6 @@
 //! `multiply-add`: products and sums by the instruction that is fast on the GPU.
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use crate::syntax::print::ALONE;
 use crate::syntax::text::{Text, UNARY};
@@ -9,39 +9,20 @@ use crate::{Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "multiply-add",
-    severity: Severity::Note,
     title: "products and sums by the instruction that is fast on the GPU",
-    explanation: r"## What it does
-
-`fma(a, b, c)` and `mad(a, b, c)` become `a * b + c`, or `a * b + c` becomes `fma(a, b, c)`.
-
-## Why
-
+    what: "`fma(a, b, c)` and `mad(a, b, c)` become `a * b + c`, or `a * b + c` becomes `fma(a, b, c)`.",
+    why: "
 `fma` rounds once. Where the hardware has no such instruction, as on Midgard and Adreno, a function computes it with many.
-Where the hardware has one, it does the work of two. `mad` may round either way.
-
-## Example
-
-```c
-sum = fma(a[k], b[k], sum);
-```
-
-## Instead
-
-```c
-sum = a[k] * b[k] + sum;
-```
-
-## When not
-
+Where the hardware has one, it does the work of two. `mad` may round either way.",
+    example: "sum = fma(a[k], b[k], sum);",
+    instead: "sum = a[k] * b[k] + sum;",
+    exceptions: "
 Where an algorithm needs the single rounding, as in exact products and compensated sums. Results are rounded differently,
-so only with `--allow-rounding`; `mad` becomes `a * b + c` without it, as OpenCL allows both.
-
-## Source
-
+so only with `--allow-rounding`; `mad` becomes `a * b + c` without it, as OpenCL allows both.",
+    source: "
 - OpenCL C, section 6.15.2: `fma` is correctly rounded, the accuracy of `mad` is the implementation's.
-- Which GPUs have the instruction: docs/model.md; on a Mali-T830, `fma` was measured at a quarter of the rate of `mad`.
-",
+- Which GPUs have the instruction: docs/model.md; on a Mali-T830, `fma` was measured at a quarter of the rate of `mad`.",
+    ..Rule::REWRITE
 };
 
 /// The most that a result deviates, relative: as of a sum in another order.

@@ -1,6 +1,6 @@
 //! `narrow-index`: indices of 64 bits become 32 bits wide.
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::text::dimension;
 use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Type};
@@ -8,37 +8,17 @@ use crate::{Condition, Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "narrow-index",
-    severity: Severity::Note,
     title: "indices of 64 bits become 32 bits wide",
-    explanation: r"## What it does
-
-Variables of type `size_t`, `ulong` and `long` become `uint` and `int`, and so do the numbers of the work-item in sums.
-
-## Why
-
+    what: "
+Variables of type `size_t`, `ulong` and `long` become `uint` and `int`, and so do the numbers of the work-item in sums.",
+    why: "
 GPUs of phones compute with 32 bits. A product of 64 bits takes four multiplications, a sum two operations, and each value
-two registers.
-
-## Example
-
-```c
-const size_t at = get_global_id(1) * width + get_global_id(0);
-```
-
-## Instead
-
-```c
-const uint at = (uint)get_global_id(1) * width + (uint)get_global_id(0);
-```
-
-## When not
-
-Where a buffer has more than 2^31 elements.
-
-## Source
-
-- Arm's and Qualcomm's OpenCL guides: `size_t` has 64 bits on these GPUs.
-",
+two registers.",
+    example: "const size_t at = get_global_id(1) * width + get_global_id(0);",
+    instead: "const uint at = (uint)get_global_id(1) * width + (uint)get_global_id(0);",
+    exceptions: "Where a buffer has more than 2^31 elements.",
+    source: "- Arm's and Qualcomm's OpenCL guides: `size_t` has 64 bits on these GPUs.",
+    ..Rule::REWRITE
 };
 
 /// The rewrite.

@@ -1,44 +1,24 @@
 //! `native-functions`: mathematical functions in the hardware's precision.
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use crate::syntax::{Edits, ExprKind};
 use crate::{Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "native-functions",
-    severity: Severity::Note,
     title: "mathematical functions in the hardware's precision",
-    explanation: r"## What it does
-
-`exp`, `log`, `sqrt` and others become `native_exp`, `native_log`, `native_sqrt`.
-
-## Why
-
+    what: "`exp`, `log`, `sqrt` and others become `native_exp`, `native_log`, `native_sqrt`.",
+    why: "
 The hardware computes the function in one or two instructions; the precise one corrects its result and its argument's range
-with many more.
-
-## Example
-
-```c
-weight = exp(-d * d);
-```
-
-## Instead
-
-```c
-weight = native_exp(-d * d);
-```
-
-## When not
-
+with many more.",
+    example: "weight = exp(-d * d);",
+    instead: "weight = native_exp(-d * d);",
+    exceptions: "
 Where the precision of the vendor's instruction, which OpenCL leaves to it, is not enough; where arguments are very large.
-Only with `--allow-rounding`.
-
-## Source
-
-- OpenCL C, section 6.15.2: the precision of native functions is the implementation's.
-",
+Only with `--allow-rounding`.",
+    source: "- OpenCL C, section 6.15.2: the precision of native functions is the implementation's.",
+    ..Rule::REWRITE
 };
 
 /// The most that a result of the hardware's instruction deviates, relative; of arguments of usual magnitude. Guessed: OpenCL

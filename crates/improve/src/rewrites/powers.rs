@@ -1,44 +1,25 @@
 //! `powers`: products instead of small constant powers.
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use crate::syntax::{Edits, Expr, ExprKind, Function, Printer, Scalar, Tree};
 use crate::{Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "powers",
-    severity: Severity::Note,
     title: "products instead of small constant powers",
-    explanation: r"## What it does
-
-`pow`, `powr` and `pown` with the constant exponent 2, 3 or 4 become products.
-
-## Why
-
+    what: "`pow`, `powr` and `pown` with the constant exponent 2, 3 or 4 become products.",
+    why: "
 `pow` computes a logarithm and an exponential with more digits than a `float` has: over a hundred instructions, where a square
-is one. Compilers may not replace it without `-cl-fast-relaxed-math`, and those of phones do not always.
-
-## Example
-
-```c
-energy[i] = pow(x[i], 2.0f);
-```
-
-## Instead
-
-```c
-energy[i] = x[i] * x[i];
-```
-
-## When not
-
+is one. Compilers may not replace it without `-cl-fast-relaxed-math`, and those of phones do not always.",
+    example: "energy[i] = pow(x[i], 2.0f);",
+    instead: "energy[i] = x[i] * x[i];",
+    exceptions: "
 Products are rounded once to three times, and less where they become part of a fused multiply-add: closer than the 16 units in
-the last place that `pow` may be off, but not the same bits.
-
-## Source
-
-- OpenCL C, table of accuracy: `pow` and `pown` within 16 units in the last place, a product within half a unit.
-",
+the last place that `pow` may be off, but not the same bits.",
+    source: "
+- OpenCL C, table of accuracy: `pow` and `pown` within 16 units in the last place, a product within half a unit.",
+    ..Rule::REWRITE
 };
 
 /// The most that three products deviate from a power, relative: half a unit in the last place each, 6e-8.

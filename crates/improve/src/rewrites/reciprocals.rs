@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::counted::changed;
 use super::text::{Names, indentation};
@@ -13,41 +13,24 @@ use crate::{Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "reciprocals",
-    severity: Severity::Note,
     title: "products with reciprocals instead of divisions",
-    explanation: r"## What it does
-
+    what: "
 A division by a constant, or by an expression of arguments alone, becomes a product with its reciprocal, which the kernel
-computes once.
-
-## Why
-
+computes once.",
+    why: "
 No GPU of a phone divides in one instruction: a division is a reciprocal and several steps that correct it. A loop pays that
-in every turn, a product is one step.
-
-## Example
-
-```c
-for (int i = 0; i < n; i++) sum += exp(-d[i] / (2.0f * sigma * sigma));
-```
-
-## Instead
-
-```c
+in every turn, a product is one step.",
+    example: "for (int i = 0; i < n; i++) sum += exp(-d[i] / (2.0f * sigma * sigma));",
+    instead: "
 const float inverse = 1.0f / (2.0f * sigma * sigma);
-for (int i = 0; i < n; i++) sum += exp(-d[i] * inverse);
-```
-
-## When not
-
+for (int i = 0; i < n; i++) sum += exp(-d[i] * inverse);",
+    exceptions: "
 The product is rounded twice, and overflows where the reciprocal does: only with `--allow-rounding`. Divisors that are powers of
-two stay, as compilers do the same with them.
-
-## Source
-
+two stay, as compilers do the same with them.",
+    source: "
 - The OpenCL C specification, table of accuracy: division within 2.5 units in the last place, so that compilers may not do
-  this themselves without `-cl-fast-relaxed-math`. Prices are of the model of time.
-",
+  this themselves without `-cl-fast-relaxed-math`. Prices are of the model of time.",
+    ..Rule::REWRITE
 };
 
 /// The most that a product of two rounded factors deviates from a quotient, relative: 2.5 units for each.

@@ -1,6 +1,6 @@
 //! `resize-work-group`: another work-group size.
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use crate::{HostChange, Proposal, Rewrite, View};
 
@@ -38,40 +38,22 @@ const DEPENDS: [&str; 7] = [
 
 const RULE: Rule = Rule {
     code: "resize-work-group",
-    severity: Severity::Note,
     title: "launch another work-group size",
-    explanation: r"## What it does
-
-Launches the kernel in work-groups of another size, of those that tuned kernels use. The source stays as it is.
-
-## Why
-
+    what: "
+Launches the kernel in work-groups of another size, of those that tuned kernels use. The source stays as it is.",
+    why: "
 The size decides which work-items run at the same time on a core: whether they share cache lines and pages, whether they
 fill warps, and how many fit. A driver that is given none chooses among the divisors of the global size, without looking
-at what the kernel reads.
-
-## Example
-
-```c
-clEnqueueNDRangeKernel(queue, kernel, 2, 0, (size_t[]){1920, 1080}, 0, 0, 0, 0);
-```
-
-## Instead
-
-```c
-clEnqueueNDRangeKernel(queue, kernel, 2, 0, (size_t[]){1920, 1080}, (size_t[]){16, 8}, 0, 0, 0);
-```
-
-## When not
-
+at what the kernel reads.",
+    example: "clEnqueueNDRangeKernel(queue, kernel, 2, 0, (size_t[]){1920, 1080}, 0, 0, 0, 0);",
+    instead: "clEnqueueNDRangeKernel(queue, kernel, 2, 0, (size_t[]){1920, 1080}, (size_t[]){16, 8}, 0, 0, 0);",
+    exceptions: "
 Kernels that ask for their work-group, have barriers or local memory, or require a size. Sizes that do not divide the
-global size are tried only where the driver has work-groups that are not uniform.
-
-## Source
-
+global size are tried only where the driver has work-groups that are not uniform.",
+    source: "
 - Arm OpenCL guides and Qualcomm's guide: choose the work-group size by measuring, per kernel and device.
-- The published T604 ladder, where 2048 / 5 = 409 work-items in a row cost a factor of three.
-",
+- The published T604 ladder, where 2048 / 5 = 409 work-items in a row cost a factor of three.",
+    ..Rule::REWRITE
 };
 
 impl Rewrite for ResizeWorkGroup {

@@ -1,43 +1,22 @@
 //! `restrict-pointers`: the pointers of a kernel are declared not to overlap.
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use crate::syntax::{Edits, Space, Type};
 use crate::{Condition, Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "restrict-pointers",
-    severity: Severity::Note,
     title: "the pointers of a kernel are declared not to overlap",
-    explanation: r"## What it does
-
-Pointer arguments in global memory become `restrict`.
-
-## Why
-
+    what: "Pointer arguments in global memory become `restrict`.",
+    why: "
 A compiler that knows that a store changes nothing that is loaded keeps loaded values in registers, loads them once for
-several outputs, and moves loads before stores.
-
-## Example
-
-```c
-kernel void blur(global const float *in, global float *out)
-```
-
-## Instead
-
-```c
-kernel void blur(global const float *restrict in, global float *restrict out)
-```
-
-## When not
-
-Where the host passes one buffer twice, or sub-buffers that overlap.
-
-## Source
-
-- OpenCL C, section 6.5: `restrict` on arguments of kernels.
-",
+several outputs, and moves loads before stores.",
+    example: "kernel void blur(global const float *in, global float *out)",
+    instead: "kernel void blur(global const float *restrict in, global float *restrict out)",
+    exceptions: "Where the host passes one buffer twice, or sub-buffers that overlap.",
+    source: "- OpenCL C, section 6.5: `restrict` on arguments of kernels.",
+    ..Rule::REWRITE
 };
 
 /// The rewrite.

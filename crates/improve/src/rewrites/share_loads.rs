@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::text::Names;
 use crate::syntax::{Affine, Edits, Expr, ExprKind, Stmt, StmtKind, Symbol, Tree, Type, affine, fold};
@@ -16,40 +16,22 @@ pub(super) struct ShareLoads;
 /// Its documentation.
 pub(super) const RULE: Rule = Rule {
     code: "share-loads",
-    severity: Severity::Note,
     title: "overlapping vector loads of one row from two of them",
-    explanation: r"## What it does
-
+    what: "
 Vector loads of one row that start a few elements apart, as a window needs them, become two loads: the first and the
-last. Those between are put together of their lanes. A load that is written twice is done once.
-
-## Why
-
+last. Those between are put together of their lanes. A load that is written twice is done once.",
+    why: "
 A window of three has three loads that share most of their elements. The load/store pipe is often the bound of filters,
-and a shuffle of lanes costs the arithmetic pipe less, or nothing where it is a choice of registers.
-
-## Example
-
-```c
-sum -= convert_short8(vload8(0, in + i - 1)) + convert_short8(vload8(0, in + i)) + convert_short8(vload8(0, in + i + 1));
-```
-
-## Instead
-
-```c
+and a shuffle of lanes costs the arithmetic pipe less, or nothing where it is a choice of registers.",
+    example: "
+sum -= convert_short8(vload8(0, in + i - 1)) + convert_short8(vload8(0, in + i)) + convert_short8(vload8(0, in + i + 1));",
+    instead: "
 const uchar8 in_1 = vload8(0, in + i - 1);
 const uchar8 in_2 = vload8(0, in + i + 1);
-sum -= convert_short8(in_1) + convert_short8((uchar8)(in_1.s1234567, in_2.s6)) + convert_short8(in_2);
-```
-
-## When not
-
-Where the load/store pipe is not the bound, and where registers are short: the loads live longer.
-
-## Source
-
-Arm, *Mali GPU OpenCL Developer Guide* (the Laplace filter: synthesised loads).
-",
+sum -= convert_short8(in_1) + convert_short8((uchar8)(in_1.s1234567, in_2.s6)) + convert_short8(in_2);",
+    exceptions: "Where the load/store pipe is not the bound, and where registers are short: the loads live longer.",
+    source: "Arm, *Mali GPU OpenCL Developer Guide* (the Laplace filter: synthesised loads).",
+    ..Rule::REWRITE
 };
 
 impl Rewrite for ShareLoads {

@@ -1,6 +1,6 @@
 //! `specialise-arguments`: small integer arguments that loops and divisions depend on become constants.
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 use tripipe_launch_file::{Given, Number};
 
 use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Symbol, Variable};
@@ -8,40 +8,23 @@ use crate::{Condition, Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "specialise-arguments",
-    severity: Severity::Note,
     title: "small integer arguments become constants",
-    explanation: r"## What it does
-
+    what: "
 Integer arguments of up to 64 that bound a loop or divide are replaced by their values in the launch. The kernel takes the
-same arguments as before, and is right for these values only.
-
-## Why
-
+same arguments as before, and is right for these values only.",
+    why: "
 A compiler unrolls a loop whose number of steps it knows: the counter and its test vanish, offsets become part of the
-addresses, and outputs that are neighbours share what they load. A division by a constant is a multiplication.
-
-## Example
-
-```c
+addresses, and outputs that are neighbours share what they load. A division by a constant is a multiplication.",
+    example: "
 for (int k = -radius; k <= radius; k++)
-    sum += in[at + k] * weights[k + radius];
-```
-
-## Instead
-
-```c
+    sum += in[at + k] * weights[k + radius];",
+    instead: "
 for (int k = -3; k <= 3; k++)
-    sum += in[at + k] * weights[k + 3];
-```
-
-## When not
-
-Where the value changes from launch to launch: then build a program for each value, with the value as a macro (`-D`).
-
-## Source
-
-- Qualcomm, *Snapdragon OpenCL Programming Guide*: values known to the compiler instead of arguments.
-",
+    sum += in[at + k] * weights[k + 3];",
+    exceptions: "
+Where the value changes from launch to launch: then build a program for each value, with the value as a macro (`-D`).",
+    source: "- Qualcomm, *Snapdragon OpenCL Programming Guide*: values known to the compiler instead of arguments.",
+    ..Rule::REWRITE
 };
 
 /// The largest value that becomes a constant: loops of more steps are not unrolled.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::address::{Address, Values, acts, address, certain_loads};
 use super::clamp_indices;
@@ -19,46 +19,30 @@ use crate::{Bound, Condition, HostChange, Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "stage-tile",
-    severity: Severity::Note,
     title: "results change their work-item over a tile in local memory",
-    explanation: r"## What it does
-
+    what: "
 A work-group puts its square of results into local memory, waits, and stores them in the other order: the work-item that
-stores a result is another one than that which computed it. A column more keeps the tile's columns in different banks.
-
-## Why
-
+stores a result is another one than that which computed it. A column more keeps the tile's columns in different banks.",
+    why: "
 Where neighbours load side by side and store a row apart, or the other way round, each access of a warp takes as many cache
-lines as it has work-items. Over the tile both lie side by side.
-
-## Example
-
-```c
+lines as it has work-items. Over the tile both lie side by side.",
+    example: "
 int x = get_global_id(0), y = get_global_id(1);
-out[x * height + y] = in[y * width + x];
-```
-
-## Instead
-
-```c
+out[x * height + y] = in[y * width + x];",
+    instead: "
 local float tile[16][17];
 int x = get_global_id(0), y = get_global_id(1);
 tile[get_local_id(1)][get_local_id(0)] = in[y * width + x];
 barrier(CLK_LOCAL_MEM_FENCE);
 int x_1 = 16 * get_group_id(0) + get_local_id(1), y_1 = 16 * get_group_id(1) + get_local_id(0);
-out[x_1 * height + y_1] = tile[get_local_id(0)][get_local_id(1)];
-```
-
-## When not
-
+out[x_1 * height + y_1] = tile[get_local_id(0)][get_local_id(1)];",
+    exceptions: "
 Where local memory is a part of the L1 or of main memory (Mali), the cache does the same: a transpose of floats gains nothing
-there, one of bytes does on GPUs with wide warps. Kernels that wait or have local memory already stay as they are.
-
-## Source
-
+there, one of bytes does on GPUs with wide warps. Kernels that wait or have local memory already stay as they are.",
+    source: "
 - Ruetsch and Micikevicius, *Optimizing Matrix Transpose in CUDA* (2009), for the tile and its padding; Qualcomm's OpenCL guide
-  for local memory as a way to coalesce. The figures are of the model of time (docs/improve.md).
-",
+  for local memory as a way to coalesce. The figures are of the model of time (docs/improve.md).",
+    ..Rule::REWRITE
 };
 
 /// Sides of the tile that are tried.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::text::dimension;
 use crate::syntax::{Edits, ExprKind, Function, Symbol, Tree};
@@ -10,39 +10,20 @@ use crate::{HostChange, Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "swap-dimensions",
-    severity: Severity::Note,
     title: "two dimensions of the launch change places",
-    explanation: r"## What it does
-
-`get_global_id(0)` becomes `get_global_id(1)` and the other way round, and the host exchanges the sizes.
-
-## Why
-
+    what: "`get_global_id(0)` becomes `get_global_id(1)` and the other way round, and the host exchanges the sizes.",
+    why: "
 Work-items that are neighbours in dimension 0 run together in a warp. They should access neighbouring elements: dimension 0
-should be the index that varies fastest in memory.
-
-## Example
-
-```c
+should be the index that varies fastest in memory.",
+    example: "
 const int y = get_global_id(0), x = get_global_id(1);
-out[y * width + x] = in[y * width + x];
-```
-
-## Instead
-
-```c
+out[y * width + x] = in[y * width + x];",
+    instead: "
 const int y = get_global_id(1), x = get_global_id(0);
-out[y * width + x] = in[y * width + x];
-```
-
-## When not
-
-Where the other dimension has few work-items.
-
-## Source
-
-- Arm's and Qualcomm's OpenCL guides: neighbouring work-items should access neighbouring elements.
-",
+out[y * width + x] = in[y * width + x];",
+    exceptions: "Where the other dimension has few work-items.",
+    source: "- Arm's and Qualcomm's OpenCL guides: neighbouring work-items should access neighbouring elements.",
+    ..Rule::REWRITE
 };
 
 /// The rewrite.

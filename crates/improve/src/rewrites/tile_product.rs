@@ -1,7 +1,7 @@
 //! `tile-product`: a block of outputs whose loop takes several steps in one turn.
 
 use tripipe_device::OpenCl;
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::batch_loads::{batched, most_rows};
 use super::integer_dot::dotted;
@@ -12,30 +12,19 @@ use crate::{Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "tile-product",
-    severity: Severity::Note,
     title: "a block of outputs of a work-item, with several steps of its loop in one turn",
-    explanation: r"## What it does
-
+    what: "
 `block` and `batch-loads` in one step: a work-item computes a block of outputs, as vectors along one dimension, and
 takes four steps of the loop in one turn. What the rows of the block read along the loop are vectors, too. Where both
 factors lie in rows along the loop, the outputs are copies instead, and bytes are multiplied by `integer-dot`. Results
-are the same bits.
-
-## Why
-
+are the same bits.",
+    why: "
 Either step alone leaves scalar loads, which cost as much as vectors: a block of 4 x 8 outputs takes 4 scalar loads and
-a vector for 32 products, with four steps in one turn 8 vectors for 128.
-
-## Example
-
-```c
+a vector for 32 products, with four steps in one turn 8 vectors for 128.",
+    example: "
 for (int k = 0; k < n; k++)
-    sum += a[y * n + k] * b[k * m + x];
-```
-
-## Instead
-
-```c
+    sum += a[y * n + k] * b[k * m + x];",
+    instead: "
 for (; k + 3 < n; k += 4) {
     const float4 a_1 = vload4(0, &a[y * n + k]);
     const float4 a_2 = vload4(0, &a[y_1 * n + k]);
@@ -43,18 +32,12 @@ for (; k + 3 < n; k += 4) {
     sum_1 += a_2.s0 * vload4(0, b + k * m + x);
     sum += a_1.s1 * vload4(0, b + (k + 1) * m + x);
     // …
-}
-```
-
-## When not
-
-As with `block`; where the loop reads no neighbouring elements in turn.
-
-## Source
-
+}",
+    exceptions: "As with `block`; where the loop reads no neighbouring elements in turn.",
+    source: "
 Goto and van de Geijn, *Anatomy of High-Performance Matrix Multiplication* (2008); Arm, *Mali GPU OpenCL Developer
-Guide* (vectorized loads).
-",
+Guide* (vectorized loads).",
+    ..Rule::REWRITE
 };
 
 const WHY: &str =

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::row_per_group::is_collective;
 use super::text::{Names, dimension, indentation};
@@ -13,45 +13,28 @@ use crate::{Condition, HostChange, Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "unflatten",
-    severity: Severity::Note,
     title: "a launch of one dimension, whose ids are taken apart, gets two",
-    explanation: r"## What it does
-
-A kernel that computes rows and columns from one id by `/` and `%` is launched with rows and columns.
-
-## Why
-
+    what: "A kernel that computes rows and columns from one id by `/` and `%` is launched with rows and columns.",
+    why: "
 GPUs of phones have no instruction for the division of integers: it takes tens of instructions. And with a dimension of
-their own, neighbouring columns can be computed together, by `widen`, `block` and `tile-product`.
-
-## Example
-
-```c
+their own, neighbouring columns can be computed together, by `widen`, `block` and `tile-product`.",
+    example: "
 int id = get_global_id(0);
 if (id >= rows * columns) return;
-int row = id / columns, column = id % columns;
-```
-
-## Instead
-
-```c
+int row = id / columns, column = id % columns;",
+    instead: "
 const int id_x = get_global_id(0), id_y = get_global_id(1);
 if (id_x >= columns) return;
 int id = id_y * columns + id_x;
 if (id >= rows * columns) return;
-int row = id_y, column = id_x;
-```
-
-## When not
-
+int row = id_y, column = id_x;",
+    exceptions: "
 Kernels that wait for or exchange something with other work-items, or ask for sizes of the launch, stay as they are; so
-do launches that are no whole number of rows. Narrow rows fill work-groups badly.
-
-## Source
-
+do launches that are no whole number of rows. Narrow rows fill work-groups badly.",
+    source: "
 Arm, *Mali GPU OpenCL Developer Guide* (division of integers); Qualcomm, *Snapdragon OpenCL Programming Guide* (the
-same).
-",
+same).",
+    ..Rule::REWRITE
 };
 
 /// The rewrite.

@@ -1,6 +1,6 @@
 //! `unroll-loop`: a loop does several steps in one turn.
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::text::indentation;
 use crate::syntax::{Edits, Stmt, StmtKind, fold};
@@ -8,38 +8,18 @@ use crate::{Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "unroll-loop",
-    severity: Severity::Note,
     title: "a loop does several steps in one turn",
-    explanation: r"## What it does
-
-An innermost loop whose number of steps is not a constant gets `#pragma unroll 2`, `4` or `8`.
-
-## Why
-
+    what: "An innermost loop whose number of steps is not a constant gets `#pragma unroll 2`, `4` or `8`.",
+    why: "
 The test, the branch and the counter are paid once for several steps, and the loads of several steps are under way at the
-same time.
-
-## Example
-
-```c
-for (int k = 0; k < depth; k++) sum += a[k] * b[k];
-```
-
-## Instead
-
-```c
+same time.",
+    example: "for (int k = 0; k < depth; k++) sum += a[k] * b[k];",
+    instead: "
 #pragma unroll 4
-for (int k = 0; k < depth; k++) sum += a[k] * b[k];
-```
-
-## When not
-
-Where the copies do not fit the registers or the instruction cache, or the loop has few steps.
-
-## Source
-
-- Qualcomm, *Snapdragon OpenCL Programming Guide* (loop unrolling).
-",
+for (int k = 0; k < depth; k++) sum += a[k] * b[k];",
+    exceptions: "Where the copies do not fit the registers or the instruction cache, or the loop has few steps.",
+    source: "- Qualcomm, *Snapdragon OpenCL Programming Guide* (loop unrolling).",
+    ..Rule::REWRITE
 };
 
 /// The rewrite.

@@ -1,6 +1,6 @@
 //! `widen`: several adjacent outputs of a work-item as vectors.
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::outputs::{Outputs, propose};
 use crate::replicate::Plan;
@@ -13,54 +13,38 @@ pub(super) struct Widen;
 /// Its documentation.
 pub(super) const RULE: Rule = Rule {
     code: "widen",
-    severity: Severity::Note,
     title: "several adjacent outputs of a work-item as vectors",
-    explanation: r"## What it does
-
+    what: "
 A work-item computes 2, 4, 8 or 16 outputs along a dimension. What depends on the output becomes a vector: adjacent
 loads and stores one `vloadN` and `vstoreN`, comparisons masks, `?:` and short branches `select`. Conditions on the
-position are decided for all outputs at once; where they differ, the outputs are computed one by one.
-
-## Why
-
+position are decided for all outputs at once; where they differ, the outputs are computed one by one.",
+    why: "
 An access of 16 bytes takes the load/store pipe as long as one of 1 byte on Midgard and Bifrost, and arithmetic on
 8 and 16 bits fills a register of 128 or 32 bits only with several lanes. Indices, loops and branches are computed once
-for all outputs.
-
-## Example
-
-```c
+for all outputs.",
+    example: "
 int x = get_global_id(0);
 if (x < n)
-    y[x] += a * x[i];
-```
-
-## Instead
-
-```c
+    y[x] += a * x[i];",
+    instead: "
 int x = 4 * get_global_id(0);
 if (x + 3 < n)
     vstore4(vload4(0, y + x) + a * vload4(0, in + x), 0, y + x);
 else
     for (int i = 0; i < 4; ++i)
-        add_one(y, in, a, n, x + i);
-```
-
+        add_one(y, in, a, n, x + i);",
+    remark: "
 Integers of 32 bits whose values fit in 16 have lanes of `short`. A loop over the channels of a pixel does the same for
 each number of a row: then the lanes are neighbouring numbers, not pixels. Where a test of the edges leaves outputs
 over, groups may start at the first output inside, and the last one of a row is moved inwards and stores only the
-outputs that its neighbour does not.
-
-## When not
-
+outputs that its neighbour does not.",
+    exceptions: "
 Kernels with barriers, atomics or local memory are left alone. With fewer work-items, small launches fill the GPU less;
-vectors need more registers; GPUs with scalar pipes gain by wider accesses alone.
-
-## Source
-
+vectors need more registers; GPUs with scalar pipes gain by wider accesses alone.",
+    source: "
 Arm, *Mali GPU OpenCL Developer Guide* (vectorizing); Qualcomm, *Snapdragon OpenCL Programming Guide* (vectorized
-loads).
-",
+loads).",
+    ..Rule::REWRITE
 };
 
 impl Rewrite for Widen {

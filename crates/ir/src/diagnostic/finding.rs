@@ -25,7 +25,23 @@ impl Severity {
     }
 }
 
-/// A kind of finding: its code, and its text for `tripipe explain`.
+/// Who has a rule; reporters choose the headings of its sections by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleKind {
+    /// A check of a running kernel.
+    Check,
+    /// Advice on what costs time.
+    Lint,
+    /// A change of a source.
+    Rewrite,
+    /// A verdict on a device's results.
+    Verdict,
+}
+
+/// A kind of finding: its code, and the sections of its text for `tripipe explain`.
+///
+/// Sections are markdown or OpenCL C, without headings and fences; a newline at their start does not count. A rule
+/// leaves out what it does not have: `Rule { code: "data-race", ..Rule::CHECK }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The code: lower-case words with hyphens, e.g. `data-race`. Never renamed, never reused.
@@ -34,9 +50,48 @@ pub struct Rule {
     pub severity: Severity,
     /// What it finds, in half a line.
     pub title: &'static str,
-    /// What it finds, why it matters, an example, what to write instead, when it is wrong, sources: markdown with these
-    /// as `##` headings.
-    pub explanation: &'static str,
+    /// Whose it is.
+    pub kind: RuleKind,
+    /// Markdown: what it finds; what a rewrite does.
+    pub what: &'static str,
+    /// Markdown: why it matters, or what it costs.
+    pub why: &'static str,
+    /// Code: an example that it finds.
+    pub example: &'static str,
+    /// Markdown before the code of `instead`.
+    pub advice: &'static str,
+    /// Code: what to write instead.
+    pub instead: &'static str,
+    /// Markdown after the code of `instead`.
+    pub remark: &'static str,
+    /// Markdown: when it is wrong; when a rewrite keeps off.
+    pub exceptions: &'static str,
+    /// Markdown: where that is written.
+    pub source: &'static str,
+}
+
+impl Rule {
+    /// A check without text; an error.
+    pub const CHECK: Self = Self {
+        code: "",
+        severity: Severity::Error,
+        title: "",
+        kind: RuleKind::Check,
+        what: "",
+        why: "",
+        example: "",
+        advice: "",
+        instead: "",
+        remark: "",
+        exceptions: "",
+        source: "",
+    };
+    /// A lint without text; a note.
+    pub const LINT: Self = Self { severity: Severity::Note, kind: RuleKind::Lint, ..Self::CHECK };
+    /// A rewrite without text; a note.
+    pub const REWRITE: Self = Self { kind: RuleKind::Rewrite, ..Self::LINT };
+    /// A verdict without text; a note.
+    pub const VERDICT: Self = Self { kind: RuleKind::Verdict, ..Self::LINT };
 }
 
 /// A work-item.

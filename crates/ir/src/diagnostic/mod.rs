@@ -4,7 +4,7 @@ mod finding;
 
 use std::fmt;
 
-pub use finding::{AccessedMemory, Finding, Related, Rule, Severity, WorkItem};
+pub use finding::{AccessedMemory, Finding, Related, Rule, RuleKind, Severity, WorkItem};
 
 /// A count with its noun: `1 byte`, `4 branches`.
 pub fn counted(count: usize, noun: &str) -> String {

@@ -13,6 +13,7 @@ use tripipe_ir::diagnostic::{Finding, Rule, SourceLocation, WorkItem};
 
 use super::Report;
 use super::result::{launch, memory, work_item};
+use crate::rules::sections;
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -106,10 +107,11 @@ fn rules(report: &Report<'_>) -> Vec<&'static Rule> {
 }
 
 fn descriptor(rule: &Rule) -> Value {
+    let help = sections(rule, "##");
     json!({
         "id": rule.code,
         "shortDescription": text(rule.title),
-        "help": { "text": rule.explanation, "markdown": rule.explanation },
+        "help": { "text": help, "markdown": help },
         "defaultConfiguration": { "level": rule.severity.name() },
     })
 }

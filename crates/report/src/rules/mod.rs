@@ -6,6 +6,7 @@ mod text;
 use tripipe_ir::diagnostic::Rule;
 use tripipe_results::{RuleExplanation, Rules};
 
+pub(crate) use markdown::sections;
 pub use markdown::{markdown, page};
 pub use text::{list, text};
 
@@ -15,7 +16,7 @@ pub fn result(rules: &[&Rule]) -> Rules {
         code: rule.code.to_owned(),
         severity: rule.severity.name().to_owned(),
         title: rule.title.to_owned(),
-        explanation: rule.explanation.to_owned(),
+        explanation: sections(rule, "##"),
     });
     Rules { rules: rules.collect() }
 }

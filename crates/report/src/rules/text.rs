@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use tripipe_ir::diagnostic::{Rule, Severity};
 
+use super::sections;
 use crate::style::{Canvas, Tone, paragraph};
 
 /// Characters before paragraphs.
@@ -22,7 +23,7 @@ fn drawn(rule: &Rule, canvas: Canvas) -> String {
     let mut out = format!("{}: {}\n", canvas.paint(tone(rule.severity), &head), rule.title);
     let mut pending = String::new();
     let (mut code, mut item) = (false, false);
-    for event in Parser::new(rule.explanation) {
+    for event in Parser::new(&sections(rule, "##")) {
         match event {
             Event::Start(Tag::CodeBlock(_)) => {
                 code = true;

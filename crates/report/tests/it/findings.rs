@@ -15,31 +15,36 @@ const WRITE: Rule = Rule {
     code: "out-of-bounds-write",
     severity: Severity::Error,
     title: "a write is outside of its memory object",
-    explanation: "## What it finds\n\nA write outside.\n",
+    what: "A write outside.",
+    ..Rule::CHECK
 };
 const RACE: Rule = Rule {
     code: "data-race",
     severity: Severity::Error,
     title: "two work-items race",
-    explanation: "## What it finds\n\nA race.\n",
+    what: "A race.",
+    ..Rule::CHECK
 };
 const UNINITIALISED: Rule = Rule {
     code: "uninitialised-value",
     severity: Severity::Error,
     title: "a value that was never written is used",
-    explanation: "## What it finds\n\nA value.\n",
+    what: "A value.",
+    ..Rule::CHECK
 };
 const SHIFT: Rule = Rule {
     code: "shift-past-width",
     severity: Severity::Warning,
     title: "a shift past the width",
-    explanation: "## What it finds\n\nA shift.\n",
+    what: "A shift.",
+    ..Rule::CHECK
 };
 const UNUSED: Rule = Rule {
     code: "unused-argument",
     severity: Severity::Note,
     title: "an argument is never used",
-    explanation: "## What it finds\n\nAn argument.\n",
+    what: "An argument.",
+    ..Rule::CHECK
 };
 const RULES: &[&Rule] = &[&WRITE, &RACE, &UNINITIALISED, &SHIFT, &UNUSED];
 

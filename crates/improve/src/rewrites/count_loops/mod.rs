@@ -7,7 +7,7 @@ mod walks;
 
 use std::ops::Range;
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::text::changed_repeatedly;
 use crate::syntax::{Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Variable, fold};
@@ -15,46 +15,29 @@ use crate::{Proposal, Rewrite, View};
 
 const RULE: Rule = Rule {
     code: "count-loops",
-    severity: Severity::Note,
     title: "loops that count, and memory that is walked along with indices",
-    explanation: r"## What it does
-
+    what: "
 `while` and `do` loops that count become `for` loops; pointers that walk (`*p++`, `p += stride`) become indices, and
 numbers that grow by the same amount in each turn become multiples of the loop's counter. Variables are declared where
-they get their value.
-
-## Why
-
+they get their value.",
+    why: "
 Compilers do the same, so that it gains nothing by itself. But other rewrites then see which elements a loop reads, and
-that its turns do not depend on each other.
-
-## Example
-
-```c
+that its turns do not depend on each other.",
+    example: "
 int k = 0;
 while (k < n) {
     sum += *p++ * w[k];
     k++;
-}
-```
-
-## Instead
-
-```c
+}",
+    instead: "
 for (int k = 0; k < n; k++) {
     sum += p[k] * w[k];
-}
-```
-
-## When not
-
+}",
+    exceptions: "
 Where a loop is left early, or a pointer moves by an amount that changes. The step stays in a result only if a later one
-needs it.
-
-## Source
-
-- Every compiler's induction variables (Aho et al., *Compilers*, section 9.1.8).
-",
+needs it.",
+    source: "- Every compiler's induction variables (Aho et al., *Compilers*, section 9.1.8).",
+    ..Rule::REWRITE
 };
 
 /// The source with one thing changed; `None` where there is nothing to change.

@@ -6,7 +6,7 @@ mod facts;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::counted::changed;
 use super::text::{Names, changed_repeatedly, indentation};
@@ -17,45 +17,27 @@ use body::{Body, Inlined};
 
 const RULE: Rule = Rule {
     code: "inline-helpers",
-    severity: Severity::Note,
     title: "calls of the author's functions are written out",
-    explanation: r"## What it does
-
+    what: "
 Calls of functions of the source are replaced by what the functions do: parameters become the arguments, or constants of
-their own where an argument is used several times or long; `if (…) return a; return b;` becomes `?:`.
-
-## Why
-
+their own where an argument is used several times or long; `if (…) return a; return b;` becomes `?:`.",
+    why: "
 Every compiler for GPUs does the same, so that it gains nothing by itself. But other rewrites understand what stands in
 the kernel: an access inside a function of its own cannot become a vector, nor a test of the edges be decided for
-several outputs at once.
-
-## Example
-
-```c
+several outputs at once.",
+    example: "
 int at(global const uchar *p, int x, int y, int w, int h) {
     x = clamp(x, 0, w - 1);
     y = clamp(y, 0, h - 1);
     return p[y * w + x];
 }
 // …
-sum += at(in, x + i, y, w, h);
-```
-
-## Instead
-
-```c
-sum += in[clamp(y, 0, h - 1) * w + clamp(x + i, 0, w - 1)];
-```
-
-## When not
-
-Where a function returns from inside a loop, or is large. The step stays in a result only if a later one needs it.
-
-## Source
-
-- Every compiler's inlining; OpenCL C, section 6.11: no recursion.
-",
+sum += at(in, x + i, y, w, h);",
+    instead: "sum += in[clamp(y, 0, h - 1) * w + clamp(x + i, 0, w - 1)];",
+    exceptions: "
+Where a function returns from inside a loop, or is large. The step stays in a result only if a later one needs it.",
+    source: "- Every compiler's inlining; OpenCL C, section 6.11: no recursion.",
+    ..Rule::REWRITE
 };
 
 /// Calls in calls that are written out at most.

@@ -4,7 +4,7 @@ mod steps;
 
 use std::fmt::Write as _;
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::text::{indentation, is_bounds_test};
 use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Symbol, Tree, Variable};
@@ -14,43 +14,27 @@ pub(super) use steps::{is_collective, is_pure, is_same};
 
 const RULE: Rule = Rule {
     code: "row-per-group",
-    severity: Severity::Note,
     title: "a work-group does what one work-item did",
-    explanation: r"## What it does
-
+    what: "
 A work-item that walks along a row with loops becomes a work-group: its work-items take the loop's steps in turns, and add
-up sums, and find minima and maxima, over local memory.
-
-## Why
-
+up sums, and find minima and maxima, over local memory.",
+    why: "
 Neighbours in a work-group then load neighbouring elements, which share cache lines; and a launch with few rows has enough
-work-items to fill the GPU.
-
-## Example
-
-```c
+work-items to fill the GPU.",
+    example: "
 float sum = 0.0f;
-for (int i = 0; i < columns; i++) sum += in[row * columns + i];
-```
-
-## Instead
-
-```c
+for (int i = 0; i < columns; i++) sum += in[row * columns + i];",
+    instead: "
 float sum = 0.0f;
 for (int i = lane; i < columns; i += 64) sum += in[row * columns + i];
-partial[lane] = sum;  // and a sum of 64 numbers over local memory
-```
-
-## When not
-
+partial[lane] = sum;  // and a sum of 64 numbers over local memory",
+    exceptions: "
 Where rows are short, or where there are enough of them and they lie side by side in memory. Sums of floats are taken in
-another order, so that is only done with `--allow-rounding`.
-
-## Source
-
+another order, so that is only done with `--allow-rounding`.",
+    source: "
 - Arm's and Qualcomm's OpenCL guides: neighbouring work-items should access neighbouring elements. A softmax of 512 rows gains
-  4 to 14 by the model of time (docs/improve.md).
-",
+  4 to 14 by the model of time (docs/improve.md).",
+    ..Rule::REWRITE
 };
 
 /// Work-items of a work-group that are tried.

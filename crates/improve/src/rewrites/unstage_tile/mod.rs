@@ -6,7 +6,7 @@ mod tile;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::Rule;
 
 use super::address::Values;
 use super::counted::changed;
@@ -22,44 +22,27 @@ use tile::Tile;
 
 const RULE: Rule = Rule {
     code: "unstage-tile",
-    severity: Severity::Note,
     title: "what a tile in local memory holds is loaded where it is read",
-    explanation: r"## What it does
-
+    what: "
 Where a kernel copies a part of a buffer to local memory, each read of the copy becomes a load from the buffer: the index of
 the copy's store is taken apart by the work-item's position in its group. The copy, its barriers and what only they need
-go.
-
-## Why
-
+go.",
+    why: "
 Local memory of a Mali lies behind the same cache as all other memory, so that a copy costs a store, a load and a wait. And
-work-items that do not wait for each other can be merged: blocks of outputs in registers reuse more than a tile does.
-
-## Example
-
-```c
+work-items that do not wait for each other can be merged: blocks of outputs in registers reuse more than a tile does.",
+    example: "
 tile[row][col] = a[y * k + t * 16 + col];
 barrier(CLK_LOCAL_MEM_FENCE);
 for (int i = 0; i < 16; i++) sum += tile[row][i] * b[(t * 16 + i) * n + x];
-barrier(CLK_LOCAL_MEM_FENCE);
-```
-
-## Instead
-
-```c
-for (int i = 0; i < 16; i++) sum += a[y * k + t * 16 + i] * b[(t * 16 + i) * n + x];
-```
-
-## When not
-
+barrier(CLK_LOCAL_MEM_FENCE);",
+    instead: "for (int i = 0; i < 16; i++) sum += a[y * k + t * 16 + i] * b[(t * 16 + i) * n + x];",
+    exceptions: "
 Where the copy is computed, or reused often, and nothing else gains afterwards: the step stays in a result only if it is
-faster. Tiles with several stores, and those that work-items change, stay.
-
-## Source
-
+faster. Tiles with several stores, and those that work-items change, stay.",
+    source: "
 - Arm, *Mali GPU OpenCL Developer Guide*: local memory is no faster than other memory there. The figures are of the model of
-  time (docs/improve.md).
-",
+  time (docs/improve.md).",
+    ..Rule::REWRITE
 };
 
 /// The rewrite.

@@ -1,7 +1,7 @@
 //! The rules of the checks: one [`Rule`] for each kind of finding, with its explanation.
 //!
-//! Codes are never renamed and never reused, because users' files refer to them. An explanation has the sections that
-//! [`Rule::explanation`] lists. Its code blocks compile, with the options of a first line `// options:`.
+//! Codes are never renamed and never reused, because users' files refer to them. Their code compiles, with the
+//! options of a first line `// options:`.
 
 mod arguments;
 mod bounds;
