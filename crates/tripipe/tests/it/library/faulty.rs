@@ -192,10 +192,12 @@ impl<E: Executor> Intercept<E> for Faulty {
     fn copy(
         &mut self,
         inner: &mut E,
-        places: [(MemoryId, usize); 2],
+        from: MemoryId,
+        from_offset: usize,
+        to: MemoryId,
+        to_offset: usize,
         bytes: usize,
     ) -> Result<Box<dyn Submission>, ExecuteError> {
-        let [(from, from_offset), (to, to_offset)] = places;
         Ok(self.or_fails(inner.copy(from, from_offset, to, to_offset, bytes)?))
     }
 }
