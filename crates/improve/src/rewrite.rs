@@ -68,6 +68,19 @@ impl Proposal {
         self.relative_error > SPECIFIED
     }
 
+    /// An empty one of a rewrite, which needs nothing and keeps the bits of results: the base of others.
+    pub fn of(code: &'static str) -> Self {
+        Self {
+            code,
+            title: String::new(),
+            why: String::new(),
+            source: String::new(),
+            conditions: Vec::new(),
+            host: Vec::new(),
+            relative_error: 0.0,
+        }
+    }
+
     /// The subject that it makes of `before`.
     pub fn subject(&self, before: &Subject) -> Subject {
         let launch = HostChange::apply_all(&self.host, &before.launch);

@@ -152,7 +152,6 @@ impl<'t> Batch<'t> {
         from.sort();
         from.dedup();
         Some(Proposal {
-            code: RULE.code,
             title: format!(
                 "{times} steps of the loop at line {} in one turn, with vectors of {}",
                 self.line(),
@@ -160,9 +159,7 @@ impl<'t> Batch<'t> {
             ),
             why: format!("one load takes the elements of {times} steps, and a turn is paid once for them"),
             source,
-            conditions: Vec::new(),
-            host: Vec::new(),
-            relative_error: 0.0,
+            ..Proposal::of(RULE.code)
         })
     }
 

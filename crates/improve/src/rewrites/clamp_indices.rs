@@ -57,13 +57,10 @@ impl Rewrite for ClampIndices {
         });
         let Some(source) = source else { return Vec::new() };
         vec![Proposal {
-            code: RULE.code,
             title: "indices limited by `min` and `max`".to_owned(),
             why: "other rewrites see where an index is inside its limits".to_owned(),
             source,
-            conditions: Vec::new(),
-            host: Vec::new(),
-            relative_error: 0.0,
+            ..Proposal::of(RULE.code)
         }]
     }
 }

@@ -40,7 +40,6 @@ impl Rewrite for CompiledBranches {
         let offered = view.gpus.first().map(|gpu| gpu.opencl());
         let Some(source) = view.subject.with_compiled_branches(offered) else { return Vec::new() };
         vec![Proposal {
-            code: RULE.code,
             title: "`#if` inside functions reduced to the branches that are compiled".to_owned(),
             why: "other branches would not be rewritten".to_owned(),
             source,
@@ -48,8 +47,7 @@ impl Rewrite for CompiledBranches {
                 "the kernel is built with the same options, for a driver that defines the same macros"
                     .to_owned(),
             )],
-            host: Vec::new(),
-            relative_error: 0.0,
+            ..Proposal::of(RULE.code)
         }]
     }
 }

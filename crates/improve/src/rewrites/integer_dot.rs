@@ -77,13 +77,10 @@ fn proposal(batch: &Batch<'_>, dot: Dot, times: usize) -> Option<Proposal> {
     let pragma = pragma.map(|name| format!("#pragma OPENCL EXTENSION {name} : enable\n")).unwrap_or_default();
     let line = batch.line();
     Some(Proposal {
-        code: RULE.code,
         title: format!("{times} steps of the loop at line {line} in one turn, by {}", dot.function()),
         why: "one instruction multiplies and adds four pairs of bytes".to_owned(),
         source: pragma + &source,
-        conditions: Vec::new(),
-        host: Vec::new(),
-        relative_error: 0.0,
+        ..Proposal::of(RULE.code)
     })
 }
 

@@ -339,13 +339,11 @@ impl<'t> Merge<'t> {
         let what: Vec<String> = self.what.into_iter().collect();
         let apart = self.apart.then(|| Condition::Stated("the buffers do not overlap".to_owned()));
         Some(Proposal {
-            code: RULE.code,
             title: format!("{} as vectors", what.join(", ")),
             why: "one access takes neighbouring elements together".to_owned(),
             source: edits.apply(source),
             conditions: apart.into_iter().collect(),
-            host: Vec::new(),
-            relative_error: 0.0,
+            ..Proposal::of(RULE.code)
         })
     }
 }

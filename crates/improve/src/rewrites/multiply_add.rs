@@ -54,15 +54,8 @@ impl Rewrite for MultiplyAdd {
 }
 
 fn proposal(title: &str, why: &str, source: String, relative_error: f64) -> Proposal {
-    Proposal {
-        code: RULE.code,
-        title: title.to_owned(),
-        why: why.to_owned(),
-        source,
-        conditions: Vec::new(),
-        host: Vec::new(),
-        relative_error,
-    }
+    let (title, why) = (title.to_owned(), why.to_owned());
+    Proposal { title, why, source, relative_error, ..Proposal::of(RULE.code) }
 }
 
 /// The bound for the types that a kernel computes with.

@@ -61,13 +61,11 @@ fn narrowed(source: &str, kernel: &Function) -> Option<Proposal> {
     let shown: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     let what = if shown.is_empty() { "numbers of the work-item".to_owned() } else { shown.join(", ") };
     Some(Proposal {
-        code: RULE.code,
         title: format!("{what} in 32 bits"),
         why: "sums and products of 64 bits take several operations".to_owned(),
         source: edits.apply(source),
         conditions: vec![Condition::Stated("no buffer has 2^31 elements or more".to_owned())],
-        host: Vec::new(),
-        relative_error: 0.0,
+        ..Proposal::of(RULE.code)
     })
 }
 

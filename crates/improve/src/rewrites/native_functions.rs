@@ -63,13 +63,11 @@ impl Rewrite for NativeFunctions {
         }
         let shown: Vec<String> = names.iter().map(|name| format!("`native_{name}`")).collect();
         vec![Proposal {
-            code: RULE.code,
             title: format!("{} of the hardware", shown.join(", ")),
             why: "the precise functions correct what the hardware computes".to_owned(),
             source: edits.apply(source),
-            conditions: Vec::new(),
-            host: Vec::new(),
             relative_error: ERROR,
+            ..Proposal::of(RULE.code)
         }]
     }
 }

@@ -53,7 +53,6 @@ pub(super) fn propose(view: &View<'_>, plans: &[Plan], outputs: &Outputs<'_>) ->
             continue;
         }
         proposals.push(Proposal {
-            code: outputs.code,
             title: (outputs.title)(plan),
             why: outputs.why.to_owned(),
             source: replicated.source,
@@ -62,7 +61,7 @@ pub(super) fn propose(view: &View<'_>, plans: &[Plan], outputs: &Outputs<'_>) ->
                 .iter()
                 .map(|(dimension, by)| HostChange::Divide { dimension: *dimension, by: *by })
                 .collect(),
-            relative_error: 0.0,
+            ..Proposal::of(outputs.code)
         });
     }
     proposals

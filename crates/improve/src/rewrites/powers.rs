@@ -69,16 +69,14 @@ fn proposal(tree: &Tree, kernel: &Function) -> Option<Proposal> {
         }
     });
     (count > 0).then(|| Proposal {
-        code: RULE.code,
         title: match count {
             1 => "a constant power as a product".to_owned(),
             _ => format!("{count} constant powers as products"),
         },
         why: "a power is a logarithm and an exponential of many digits".to_owned(),
         source: edits.apply(&tree.source),
-        conditions: Vec::new(),
-        host: Vec::new(),
         relative_error: ERROR,
+        ..Proposal::of(RULE.code)
     })
 }
 

@@ -90,16 +90,14 @@ impl Divisions<'_> {
             edits.insert(start, once).ok()?;
         }
         (count > 0).then(|| Proposal {
-            code: RULE.code,
             title: match count {
                 1 => "a division as a product with the reciprocal".to_owned(),
                 _ => format!("{count} divisions as products with reciprocals"),
             },
             why: "a division is several instructions, a product is one".to_owned(),
             source: edits.apply(&self.tree.source),
-            conditions: Vec::new(),
-            host: Vec::new(),
             relative_error: ERROR,
+            ..Proposal::of(RULE.code)
         })
     }
 

@@ -81,14 +81,12 @@ impl Rewrite for ResizeWorkGroup {
             let change = HostChange::Local(*local);
             let shown: Vec<String> = local[..range.dimensions()].iter().map(usize::to_string).collect();
             Proposal {
-                code: RULE.code,
                 title: format!("work-groups of {}", shown.join(" x ")),
                 why: "neighbours that share cache lines run at the same time on a core, and warps are full"
                     .to_owned(),
                 source: subject.source.clone(),
-                conditions: Vec::new(),
                 host: vec![change],
-                relative_error: 0.0,
+                ..Proposal::of(RULE.code)
             }
         };
         sizes.map(propose).collect()

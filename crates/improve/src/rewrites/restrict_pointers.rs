@@ -54,13 +54,11 @@ impl Rewrite for RestrictPointers {
             return Vec::new();
         }
         vec![Proposal {
-            code: RULE.code,
             title: format!("{} declared `restrict`", names.join(", ")),
             why: "what is loaded stays in registers over stores".to_owned(),
             source: edits.apply(source),
             conditions: vec![Condition::Stated("the buffers do not overlap".to_owned())],
-            host: Vec::new(),
-            relative_error: 0.0,
+            ..Proposal::of(RULE.code)
         }]
     }
 }

@@ -43,14 +43,11 @@ impl Rewrite for ShareLoads {
         let source = view.tree.and_then(|tree| shared(tree, &view.subject.kernel));
         let Some(source) = source else { return Vec::new() };
         vec![Proposal {
-            code: RULE.code,
             title: "overlapping loads from two of them".to_owned(),
             why: "neighbouring vectors share most of their elements, and the load/store pipe loads each once"
                 .to_owned(),
             source,
-            conditions: Vec::new(),
-            host: Vec::new(),
-            relative_error: 0.0,
+            ..Proposal::of(RULE.code)
         }]
     }
 }

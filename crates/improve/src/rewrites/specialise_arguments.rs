@@ -125,12 +125,10 @@ fn specialised(source: &str, kernel: &Function, mut chosen: Vec<Chosen<'_>>) -> 
         value: one.value,
     };
     Some(Proposal {
-        code: RULE.code,
         title: format!("{} as constants", chosen.iter().map(is).collect::<Vec<_>>().join(", ")),
         why: "the compiler knows the steps of loops, unrolls them and shares loads".to_owned(),
         source: edits.apply(source),
         conditions: chosen.iter().map(condition).collect(),
-        host: Vec::new(),
-        relative_error: 0.0,
+        ..Proposal::of(RULE.code)
     })
 }

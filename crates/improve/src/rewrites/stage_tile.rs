@@ -226,13 +226,12 @@ impl<'t> Staged<'t> {
         let (conditions, host) = self.launch(side);
         let which = if self.loads_across { "loads" } else { "stores" };
         Some(Proposal {
-            code: RULE.code,
             title: format!("a tile of {side} x {side} results in local memory"),
             why: format!("{which} of neighbouring work-items lie side by side in memory, too"),
             source: edits.apply(source),
             conditions,
             host,
-            relative_error: 0.0,
+            ..Proposal::of(RULE.code)
         })
     }
 

@@ -72,13 +72,11 @@ fn swapped(view: &View<'_>, a: usize, b: usize) -> Option<Proposal> {
         fits &= !asks || function.is_kernel || !others.contains(&function.symbol);
     }
     (fits && !edits.is_empty()).then(|| Proposal {
-        code: RULE.code,
         title: format!("dimensions {a} and {b} exchanged"),
         why: "work-items of a warp then have other neighbours in memory".to_owned(),
         source: edits.apply(&tree.source),
-        conditions: Vec::new(),
         host: vec![HostChange::SwapDimensions(a, b)],
-        relative_error: 0.0,
+        ..Proposal::of(RULE.code)
     })
 }
 

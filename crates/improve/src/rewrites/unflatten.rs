@@ -191,14 +191,13 @@ fn proposal(tree: &Tree, kernel: &Function, id: &Id<'_>, width: &Width<'_>) -> O
     edits.replace(id.statement.full.clone(), head).ok()?;
     let extent = width.extent.clone();
     fits.then(|| Proposal {
-        code: RULE.code,
         title: format!("rows of {extent} work-items instead of one row"),
         why: "rows and columns need no division, and neighbouring columns can be computed together"
             .to_owned(),
         source: edits.apply(source),
         conditions: vec![Condition::GlobalRows { of: extent.clone() }],
         host: vec![HostChange::Unflatten { width: extent }],
-        relative_error: 0.0,
+        ..Proposal::of(RULE.code)
     })
 }
 

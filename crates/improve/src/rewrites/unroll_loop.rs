@@ -73,12 +73,9 @@ fn unrolled(source: &str, stmt: &Stmt, times: usize) -> Option<Proposal> {
     edits.insert(stmt.full.start, format!("{first}#pragma unroll {times}\n{indent}")).ok()?;
     let line = source[..stmt.full.start].lines().count().max(1);
     Some(Proposal {
-        code: RULE.code,
         title: format!("the loop at line {line} unrolled {times} times"),
         why: format!("its test and its counter are paid once for {times} steps"),
         source: edits.apply(source),
-        conditions: Vec::new(),
-        host: Vec::new(),
-        relative_error: 0.0,
+        ..Proposal::of(RULE.code)
     })
 }

@@ -82,13 +82,10 @@ impl Rewrite for CountLoops {
             return Vec::new();
         }
         vec![Proposal {
-            code: RULE.code,
             title: done.join(", "),
             why: "other rewrites see which elements a loop reads".to_owned(),
             source,
-            conditions: Vec::new(),
-            host: Vec::new(),
-            relative_error: 0.0,
+            ..Proposal::of(RULE.code)
         }]
     }
 }

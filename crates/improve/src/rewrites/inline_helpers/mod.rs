@@ -74,13 +74,10 @@ impl Rewrite for InlineHelpers {
         all.dedup();
         let names: Vec<String> = all.iter().map(|name| format!("`{name}`")).collect();
         vec![Proposal {
-            code: RULE.code,
             title: format!("{} written out where the kernel calls it", names.join(", ")),
             why: "other rewrites change what stands in the kernel only".to_owned(),
             source,
-            conditions: Vec::new(),
-            host: Vec::new(),
-            relative_error: 0.0,
+            ..Proposal::of(RULE.code)
         }]
     }
 }

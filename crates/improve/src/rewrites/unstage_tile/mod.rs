@@ -79,13 +79,11 @@ fn unstaged(view: &View<'_>, tree: &Tree, kernel: &Function) -> Option<Proposal>
     let tree = view.parse(edits.apply(&tree.source))?;
     let source = tidy::tidied(&View { tree: Some(&tree), ..*view }).unwrap_or(tree.source);
     Some(Proposal {
-        code: RULE.code,
         title,
         why: "work-items need no copy and wait for no other, so that several can be merged".to_owned(),
         source,
         conditions: vec![Condition::Stated("the buffers do not overlap".to_owned())],
-        host: Vec::new(),
-        relative_error: 0.0,
+        ..Proposal::of(RULE.code)
     })
 }
 
