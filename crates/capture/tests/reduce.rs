@@ -6,10 +6,8 @@ use std::sync::Arc;
 
 use tripipe_capture::verdict::reduce::reduce;
 use tripipe_capture::verdict::{Case, Kind, Verdict, judge};
-use tripipe_launch::{Executor as _, Program, ScalarType, Source};
-use tripipe_launch_file::{
-    Array, ElementType, Files, Limits, Loaded, Parameter, ParameterKind, Pixels, Signature, Tolerance, parse,
-};
+use tripipe_launch::{Executor as _, Program, Source};
+use tripipe_launch_file::{Limits, Loaded, NoFiles, Signature, Tolerance, parse};
 use tripipe_simulate::{Options, Simulator};
 
 const KERNEL: &str = "float unused(float x)
@@ -45,32 +43,18 @@ fill = 0
 value = 1.0
 ";
 
-struct NoFiles;
-
-impl Files for NoFiles {
-    fn bytes(&mut self, path: &str, _: u64) -> Result<Vec<u8>, String> {
-        Err(path.to_owned())
-    }
-
-    fn array(&mut self, path: &str, _: u64) -> Result<Array, String> {
-        Err(path.to_owned())
-    }
-
-    fn picture(&mut self, path: &str, _: Option<usize>, _: u64) -> Result<Pixels, String> {
-        Err(path.to_owned())
-    }
-}
-
-fn loaded() -> Loaded {
-    let buffer = |scalar| ParameterKind::Buffer { element: Some(ElementType::scalar_of(scalar)) };
-    let parameter = |name: &str, kind| Parameter { name: name.to_owned(), kind };
-    let parameters = vec![
-        parameter("in", buffer(ScalarType::F32)),
-        parameter("out", buffer(ScalarType::I32)),
-        parameter("scale", ParameterKind::Value(ElementType::scalar_of(ScalarType::F32))),
-    ];
-    let signature = Signature { kernel: "k".to_owned(), parameters };
-    parse(LAUNCH, "k.toml").unwrap().load(&[signature], &mut NoFiles, Limits::default()).unwrap()
+/// The launch of a program's kernel; `None` without clang.
+fn loaded(launch: &str, program: &Arc<Program>) -> Option<Loaded> {
+    let mut simulator = Simulator::new(Options::default());
+    let signature = match simulator.kernel(program, "k") {
+        Ok(kernel) => Signature::of(kernel),
+        Err(error) => {
+            assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "{error}");
+            eprintln!("left out: {error}");
+            return None;
+        }
+    };
+    Some(parse(launch, "k.toml").unwrap().load(&[signature], &mut NoFiles, Limits::default()).unwrap())
 }
 
 /// A device whose compiler takes one rounding for another; `None` if it cannot compile.
@@ -87,12 +71,7 @@ fn wrong_device(program: &Arc<Program>, loaded: &Loaded) -> Option<Vec<Vec<u8>>>
 #[test]
 fn a_wrong_device_is_reduced_to_one_work_item_and_three_statements() {
     let program = Arc::new(Program::from_source("k.cl", KERNEL));
-    let mut loaded = loaded();
-    if let Err(error) = Simulator::new(Options::default()).prepare(&program, "k") {
-        assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "{error}");
-        eprintln!("left out: {error}");
-        return;
-    }
+    let Some(mut loaded) = loaded(LAUNCH, &program) else { return };
     let results = wrong_device(&program, &loaded).unwrap();
     for (memory, bytes) in loaded.memory.iter_mut().zip(results) {
         memory.expected = Some((bytes, Tolerance::default()));
@@ -151,17 +130,8 @@ kernel void k(global Found *out)
 fn padding_of_structs_is_no_difference() {
     let program = Arc::new(Program::from_source("k.cl", STRUCTS));
     let launch = "source = \"k.cl\"\nglobal = 4\n[[argument]]\nbuffer = \"uint\"\ncount = 16\nfill = 0\n";
-    let kind = ParameterKind::Buffer { element: None };
-    let parameters = vec![Parameter { name: "out".to_owned(), kind }];
-    let signature = Signature { kernel: "k".to_owned(), parameters };
-    let loaded =
-        parse(launch, "k.toml").unwrap().load(&[signature], &mut NoFiles, Limits::default()).unwrap();
+    let Some(loaded) = loaded(launch, &program) else { return };
     let mut simulator = Simulator::new(Options::default());
-    if let Err(error) = simulator.prepare(&program, "k") {
-        assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "{error}");
-        eprintln!("left out: {error}");
-        return;
-    }
     let staged = loaded.clone().stage(&mut simulator, Arc::clone(&program)).unwrap();
     simulator.run(std::slice::from_ref(&staged.launch)).unwrap();
     let bytes = staged.memory[0].read(&mut simulator).unwrap().bytes;

@@ -8,7 +8,8 @@ use tripipe_device::{Gpu, OpenCl};
 use tripipe_launch::locks::lock;
 use tripipe_launch::{ExecuteError, Executor as _, NdRange};
 use tripipe_launch_file::{
-    Contents, Entry, FileError, Files, Given, LaunchFile, Limits, Loaded, Memory, MemoryShape, Signature,
+    Contents, Entry, FileError, Files, Given, LaunchFile, Limits, Loaded, Memory, MemoryShape, NoFiles,
+    Signature,
 };
 use tripipe_timing::{Limiter, Options, Prediction, VirtualGpu, VirtualOptions};
 
@@ -27,6 +28,12 @@ pub struct Target {
 pub trait OpenFiles: Sync {
     /// A reader of the files.
     fn open(&self) -> Box<dyn Files + '_>;
+}
+
+impl OpenFiles for NoFiles {
+    fn open(&self) -> Box<dyn Files + '_> {
+        Box::new(*self)
+    }
 }
 
 /// The price of a kernel on a GPU.

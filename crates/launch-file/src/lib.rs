@@ -27,7 +27,7 @@ pub use contents::{Contents, Random};
 pub use element::{ArrayShape, ElementType, Scalar};
 pub use error::{FileError, FileReason};
 pub use expression::Overrides;
-pub use load::{Array, Files, Limits, Loaded, LoadedMemory};
+pub use load::{Array, Files, Limits, Loaded, LoadedMemory, NoFiles};
 pub use options::BuildOptions;
 pub use parse::{parse, parse_combination, parse_with};
 pub use picture::Pixels;

@@ -38,6 +38,24 @@ pub trait Files {
     fn picture(&mut self, path: &str, channels: Option<usize>, at_most: u64) -> Result<Pixels, String>;
 }
 
+/// The files of a launch file that names none: each is missing.
+#[derive(Clone, Copy, Debug)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn bytes(&mut self, path: &str, _: u64) -> Result<Vec<u8>, String> {
+        Err(format!("no file {path}"))
+    }
+
+    fn array(&mut self, path: &str, _: u64) -> Result<Array, String> {
+        Err(format!("no file {path}"))
+    }
+
+    fn picture(&mut self, path: &str, _: Option<usize>, _: u64) -> Result<Pixels, String> {
+        Err(format!("no file {path}"))
+    }
+}
+
 /// The numbers of a `.npy` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Array {

@@ -6,22 +6,18 @@
 
 #![allow(clippy::print_stderr, reason = "tests say what they leave out")]
 
-#[path = "launch_files/mod.rs"]
-mod launch_files;
-
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use launch_files::{NoFiles, signature};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tripipe_ir::diagnostic::{Finding, Rule};
 use tripipe_ir::front::clang::{self, Clang, Translator};
 use tripipe_ir::front::spirv;
 use tripipe_launch::Source;
-use tripipe_launch_file::{self as file, Limits, Signature};
+use tripipe_launch_file::{self as file, Limits, NoFiles, Signature};
 use tripipe_simulate::watch::{Checks, rules};
 use tripipe_simulate::{Options, Simulator};
 
@@ -95,7 +91,7 @@ fn check(path: &Path) -> Result<(), Failed> {
     let build = clang::Build { options, ..clang::Build::default() };
     let module = clang::build_text(&name, &text, None, &build)?.spirv;
     let kernels: Vec<Signature> =
-        spirv::load(&module, &spirv::Options::default())?.kernels.iter().map(signature).collect();
+        spirv::load(&module, &spirv::Options::default())?.kernels.iter().map(Signature::of).collect();
     program.source = Source::SpirV(module.into());
 
     let mut simulator = Simulator::new(Options { steps: STEPS, ..Options::default() });

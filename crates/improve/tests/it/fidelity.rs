@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use tripipe_improve::{ALL, Options, SearchError, search};
+use tripipe_launch_file::NoFiles;
 
 use crate::rewrites::{holds, rows};
-use crate::{NoFiles, PICTURE, subject, targets};
+use crate::{PICTURE, subject, targets};
 
 /// The published half product's loop: an Adreno computes `fma` of halves with a function.
 #[test]

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use tripipe_improve::{ALL, Options, Subject, search};
+use tripipe_launch_file::NoFiles;
 
 use crate::rewrites::{holds, leaves_alone};
-use crate::{NoFiles, PICTURE, subject, targets};
+use crate::{PICTURE, subject, targets};
 
 /// A kernel over [`PICTURE`] with functions before it.
 pub(crate) fn picture(functions: &str, body: &str) -> Subject {

@@ -16,31 +16,7 @@ mod walks;
 
 use std::path::PathBuf;
 
-use tripipe_improve::{OpenFiles, Subject, Target};
-use tripipe_launch_file::{Array, Files, Pixels};
-
-/// No files.
-pub(crate) struct NoFiles;
-
-impl Files for NoFiles {
-    fn bytes(&mut self, path: &str, _: u64) -> Result<Vec<u8>, String> {
-        Err(format!("no file {path}"))
-    }
-
-    fn array(&mut self, path: &str, _: u64) -> Result<Array, String> {
-        Err(format!("no file {path}"))
-    }
-
-    fn picture(&mut self, path: &str, _: Option<usize>, _: u64) -> Result<Pixels, String> {
-        Err(format!("no file {path}"))
-    }
-}
-
-impl OpenFiles for NoFiles {
-    fn open(&self) -> Box<dyn Files + '_> {
-        Box::new(Self)
-    }
-}
+use tripipe_improve::{Subject, Target};
 
 /// The kernel `k` of a source, and a launch in the form of launch files, without its first line.
 pub(crate) fn subject(source: &str, launch: &str) -> Subject {

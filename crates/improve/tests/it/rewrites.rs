@@ -1,8 +1,9 @@
 //! Rewrites, each alone: what they propose is verified in the simulator, and twins that they must leave alone.
 
 use tripipe_improve::{ALL, Allowed, CounterExample, Proposal, Required, Subject, Verified, Verifier, View};
+use tripipe_launch_file::NoFiles;
 
-use crate::{NoFiles, subject, targets};
+use crate::{subject, targets};
 
 /// Rows of floats and a result for each: `rows` work-items.
 pub(crate) const ROWS: &str = "global = 'rows'

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use tripipe_improve::syntax::{Tree, Type};
 use tripipe_improve::{ALL, Allowed, Proposal, Subject, View};
-use tripipe_ir::front::clang::{Build, Cache};
+use tripipe_ir::front::clang::Cache;
 use tripipe_launch::Executor as _;
-use tripipe_launch_file::{Array, ElementType, Limits, Parameter, ParameterKind, Pixels, Signature, parse};
+use tripipe_launch_file::{Limits, NoFiles, Signature, parse};
 use tripipe_simulate::{Options, Simulator};
 use tripipe_timing::{VirtualGpu, VirtualOptions};
 
@@ -216,45 +215,16 @@ impl Case {
     }
 }
 
-fn results(subject: &Subject, signature: &Signature) -> Result<Vec<Vec<u8>>, String> {
+fn results(subject: &Subject) -> Result<Vec<Vec<u8>>, String> {
     let mut options = Options::default();
     options.build.cache = Cache::from_environment();
     let mut simulator = Simulator::new(options);
     let (program, launch) = (subject.program(), &subject.launch);
-    let loaded = launch.load(std::slice::from_ref(signature), &mut NoFiles, Limits::default()).unwrap();
+    let kernel = simulator.kernel(&program, &subject.kernel).map_err(|error| error.to_string())?;
+    let loaded = launch.load(&[Signature::of(kernel)], &mut NoFiles, Limits::default()).unwrap();
     let staged = loaded.stage(&mut simulator, program).map_err(|error| error.to_string())?;
     simulator.run(std::slice::from_ref(&staged.launch)).map_err(|error| error.to_string())?;
     Ok(staged.memory.iter().map(|object| object.read(&mut simulator).unwrap().bytes).collect())
-}
-
-/// The kernel's parameters by the source.
-fn signature(subject: &Subject) -> Result<Signature, String> {
-    let tree = Tree::parse(&subject.name, &subject.source, None, &Build::default());
-    let tree = tree.map_err(|error| error.to_string())?;
-    let kind = |ty: &Type| match ty {
-        Type::Pointer { .. } => ParameterKind::Buffer { element: None },
-        value => ParameterKind::Value(ElementType::from_opencl_name(&value.to_string()).unwrap()),
-    };
-    let parameters = &tree.kernel(&subject.kernel).unwrap().parameters;
-    let parameters =
-        parameters.iter().map(|it| Parameter { name: it.name.clone(), kind: kind(&it.ty) }).collect();
-    Ok(Signature { kernel: subject.kernel.clone(), parameters })
-}
-
-struct NoFiles;
-
-impl tripipe_launch_file::Files for NoFiles {
-    fn bytes(&mut self, path: &str, _: u64) -> Result<Vec<u8>, String> {
-        Err(path.to_owned())
-    }
-
-    fn array(&mut self, path: &str, _: u64) -> Result<Array, String> {
-        Err(path.to_owned())
-    }
-
-    fn picture(&mut self, path: &str, _: Option<usize>, _: u64) -> Result<Pixels, String> {
-        Err(path.to_owned())
-    }
 }
 
 /// What rewrites propose, of which `wanted` are taken, and what they propose of that: a vector kernel with its
@@ -310,10 +280,9 @@ fn check(name: &str) {
     let mut wrong = Vec::new();
     for (turn, sizes) in SIZES.iter().enumerate() {
         let subject = case.subject(*sizes);
-        let signature = signature(&subject).unwrap();
-        let expected = results(&subject, &signature).unwrap();
+        let expected = results(&subject).unwrap();
         for (proposal, changed) in proposals(&subject, |number| every || number % SIZES.len() == turn) {
-            let found = results(&changed, &signature);
+            let found = results(&changed);
             if found.as_ref() != Ok(&expected) {
                 let error = found.err().unwrap_or_default();
                 wrong.push(format!("{sizes:?}: {} {error}\n{}", proposal.title, proposal.source));
@@ -332,13 +301,12 @@ fn copies_of_vectors_compute_the_same() {
         let case = CASES.iter().find(|case| case.name == name).unwrap();
         // Multiples of what is computed together, and a rest at the end of a row.
         let subject = case.subject([64, 32, 1]);
-        let signature = signature(&subject).unwrap();
-        let expected = results(&subject, &signature).unwrap();
+        let expected = results(&subject).unwrap();
         let mut count = 0;
         for proposal in proposals_after(&subject, rewrite).into_iter().take(4) {
             let wide = proposal.subject(&subject);
             for copies in proposals_after(&wide, "coarsen").into_iter().step_by(2) {
-                let found = results(&copies.subject(&wide), &signature);
+                let found = results(&copies.subject(&wide));
                 let title = format!("{}; {}", proposal.title, copies.title);
                 assert_eq!(found.as_ref(), Ok(&expected), "{title}\n{}", copies.source);
                 count += 1;
@@ -368,8 +336,8 @@ fn seconds(subject: &Subject, gpu: &str) -> f64 {
     let options = VirtualOptions { time_only: true, ..VirtualOptions::default() };
     let mut device = VirtualGpu::new(tripipe_device::find(gpu).unwrap(), options);
     let program = subject.program();
-    let loaded =
-        subject.launch.load(&[signature(subject).unwrap()], &mut NoFiles, Limits::default()).unwrap();
+    let signature = Signature::of(device.kernel(&program, &subject.kernel).unwrap());
+    let loaded = subject.launch.load(&[signature], &mut NoFiles, Limits::default()).unwrap();
     let staged = loaded.stage(&mut device, program).unwrap();
     match device.predict(&staged.launch) {
         Ok(prediction) => prediction.seconds,

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use tripipe_improve::{ALL, HostChange, Options, Proposal, Refusal, Rewrite, View, search};
 use tripipe_ir::diagnostic::Rule;
+use tripipe_launch_file::NoFiles;
 
-use crate::{DOUBLE, NoFiles, PICTURE, subject, targets};
+use crate::{DOUBLE, PICTURE, subject, targets};
 
 /// A kernel whose neighbours in dimension 0 read neighbouring columns of different rows.
 const COLUMNS: &str = "kernel void k(global const float *a, global float *b, int width) {
@@ -63,13 +64,10 @@ impl Rewrite for Nothing {
 
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
         let propose = |source: String| Proposal {
-            code: NOTHING.code,
             title: "no store".to_owned(),
             why: "stores cost time".to_owned(),
             source,
-            conditions: Vec::new(),
-            host: Vec::new(),
-            relative_error: 0.0,
+            ..Proposal::of(NOTHING.code)
         };
         let source = &view.subject.source;
         vec![

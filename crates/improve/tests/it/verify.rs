@@ -3,8 +3,9 @@
 use tripipe_improve::{
     Bound, Condition, CounterExample, HostChange, Required, Subject, Verified, Verifier, VerifyError,
 };
+use tripipe_launch_file::NoFiles;
 
-use crate::{DOUBLE, NoFiles, PICTURE, subject, targets};
+use crate::{DOUBLE, PICTURE, subject, targets};
 
 /// Verifies a changed source of [`DOUBLE`], launched with these changes.
 fn verify(

@@ -2,9 +2,6 @@
 //!
 //! The case number and the seed determine a modification of one of the [`Sample`]s, the same on every machine.
 
-#[path = "../../launch_files/mod.rs"]
-mod launch_files;
-
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -12,7 +9,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use launch_files::{NoFiles, signature};
 use tripipe_ir::front::clang::{self, BuildError};
 use tripipe_ir::front::spirv;
 use tripipe_ir::{ImageDim, ImageType, Kernel, Parameter, ParameterKind, Scalar, Space, Type};
@@ -20,7 +16,7 @@ use tripipe_launch::{
     Access, Addressing, Argument, ChannelOrder, ChannelType, Executor as _, Filter, ImageExtent, ImageShape,
     Launch, MemoryKind, NdRange, Program, Sampler, ScalarType, Source, Value,
 };
-use tripipe_launch_file::{self as file, Limits};
+use tripipe_launch_file::{self as file, Limits, NoFiles, Signature};
 use tripipe_simulate::watch::Checks;
 use tripipe_simulate::{Options, Schedule, Simulator};
 
@@ -249,7 +245,7 @@ fn launch_file(text: &str, sample: &Sample, rng: &mut Rng) -> Ran {
         ran.refused += 1;
         return ran;
     };
-    let signatures: Vec<_> = module.kernels.iter().map(signature).collect();
+    let signatures: Vec<_> = module.kernels.iter().map(Signature::of).collect();
     let program = program(&sample.spirv);
     for checked in [false, true] {
         let Ok(loaded) = parsed.load(&signatures, &mut NoFiles, Limits { bytes: 1 << 20 }) else {
