@@ -1,12 +1,14 @@
-//! Turns `data/filter.toml` into constants, so that a value that is missing, unknown or misspelt fails the build.
+//! Turns `data/filter.toml` into constants, so that a value that is missing, unknown or misspelt fails the build; lists the
+//! predicted times.
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::{env, fs};
+use std::{env, fs, io};
 
 use serde::Deserialize;
 
 const DATA: &str = "data/filter.toml";
+const PREDICTED: &str = "data/predicted";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -110,8 +112,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file: File =
         toml::from_str(&fs::read_to_string(DATA)?).map_err(|error| format!("{DATA}: {error}"))?;
     let text = constants(&file)?;
-    fs::write(Path::new(&env::var("OUT_DIR")?).join("filter.rs"), text)?;
+    let out = env::var("OUT_DIR")?;
+    fs::write(Path::new(&out).join("filter.rs"), text)?;
+    fs::write(Path::new(&out).join("predicted.rs"), predicted()?)?;
     Ok(())
+}
+
+/// `PREDICTED`: the shipped files of predicted times, in the order of their names.
+fn predicted() -> Result<String, Box<dyn std::error::Error>> {
+    println!("cargo::rerun-if-changed={PREDICTED}");
+    let mut files = fs::read_dir(PREDICTED)?.map(|file| Ok(file?.path())).collect::<io::Result<Vec<_>>>()?;
+    files.sort();
+    let mut text = format!("static PREDICTED: [ShippedFile; {}] = files![\n", files.len());
+    for path in files {
+        let gpu = path.file_stem().ok_or("a file without a name")?.to_string_lossy();
+        writeln!(text, "    Gpu({gpu:?}): \"predicted/{gpu}\",")?;
+    }
+    Ok(text + "];\n")
 }
 
 /// The constants as Rust. Names of variants are written as they are: the compiler knows which exist.

@@ -1,5 +1,7 @@
 //! Names of OpenCL's numbers.
 
+use tripipe_opencl::Code;
+
 /// Makes the lists of names.
 macro_rules! names {
     ($list:ident: $($ty:ident { $($name:ident)* })*) => {
@@ -158,28 +160,6 @@ names! { VALUES:
     cl_buffer_create_type {
         CL_BUFFER_CREATE_TYPE_REGION
     }
-    cl_int {
-        CL_SUCCESS CL_DEVICE_NOT_FOUND CL_DEVICE_NOT_AVAILABLE CL_COMPILER_NOT_AVAILABLE
-        CL_MEM_OBJECT_ALLOCATION_FAILURE CL_OUT_OF_RESOURCES CL_OUT_OF_HOST_MEMORY
-        CL_PROFILING_INFO_NOT_AVAILABLE CL_MEM_COPY_OVERLAP CL_IMAGE_FORMAT_MISMATCH
-        CL_IMAGE_FORMAT_NOT_SUPPORTED CL_BUILD_PROGRAM_FAILURE CL_MAP_FAILURE
-        CL_MISALIGNED_SUB_BUFFER_OFFSET CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
-        CL_COMPILE_PROGRAM_FAILURE CL_LINKER_NOT_AVAILABLE CL_LINK_PROGRAM_FAILURE
-        CL_DEVICE_PARTITION_FAILED CL_KERNEL_ARG_INFO_NOT_AVAILABLE CL_INVALID_VALUE
-        CL_INVALID_DEVICE_TYPE CL_INVALID_PLATFORM CL_INVALID_DEVICE CL_INVALID_CONTEXT
-        CL_INVALID_QUEUE_PROPERTIES CL_INVALID_COMMAND_QUEUE CL_INVALID_HOST_PTR
-        CL_INVALID_MEM_OBJECT CL_INVALID_IMAGE_FORMAT_DESCRIPTOR CL_INVALID_IMAGE_SIZE
-        CL_INVALID_SAMPLER CL_INVALID_BINARY CL_INVALID_BUILD_OPTIONS CL_INVALID_PROGRAM
-        CL_INVALID_PROGRAM_EXECUTABLE CL_INVALID_KERNEL_NAME CL_INVALID_KERNEL_DEFINITION
-        CL_INVALID_KERNEL CL_INVALID_ARG_INDEX CL_INVALID_ARG_VALUE CL_INVALID_ARG_SIZE
-        CL_INVALID_KERNEL_ARGS CL_INVALID_WORK_DIMENSION CL_INVALID_WORK_GROUP_SIZE
-        CL_INVALID_WORK_ITEM_SIZE CL_INVALID_GLOBAL_OFFSET CL_INVALID_EVENT_WAIT_LIST
-        CL_INVALID_EVENT CL_INVALID_OPERATION CL_INVALID_GL_OBJECT CL_INVALID_BUFFER_SIZE
-        CL_INVALID_MIP_LEVEL CL_INVALID_GLOBAL_WORK_SIZE CL_INVALID_PROPERTY
-        CL_INVALID_IMAGE_DESCRIPTOR CL_INVALID_COMPILER_OPTIONS CL_INVALID_LINKER_OPTIONS
-        CL_INVALID_DEVICE_PARTITION_COUNT CL_INVALID_PIPE_SIZE CL_INVALID_DEVICE_QUEUE
-        CL_INVALID_SPEC_ID CL_MAX_SIZE_RESTRICTION_EXCEEDED
-    }
 }
 
 names! { BITS:
@@ -210,6 +190,9 @@ names! { BITS:
 
 /// The name of a value of a type such as `cl_device_info`; `None` for other types and values.
 pub(crate) fn value(type_name: &str, value: u64) -> Option<&'static str> {
+    if type_name == "cl_int" {
+        return Code(value as i32).header_name();
+    }
     let (_, names) = VALUES.iter().find(|(known, _)| *known == type_name)?;
     names.iter().find(|(_, known)| *known == value).map(|(name, _)| *name)
 }
@@ -240,10 +223,7 @@ pub(crate) fn bits(type_name: &str, value: u64) -> Option<String> {
 
 /// The name of an error code; of an unknown one the number.
 pub(crate) fn code(code: i32) -> String {
-    match code {
-        -1001 => "CL_PLATFORM_NOT_FOUND_KHR".to_owned(),
-        _ => value("cl_int", i64::from(code) as u64).map_or_else(|| format!("error {code}"), str::to_owned),
-    }
+    Code(code).header_name().map_or_else(|| format!("error {code}"), str::to_owned)
 }
 
 #[cfg(test)]

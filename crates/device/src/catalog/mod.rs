@@ -8,59 +8,8 @@ use crate::gpu::Gpu;
 use crate::nearest::ranked;
 use crate::product::GpuProduct;
 
-macro_rules! model {
-    ($path:literal) => {
-        ($path, include_str!(concat!("../../data/", $path)))
-    };
-}
-
-/// Every model file: its path below `data/` and its text. A test compares the list with the folder.
-static FILES: &[(&str, &str)] = &[
-    model!("arm/mali-g1.toml"),
-    model!("arm/mali-g31.toml"),
-    model!("arm/mali-g310.toml"),
-    model!("arm/mali-g51.toml"),
-    model!("arm/mali-g510.toml"),
-    model!("arm/mali-g52.toml"),
-    model!("arm/mali-g57.toml"),
-    model!("arm/mali-g610.toml"),
-    model!("arm/mali-g615.toml"),
-    model!("arm/mali-g620.toml"),
-    model!("arm/mali-g625.toml"),
-    model!("arm/mali-g68.toml"),
-    model!("arm/mali-g71.toml"),
-    model!("arm/mali-g710.toml"),
-    model!("arm/mali-g715.toml"),
-    model!("arm/mali-g72.toml"),
-    model!("arm/mali-g720.toml"),
-    model!("arm/mali-g725.toml"),
-    model!("arm/mali-g76.toml"),
-    model!("arm/mali-g77.toml"),
-    model!("arm/mali-g78.toml"),
-    model!("arm/mali-g925.toml"),
-    model!("arm/mali-t604.toml"),
-    model!("arm/mali-t628.toml"),
-    model!("arm/mali-t760.toml"),
-    model!("arm/mali-t830.toml"),
-    model!("arm/mali-t860.toml"),
-    model!("arm/mali-t880.toml"),
-    model!("qualcomm/adreno-530.toml"),
-    model!("qualcomm/adreno-540.toml"),
-    model!("qualcomm/adreno-620.toml"),
-    model!("qualcomm/adreno-630.toml"),
-    model!("qualcomm/adreno-640.toml"),
-    model!("qualcomm/adreno-642l.toml"),
-    model!("qualcomm/adreno-650.toml"),
-    model!("qualcomm/adreno-660.toml"),
-    model!("qualcomm/adreno-710.toml"),
-    model!("qualcomm/adreno-720.toml"),
-    model!("qualcomm/adreno-730.toml"),
-    model!("qualcomm/adreno-740.toml"),
-    model!("qualcomm/adreno-750.toml"),
-    model!("qualcomm/adreno-830.toml"),
-    model!("qualcomm/adreno-840.toml"),
-    model!("qualcomm/adreno-x1-85.toml"),
-];
+/// Every model file: its path below `data/` and its text.
+static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
 
 #[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
 static CATALOG: LazyLock<Vec<Gpu>> = LazyLock::new(|| {

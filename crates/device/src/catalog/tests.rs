@@ -1,23 +1,10 @@
-use std::collections::BTreeSet;
-use std::path::Path;
-
 use super::*;
 use crate::family::{Family, Vendor};
 use crate::occupancy::RegisterFile;
 use crate::sourced::Basis;
 
 #[test]
-fn every_file_of_the_folder_is_built_in_and_reads() {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
-    let mut on_disk = BTreeSet::new();
-    for vendor in ["arm", "qualcomm"] {
-        for entry in std::fs::read_dir(data.join(vendor)).unwrap() {
-            let file = entry.unwrap().file_name().into_string().unwrap();
-            on_disk.insert(format!("{vendor}/{file}"));
-        }
-    }
-    let built_in: BTreeSet<String> = FILES.iter().map(|(path, _)| (*path).to_owned()).collect();
-    assert_eq!(on_disk, built_in);
+fn every_file_reads_and_is_named_after_its_gpu() {
     for (path, text) in FILES {
         let gpu = Gpu::from_toml(text, path).unwrap_or_else(|error| panic!("{error}"));
         let folder = match gpu.vendor() {
@@ -26,7 +13,6 @@ fn every_file_of_the_folder_is_built_in_and_reads() {
         };
         assert_eq!(*path, format!("{folder}/{}.toml", gpu.id()), "named after its GPU");
     }
-    assert_eq!(catalog().len(), 44);
 }
 
 #[test]
