@@ -35,11 +35,7 @@ fn main() -> Result<()> {
     let mut kept = BTreeSet::from(["table.rs".to_owned()]);
     // The files that the table names must exist at any time: without them this program itself would not compile.
     for (key, (what, spirv)) in &modules {
-        write!(
-            table,
-            "        // {}\n        (\"{key}\", include_bytes!(\"{key}.spv\")),\n",
-            what.trim_end()
-        )?;
+        write!(table, "        // {}\n        module!(\"{key}\"),\n", what.trim_end())?;
         write_file(&folder.join(format!("{key}.spv")), spirv)?;
         kept.insert(format!("{key}.spv"));
     }

@@ -70,7 +70,7 @@ pub use vectors::vectors;
 pub enum Threads {
     /// Only the calling thread.
     One,
-    /// At most so many.
+    /// At most this number.
     AtMost(NonZeroUsize),
     /// One for each processor that the process may use, or as many as the environment variable `RAYON_NUM_THREADS` says.
     #[default]

@@ -26,8 +26,8 @@ pub enum Costs {
     },
 }
 
-/// What lints find in a kernel: codes and messages.
-type Found = Vec<(&'static str, String)>;
+/// Codes and messages of what lints find in a kernel.
+type LintMessages = Vec<(&'static str, String)>;
 
 /// A changed kernel, and what it costs.
 struct AppliedRewrite {
@@ -36,7 +36,7 @@ struct AppliedRewrite {
     /// What it costs: time, or cycles of all work-items. Of time, an estimate.
     cost: f64,
     /// What lints find in it; `None` if its launch has changed, so that they say something else.
-    found: Option<Found>,
+    found: Option<LintMessages>,
 }
 
 /// The rewrites that do what a rule advises.
@@ -205,7 +205,7 @@ impl Pricer<'_> {
     }
 
     /// The cost of a kernel, and what lints find in it if that is wanted.
-    fn cost(&self, subject: &Subject, looks: bool) -> (Option<f64>, Option<Found>) {
+    fn cost(&self, subject: &Subject, looks: bool) -> (Option<f64>, Option<LintMessages>) {
         let analysis = if looks || self.pricing.is_none() { self.analysis(subject) } else { None };
         let cost = match &self.pricing {
             None => analysis.as_ref().map(|analysis| {

@@ -198,7 +198,7 @@ fn resize(launch: &mut LaunchFile, dimension: usize, size: impl Fn(usize) -> usi
     launch.range = ranging(range.dimensions(), global, range.global_offset(), local);
 }
 
-/// A range of so many dimensions.
+/// A range of `dimensions` dimensions.
 pub(crate) fn ranging(
     dimensions: usize,
     global: [usize; 3],

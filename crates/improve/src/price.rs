@@ -84,11 +84,11 @@ pub struct Pricing<'f> {
     files: &'f dyn OpenFiles,
     options: Options,
     limit_steps: u64,
-    known: Mutex<HashMap<(String, NdRange), Vec<Known>>>,
+    known: Mutex<HashMap<(String, NdRange), Vec<PricedArguments>>>,
 }
 
 /// Arguments, and the prices of a launch with them, one for each target.
-type Known = (Vec<Entry>, Vec<Result<Price, PriceError>>);
+type PricedArguments = (Vec<Entry>, Vec<Result<Price, PriceError>>);
 
 impl<'f> Pricing<'f> {
     /// Prices for `targets`. A prediction plays at most `steps` steps of warps if that is given, else as many as
@@ -116,7 +116,7 @@ impl<'f> Pricing<'f> {
     /// The prices of a kernel, one for each target.
     pub fn price(&self, subject: &Subject) -> Vec<Result<Price, PriceError>> {
         let key = (subject.source.clone(), subject.launch.range);
-        let find = |known: &HashMap<_, Vec<Known>>| {
+        let find = |known: &HashMap<_, Vec<PricedArguments>>| {
             let same = known.get(&key)?.iter().find(|(arguments, _)| *arguments == subject.launch.arguments);
             same.map(|(_, prices)| prices.clone())
         };

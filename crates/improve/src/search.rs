@@ -269,13 +269,13 @@ fn together(tasks: usize, each: Duration) -> Duration {
 }
 
 impl Search<'_> {
-    /// The time that the prices of a result with so many steps take.
+    /// The time that the prices of a result with `steps` steps take.
     pub(crate) fn time_of_prices(&self, steps: usize) -> Duration {
         // That of the original is of all targets at once.
         together(steps + 1, self.price_time)
     }
 
-    /// The time that the proofs of so many steps on the given launch take.
+    /// The time that the proofs of `steps` steps on the given launch take.
     pub(crate) fn time_of_proofs(&self, steps: usize) -> Duration {
         together(steps, self.verifier.time_of_given())
     }

@@ -3,166 +3,166 @@ Table {
     tools: "Debian clang version 15.0.6 with Debian LLVM version 15.0.6",
     modules: &[
         // gemm/pack.cl -D HALF=1 -D WIDTH=4 -D TO_IMAGE=1
-        ("011dea346cbf1893e03985f7dbd57f21841e32cbc02b83949904e14a2c0c9177", include_bytes!("011dea346cbf1893e03985f7dbd57f21841e32cbc02b83949904e14a2c0c9177.spv")),
+        module!("011dea346cbf1893e03985f7dbd57f21841e32cbc02b83949904e14a2c0c9177"),
         // saxpy.cl -D WIDTH=16
-        ("01daf447fa0bf5b11688367c44e3713bbb950abe462e92a576d3f06ac669216d", include_bytes!("01daf447fa0bf5b11688367c44e3713bbb950abe462e92a576d3f06ac669216d.spv")),
+        module!("01daf447fa0bf5b11688367c44e3713bbb950abe462e92a576d3f06ac669216d"),
         // saxpy.cl -D WIDTH=2
-        ("01dc53b19444d67975cf6f64b212bd84da460e888695cd34cfe01681bdd0a881", include_bytes!("01dc53b19444d67975cf6f64b212bd84da460e888695cd34cfe01681bdd0a881.spv")),
+        module!("01dc53b19444d67975cf6f64b212bd84da460e888695cd34cfe01681bdd0a881"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=2 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
-        ("07e3605a29bf3f616744fd83a6c112044cab328a05126db2f0e039b5241c8f5c", include_bytes!("07e3605a29bf3f616744fd83a6c112044cab328a05126db2f0e039b5241c8f5c.spv")),
+        module!("07e3605a29bf3f616744fd83a6c112044cab328a05126db2f0e039b5241c8f5c"),
         // test.cl
-        ("09d8972b9d926126e97b54ae8bb4f25611ddf5ce1d3f036afd5d31e46183ea78", include_bytes!("09d8972b9d926126e97b54ae8bb4f25611ddf5ce1d3f036afd5d31e46183ea78.spv")),
+        module!("09d8972b9d926126e97b54ae8bb4f25611ddf5ce1d3f036afd5d31e46183ea78"),
         // gemv_q4/masks.cl -D IMAGE=1 -D COLUMNS=16 -D PARTS=16
-        ("0a4765e3005b72a5dc8d6ad1d6e3a422b19f4de7ad20d77945bb7bfb0ac5489a", include_bytes!("0a4765e3005b72a5dc8d6ad1d6e3a422b19f4de7ad20d77945bb7bfb0ac5489a.spv")),
+        module!("0a4765e3005b72a5dc8d6ad1d6e3a422b19f4de7ad20d77945bb7bfb0ac5489a"),
         // gemm/pack.cl -D HALF=1 -D WIDTH=8 -D TO_IMAGE=0
-        ("0c0185a0193c652820543c1989f0b85e83a577d52583f70f586e90c47a563e16", include_bytes!("0c0185a0193c652820543c1989f0b85e83a577d52583f70f586e90c47a563e16.spv")),
+        module!("0c0185a0193c652820543c1989f0b85e83a577d52583f70f586e90c47a563e16"),
         // gemv/naive.cl
-        ("0c4f350a5c9fa472b7adb09728dc72585b8746d9a2ea1bff59b48ba3ab5f98c8", include_bytes!("0c4f350a5c9fa472b7adb09728dc72585b8746d9a2ea1bff59b48ba3ab5f98c8.spv")),
+        module!("0c4f350a5c9fa472b7adb09728dc72585b8746d9a2ea1bff59b48ba3ab5f98c8"),
         // gemv/parts.cl -D PARTS=8 -D IMAGE=1
-        ("1153c0f95cec98efd7d566b50339dd8dbb8de468e1d59c8b450677c0488c9599", include_bytes!("1153c0f95cec98efd7d566b50339dd8dbb8de468e1d59c8b450677c0488c9599.spv")),
+        module!("1153c0f95cec98efd7d566b50339dd8dbb8de468e1d59c8b450677c0488c9599"),
         // gemv/parts.cl -D PARTS=16 -D IMAGE=1
-        ("1303f565f90f78d4bcb883f758dbd28d1946328ab3d3eee4c64304833f354e8b", include_bytes!("1303f565f90f78d4bcb883f758dbd28d1946328ab3d3eee4c64304833f354e8b.spv")),
+        module!("1303f565f90f78d4bcb883f758dbd28d1946328ab3d3eee4c64304833f354e8b"),
         // test.cl -cl-arm-non-uniform-work-group-size
-        ("14d2f3f13b8e28d11034ed576d6a10e8ec658f35dc20ce62b2ccf62a1bf7790b", include_bytes!("14d2f3f13b8e28d11034ed576d6a10e8ec658f35dc20ce62b2ccf62a1bf7790b.spv")),
+        module!("14d2f3f13b8e28d11034ed576d6a10e8ec658f35dc20ce62b2ccf62a1bf7790b"),
         // border_kernel.cl
-        ("1ad876c2b0dcdaa9c72b7770d2712075faf83da7719cbb66282902661445e5df", include_bytes!("1ad876c2b0dcdaa9c72b7770d2712075faf83da7719cbb66282902661445e5df.spv")),
+        module!("1ad876c2b0dcdaa9c72b7770d2712075faf83da7719cbb66282902661445e5df"),
         // gemv_q4/masks.cl -D IMAGE=0 -D COLUMNS=64 -D PARTS=1
-        ("1fc7a27e302cf1695b6a6c28e322f91469fb28d55981fa8625aa76cd3149ee14", include_bytes!("1fc7a27e302cf1695b6a6c28e322f91469fb28d55981fa8625aa76cd3149ee14.spv")),
+        module!("1fc7a27e302cf1695b6a6c28e322f91469fb28d55981fa8625aa76cd3149ee14"),
         // gemv/parts.cl -D PARTS=8 -D IMAGE=0
-        ("2228035593a7e599108db112fa8322e4e8ededc6203af70beca8ea2eaf2cee14", include_bytes!("2228035593a7e599108db112fa8322e4e8ededc6203af70beca8ea2eaf2cee14.spv")),
+        module!("2228035593a7e599108db112fa8322e4e8ededc6203af70beca8ea2eaf2cee14"),
         // gemv_q4/columns.cl -D WIDTH=4
-        ("2efbc7eb2ed4e8677abafa0c9118826908e2dc6574cc1ff7f0b3d4d7c5852d48", include_bytes!("2efbc7eb2ed4e8677abafa0c9118826908e2dc6574cc1ff7f0b3d4d7c5852d48.spv")),
+        module!("2efbc7eb2ed4e8677abafa0c9118826908e2dc6574cc1ff7f0b3d4d7c5852d48"),
         // gemv/group.cl -D ROWS=4 -D IMAGE=1
-        ("2f9601a0f87e1745a00e4bce9d7cd88b40f8c01898149b9528fa3914a3624792", include_bytes!("2f9601a0f87e1745a00e4bce9d7cd88b40f8c01898149b9528fa3914a3624792.spv")),
+        module!("2f9601a0f87e1745a00e4bce9d7cd88b40f8c01898149b9528fa3914a3624792"),
         // gemm/float4_dot.cl -D HALF=0
-        ("3283fae5c10289996cfedbcf08ab8a1f8e00e43c5d2fdcdccdfeb76a1ababece", include_bytes!("3283fae5c10289996cfedbcf08ab8a1f8e00e43c5d2fdcdccdfeb76a1ababece.spv")),
+        module!("3283fae5c10289996cfedbcf08ab8a1f8e00e43c5d2fdcdccdfeb76a1ababece"),
         // saxpy.cl -D WIDTH=4
-        ("32c42ccd25f468e954ab9029ecc8d45a81207e4b810333892a95e2f39916fa9a", include_bytes!("32c42ccd25f468e954ab9029ecc8d45a81207e4b810333892a95e2f39916fa9a.spv")),
+        module!("32c42ccd25f468e954ab9029ecc8d45a81207e4b810333892a95e2f39916fa9a"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=8 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
-        ("33c2b77dba018f6f401b91630d44b9d27b128ca2f0b408f0697b248f66ea0017", include_bytes!("33c2b77dba018f6f401b91630d44b9d27b128ca2f0b408f0697b248f66ea0017.spv")),
+        module!("33c2b77dba018f6f401b91630d44b9d27b128ca2f0b408f0697b248f66ea0017"),
         // gemm/local_tile.cl -D HALF=1 -D SIDE=4 -D GROUP=16 -D DEPTH=16
-        ("35308eabe54d0a51bfa742942959d6876b01d8503355e30ad2c7eca19af62842", include_bytes!("35308eabe54d0a51bfa742942959d6876b01d8503355e30ad2c7eca19af62842.spv")),
+        module!("35308eabe54d0a51bfa742942959d6876b01d8503355e30ad2c7eca19af62842"),
         // gemv_q4/masks.cl -D IMAGE=0 -D COLUMNS=32 -D PARTS=8
-        ("37ce143ae3e6d70c5a076e9919fd668e4376066bbeedc027be55fb1f996e5b16", include_bytes!("37ce143ae3e6d70c5a076e9919fd668e4376066bbeedc027be55fb1f996e5b16.spv")),
+        module!("37ce143ae3e6d70c5a076e9919fd668e4376066bbeedc027be55fb1f996e5b16"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=8 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
-        ("3a26f7de863e79881728f3bdf72b5a3d1e7bfffa61702c5c6d298f04c814200c", include_bytes!("3a26f7de863e79881728f3bdf72b5a3d1e7bfffa61702c5c6d298f04c814200c.spv")),
+        module!("3a26f7de863e79881728f3bdf72b5a3d1e7bfffa61702c5c6d298f04c814200c"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
-        ("3ddb515831ebd510bf9d29fc5d093e30339cd4373fe8ae869bf0febe46cb0231", include_bytes!("3ddb515831ebd510bf9d29fc5d093e30339cd4373fe8ae869bf0febe46cb0231.spv")),
+        module!("3ddb515831ebd510bf9d29fc5d093e30339cd4373fe8ae869bf0febe46cb0231"),
         // gemv_q4/masks.cl -D IMAGE=0 -D COLUMNS=32 -D PARTS=4
-        ("3e7e4802e4eb827a02acc47b2b13a24cb014873fd520dfb3047885754410232c", include_bytes!("3e7e4802e4eb827a02acc47b2b13a24cb014873fd520dfb3047885754410232c.spv")),
+        module!("3e7e4802e4eb827a02acc47b2b13a24cb014873fd520dfb3047885754410232c"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
-        ("4449d54895611b55e7e807311e45e2ecc437956a6ce84d355604547bc3059f95", include_bytes!("4449d54895611b55e7e807311e45e2ecc437956a6ce84d355604547bc3059f95.spv")),
+        module!("4449d54895611b55e7e807311e45e2ecc437956a6ce84d355604547bc3059f95"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=0 -D FMA=1 -D UNROLL_K=2
-        ("480763e1a967c12821cffdeedf26e2611efef54e24a1351d7940d7f39a983fe0", include_bytes!("480763e1a967c12821cffdeedf26e2611efef54e24a1351d7940d7f39a983fe0.spv")),
+        module!("480763e1a967c12821cffdeedf26e2611efef54e24a1351d7940d7f39a983fe0"),
         // gemv/parts.cl -D PARTS=4 -D IMAGE=0
-        ("4b0a47d6e6714fac2bff9d59f78c6fb50a780118af3e2d826ed1b290bc9276d4", include_bytes!("4b0a47d6e6714fac2bff9d59f78c6fb50a780118af3e2d826ed1b290bc9276d4.spv")),
+        module!("4b0a47d6e6714fac2bff9d59f78c6fb50a780118af3e2d826ed1b290bc9276d4"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=0 -D FMA=1 -D UNROLL_K=2
-        ("5102d1f38a92ae24f2c353d9fdafe5d57792d9cb4660c822dcfe01d94f9c58cc", include_bytes!("5102d1f38a92ae24f2c353d9fdafe5d57792d9cb4660c822dcfe01d94f9c58cc.spv")),
+        module!("5102d1f38a92ae24f2c353d9fdafe5d57792d9cb4660c822dcfe01d94f9c58cc"),
         // gemm/pack.cl -D HALF=1 -D WIDTH=2 -D TO_IMAGE=0
-        ("534f8cc44ff023c34263786df0db5682f9a73ca796123232a75d0df80b653da1", include_bytes!("534f8cc44ff023c34263786df0db5682f9a73ca796123232a75d0df80b653da1.spv")),
+        module!("534f8cc44ff023c34263786df0db5682f9a73ca796123232a75d0df80b653da1"),
         // gemm/local_tile.cl -D HALF=0 -D SIDE=8 -D GROUP=16 -D DEPTH=8
-        ("5a593d64fe81aa6ae38b3f9f00f42daeaeca681f5c38e6602b7981662b791dda", include_bytes!("5a593d64fe81aa6ae38b3f9f00f42daeaeca681f5c38e6602b7981662b791dda.spv")),
+        module!("5a593d64fe81aa6ae38b3f9f00f42daeaeca681f5c38e6602b7981662b791dda"),
         // gemv_q4/masks.cl -D IMAGE=1 -D COLUMNS=32 -D PARTS=8
-        ("60257bd1226cd88796b9afc250c4d32c07d40653b539a9f0e19c230f4523804f", include_bytes!("60257bd1226cd88796b9afc250c4d32c07d40653b539a9f0e19c230f4523804f.spv")),
+        module!("60257bd1226cd88796b9afc250c4d32c07d40653b539a9f0e19c230f4523804f"),
         // gemv/parts.cl -D PARTS=4 -D IMAGE=1
-        ("60efe05819ccc99a85e5ce1296aa509043fec5deca68602611f2c4fe6b53c3ff", include_bytes!("60efe05819ccc99a85e5ce1296aa509043fec5deca68602611f2c4fe6b53c3ff.spv")),
+        module!("60efe05819ccc99a85e5ce1296aa509043fec5deca68602611f2c4fe6b53c3ff"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=8 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
-        ("6738c7a141c7135400f9d4c3c12ccec43b57818dff80f6db3b1c18a80c0fd42d", include_bytes!("6738c7a141c7135400f9d4c3c12ccec43b57818dff80f6db3b1c18a80c0fd42d.spv")),
+        module!("6738c7a141c7135400f9d4c3c12ccec43b57818dff80f6db3b1c18a80c0fd42d"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=1
-        ("6899f6ff1ea7ae4dc61d700ac5d5b91109aa72e6a2c70d6fcfd62a38878801ea", include_bytes!("6899f6ff1ea7ae4dc61d700ac5d5b91109aa72e6a2c70d6fcfd62a38878801ea.spv")),
+        module!("6899f6ff1ea7ae4dc61d700ac5d5b91109aa72e6a2c70d6fcfd62a38878801ea"),
         // gemm/local_tile.cl -D HALF=1 -D SIDE=8 -D GROUP=16 -D DEPTH=8
-        ("6ad2b11286af98494d79fb90476a726577c36ee6ade2d8e9fa728623d254845f", include_bytes!("6ad2b11286af98494d79fb90476a726577c36ee6ade2d8e9fa728623d254845f.spv")),
+        module!("6ad2b11286af98494d79fb90476a726577c36ee6ade2d8e9fa728623d254845f"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=8 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
-        ("6d4573d895e467f6a2c4013ef3b0a0e65e996e70c6bd38d557e532f0857925f8", include_bytes!("6d4573d895e467f6a2c4013ef3b0a0e65e996e70c6bd38d557e532f0857925f8.spv")),
+        module!("6d4573d895e467f6a2c4013ef3b0a0e65e996e70c6bd38d557e532f0857925f8"),
         // gemm/pack.cl -D HALF=0 -D WIDTH=4 -D TO_IMAGE=1
-        ("6eb91134af0cbbb797f46e0688042560e3f85486c104de593eff4faadf0d2d14", include_bytes!("6eb91134af0cbbb797f46e0688042560e3f85486c104de593eff4faadf0d2d14.spv")),
+        module!("6eb91134af0cbbb797f46e0688042560e3f85486c104de593eff4faadf0d2d14"),
         // gemm/float4_dot.cl -D HALF=1
-        ("70c06619b5e63219c113ff56cff5a2ece53f4622bac23f64204ad4b7876becb9", include_bytes!("70c06619b5e63219c113ff56cff5a2ece53f4622bac23f64204ad4b7876becb9.spv")),
+        module!("70c06619b5e63219c113ff56cff5a2ece53f4622bac23f64204ad4b7876becb9"),
         // test.cl -cl-std=CL3.0
-        ("70e143de87bf0f4232fa0207d3cd2d13442fb85fb9fd57e4a05bdb96e31e61c3", include_bytes!("70e143de87bf0f4232fa0207d3cd2d13442fb85fb9fd57e4a05bdb96e31e61c3.spv")),
+        module!("70e143de87bf0f4232fa0207d3cd2d13442fb85fb9fd57e4a05bdb96e31e61c3"),
         // gemm/pack.cl -D HALF=0 -D WIDTH=4 -D TO_IMAGE=0
-        ("723b7ab6ca243085d6d732d52d649c0c8328f6ae9969589ce436241961e6ebff", include_bytes!("723b7ab6ca243085d6d732d52d649c0c8328f6ae9969589ce436241961e6ebff.spv")),
+        module!("723b7ab6ca243085d6d732d52d649c0c8328f6ae9969589ce436241961e6ebff"),
         // transpose/blocks.cl
-        ("7623c543246c51c3bade10cf1b7788b4f5b1770aac8003c6a0d6aef3243e5577", include_bytes!("7623c543246c51c3bade10cf1b7788b4f5b1770aac8003c6a0d6aef3243e5577.spv")),
+        module!("7623c543246c51c3bade10cf1b7788b4f5b1770aac8003c6a0d6aef3243e5577"),
         // saxpy.cl -D WIDTH=8
-        ("7664adc54f442ddae7f3914a03960f40369521d3272e07154465ebe74832da88", include_bytes!("7664adc54f442ddae7f3914a03960f40369521d3272e07154465ebe74832da88.spv")),
+        module!("7664adc54f442ddae7f3914a03960f40369521d3272e07154465ebe74832da88"),
         // padded.cl
-        ("7747c913b04cf62fc2feb6f2554ed6bbd575f066293a9ec1f29d5f17f4d2adaf", include_bytes!("7747c913b04cf62fc2feb6f2554ed6bbd575f066293a9ec1f29d5f17f4d2adaf.spv")),
+        module!("7747c913b04cf62fc2feb6f2554ed6bbd575f066293a9ec1f29d5f17f4d2adaf"),
         // saxpy.cl -D WIDTH=1
-        ("78b40c517bdb390b5e360b56189f76612f4834faa858664ae0474196f4f304f7", include_bytes!("78b40c517bdb390b5e360b56189f76612f4834faa858664ae0474196f4f304f7.spv")),
+        module!("78b40c517bdb390b5e360b56189f76612f4834faa858664ae0474196f4f304f7"),
         // test.cl -cl-std=CL2.0
-        ("7ab87daa575efe59b4798665f6c04f41ef1fd345d49ad2c163cb10bb2452a434", include_bytes!("7ab87daa575efe59b4798665f6c04f41ef1fd345d49ad2c163cb10bb2452a434.spv")),
+        module!("7ab87daa575efe59b4798665f6c04f41ef1fd345d49ad2c163cb10bb2452a434"),
         // gemv/vector.cl -D IMAGE=0
-        ("7b05bd3eaa398dfc7526fededb75d998bb37cf8e822e34de00f07d8341703479", include_bytes!("7b05bd3eaa398dfc7526fededb75d998bb37cf8e822e34de00f07d8341703479.spv")),
+        module!("7b05bd3eaa398dfc7526fededb75d998bb37cf8e822e34de00f07d8341703479"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=1
-        ("7f4eda3021e1b019e5ee3b72e67456f5008deb92bc9d86e9a5728282f848be2c", include_bytes!("7f4eda3021e1b019e5ee3b72e67456f5008deb92bc9d86e9a5728282f848be2c.spv")),
+        module!("7f4eda3021e1b019e5ee3b72e67456f5008deb92bc9d86e9a5728282f848be2c"),
         // gemm/naive.cl -D HALF=0
-        ("85b958edc70faa6c1dd55412d190f0f35bc051c6eecd38e74a5c8ca72b0ea3c4", include_bytes!("85b958edc70faa6c1dd55412d190f0f35bc051c6eecd38e74a5c8ca72b0ea3c4.spv")),
+        module!("85b958edc70faa6c1dd55412d190f0f35bc051c6eecd38e74a5c8ca72b0ea3c4"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
-        ("87d927bdee3afe606034c8ce60d2f88ca90c9008cb2939248a96ad296adb7083", include_bytes!("87d927bdee3afe606034c8ce60d2f88ca90c9008cb2939248a96ad296adb7083.spv")),
+        module!("87d927bdee3afe606034c8ce60d2f88ca90c9008cb2939248a96ad296adb7083"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=8 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
-        ("8cf72a030d0e31f501267765466b06adfbb4b56177acd4ee783329cb4028b12c", include_bytes!("8cf72a030d0e31f501267765466b06adfbb4b56177acd4ee783329cb4028b12c.spv")),
+        module!("8cf72a030d0e31f501267765466b06adfbb4b56177acd4ee783329cb4028b12c"),
         // gemv/vector.cl -D IMAGE=1
-        ("8d2cdbd19fd02a3b6558b4c8bae8e04cf604ec6e8f08441b05074a432dab3db1", include_bytes!("8d2cdbd19fd02a3b6558b4c8bae8e04cf604ec6e8f08441b05074a432dab3db1.spv")),
+        module!("8d2cdbd19fd02a3b6558b4c8bae8e04cf604ec6e8f08441b05074a432dab3db1"),
         // gemv_q4/masks.cl -D IMAGE=1 -D COLUMNS=64 -D PARTS=1
-        ("90bcd774572a46f1f6498374147c8b8af44835301acf489fd2601a86eb842ba2", include_bytes!("90bcd774572a46f1f6498374147c8b8af44835301acf489fd2601a86eb842ba2.spv")),
+        module!("90bcd774572a46f1f6498374147c8b8af44835301acf489fd2601a86eb842ba2"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=1
-        ("91608f798e27a56dfe241e0ac780112b626f2b730c133bed0e98458d614a3d55", include_bytes!("91608f798e27a56dfe241e0ac780112b626f2b730c133bed0e98458d614a3d55.spv")),
+        module!("91608f798e27a56dfe241e0ac780112b626f2b730c133bed0e98458d614a3d55"),
         // vector_add.cl
-        ("a48f9851e09158d84b609e6925f3b23137beb0eb97ecfb9c4079de7b10f2981c", include_bytes!("a48f9851e09158d84b609e6925f3b23137beb0eb97ecfb9c4079de7b10f2981c.spv")),
+        module!("a48f9851e09158d84b609e6925f3b23137beb0eb97ecfb9c4079de7b10f2981c"),
         // gemv/group.cl -D ROWS=1 -D IMAGE=0
-        ("aa9e5e85638f90cd878a70050428f7422d78a2f4225234e726a353b42bce7cbc", include_bytes!("aa9e5e85638f90cd878a70050428f7422d78a2f4225234e726a353b42bce7cbc.spv")),
+        module!("aa9e5e85638f90cd878a70050428f7422d78a2f4225234e726a353b42bce7cbc"),
         // gemv_q4/masks.cl -D IMAGE=1 -D COLUMNS=32 -D PARTS=4
-        ("aae20fa217b8274a8030ea08267a49227ffdc8501f7b9ea862d382003a45b46a", include_bytes!("aae20fa217b8274a8030ea08267a49227ffdc8501f7b9ea862d382003a45b46a.spv")),
+        module!("aae20fa217b8274a8030ea08267a49227ffdc8501f7b9ea862d382003a45b46a"),
         // gemv_q4/columns.cl -D WIDTH=1
-        ("af80274dd1917bb698d278445efac24bc910f7c6a7015a44eeb720595a421780", include_bytes!("af80274dd1917bb698d278445efac24bc910f7c6a7015a44eeb720595a421780.spv")),
+        module!("af80274dd1917bb698d278445efac24bc910f7c6a7015a44eeb720595a421780"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
-        ("b2ede2f9bbe81ebd5cf63c3e5c1b60b66bfc8b235f0826c951ef6c9743eac322", include_bytes!("b2ede2f9bbe81ebd5cf63c3e5c1b60b66bfc8b235f0826c951ef6c9743eac322.spv")),
+        module!("b2ede2f9bbe81ebd5cf63c3e5c1b60b66bfc8b235f0826c951ef6c9743eac322"),
         // gemm/pack.cl -D HALF=0 -D WIDTH=8 -D TO_IMAGE=0
-        ("ba09974944a45056fb38878292ed878f676d86f76d519b0da834c0afa3b7d640", include_bytes!("ba09974944a45056fb38878292ed878f676d86f76d519b0da834c0afa3b7d640.spv")),
+        module!("ba09974944a45056fb38878292ed878f676d86f76d519b0da834c0afa3b7d640"),
         // gemm/local_tile.cl -D HALF=0 -D SIDE=4 -D GROUP=16 -D DEPTH=16
-        ("ba1548ddbd2e379cc8d64870e3d4d3183aefdf16a309e9680c08afce19b23a9f", include_bytes!("ba1548ddbd2e379cc8d64870e3d4d3183aefdf16a309e9680c08afce19b23a9f.spv")),
+        module!("ba1548ddbd2e379cc8d64870e3d4d3183aefdf16a309e9680c08afce19b23a9f"),
         // gemv_q4/naive.cl
-        ("bcbcf857cd5798b3c2cd07331ccb12450e9a6bc6886081ea2c86b2b58c1483fa", include_bytes!("bcbcf857cd5798b3c2cd07331ccb12450e9a6bc6886081ea2c86b2b58c1483fa.spv")),
+        module!("bcbcf857cd5798b3c2cd07331ccb12450e9a6bc6886081ea2c86b2b58c1483fa"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=8 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
-        ("bd75abfb332dd2110dce38931559d327fac2b05ecb99620b48de3a105db8b353", include_bytes!("bd75abfb332dd2110dce38931559d327fac2b05ecb99620b48de3a105db8b353.spv")),
+        module!("bd75abfb332dd2110dce38931559d327fac2b05ecb99620b48de3a105db8b353"),
         // gemm/pack.cl -D HALF=0 -D WIDTH=2 -D TO_IMAGE=0
-        ("c04ae72cb526bb9b589f9c8096680983c29c41f6214629b675a676128e01dc84", include_bytes!("c04ae72cb526bb9b589f9c8096680983c29c41f6214629b675a676128e01dc84.spv")),
+        module!("c04ae72cb526bb9b589f9c8096680983c29c41f6214629b675a676128e01dc84"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
-        ("c1c403497f1dd34092b07484053a99018afd26f856e7c7fd9ea8f986ead051e4", include_bytes!("c1c403497f1dd34092b07484053a99018afd26f856e7c7fd9ea8f986ead051e4.spv")),
+        module!("c1c403497f1dd34092b07484053a99018afd26f856e7c7fd9ea8f986ead051e4"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=1
-        ("c2c66cc9c7850fe18da507bbdf231e13ba019efd4586f49a7281c6a9fd7c4041", include_bytes!("c2c66cc9c7850fe18da507bbdf231e13ba019efd4586f49a7281c6a9fd7c4041.spv")),
+        module!("c2c66cc9c7850fe18da507bbdf231e13ba019efd4586f49a7281c6a9fd7c4041"),
         // gemv/parts.cl -D PARTS=16 -D IMAGE=0
-        ("c3db4b3a2551222e187201f0d54d4081e3f702b2770cddfc286b0a1a4b0fac15", include_bytes!("c3db4b3a2551222e187201f0d54d4081e3f702b2770cddfc286b0a1a4b0fac15.spv")),
+        module!("c3db4b3a2551222e187201f0d54d4081e3f702b2770cddfc286b0a1a4b0fac15"),
         // rgb_planar.cl
-        ("c4a0054d8a93fcc2cfab602527fefff6520259abadb529403ac8f15f133155ad", include_bytes!("c4a0054d8a93fcc2cfab602527fefff6520259abadb529403ac8f15f133155ad.spv")),
+        module!("c4a0054d8a93fcc2cfab602527fefff6520259abadb529403ac8f15f133155ad"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
-        ("caf9b319b8eb6cf17ebe15a39209f60aeacab0d9324582be957df273f806255f", include_bytes!("caf9b319b8eb6cf17ebe15a39209f60aeacab0d9324582be957df273f806255f.spv")),
+        module!("caf9b319b8eb6cf17ebe15a39209f60aeacab0d9324582be957df273f806255f"),
         // gemm/naive.cl -D HALF=1
-        ("d559d17d5994f404206eac5f90b089f0711ec504da9f29aa929f89892601ae71", include_bytes!("d559d17d5994f404206eac5f90b089f0711ec504da9f29aa929f89892601ae71.spv")),
+        module!("d559d17d5994f404206eac5f90b089f0711ec504da9f29aa929f89892601ae71"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=8 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
-        ("d672eed514aae37ca018daa4fe269e2e1d1c2187935b5e5fa62d37b40dbed562", include_bytes!("d672eed514aae37ca018daa4fe269e2e1d1c2187935b5e5fa62d37b40dbed562.spv")),
+        module!("d672eed514aae37ca018daa4fe269e2e1d1c2187935b5e5fa62d37b40dbed562"),
         // transpose/local_tile.cl -D TILE=16
-        ("de9b7853b72796cb4be64f9bf5e85db77a03fff502e3ad28390db6e2573d0cd4", include_bytes!("de9b7853b72796cb4be64f9bf5e85db77a03fff502e3ad28390db6e2573d0cd4.spv")),
+        module!("de9b7853b72796cb4be64f9bf5e85db77a03fff502e3ad28390db6e2573d0cd4"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=8 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
-        ("e01ce706d855130d9a9d7561050678cde41a6731189202cc70855025d947d402", include_bytes!("e01ce706d855130d9a9d7561050678cde41a6731189202cc70855025d947d402.spv")),
+        module!("e01ce706d855130d9a9d7561050678cde41a6731189202cc70855025d947d402"),
         // laplace.cl
-        ("e5c3b58d2da5d05c9c67084d708c18f3390a58183dccd275352f9cfd230942c2", include_bytes!("e5c3b58d2da5d05c9c67084d708c18f3390a58183dccd275352f9cfd230942c2.spv")),
+        module!("e5c3b58d2da5d05c9c67084d708c18f3390a58183dccd275352f9cfd230942c2"),
         // gemm/pack.cl -D HALF=1 -D WIDTH=4 -D TO_IMAGE=0
-        ("e89fbad0e98429c4da50a6203a5305019325c092717a34a022e0229545037b60", include_bytes!("e89fbad0e98429c4da50a6203a5305019325c092717a34a022e0229545037b60.spv")),
+        module!("e89fbad0e98429c4da50a6203a5305019325c092717a34a022e0229545037b60"),
         // gemv_q4/masks.cl -D IMAGE=0 -D COLUMNS=16 -D PARTS=16
-        ("ebcaf6015e155529626436d8d48a5043a63708dba20361f54addf4eddcec54e4", include_bytes!("ebcaf6015e155529626436d8d48a5043a63708dba20361f54addf4eddcec54e4.spv")),
+        module!("ebcaf6015e155529626436d8d48a5043a63708dba20361f54addf4eddcec54e4"),
         // transpose/naive.cl
-        ("ed880cdb4a0bce36874970020fb326d6b09c8d2a0b71b43fa3330b7ec17471cc", include_bytes!("ed880cdb4a0bce36874970020fb326d6b09c8d2a0b71b43fa3330b7ec17471cc.spv")),
+        module!("ed880cdb4a0bce36874970020fb326d6b09c8d2a0b71b43fa3330b7ec17471cc"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=2 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
-        ("f2b593d71808c7d49cb77d562a7ac43e63593dfffa92b5b9ac8c5ff1489428b6", include_bytes!("f2b593d71808c7d49cb77d562a7ac43e63593dfffa92b5b9ac8c5ff1489428b6.spv")),
+        module!("f2b593d71808c7d49cb77d562a7ac43e63593dfffa92b5b9ac8c5ff1489428b6"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
-        ("f608faee8261ca631f65c470d0ea86bfc6be97af5e893a78dbaaa53484d43d21", include_bytes!("f608faee8261ca631f65c470d0ea86bfc6be97af5e893a78dbaaa53484d43d21.spv")),
+        module!("f608faee8261ca631f65c470d0ea86bfc6be97af5e893a78dbaaa53484d43d21"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=1
-        ("f66920834e16667e95ea5dea66d2aea13cf9cc3979fd46c50ecdd332d1e4ce8e", include_bytes!("f66920834e16667e95ea5dea66d2aea13cf9cc3979fd46c50ecdd332d1e4ce8e.spv")),
+        module!("f66920834e16667e95ea5dea66d2aea13cf9cc3979fd46c50ecdd332d1e4ce8e"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=1
-        ("fb14f4374cccbc3ed2eb0e78f2bc45f900b985ec9257122a535d1dac0cc3bd2e", include_bytes!("fb14f4374cccbc3ed2eb0e78f2bc45f900b985ec9257122a535d1dac0cc3bd2e.spv")),
+        module!("fb14f4374cccbc3ed2eb0e78f2bc45f900b985ec9257122a535d1dac0cc3bd2e"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
-        ("fc498dcd7a0e7116b4a21d9c7597bf0a56e343195345b547ce982469f7c80372", include_bytes!("fc498dcd7a0e7116b4a21d9c7597bf0a56e343195345b547ce982469f7c80372.spv")),
+        module!("fc498dcd7a0e7116b4a21d9c7597bf0a56e343195345b547ce982469f7c80372"),
     ],
 }

@@ -10,6 +10,13 @@ use std::fmt::Write as _;
 use sha2::{Digest as _, Sha256};
 use tripipe_launch::{Program, Source};
 
+/// A row of the table: a key and the file of that name.
+macro_rules! module {
+    ($key:literal) => {
+        ($key, include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/spirv/", $key, ".spv")))
+    };
+}
+
 /// The table made by `cargo xtask spirv`.
 static TABLE: Table = include!("../spirv/table.rs");
 

@@ -8,7 +8,7 @@
 //! `entry::own`.
 //!
 //! `= how` after a parameter says what a pointer points to: `text`; `list(n)`, as many words as the parameter `n`
-//! says; `bytes(n)`, so many bytes; `module(n)`, so many bytes of SPIR-V; `two`, `three` words; `pairs` of words that end
+//! says; `bytes(n)`, `n` bytes; `module(n)`, `n` bytes of SPIR-V; `two`, `three` words; `pairs` of words that end
 //! with a 0; the `format` or the `description` of an image.
 
 macro_rules! functions {

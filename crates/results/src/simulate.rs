@@ -276,15 +276,15 @@ pub struct Refusal {
 pub struct Traffic {
     /// Lines that loads and stores asked the L1 for.
     pub l1_accesses: u64,
-    /// Of these, lines that it had.
+    /// How many of these lines were in the L1.
     pub l1_hits: u64,
     /// Lines that image reads asked the texture cache for.
     pub texture_accesses: u64,
-    /// Of these, lines that it had.
+    /// How many of these lines were in the texture cache.
     pub texture_hits: u64,
     /// Lines that the L2 was asked for.
     pub l2_accesses: u64,
-    /// Of these, lines that it had.
+    /// How many of these lines were in the L2.
     pub l2_hits: u64,
     /// Bytes read from DRAM.
     pub dram_read_bytes: u64,

@@ -49,7 +49,7 @@ impl Compiled {
 
 impl Compiled {
     /// Compiles a kernel whose work-items wait for each other in work-groups of `items`, for which [`Self::new`] uses too many
-    /// registers: with the most registers that allow so many threads, or the fewest there are, and spills.
+    /// registers: with the most registers that allow that number of threads, or the fewest there are, and spills.
     ///
     /// # Errors
     /// As [`Self::new`].

@@ -64,7 +64,7 @@ pub struct ApiLimits {
     pub printf_bytes: usize,
     /// Bytes of a program's variables.
     pub global_variable_bytes: usize,
-    /// A buffer has at most one part in so many of the memory.
+    /// A buffer has at most the memory divided by this.
     pub buffer_divisor: u64,
     /// Alignment of the offset of a sub-buffer.
     pub base_alignment_bytes: usize,

@@ -60,7 +60,7 @@ impl Rewrite for BatchLoads {
     }
 }
 
-/// What becomes of the kernel if a loop takes so many steps in one turn; empty where no loop can.
+/// What becomes of the kernel if a loop takes one of `times` steps in one turn; empty where no loop can.
 pub(super) fn batched(tree: &Tree, kernel: &Function, times: &[usize]) -> Vec<Proposal> {
     let mut loops = Vec::new();
     kernel.body.walk(&mut |stmt| loops.extend(Counted::of(stmt)));

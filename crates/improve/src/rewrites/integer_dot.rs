@@ -53,7 +53,7 @@ impl Rewrite for IntegerDot {
     }
 }
 
-/// What becomes of the kernel if a loop takes so many steps in one turn, as dot products; empty where no loop can.
+/// What becomes of the kernel if a loop takes one of `times` steps in one turn, as dot products; empty where no loop can.
 pub(super) fn dotted(tree: &Tree, kernel: &Function, gpus: &[&Gpu], times: &[usize]) -> Vec<Proposal> {
     let Some(dot) = Dot::of(gpus) else { return Vec::new() };
     let mut loops = Vec::new();

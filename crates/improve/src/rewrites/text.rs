@@ -12,7 +12,7 @@ pub(super) fn indentation(source: &str, at: usize) -> &str {
     &line[..line.len() - line.trim_start().len()]
 }
 
-/// A source that is changed as long as `change` finds something in its kernel, at most so many times; `None` if it never
+/// A source that is changed as long as `change` finds something in its kernel, at most `most` times; `None` if it never
 /// does.
 pub(super) fn changed_repeatedly(
     view: &View<'_>,

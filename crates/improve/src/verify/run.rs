@@ -52,7 +52,7 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    /// A kernel, built for what the driver of `target` offers; a launch runs at most so many instructions.
+    /// A kernel, built for what the driver of `target` offers; a launch runs at most `steps` instructions.
     pub(super) fn new(subject: Subject, target: Option<&Target>, steps: u64) -> Self {
         let mut options = Options { steps, ..Options::default() };
         options.build.cache = tripipe_ir::front::clang::Cache::from_environment();

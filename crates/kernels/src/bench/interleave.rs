@@ -245,7 +245,7 @@ mod tests {
     struct Script {
         /// True seconds of the candidates, at speed 1; a reference kernel takes a millisecond.
         candidates: Vec<f64>,
-        /// The factor of all times after so many seconds.
+        /// The factor of all times, by the seconds since the start.
         slowdown: fn(f64) -> f64,
         /// Largest relative deviation of a run.
         noise: f64,

@@ -105,7 +105,7 @@ impl<'e> Bench<'e> {
         self.allocate(&MemoryKind::Buffer { bytes: contents.len() }, Access::ReadWrite, contents)
     }
 
-    /// The memory of a result of so many bytes, to be [overwritten](Self::overwrite) before it is used.
+    /// The memory of a result of `bytes` bytes, to be [overwritten](Self::overwrite) before it is used.
     ///
     /// # Errors
     /// Any error of the executor.

@@ -164,7 +164,7 @@ pub struct RegisterLayout {
 }
 
 impl RegisterLayout {
-    /// Whether one access can have so many neighbouring elements, from an address that is a constant behind one with a
+    /// Whether one access can have `lanes` neighbouring elements, from an address that is a constant behind one with a
     /// known alignment.
     pub(crate) fn joins(&self, lanes: u32, scalar: Scalar, constant: i64, aligned: i64) -> bool {
         let size = i64::from(lanes) * i64::from(scalar.bits() / 8);

@@ -29,7 +29,7 @@ impl Unit {
         Self::NAMES.iter().find(|(_, unit)| *unit == self).map_or("", |(name, _)| name)
     }
 
-    /// The figure of a launch of so many seconds; `work` is what it does, in this unit times seconds.
+    /// The figure of a launch that takes `seconds`; `work` is what it does, in this unit times seconds.
     pub fn figure(self, seconds: f64, work: Option<f64>) -> f64 {
         match (self, work) {
             (Self::Milliseconds, _) => seconds * 1e3,

@@ -114,7 +114,7 @@ macro_rules! elements {
 }
 pub(crate) use elements;
 
-/// Makes a block of at least so many zero bytes.
+/// Makes a block of zero bytes, at least the given number.
 pub(crate) type MakeZeros = fn(usize) -> Result<Block, Error>;
 
 /// A block of at least `bytes` zero bytes, as elements of a type.

@@ -51,7 +51,7 @@ pub(crate) struct Host {
 
 #[cfg(feature = "cpu")]
 impl Host {
-    /// The same, with at most so many threads.
+    /// The same, with at most `most` threads.
     pub(crate) fn limited_to(self, most: Threads) -> Self {
         if most == Threads::All {
             return self;

@@ -424,15 +424,15 @@ class Traffic:
     l1_accesses: int
     """Lines that loads and stores asked the L1 for."""
     l1_hits: int
-    """Of these, lines that it had."""
+    """How many of these lines were in the L1."""
     texture_accesses: int
     """Lines that image reads asked the texture cache for."""
     texture_hits: int
-    """Of these, lines that it had."""
+    """How many of these lines were in the texture cache."""
     l2_accesses: int
     """Lines that the L2 was asked for."""
     l2_hits: int
-    """Of these, lines that it had."""
+    """How many of these lines were in the L2."""
     dram_read_bytes: int
     """Bytes read from DRAM."""
     dram_written_bytes: int

@@ -36,7 +36,7 @@ pub(crate) struct FuzzOptions {
 }
 
 impl FuzzOptions {
-    /// So many calls; without a limit, but for so many seconds, if `TRIPIPE_FUZZ_SECONDS` says so. `TRIPIPE_FUZZ_SEED` gives
+    /// `steps` calls, or calls for `TRIPIPE_FUZZ_SECONDS` seconds, if that is set. `TRIPIPE_FUZZ_SEED` gives
     /// other calls. `TRIPIPE_FUZZ_LIES=1` plants an error, to see that a sanitizer is at work.
     pub(crate) fn new(steps: u64) -> Self {
         let number = |name| std::env::var(name).ok().and_then(|value| value.parse().ok());
