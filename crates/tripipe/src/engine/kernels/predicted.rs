@@ -1,5 +1,6 @@
 //! Times of operations on a GPU that has a model, predicted on its virtual GPU.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use tripipe_device::{Gpu, identify};
@@ -61,7 +62,7 @@ impl Predicted {
         let mut source = format!("the timing model of {}; expect {least} to {most}", gpu.name());
         // A time below a hundredth is not seen in the digits that are printed.
         if self.between > 0.01 * self.seconds {
-            source += &format!(", {} of it between launches", Time(self.between));
+            let _ = write!(source, ", {} of it between launches", Time(self.between));
         }
         source
     }
