@@ -46,7 +46,12 @@ pub struct MeasuredLaunch {
     pub start: f64,
     /// Seconds on the device.
     pub seconds: f64,
+    /// Whether the time is that of a model, on a virtual GPU.
+    pub predicted: bool,
 }
+
+/// What follows the name of a kernel whose time is predicted.
+const PREDICTED: &str = " (predicted)";
 
 /// The launches of a trace in the order of their starts. `file` is its name in messages.
 ///
@@ -76,9 +81,9 @@ pub fn launches(file: &str, text: &str) -> Result<Vec<MeasuredLaunch>, TraceErro
         let of_layer = id(event).is_some_and(|id| enqueued.contains(&(name.to_owned(), id)));
         if own || of_layer {
             let start = event["ts"].as_f64().unwrap_or(0.0) * 1e-6;
-            // So traces of predicted launches name them.
-            let kernel = name.strip_suffix(" (predicted)").unwrap_or(name).to_owned();
-            launches.push(MeasuredLaunch { kernel, start, seconds: microseconds * 1e-6 });
+            let plain = name.strip_suffix(PREDICTED);
+            let (kernel, predicted) = (plain.unwrap_or(name).to_owned(), plain.is_some());
+            launches.push(MeasuredLaunch { kernel, start, seconds: microseconds * 1e-6, predicted });
         }
     }
     if launches.is_empty() {
@@ -122,7 +127,7 @@ mod tests {
     fn predicted_kernels_have_their_own_names() {
         let trace = r#"[{"name": "scale (predicted)", "cat": "kernel", "ph": "X", "ts": 1, "dur": 2}]"#;
         let found = launches("trace.json", trace).unwrap();
-        assert_eq!(found[0].kernel, "scale");
+        assert_eq!((found[0].kernel.as_str(), found[0].predicted), ("scale", true));
     }
 
     #[test]

@@ -71,18 +71,22 @@ impl Why {
         let file = self.trace.as_deref().map(TraceFile::new).transpose()?;
         let is_trace = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "json");
         let (traces, folders): (Vec<&PathBuf>, Vec<&PathBuf>) = self.paths.iter().partition(is_trace);
-        let mut measured = Vec::new();
+        let (mut measured, mut notes) = (Vec::new(), Vec::new());
         for path in traces {
             let file = path.display().to_string();
             originals::keep(path)?;
             let text = fs::read_to_string(path)
                 .map_err(|error| anyhow!("{file} cannot be read: {}; check the path", plain(&error)))?;
-            measured.extend(trace::launches(&file, &text)?);
+            let launches = trace::launches(&file, &text)?;
+            if launches.iter().any(|launch| launch.predicted) {
+                notes.push(format!("the times of {file} are predicted ones of a virtual GPU, not measured"));
+            }
+            measured.extend(launches);
         }
         let folders: Vec<PathBuf> = folders.into_iter().cloned().collect();
         let progress = Progress::compiler("compiling the kernels");
         let mut ranking =
-            Ranking { gpu: self.gpu, rows: Vec::new(), notes: Vec::new(), in_order: Vec::new(), measured };
+            Ranking { gpu: self.gpu, rows: Vec::new(), notes, in_order: Vec::new(), measured };
         for path in launches(&folders)? {
             progress.say(&format!("predicting {}", path.display()));
             let row = self.row(&path, &mut ranking.notes)?;

@@ -3,14 +3,18 @@
 use std::fmt::Write as _;
 
 use super::{RankedLaunch, Why};
-use crate::number::{percent, time};
+use crate::number::{counted, percent, time};
 use crate::style::{Canvas, paragraph};
 
 /// A line for each row, with its advice below.
 pub fn text(why: &Why, canvas: Canvas) -> String {
     let all = why.seconds();
     let launches: usize = why.rows.iter().map(|row| row.launches).sum();
-    let mut out = format!("{launches} launches, {}; predictions for {}\n\n", time(all), why.gpu.name());
+    let mut out = format!("{}, {}", counted(launches as u64, "launch"), time(all));
+    if why.rows.iter().any(|row| row.predicted.is_some()) {
+        let _ = write!(out, "; predictions for {}", why.gpu.name());
+    }
+    out.push_str("\n\n");
     let heads = ["time", "share", "launches", "each", "limited by", "of ceiling", "at ceiling", "kernel"];
     let mut rows: Vec<[String; 8]> = vec![heads.map(str::to_owned)];
     rows.extend(why.rows.iter().map(|row| cells(row, all)));

@@ -94,6 +94,12 @@ impl Findings {
             *entry.rule != rules::SAME_VALUE_RACE
                 || entry.origin.is_none_or(|origin| !worse.contains(&origin))
         });
+        // What was read too early may not have been written yet: the race is the cause.
+        let racing: HashSet<ir::Inst> = self.entries.iter().filter_map(race).flatten().collect();
+        self.entries.retain(|entry| {
+            let read = entry.first.related.first().and_then(|(_, read, _)| *read).or(entry.origin);
+            *entry.rule != rules::UNINITIALISED_VALUE || read.is_none_or(|read| !racing.contains(&read))
+        });
         let mut all: Vec<Finding> = one_for_each_barrier(self.entries, kernel)
             .into_iter()
             .map(|entry| Finding {

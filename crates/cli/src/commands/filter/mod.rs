@@ -20,7 +20,6 @@ use self::work::{Filtered, Made, channels};
 use super::{DeviceArgument, failed, note, say_on};
 use crate::files::frame::{ChromaOrder, FrameLayout};
 use crate::files::input::{self, shown_input};
-use crate::files::originals;
 use crate::files::output::{Output, shown_output};
 use crate::files::picture::{self, PictureFormat};
 use crate::finish::Finish;
@@ -118,7 +117,6 @@ impl Filter {
         let steps = Steps::parse(&self.filters, self.border)?;
         let to = self.to.map_or_else(|| Encoding::of(&self.output), Ok)?;
         let device = self.device.resolve()?;
-        originals::keep(&self.input)?;
         let output = Output::open_or_standard(&self.output)?;
         let name = shown_input(&self.input);
         let progress = Progress::spinner(format!("reading {name}"));
