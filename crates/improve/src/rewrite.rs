@@ -3,6 +3,7 @@
 use tripipe_device::Gpu;
 use tripipe_ir::diagnostic::Rule;
 
+use crate::improvement::{Refusal, Refused};
 use crate::syntax::{Function, Tree};
 use crate::{Condition, HostChange, Subject};
 
@@ -79,6 +80,11 @@ impl Proposal {
             host: Vec::new(),
             relative_error: 0.0,
         }
+    }
+
+    /// What is said of it if it is not applied after `depth` others.
+    pub(crate) fn refused(&self, depth: usize, reason: Refusal) -> Refused {
+        Refused { code: self.code, title: self.title.clone(), depth, reason }
     }
 
     /// The subject that it makes of `before`.

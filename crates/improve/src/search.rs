@@ -341,6 +341,7 @@ impl Search<'_> {
                     break;
                 }
                 untried.retain(is_launch);
+                untried.iter_mut().for_each(|it| it.rank = 0.0);
                 (swept, idle) = (true, 0);
             }
         }
@@ -372,14 +373,7 @@ impl Search<'_> {
         });
         for proposals in all {
             for (variant, proposal) in proposals.into_iter().enumerate() {
-                let mut refuse = |reason: Refusal| {
-                    refused.push(Refused {
-                        code: proposal.code,
-                        title: proposal.title.clone(),
-                        depth,
-                        reason,
-                    });
-                };
+                let mut refuse = |reason| refused.push(proposal.refused(depth, reason));
                 if proposal.rounds() && !allowed.rounding {
                     refuse(Refusal::Rounding { bound: proposal.relative_error });
                     continue;
@@ -430,12 +424,10 @@ impl Search<'_> {
                         let score = worst(&prices, &self.first);
                         candidates.push(Candidate { parent, proposal, subject, score });
                     }
-                    Err((gpu, error)) => refused.push(Refused {
-                        code: proposal.code,
-                        title: proposal.title,
-                        depth: states[parent].steps.len(),
-                        reason: Refusal::Price { gpu, error },
-                    }),
+                    Err((gpu, error)) => {
+                        let depth = states[parent].steps.len();
+                        refused.push(proposal.refused(depth, Refusal::Price { gpu, error }));
+                    }
                 }
             }
         }

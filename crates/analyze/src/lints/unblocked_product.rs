@@ -1,7 +1,7 @@
 //! `unblocked-product`: each value that a product loads is used once.
 
 use cranelift_entity::EntitySet;
-use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::diagnostic::{Rule, Severity, counted};
 use tripipe_ir::flow::{Loop, MemoryFact};
 use tripipe_ir::op::{Binary, Builtin};
 use tripipe_ir::{Inst, Op, Value};
@@ -72,8 +72,9 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             rule: &RULE,
             location: context.kernel.insts[product.multiplication].location,
             message: format!(
-                "{} multiplications for {} loaded values of `{a}` and `{b}`: each value is used once",
-                product.multiplied, product.loaded
+                "{} for {} of `{a}` and `{b}`: each value is used once",
+                counted(product.multiplied as usize, "multiplication"),
+                counted(product.loaded as usize, "loaded value")
             ),
             fix: format!(
                 "Compute {TILE} x {TILE} outputs in a work-item, so that each loaded value is used {TILE} times, and \

@@ -41,7 +41,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let dimensions = dimensions(global);
     let now = match context.setup.local {
         Some(local) => format!("work-groups of {}", shown(local, dimensions)),
-        None => "the driver's choice of a work-group size".to_owned(),
+        None => "the driver's choice".to_owned(),
     };
     found.push(Advice {
         rule: &RULE,

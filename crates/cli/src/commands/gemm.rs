@@ -15,7 +15,6 @@ use super::{DeviceArgument, context, failed, say_on};
 use crate::files::input::{is_standard, shown_input};
 use crate::files::memory;
 use crate::files::npy::{self, Elements};
-use crate::files::originals;
 use crate::files::output::{Output, shown_output};
 use crate::finish::Finish;
 use crate::progress::Progress;
@@ -172,10 +171,6 @@ impl Gemm {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
         let device = self.device.resolve()?;
         self.check_inputs()?;
-        // `--c` may be the output: the product is added to it.
-        for input in [Some(&self.a), Some(&self.b), self.bias.as_ref()].into_iter().flatten() {
-            originals::keep(input)?;
-        }
         let output = Output::open_or_standard(&self.output)?;
         let progress = Progress::spinner("reading the matrices");
         let a = FileOperand::read(&self.a, self.transpose_a)?;

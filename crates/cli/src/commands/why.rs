@@ -85,8 +85,7 @@ impl Why {
         }
         let folders: Vec<PathBuf> = folders.into_iter().cloned().collect();
         let progress = Progress::compiler("compiling the kernels");
-        let mut ranking =
-            Ranking { gpu: self.gpu, rows: Vec::new(), notes, in_order: Vec::new(), measured };
+        let mut ranking = Ranking { gpu: self.gpu, rows: Vec::new(), notes, in_order: Vec::new(), measured };
         for path in launches(&folders)? {
             progress.say(&format!("predicting {}", path.display()));
             let row = self.row(&path, &mut ranking.notes)?;

@@ -94,7 +94,7 @@ fn advice(priced: &Priced<'_>, canvas: Canvas, out: &mut String) {
         let saves = saves.unwrap_or_default();
         let others = match gpus.len() {
             1 => String::new(),
-            count => format!(" and {} more of {} GPUs", count - 1, priced.analyses.len()),
+            count => format!(", and {} more of {} GPUs", count - 1, priced.analyses.len()),
         };
         let said = format!(
             "{}[{}]{line} ({gpu}{saves}{others}): {}",
