@@ -157,6 +157,20 @@ impl Engine<'_> {
         )
     }
 
+    pub(super) fn refuse_statement<T>(&self, stmt: &Stmt, reason: &str) -> Result<T, Obstacle> {
+        let text = self.tree.text(&stmt.place);
+        Err(Obstacle { reason: reason.to_owned(), at: text.lines().next().unwrap_or_default().to_owned() })
+    }
+
+    /// The source from one place of a statement to another one behind it.
+    pub(super) fn between(&self, stmt: &Stmt, from: usize, to: usize) -> Result<&str, Obstacle> {
+        // Several statements of a macro all lie where its name is.
+        match self.tree.source.get(from..to) {
+            Some(text) => Ok(text),
+            None => self.refuse_statement(stmt, "a statement that shares a macro with others"),
+        }
+    }
+
     pub(super) fn refusal(&self, reason: &str) -> Obstacle {
         Obstacle { reason: reason.to_owned(), at: self.kernel.name.clone() }
     }
