@@ -123,8 +123,22 @@ fn help_template() -> StyledStr {
 const FOUND: u8 = 1;
 const FAILED: u8 = 2;
 
+/// More threads than this for a processor only wait for each other, and thousands take seconds to start.
+const MOST_THREADS: usize = 16;
+
+/// Bounds the threads that `RAYON_NUM_THREADS` asks for.
+fn limit_threads() {
+    let wanted = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse::<usize>().ok());
+    let most = MOST_THREADS * std::thread::available_parallelism().map_or(1, usize::from);
+    if wanted.is_some_and(|wanted| wanted > most) {
+        // If there are threads already, they stay.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(most).build_global();
+    }
+}
+
 fn main() -> ExitCode {
     own_process::keep_environment();
+    limit_threads();
     match commands::completions::answer(Arguments::command) {
         Ok(false) => {}
         Ok(true) => return ExitCode::SUCCESS,

@@ -238,3 +238,26 @@ fn originals_stay() {
     bench.write("mine.toml", "# Written by Tripipe with the source beside it, and replaced with it.\n");
     bench.succeed(&[&improve[..], &["mine.cl"]].concat());
 }
+
+/// Ids behind the largest number.
+#[test]
+fn an_offset_has_an_end() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("o.cl", "kernel void o(global int *a) { a[0] = get_global_id(0); }\n");
+    let launch =
+        "source = 'o.cl'\nglobal = 64\n[[argument]]\nname = 'a'\nbuffer = 'int'\ncount = 64\nfill = 0\n";
+    for offset in ["18446744073709551615", "9223372036854775807"] {
+        bench.write("o.toml", format!("offset = {offset}\n{launch}"));
+        for command in ["check", "simulate", "run-kernel", "analyze"] {
+            let output = bench.run(&[command, "o.toml"]);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            // `analyze` has costs without a time.
+            assert!(command == "analyze" || output.status.code() == Some(2), "{command}: {said}");
+            assert!(!said.contains("panicked"), "{command}: {said}");
+        }
+        bench.refuse(&["check", "o.toml"], &["at most 2^62"]);
+    }
+}

@@ -9,6 +9,7 @@ use tripipe_launch_file::{ArrayShape, FileError, Files, LaunchFile, Limits, Sign
 use tripipe_simulate::watch::Checks;
 use tripipe_simulate::{Options, Simulator};
 
+use super::TOO_LONG;
 use crate::{Subject, Target};
 
 /// What a kernel left.
@@ -30,9 +31,11 @@ pub(super) struct Left {
 }
 
 impl Ran {
-    /// The first finding that makes results undefined.
+    /// The first finding that makes results undefined, or incomplete: a launch that was cut off proves nothing.
     pub(super) fn error(&self) -> Option<&Finding> {
-        self.findings.iter().find(|finding| finding.rule.severity == Severity::Error)
+        let is_error =
+            |finding: &&Finding| finding.rule.severity == Severity::Error || finding.rule.code == TOO_LONG;
+        self.findings.iter().find(is_error)
     }
 }
 

@@ -5,6 +5,7 @@ use tripipe_improve::{
 };
 use tripipe_launch_file::NoFiles;
 
+use crate::rewrites::{proposals, verified};
 use crate::{DOUBLE, PICTURE, subject, targets};
 
 /// Verifies a changed source of [`DOUBLE`], launched with these changes.
@@ -153,4 +154,32 @@ fn a_kernel_that_is_wrong_itself_is_an_error() {
     let error = Verifier::new(&subject(source, launch), &targets(&["mali-g78"]), &NoFiles).err().unwrap();
     assert!(matches!(error, VerifyError::Original { .. }), "{error}");
     assert!(error.to_string().contains("out-of-bounds-read"), "{error}");
+}
+
+/// A launch that is cut off before its end proves nothing, neither for nor against a change.
+#[test]
+fn a_launch_that_is_cut_off_is_no_case() {
+    let source = "kernel void k(global const int *in, global int *out) {
+    int i = get_global_id(0), s = 1;
+    for (int q = 0; q < in[i]; q++) s = (s * 5 + q) & 0xffff;
+    out[i] = s;
+}
+";
+    let launch = "global = 4096
+[[argument]]
+name = 'in'
+buffer = 'int'
+count = 4096
+random = { seed = 1, low = 5000, high = 9000 }
+[[argument]]
+name = 'out'
+buffer = 'int'
+count = 4096
+fill = -7
+";
+    let subject = subject(source, launch);
+    for proposal in proposals("restrict-pointers", &subject) {
+        let outcome = verified(&subject, &proposal);
+        assert!(outcome.is_ok(), "{outcome:?}");
+    }
 }

@@ -24,6 +24,11 @@ pub(super) fn range(
     if global.contains(&0) || range.work_items().is_none_or(|items| items as u64 > 1 << 40) {
         return Err(refused("a global size has to be at least 1 and at most 2^40 work-items".into()));
     }
+    // Ids of lanes behind the last work-item are computed, too.
+    let ends = range.global_offset().into_iter().zip(global).map(|(offset, size)| offset.checked_add(size));
+    if ends.into_iter().any(|end| end.is_none_or(|end| end as u64 > 1 << 62)) {
+        return Err(refused("a global offset and size have to be at most 2^62 together".into()));
+    }
     let required = kernel.required_local_size.map(|size| size.map(|extent| extent as usize));
     let local = match (range.local_size(), required) {
         (Some(local), Some(required)) if local != required => {

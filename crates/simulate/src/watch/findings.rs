@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use tripipe_ir as ir;
 use tripipe_ir::diagnostic::{AccessedMemory, Finding, Related, Rule, WorkItem};
-use tripipe_ir::{Kernel, Module};
+use tripipe_ir::{Kernel, Module, Space, Type};
 
 use super::rules;
 use crate::execute::range::Group;
@@ -94,12 +94,18 @@ impl Findings {
             *entry.rule != rules::SAME_VALUE_RACE
                 || entry.origin.is_none_or(|origin| !worse.contains(&origin))
         });
-        // What was read too early may not have been written yet: the race is the cause.
-        let racing: HashSet<ir::Inst> = self.entries.iter().filter_map(race).flatten().collect();
-        self.entries.retain(|entry| {
-            let read = entry.first.related.first().and_then(|(_, read, _)| *read).or(entry.origin);
-            *entry.rule != rules::UNINITIALISED_VALUE || read.is_none_or(|read| !racing.contains(&read))
-        });
+        // What was read too early from local memory may not have been written yet, and is handed on there: the race is
+        // the cause.
+        let is_local = |read: ir::Inst| {
+            let pointer = kernel.insts.get(read).and_then(|data| data.operands.first());
+            pointer.is_some_and(|pointer| kernel.ty(*pointer) == Type::Pointer(Space::Local))
+        };
+        if self.entries.iter().filter_map(race).flatten().any(is_local) {
+            self.entries.retain(|entry| {
+                let read = entry.first.related.first().and_then(|(_, read, _)| *read).or(entry.origin);
+                *entry.rule != rules::UNINITIALISED_VALUE || !read.is_some_and(is_local)
+            });
+        }
         let mut all: Vec<Finding> = one_for_each_barrier(self.entries, kernel)
             .into_iter()
             .map(|entry| Finding {

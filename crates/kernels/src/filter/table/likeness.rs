@@ -94,7 +94,8 @@ impl Likeness {
             raster = stage.apply_to(&raster).unwrap_or(raster);
         }
         let pixels = (from.width.max(1) as f64) * (from.height.max(1) as f64);
-        Self { steps, pixels, alpha: chain.keep_alpha }
+        // Alpha is the fourth channel: without one there is nothing to keep.
+        Self { steps, pixels, alpha: chain.keep_alpha && from.channels == 4 }
     }
 
     /// The squared distance: 0 for the same work, 1 for four times the pixels, or for a window of twice the width.
