@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
 use tripipe_device::Gpu;
 use tripipe_ir::diagnostic::{Finding, Rule, Severity};
-use tripipe_launch::NdRange;
+use tripipe_launch::{ExecuteError, NdRange};
 use tripipe_launch_file::Loaded;
 use tripipe_report::findings::{self, Launch, Report};
 use tripipe_simulate::watch::{Checks, rules};
@@ -129,7 +129,11 @@ impl Check {
             // Each run starts with the memory contents of the launch file.
             let mut loaded = description.load(&built, self.limits.memory())?;
             if let Some(gpu) = self.gpu {
-                loaded.range = *range.get_or_insert_with(|| range_on(gpu, &description, &built, &loaded));
+                loaded.range = match range {
+                    Some(range) => range,
+                    None => range_on(gpu, &description, &built, &loaded)?,
+                };
+                range = Some(loaded.range);
             }
             let kernel = loaded.kernel.clone();
             let context = || format!("kernel `{kernel}` of {} could not be checked", built.program.name);
@@ -219,12 +223,17 @@ pub(super) fn merge(all: &mut Vec<Finding>, more: Vec<Finding>) {
     }
 }
 
-/// The range of a launch, in the work-groups that a GPU's driver chooses where the launch leaves that to it. What the GPU
-/// cannot run, the check reports itself.
-fn range_on(gpu: &'static Gpu, description: &Description, built: &Built, loaded: &Loaded) -> NdRange {
+/// The range of a launch, in the work-groups that a GPU's driver chooses where the launch leaves that to it.
+///
+/// # Errors
+/// The GPU cannot run the launch in its work-groups. What else it cannot run, the check reports itself.
+fn range_on(gpu: &'static Gpu, description: &Description, built: &Built, loaded: &Loaded) -> Result<NdRange> {
     let offered = description.offered(Some(gpu)).ok().flatten();
     let mut device = VirtualGpu::new(gpu, VirtualOptions { offered, ..VirtualOptions::default() });
-    device.with_local(&built.program, &loaded.kernel, loaded.range).unwrap_or(loaded.range)
+    match device.with_local(&built.program, &loaded.kernel, loaded.range) {
+        Err(error @ ExecuteError::Range { .. }) => Err(error.into()),
+        range => Ok(range.unwrap_or(loaded.range)),
+    }
 }
 
 /// The source files that findings refer to, as far as they can be read.

@@ -44,7 +44,9 @@ impl Rewrite for Powers {
 
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
         let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
-        proposal(tree, kernel).into_iter().collect()
+        // A base is read once for each factor, which `volatile` forbids.
+        let is_volatile = view.subject.source.contains("volatile");
+        proposal(tree, kernel).filter(|_| !is_volatile).into_iter().collect()
     }
 }
 

@@ -49,12 +49,20 @@ at what the kernel reads.",
     instead: "clEnqueueNDRangeKernel(queue, kernel, 2, 0, (size_t[]){1920, 1080}, (size_t[]){16, 8}, 0, 0, 0);",
     exceptions: "
 Kernels that ask for their work-group, have barriers or local memory, or require a size. Sizes that do not divide the
-global size are tried only where the driver has work-groups that are not uniform.",
+global size are tried only where the driver has work-groups that are not uniform, and the program is compiled for OpenCL C 2.0
+or 3.0.",
     source: "
 - Arm OpenCL guides and Qualcomm's guide: choose the work-group size by measuring, per kernel and device.
 - The published T604 ladder, where 2048 / 5 = 409 work-items in a row cost a factor of three.",
     ..Rule::REWRITE
 };
+
+/// Whether a program may be launched with work-groups that do not divide the global size (OpenCL API 3.0,
+/// `clEnqueueNDRangeKernel`): one that is compiled as OpenCL C 2.0 or newer, which is not the default.
+fn allows_parts(flags: &[String]) -> bool {
+    let has = |flag: &str| flags.iter().any(|given| given == flag);
+    (has("-cl-std=CL2.0") || has("-cl-std=CL3.0")) && !has("-cl-uniform-work-group-size")
+}
 
 impl Rewrite for ResizeWorkGroup {
     fn rule(&self) -> &'static Rule {
@@ -68,7 +76,8 @@ impl Rewrite for ResizeWorkGroup {
         }
         let range = subject.launch.range;
         let most = view.gpus.iter().map(|gpu| gpu.core.max_work_group_size.value as usize).min().unwrap_or(1);
-        let may_end_in_a_part = view.gpus.iter().all(|gpu| gpu.opencl().non_uniform_work_groups);
+        let may_end_in_a_part = allows_parts(&subject.launch.options.flags)
+            && view.gpus.iter().all(|gpu| gpu.opencl().non_uniform_work_groups);
         let fits = |local: &&[usize; 3]| {
             local.iter().product::<usize>() <= most
                 && range.local_size() != Some(**local)
