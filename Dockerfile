@@ -1,7 +1,7 @@
 # The command `tripipe` with the clang that it needs, for machines without Rust:
 #
 #   docker build -t tripipe .
-#   docker run --rm --user "$(id -u):$(id -g)" -v "$PWD:/work" tripipe check blur.cl --global 640,480
+#   docker run --rm --user "$(id -u):$(id -g)" -v "$PWD:/data" tripipe check blur.cl --global 640,480
 #
 # scripts/check-dockerfile lints it.
 FROM rust:1.89-slim-bookworm AS build
@@ -22,6 +22,6 @@ COPY LICENSE-APACHE LICENSE-MIT /usr/share/doc/tripipe/
 # Any user can write there.
 ENV TRIPIPE_CACHE_DIR=/tmp/tripipe
 USER 1000
-WORKDIR /work
+WORKDIR /data
 ENTRYPOINT ["tripipe"]
 CMD ["--help"]

@@ -111,7 +111,8 @@ impl Attempt {
     /// Compares what a launch left with what the reference did.
     fn compare(&mut self, expected: &[Left], found: &[Left], relative: f64, sizes: &str) {
         for (expected, found) in expected.iter().zip(found) {
-            let tolerance = Tolerance { relative, ..Tolerance::default() };
+            // Sums that cancel are as far off as their terms, which are about 1.
+            let tolerance = Tolerance { relative, absolute: relative, ..Tolerance::default() };
             let comparison = Comparison::of(&expected.array, &found.bytes, &expected.bytes, &tolerance);
             self.numbers += comparison.numbers;
             if comparison.differing > 0 && self.differs.is_none() {
