@@ -92,7 +92,8 @@ def _check_version(path: Path) -> None:
     """Raises an error if the command is not of this package's version."""
     ours = package_version()
     found = _start(path, ["--version"], None).text.split()
-    if len(found) != 2 or found[0] != "tripipe":
+    # The commit may follow, in parentheses.
+    if len(found) < 2 or found[0] != "tripipe":
         raise MissingCommandError(f"{path} is not the command of Tripipe: --version prints {' '.join(found)!r}")
     if ours is not None and found[1] != ours:
         raise MissingCommandError(
