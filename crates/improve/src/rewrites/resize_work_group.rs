@@ -49,8 +49,8 @@ at what the kernel reads.",
     instead: "clEnqueueNDRangeKernel(queue, kernel, 2, 0, (size_t[]){1920, 1080}, (size_t[]){16, 8}, 0, 0, 0);",
     exceptions: "
 Kernels that ask for their work-group, have barriers or local memory, or require a size. Sizes that do not divide the
-global size are tried only where the driver has work-groups that are not uniform, and the program is compiled for OpenCL C 2.0
-or 3.0.",
+global size are tried only where the driver has work-groups that are not uniform, and the program is not compiled for OpenCL C
+1.x.",
     source: "
 - Arm OpenCL guides and Qualcomm's guide: choose the work-group size by measuring, per kernel and device.
 - The published T604 ladder, where 2048 / 5 = 409 work-items in a row cost a factor of three.",
@@ -58,10 +58,12 @@ or 3.0.",
 };
 
 /// Whether a program may be launched with work-groups that do not divide the global size (OpenCL API 3.0,
-/// `clEnqueueNDRangeKernel`): one that is compiled as OpenCL C 2.0 or newer, which is not the default.
-fn allows_parts(flags: &[String]) -> bool {
-    let has = |flag: &str| flags.iter().any(|given| given == flag);
-    (has("-cl-std=CL2.0") || has("-cl-std=CL3.0")) && !has("-cl-uniform-work-group-size")
+/// `clEnqueueNDRangeKernel`): one that is compiled as OpenCL C 2.0 or newer. That is not the default: `None` where no option
+/// says which it is.
+fn allows_parts(flags: &[String]) -> Option<bool> {
+    let standard = flags.iter().find_map(|flag| flag.strip_prefix("-cl-std="));
+    let is_uniform = flags.iter().any(|flag| flag == "-cl-uniform-work-group-size");
+    if is_uniform { Some(false) } else { standard.map(|standard| !standard.starts_with("CL1")) }
 }
 
 impl Rewrite for ResizeWorkGroup {
@@ -76,8 +78,9 @@ impl Rewrite for ResizeWorkGroup {
         }
         let range = subject.launch.range;
         let most = view.gpus.iter().map(|gpu| gpu.core.max_work_group_size.value as usize).min().unwrap_or(1);
-        let may_end_in_a_part = allows_parts(&subject.launch.options.flags)
-            && view.gpus.iter().all(|gpu| gpu.opencl().non_uniform_work_groups);
+        let parts = allows_parts(&subject.launch.options.flags);
+        let may_end_in_a_part =
+            parts != Some(false) && view.gpus.iter().all(|gpu| gpu.opencl().non_uniform_work_groups);
         let fits = |local: &&[usize; 3]| {
             local.iter().product::<usize>() <= most
                 && range.local_size() != Some(**local)
@@ -85,12 +88,23 @@ impl Rewrite for ResizeWorkGroup {
                     extent.is_multiple_of(*side) || (may_end_in_a_part && side <= extent)
                 })
         };
+        let divides = |local: &[usize; 3]| {
+            range.global_size().iter().zip(local).all(|(extent, side)| extent.is_multiple_of(*side))
+        };
         let sizes = SIZES[range.dimensions().clamp(1, 3) - 1].iter().filter(fits);
         let propose = |local: &[usize; 3]| {
             let change = HostChange::Local(*local);
             let shown: Vec<String> = local[..range.dimensions()].iter().map(usize::to_string).collect();
             Proposal {
-                title: format!("work-groups of {}", shown.join(" x ")),
+                title: format!(
+                    "work-groups of {}{}",
+                    shown.join(" x "),
+                    if parts.is_none() && !divides(local) {
+                        ", which do not divide: build with -cl-std=CL2.0 or newer"
+                    } else {
+                        ""
+                    }
+                ),
                 why: "neighbours that share cache lines run at the same time on a core, and warps are full"
                     .to_owned(),
                 source: subject.source.clone(),
