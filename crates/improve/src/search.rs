@@ -341,7 +341,9 @@ impl Search<'_> {
                     break;
                 }
                 untried.retain(is_launch);
-                untried.iter_mut().for_each(|it| it.rank = 0.0);
+                for it in &mut untried {
+                    it.rank = 0.0;
+                }
                 (swept, idle) = (true, 0);
             }
         }
