@@ -23,7 +23,7 @@ const EDGE: &str = "kernel void edge(global const uchar *in, global uchar *out, 
 
 const SIZES: [&str; 4] = ["--global", "1024,512", "--arg", "width=1024"];
 
-const LAUNCH: &str = "source = 'invert.cl'
+pub(crate) const LAUNCH: &str = "source = 'invert.cl'
 global = [256, 64]
 [[argument]]
 name = 'in'

@@ -9,6 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::Bench;
+use crate::fix::LAUNCH;
 use crate::run_kernel::compiles;
 
 /// A work-item for each byte, and an argument that is not used.
@@ -17,25 +18,6 @@ kernel void invert(global const uchar *in, global uchar *out, int width, int spa
     int x = get_global_id(0), y = get_global_id(1);
     out[y * width + x] = 255 - in[y * width + x];
 }
-";
-
-const LAUNCH: &str = "source = 'invert.cl'
-global = [256, 64]
-[[argument]]
-name = 'in'
-buffer = 'uchar'
-count = [64, 256]
-random = { seed = 1 }
-[[argument]]
-name = 'out'
-buffer = 'uchar'
-count = [64, 256]
-[[argument]]
-name = 'width'
-value = 256
-[[argument]]
-name = 'spare'
-value = 1
 ";
 
 /// An editor.
