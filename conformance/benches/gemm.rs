@@ -14,7 +14,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tripipe_kernels::gemm::{Elements, Gemm, Given, Parameters, Reference, default_parameters, plan};
+use tripipe_kernels::gemm::{Elements, Gemm, OperandState, Parameters, Reference, default_parameters, plan};
 use tripipe_launch::{Access, Executor, MemoryKind, ScalarType};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 use tripipe_tune::bench::sample;
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let choice = default_parameters(&gemm, executor.probe());
         let mut rows = [Vec::new(), Vec::new(), Vec::new()];
         for turn in 0..TURNS {
-            for (row, given) in rows.iter_mut().zip([Given::Changing, Given::Constant]) {
+            for (row, given) in rows.iter_mut().zip([OperandState::Changing, OperandState::Constant]) {
                 row.extend(times(&mut executor, &gemm, &choice.parameters, given, turn == 0)?);
             }
             if let Some(host) = &clblast {
@@ -72,7 +72,7 @@ fn times(
     executor: &mut dyn Executor,
     gemm: &Gemm,
     parameters: &Parameters,
-    b: Given,
+    b: OperandState,
     verify: bool,
 ) -> Result<Vec<f64>, Box<dyn Error>> {
     let operands = sample(gemm, 1);
@@ -81,7 +81,8 @@ fn times(
         let kind = MemoryKind::Buffer { bytes: bytes.len() };
         memory.push((operand.role, executor.allocate(&kind, Access::ReadWrite, Some(bytes))?));
     }
-    let bound = plan(gemm, parameters, executor.probe(), [Given::Changing, b])?.bind(executor, &memory)?;
+    let bound =
+        plan(gemm, parameters, executor.probe(), [OperandState::Changing, b])?.bind(executor, &memory)?;
     executor.run(&bound.preparation)?;
     executor.run(&bound.launches)?;
     if verify {

@@ -8,7 +8,7 @@ use tripipe_kernels::filter::{
     Border, Chain, Interpolation, Parameters, PixelType, Raster, Semiplanar, default_parameters, plan,
     resize, rgb_to_frame,
 };
-use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, Given};
+use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, OperandState};
 use tripipe_kernels::quantised::{self, Activation, PackedLayout, QuantisedProduct, WeightFormat};
 use tripipe_kernels::{Plan, PlanError, Role};
 use tripipe_launch::{Access, ExecuteError, Executor, MemoryKind, ScalarType, Timing};
@@ -158,7 +158,7 @@ fn products(probe: &Probe) -> Plans {
         for extents in [[512, 512, 512], [1, 1000, 1024], [8, 1024, 1024], [784, 256, 256], [3136, 64, 64]] {
             let gemm = Gemm::new(elements, extents);
             let parameters = gemm::default_parameters(&gemm, probe).parameters;
-            let plan = gemm::plan(&gemm, &parameters, probe, [Given::Changing; 2]);
+            let plan = gemm::plan(&gemm, &parameters, probe, [OperandState::Changing; 2]);
             let operands = gemm.operands();
             let operands =
                 operands.iter().map(|one| (one.role, one.elements * one.element.bytes())).collect();

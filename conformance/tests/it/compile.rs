@@ -14,7 +14,7 @@ use tripipe_ir::front::live;
 use tripipe_kernels::Plan;
 use tripipe_kernels::elementwise::{self, Grid, Map, Reduction, Step};
 use tripipe_kernels::filter::{self, Border, Chain, Interpolation, Raster};
-use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, Given};
+use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, OperandState};
 use tripipe_kernels::quantised::{self, Activation, PackedLayout, QuantisedProduct, WeightFormat};
 use tripipe_kernels::source::all;
 use tripipe_launch::{ScalarType, Source};
@@ -195,7 +195,7 @@ fn library_plans() -> Vec<Plan<'static>> {
                 product.epilogue = vec![gemm::EpilogueStage::BiasColumns, gemm::EpilogueStage::Relu];
                 product.b = gemm::Layout::column_major(size[2]);
                 let parameters = gemm::default_parameters(&product, &probe).parameters;
-                plans.extend(gemm::plan(&product, &parameters, &probe, [Given::Changing; 2]));
+                plans.extend(gemm::plan(&product, &parameters, &probe, [OperandState::Changing; 2]));
             }
         }
         for format in WeightFormat::ALL {

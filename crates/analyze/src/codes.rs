@@ -10,11 +10,11 @@ use tripipe_machine::{Code, compile, same_code};
 /// Kernels with their compiled code.
 #[derive(Default)]
 pub(crate) struct Codes {
-    kernels: RefCell<Vec<(Kernel, Made)>>,
+    kernels: RefCell<Vec<(Kernel, CodeByGpu)>>,
 }
 
 /// The compiled code for one GPU of each compiler.
-type Made = Vec<(&'static Gpu, Rc<Code>)>;
+type CodeByGpu = Vec<(&'static Gpu, Rc<Code>)>;
 
 impl Codes {
     /// The kernel's code from the GPU's compiler.

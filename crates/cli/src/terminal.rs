@@ -30,10 +30,10 @@ pub(crate) fn shows_pictures() -> bool {
 pub(crate) fn is_ascii() -> bool {
     let locale =
         ["LC_ALL", "LC_CTYPE", "LANG"].map(|name| env::var_os(name).filter(|value| !value.is_empty()));
-    locale.into_iter().flatten().next().is_some_and(|locale| says_ascii(&locale.to_string_lossy()))
+    locale.into_iter().flatten().next().is_some_and(|locale| requests_ascii(&locale.to_string_lossy()))
 }
 
-fn says_ascii(locale: &str) -> bool {
+fn requests_ascii(locale: &str) -> bool {
     let charset = locale.split_once('.').map(|(_, charset)| charset.to_ascii_lowercase().replace('-', ""));
     match charset {
         Some(charset) => charset.split('@').next() != Some("utf8"),
@@ -83,15 +83,15 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::says_ascii;
+    use super::requests_ascii;
 
     #[test]
     fn locales() {
         for locale in ["C", "POSIX", "de_DE.ISO-8859-1", "en_US.iso88591@euro"] {
-            assert!(says_ascii(locale), "{locale}");
+            assert!(requests_ascii(locale), "{locale}");
         }
         for locale in ["C.UTF-8", "en_US.UTF-8", "en_US.utf8", "de_DE", "ca_ES.UTF-8@valencia"] {
-            assert!(!says_ascii(locale), "{locale}");
+            assert!(!requests_ascii(locale), "{locale}");
         }
     }
 }

@@ -106,7 +106,7 @@ pub fn price(
         let cost = chosen.iter().zip(&after).find(|(at, _)| Some(**at) == best).and_then(|(_, cost)| *cost);
         match (best, before.filter(|before| *before > 0.0).zip(cost)) {
             (Some(at), Some((before, after))) if after < before || advice.gain.is_none() => {
-                let host = told(&candidates[at].proposal.host, subject);
+                let host = host_instructions(&candidates[at].proposal.host, subject);
                 follow(advice, &candidates[at].proposal, host, costs, [before, after]);
             }
             _ => advice.gain.get_or_insert_default().basis = Basis::Inapplicable,
@@ -168,7 +168,7 @@ fn follow(
 }
 
 /// What the host's code must change, with the command's option where there is one.
-fn told(changes: &[HostChange], subject: &Subject) -> Vec<String> {
+fn host_instructions(changes: &[HostChange], subject: &Subject) -> Vec<String> {
     let dimensions = subject.launch.range.dimensions();
     let one = |change: &HostChange| match change {
         HostChange::Local(sides) => {

@@ -57,7 +57,7 @@ impl Comparison {
             if distance.is_nan() || distance > comparison.largest {
                 comparison.largest = distance;
             }
-            if tolerance.holds(found, want, distance) {
+            if tolerance.accepts(found, want, distance) {
                 continue;
             }
             comparison.differing += 1;
@@ -75,7 +75,7 @@ impl Comparison {
     pub fn of_sums(arrays: [&ArrayShape; 2], bytes: [&[u8]; 2], tolerance: &Tolerance) -> Self {
         let [found, want] = [0, 1].map(|side| sum(arrays[side], bytes[side]));
         let distance = distance(found, want);
-        let differs = !tolerance.holds(found, want, distance);
+        let differs = !tolerance.accepts(found, want, distance);
         let first = differs.then(|| Difference { index: Vec::new(), found, want });
         Self {
             numbers: 1,
@@ -123,7 +123,7 @@ fn distance(found: Scalar, want: Scalar) -> f64 {
 }
 
 impl Tolerance {
-    fn holds(&self, found: Scalar, want: Scalar, distance: f64) -> bool {
+    fn accepts(&self, found: Scalar, want: Scalar, distance: f64) -> bool {
         // Infinity matches only itself.
         let bound = self.absolute + self.relative * want.to_f64().abs();
         if distance == 0.0 || (distance <= bound && distance.is_finite()) {

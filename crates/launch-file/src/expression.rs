@@ -56,7 +56,7 @@ impl Names {
     }
 
     /// All names.
-    pub(crate) fn known(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.all.iter().map(|(name, _)| name.as_str())
     }
 

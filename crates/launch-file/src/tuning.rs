@@ -299,7 +299,7 @@ impl Tuning {
             } else if let Some(definition) = self.names.text(&name) {
                 names.extend(names_in(definition).into_iter().map(str::to_owned));
             } else if is_own {
-                let near = nearest(&name, self.names.known());
+                let near = nearest(&name, self.names.names());
                 let reason = format!(
                     "`{name}` is neither a parameter, nor a macro of the options (-D), nor a named argument that is \
                      a whole number{}",

@@ -105,8 +105,8 @@ calls! {
     release(memory: MemoryId) -> Result<(), ExecuteError>;
     write(memory: MemoryId, offset: usize, bytes: &[u8]) -> Result<(), ExecuteError>;
     read(memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError>;
-    write_later(memory: MemoryId, offset: usize, from: Block) -> Result<Box<dyn Submission>, ExecuteError>;
-    read_later(memory: MemoryId, offset: usize, into: Block) -> Result<Box<dyn Reading>, ExecuteError>;
+    enqueue_write(memory: MemoryId, offset: usize, from: Block) -> Result<Box<dyn Submission>, ExecuteError>;
+    enqueue_read(memory: MemoryId, offset: usize, into: Block) -> Result<Box<dyn Reading>, ExecuteError>;
     with_bytes(memory: MemoryId, range: Range<usize>, look: &mut dyn FnMut(&[u8])) -> Result<(), ExecuteError>;
     with_bytes_mut(
         memory: MemoryId, range: Range<usize>, edit: &mut dyn FnMut(&mut [u8])

@@ -95,18 +95,18 @@ impl Commands {
     }
 
     /// A queue is what the application asked for.
-    pub(crate) fn is_as_asked(&self, queue: u64) {
+    pub(crate) fn forget_requested_properties(&self, queue: u64) {
         self.silent().remove(&queue);
     }
 
     /// The properties that the application asked for, if the queue takes times besides.
     #[allow(clippy::option_option, reason = "a queue that is not listed, one without a list, one with")]
-    pub(crate) fn asked_properties(&self, queue: u64) -> Option<Option<Vec<u64>>> {
+    pub(crate) fn requested_properties(&self, queue: u64) -> Option<Option<Vec<u64>>> {
         self.silent().get(&queue).cloned()
     }
 
     /// How often the layer holds an event.
-    pub(crate) fn held(&self, event: u64) -> u32 {
+    pub(crate) fn reference_count(&self, event: u64) -> u32 {
         self.lock().held.get(&event).copied().unwrap_or(0)
     }
 

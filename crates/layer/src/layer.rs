@@ -59,7 +59,7 @@ impl Layer {
     pub(crate) fn start(driver: Driver) {
         LAYER.get_or_init(|| {
             let settings = Settings::current();
-            if !settings.asks_for_anything() {
+            if !settings.is_enabled() {
                 return None;
             }
             let start = Instant::now();

@@ -192,7 +192,7 @@ impl Misuse {
     }
 
     /// What was found.
-    pub(crate) fn found(&self) -> Vec<Misused> {
+    pub(crate) fn misuses(&self) -> Vec<Misused> {
         let state = self.lock();
         let mut found = Vec::new();
         let launches = state.launches;

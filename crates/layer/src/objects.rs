@@ -88,7 +88,7 @@ pub(crate) struct Objects {
 }
 
 /// What a function makes.
-fn made(function: Function) -> Option<ObjectKind> {
+fn created_kind(function: Function) -> Option<ObjectKind> {
     use Function as F;
     Some(match function {
         F::clCreateContext | F::clCreateContextFromType => ObjectKind::Context,
@@ -123,7 +123,7 @@ fn made(function: Function) -> Option<ObjectKind> {
 }
 
 /// Whether a function holds an object once more (`true`) or once less.
-fn holds(function: Function) -> Option<bool> {
+fn is_retain(function: Function) -> Option<bool> {
     use Function as F;
     match function {
         F::clRetainContext
@@ -175,7 +175,7 @@ impl Objects {
     pub(crate) fn before(&self, function: Function, words: &[u64]) -> Option<Release> {
         let handle = match function {
             Function::clSVMFree => *words.get(1)?,
-            _ if holds(function) == Some(false) => *words.first()?,
+            _ if is_retain(function) == Some(false) => *words.first()?,
             _ => return None,
         };
         let mut live = self.lock();
@@ -194,7 +194,7 @@ impl Objects {
             return;
         }
         let mut new: Vec<(u64, ObjectKind)> = Vec::new();
-        if let Some(kind) = made(call.function) {
+        if let Some(kind) = created_kind(call.function) {
             let kernels = call.argument("kernels").words().iter().map(|handle| (*handle, kind));
             new.extend(kernels.chain((call.result != 0).then_some((call.result, kind))));
         }
@@ -229,7 +229,7 @@ impl Objects {
                 },
             );
         }
-        if holds(call.function) == Some(true)
+        if is_retain(call.function) == Some(true)
             && let Some(object) = call.arguments.first().and_then(|handle| live.get_mut(&handle.word()))
         {
             object.references += 1;

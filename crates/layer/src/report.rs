@@ -62,7 +62,7 @@ impl Report {
     pub(crate) fn new(calls: u64, misuse: &Misuse, live: &[(u64, Object)], start: Instant) -> Self {
         let program = std::env::current_exe().ok();
         let program = program.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
-        let findings = misuse.found().into_iter().chain(leaked(live)).map(|misused| Finding {
+        let findings = misuse.misuses().into_iter().chain(leaked(live)).map(|misused| Finding {
             code: misused.code,
             message: misused.message,
             count: misused.count,

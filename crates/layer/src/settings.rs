@@ -112,7 +112,7 @@ impl Settings {
     }
 
     /// Whether there is anything to do.
-    pub(crate) fn asks_for_anything(&self) -> bool {
+    pub(crate) fn is_enabled(&self) -> bool {
         self.trace.is_some() || self.log.is_some() || self.report.is_some() || self.capture.is_some()
     }
 
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn nothing_is_asked_for_by_default() {
         let (settings, problems) = settings(&[("TRIPIPE_LAYER_REPORT", "")]);
-        assert!(!settings.asks_for_anything() && problems.is_empty());
+        assert!(!settings.is_enabled() && problems.is_empty());
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub struct Complaint {
 
 impl Complaint {
     /// The location and its text in parentheses, as far as they are known: ` (tile.cl, line 3: `x = y;`)`.
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn location_text(&self) -> String {
         let Some(line) = self.line else { return String::new() };
         let part = self.part.as_ref().map(|part| format!("{part}, ")).unwrap_or_default();
         format!(" ({part}line {line}: `{}`)", self.text)
@@ -36,13 +36,15 @@ pub(crate) fn first_complaint(log: &str, source: &Text) -> Complaint {
     let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
     let errors = || lines().filter(|line| has_error(line));
     // "2 errors generated" and "error: command failed" have no location; lines with a location are preferred.
-    let chosen =
-        errors().find(|line| place(line).is_some()).or_else(|| errors().next()).or_else(|| lines().next());
+    let chosen = errors()
+        .find(|line| line_number(line).is_some())
+        .or_else(|| errors().next())
+        .or_else(|| lines().next());
     let Some(chosen) = chosen else {
         return Complaint { message: "the compiler reports no reason".to_owned(), ..Complaint::default() };
     };
     let message = message(chosen).to_owned();
-    let found = place(chosen).and_then(|line| {
+    let found = line_number(chosen).and_then(|line| {
         let at = line as usize;
         let named = source.parts().find(|part| chosen.contains(part.name)).map(|part| (part, at));
         match named.or_else(|| source.locate(at)) {
@@ -72,7 +74,7 @@ fn find_ignoring_case(text: &str, word: &str) -> Option<usize> {
 }
 
 /// The line number in a message, 1-based.
-fn place(line: &str) -> Option<u32> {
+fn line_number(line: &str) -> Option<u32> {
     // `:12:7:`, `:12:7 ` or `:12: `, after a name or at the start. Intel puts the index of the source string first: of
     // three numbers, the second is the line.
     let bytes = line.as_bytes();
@@ -108,7 +110,7 @@ fn message(line: &str) -> &str {
     let Some(at) = find_ignoring_case(line, "error:") else { return line };
     let rest = line[at + "error:".len()..].trim();
     // PoCL: "error: /tmp/file.cl:3:5: message": the location comes after `error:`.
-    match place(rest) {
+    match line_number(rest) {
         Some(_) if !rest.contains(' ') => line,
         Some(_) => rest.split_once(": ").map_or(rest, |(_, message)| message).trim(),
         None if rest.is_empty() => line,

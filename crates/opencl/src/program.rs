@@ -27,7 +27,7 @@ pub enum BuildError {
     /// The compiler reports an error.
     #[error(
         "{program} does not build{}: {}",
-        complaint.place(),
+        complaint.location_text(),
         complaint.message
     )]
     Source {

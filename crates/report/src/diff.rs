@@ -203,7 +203,7 @@ impl Diff {
         let mut out = String::new();
         for changed in &self.all {
             let name = format!("{} on {}", changed.kernel, changed.gpu);
-            let said = paragraph(canvas, "", 2, &format!("{name}: {}", changed.said()));
+            let said = paragraph(canvas, "", 2, &format!("{name}: {}", changed.change_text()));
             let worse = changed.changes.iter().any(|change| change.worse);
             for line in said.lines() {
                 let tone = if worse { Tone::Bad } else { Tone::Plain };
@@ -251,7 +251,7 @@ impl Diff {
     pub fn findings(&self) -> Vec<Finding> {
         let of = |changed: &Changed| {
             let worse: Vec<String> =
-                changed.changes.iter().filter(|change| change.worse).map(Change::said).collect();
+                changed.changes.iter().filter(|change| change.worse).map(Change::change_text).collect();
             (!worse.is_empty()).then(|| Finding {
                 rule: &RULE,
                 kernel: changed.kernel.clone(),
@@ -280,17 +280,17 @@ impl Changed {
         }
     }
 
-    fn said(&self) -> String {
+    fn change_text(&self) -> String {
         if self.changes.is_empty() {
             return self.status().to_owned();
         }
-        self.changes.iter().map(Change::said).collect::<Vec<_>>().join(", ")
+        self.changes.iter().map(Change::change_text).collect::<Vec<_>>().join(", ")
     }
 }
 
 impl Change {
     /// `LS 13 -> 8 (-38%)`
-    fn said(&self) -> String {
+    fn change_text(&self) -> String {
         let number = |figure: &Option<Cost>| figure.as_ref().and_then(Cost::number);
         let share = match (number(&self.before), number(&self.after)) {
             (Some(old), Some(new)) if old != 0.0 => {

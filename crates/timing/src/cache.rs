@@ -102,7 +102,7 @@ impl Cache {
     }
 
     /// Whether a line is present.
-    pub(crate) fn holds(&self, line: u64) -> bool {
+    pub(crate) fn contains(&self, line: u64) -> bool {
         self.entries[self.set(line)].iter().any(|entry| entry.tag == line + 1)
     }
 

@@ -141,7 +141,11 @@ impl VirtualGpu {
     }
 
     /// A kernel, compiled at the first call.
-    fn known(&mut self, program: &Arc<Program>, entry: &str) -> Result<&mut CompiledKernel, ExecuteError> {
+    fn compiled_kernel(
+        &mut self,
+        program: &Arc<Program>,
+        entry: &str,
+    ) -> Result<&mut CompiledKernel, ExecuteError> {
         let key = (Arc::clone(program), entry.to_owned());
         Ok(match self.kernels.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
@@ -166,7 +170,7 @@ impl VirtualGpu {
     /// # Errors
     /// As [`Executor::prepare`].
     pub fn compiled(&mut self, program: &Arc<Program>, entry: &str) -> Result<&Compiled, ExecuteError> {
-        Ok(&self.known(program, entry)?.compiled)
+        Ok(&self.compiled_kernel(program, entry)?.compiled)
     }
 
     /// Predicts other code for a kernel: that of `change`, which has the kernel and its code.
@@ -179,7 +183,7 @@ impl VirtualGpu {
         entry: &str,
         change: impl FnOnce(&Kernel, &Gpu, Compiled) -> Result<Compiled, ExecuteError>,
     ) -> Result<(), ExecuteError> {
-        let before = self.known(program, entry)?.compiled.clone();
+        let before = self.compiled_kernel(program, entry)?.compiled.clone();
         let gpu = self.options.changed.as_deref().unwrap_or(self.gpu);
         let compiled = change(self.simulator.kernel(program, entry)?, gpu, before)?;
         let known = CompiledKernel { compiled, predictions: Vec::new() };
@@ -199,7 +203,7 @@ impl VirtualGpu {
         entry: &str,
         range: NdRange,
     ) -> Result<NdRange, ExecuteError> {
-        let most = self.known(program, entry)?.compiled.most_items;
+        let most = self.compiled_kernel(program, entry)?.compiled.most_items;
         let required = self.simulator.kernel(program, entry)?.required_local_size;
         let global = range.global_size();
         let [x, y, z] = match (range.local_size(), required) {
@@ -369,7 +373,7 @@ impl VirtualGpu {
     /// The prediction of a launch, which may be one that was made before.
     fn prediction(&mut self, launch: &Launch) -> Result<Prediction, ExecuteError> {
         let key = Key { arguments: launch.arguments.clone(), range: launch.range };
-        let known = self.known(&launch.program, &launch.entry)?;
+        let known = self.compiled_kernel(&launch.program, &launch.entry)?;
         if let Some((_, prediction)) = known.predictions.iter().find(|(other, _)| *other == key) {
             return Ok(prediction.clone());
         }
@@ -384,7 +388,7 @@ impl VirtualGpu {
         let prediction = predict(&mut self.simulator, launch, gpu, &compiled, &self.options.prediction)?;
         let prediction = Prediction { modelled_limit, ..prediction };
         if !compiled.depends_on_memory {
-            let known = self.known(&launch.program, &launch.entry)?;
+            let known = self.compiled_kernel(&launch.program, &launch.entry)?;
             known.predictions.push((key, prediction.clone()));
         }
         Ok(prediction)
@@ -436,7 +440,7 @@ impl Executor for VirtualGpu {
 
     fn prepare(&mut self, program: &Arc<Program>, entry: &str) -> Result<KernelFacts, ExecuteError> {
         let facts = self.simulator.prepare(program, entry)?;
-        let most = self.known(program, entry)?.compiled.most_items;
+        let most = self.compiled_kernel(program, entry)?.compiled.most_items;
         Ok(KernelFacts {
             max_work_group_size: most as usize,
             preferred_work_group_multiple: self.gpu.core.preferred_work_group_multiple.value as usize,

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 /// How resident work-groups of a core share its speed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
+pub(crate) struct CoreSharing {
     /// Cores.
     pub(crate) cores: usize,
     /// Work-groups that a core holds.
@@ -27,17 +27,17 @@ struct PacedCore {
 }
 
 impl PacedCore {
-    fn slowness(&self, pace: Pace) -> f64 {
+    fn slowness(&self, pace: CoreSharing) -> f64 {
         (self.ends.len() as f64 / pace.measured_at.max(1e-9)).max(pace.alone)
     }
 
     /// When the next resident ends.
-    fn due(&self, pace: Pace) -> Option<f64> {
+    fn due(&self, pace: CoreSharing) -> Option<f64> {
         let Reverse(first) = *self.ends.peek()?;
         Some(self.time + (f64::from_bits(first) - self.clock).max(0.0) * self.slowness(pace))
     }
 
-    fn advance(&mut self, to: f64, pace: Pace) {
+    fn advance(&mut self, to: f64, pace: CoreSharing) {
         if !self.ends.is_empty() {
             self.clock += (to - self.time).max(0.0) / self.slowness(pace).max(1e-30);
         }
@@ -53,7 +53,7 @@ impl PacedCore {
 const SIMULTANEOUS: f64 = 0.02;
 
 /// The time until the last work-group ends. `times` are those of the work-groups at the measured pace.
-pub(crate) fn time(pace: Pace, mut times: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn time(pace: CoreSharing, mut times: impl Iterator<Item = f64>) -> f64 {
     let mut cores = vec![PacedCore::default(); pace.cores.max(1)];
     let mut free = cores.len() * pace.room.max(1);
     let (mut now, mut last) = (0.0, 0.0);
@@ -87,21 +87,21 @@ pub(crate) fn time(pace: Pace, mut times: impl Iterator<Item = f64>) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pace, time};
+    use super::{CoreSharing, time};
 
     /// By hand.
     #[test]
     fn work_groups_share_their_core() {
-        let pace = Pace { cores: 2, room: 2, measured_at: 2.0, alone: 0.5 };
+        let pace = CoreSharing { cores: 2, room: 2, measured_at: 2.0, alone: 0.5 };
         let close = |found: f64, want: f64| assert!((found - want).abs() < 1e-9, "{found}, not {want}");
         // Four at once.
         close(time(pace, [3.0; 4].into_iter()), 3.0);
         // A fifth, alone on its core at twice the speed.
         close(time(pace, [3.0; 5].into_iter()), 4.5);
         // The same without that: two generations.
-        close(time(Pace { alone: 1.0, ..pace }, [3.0; 5].into_iter()), 6.0);
+        close(time(CoreSharing { alone: 1.0, ..pace }, [3.0; 5].into_iter()), 6.0);
         // One core: work is conserved when its speed is shared.
-        let one = Pace { cores: 1, room: 3, measured_at: 3.0, alone: 0.0 };
+        let one = CoreSharing { cores: 1, room: 3, measured_at: 3.0, alone: 0.0 };
         close(time(one, [1.0, 2.0, 6.0, 3.0].into_iter()), 4.0);
         close(time(pace, std::iter::empty()), 0.0);
     }

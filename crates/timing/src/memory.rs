@@ -455,7 +455,7 @@ impl Memory {
     /// The time at which the translation of a line's page is there.
     fn translate(&mut self, core: usize, line: u64, at: u64) -> u64 {
         let page = line / self.page_lines;
-        if self.cores[core].pages.knows(page) {
+        if self.cores[core].pages.touch_page(page) {
             return at;
         }
         self.traffic.tlb_misses += 1;

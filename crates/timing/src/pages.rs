@@ -17,7 +17,7 @@ impl Pages {
     }
 
     /// Uses a page; returns whether it was remembered.
-    pub(crate) fn knows(&mut self, page: u64) -> bool {
+    pub(crate) fn touch_page(&mut self, page: u64) -> bool {
         // Nearly all accesses are to the page of the last one.
         if self.numbers[self.last] == page {
             return true;

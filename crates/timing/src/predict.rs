@@ -15,7 +15,7 @@ use crate::figures::Figures;
 use crate::play::Mapping;
 use crate::program::Program;
 use crate::resident::Busy;
-use crate::sample::{Played, STEPS, Sampler};
+use crate::sample::{STEPS, SampledLaunch, Sampler};
 use crate::shape::Shape;
 use crate::traffic::Traffic;
 
@@ -189,7 +189,7 @@ pub fn predict(
             engine.record(Facts::new(tracer.module(), tracer.kernel(), code, &program, gpu), mapping.width);
         }
         let steps = (!options.exact).then(|| options.steps.unwrap_or(STEPS));
-        let Played {
+        let SampledLaunch {
             clocks,
             error,
             groups: played,

@@ -20,7 +20,7 @@ use tripipe_simulate::trace::{GroupTrace, Tracer};
 use crate::activity::Recorded;
 use crate::census::Census;
 use crate::engine::{Engine, Stopped};
-use crate::handout::{self, Pace};
+use crate::handout::{self, CoreSharing};
 use crate::memory::TICKS;
 use crate::play::Mapping;
 use crate::program::Program;
@@ -45,7 +45,7 @@ const GENERATIONS: u64 = 3;
 
 /// What was played, and the time of the whole launch.
 #[derive(Clone, Debug)]
-pub(crate) struct Played {
+pub(crate) struct SampledLaunch {
     /// Clocks of the whole launch.
     pub(crate) clocks: f64,
     /// Its relative uncertainty from sampling.
@@ -115,7 +115,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
     }
 
     /// Plays the launch: all of it, or about `most` steps.
-    pub(crate) fn play(self, most: Option<u64>) -> Result<Played, ExecuteError> {
+    pub(crate) fn play(self, most: Option<u64>) -> Result<SampledLaunch, ExecuteError> {
         let grid = self.tracer.groups();
         let groups: u64 = grid.iter().product();
         let Some(most) = most else {
@@ -158,7 +158,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
     }
 
     /// Plays all work-groups.
-    fn all(mut self, groups: u64) -> Result<Played, ExecuteError> {
+    fn all(mut self, groups: u64) -> Result<SampledLaunch, ExecuteError> {
         self.feed(0..groups)?;
         self.engine.drain();
         let ticks = self.engine.drained();
@@ -166,8 +166,8 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
     }
 
     /// Playing has ended. `census`: of a launch that was played in part.
-    fn ended(&mut self, ticks: f64, error: f64, census: Option<&Census>) -> Played {
-        Played {
+    fn ended(&mut self, ticks: f64, error: f64, census: Option<&Census>) -> SampledLaunch {
+        SampledLaunch {
             clocks: ticks / TICKS,
             error,
             groups: self.played,
@@ -259,7 +259,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         length: u64,
         groups: u64,
         room: u64,
-    ) -> Result<Played, ExecuteError> {
+    ) -> Result<SampledLaunch, ExecuteError> {
         // Work-groups may start in generations: what is measured is a number of them.
         let (length, first) = (length / room * room, room);
         self.feed(0..length)?;
@@ -313,7 +313,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         let measured_at = (steady.residents / f64::from(threads) / cores as f64).max(1.0);
         let time = measured_at * cores as f64 * steady.pace;
         let alone = (steady.alone / time).min(1.0);
-        let pace = Pace { cores, room: (room as usize).div_ceil(cores), measured_at, alone };
+        let pace = CoreSharing { cores, room: (room as usize).div_ceil(cores), measured_at, alone };
         handout::time(pace, census.works().skip(from as usize).map(|work| work * time))
     }
 
@@ -332,7 +332,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         groups: u64,
         room: u64,
         measured: u64,
-    ) -> Result<Played, ExecuteError> {
+    ) -> Result<SampledLaunch, ExecuteError> {
         let first: f64 = census.works().take(room as usize).sum();
         let mut next = 0;
         loop {
@@ -414,7 +414,13 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
     }
 
     /// A part of the first generation of work-groups, and of one from the middle.
-    fn long(mut self, census: &Census, most: u64, groups: u64, room: u64) -> Result<Played, ExecuteError> {
+    fn long(
+        mut self,
+        census: &Census,
+        most: u64,
+        groups: u64,
+        room: u64,
+    ) -> Result<SampledLaunch, ExecuteError> {
         // In the first one caches are cold. There is no other if all work-groups start at once.
         let middle = (groups > room).then(|| census.position(0.5).min(groups - room));
         let start = self.part(0, groups, most / 2)?;

@@ -291,7 +291,7 @@ impl<'m, T: Element> MatrixView<'m, T> {
     /// As [`Matrix::queue_read`].
     pub fn queue_read(&self) -> Result<Pending<Vec<T>>, Error> {
         let shape = self.shape;
-        let span = self.memory.read_later(shape.layout.offset * size_of::<T>(), shape.span())?;
+        let span = self.memory.enqueue_read(shape.layout.offset * size_of::<T>(), shape.span())?;
         Ok(span.then(move |span| shape.row_by_row(span)))
     }
 }

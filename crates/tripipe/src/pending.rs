@@ -10,7 +10,7 @@ use std::thread;
 use tripipe_launch::locks::lock;
 use tripipe_launch::{Submission, Timing};
 
-use crate::engine::Ended;
+use crate::engine::CompletedSubmission;
 use crate::error::Fault;
 use crate::operation_queue::{OperationQueue, Outcome};
 use crate::{Error, process};
@@ -51,7 +51,7 @@ impl Event {
 
     /// An operation with nothing to do.
     pub(crate) fn done() -> Self {
-        Self::ended(Arc::new(Ended::default()))
+        Self::ended(Arc::new(CompletedSubmission::default()))
     }
 
     /// The value that `make` returns when the operation has ended.

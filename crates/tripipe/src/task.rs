@@ -146,14 +146,14 @@ impl<T: Task> Prepared<T> {
     /// # Errors
     /// As [`Operation::run`].
     pub(crate) fn run(&self, inputs: &[(Role, &Memory)], result: &Memory) -> Result<Event, Error> {
-        self.run_later(inputs, result, &[])
+        self.run_at(inputs, result, &[])
     }
 
     /// As [`Self::run`], over operands that begin later than the task says.
     ///
     /// # Errors
     /// As [`Operation::run`].
-    pub(crate) fn run_later(
+    pub(crate) fn run_at(
         &self,
         inputs: &[(Role, &Memory)],
         result: &Memory,

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use tripipe_kernels::filter::{Chain, FilterError, Raster, TimedChain, TimedChainError};
-use tripipe_kernels::gemm::{Accumulate, Batch, DescriptionError, Elements, Gemm, Given, Layout, Order};
+use tripipe_kernels::gemm::{
+    Accumulate, Batch, DescriptionError, Elements, Gemm, Layout, OperandState, Order,
+};
 use tripipe_kernels::quantised::{QuantisedProduct, QuantisedProductError};
 
 use crate::kernel::{self, KernelProblem};
@@ -138,8 +140,8 @@ impl GemmProblem {
     }
 
     /// What is known about A and B.
-    pub fn given(&self) -> [Given; 2] {
-        self.constant.map(|constant| if constant { Given::Constant } else { Given::Changing })
+    pub fn given(&self) -> [OperandState; 2] {
+        self.constant.map(|constant| if constant { OperandState::Constant } else { OperandState::Changing })
     }
 }
 

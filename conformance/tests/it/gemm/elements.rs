@@ -1,7 +1,7 @@
 //! Epilogues, bytes and half precision.
 
 use tripipe_kernels::gemm::{
-    Accumulate, Elements, EpilogueStage, Gemm, Given, Layout, Order, Requantise, Scale, Unfit,
+    Accumulate, Elements, EpilogueStage, Gemm, Layout, OperandState, Order, Requantise, Scale, Unfit,
 };
 use tripipe_launch::Executor;
 
@@ -69,7 +69,8 @@ fn stages_do_not_commute() {
     ] {
         let gemm = Gemm { epilogue, ..Gemm::new(Elements::F32, [1, 1, 1]) };
         let operands = [one(2.0), one(-1.0), one(f32::NAN), one(1.0)];
-        let found = run(&mut executor, &gemm, &parameters("tile 4x4"), &operands, &[Given::Changing; 2]);
+        let found =
+            run(&mut executor, &gemm, &parameters("tile 4x4"), &operands, &[OperandState::Changing; 2]);
         assert_eq!(found, one(want));
     }
 }
@@ -149,7 +150,7 @@ fn bytes_by_hand() {
         let scales: Vec<u8> = [multiplier, shift].into_iter().flat_map(i32::to_ne_bytes).collect();
         let operands = [vec![a as u8; 4], vec![5; 4], vec![0], scales];
         for text in BYTES {
-            let found = run(&mut executor, &gemm, &parameters(text), &operands, &[Given::Changing; 2]);
+            let found = run(&mut executor, &gemm, &parameters(text), &operands, &[OperandState::Changing; 2]);
             assert_eq!(found[0] as i8, want, "{a} {multiplier} {shift}, {text}");
         }
     }
@@ -161,7 +162,8 @@ fn the_longest_sum_of_bytes() {
     let mut executor = simulator();
     let gemm = Gemm::new(Elements::I8ToI32, [1, 1, Gemm::BYTES_K_MAX]);
     let operands = [vec![0x80; Gemm::BYTES_K_MAX], vec![0x80; Gemm::BYTES_K_MAX], vec![0; 4]];
-    let found = run(&mut executor, &gemm, &parameters("tile 4x4 unroll=4"), &operands, &[Given::Changing; 2]);
+    let found =
+        run(&mut executor, &gemm, &parameters("tile 4x4 unroll=4"), &operands, &[OperandState::Changing; 2]);
     assert_eq!(found, (i32::MAX - (1 << 14) + 1).to_ne_bytes());
 }
 

@@ -1,7 +1,7 @@
 //! Alpha and beta, infinities and NaN.
 
 use half::f16;
-use tripipe_kernels::gemm::{Accumulate, Elements, EpilogueStage, Gemm, Given, Layout, Reference};
+use tripipe_kernels::gemm::{Accumulate, Elements, EpilogueStage, Gemm, Layout, OperandState, Reference};
 use tripipe_tune::bench::sample;
 
 use super::elements::HALVES;
@@ -34,7 +34,8 @@ fn without_products_only_c_counts() {
                 let gemm = Gemm { alpha, beta, ..Gemm::new(Elements::F32, [3, 3, k]) };
                 let operands = [nan.clone(), nan.clone(), bytemuck::cast_slice(&c).to_vec()];
                 for text in kernels {
-                    let found = run(executor, &gemm, &parameters(text), &operands, &[Given::Changing; 2]);
+                    let found =
+                        run(executor, &gemm, &parameters(text), &operands, &[OperandState::Changing; 2]);
                     let found: Vec<f32> = bytemuck::pod_collect_to_vec(&found);
                     let want: Vec<f32> = c.iter().map(|value| value * factor).collect();
                     assert_eq!(found, want, "{text}, k {k}, alpha {alpha}, beta {beta}");

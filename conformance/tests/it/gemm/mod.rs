@@ -11,7 +11,7 @@ mod packed;
 mod space;
 
 use tripipe_kernels::Role;
-use tripipe_kernels::gemm::{Gemm, Given, Parameters, Reference, plan};
+use tripipe_kernels::gemm::{Gemm, OperandState, Parameters, Reference, plan};
 use tripipe_launch::{Access, Executor, MemoryId, MemoryKind};
 use tripipe_simulate::{Options, Simulator};
 use tripipe_tune::bench::sample;
@@ -45,7 +45,7 @@ fn run(
     gemm: &Gemm,
     parameters: &Parameters,
     operands: &[Vec<u8>],
-    given: &[Given; 2],
+    given: &[OperandState; 2],
 ) -> Vec<u8> {
     let plan = plan(gemm, parameters, executor.probe(), *given)
         .unwrap_or_else(|error| panic!("{parameters}, {gemm:?}: {error}"));
@@ -80,7 +80,7 @@ fn check(executor: &mut dyn Executor, gemm: &Gemm, text: &str) {
 fn check_operands(executor: &mut dyn Executor, gemm: &Gemm, text: &str, operands: &[Vec<u8>]) {
     let slices: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
     let reference = Reference::new(gemm, &slices).unwrap();
-    let given = [Given::Changing, Given::Constant];
+    let given = [OperandState::Changing, OperandState::Constant];
     let c = run(executor, gemm, &parameters(text), operands, &given);
     reference.verify(&operands[2], &c).unwrap_or_else(|difference| panic!("{text}, {gemm:?}: {difference}"));
 }

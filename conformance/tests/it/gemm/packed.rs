@@ -2,7 +2,7 @@
 
 use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{
-    Accumulate, Batch, Elements, Gemm, Given, Layout, Reference, Side, Unfit, plan, plan_packing,
+    Accumulate, Batch, Elements, Gemm, Layout, OperandState, Reference, Side, Unfit, plan, plan_packing,
     plan_unpacking,
 };
 use tripipe_launch::{Access, Executor};
@@ -37,7 +37,7 @@ fn packed_once_for_a_batch_at_offsets() {
                 let bound = packing.bind(executor, &[(Role::Source, b), (Role::Result, to)]).unwrap();
                 executor.run(&bound.launches).unwrap();
                 bound.release(executor);
-                let given = [Given::Changing, Given::Packed(packed)];
+                let given = [OperandState::Changing, OperandState::Packed(packed)];
                 let product = plan(&batch, &parameters, executor.probe(), given).unwrap();
                 let [a, c] = [0, 2].map(|operand: usize| buffer(executor, &operands[operand]));
                 let at = buffer(executor, bytemuck::cast_slice(&offsets));
@@ -136,8 +136,13 @@ fn packed_once(executor: &mut dyn Executor) {
             operands[0] = sample(&gemm, seed).swap_remove(0);
             let slices: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
             let reference = Reference::new(&gemm, &slices).unwrap();
-            let product =
-                plan(&gemm, &parameters, executor.probe(), [Given::Changing, Given::Packed(packed)]).unwrap();
+            let product = plan(
+                &gemm,
+                &parameters,
+                executor.probe(),
+                [OperandState::Changing, OperandState::Packed(packed)],
+            )
+            .unwrap();
             let [a, c] = [0, 2].map(|operand: usize| buffer(executor, &operands[operand]));
             let memory = [(Role::C, c), (Role::A, a), (Role::B, to)];
             let bound = product.bind(executor, &memory).unwrap();
@@ -151,10 +156,20 @@ fn packed_once(executor: &mut dyn Executor) {
         }
         // Alpha does not matter; another extent does.
         let scaled = Gemm { alpha: 0.0, ..gemm.clone() };
-        let again = plan(&scaled, &parameters, executor.probe(), [Given::Changing, Given::Packed(packed)]);
+        let again = plan(
+            &scaled,
+            &parameters,
+            executor.probe(),
+            [OperandState::Changing, OperandState::Packed(packed)],
+        );
         assert!(again.is_ok(), "{text}");
         let other = Gemm { n: 6, ..gemm.clone() };
-        let refused = plan(&other, &parameters, executor.probe(), [Given::Changing, Given::Packed(packed)]);
+        let refused = plan(
+            &other,
+            &parameters,
+            executor.probe(),
+            [OperandState::Changing, OperandState::Packed(packed)],
+        );
         assert!(matches!(refused, Err(Unfit::Packed { operand: "B" })), "{text}");
     }
 }

@@ -20,10 +20,10 @@ enum AdviceScope {
 pub(super) fn merge(context: &Context<'_>, all: Vec<Advice>) -> Vec<Advice> {
     let mut groups: Vec<(Advice, Vec<Advice>)> = Vec::new();
     for advice in all {
-        let place = advice.location.map(|location| place(context, location));
+        let place = advice.location.map(|location| scope_at(context, location));
         let same = |other: &Advice| {
             place.is_some()
-                && other.location.map(|location| self::place(context, location)) == place
+                && other.location.map(|location| scope_at(context, location)) == place
                 && (other.rule.code, words(&other.message), &other.fix)
                     == (advice.rule.code, words(&advice.message), &advice.fix)
         };
@@ -74,7 +74,7 @@ fn one(context: &Context<'_>, mut first: Advice, others: &[Advice]) -> Advice {
 }
 
 /// The innermost loop of the code at a location, or its line.
-fn place(context: &Context<'_>, location: Location) -> AdviceScope {
+fn scope_at(context: &Context<'_>, location: Location) -> AdviceScope {
     let own = |location| context.kernel.own_location(location).line;
     let mut insts = context.instructions();
     let block = insts.find(|(_, inst)| context.kernel.insts[*inst].location == Some(location));

@@ -54,7 +54,7 @@ pub fn reduce(case: &Case, judged: &Judged, device: Option<Device<'_>>) -> Optio
     if judged.verdict != Verdict::Miscompiled {
         return None;
     }
-    let (memory, number) = wrong(judged)?;
+    let (memory, number) = first_wrong_number(judged)?;
     let target = Target {
         argument: memory,
         offset: number.offset,
@@ -74,7 +74,7 @@ pub fn reduce(case: &Case, judged: &Judged, device: Option<Device<'_>>) -> Optio
 }
 
 /// The first wrong number, with its argument.
-fn wrong(judged: &Judged) -> Option<(usize, &Number)> {
+fn first_wrong_number(judged: &Judged) -> Option<(usize, &Number)> {
     judged.memory.iter().find_map(|memory| {
         let number = memory.first.iter().find(|number| number.kind == Kind::Wrong)?;
         Some((memory.argument, number))
@@ -313,7 +313,7 @@ impl Work<'_> {
         }
         // On a device, another number may be wrong by now.
         let Ok(judged) = judge(&self.case) else { return };
-        let Some((argument, number)) = wrong(&judged) else { return };
+        let Some((argument, number)) = first_wrong_number(&judged) else { return };
         let Some(found) = needed(&self.case, argument, number.offset) else { return };
         let parts = superfluous(lines, &self.case.program.name, &found);
         let mut dropped = vec![false; lines.len()];

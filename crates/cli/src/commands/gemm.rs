@@ -10,7 +10,7 @@ use half::f16;
 use tripipe::gemm::{Accumulate, Factor, Product, Strides};
 use tripipe::{Arithmetic, Choice, Context, Device, Explanation, Matrix, MatrixView, Vector};
 
-use super::filter::said;
+use super::filter::summary_line;
 use super::{DeviceArgument, context, failed, say_on};
 use crate::files::input::{is_standard, shown_input};
 use crate::files::memory;
@@ -183,7 +183,7 @@ impl Gemm {
         let count = batch(&a, &b)?;
         let sides = Sides { added, bias };
         let type_name = a.matrix.elements.type_name();
-        let mut said_to = output.said_to(out, self.explain);
+        let mut report = output.report_destination(out, self.explain);
         let work = Work { gemm: &self, device: &device, output, size: [m, n, k], count, a: &a, b: &b };
         let (explanation, total_seconds) = match (&a.matrix.elements, &b.matrix.elements) {
             (Elements::F16(x), Elements::F16(y)) => work.run::<f16>(x, y, &sides)?,
@@ -215,11 +215,11 @@ impl Gemm {
         };
         let sums = if type_name == "int8" { "int32" } else { type_name };
         let times = count.map(|count| format!("{count} times ")).unwrap_or_default();
-        writeln!(said_to, "{a} * {b} -> {} {times}{m}x{n} {sums}", shown_output(&self.output))?;
+        writeln!(report, "{a} * {b} -> {} {times}{m}x{n} {sums}", shown_output(&self.output))?;
         if self.explain {
-            write!(said_to, "{}", terminal::shown(explanation.to_string()))?;
+            write!(report, "{}", terminal::shown(explanation.to_string()))?;
         } else {
-            writeln!(said_to, "{}", said(&explanation, total_seconds))?;
+            writeln!(report, "{}", summary_line(&explanation, total_seconds))?;
         }
         Ok(Finish::Clean)
     }

@@ -100,7 +100,7 @@ impl Improve {
         let groups: Vec<Vec<&'static Gpu>> =
             if self.each { gpus.iter().map(|gpu| vec![*gpu]).collect() } else { vec![gpus] };
         // A path that cannot be written is reported before anything is tried.
-        let places: Vec<Option<PathBuf>> = groups.iter().map(|gpus| self.place(gpus)).collect();
+        let places: Vec<Option<PathBuf>> = groups.iter().map(|gpus| self.output_path(gpus)).collect();
         for path in places.iter().flatten() {
             check_place(path)?;
         }
@@ -121,7 +121,7 @@ impl Improve {
         Ok(Finish::Clean)
     }
     /// Where the source for some GPUs is written.
-    fn place(&self, gpus: &[&'static Gpu]) -> Option<PathBuf> {
+    fn output_path(&self, gpus: &[&'static Gpu]) -> Option<PathBuf> {
         let path = self.output.as_ref()?;
         let (true, [gpu]) = (self.each, gpus) else { return Some(path.clone()) };
         let name = gpu.name().to_lowercase().replace(' ', "-");

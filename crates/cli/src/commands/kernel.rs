@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use tripipe_device::{Gpu, Probe};
 use tripipe_ir::front::live;
 use tripipe_kernels::filter::{self, Border, ChannelLayout, PixelType, Raster};
-use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, Given};
+use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, OperandState};
 use tripipe_kernels::{Plan, source};
 use tripipe_launch::{Program, Source};
 
@@ -235,7 +235,7 @@ impl Kernel {
             let choice = gemm::default_parameters(&description, probe);
             (choice.parameters, choice.why)
         };
-        let plan = gemm::plan(&description, &parameters, probe, [Given::Changing; 2])?;
+        let plan = gemm::plan(&description, &parameters, probe, [OperandState::Changing; 2])?;
         let says = vec![
             format!("A matrix product of {type_name}, {m} x {k} times {k} x {n}, for the {}.", gpu.name()),
             format!("Parameters: {parameters} ({why})."),

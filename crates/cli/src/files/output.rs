@@ -61,7 +61,11 @@ impl Output {
 
     /// Where a command with this output reports what it did: standard output. If the output itself goes there, the
     /// report goes to standard error if `explain` was requested, and nowhere otherwise.
-    pub(crate) fn said_to<'o>(&self, out: &'o mut dyn Write, explain: bool) -> Box<dyn Write + 'o> {
+    pub(crate) fn report_destination<'o>(
+        &self,
+        out: &'o mut dyn Write,
+        explain: bool,
+    ) -> Box<dyn Write + 'o> {
         match (&self.place, explain) {
             (Destination::Standard, true) => Box::new(io::stderr()),
             (Destination::Standard, false) => Box::new(io::sink()),

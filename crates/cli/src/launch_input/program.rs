@@ -404,7 +404,7 @@ impl Description {
         for entry in built.kernels() {
             let kernel = built.kernel(entry)?;
             let parameters = match kernel.arguments() {
-                KernelArguments::Known(all) => all.iter().map(told).collect(),
+                KernelArguments::Known(all) => all.iter().map(parameter_from_driver).collect(),
                 KernelArguments::Counted(count) => {
                     vec![Parameter { name: String::new(), kind: ParameterKind::Unknown }; *count]
                 }
@@ -438,7 +438,7 @@ fn explained(error: BuildError, say: &mut dyn FnMut(&str)) -> anyhow::Error {
 }
 
 /// The parameter that a driver describes.
-fn told(argument: &ArgumentInfo) -> Parameter {
+fn parameter_from_driver(argument: &ArgumentInfo) -> Parameter {
     let type_name = argument.type_name.as_str();
     // Some drivers put the access qualifier before the type: `__read_only image2d_t`.
     let is_image = type_name.split_whitespace().any(|word| word.starts_with("image") && word.ends_with("_t"));

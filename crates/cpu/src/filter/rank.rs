@@ -39,7 +39,7 @@ fn extremes<'a, T: Number>(
         }
         Neighbourhood::Cross(_) => {
             let places = (0..width * height).map(|i| [i % width, i / width]);
-            let terms = places.map(|at| neighbourhood.holds(at).then_some(extreme));
+            let terms = places.map(|at| neighbourhood.contains(at).then_some(extreme));
             let kernel = Finished::new(arch, Full::new(terms, size, step), Keep);
             input.windows(size, WithNan { kernel, arch, neighbourhood, step })
         }

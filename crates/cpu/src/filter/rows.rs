@@ -341,7 +341,7 @@ impl<T: Number, U: Number, K: Kernel<T, U>> Rows<U> for Windows<'_, T, K> {
                 Border::None => margin.min(row),
                 _ => 0,
             };
-            let centre = &self.ring.seen(y)[margin + at..][..out.len()];
+            let centre = &self.ring.window_row(y)[margin + at..][..out.len()];
             let left = copied.saturating_sub(at).min(out.len());
             let right = (row - copied).saturating_sub(at).min(out.len());
             for range in [0..left, right..out.len()] {
@@ -454,7 +454,7 @@ impl<T: Number> Ring<T> {
             // Most rows follow the row before, so that no division is necessary.
             let slot = match before {
                 Some(before) if y < self.shape.height as isize => self.next_slot(before),
-                _ => self.slot_seen(y),
+                _ => self.window_slot(y),
             };
             *row = &slots[slot * self.len..][at..self.len];
             before = (y >= 0).then_some(slot);
@@ -462,12 +462,12 @@ impl<T: Number> Ring<T> {
     }
 
     /// Row `y` as windows see it.
-    fn seen(&self, y: isize) -> &[T] {
-        &self.slots[self.slot_seen(y) * self.len..][..self.len]
+    fn window_row(&self, y: isize) -> &[T] {
+        &self.slots[self.window_slot(y) * self.len..][..self.len]
     }
 
     /// The slot of row `y` as windows see it.
-    fn slot_seen(&self, y: isize) -> usize {
+    fn window_slot(&self, y: isize) -> usize {
         let PipeShape { height, border, .. } = self.shape;
         let inside = border == Border::Wrap || (0..height as isize).contains(&y);
         let row = if inside { Some(y) } else { border.source(y, height).map(|y| y as isize) };

@@ -88,7 +88,7 @@ thread_local! {
 
 /// Calls `work` with the thread's retained memory. A nested product, which the thread starts while it waits for another
 /// one, finds none and allocates its own.
-fn with_kept(work: impl FnOnce(&mut Scratch<f32>)) {
+fn with_thread_memory(work: impl FnOnce(&mut Scratch<f32>)) {
     let mut scratch = KEPT.take().unwrap_or_default();
     work(&mut scratch);
     KEPT.set(Some(scratch));
@@ -171,7 +171,7 @@ impl GemmArithmetic for f16 {
     }
 
     fn with_scratch(work: impl FnOnce(&mut Scratch<f32>)) {
-        with_kept(work);
+        with_thread_memory(work);
     }
 
     fn multiply(
@@ -228,7 +228,7 @@ impl GemmArithmetic for i8 {
     }
 
     fn with_scratch(work: impl FnOnce(&mut Scratch<f32>)) {
-        with_kept(work);
+        with_thread_memory(work);
     }
 
     fn multiply(

@@ -54,7 +54,7 @@ pub(super) fn multiply<T: Real>(
     let work = |(index, mut rows): (usize, Vec<&mut [T]>)| {
         let columns = rows[0].len();
         let b = b.part([0, index * run], [depth, columns]);
-        T::kept(|[kept, _]| {
+        T::with_thread_memory(|[kept, _]| {
             let len = m * columns.next_multiple_of(LEAST_COLUMNS);
             with_memory(kept, len, |sums| arch.dispatch(ColumnRun { a, b, sums, rows: &mut rows, add }));
         });

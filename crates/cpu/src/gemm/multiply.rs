@@ -78,7 +78,7 @@ pub trait Real: Copy + Default + Send + Sync + 'static {
     fn store<S: Simd>(simd: S, to: &mut [Self], vector: Self::Vector<S>);
 
     /// Calls `work` with the memory that the thread retains for packed A, and for packed B.
-    fn kept(work: impl FnOnce([ThreadMemory<Self>; 2]));
+    fn with_thread_memory(work: impl FnOnce([ThreadMemory<Self>; 2]));
 }
 
 macro_rules! real {
@@ -126,7 +126,7 @@ macro_rules! real {
                 simd.$store(to, vector);
             }
 
-            fn kept(work: impl FnOnce([ThreadMemory<$type>; 2])) {
+            fn with_thread_memory(work: impl FnOnce([ThreadMemory<$type>; 2])) {
                 thread_local! {
                     static A: Cell<Aligned<$type>> = const { Cell::new(Aligned::empty()) };
                     static B: Cell<Aligned<$type>> = const { Cell::new(Aligned::empty()) };
@@ -179,7 +179,7 @@ pub(super) fn multiply<T: Real>(
     let row_bands = m.div_ceil(ROWS).next_multiple_of(bands).min(m.div_ceil(LEAST_TILES * tile_rows));
     let band_rows = m.div_ceil(row_bands).next_multiple_of(tile_rows);
     let column_bands = bands.div_ceil(m.div_ceil(band_rows));
-    T::kept(|[kept_a, kept_b]| {
+    T::with_thread_memory(|[kept_a, kept_b]| {
         for (j, columns) in parts(n, COLUMNS) {
             let band_columns = columns.div_ceil(column_bands).next_multiple_of(tile_columns);
             let band_columns =

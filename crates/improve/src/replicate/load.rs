@@ -13,9 +13,9 @@ struct MemoryElement<'e> {
     index: Option<&'e Expr>,
 }
 
-fn place(expr: &Expr) -> Option<MemoryElement<'_>> {
+fn memory_element(expr: &Expr) -> Option<MemoryElement<'_>> {
     match &expr.kind {
-        ExprKind::Parentheses(inner) => place(inner),
+        ExprKind::Parentheses(inner) => memory_element(inner),
         ExprKind::Index { base, index } => Some(MemoryElement { base, index: Some(index) }),
         ExprKind::Unary { operator, operand, .. } if operator == "*" => {
             Some(MemoryElement { base: operand, index: None })
@@ -88,7 +88,7 @@ impl Engine<'_> {
         let Some(scalar) = expr.ty.as_number() else {
             return self.refuse(expr, "vectors or structs in memory");
         };
-        let Some(place) = place(expr) else { return self.refuse(expr, "an address") };
+        let Some(place) = memory_element(expr) else { return self.refuse(expr, "an address") };
         let lanes = self.plan.lanes();
         if self.stride(&place)? == Some(1) {
             let address = self.first_address(&place, copy)?;
@@ -110,7 +110,7 @@ impl Engine<'_> {
         let Some(scalar) = target.ty.as_number() else {
             return self.refuse(target, "vectors or structs in memory");
         };
-        let Some(place) = place(target) else { return self.refuse(target, "an address") };
+        let Some(place) = memory_element(target) else { return self.refuse(target, "an address") };
         let stride = self.stride(&place)?;
         if stride == Some(0) {
             return self.refuse(target, "one place that several work-items store to");

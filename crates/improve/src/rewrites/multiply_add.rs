@@ -40,7 +40,7 @@ impl Rewrite for MultiplyAdd {
     fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
         let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
         let plain = "the GPU has no such instruction for the type, and a function computes it";
-        let none: &Whole<'_> = &|_| None;
+        let none: &StatementChange<'_> = &|_| None;
         let mad = change(tree, kernel, &|expr| apart(tree, expr, "mad"), none)
             .map(|source| proposal("`mad` as a product and a sum", plain, source, 0.0));
         let error = error(kernel);
@@ -68,14 +68,14 @@ fn error(kernel: &Function) -> f64 {
 }
 
 /// What a whole statement's expression becomes.
-type Whole<'t> = dyn Fn(&Expr) -> Option<String> + 't;
+type StatementChange<'t> = dyn Fn(&Expr) -> Option<String> + 't;
 
 /// The source with a change of the kernel's expressions, and of those that are statements.
 fn change(
     tree: &Tree,
     kernel: &Function,
     replaced: &dyn Fn(&Expr) -> Option<Text>,
-    whole: &Whole<'_>,
+    whole: &StatementChange<'_>,
 ) -> Option<String> {
     let printer = Printer { tree, replaced, renamed: &|_| None };
     let mut edits = Edits::new();

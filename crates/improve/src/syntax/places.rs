@@ -109,7 +109,7 @@ impl<'s> Places<'s> {
     }
 
     /// The place between two locations, and the expansion that both lie in. `outer` is that of the enclosing node.
-    pub(super) fn place(
+    pub(super) fn range_between(
         &self,
         begin: Location,
         end: Location,

@@ -110,12 +110,12 @@ impl<'s> Reader<'s> {
     }
 
     /// The node's place; inside `read`, its expansion is that of its children.
-    fn place(&mut self, node: &Value) -> SourceRange {
+    fn range_of(&mut self, node: &Value) -> SourceRange {
         let range = node.get("range");
         let begin =
             range.and_then(|it| it.get("begin")).map_or(Location::Nowhere, |it| self.places.location(it));
         let end = range.and_then(|it| it.get("end")).map_or(Location::Nowhere, |it| self.places.location(it));
-        let (mut place, expansion) = self.places.place(begin, end, self.outer);
+        let (mut place, expansion) = self.places.range_between(begin, end, self.outer);
         self.outer = expansion;
         if place.exact {
             place.range.end = self.places.closed(&place.range);
@@ -125,7 +125,7 @@ impl<'s> Reader<'s> {
 
     fn function(&mut self, node: &Value) {
         let (name_at, in_source) = self.own(node);
-        let place = self.place(node);
+        let place = self.range_of(node);
         let symbol = self.symbol(text(node, "id"));
         let mut parameters = Vec::new();
         let mut body = None;
@@ -159,7 +159,7 @@ impl<'s> Reader<'s> {
 
     /// A variable whose own location has been read.
     fn variable_after(&mut self, node: &Value) -> Variable {
-        let place = self.place(node);
+        let place = self.range_of(node);
         let written = node.get("type").map(type_text).unwrap_or_default();
         let own = &written[written.rfind('*').map_or(0, |star| star + 1)..];
         let has = |word: &str| {
@@ -201,7 +201,7 @@ impl<'s> Reader<'s> {
             let full = self.with_semicolon(&expr.place.range);
             return Stmt { place: expr.place.clone(), full, kind: StmtKind::Expr(expr) };
         }
-        let place = self.place(node);
+        let place = self.range_of(node);
         let mut full = place.range.clone();
         let part = |index: usize| children.get(index).filter(|child| !text(child, "kind").is_empty());
         let read = match kind {
@@ -262,7 +262,7 @@ impl<'s> Reader<'s> {
         last: &Value,
         outer: Option<usize>,
     ) -> Stmt {
-        let place = self.place(node);
+        let place = self.range_of(node);
         self.outer = outer;
         for attribute in attributes {
             self.skip(attribute);
@@ -285,11 +285,11 @@ impl<'s> Reader<'s> {
         let kind = text(node, "kind");
         let children = inner(node);
         if kind == "ConstantExpr" && children.len() == 1 {
-            self.place(node);
+            self.range_of(node);
             self.outer = outer;
             return self.expression(&children[0]);
         }
-        let place = self.place(node);
+        let place = self.range_of(node);
         let mut parts: Vec<Expr> = children.iter().map(|child| self.expression(child)).collect();
         let ty = self.ty(node);
         let operator = text(node, "opcode").to_owned();

@@ -20,7 +20,7 @@ use tripipe_simulate::watch::rules;
 
 use crate::{HostChange, OpenFiles, Required, Subject, Target};
 use contents::{GivenContents, Kind};
-use run::{Left, Ran, RunError, Runner};
+use run::{OutputMemory, Ran, RunError, Runner};
 use sizes::{Sizes, parts};
 
 /// The given launch itself is among those of a proof if the original takes no longer with all checks.
@@ -451,7 +451,7 @@ impl fmt::Display for Case {
 }
 
 /// How far the numbers of a memory object may deviate: pixels, which are rounded from floats, by one.
-fn tolerance(expected: &Left, relative_error: f64) -> Tolerance {
+fn tolerance(expected: &OutputMemory, relative_error: f64) -> Tolerance {
     let scalar = expected.array.element.scalar();
     let is_pixel = matches!(scalar, ScalarType::I8 | ScalarType::U8 | ScalarType::I16 | ScalarType::U16);
     if relative_error > 0.0 && is_pixel {

@@ -16,14 +16,14 @@ use crate::{Subject, Target};
 #[derive(Clone, Debug)]
 pub(super) struct Ran {
     /// The memory objects.
-    pub(super) memory: Vec<Left>,
+    pub(super) memory: Vec<OutputMemory>,
     pub(super) findings: Vec<Finding>,
     pub(super) elapsed: Duration,
 }
 
 /// The contents of a memory object after a run.
 #[derive(Clone, Debug)]
-pub(super) struct Left {
+pub(super) struct OutputMemory {
     /// Its argument's name.
     pub(super) name: String,
     pub(super) array: ArrayShape,
@@ -81,7 +81,7 @@ impl Runner {
         for object in staged.memory {
             let bytes = object.read(&mut self.simulator)?.bytes;
             self.simulator.release(object.id)?;
-            memory.push(Left { name: object.name, array: object.array, bytes });
+            memory.push(OutputMemory { name: object.name, array: object.array, bytes });
         }
         let checked = checked?;
         Ok(Ran { memory, findings: checked.findings, elapsed: checked.report.elapsed })

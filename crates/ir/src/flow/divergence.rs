@@ -190,7 +190,7 @@ impl DivergenceAnalysis<'_> {
                 }
             }
             if let Some(decider) = self.kernel.blocks[*block].terminator.decider()
-                && !self.seen(decider, *block).is_uniform()
+                && !self.variation_at_use(decider, *block).is_uniform()
                 && self.cfg.successors[*block].len() > 1
                 && self.result.divergent_branches.insert(*block)
             {
@@ -215,7 +215,7 @@ impl DivergenceAnalysis<'_> {
     }
 
     /// The variation of a value at its use: values from a loop that is left in different iterations diverge.
-    fn seen(&self, value: Value, user: Block) -> Variation {
+    fn variation_at_use(&self, value: Value, user: Block) -> Variation {
         let variation = self.result.variation(value);
         if variation == Variation::Divergent {
             return variation;
@@ -294,7 +294,7 @@ impl DivergenceAnalysis<'_> {
                 if !known {
                     continue;
                 }
-                let own = self.seen(argument, block);
+                let own = self.variation_at_use(argument, block);
                 variation = Some(variation.map_or(own, |variation| variation.meet(own)));
             }
         }
@@ -304,7 +304,8 @@ impl DivergenceAnalysis<'_> {
 
     fn instruction(&self, inst: Inst, block: Block) -> Variation {
         let inst = &self.kernel.insts[inst];
-        let variations: Vec<Variation> = inst.operands.iter().map(|value| self.seen(*value, block)).collect();
+        let variations: Vec<Variation> =
+            inst.operands.iter().map(|value| self.variation_at_use(*value, block)).collect();
         let all = || {
             variations.iter().fold(Variation::UNIFORM, |all, variation| {
                 if all.is_uniform() { variation.opaque() } else { all }

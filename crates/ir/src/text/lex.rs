@@ -24,7 +24,7 @@ impl fmt::Display for Token<'_> {
 }
 
 /// The description of an unexpected token.
-pub(super) fn found(token: Option<Token<'_>>) -> String {
+pub(super) fn describe_token(token: Option<Token<'_>>) -> String {
     token.map_or_else(|| "the end of the line".to_owned(), |token| token.to_string())
 }
 

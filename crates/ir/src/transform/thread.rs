@@ -20,7 +20,7 @@ pub(super) fn run(kernel: &mut Kernel) -> bool {
         // limited.
         for _ in 0..64 {
             let TerminatorKind::Jump(call) = &kernel.blocks[block].terminator.kind else { break };
-            let Some((next, ends)) = known_way(kernel, &uses, block, call) else { break };
+            let Some((next, ends)) = constant_successor(kernel, &uses, block, call) else { break };
             for inst in ends {
                 let data = &kernel.insts[inst];
                 let (op, location) = (data.op, data.location);
@@ -35,7 +35,7 @@ pub(super) fn run(kernel: &mut Kernel) -> bool {
 }
 
 /// The known final target of a jump, and the lifetime ends on the path.
-fn known_way(
+fn constant_successor(
     kernel: &Kernel,
     uses: &SecondaryMap<Value, bool>,
     from: Block,

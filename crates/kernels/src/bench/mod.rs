@@ -163,7 +163,7 @@ impl<'e> Bench<'e> {
     ///
     /// # Errors
     /// Any error of the executor; bytes behind the result changed.
-    pub fn found<E>(&mut self, result: &ResultMemory) -> Result<Vec<u8>, E>
+    pub fn read_result<E>(&mut self, result: &ResultMemory) -> Result<Vec<u8>, E>
     where
         E: From<ExecuteError> + From<WrittenBehind>,
     {

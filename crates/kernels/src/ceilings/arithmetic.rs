@@ -11,11 +11,11 @@ use crate::bench::Bench;
 
 /// A type whose multiply-adds are measured.
 #[derive(Clone, Copy, Debug)]
-pub struct Mad {
+pub struct MultiplyAddType {
     /// The row's name.
     pub name: &'static str,
     element: ScalarType,
-    how: How,
+    how: MultiplyAddForm,
     /// Each iteration applies x * factor + plus 31 times, then x * factor + minus once.
     factor: i64,
     plus: i64,
@@ -26,7 +26,7 @@ pub struct Mad {
 
 /// The form of the multiply-add in OpenCL C; the number is `HOW` in `arithmetic.cl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
+enum MultiplyAddForm {
     /// `x * factor + plus`.
     Expression = 0,
     /// `mad()`.
@@ -51,34 +51,34 @@ pub const ITEMS_MAX: usize = 1 << 20;
 /// Integers: a factor of 1 modulo 4 and an odd summand visit all values of the type before one repeats. Floats and
 /// 24-bit integers: whole numbers, up to 2^53 in double, 2^24 in float, 2^11 in half and 2^23 in 24 bits; the 31
 /// steps of an iteration need a few of these.
-pub const MADS: &[Mad] = &[
-    Mad::counting("mad float", ScalarType::F32, How::Mad, 1 << 23),
-    Mad::counting("mad half", ScalarType::F16, How::Mad, 1900),
-    Mad::counting("mad double", ScalarType::F64, How::Mad, 1 << 24),
-    Mad {
+pub const MADS: &[MultiplyAddType] = &[
+    MultiplyAddType::counting("mad float", ScalarType::F32, MultiplyAddForm::Mad, 1 << 23),
+    MultiplyAddType::counting("mad half", ScalarType::F16, MultiplyAddForm::Mad, 1900),
+    MultiplyAddType::counting("mad double", ScalarType::F64, MultiplyAddForm::Mad, 1 << 24),
+    MultiplyAddType {
         name: "mad int",
         element: ScalarType::I32,
-        how: How::Expression,
+        how: MultiplyAddForm::Expression,
         factor: 1_664_525,
         plus: 1_013_904_223,
         minus: 12_345,
         turns_max: 1 << 24,
     },
-    Mad::counting("mad24 int", ScalarType::I32, How::Mad24, (1 << 23) - 100),
-    Mad::counting("mul24 int", ScalarType::I32, How::Mul24, (1 << 23) - 100),
-    Mad {
+    MultiplyAddType::counting("mad24 int", ScalarType::I32, MultiplyAddForm::Mad24, (1 << 23) - 100),
+    MultiplyAddType::counting("mul24 int", ScalarType::I32, MultiplyAddForm::Mul24, (1 << 23) - 100),
+    MultiplyAddType {
         name: "mad short",
         element: ScalarType::I16,
-        how: How::Expression,
+        how: MultiplyAddForm::Expression,
         factor: 25_173,
         plus: 13_849,
         minus: 4_321,
         turns_max: 1 << 24,
     },
-    Mad {
+    MultiplyAddType {
         name: "mad char",
         element: ScalarType::I8,
-        how: How::Expression,
+        how: MultiplyAddForm::Expression,
         factor: 77,
         plus: 31,
         minus: 9,
@@ -86,16 +86,16 @@ pub const MADS: &[Mad] = &[
     },
 ];
 
-impl Mad {
+impl MultiplyAddType {
     /// A multiply-add that counts iterations: each adds exactly 1.
-    const fn counting(name: &'static str, element: ScalarType, how: How, turns_max: u32) -> Self {
+    const fn counting(name: &'static str, element: ScalarType, how: MultiplyAddForm, turns_max: u32) -> Self {
         Self { name, element, how, factor: 1, plus: 1, minus: -30, turns_max }
     }
 
     /// Whether this is the reference rate for arithmetic in `element`.
     pub fn stands_for(&self, element: ScalarType) -> bool {
         use ScalarType::{F16, F32, F64, I8, I16, I32, U8, U16, U32};
-        if matches!(self.how, How::Mad24 | How::Mul24) {
+        if matches!(self.how, MultiplyAddForm::Mad24 | MultiplyAddForm::Mul24) {
             return false;
         }
         match self.element {
@@ -186,12 +186,17 @@ impl Affine {
 ///
 /// # Errors
 /// The device lacks the type or failed, or the result is wrong.
-pub fn rate(bench: &mut Bench<'_>, mad: &Mad, width: usize, effort: Effort) -> Result<f64, PeakError> {
+pub fn rate(
+    bench: &mut Bench<'_>,
+    mad: &MultiplyAddType,
+    width: usize,
+    effort: Effort,
+) -> Result<f64, PeakError> {
     let half = mad.element == ScalarType::F16;
     let probe = bench.probe();
     // A CPU's compiler fuses the expression; PoCL's mad() is a separate multiplication and addition.
     let how = match mad.how {
-        How::Mad if probe.kind == DeviceKind::Cpu => How::Expression,
+        MultiplyAddForm::Mad if probe.kind == DeviceKind::Cpu => MultiplyAddForm::Expression,
         how => how,
     };
     if half && !probe.fp16() {

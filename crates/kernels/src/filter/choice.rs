@@ -11,7 +11,7 @@ use super::{Chain, Fuse, Loads, Parameters, PixelType, Raster, Stage, Sums};
 use crate::nearest::nearest_first;
 
 /// What the rules of `data/filter.toml` say.
-pub(super) struct Ruled {
+pub(super) struct RuleChoice {
     pub(super) parameters: Parameters,
     pub(super) why: &'static str,
     pub(super) source: &'static str,
@@ -20,7 +20,7 @@ pub(super) struct Ruled {
 /// Parameters for a chain on a device by the rules of `data/filter.toml`, and the reason. They pass
 /// [`Parameters::check`] whenever any parameters do. Whether two windows share a pass is estimated, from the bytes saved
 /// and the work that adjacent work-items repeat.
-pub(super) fn preset(chain: &Chain, from: &Raster, probe: &Probe) -> Ruled {
+pub(super) fn preset(chain: &Chain, from: &Raster, probe: &Probe) -> RuleChoice {
     let wide = 16 / widest(chain, from);
     let paired = Pairs::any_of(chain, from);
     let median = chain.stages.iter().any(|stage| matches!(stage, Stage::Median { .. }));
@@ -47,8 +47,8 @@ pub(super) fn preset(chain: &Chain, from: &Raster, probe: &Probe) -> Ruled {
     let image = within_registers(Parameters { loads: Loads::Image, ..parameters }, chain, from, probe);
     let fits = chain.apply_to(from).is_ok_and(|to| image.check(chain, from, &to, probe).is_ok());
     match family.figures().images {
-        Some(why) if fits => Ruled { parameters: image, why, source: preset.source },
-        _ => Ruled { parameters, why: preset.why, source: preset.source },
+        Some(why) if fits => RuleChoice { parameters: image, why, source: preset.source },
+        _ => RuleChoice { parameters, why: preset.why, source: preset.source },
     }
 }
 

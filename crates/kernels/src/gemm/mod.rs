@@ -46,7 +46,7 @@ pub use likely::likely;
 pub use packed::Packed;
 pub use packing::{plan_packing, plan_unpacking};
 pub use parameters::{Dot, Local, Parameters, ParametersError, Source, Tile, Vector};
-pub use plan::{Given, Side, packed_layouts, plan, reads_as_packed};
+pub use plan::{OperandState, Side, packed_layouts, plan, reads_as_packed};
 pub use reference::{Difference, Reference, ReferenceError};
 pub use shape::Shape;
 pub use space::space;

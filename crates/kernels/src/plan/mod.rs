@@ -62,7 +62,7 @@ struct Start {
 enum Planned<'p> {
     /// Supplied by the caller who binds the plan.
     Operand(Role),
-    Made {
+    Allocated {
         kind: MemoryKind,
         access: Access,
         initial: Option<Cow<'p, [u8]>>,
@@ -125,31 +125,35 @@ impl<'p> Plan<'p> {
     pub fn input(&mut self, contents: impl Into<Cow<'p, [u8]>>) -> Slot {
         let contents = contents.into();
         let kind = MemoryKind::Buffer { bytes: contents.len() };
-        self.slot(Planned::Made { kind, access: Access::Read, initial: Some(contents) })
+        self.slot(Planned::Allocated { kind, access: Access::Read, initial: Some(contents) })
     }
 
     /// A buffer with contents that kernels may change.
     pub fn buffer(&mut self, contents: impl Into<Cow<'p, [u8]>>) -> Slot {
         let contents = contents.into();
         let kind = MemoryKind::Buffer { bytes: contents.len() };
-        self.slot(Planned::Made { kind, access: Access::ReadWrite, initial: Some(contents) })
+        self.slot(Planned::Allocated { kind, access: Access::ReadWrite, initial: Some(contents) })
     }
 
     /// An image that kernels only read; the rows in `contents` have no gaps.
     pub fn input_image(&mut self, shape: ImageShape, contents: impl Into<Cow<'p, [u8]>>) -> Slot {
         let kind = MemoryKind::Image(shape);
-        self.slot(Planned::Made { kind, access: Access::Read, initial: Some(contents.into()) })
+        self.slot(Planned::Allocated { kind, access: Access::Read, initial: Some(contents.into()) })
     }
 
     /// A buffer that one launch writes and another reads, or that holds the result.
     pub fn scratch(&mut self, bytes: usize) -> Slot {
         let kind = MemoryKind::Buffer { bytes };
-        self.slot(Planned::Made { kind, access: Access::ReadWrite, initial: None })
+        self.slot(Planned::Allocated { kind, access: Access::ReadWrite, initial: None })
     }
 
     /// An image that one launch writes and another reads.
     pub fn scratch_image(&mut self, shape: ImageShape) -> Slot {
-        self.slot(Planned::Made { kind: MemoryKind::Image(shape), access: Access::ReadWrite, initial: None })
+        self.slot(Planned::Allocated {
+            kind: MemoryKind::Image(shape),
+            access: Access::ReadWrite,
+            initial: None,
+        })
     }
 
     /// An image over the texels of a buffer of this plan, rows `row_pitch_bytes` apart.
@@ -225,8 +229,8 @@ impl<'p> Plan<'p> {
     /// Bytes of the memory that the plan allocates itself.
     pub fn scratch_bytes(&self) -> usize {
         let bytes = self.memory.iter().map(|planned| match planned {
-            Planned::Made { kind: MemoryKind::Buffer { bytes }, .. } => *bytes,
-            Planned::Made { kind: MemoryKind::Image(shape), .. } => shape.bytes(),
+            Planned::Allocated { kind: MemoryKind::Buffer { bytes }, .. } => *bytes,
+            Planned::Allocated { kind: MemoryKind::Image(shape), .. } => shape.bytes(),
             _ => 0,
         });
         bytes.fold(0, usize::saturating_add)
@@ -323,7 +327,9 @@ impl<'p> Plan<'p> {
                     .image_over_buffer(memory[buffer.0], shape, *row_pitch_bytes)
                     .inspect(|view| made.push(*view)),
                 (None, Planned::Operand(role)) => given(*role),
-                (None, Planned::Made { .. }) => Err(wrong("scratch".to_owned(), "belongs to another plan")),
+                (None, Planned::Allocated { .. }) => {
+                    Err(wrong("scratch".to_owned(), "belongs to another plan"))
+                }
             };
             match id {
                 Ok(id) => memory.push(id),
@@ -379,7 +385,7 @@ impl<'p> Plan<'p> {
         for planned in &self.memory {
             let id = match planned {
                 Planned::Operand(_) => Ok(None),
-                Planned::Made { kind, access, initial } => {
+                Planned::Allocated { kind, access, initial } => {
                     let poison = match (initial, kind) {
                         (None, MemoryKind::Buffer { bytes }) if poisoned => Some(vec![POISON; *bytes]),
                         _ => None,

@@ -64,7 +64,7 @@ impl Peaks {
 /// One ceiling to measure.
 #[derive(Clone, Copy)]
 enum Row {
-    Mad(&'static arithmetic::Mad),
+    Mad(&'static arithmetic::MultiplyAddType),
     Dot,
     Buffer(memory::Transfer),
     Image(image::Texel),

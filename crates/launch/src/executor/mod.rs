@@ -95,7 +95,7 @@ pub trait Executor {
     ///
     /// # Errors
     /// As [`Executor::write`].
-    fn write_later(
+    fn enqueue_write(
         &mut self,
         memory: MemoryId,
         offset: usize,
@@ -110,7 +110,7 @@ pub trait Executor {
     ///
     /// # Errors
     /// As [`Executor::read`].
-    fn read_later(
+    fn enqueue_read(
         &mut self,
         memory: MemoryId,
         offset: usize,

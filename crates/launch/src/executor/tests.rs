@@ -129,14 +129,14 @@ fn a_copy_may_overlap_itself() {
 #[test]
 fn transfers_of_blocks_complete_at_once() {
     let (mut executor, memory) = plain();
-    executor.write_later(memory, 6, Block::new(vec![9u8, 8])).unwrap().wait().unwrap();
-    let reading = executor.read_later(memory, 4, Block::new(vec![0u16; 2])).unwrap();
+    executor.enqueue_write(memory, 6, Block::new(vec![9u8, 8])).unwrap().wait().unwrap();
+    let reading = executor.enqueue_read(memory, 4, Block::new(vec![0u16; 2])).unwrap();
     assert!(reading.is_done());
     let found: Vec<u16> = reading.take().unwrap().into_vec().unwrap();
     assert_eq!(found, [u16::from_ne_bytes([4, 5]), u16::from_ne_bytes([9, 8])]);
     assert!(reading.take().is_none());
-    assert!(executor.read_later(memory, 7, Block::new(vec![0u16])).is_err());
-    assert!(executor.write_later(memory, 8, Block::new(vec![0u8])).is_err());
+    assert!(executor.enqueue_read(memory, 7, Block::new(vec![0u16])).is_err());
+    assert!(executor.enqueue_write(memory, 8, Block::new(vec![0u8])).is_err());
 }
 
 #[test]

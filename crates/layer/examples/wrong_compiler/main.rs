@@ -58,16 +58,16 @@ static NEXT: OnceLock<[usize; FUNCTIONS]> = OnceLock::new();
 static TABLE: OnceLock<[usize; FUNCTIONS]> = OnceLock::new();
 
 /// A program of the application.
-struct Made {
+struct ProgramPair {
     context: usize,
     source: Vec<u8>,
     /// The program with the mistake, once it is built.
     wrong: Option<usize>,
 }
 
-static PROGRAMS: Mutex<Option<HashMap<usize, Made>>> = Mutex::new(None);
+static PROGRAMS: Mutex<Option<HashMap<usize, ProgramPair>>> = Mutex::new(None);
 
-fn with<R>(then: impl FnOnce(&mut HashMap<usize, Made>) -> R) -> R {
+fn with<R>(then: impl FnOnce(&mut HashMap<usize, ProgramPair>) -> R) -> R {
     then(PROGRAMS.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert_default())
 }
 
@@ -107,7 +107,7 @@ unsafe extern "C" fn create_with_source(
         };
         let source = (0..count as usize).flat_map(|index| part(index).iter().copied()).collect();
         with(|programs| {
-            programs.insert(program as usize, Made { context: context as usize, source, wrong: None })
+            programs.insert(program as usize, ProgramPair { context: context as usize, source, wrong: None })
         });
         program
     }
@@ -224,7 +224,7 @@ fn in_folder(folder: &std::path::Path, source: &[u8], options: &str) -> Result<V
     let words: Vec<u32> =
         bytes.chunks_exact(4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect();
     let kind = std::env::var("TRIPIPE_WRONG_COMPILER").unwrap_or_default();
-    let wrong = mistake::made(&words, &kind)?;
+    let wrong = mistake::insert_mistake(&words, &kind)?;
     Ok(wrong.iter().flat_map(|word| word.to_le_bytes()).collect())
 }
 

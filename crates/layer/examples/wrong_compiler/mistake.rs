@@ -20,7 +20,7 @@ const FMA: u32 = 26;
 const U_ADD_SAT: u32 = 144;
 
 /// The words of a module with a mistake of a kind.
-pub(crate) fn made(words: &[u32], kind: &str) -> Result<Vec<u32>, String> {
+pub(crate) fn insert_mistake(words: &[u32], kind: &str) -> Result<Vec<u32>, String> {
     let (header, body) = words.split_at_checked(5).ok_or("no module")?;
     let mut instructions: Vec<&[u32]> = Vec::new();
     let mut rest = body;

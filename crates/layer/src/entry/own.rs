@@ -47,7 +47,7 @@ pub(super) unsafe fn clCreateCommandQueue(
     // SAFETY: as the caller promises.
     let queue = unsafe { next(context, device, properties, code) };
     if let Some(commands) = commands() {
-        commands.is_as_asked(queue.word());
+        commands.forget_requested_properties(queue.word());
     }
     queue
 }
@@ -79,7 +79,7 @@ pub(super) unsafe fn clCreateCommandQueueWithProperties(
     // SAFETY: as the caller promises.
     let queue = unsafe { next(context, device, properties, code) };
     if let Some(commands) = commands() {
-        commands.is_as_asked(queue.word());
+        commands.forget_requested_properties(queue.word());
     }
     queue
 }
@@ -115,7 +115,7 @@ pub(super) unsafe fn clGetCommandQueueInfo(
     size_ret: *mut usize,
 ) -> cl_int {
     let Some(next) = target().clGetCommandQueueInfo else { return MISSING };
-    let asked = commands().and_then(|commands| commands.asked_properties(queue.word()));
+    let asked = commands().and_then(|commands| commands.requested_properties(queue.word()));
     match (name, asked) {
         (cl::CL_QUEUE_PROPERTIES_ARRAY, Some(Some(asked))) => {
             // SAFETY: as the caller promises; nothing is written.
@@ -162,7 +162,7 @@ pub(super) unsafe fn clGetEventInfo(
     // SAFETY: as the caller promises.
     let code = unsafe { next(event, name, size, value, size_ret) };
     if code == CL_SUCCESS && name == cl::CL_EVENT_REFERENCE_COUNT && !value.is_null() {
-        let held = commands().map_or(0, |commands| commands.held(event.word()));
+        let held = commands().map_or(0, |commands| commands.reference_count(event.word()));
         let place: *mut u32 = value.cast();
         // SAFETY: the driver has put the count there.
         unsafe { put(place, place.read_unaligned().saturating_sub(held)) };
@@ -181,7 +181,7 @@ pub(super) unsafe fn clGetEventProfilingInfo(
 ) -> cl_int {
     let Some(next) = target().clGetEventProfilingInfo else { return MISSING };
     if let (Some(commands), Some(layer)) = (commands(), Layer::current())
-        && commands.asked_properties(layer.driver().event_queue(event.word())).is_some()
+        && commands.requested_properties(layer.driver().event_queue(event.word())).is_some()
     {
         // The application did not ask for times.
         let mut unseen = 0u64;

@@ -37,7 +37,7 @@ impl Lowering<'_> {
         if stages.is_empty() {
             return match inputs.first() {
                 Some(Input::Value(value)) => self.lanes_of(*value),
-                Some(Input::Made(lanes)) => lanes.clone(),
+                Some(Input::Lanes(lanes)) => lanes.clone(),
                 None => self.allocate(result, None, value),
             };
         }
@@ -79,10 +79,10 @@ impl Lowering<'_> {
                 self.emit(*work, step, *basis, Shape { lanes: count, ..shape }, &reads, &writes);
                 from += count;
             }
-            inputs = vec![Input::Made(made)];
+            inputs = vec![Input::Lanes(made)];
         }
         match inputs.pop() {
-            Some(Input::Made(lanes)) => lanes,
+            Some(Input::Lanes(lanes)) => lanes,
             _ => Lanes::new(),
         }
     }
@@ -217,7 +217,7 @@ impl Lowering<'_> {
                 (Type::of(scalar, lanes as u8), None)
             };
             made = self.chain(&[(work, scalar)], lanes, &strand, ty, value);
-            strands[position % 2] = vec![Input::Made(made.clone())];
+            strands[position % 2] = vec![Input::Lanes(made.clone())];
         }
         made
     }

@@ -13,7 +13,7 @@ use crate::work::Work;
 #[derive(Clone)]
 pub(super) enum Input {
     Value(Value),
-    Made(Lanes),
+    Lanes(Lanes),
 }
 
 impl Lowering<'_> {
@@ -30,7 +30,7 @@ impl Lowering<'_> {
                 Some(lanes) => return lanes::registers(lanes),
                 None => self.lanes_of(*value),
             },
-            Input::Made(lanes) => lanes.clone(),
+            Input::Lanes(lanes) => lanes.clone(),
         };
         // A scalar is used for every lane.
         let wanted: Lanes =

@@ -180,7 +180,7 @@ impl Lowering<'_> {
                 let all: Lanes = values.iter().flat_map(|value| self.lanes_of(*value)).collect();
                 let all =
                     if all.len() == values.len() { self.merge(all, &values, Some(bits), None) } else { all };
-                stored.push(self.read(&Input::Made(all), 0, lanes as usize, bits));
+                stored.push(self.read(&Input::Lanes(all), 0, lanes as usize, bits));
             }
             Op::Store(_) => {
                 let value = operands[1];

@@ -312,15 +312,15 @@ impl<'p> Packer<'p> {
         // In the order they were added, so that each operation comes after its dependencies.
         let all: SmallVec<[usize; 8]> = placed.iter().map(|(index, _)| *index).chain([more]).collect();
         let mut together = Assignment::new();
-        self.place(&all, &mut together).then_some(together)
+        self.assign_units(&all, &mut together).then_some(together)
     }
 
     /// Assigns units to the remaining operations by backtracking.
-    fn place(&self, all: &[usize], placed: &mut Assignment) -> bool {
+    fn assign_units(&self, all: &[usize], placed: &mut Assignment) -> bool {
         let Some(next) = all.get(placed.len()) else { return true };
         self.free_units(*next, placed).into_iter().any(|unit| {
             placed.push((*next, unit));
-            let found = self.place(all, placed);
+            let found = self.assign_units(all, placed);
             if !found {
                 placed.pop();
             }

@@ -135,7 +135,7 @@ fn done(code: cl_int) -> Result<(), cl_int> {
 }
 
 /// Converts a new object and its status code to a result.
-fn made<T>(object: *mut T, code: cl_int) -> Result<*mut T, cl_int> {
+fn check_created<T>(object: *mut T, code: cl_int) -> Result<*mut T, cl_int> {
     done(code)?;
     if object.is_null() { Err(NO_OBJECT) } else { Ok(object) }
 }
@@ -163,9 +163,9 @@ mod tests {
 
     #[test]
     fn success_without_an_object_is_an_error() {
-        assert_eq!(made::<u8>(std::ptr::null_mut(), CL_SUCCESS), Err(NO_OBJECT));
-        assert_eq!(made::<u8>(std::ptr::null_mut(), -6), Err(-6));
+        assert_eq!(check_created::<u8>(std::ptr::null_mut(), CL_SUCCESS), Err(NO_OBJECT));
+        assert_eq!(check_created::<u8>(std::ptr::null_mut(), -6), Err(-6));
         let mut byte = 1u8;
-        assert_eq!(made(&raw mut byte, CL_SUCCESS), Ok(&raw mut byte));
+        assert_eq!(check_created(&raw mut byte, CL_SUCCESS), Ok(&raw mut byte));
     }
 }

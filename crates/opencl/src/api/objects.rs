@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 use opencl_sys as cl;
 use opencl_sys::{CL_SUCCESS, cl_int};
 
-use super::{done, function, made};
+use super::{check_created, done, function};
 
 macro_rules! of_one_object {
     ($($(#[$doc:meta])* $name:ident($raw:ty) is $function:ident;)*) => {$(
@@ -63,7 +63,7 @@ pub(crate) unsafe fn create_context(
     let mut code = CL_SUCCESS;
     // SAFETY: lists of one device and of properties, which live for the call; no callback.
     let raw = unsafe { function(properties.as_ptr(), 1, &raw const device, None, null_mut(), &raw mut code) };
-    made(raw, code)
+    check_created(raw, code)
 }
 
 /// # Safety
@@ -77,7 +77,7 @@ pub(crate) unsafe fn create_command_queue_with_properties(
     let mut code = CL_SUCCESS;
     // SAFETY: guaranteed by the caller.
     let raw = unsafe { function(context, device, properties.as_ptr(), &raw mut code) };
-    made(raw, code)
+    check_created(raw, code)
 }
 
 /// # Safety
@@ -91,7 +91,7 @@ pub(crate) unsafe fn create_command_queue(
     let mut code = CL_SUCCESS;
     // SAFETY: guaranteed by the caller.
     let raw = unsafe { function(context, device, properties, &raw mut code) };
-    made(raw, code)
+    check_created(raw, code)
 }
 
 /// # Safety
@@ -106,7 +106,7 @@ pub(crate) unsafe fn create_buffer(
     let mut code = CL_SUCCESS;
     // SAFETY: guaranteed by the caller.
     let raw = unsafe { function(context, flags, bytes, host, &raw mut code) };
-    made(raw, code)
+    check_created(raw, code)
 }
 
 /// Creates a sub-buffer.
@@ -123,7 +123,7 @@ pub(crate) unsafe fn create_sub_buffer(
     let kind = cl::CL_BUFFER_CREATE_TYPE_REGION;
     // SAFETY: the region is what its type says and lives for the call; the caller guarantees a live object.
     let raw = unsafe { function(buffer, flags, kind, (&raw const region).cast(), &raw mut code) };
-    made(raw, code)
+    check_created(raw, code)
 }
 
 /// # Safety
@@ -139,7 +139,7 @@ pub(crate) unsafe fn create_image(
     let mut code = CL_SUCCESS;
     // SAFETY: guaranteed by the caller.
     let raw = unsafe { function(context, flags, format, description, host, &raw mut code) };
-    made(raw, code)
+    check_created(raw, code)
 }
 
 /// # Safety
@@ -166,7 +166,7 @@ pub(crate) unsafe fn create_sampler(
     let mut code = CL_SUCCESS;
     // SAFETY: guaranteed by the caller.
     let raw = unsafe { function(context, u32::from(normalized), addressing, filter, &raw mut code) };
-    made(raw, code)
+    check_created(raw, code)
 }
 
 /// Allocates shared virtual memory with the driver's default alignment. The call has no status code: it returns null
@@ -181,7 +181,7 @@ pub(crate) unsafe fn svm_alloc(
 ) -> Result<*mut c_void, cl_int> {
     let function = function!(clSVMAlloc);
     // SAFETY: guaranteed by the caller.
-    made(unsafe { function(context, flags, bytes, 0) }, CL_SUCCESS)
+    check_created(unsafe { function(context, flags, bytes, 0) }, CL_SUCCESS)
 }
 
 /// # Safety
@@ -204,7 +204,7 @@ pub(crate) unsafe fn create_program_with_source(
     let (mut start, length) = (text.as_ptr().cast(), text.len());
     // SAFETY: a list of one text with its length, which live for the call; the caller guarantees a live object.
     let raw = unsafe { function(context, 1, &raw mut start, &raw const length, &raw mut code) };
-    made(raw, code)
+    check_created(raw, code)
 }
 
 /// # Safety
@@ -217,7 +217,7 @@ pub(crate) unsafe fn create_program_with_il(
     let mut code = CL_SUCCESS;
     // SAFETY: as many bytes as the slice has; the caller guarantees a live object.
     let raw = unsafe { function(context, module.as_ptr().cast(), module.len(), &raw mut code) };
-    made(raw, code)
+    check_created(raw, code)
 }
 
 /// Creates a program for one device.
@@ -244,7 +244,7 @@ pub(crate) unsafe fn create_program_with_binary(
             &raw mut code,
         )
     };
-    let raw = made(raw, code)?;
+    let raw = check_created(raw, code)?;
     match done(status) {
         Ok(()) => Ok(raw),
         Err(status) => {
@@ -276,7 +276,7 @@ pub(crate) unsafe fn create_kernel(program: cl::cl_program, name: &CStr) -> Resu
     let mut code = CL_SUCCESS;
     // SAFETY: the name ends with NUL; the caller guarantees a live object.
     let raw = unsafe { function(program, name.as_ptr(), &raw mut code) };
-    made(raw, code)
+    check_created(raw, code)
 }
 
 /// # Safety

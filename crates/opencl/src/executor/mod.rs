@@ -291,7 +291,7 @@ impl Executor for OpenClExecutor {
         self.look_at_fills()
     }
 
-    fn write_later(
+    fn enqueue_write(
         &mut self,
         memory: MemoryId,
         offset: usize,
@@ -300,7 +300,7 @@ impl Executor for OpenClExecutor {
         self.put_write(memory, offset, from)
     }
 
-    fn read_later(
+    fn enqueue_read(
         &mut self,
         memory: MemoryId,
         offset: usize,

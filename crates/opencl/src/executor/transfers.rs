@@ -20,7 +20,7 @@ impl OpenClExecutor {
         let object = self.writable(memory)?;
         let fail = |error| memory_error(&self.device, Some(memory), object.shape().bytes() as u64, error);
         let object = Arc::clone(object);
-        match object.write_later(&self.queue, offset, from).map_err(fail)? {
+        match object.enqueue_write(&self.queue, offset, from).map_err(fail)? {
             Ok(transfer) => Ok(Box::new(self.transferred(transfer)?)),
             Err(from) => {
                 self.write(memory, offset, from.bytes())?;
@@ -39,7 +39,7 @@ impl OpenClExecutor {
         let object = self.readable(memory)?;
         let fail = |error| memory_error(&self.device, Some(memory), object.shape().bytes() as u64, error);
         let object = Arc::clone(object);
-        match object.read_later(&self.queue, offset, into).map_err(fail)? {
+        match object.enqueue_read(&self.queue, offset, into).map_err(fail)? {
             Ok(transfer) => Ok(Box::new(self.transferred(transfer)?)),
             Err(mut into) => {
                 self.read(memory, offset, into.bytes_mut())?;

@@ -68,7 +68,7 @@ pub struct SubBuffer<'b> {
 }
 
 impl Buffer<'static> {
-    fn made(object: Object) -> Self {
+    fn from_object(object: Object) -> Self {
         Self { object: Arc::new(object), host: PhantomData }
     }
 
@@ -78,7 +78,7 @@ impl Buffer<'static> {
     /// A size of 0 or over the device's limit, no memory, or the driver fails.
     pub fn zeroed(context: &Context, bytes: usize, access: Access) -> Result<Self, MemoryError> {
         let strategy = Strategy::for_device(context.device().probe());
-        Object::buffer(context, bytes, access, strategy, &Contents::Zero).map(Self::made)
+        Object::buffer(context, bytes, access, strategy, &Contents::Zero).map(Self::from_object)
     }
 
     /// A buffer of zeros that the host can map without a copy if memory is unified (`CL_MEM_ALLOC_HOST_PTR`; pinned
@@ -87,7 +87,7 @@ impl Buffer<'static> {
     /// # Errors
     /// As [`Self::zeroed`].
     pub fn alloc_host(context: &Context, bytes: usize, access: Access) -> Result<Self, MemoryError> {
-        Object::buffer(context, bytes, access, Strategy::Map, &Contents::Zero).map(Self::made)
+        Object::buffer(context, bytes, access, Strategy::Map, &Contents::Zero).map(Self::from_object)
     }
 
     /// A buffer of zeros in the device's own memory.
@@ -95,7 +95,7 @@ impl Buffer<'static> {
     /// # Errors
     /// As [`Self::zeroed`].
     pub fn on_device(context: &Context, bytes: usize, access: Access) -> Result<Self, MemoryError> {
-        Object::buffer(context, bytes, access, Strategy::Copy, &Contents::Zero).map(Self::made)
+        Object::buffer(context, bytes, access, Strategy::Copy, &Contents::Zero).map(Self::from_object)
     }
 
     /// A buffer with a copy of `contents` (`CL_MEM_COPY_HOST_PTR`), placed as suits the device.
@@ -109,7 +109,7 @@ impl Buffer<'static> {
     ) -> Result<Self, MemoryError> {
         let bytes: &[u8] = bytemuck::cast_slice(contents);
         let strategy = Strategy::for_device(context.device().probe());
-        Object::buffer(context, bytes.len(), access, strategy, &Contents::Copy(bytes)).map(Self::made)
+        Object::buffer(context, bytes.len(), access, strategy, &Contents::Copy(bytes)).map(Self::from_object)
     }
 
     /// A buffer over `memory` (`CL_MEM_USE_HOST_PTR`), which it owns until no kernel needs it any more. Kernels use it
@@ -118,7 +118,7 @@ impl Buffer<'static> {
     /// # Errors
     /// As [`Self::zeroed`].
     pub fn over_owned(context: &Context, memory: HostMemory, access: Access) -> Result<Self, MemoryError> {
-        Object::over_owned(context, memory, access).map(Self::made)
+        Object::over_owned(context, memory, access).map(Self::from_object)
     }
 }
 
@@ -248,7 +248,7 @@ impl<'h> Buffer<'h> {
         row_pitch_bytes: usize,
         access: Access,
     ) -> Result<Image<'_>, MemoryError> {
-        Object::image_over(&self.object, shape, row_pitch_bytes, access).map(Image::made)
+        Object::image_over(&self.object, shape, row_pitch_bytes, access).map(Image::from_object)
     }
 }
 

@@ -38,12 +38,12 @@ impl Image<'static> {
     ) -> Result<Self, MemoryError> {
         let strategy = Strategy::for_device(context.device().probe());
         let contents = contents.map_or(Contents::Zero, Contents::Copy);
-        Object::image(context, shape, access, strategy, &contents).map(Self::made)
+        Object::image(context, shape, access, strategy, &contents).map(Self::from_object)
     }
 }
 
 impl Image<'_> {
-    pub(super) fn made(object: Object) -> Self {
+    pub(super) fn from_object(object: Object) -> Self {
         Self { object, buffer: PhantomData }
     }
 

@@ -239,7 +239,7 @@ unsafe fn import_arm(
         import(context.raw(), access_flags(access), properties.as_ptr(), memory, bytes, &raw mut code)
     };
     // SAFETY: just created if there is no error.
-    unsafe { made(raw, call, code) }
+    unsafe { check_created(raw, call, code) }
 }
 
 /// # Safety
@@ -257,12 +257,12 @@ unsafe fn create_qcom(
     let raw = unsafe { objects::create_buffer(context.raw(), flags, bytes, description.cast_mut()) };
     let (raw, code) = raw.map_or_else(|code| (std::ptr::null_mut(), code), |raw| (raw, cl::CL_SUCCESS));
     // SAFETY: just created if there is no error.
-    unsafe { made(raw, "clCreateBuffer", code) }
+    unsafe { check_created(raw, "clCreateBuffer", code) }
 }
 
 /// # Safety
 /// `raw` is live and the caller gives up its reference, unless it is null or `code` is an error.
-unsafe fn made(raw: cl_mem, call: &'static str, code: i32) -> Result<MemHandle, MemoryError> {
+unsafe fn check_created(raw: cl_mem, call: &'static str, code: i32) -> Result<MemHandle, MemoryError> {
     match code {
         // SAFETY: guaranteed by the caller.
         cl::CL_SUCCESS if !raw.is_null() => Ok(unsafe { MemHandle::own(raw) }),

@@ -60,9 +60,9 @@ fn run() -> Result<String, String> {
     executor.write(memory, 0, &[7; 64]).map_err(shown)?;
     executor.read(memory, 0, &mut bytes).map_err(shown)?;
     // In line, and dropped at once: the block lives for as long as the driver needs it.
-    drop(executor.write_later(memory, 0, Block::new(vec![8u8; 64])).map_err(shown)?);
-    drop(executor.read_later(memory, 0, Block::new(vec![0u8; 64])).map_err(shown)?);
-    let reading = executor.read_later(memory, 0, Block::new(vec![0u8; 64])).map_err(shown)?;
+    drop(executor.enqueue_write(memory, 0, Block::new(vec![8u8; 64])).map_err(shown)?);
+    drop(executor.enqueue_read(memory, 0, Block::new(vec![0u8; 64])).map_err(shown)?);
+    let reading = executor.enqueue_read(memory, 0, Block::new(vec![0u8; 64])).map_err(shown)?;
     reading.wait().map_err(shown)?;
     assert_eq!(reading.take().and_then(Block::into_vec), Some(vec![8u8; 64]));
     assert!(reading.take().is_none());

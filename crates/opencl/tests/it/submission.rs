@@ -136,13 +136,13 @@ fn transfers_are_in_line() {
     let mut readings = Vec::new();
     for round in 1..=3 {
         drop(executor.submit(std::slice::from_ref(&launch)).unwrap());
-        readings.push((executor.read_later(memory, 0, block(-1)).unwrap(), round * 20_000));
+        readings.push((executor.enqueue_read(memory, 0, block(-1)).unwrap(), round * 20_000));
     }
-    drop(executor.read_later(memory, 0, block(-1)).unwrap());
-    let written = executor.write_later(memory, 0, block(5)).unwrap();
-    drop(executor.write_later(memory, 4, Block::new(vec![6i32; LEN - 1])).unwrap());
+    drop(executor.enqueue_read(memory, 0, block(-1)).unwrap());
+    let written = executor.enqueue_write(memory, 0, block(5)).unwrap();
+    drop(executor.enqueue_write(memory, 4, Block::new(vec![6i32; LEN - 1])).unwrap());
     drop(executor.submit(std::slice::from_ref(&launch)).unwrap());
-    let last = executor.read_later(memory, 0, Block::new(vec![0i32; 2])).unwrap();
+    let last = executor.enqueue_read(memory, 0, Block::new(vec![0i32; 2])).unwrap();
     executor.release(memory).unwrap();
     let (tell, told) = channel();
     last.on_done(Box::new(move || tell.send(()).unwrap()));
@@ -160,10 +160,10 @@ fn transfers_are_in_line() {
     assert_eq!(told.recv_timeout(Duration::from_secs(60)), Ok(()));
     last.wait().unwrap();
     assert_eq!(last.take().and_then(Block::into_vec), Some(vec![20_005, 20_006]));
-    assert!(executor.read_later(memory, 0, block(0)).is_err());
+    assert!(executor.enqueue_read(memory, 0, block(0)).is_err());
     let (memory, _) = busy(&mut executor, 1);
-    assert!(executor.read_later(memory, 4, block(0)).is_err());
-    assert!(executor.write_later(memory, 4, block(0)).is_err());
-    let none = executor.read_later(memory, 4 * LEN, Block::new(Vec::<u8>::new())).unwrap();
+    assert!(executor.enqueue_read(memory, 4, block(0)).is_err());
+    assert!(executor.enqueue_write(memory, 4, block(0)).is_err());
+    let none = executor.enqueue_read(memory, 4 * LEN, Block::new(Vec::<u8>::new())).unwrap();
     assert!(none.is_done() && none.take().is_some());
 }

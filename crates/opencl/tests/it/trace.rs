@@ -41,7 +41,7 @@ fn every_command_is_recorded_between_its_call_and_the_wait_for_it() {
     executor.take_times(false);
     executor.submit(&[launch(1), launch(2000), launch(3)]).unwrap().wait().unwrap();
     executor.copy(memory, 0, zeros, 0, BYTES).unwrap().wait().unwrap();
-    let reading = executor.read_later(zeros, 0, Block::new(vec![0u8; BYTES])).unwrap();
+    let reading = executor.enqueue_read(zeros, 0, Block::new(vec![0u8; BYTES])).unwrap();
     reading.wait().unwrap();
     let mut bytes = [0; BYTES];
     executor.read(zeros, 0, &mut bytes).unwrap();

@@ -6,7 +6,7 @@ mod text;
 use tripipe_tune::{Candidates, SearchResult, StrategyKind};
 
 pub use result::result;
-pub use text::{differences, found, quality, results};
+pub use text::{differences, quality, results, search_summary};
 
 /// A search for the fastest parameters of one problem on one device.
 pub struct TuneReport<'r> {

@@ -9,7 +9,7 @@ use super::TuneReport;
 use crate::number::{percent, significant, time};
 
 /// What a search found: a line about the space, one about the search, and the `top` fastest candidates.
-pub fn found(report: &TuneReport<'_>, top: usize) -> String {
+pub fn search_summary(report: &TuneReport<'_>, top: usize) -> String {
     let TuneReport { subject, device, result, candidates, .. } = report;
     let mut text = format!("{subject} on {device}: {}\n", candidates.size);
     let tried = result.trials.len() - result.reused;

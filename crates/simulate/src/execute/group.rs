@@ -2,7 +2,7 @@
 
 use super::ops::meet::together;
 use super::rows::{WIDTH, first_lanes};
-use super::state::{Fault, Party, Present, State, Stop, Waits, Warp};
+use super::state::{Fault, LaneGroup, Present, State, Stop, Waits, Warp};
 use super::turns::Snapshot;
 
 impl State<'_> {
@@ -50,7 +50,8 @@ impl State<'_> {
                     self.run_warp();
                 } else {
                     self.take_turn();
-                    running |= self.warp.parties.iter().any(|party| !party.waits.is_for_other_warps());
+                    running |=
+                        self.warp.lane_groups.iter().any(|lane_group| !lane_group.waits.is_for_other_warps());
                 }
                 std::mem::swap(&mut self.warp, warp);
                 if self.stop.is_some() {
@@ -102,10 +103,10 @@ impl State<'_> {
     fn start_warp(&mut self, index: usize, items: usize) {
         self.warp.first_item = (index * self.schedule.warp) as u32;
         self.warp.number = if self.code.interleaves(&self.group) { index as u32 } else { 0 };
-        self.warp.parties.clear();
+        self.warp.lane_groups.clear();
         let left = items - index * self.schedule.warp;
         let mask = first_lanes(left.min(self.schedule.warp));
-        self.warp.parties.push(Party { block: 0, inst: 0, mask, waits: Waits::No });
+        self.warp.lane_groups.push(LaneGroup { block: 0, inst: 0, mask, waits: Waits::No });
         self.observe(|observer, s| observer.start_warp(s));
         for (private, shape) in self.warp.privates.iter_mut().zip(&self.memory_map.privates) {
             private.bytes.fill(0);
@@ -124,10 +125,10 @@ impl State<'_> {
         let mut waiting = warps
             .iter()
             .enumerate()
-            .flat_map(|(index, warp)| warp.parties.iter().map(move |party| (index, *party)));
+            .flat_map(|(index, warp)| warp.lane_groups.iter().map(move |lane_group| (index, *lane_group)));
         let Some((_, first)) = waiting.next() else { return false };
-        let at = |party: &Party| (party.block, party.inst);
-        if let Some((index, other)) = waiting.find(|(_, party)| at(party) != at(&first)) {
+        let at = |lane_group: &LaneGroup| (lane_group.block, lane_group.inst);
+        if let Some((index, other)) = waiting.find(|(_, lane_group)| at(lane_group) != at(&first)) {
             let here = &self.code.blocks[other.block as usize].insts[other.inst as usize];
             let item = warps[index].first_item + other.mask.trailing_zeros();
             let there = self.code.blocks[first.block as usize].insts[first.inst as usize].origin;
@@ -147,16 +148,19 @@ impl State<'_> {
         let inst = &code.blocks[first.block as usize].insts[first.inst as usize];
         let mut present: Vec<Present<'_>> = warps
             .iter_mut()
-            .map(|warp| Present { mask: warp.parties.iter().fold(0, |mask, party| mask | party.mask), warp })
+            .map(|warp| Present {
+                mask: warp.lane_groups.iter().fold(0, |mask, lane_group| mask | lane_group.mask),
+                warp,
+            })
             .filter(|present| present.mask != 0)
             .collect();
         if !together(self, inst, &mut present) {
             return false;
         }
         for warp in warps {
-            for party in &mut warp.parties {
-                party.waits = Waits::No;
-                party.inst += 1;
+            for lane_group in &mut warp.lane_groups {
+                lane_group.waits = Waits::No;
+                lane_group.inst += 1;
             }
         }
         true

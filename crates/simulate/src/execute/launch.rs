@@ -13,7 +13,7 @@ use super::ops::printf::append;
 use super::range::Group;
 use super::rows::Rows;
 use super::schedule::Schedule;
-use super::state::{BoundImage, Fault, State, Stop, Strays, Warp};
+use super::state::{BoundImage, Fault, OutOfBoundsLoads, State, Stop, Warp};
 use crate::arch::Arch;
 
 /// The launch to run.
@@ -137,7 +137,7 @@ impl Job<'_> {
                 Some(only) => only[position as usize],
                 None => self.schedule.group(position, total),
             };
-            self.place(&mut state, group);
+            self.enter_group(&mut state, group);
             state.run_group(&mut warps);
             state.observe(|observer, s| observer.end_group(s));
             if let Some(stop) = state.stop.take() {
@@ -148,14 +148,14 @@ impl Job<'_> {
         }
         outcome.entered = state.entered;
         outcome.printed = state.printed;
-        if let Strays::Zeros(stray) = state.strays {
+        if let OutOfBoundsLoads::Zeros(stray) = state.strays {
             outcome.stray = stray;
         }
         (outcome, state.memory.globals)
     }
 
     /// Makes a group the current one; `linear` counts groups with dimension 0 fastest.
-    pub(crate) fn place(&self, state: &mut State<'_>, linear: u64) {
+    pub(crate) fn enter_group(&self, state: &mut State<'_>, linear: u64) {
         let range = self.range;
         let [x, y, _] = range.groups;
         let id = [linear % x, linear / x % y, linear / (x * y)];
@@ -191,7 +191,7 @@ impl Job<'_> {
             local_ids: Vec::new(),
             local_ids_of: [0; 3],
             stop: None,
-            strays: if self.tolerant { Strays::Zeros(None) } else { Strays::Fault },
+            strays: if self.tolerant { OutOfBoundsLoads::Zeros(None) } else { OutOfBoundsLoads::Fault },
             steps: self.steps,
             entered: vec![0; self.code.blocks.len()],
             chosen: u64::MAX,
@@ -218,6 +218,6 @@ impl Job<'_> {
         }
         let privates =
             self.memory_map.privates.iter().map(|shape| Private::new(shape.bytes, shape.unit)).collect();
-        Warp { rows, parties: Vec::new(), privates, first_item: 0, number: 0, turn: (0, 0) }
+        Warp { rows, lane_groups: Vec::new(), privates, first_item: 0, number: 0, turn: (0, 0) }
     }
 }

@@ -48,12 +48,12 @@ impl BlockOrder {
         // Loops in progress: the index, and the number of blocks visited.
         let mut open: Vec<(usize, usize)> = Vec::new();
         for block in &cfg.order {
-            order.place(*block, loops, &mut placed, &mut open);
+            order.append_block(*block, loops, &mut placed, &mut open);
             while let Some((index, next)) = open.last_mut() {
                 let index = *index;
                 if let Some(block) = loops.all[index].blocks.get(*next) {
                     *next += 1;
-                    order.place(*block, loops, &mut placed, &mut open);
+                    order.append_block(*block, loops, &mut placed, &mut open);
                 } else {
                     if loops.all[index].latches.len() > 1 {
                         order.latches[index] = Some(order.steps.len() as u32);
@@ -67,7 +67,7 @@ impl BlockOrder {
         order
     }
 
-    fn place(
+    fn append_block(
         &mut self,
         block: Block,
         loops: &Loops,

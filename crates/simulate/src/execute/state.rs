@@ -14,7 +14,7 @@ use crate::image::Image;
 
 /// Lanes at the same position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Party {
+pub(crate) struct LaneGroup {
     pub(crate) block: u32,
     /// The instruction to continue with.
     pub(crate) inst: u32,
@@ -47,13 +47,13 @@ impl Waits {
 pub(crate) struct Warp {
     pub(crate) rows: Rows,
     /// Diverged or waiting lanes, in no fixed order.
-    pub(crate) parties: Vec<Party>,
+    pub(crate) lane_groups: Vec<LaneGroup>,
     pub(crate) privates: Vec<Private>,
     /// Local linear id of lane 0.
     pub(crate) first_item: u32,
     /// Position among the warps of the group that are in progress at the same time.
     pub(crate) number: u32,
-    /// Position of the last party that got a separate turn.
+    /// Position of the last lane group that got a separate turn.
     pub(crate) turn: (u32, u32),
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Fault {
 
 /// What loads outside of buffers do.
 #[derive(Clone, Debug)]
-pub(crate) enum Strays {
+pub(crate) enum OutOfBoundsLoads {
     /// They end the launch.
     Fault,
     /// They load zeros; the first one.
@@ -127,7 +127,7 @@ pub(crate) struct State<'l> {
     pub(crate) local_ids_of: [u64; 3],
     pub(crate) stop: Option<Stop>,
     /// What loads outside of buffers do.
-    pub(crate) strays: Strays,
+    pub(crate) strays: OutOfBoundsLoads,
     /// Remaining instruction budget.
     pub(crate) steps: u64,
     /// Number of work-items that entered each block of the code.
@@ -189,8 +189,8 @@ impl<'l> State<'l> {
     }
 
     /// Parks lanes; the active mask is empty afterwards.
-    pub(crate) fn park(&mut self, party: Party) {
-        self.warp.parties.push(party);
+    pub(crate) fn park(&mut self, lane_group: LaneGroup) {
+        self.warp.lane_groups.push(lane_group);
         self.mask = 0;
     }
 

@@ -3,7 +3,7 @@
 use super::code::Inst;
 use super::ops::meet::perform;
 use super::rows::{WIDTH, first_lanes, neighbours};
-use super::state::{Party, Present, State, Stop, Waits, Warp};
+use super::state::{LaneGroup, Present, State, Stop, Waits, Warp};
 
 impl State<'_> {
     /// Whether the active lanes' sub-groups are complete at this instruction. If not, the warp stops to wait for the
@@ -23,15 +23,19 @@ impl State<'_> {
     fn has_whole_sub_groups(&self, inst: &Inst) -> bool {
         let wanted =
             neighbours(self.mask, self.group.sub_group).fold(0, |all, lanes| all | self.sub_group(lanes));
-        !self.warp.parties.iter().any(|party| party.mask & wanted != 0 && self.comes(party, inst))
+        !self
+            .warp
+            .lane_groups
+            .iter()
+            .any(|lane_group| lane_group.mask & wanted != 0 && self.comes(lane_group, inst))
     }
 
-    /// Whether a party may still join the lanes at an instruction.
-    fn comes(&self, party: &Party, inst: &Inst) -> bool {
-        let at = &self.code.blocks[party.block as usize].insts;
-        match party.waits {
+    /// Whether a lane group may still join the lanes at an instruction.
+    fn comes(&self, lane_group: &LaneGroup, inst: &Inst) -> bool {
+        let at = &self.code.blocks[lane_group.block as usize].insts;
+        match lane_group.waits {
             Waits::No => true,
-            Waits::SubGroup => at.get(party.inst as usize).is_some_and(|at| std::ptr::eq(at, inst)),
+            Waits::SubGroup => at.get(lane_group.inst as usize).is_some_and(|at| std::ptr::eq(at, inst)),
             Waits::WideSubGroup | Waits::Group => false,
         }
     }
@@ -45,7 +49,7 @@ impl State<'_> {
     /// Parks the active lanes; each incomplete sub-group waits for its other lanes.
     pub(crate) fn park_sub_groups(&mut self, block: u32, inst: u32) {
         if self.group.has_wide_sub_groups() {
-            self.park(Party { block, inst, mask: self.mask, waits: Waits::WideSubGroup });
+            self.park(LaneGroup { block, inst, mask: self.mask, waits: Waits::WideSubGroup });
             return;
         }
         // Each sub-group waits by itself: one that is complete must not be held up by another.
@@ -53,7 +57,7 @@ impl State<'_> {
             self.mask = lanes;
             let at = &self.code.blocks[block as usize].insts[inst as usize];
             let waits = if self.has_whole_sub_groups(at) { Waits::No } else { Waits::SubGroup };
-            self.park(Party { block, inst, mask: lanes, waits });
+            self.park(LaneGroup { block, inst, mask: lanes, waits });
         }
     }
 
@@ -61,18 +65,23 @@ impl State<'_> {
     /// that wait, those at the lowest position. Returns whether there was any; execution may have stopped.
     pub(crate) fn meet_wide_sub_groups(&mut self, warps: &mut [Warp]) -> bool {
         let code = self.code;
-        let place = |party: &Party| (party.block, party.inst);
+        let place = |lane_group: &LaneGroup| (lane_group.block, lane_group.inst);
         let mut met = false;
         for warps in warps.chunks_mut(self.group.sub_group as usize / WIDTH) {
-            let parties = || warps.iter().flat_map(|warp| &warp.parties);
-            if parties().any(|party| !party.waits.is_for_other_warps()) {
+            let lane_groups = || warps.iter().flat_map(|warp| &warp.lane_groups);
+            if lane_groups().any(|lane_group| !lane_group.waits.is_for_other_warps()) {
                 continue;
             }
-            let waiting = parties().filter(|party| party.waits == Waits::WideSubGroup);
+            let waiting = lane_groups().filter(|lane_group| lane_group.waits == Waits::WideSubGroup);
             let Some((block, inst)) = waiting.map(place).min() else { continue };
-            let meets = |party: &Party| party.waits == Waits::WideSubGroup && place(party) == (block, inst);
+            let meets = |lane_group: &LaneGroup| {
+                lane_group.waits == Waits::WideSubGroup && place(lane_group) == (block, inst)
+            };
             let mask_of = |warp: &Warp| {
-                warp.parties.iter().filter(|party| meets(party)).fold(0, |mask, party| mask | party.mask)
+                warp.lane_groups
+                    .iter()
+                    .filter(|lane_group| meets(lane_group))
+                    .fold(0, |mask, lane_group| mask | lane_group.mask)
             };
             let mut present: Vec<Present<'_>> = warps
                 .iter_mut()
@@ -82,10 +91,10 @@ impl State<'_> {
             if !perform(self, &code.blocks[block as usize].insts[inst as usize], &mut present) {
                 return true;
             }
-            for party in warps.iter_mut().flat_map(|warp| &mut warp.parties) {
-                if meets(party) {
-                    party.waits = Waits::No;
-                    party.inst += 1;
+            for lane_group in warps.iter_mut().flat_map(|warp| &mut warp.lane_groups) {
+                if meets(lane_group) {
+                    lane_group.waits = Waits::No;
+                    lane_group.inst += 1;
                 }
             }
             met = true;
@@ -95,13 +104,13 @@ impl State<'_> {
 
     /// Releases waiting sub-groups when no running lane can still join them.
     pub(crate) fn release_sub_groups(&mut self) {
-        for index in 0..self.warp.parties.len() {
-            let party = self.warp.parties[index];
-            let all = self.sub_group(party.mask);
-            let runs = |other: &Party| other.waits == Waits::No && other.mask & all != 0;
-            if party.waits == Waits::SubGroup && !self.warp.parties.iter().any(runs) {
-                for other in &mut self.warp.parties {
-                    let here = (other.block, other.inst) == (party.block, party.inst);
+        for index in 0..self.warp.lane_groups.len() {
+            let lane_group = self.warp.lane_groups[index];
+            let all = self.sub_group(lane_group.mask);
+            let runs = |other: &LaneGroup| other.waits == Waits::No && other.mask & all != 0;
+            if lane_group.waits == Waits::SubGroup && !self.warp.lane_groups.iter().any(runs) {
+                for other in &mut self.warp.lane_groups {
+                    let here = (other.block, other.inst) == (lane_group.block, lane_group.inst);
                     if here && other.waits == Waits::SubGroup && other.mask & all != 0 {
                         other.waits = Waits::No;
                     }

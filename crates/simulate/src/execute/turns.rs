@@ -1,10 +1,10 @@
 //! Turns: the warps of a work-group run alternately when its work-items wait for each other in loops ([`super::spin`]).
 //!
-//! In each turn, first all lanes run, lowest position first as usual, for a number of steps; then a party that waits
-//! after a loop and may hold the lock, a different party each time. When no work-item of a group can make progress any
+//! In each turn, first all lanes run, lowest position first as usual, for a number of steps; then a lane group that waits
+//! after a loop and may hold the lock, a different lane group each time. When no work-item of a group can make progress any
 //! more, the launch stops with that reason.
 
-use super::state::{Party, State, Stop, Waits, Warp};
+use super::state::{LaneGroup, State, Stop, Waits, Warp};
 
 /// Steps per turn, except for longer blocks.
 const TURN: u64 = 256;
@@ -22,10 +22,10 @@ impl State<'_> {
     pub(crate) fn take_turn(&mut self) {
         self.run_for_a_while(u64::MAX);
         if self.stop.is_none()
-            && let Some(party) = self.next_in_turn()
+            && let Some(lane_group) = self.next_in_turn()
         {
-            self.warp.turn = (party.block, party.inst);
-            self.run_for_a_while(party.mask);
+            self.warp.turn = (lane_group.block, lane_group.inst);
+            self.run_for_a_while(lane_group.mask);
         }
     }
 
@@ -42,13 +42,13 @@ impl State<'_> {
         }
     }
 
-    /// The next runnable party above the lowest position; `None` if there is none.
-    fn next_in_turn(&self) -> Option<Party> {
-        let place = |party: &&Party| (party.block, party.inst);
-        let runs = || self.warp.parties.iter().filter(|party| party.waits == Waits::No);
-        let lowest = runs().map(|party| place(&party)).min()?;
-        let higher = || runs().filter(|party| place(party) > lowest);
-        let next = higher().filter(|party| place(party) > self.warp.turn).min_by_key(place);
+    /// The next runnable lane group above the lowest position; `None` if there is none.
+    fn next_in_turn(&self) -> Option<LaneGroup> {
+        let place = |lane_group: &&LaneGroup| (lane_group.block, lane_group.inst);
+        let runs = || self.warp.lane_groups.iter().filter(|lane_group| lane_group.waits == Waits::No);
+        let lowest = runs().map(|lane_group| place(&lane_group)).min()?;
+        let higher = || runs().filter(|lane_group| place(lane_group) > lowest);
+        let next = higher().filter(|lane_group| place(lane_group) > self.warp.turn).min_by_key(place);
         next.or_else(|| higher().min_by_key(place)).copied()
     }
 
@@ -56,17 +56,17 @@ impl State<'_> {
     /// stops.
     pub(crate) fn stands_still(&mut self, past: &mut Snapshot, warps: &[Warp]) -> bool {
         let same = |(a, b): (&Warp, &Warp)| {
-            a.turn == b.turn && a.parties == b.parties && a.rows == b.rows && a.privates == b.privates
+            a.turn == b.turn && a.lane_groups == b.lane_groups && a.rows == b.rows && a.privates == b.privates
         };
         let still = past.changes == self.changes
             && past.warps.len() == warps.len()
             && past.warps.iter().zip(warps).all(same);
-        if still && let Some((warp, party)) = first_running(warps) {
+        if still && let Some((warp, lane_group)) = first_running(warps) {
             let spin = self.code.spins.iter().rev().find(|spin| {
                 let (first, last) = spin.span;
-                (first..=last).contains(&party.block)
+                (first..=last).contains(&lane_group.block)
             });
-            let item = warp.first_item + party.mask.trailing_zeros();
+            let item = warp.first_item + lane_group.mask.trailing_zeros();
             self.stop = Some(Stop::Waits(spin.map(|spin| spin.inst), item));
             return true;
         }
@@ -82,6 +82,8 @@ impl State<'_> {
 }
 
 /// The first lanes that do not wait for the group.
-fn first_running(warps: &[Warp]) -> Option<(&Warp, &Party)> {
-    warps.iter().find_map(|warp| Some((warp, warp.parties.iter().find(|party| party.waits != Waits::Group)?)))
+fn first_running(warps: &[Warp]) -> Option<(&Warp, &LaneGroup)> {
+    warps.iter().find_map(|warp| {
+        Some((warp, warp.lane_groups.iter().find(|lane_group| lane_group.waits != Waits::Group)?))
+    })
 }

@@ -6,23 +6,23 @@ use tripipe_ir as ir;
 use super::code::{Edge, End, Inst, NONE};
 use super::effects::stores;
 use super::rows::{lanes, numbers, restore, true_lanes};
-use super::state::{Party, State, Stop, Waits};
+use super::state::{LaneGroup, State, Stop, Waits};
 
 impl State<'_> {
     /// Runs the current warp until all its lanes are done, wait, or cannot continue.
     pub(crate) fn run_warp(&mut self) {
         let code = self.code;
-        while let Some(party) = self.next_party() {
-            let mut block = party.block;
-            let mut first = party.inst as usize;
-            self.mask = party.mask;
+        while let Some(lane_group) = self.next_lane_group() {
+            let mut block = lane_group.block;
+            let mut first = lane_group.inst as usize;
+            self.mask = lane_group.mask;
             loop {
                 let at = &code.blocks[block as usize];
                 let insts = &at.insts[first..];
                 let cost = insts.len() as u64 + 1;
                 if self.steps < cost {
                     let origin = insts.last().map(|inst| inst.origin);
-                    self.park(Party { block, inst: first as u32, mask: self.mask, waits: Waits::No });
+                    self.park(LaneGroup { block, inst: first as u32, mask: self.mask, waits: Waits::No });
                     self.stop = Some(Stop::Steps(origin));
                     return;
                 }
@@ -33,7 +33,7 @@ impl State<'_> {
                 if let (true, Some(of)) = (self.observer.is_some(), at.of) {
                     self.observe(|observer, s| observer.enter(s, of, first == 0));
                 }
-                let alone = self.warp.parties.is_empty() && code.spins.is_empty();
+                let alone = self.warp.lane_groups.is_empty() && code.spins.is_empty();
                 let careful = !alone && self.others_keep_all();
                 for (index, inst) in insts.iter().enumerate() {
                     let goes_on = if alone || !(inst.blend || careful) {
@@ -45,7 +45,7 @@ impl State<'_> {
                         let inst = (first + index) as u32;
                         match self.stop {
                             Some(Stop::Meet) => {
-                                self.park(Party { block, inst, mask: self.mask, waits: Waits::Group });
+                                self.park(LaneGroup { block, inst, mask: self.mask, waits: Waits::Group });
                             }
                             Some(Stop::MeetSubGroup) => self.park_sub_groups(block, inst),
                             _ => return,
@@ -69,28 +69,32 @@ impl State<'_> {
         }
     }
 
-    /// The non-waiting lanes at the lowest position, merged into one party.
-    fn next_party(&mut self) -> Option<Party> {
+    /// The non-waiting lanes at the lowest position, merged into one lane group.
+    fn next_lane_group(&mut self) -> Option<LaneGroup> {
         if !self.code.spins.is_empty() {
             self.release_sub_groups();
         }
-        let parties = &mut self.warp.parties;
-        let index = (0..parties.len())
-            .filter(|index| parties[*index].waits == Waits::No && parties[*index].mask & self.chosen != 0)
-            .min_by_key(|index| (parties[*index].block, parties[*index].inst))?;
-        let mut party = parties.swap_remove(index);
-        parties.retain(|other| {
-            let same = other.waits == Waits::No && (other.block, other.inst) == (party.block, party.inst);
-            party.mask |= if same { other.mask } else { 0 };
+        let lane_groups = &mut self.warp.lane_groups;
+        let index = (0..lane_groups.len())
+            .filter(|index| {
+                lane_groups[*index].waits == Waits::No && lane_groups[*index].mask & self.chosen != 0
+            })
+            .min_by_key(|index| (lane_groups[*index].block, lane_groups[*index].inst))?;
+        let mut lane_group = lane_groups.swap_remove(index);
+        lane_groups.retain(|other| {
+            let same =
+                other.waits == Waits::No && (other.block, other.inst) == (lane_group.block, lane_group.inst);
+            lane_group.mask |= if same { other.mask } else { 0 };
             !same
         });
-        Some(party)
+        Some(lane_group)
     }
 
     /// Whether inactive lanes may need any register, not only those that outlive a loop: waiting lanes run later code
     /// afterwards.
     fn others_keep_all(&self) -> bool {
-        !self.code.spins.is_empty() || self.warp.parties.iter().any(|party| party.waits != Waits::No)
+        !self.code.spins.is_empty()
+            || self.warp.lane_groups.iter().any(|lane_group| lane_group.waits != Waits::No)
     }
 
     /// Runs an instruction and restores the previous values of inactive lanes.
@@ -172,17 +176,20 @@ impl State<'_> {
 
     /// Follows an edge with all active lanes.
     fn follow(&mut self, edge: &Edge) -> Option<u32> {
-        if self.warp.parties.is_empty() {
+        if self.warp.lane_groups.is_empty() {
             self.moves(edge, None);
             return Some(edge.target);
         }
         self.moves(edge, Some(self.mask));
-        let alone =
-            self.warp.parties.iter().all(|party| party.waits != Waits::No || party.block > edge.target);
+        let alone = self
+            .warp
+            .lane_groups
+            .iter()
+            .all(|lane_group| lane_group.waits != Waits::No || lane_group.block > edge.target);
         if alone {
             return Some(edge.target);
         }
-        self.park(Party { block: edge.target, inst: 0, mask: self.mask, waits: Waits::No });
+        self.park(LaneGroup { block: edge.target, inst: 0, mask: self.mask, waits: Waits::No });
         None
     }
 
@@ -191,7 +198,7 @@ impl State<'_> {
             self.moves(edge, Some(*mask));
         }
         for (mask, edge) in ways {
-            self.park(Party { block: edge.target, inst: 0, mask: *mask, waits: Waits::No });
+            self.park(LaneGroup { block: edge.target, inst: 0, mask: *mask, waits: Waits::No });
         }
     }
 

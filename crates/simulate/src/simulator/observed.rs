@@ -39,7 +39,7 @@ impl Simulator {
             Purpose::Check,
             None,
             |at, objects| watch(checks, at, objects),
-            |watch, at, objects, outcome| found(watch, at, objects, outcome, steps),
+            |watch, at, objects, outcome| collect_findings(watch, at, objects, outcome, steps),
         )?;
         Ok(Checked { findings, left_out, report })
     }
@@ -117,7 +117,7 @@ fn watch(checks: &Checks, at: LaidOut<'_>, objects: &mut Objects) -> Watch {
 
 /// What checks have found, and the checks that could not be made. Endless loops are findings, so that the launch has not
 /// failed. The next checked launch will know which bytes of the buffers have been written.
-fn found(
+fn collect_findings(
     mut watch: Watch,
     at: LaidOut<'_>,
     objects: &mut Objects,

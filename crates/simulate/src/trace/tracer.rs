@@ -12,7 +12,7 @@ use crate::execute::launch::Job;
 use crate::execute::memory::Home;
 use crate::execute::memory_map::MemoryMap;
 use crate::execute::range::Group;
-use crate::execute::state::{Fault, State, Stop, Strays, Warp};
+use crate::execute::state::{Fault, OutOfBoundsLoads, State, Stop, Warp};
 
 /// Alignment of buffers in bytes: a page.
 const PAGE: u64 = 4096;
@@ -134,8 +134,8 @@ impl<'l> Tracer<'l> {
     /// The first load outside of a buffer, if such loads are tolerated.
     pub(crate) fn stray(self) -> Option<(Group, Fault)> {
         match self.state.strays {
-            Strays::Zeros(first) => first,
-            Strays::Fault => None,
+            OutOfBoundsLoads::Zeros(first) => first,
+            OutOfBoundsLoads::Fault => None,
         }
     }
 
@@ -151,7 +151,7 @@ impl<'l> Tracer<'l> {
     pub fn group(&mut self, linear: u64) -> Result<GroupTrace, ExecuteError> {
         self.state.steps = self.job.steps;
         self.ran.insert(linear);
-        self.job.place(&mut self.state, linear);
+        self.job.enter_group(&mut self.state, linear);
         self.state.run_group(&mut self.warps);
         self.state.observe(|observer, s| observer.end_group(s));
         match self.state.stop.take() {

@@ -13,7 +13,7 @@ mod whole;
 
 pub use counts::Counts;
 pub(crate) use facts::Facts;
-pub(crate) use recorder::{CoreSeries, MemorySeries, Passage, Recorder, WindowTicks};
+pub(crate) use recorder::{CoreSeries, MemorySeries, PipeTransit, Recorder, WindowTicks};
 pub(crate) use survey::survey;
 pub(crate) use timeline::Timeline;
 pub(crate) use whole::{Recorded, WholeLaunch};

@@ -108,7 +108,7 @@ pub(crate) struct WindowTicks {
 
 /// How a message passed its pipe, in ticks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Passage {
+pub(crate) struct PipeTransit {
     /// The pipe, as a quantity of [`CoreSeries`].
     pub(crate) series: usize,
     /// When the pipe began with it.
@@ -265,11 +265,11 @@ impl Recorder {
         &mut self,
         warp: &Warp,
         (sent, lines): (MessageAddresses, &[Line]),
-        passage: Passage,
+        passage: PipeTransit,
         [at, next]: [u64; 2],
         [before, after]: [Traffic; 2],
     ) {
-        let Passage { series, start, end, .. } = passage;
+        let PipeTransit { series, start, end, .. } = passage;
         let local = lines.first().is_some_and(|line| line.kind() == Kind::Local);
         let Some((block, step)) = position(warp) else { return };
         let Some(facts) = self.facts.steps.get(block).and_then(|steps| steps.get(step)) else { return };

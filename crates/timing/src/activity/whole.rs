@@ -84,7 +84,7 @@ impl Recorded {
         let width = self.recorder.timeline.width.max(self.memory.width);
         self.recorder.timeline.widen(width);
         self.memory.widen(width);
-        let placed = self.placed(launch);
+        let placed = self.launch_windows(launch);
         let seconds = |ticks: f64| ticks / TICKS / launch.clock_hz;
         let mut windows: Vec<Window> = placed
             .iter()
@@ -160,7 +160,7 @@ impl Recorded {
         counts
     }
 
-    fn placed(&self, launch: &WholeLaunch) -> Vec<LaunchWindow> {
+    fn launch_windows(&self, launch: &WholeLaunch) -> Vec<LaunchWindow> {
         let total = launch.clocks * TICKS;
         let windows = &self.recorder.windows;
         let mut placed: Vec<LaunchWindow> = Vec::new();

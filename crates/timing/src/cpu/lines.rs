@@ -90,7 +90,7 @@ impl Caches {
             if let Some(evicted) = evicted {
                 self.l2.access(evicted, true);
             }
-            let is_prefetched = line > 0 && self.l1.holds(line - 1);
+            let is_prefetched = line > 0 && self.l1.contains(line - 1);
             self.waits += u64::from(access.action != Action::Write && !is_prefetched);
             if let Lookup::Miss(_) = self.l2.access(line, writes) {
                 // What is written comes in first, and goes back some time.

@@ -1,7 +1,7 @@
 //! Messages: how they pass their pipe, and what they wait for.
 
 use super::{Engine, LOCAL_LINES, PRIVATE_LINES};
-use crate::activity::{CoreSeries, Passage};
+use crate::activity::{CoreSeries, PipeTransit};
 use crate::cache::LINE_BYTES;
 use crate::memory::{Route, ticks};
 use crate::play::{Kind, Line, MessageAddresses};
@@ -25,8 +25,8 @@ impl Engine<'_> {
     }
 
     /// Enters the result of a message; returns the time at which the warp goes on.
-    fn awaited(&self, warp: &mut Warp, message: &Message, passage: Passage) -> u64 {
-        let Passage { issued, done, .. } = passage;
+    fn awaited(&self, warp: &mut Warp, message: &Message, passage: PipeTransit) -> u64 {
+        let PipeTransit { issued, done, .. } = passage;
         if self.figures.messages_in_flight < 1.0 {
             return done;
         }
@@ -72,7 +72,7 @@ impl Engine<'_> {
         sent: MessageAddresses,
         first: usize,
         at: u64,
-    ) -> Passage {
+    ) -> PipeTransit {
         let lines = &warp.play.lines[first..first + usize::from(sent.lines)];
         let (series, ticks_of_pipe) = self.occupies(message, sent, lines);
         let on = &mut self.cores[warp.core];
@@ -89,11 +89,11 @@ impl Engine<'_> {
             for line in lines {
                 done = done.max(self.memory.read(warp.core, line.number(), true, start, Route::Texture));
             }
-            return Passage { series, start, end, issued, done };
+            return PipeTransit { series, start, end, issued, done };
         }
         if series == CoreSeries::LOCAL {
             let clash = ticks(f64::from(sent.clashes) * self.figures.atomic_clocks);
-            return Passage { series, start, end, issued, done: issued + self.times.local + clash };
+            return PipeTransit { series, start, end, issued, done: issued + self.times.local + clash };
         }
         let mut done = issued;
         let slot = u64::from(self.groups[warp.group].slot);
@@ -130,6 +130,6 @@ impl Engine<'_> {
         } else {
             done = done.max(issued + self.times.load);
         }
-        Passage { series, start, end, issued, done }
+        PipeTransit { series, start, end, issued, done }
     }
 }

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::Engine;
-use crate::activity::Passage;
+use crate::activity::PipeTransit;
 use crate::play::{Play, block};
 use crate::program::{SERVERS, Step};
 use crate::resident::Warp;
@@ -47,7 +47,8 @@ impl Engine<'_> {
                     }
                     (Step::Message(_), Some((sent, lines, (series, ticks)))) => {
                         recorder.execute(&warp);
-                        let passage = Passage { series, start: 0, end: ticks, issued: ticks, done: ticks };
+                        let passage =
+                            PipeTransit { series, start: 0, end: ticks, issued: ticks, done: ticks };
                         let lines = &warp.play.lines[lines];
                         recorder.message(&warp, (sent, lines), passage, [0, ticks], [traffic; 2]);
                     }

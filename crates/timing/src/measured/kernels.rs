@@ -29,7 +29,7 @@ pub(super) enum Values {
 
 impl Values {
     /// Puts them among the buffers.
-    pub(super) fn place(self, arguments: &mut Vec<Argument>) {
+    pub(super) fn insert_into(self, arguments: &mut Vec<Argument>) {
         match self {
             Self::First(value) => arguments.insert(0, Argument::Value(value)),
             Self::Last(values) => arguments.extend(values.into_iter().map(Argument::Value)),

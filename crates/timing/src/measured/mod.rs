@@ -110,7 +110,7 @@ impl Row {
                 None,
             )?));
         }
-        values.place(&mut arguments);
+        values.insert_into(&mut arguments);
         let launch = Launch { program, entry: entry.to_owned(), arguments, range };
         device.run(std::slice::from_ref(&launch))?;
         let prediction = device.predictions().first().cloned().unwrap_or_default();

@@ -13,7 +13,7 @@ pub(super) struct DeviceClock {
 
 impl DeviceClock {
     /// Takes note of a command that was queued at a time of the device, in a call between two times of the host.
-    pub(super) fn see(&mut self, queued_ns: u64, [begin_ns, end_ns]: [u64; 2]) {
+    pub(super) fn record_sample(&mut self, queued_ns: u64, [begin_ns, end_ns]: [u64; 2]) {
         let difference = |host: u64| i128::from(host) - i128::from(queued_ns);
         let (low, high) = (difference(begin_ns), difference(end_ns));
         let [least, most] = self.bounds.get_or_insert([low, high]);
@@ -30,7 +30,7 @@ impl DeviceClock {
     }
 
     /// How well the difference is known.
-    pub(super) fn said(&self) -> Option<String> {
+    pub(super) fn accuracy_text(&self) -> Option<String> {
         let [least, most] = self.bounds?;
         let micros = least.abs_diff(most) as f64 / 2e3;
         Some(format!("device times are on the host's clock to within {micros:.1} us"))
@@ -45,17 +45,17 @@ mod tests {
     fn several_commands_narrow_the_difference_down() {
         // The host's clock is 1000 ahead.
         let mut clock = DeviceClock::default();
-        clock.see(500, [1400, 1700]);
+        clock.record_sample(500, [1400, 1700]);
         assert_eq!(clock.on_host(500), 1550);
-        clock.see(900, [1890, 1915]);
+        clock.record_sample(900, [1890, 1915]);
         assert_eq!((clock.on_host(500), clock.on_host(0)), (1502, 1002));
-        assert_eq!(clock.said().unwrap(), "device times are on the host's clock to within 0.0 us");
+        assert_eq!(clock.accuracy_text().unwrap(), "device times are on the host's clock to within 0.0 us");
     }
 
     #[test]
     fn a_device_whose_clock_is_ahead_of_the_host() {
         let mut clock = DeviceClock::default();
-        clock.see(u64::MAX - 5, [10, 20]);
+        clock.record_sample(u64::MAX - 5, [10, 20]);
         assert_eq!((clock.on_host(u64::MAX - 5), clock.on_host(3)), (15, 0));
     }
 }

@@ -292,7 +292,7 @@ impl RecordedQueue {
             let Some(Pending { mut command, enqueued_ns, .. }) = self.pending.pop_front() else { return };
             match times {
                 Ok(times) if times.are_complete() => {
-                    clock.see(times.queued_ns, enqueued_ns);
+                    clock.record_sample(times.queued_ns, enqueued_ns);
                     self.ended.push((command, times));
                 }
                 Ok(CommandTimes { start_ns, end_ns, .. }) => {
@@ -329,7 +329,7 @@ impl RecordedQueue {
 impl RecordedGpu {
     fn process(&self) -> Process {
         let mut labels = self.labels.clone();
-        labels.extend(self.clock.said());
+        labels.extend(self.clock.accuracy_text());
         let mut queues: Vec<GpuQueue> = Vec::new();
         let mut names: Vec<&str> = Vec::new();
         for queue in &self.queues {

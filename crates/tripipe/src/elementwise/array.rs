@@ -19,7 +19,7 @@ pub trait Array<'m>: Copy + sealed::AsPart<'m> {
     /// The type of its elements.
     type Element: Element;
     /// The owned type of its kind, which holds a result: [`Vector`], [`Matrix`] or [`Image`].
-    type Made: sealed::Allocate + Send + Sync + 'static;
+    type Owned: sealed::Allocate + Send + Sync + 'static;
 }
 
 /// A vector, a matrix or an image, or a part of one, whose elements are written.
@@ -135,7 +135,7 @@ macro_rules! arrays {
     ($($type:ty, $bound:ident => $made:ty;)*) => {$(
         impl<'m, T: $bound> Array<'m> for $type {
             type Element = T;
-            type Made = $made;
+            type Owned = $made;
         }
     )*};
 }

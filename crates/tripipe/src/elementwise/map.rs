@@ -164,7 +164,7 @@ impl<T: Float, M> Elementwise<'_, T, M> {
 
 impl<'m, T: Element, M: Allocate + Send + Sync + 'static> Elementwise<'m, T, M> {
     /// Starts with the elements of `source`.
-    pub fn new<A: Array<'m, Element = T, Made = M>>(source: A) -> Self {
+    pub fn new<A: Array<'m, Element = T, Owned = M>>(source: A) -> Self {
         Self::begin(source.part())
     }
 

@@ -51,8 +51,8 @@ fn reduced(reduction: Reduction, element: ScalarType, parts: &[Part<'_>]) -> Res
     // Aligned for every type of sum.
     let result = Memory::uninitialised::<u128>(context, reduction.result_bytes(element))?;
     let inputs: Vec<(Role, &Memory)> = roles.into_iter().zip(parts.iter().map(|part| part.memory)).collect();
-    drop(context.task(&task)?.run_later(&inputs, &result, &offsets)?);
-    result.read_later(0, result.bytes())
+    drop(context.task(&task)?.run_at(&inputs, &result, &offsets)?);
+    result.enqueue_read(0, result.bytes())
 }
 
 /// A reduction; `y` equals `x` when there is one operand.

@@ -7,9 +7,9 @@ use tripipe_launch::{ExecuteError, Submission, Timing};
 
 /// An operation that has succeeded.
 #[derive(Debug, Default)]
-pub(crate) struct Ended(Timing);
+pub(crate) struct CompletedSubmission(Timing);
 
-impl Ended {
+impl CompletedSubmission {
     /// One that began at `start` and has just ended.
     #[cfg(feature = "cpu")]
     pub(crate) fn begun(start: Instant) -> Self {
@@ -18,7 +18,7 @@ impl Ended {
     }
 }
 
-impl Submission for Ended {
+impl Submission for CompletedSubmission {
     fn wait(&self) -> Result<(), ExecuteError> {
         Ok(())
     }

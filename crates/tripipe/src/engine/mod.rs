@@ -20,7 +20,7 @@ use tripipe_kernels::{Plan, Role};
 use tripipe_launch::{Block, Executor, MemoryKind, TimeSource};
 
 pub(crate) use self::core::Core;
-pub(crate) use self::ended::Ended;
+pub(crate) use self::ended::CompletedSubmission;
 use crate::error::Fault;
 use crate::explanation::{Arithmetic, Prediction};
 use crate::memory::{MakeZeros, Memory};
@@ -182,13 +182,13 @@ pub(crate) trait Storage: Send + Sync {
     ///
     /// # Errors
     /// The device is gone.
-    fn read_later(&self, memory: &Memory, offset: usize, into: Block) -> Result<Pending<Block>, Error>;
+    fn enqueue_read(&self, memory: &Memory, offset: usize, into: Block) -> Result<Pending<Block>, Error>;
 
     /// Queues a write of all of `memory`, whose storage this is.
     ///
     /// # Errors
     /// The device is gone.
-    fn write_later(&self, memory: &Memory, from: Block) -> Result<Event, Error>;
+    fn enqueue_write(&self, memory: &Memory, from: Block) -> Result<Event, Error>;
 
     /// A queued copy of `memory`, whose storage this is, in the same context; `None` where only the host can copy it.
     ///

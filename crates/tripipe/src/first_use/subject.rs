@@ -163,7 +163,7 @@ impl<'e, P: KernelParameters> Subject<'e, P> {
         for &fill in work.fills() {
             bench.overwrite(result, &vec![fill; bytes])?;
             seconds = bench.span_seconds(&bound.launches)?;
-            let found: Vec<u8> = bench.found::<Refusal>(result)?;
+            let found: Vec<u8> = bench.read_result::<Refusal>(result)?;
             work.check(&found, fill)?;
             let differs =
                 |earlier: &Vec<u8>| earlier.iter().zip(&found).position(|(one, other)| one != other);

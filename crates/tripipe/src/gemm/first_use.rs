@@ -3,7 +3,7 @@
 use tripipe_device::Probe;
 use tripipe_kernels::gemm::cost::DeviceFigures;
 use tripipe_kernels::gemm::{
-    self as kernels, Batch, Choice, Elements, Gemm, Given, Layout, Parameters, Reference, TimedShape,
+    self as kernels, Batch, Choice, Elements, Gemm, Layout, OperandState, Parameters, Reference, TimedShape,
 };
 use tripipe_kernels::{Basis, Plan, Role};
 use tripipe_launch::ScalarType;
@@ -151,7 +151,7 @@ impl TunedWork<Parameters> for ProductWork {
     }
 
     fn plan(&self, parameters: &Parameters, probe: &Probe) -> Result<Plan<'static>, Refusal> {
-        kernels::plan(&self.gemm, parameters, probe, [Given::Changing; 2])
+        kernels::plan(&self.gemm, parameters, probe, [OperandState::Changing; 2])
             .map_err(|error| Refusal::not_usable(&error))
     }
 

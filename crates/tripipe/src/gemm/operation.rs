@@ -6,8 +6,8 @@ use tripipe_device::Probe;
 use tripipe_kernels::Role;
 use tripipe_kernels::gemm::cost::DeviceFigures;
 use tripipe_kernels::gemm::{
-    self as kernels, Accumulate, Batch, Choice, Elements, Gemm, Given, Packed, Parameters, RequiredOperand,
-    Unfit,
+    self as kernels, Accumulate, Batch, Choice, Elements, Gemm, OperandState, Packed, Parameters,
+    RequiredOperand, Unfit,
 };
 use tripipe_launch::ExecuteError;
 
@@ -148,7 +148,7 @@ impl GemmOperation {
                 first_use_seconds = Some(measured.seconds);
                 chosen = measured.choice;
             }
-            let given = given.map(|packed| packed.map_or(Given::Changing, Given::Packed));
+            let given = given.map(|packed| packed.map_or(OperandState::Changing, OperandState::Packed));
             let plan = match kernels::plan(gemm, &chosen.parameters, probe, given) {
                 Err(unfit) if packed => return Err(Refused::Wrong(unfit.into())),
                 plan => plan?,
@@ -199,7 +199,7 @@ impl GemmOperation {
     /// Queues it over the operands of [`Gemm::operands`]: C, and those that are read, in any order.
     pub(crate) fn run_over(&self, inputs: &[BoundOperand<'_>], c: BoundOperand<'_>) -> Result<Event, Error> {
         for operand in self.gemm.operands() {
-            let placed = if operand.role == Role::C { &c } else { placed(inputs, operand.role)? };
+            let placed = if operand.role == Role::C { &c } else { operand_with_role(inputs, operand.role)? };
             let found = placed.memory.bytes() / operand.element.bytes();
             let want = operand.elements.saturating_add(placed.offset.elements as usize);
             if !self.is_packed(operand.role) && operand.elements > 0 && found < want {
@@ -214,7 +214,7 @@ impl GemmOperation {
         };
         // The offsets that are read must be those that were checked: anything that shares the memory may write it at
         // any time.
-        placed(inputs, Role::Offsets)?.memory.with_snapshot(
+        operand_with_role(inputs, Role::Offsets)?.memory.with_snapshot(
             3 * count * size_of::<u32>(),
             |offsets| self.check_offsets(inputs, &c, offsets),
             |offsets| {
@@ -249,8 +249,8 @@ impl GemmOperation {
         });
         let (input, output, _) = self.gemm.elements.types();
         let moved = [
-            (placed(inputs, Role::A)?, self.gemm.a.span([m, k]), input),
-            (placed(inputs, Role::B)?, self.gemm.b.span([k, n]), input),
+            (operand_with_role(inputs, Role::A)?, self.gemm.a.span([m, k]), input),
+            (operand_with_role(inputs, Role::B)?, self.gemm.b.span([k, n]), input),
             (c, self.gemm.c.span([m, n]), output),
         ];
         for ((placed, span, element), furthest) in moved.into_iter().zip(furthest) {
@@ -347,7 +347,10 @@ impl GemmOperation {
 ///
 /// # Errors
 /// It is missing.
-fn placed<'r, 'm>(inputs: &'r [BoundOperand<'m>], role: Role) -> Result<&'r BoundOperand<'m>, Error> {
+fn operand_with_role<'r, 'm>(
+    inputs: &'r [BoundOperand<'m>],
+    role: Role,
+) -> Result<&'r BoundOperand<'m>, Error> {
     inputs
         .iter()
         .find(|input| input.role == role)

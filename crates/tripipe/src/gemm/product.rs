@@ -275,7 +275,7 @@ impl<'m, T: Factor> Product<'m, T> {
         'm: 'c,
     {
         let c = c.into();
-        self.place(c.shape())?;
+        self.set_result_shape(c.shape())?;
         self.run(c.memory(), None)
     }
 
@@ -322,7 +322,7 @@ impl<'m, T: Factor> Product<'m, T> {
         if want == found { Ok(()) } else { Err(Error::from(Fault::Extents { operand, want, found })) }
     }
 
-    fn place(&mut self, shape: MatrixShape) -> Result<(), Error> {
+    fn set_result_shape(&mut self, shape: MatrixShape) -> Result<(), Error> {
         self.check_extents("C", [shape.rows, shape.columns])?;
         self.gemm.c = layout_of(&shape);
         Ok(())
@@ -450,7 +450,7 @@ impl<'m> Product<'m, i8> {
         'm: 'c,
     {
         let c = c.into();
-        self.place(c.shape())?;
+        self.set_result_shape(c.shape())?;
         let Requantisation { scales, zero_a, zero_b, zero_c, range: [least, most] } = requantisation;
         let scales = &scales.0;
         let scale = match scales.len() / 2 {

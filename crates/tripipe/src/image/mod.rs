@@ -206,7 +206,7 @@ impl<T: Pixel> ImageView<'_, T> {
         // Reads from the first pixel on.
         let first = if dense == 0 { 0 } else { self.raster.offset };
         let raster = Raster { offset: 0, ..self.raster };
-        let elements = self.memory.read_later(first * size_of::<T>(), spanned - first)?;
+        let elements = self.memory.enqueue_read(first * size_of::<T>(), spanned - first)?;
         Ok(elements.then(move |elements: Vec<T>| {
             let as_it_lies = raster.layout == ChannelLayout::Packed || channels == 1;
             let lies_dense = dense == 0 || as_it_lies && elements.len() == dense;

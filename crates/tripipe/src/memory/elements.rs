@@ -56,7 +56,7 @@ macro_rules! elements {
                 match from {
                     std::borrow::Cow::Borrowed(from) => self.memory.write(0, bytemuck::cast_slice(from)),
                     std::borrow::Cow::Owned(from) => {
-                        self.memory.write_later(tripipe_launch::Block::new(from)).map(drop)
+                        self.memory.enqueue_write(tripipe_launch::Block::new(from)).map(drop)
                     }
                 }
             }
@@ -67,7 +67,7 @@ macro_rules! elements {
             /// It is mapped for writing; no room for the copy; the device is gone. Other errors are reported by the
             /// [`Pending`](crate::Pending).
             pub fn queue_read(&self) -> Result<$crate::Pending<Vec<T>>, $crate::Error> {
-                self.memory.read_later(0, self.memory.bytes() / size_of::<T>())
+                self.memory.enqueue_read(0, self.memory.bytes() / size_of::<T>())
             }
 
             #[doc = concat!("All its elements", $how, ", after all that was queued before.")]

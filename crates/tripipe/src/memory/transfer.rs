@@ -16,7 +16,7 @@ impl Memory {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub(crate) fn read_later<T: bytemuck::Pod + Send + Sync>(
+    pub(crate) fn enqueue_read<T: bytemuck::Pod + Send + Sync>(
         &self,
         offset: usize,
         count: usize,
@@ -24,7 +24,7 @@ impl Memory {
         self.check(offset, count.saturating_mul(size_of::<T>()))?;
         self.check_free(MEMORY, false)?;
         let into = Block::new(zeros::<T>(count)?);
-        let read = self.storage().read_later(self, offset, into)?;
+        let read = self.storage().enqueue_read(self, offset, into)?;
         Ok(read.then(|block| block.into_vec().ok_or(Error::from(Fault::ValueTaken))))
     }
 
@@ -32,7 +32,7 @@ impl Memory {
     ///
     /// # Errors
     /// Another number of bytes; it is mapped; the device is gone.
-    pub(crate) fn write_later(&self, from: Block) -> Result<Event, Error> {
+    pub(crate) fn enqueue_write(&self, from: Block) -> Result<Event, Error> {
         let bytes = from.bytes().len();
         if bytes != self.0.bytes {
             return Err(Error::from(Fault::Length {
@@ -42,7 +42,7 @@ impl Memory {
             }));
         }
         self.check_free(MEMORY, true)?;
-        if bytes == 0 { Ok(Event::done()) } else { self.storage().write_later(self, from) }
+        if bytes == 0 { Ok(Event::done()) } else { self.storage().enqueue_write(self, from) }
     }
 
     /// Records that a read of it was queued, whose contents depended on `rests_on`.
@@ -78,7 +78,7 @@ impl Memory {
             }
             Cow::Owned(contents) => {
                 let memory = Self::allocated::<T>(context, &buffer(bytes), bytes, Initial::Queued)?;
-                drop(memory.write_later(Block::new(contents))?);
+                drop(memory.enqueue_write(Block::new(contents))?);
                 Ok(memory)
             }
         }

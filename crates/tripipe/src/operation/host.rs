@@ -30,7 +30,7 @@ impl<'b> Inputs<'b> {
 
 /// How many bytes later the operands begin than an operation was made for.
 #[cfg(feature = "cpu")]
-pub(crate) struct Begins {
+pub(crate) struct OperandOffsets {
     pub(super) inputs: Vec<(Role, usize)>,
     pub(super) result: usize,
 }
@@ -63,20 +63,20 @@ impl Host {
         Self { work: Arc::new(limited), ..self }
     }
 
-    /// As [`Self::run`], with inputs in the order of `begins`, where it also says how much later they begin.
-    pub(crate) fn run_later(
+    /// As [`Self::run`], with inputs in the order of `offsets`, where it also says how much later they begin.
+    pub(crate) fn run_at(
         &self,
-        begins: &Begins,
+        offsets: &OperandOffsets,
         inputs: &[&[u8]],
         output: &mut [u8],
     ) -> Result<(), CpuError> {
-        let inputs: Vec<(Role, &[u8])> = begins
+        let inputs: Vec<(Role, &[u8])> = offsets
             .inputs
             .iter()
             .zip(inputs)
             .map(|((role, by), input)| (*role, input.get(*by..).unwrap_or_default()))
             .collect();
-        self.run(&inputs, output.get_mut(begins.result..).unwrap_or_default())
+        self.run(&inputs, output.get_mut(offsets.result..).unwrap_or_default())
     }
 
     /// Runs it: reads `inputs` and writes `output`.

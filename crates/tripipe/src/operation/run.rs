@@ -6,7 +6,7 @@ use tripipe_kernels::Role;
 use tripipe_launch::{ExecuteError, Submission};
 
 #[cfg(feature = "cpu")]
-use super::host::Begins;
+use super::host::OperandOffsets;
 use super::host::Size;
 use crate::engine::Core;
 use crate::error::Fault;
@@ -67,9 +67,9 @@ impl<'r> Run<'r> {
 
     /// How many bytes later each operand begins.
     #[cfg(feature = "cpu")]
-    pub(crate) fn begins(&self) -> Begins {
+    pub(crate) fn operand_offsets(&self) -> OperandOffsets {
         let inputs = self.inputs.iter().map(|input| (input.role, input.offset.bytes));
-        Begins { inputs: inputs.collect(), result: self.result.offset.bytes }
+        OperandOffsets { inputs: inputs.collect(), result: self.result.offset.bytes }
     }
 
     /// Whether nothing of the result's old contents remains.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use tripipe_device::Probe;
 use tripipe_kernels::filter::{Border, Chain, ChannelLayout, Raster};
 
-use super::{Band, Kind, Shares, Spent, Team, Whole, Work, room};
+use super::{Band, BandTimes, Kind, SharedResult, Shares, Team, Work, room};
 use crate::error::Fault;
 use crate::filter::Filter;
 use crate::image::elements_of;
@@ -54,7 +54,7 @@ impl Team {
             None
         };
         let bytes = bytemuck::cast_slice_mut(&mut result[..elements]);
-        let whole = Whole {
+        let whole = SharedResult {
             band: Band { rows: 0..if from.is_empty() { 0 } else { from.height }, parts: planes(to, bytes) },
             pitch_bytes: pitch_bytes(to),
             quantum,
@@ -184,7 +184,7 @@ impl Work for Filtering<'_> {
         bench: &mut FilterResources,
         rows: Range<usize>,
         parts: &mut [&mut [u8]],
-    ) -> Result<Spent, Error> {
+    ) -> Result<BandTimes, Error> {
         let above = rows.start.saturating_sub(self.radius);
         let below = (rows.end + self.radius).min(self.from.height);
         let on_host = context.probe().is_none();
@@ -208,7 +208,7 @@ impl Work for Filtering<'_> {
             for (plane, part) in parts.iter_mut().enumerate() {
                 spread(&made[plane * plane_out + skipped..][..wanted], part, [row_bytes, pitch_bytes]);
             }
-            return Ok(Spent { building, computing: Some(seconds) });
+            return Ok(BandTimes { building, computing: Some(seconds) });
         }
         let source = room(context, source, from.elements()? * from.element.bytes())?;
         let result = room(context, result, to.elements()? * to.element.bytes())?;
@@ -226,7 +226,7 @@ impl Work for Filtering<'_> {
                 spread(made, part, [row_bytes, pitch_bytes]);
             }
         }
-        Ok(Spent { building, computing })
+        Ok(BandTimes { building, computing })
     }
 }
 

@@ -36,7 +36,7 @@ use crate::error::Fault;
 use crate::explanation::Time;
 use crate::memory::Memory;
 use crate::{Context, Error};
-use schedule::{Next, Pace, Schedule, choose};
+use schedule::{MemberRate, Next, Schedule, choose};
 
 /// Contexts that share one operation: a GPU and the CPU path, or several OpenCL devices. Any number of threads may use
 /// a team.
@@ -93,7 +93,7 @@ pub struct Share {
 #[derive(Debug)]
 struct KnownPaces {
     kind: Kind,
-    paces: Vec<Option<Pace>>,
+    paces: Vec<Option<MemberRate>>,
     calls: usize,
 }
 
@@ -119,7 +119,7 @@ struct Band<'r> {
 }
 
 /// The result to compute.
-struct Whole<'r> {
+struct SharedResult<'r> {
     band: Band<'r>,
     /// Distance between rows.
     pitch_bytes: usize,
@@ -147,11 +147,11 @@ trait Work: Sync {
         bench: &mut Self::Bench,
         rows: Range<usize>,
         parts: &mut [&mut [u8]],
-    ) -> Result<Spent, Error>;
+    ) -> Result<BandTimes, Error>;
 }
 
 /// The times of the parts of a band's computation.
-struct Spent {
+struct BandTimes {
     building: f64,
     computing: Option<f64>,
 }
@@ -185,9 +185,9 @@ impl Team {
         &self.members
     }
 
-    fn share<W: Work>(&self, kind: &Kind, work: &W, whole: Whole<'_>) -> Result<Shares, Error> {
+    fn share<W: Work>(&self, kind: &Kind, work: &W, whole: SharedResult<'_>) -> Result<Shares, Error> {
         let start = Instant::now();
-        let Whole { band: rest, pitch_bytes, quantum, uncut } = whole;
+        let SharedResult { band: rest, pitch_bytes, quantum, uncut } = whole;
         let rows = rest.rows.len();
         let paces = self.paces(kind);
         let names: Vec<&str> = self.members.iter().map(Context::name).collect();
@@ -245,7 +245,7 @@ impl Team {
     }
 
     /// The stored rates of the members for a kind of work; counts one more call.
-    fn paces(&self, kind: &Kind) -> Vec<Option<Pace>> {
+    fn paces(&self, kind: &Kind) -> Vec<Option<MemberRate>> {
         let mut known = lock(&self.known);
         if let Some(place) = known.iter().position(|one| one.kind == *kind) {
             known[..=place].rotate_right(1);
@@ -271,7 +271,7 @@ impl Team {
             let share = &shares[*index];
             if let Some(rows_per_second) = share.rate.filter(|_| share.rows > 0) {
                 let setup_seconds = share.setup_seconds;
-                known.paces[*index] = Some(Pace { rows_per_second, setup_seconds });
+                known.paces[*index] = Some(MemberRate { rows_per_second, setup_seconds });
             }
         }
     }
@@ -299,7 +299,7 @@ fn toil<W: Work>(work: &W, progress: &Mutex<Progress<'_>>, context: &Context, in
         let seconds = begun.elapsed().as_secs_f64();
         let mut progress = lock(progress);
         match made {
-            Ok(spent) => progress.made(index, band.rows.len(), seconds, &spent),
+            Ok(spent) => progress.record_band(index, band.rows.len(), seconds, &spent),
             Err(error) => {
                 progress.fail(index, error);
                 progress.returned.push(band);
@@ -351,7 +351,7 @@ impl<'r> Progress<'r> {
         })
     }
 
-    fn made(&mut self, index: usize, rows: usize, seconds: f64, spent: &Spent) {
+    fn record_band(&mut self, index: usize, rows: usize, seconds: f64, spent: &BandTimes) {
         let seconds = seconds - spent.building;
         let share = &mut self.shares[index];
         share.computing_seconds = match (share.bands, spent.computing) {
@@ -361,7 +361,7 @@ impl<'r> Progress<'r> {
         share.rows += rows;
         share.bands += 1;
         share.seconds += seconds;
-        self.schedule.made(index, rows, seconds);
+        self.schedule.record_band(index, rows, seconds);
     }
 
     fn is_done(&self) -> bool {

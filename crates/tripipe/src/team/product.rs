@@ -7,7 +7,7 @@ use tripipe_device::Probe;
 use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{Accumulate, Gemm};
 
-use super::{Band, Kind, Shares, Spent, Team, Whole, Work, room};
+use super::{Band, BandTimes, Kind, SharedResult, Shares, Team, Work, room};
 use crate::error::Fault;
 use crate::gemm::{Factor, GemmOperation, Packed};
 use crate::memory::Memory;
@@ -42,7 +42,7 @@ impl Team {
             }
         }
         let uncut = (m < 2 * QUANTUM).then(|| format!("{m} rows are too few for two bands of {QUANTUM}"));
-        let whole = Whole {
+        let whole = SharedResult {
             band: Band { rows: 0..if n == 0 { 0 } else { m }, parts: vec![bytemuck::cast_slice_mut(c)] },
             // The value is meaningless when there are no rows: it may saturate.
             pitch_bytes: n.saturating_mul(size_of::<T::Sum>()),
@@ -111,9 +111,9 @@ impl<T: Factor> Work for Multiplying<'_, T> {
         bench: &mut ProductResources<T>,
         rows: Range<usize>,
         parts: &mut [&mut [u8]],
-    ) -> Result<Spent, Error> {
+    ) -> Result<BandTimes, Error> {
         let [_, n, k] = self.extents;
-        let [c] = parts else { return Ok(Spent { building: 0.0, computing: None }) };
+        let [c] = parts else { return Ok(BandTimes { building: 0.0, computing: None }) };
         let start = Instant::now();
         let place = bench.operation(context, [rows.len(), n, k])?;
         let building = start.elapsed().as_secs_f64();
@@ -125,7 +125,7 @@ impl<T: Factor> Work for Multiplying<'_, T> {
         let Some(b) = &bench.b else {
             let start = Instant::now();
             operation.run_here(&[(Role::A, a), (Role::B, bytemuck::cast_slice(self.b))], c)?;
-            return Ok(Spent { building, computing: Some(start.elapsed().as_secs_f64()) });
+            return Ok(BandTimes { building, computing: Some(start.elapsed().as_secs_f64()) });
         };
         let on_device = room(context, &mut bench.a, a.len())?;
         on_device.write(0, a)?;
@@ -134,6 +134,6 @@ impl<T: Factor> Work for Multiplying<'_, T> {
         let run = operation.run_over(&inputs, BoundOperand::new(Role::C, result))?;
         let computing = run.seconds_if_taken()?;
         result.read(0, c)?;
-        Ok(Spent { building, computing })
+        Ok(BandTimes { building, computing })
     }
 }

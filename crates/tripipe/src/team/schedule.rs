@@ -16,7 +16,7 @@ const LAST_PART: f64 = 16.0;
 
 /// The rate of a member in one kind of work.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Pace {
+pub(super) struct MemberRate {
     pub(super) rows_per_second: f64,
     /// Seconds before the first row.
     pub(super) setup_seconds: f64,
@@ -33,13 +33,18 @@ pub(super) struct Selection {
 }
 
 /// Selects the members that compute this number of rows; at least one. Members without measurements take part.
-pub(super) fn choose(rows: usize, paces: &[Option<Pace>], names: &[&str], uncut: Option<&str>) -> Selection {
+pub(super) fn choose(
+    rows: usize,
+    paces: &[Option<MemberRate>],
+    names: &[&str],
+    uncut: Option<&str>,
+) -> Selection {
     let mut left_out = vec![None; paces.len()];
     if paces.len() == 1 {
         let why_not = uncut.unwrap_or("the team has one member").to_owned();
         return Selection { members: vec![0], left_out, why_not: Some(why_not) };
     }
-    let alone = |pace: &Pace| pace.setup_seconds + rows as f64 / pace.rows_per_second;
+    let alone = |pace: &MemberRate| pace.setup_seconds + rows as f64 / pace.rows_per_second;
     let known = paces.iter().enumerate().filter_map(|(index, pace)| Some((index, pace.as_ref()?)));
     let best =
         known.min_by(|(_, one), (_, other)| alone(one).total_cmp(&alone(other))).map(|(index, _)| index);
@@ -55,7 +60,7 @@ pub(super) fn choose(rows: usize, paces: &[Option<Pace>], names: &[&str], uncut:
         *left_out = pace.and_then(|pace| too_slow(pace.rows_per_second, sum));
     }
     let members: Vec<usize> = (0..paces.len()).filter(|index| left_out[*index].is_none()).collect();
-    let taking_part: Option<Vec<Pace>> = members.iter().map(|index| paces[*index]).collect();
+    let taking_part: Option<Vec<MemberRate>> = members.iter().map(|index| paces[*index]).collect();
     let (Some(best), Some(taking_part)) = (best, taking_part) else {
         return Selection { members, left_out, why_not: None };
     };
@@ -82,7 +87,7 @@ pub(super) fn choose(rows: usize, paces: &[Option<Pace>], names: &[&str], uncut:
 
 /// Seconds until members that all end at the same time have computed the rows. A member that needs longer before its
 /// first row computes none.
-fn together(rows: usize, mut paces: Vec<Pace>) -> f64 {
+fn together(rows: usize, mut paces: Vec<MemberRate>) -> f64 {
     paces.sort_by(|one, other| one.setup_seconds.total_cmp(&other.setup_seconds));
     // With the first member alone, with one more, and so on: rows = sum rate (seconds - setup). The smallest value is
     // the valid one.
@@ -126,7 +131,7 @@ pub(super) enum Next {
 /// The work of a member in this call.
 #[derive(Clone, Debug)]
 struct Tally {
-    pace: Option<Pace>,
+    pace: Option<MemberRate>,
     takes_part: bool,
     bands: usize,
     first: (usize, f64),
@@ -144,7 +149,7 @@ impl Tally {
 }
 
 impl Schedule {
-    pub(super) fn new(rows: usize, quantum: usize, paces: Vec<Option<Pace>>) -> Self {
+    pub(super) fn new(rows: usize, quantum: usize, paces: Vec<Option<MemberRate>>) -> Self {
         let tally = |pace| Tally { pace, takes_part: false, bands: 0, first: (0, 0.0), later: (0, 0.0) };
         Self { rows, quantum, tallies: paces.into_iter().map(tally).collect() }
     }
@@ -206,7 +211,7 @@ impl Schedule {
     }
 
     /// Records a band that was computed.
-    pub(super) fn made(&mut self, index: usize, rows: usize, seconds: f64) {
+    pub(super) fn record_band(&mut self, index: usize, rows: usize, seconds: f64) {
         let tally = &mut self.tallies[index];
         let sum = if tally.bands == 0 { &mut tally.first } else { &mut tally.later };
         (sum.0, sum.1) = (sum.0 + rows, sum.1 + seconds);
@@ -226,11 +231,11 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    fn pace(rows_per_second: f64, setup_seconds: f64) -> Option<Pace> {
-        Some(Pace { rows_per_second, setup_seconds })
+    fn pace(rows_per_second: f64, setup_seconds: f64) -> Option<MemberRate> {
+        Some(MemberRate { rows_per_second, setup_seconds })
     }
 
-    fn chosen(rows: usize, paces: &[Option<Pace>]) -> Selection {
+    fn chosen(rows: usize, paces: &[Option<MemberRate>]) -> Selection {
         choose(rows, paces, &["one", "two", "three"][..paces.len()], None)
     }
 
@@ -273,7 +278,7 @@ mod tests {
     }
 
     /// Simulates members with fixed rates against a schedule: returns when the last one ends, and every band.
-    fn play(rows: usize, paces: Vec<Option<Pace>>, rates: &[f64]) -> (f64, Vec<usize>) {
+    fn play(rows: usize, paces: Vec<Option<MemberRate>>, rates: &[f64]) -> (f64, Vec<usize>) {
         let mut schedule = Schedule::new(rows, 16, paces);
         schedule.begin(&(0..rates.len()).collect::<Vec<_>>());
         let mut clocks: Vec<Option<f64>> = vec![Some(0.0); rates.len()];
@@ -289,7 +294,7 @@ mod tests {
             };
             left -= count;
             let seconds = count as f64 / rates[index];
-            schedule.made(index, count, seconds);
+            schedule.record_band(index, count, seconds);
             end = end.max(clock + seconds);
             clocks[index] = Some(clock + seconds);
             bands.push(count);

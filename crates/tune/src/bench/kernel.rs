@@ -148,7 +148,7 @@ impl KernelSubject {
     }
 
     /// The object that is described like this for an argument, if there is one.
-    fn known(&self, argument: usize, described: &Memory) -> Option<usize> {
+    fn existing_object(&self, argument: usize, described: &Memory) -> Option<usize> {
         let same = |object: &Object| object.argument == argument && object.described == *described;
         self.objects.iter().position(same)
     }
@@ -263,7 +263,7 @@ impl Subject for KernelSubject {
         let mut known = vec![None; file.arguments.len()];
         for (argument, entry) in light.arguments.iter_mut().enumerate() {
             let Given::Memory(memory) = &mut entry.given else { continue };
-            known[argument] = self.known(argument, memory);
+            known[argument] = self.existing_object(argument, memory);
             let is_sized = match &memory.shape {
                 MemoryShape::Buffer { extents, .. } => extents.is_some(),
                 MemoryShape::Image { extent, .. } => extent.is_some(),

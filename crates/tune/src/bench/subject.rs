@@ -208,7 +208,7 @@ impl Subject for LibrarySubject {
 
     fn check(&self, bench: &mut Bench<'_>, _: &BoundCandidate) -> Result<(), Outcome> {
         let wrong = |reason: &dyn std::fmt::Display| Outcome::Wrong { reason: reason.to_string() };
-        let found: Vec<u8> = bench.found::<Outcome>(&self.result)?;
+        let found: Vec<u8> = bench.read_result::<Outcome>(&self.result)?;
         match (&self.check, &self.problem) {
             (Check::Product { reference, .. }, _) => {
                 reference.verify(&self.before, &found).map_err(|error| wrong(&error))

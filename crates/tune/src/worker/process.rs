@@ -37,7 +37,7 @@ pub(super) struct Process {
 }
 
 /// What a wait for a worker ended with.
-pub(super) enum Heard {
+pub(super) enum WaitOutcome {
     /// A message.
     Reply(Reply),
     /// A worker of another version.
@@ -103,28 +103,28 @@ impl Process {
         limit: Duration,
         memory_bytes: Option<u64>,
         is_cancelled: &dyn Fn() -> bool,
-    ) -> Heard {
+    ) -> WaitOutcome {
         let start = Instant::now();
         loop {
             let left = limit.saturating_sub(start.elapsed());
             match self.replies.recv_timeout(left.min(LOOK_EVERY)) {
-                Ok(Line::Message(reply)) => return Heard::Reply(reply),
+                Ok(Line::Message(reply)) => return WaitOutcome::Reply(reply),
                 Ok(Line::OtherProtocol { protocol, version }) => {
-                    return Heard::OtherProtocol { protocol, version };
+                    return WaitOutcome::OtherProtocol { protocol, version };
                 }
-                Err(RecvTimeoutError::Disconnected) => return Heard::Ended(self.end()),
+                Err(RecvTimeoutError::Disconnected) => return WaitOutcome::Ended(self.end()),
                 Ok(Line::Noise(_)) | Err(RecvTimeoutError::Timeout) => {}
             }
             if is_cancelled() {
-                return Heard::Cancelled;
+                return WaitOutcome::Cancelled;
             }
             if let (Some(limit), Some(used)) = (memory_bytes, resident_bytes(self.child.id()))
                 && used > limit
             {
-                return Heard::TooMuchMemory(used);
+                return WaitOutcome::TooMuchMemory(used);
             }
             if start.elapsed() >= limit {
-                return Heard::Overdue;
+                return WaitOutcome::Overdue;
             }
         }
     }

@@ -11,7 +11,7 @@ use thiserror::Error;
 use tripipe_device::Probe;
 
 use super::limits::WorkerLimits;
-use super::process::{Heard, Process};
+use super::process::{Process, WaitOutcome};
 use super::protocol::{Hello, PROTOCOL, Reply, Request};
 use crate::bench::Phase;
 use crate::{Bench, BenchError, Effort, Outcome, Problem, Trial};
@@ -201,27 +201,27 @@ impl Supervised {
         let is_cancelled = move || cancelled.load(Ordering::SeqCst);
         loop {
             match process.wait(self.limits.start, self.limits.memory_bytes, &is_cancelled) {
-                Heard::Reply(Reply::Hello(hello)) if hello.protocol == PROTOCOL => {
+                WaitOutcome::Reply(Reply::Hello(hello)) if hello.protocol == PROTOCOL => {
                     return Ok((process, *hello));
                 }
-                Heard::Reply(Reply::Hello(hello)) => {
+                WaitOutcome::Reply(Reply::Hello(hello)) => {
                     let Hello { protocol, version, .. } = *hello;
                     return Err(WorkerError::Protocol { command, version, protocol: protocol.into() });
                 }
-                Heard::OtherProtocol { protocol, version } => {
+                WaitOutcome::OtherProtocol { protocol, version } => {
                     return Err(WorkerError::Protocol { command, version, protocol });
                 }
-                Heard::Reply(_) => {}
-                Heard::Ended(reason) => return Err(WorkerError::Ended { command, reason }),
-                Heard::Overdue => {
+                WaitOutcome::Reply(_) => {}
+                WaitOutcome::Ended(reason) => return Err(WorkerError::Ended { command, reason }),
+                WaitOutcome::Overdue => {
                     let (after, said) = (self.limits.start, process.last_words());
                     return Err(WorkerError::Silent { command, after, said });
                 }
-                Heard::TooMuchMemory(bytes) => {
+                WaitOutcome::TooMuchMemory(bytes) => {
                     let reason = format!("it used {} MiB of memory and was stopped", bytes >> 20);
                     return Err(WorkerError::Ended { command, reason });
                 }
-                Heard::Cancelled => return Err(WorkerError::Cancelled { command }),
+                WaitOutcome::Cancelled => return Err(WorkerError::Cancelled { command }),
             }
         }
     }
@@ -306,18 +306,18 @@ impl Supervised {
             // Nothing was heard of the request yet: the worker is about to read it.
             let limit = phase.map_or(limits.build, |phase| limits.of(phase, &effort, parameters.len()));
             match worker.wait(limit, limits.memory_bytes, &is_cancelled) {
-                Heard::Reply(Reply::Phase(next)) => {
+                WaitOutcome::Reply(Reply::Phase(next)) => {
                     phase = Some(next);
                     (self.on_phase)(next);
                 }
-                Heard::Reply(Reply::Trials(trials)) if trials.len() == parameters.len() => {
+                WaitOutcome::Reply(Reply::Trials(trials)) if trials.len() == parameters.len() => {
                     if trials.iter().any(|trial| matches!(trial.outcome, Outcome::DeviceLost { .. })) {
                         // The driver is not trusted any more.
                         self.worker = None;
                     }
                     return Ok(Ok(trials));
                 }
-                Heard::Reply(Reply::Refused { reason, device }) => {
+                WaitOutcome::Reply(Reply::Refused { reason, device }) => {
                     let problem = problem.to_string();
                     break Fault::Refused(if device {
                         BenchError::Device(reason)
@@ -325,11 +325,11 @@ impl Supervised {
                         BenchError::Problem { problem, reason }
                     });
                 }
-                Heard::Reply(_) | Heard::OtherProtocol { .. } => {}
-                Heard::Ended(reason) => break Fault::Ended(phase, reason),
-                Heard::Overdue => break Fault::Hung(phase, limit),
-                Heard::TooMuchMemory(bytes) => break Fault::TooMuchMemory(phase, bytes),
-                Heard::Cancelled => {
+                WaitOutcome::Reply(_) | WaitOutcome::OtherProtocol { .. } => {}
+                WaitOutcome::Ended(reason) => break Fault::Ended(phase, reason),
+                WaitOutcome::Overdue => break Fault::Hung(phase, limit),
+                WaitOutcome::TooMuchMemory(bytes) => break Fault::TooMuchMemory(phase, bytes),
+                WaitOutcome::Cancelled => {
                     self.worker = None;
                     return Err(BenchError::Cancelled);
                 }

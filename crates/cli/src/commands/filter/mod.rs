@@ -16,7 +16,7 @@ use tripipe_report::time;
 
 pub(crate) use self::steps::{Steps, parse_chain};
 pub(crate) use self::work::{FilterInput, WantedResult, filter};
-use self::work::{Filtered, Made, channels};
+use self::work::{FilterOutput, Filtered, channels};
 use super::{DeviceArgument, failed, note, say_on};
 use crate::files::frame::{ChromaOrder, FrameLayout};
 use crate::files::input::{self, shown_input};
@@ -127,9 +127,9 @@ impl Filter {
         let (what, size) = described(&source);
         let Filtered { made, mut done } = filter(&device, wanted, &steps, source, &name)?;
         drop(progress);
-        let mut out = output.said_to(out, self.explain);
+        let mut out = output.report_destination(out, self.explain);
         let made = match (made, to) {
-            (Made::Picture(result), Encoding::Picture(format)) => {
+            (FilterOutput::Picture(result), Encoding::Picture(format)) => {
                 let (color, extents) = (result.color, result.size());
                 format.check(&self.output, color, extents)?;
                 let begun = Instant::now();
@@ -146,7 +146,7 @@ impl Filter {
                     format!(" {}x{} {now}", extents[0], extents[1])
                 }
             }
-            (Made::Frame(bytes), Encoding::Frame(kind)) => {
+            (FilterOutput::Frame(bytes), Encoding::Frame(kind)) => {
                 output.write(|sink| Ok(sink.write_all(&bytes)?))?;
                 format!(" {kind}")
             }
@@ -155,7 +155,7 @@ impl Filter {
         let said = if self.explain {
             done.explain(true).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
         } else {
-            format!("{}\n", done.said())
+            format!("{}\n", done.summary())
         };
         let said = terminal::shown(said);
         let [width, height] = size;
@@ -200,10 +200,10 @@ fn described(source: &FilterInput) -> (String, [u32; 2]) {
 }
 
 /// Device, kernel and times in one line.
-pub(super) fn said(explanation: &Explanation, total_seconds: f64) -> String {
+pub(super) fn summary_line(explanation: &Explanation, total_seconds: f64) -> String {
     let Explanation { device, why, fallback, .. } = explanation;
     let instead = fallback.as_ref().map(|reason| format!("; the CPU path, as {reason}")).unwrap_or_default();
-    let took = took(explanation);
+    let took = time_text(explanation);
     terminal::shown(format!(
         "{device}: {} ({why}) {took}, {} {}{instead}",
         explanation.kernel,
@@ -213,13 +213,13 @@ pub(super) fn said(explanation: &Explanation, total_seconds: f64) -> String {
 }
 
 /// Kernel and time of one of several operations.
-fn said_alone(explanation: &Explanation) -> String {
+fn kernel_and_time(explanation: &Explanation) -> String {
     let Explanation { kernel, fallback, .. } = explanation;
     let instead = fallback.as_ref().map(|reason| format!("; the CPU path, as {reason}")).unwrap_or_default();
-    format!("{kernel} {}{instead}", took(explanation))
+    format!("{kernel} {}{instead}", time_text(explanation))
 }
 
-fn took(explanation: &Explanation) -> String {
+fn time_text(explanation: &Explanation) -> String {
     match (explanation.measured_seconds, &explanation.predicted) {
         (Some(seconds), _) => format!("took {}", time(seconds)),
         (None, Some(predicted)) if explanation.is_virtual => {

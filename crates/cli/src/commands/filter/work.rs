@@ -25,7 +25,7 @@ pub(crate) enum FilterInput {
 }
 
 /// The output of the steps.
-pub(super) enum Made {
+pub(super) enum FilterOutput {
     Picture(OnDevice),
     /// A frame without padding.
     Frame(Vec<u8>),
@@ -40,7 +40,7 @@ pub(super) struct OnDevice {
 
 /// The result of the steps, and how it was made.
 pub(crate) struct Filtered {
-    pub(super) made: Made,
+    pub(super) made: FilterOutput,
     pub(super) done: Done,
 }
 
@@ -69,13 +69,13 @@ impl Done {
     }
 
     /// Device, kernels and times in one line; for several operations, one line each.
-    pub(super) fn said(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         match &self.explain(false)[..] {
             [] => "there was nothing to do".to_owned(),
-            [one] => super::said(one, self.total_seconds),
+            [one] => super::summary_line(one, self.total_seconds),
             several => {
                 let lines =
-                    several.iter().map(|one| format!("{}: {}", one.operation, super::said_alone(one)));
+                    several.iter().map(|one| format!("{}: {}", one.operation, super::kernel_and_time(one)));
                 let total = format!(
                     "{}: {} in all, with start-up and copies",
                     self.context.name(),
@@ -88,20 +88,20 @@ impl Done {
 }
 
 impl Filtered {
-    /// A copy of the picture; device, kernels and times as [`Done::said`].
+    /// A copy of the picture; device, kernels and times as [`Done::summary`].
     ///
     /// # Errors
     /// The result is a frame; the device is gone.
     pub(crate) fn into_picture(mut self) -> Result<(Picture, String)> {
         let begun = Instant::now();
-        let Made::Picture(OnDevice { pixels, icc_profile, .. }) = self.made else {
+        let FilterOutput::Picture(OnDevice { pixels, icc_profile, .. }) = self.made else {
             bail!("the result is a frame, not a picture")
         };
         let Some(picture) = pixels.to_picture()? else {
             bail!("there are no pictures of {}", pixels.color.raster().element)
         };
         self.done.add_seconds(begun.elapsed().as_secs_f64());
-        Ok((Picture::with_profile(picture, icc_profile), self.done.said()))
+        Ok((Picture::with_profile(picture, icc_profile), self.done.summary()))
     }
 }
 
@@ -139,10 +139,10 @@ pub(crate) fn filter(
     let again = wanted.explained.then(|| loaded.clone());
     let pixels = run(&context, steps, loaded, failed)?;
     let made = if let Some(kind) = wanted.frame {
-        Made::Frame(to_frame(&pixels, &context, kind, failed)?)
+        FilterOutput::Frame(to_frame(&pixels, &context, kind, failed)?)
     } else {
         let color = pixels.color_type()?;
-        Made::Picture(OnDevice { pixels, color, icc_profile })
+        FilterOutput::Picture(OnDevice { pixels, color, icc_profile })
     };
     let total_seconds = start.elapsed().as_secs_f64();
     if let Some(again) = again {

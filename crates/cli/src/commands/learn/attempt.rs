@@ -34,13 +34,13 @@ pub(super) struct Attempt {
     /// The numbers that were compared with the reference's.
     pub(super) numbers: usize,
     /// The first result that differs, with its launch.
-    pub(super) differs: Option<Differs>,
+    pub(super) differs: Option<Mismatch>,
     /// Predicted seconds of the kernel to start from, and of this one; `None` unless all results are right.
     pub(super) seconds: Option<[f64; 2]>,
 }
 
 /// Results that differ from the reference's.
-pub(super) struct Differs {
+pub(super) struct Mismatch {
     /// The sizes of the launch: `width = 8, HEIGHT = 1`.
     pub(super) sizes: String,
     /// The argument whose memory they are in.
@@ -96,7 +96,12 @@ impl Attempt {
     }
 
     /// Runs a launch with all checks; returns what it leaves.
-    fn check(&mut self, description: &Description, built: &Built, gpu: &'static Gpu) -> Result<Vec<Left>> {
+    fn check(
+        &mut self,
+        description: &Description,
+        built: &Built,
+        gpu: &'static Gpu,
+    ) -> Result<Vec<OutputMemory>> {
         let (mut simulator, staged) = stage(description, built, gpu, STEPS)?;
         let mut checks = Checks::all();
         checks.set_elements(description.file.element_types());
@@ -109,7 +114,7 @@ impl Attempt {
     }
 
     /// Compares what a launch left with what the reference did.
-    fn compare(&mut self, expected: &[Left], found: &[Left], relative: f64, sizes: &str) {
+    fn compare(&mut self, expected: &[OutputMemory], found: &[OutputMemory], relative: f64, sizes: &str) {
         for (expected, found) in expected.iter().zip(found) {
             // Sums that cancel are as far off as their terms, which are about 1.
             let tolerance = Tolerance { relative, absolute: relative, ..Tolerance::default() };
@@ -117,14 +122,14 @@ impl Attempt {
             self.numbers += comparison.numbers;
             if comparison.differing > 0 && self.differs.is_none() {
                 let (sizes, memory) = (sizes.to_owned(), expected.name.clone());
-                self.differs = Some(Differs { sizes, memory, comparison });
+                self.differs = Some(Mismatch { sizes, memory, comparison });
             }
         }
     }
 }
 
 /// A result of a launch.
-struct Left {
+struct OutputMemory {
     name: String,
     array: ArrayShape,
     bytes: Vec<u8>,
@@ -158,20 +163,25 @@ const STEPS: u64 = 1_000_000;
 const TIMED_STEPS: u64 = 1_000_000_000;
 
 /// The memory that a kernel may write.
-fn left(file: &LaunchFile, simulator: &mut Simulator, staged: &Staged) -> Result<Vec<Left>> {
+fn left(file: &LaunchFile, simulator: &mut Simulator, staged: &Staged) -> Result<Vec<OutputMemory>> {
     let is_result = |memory: &&StagedMemory| {
         let given = file.arguments.get(memory.argument).map(|entry| &entry.given);
         !matches!(given, Some(Given::Memory(Memory { access: Access::Read, .. })))
     };
     let read = |memory: &StagedMemory| {
         let bytes = memory.read(simulator)?.bytes;
-        Ok(Left { name: memory.name.clone(), array: memory.array.clone(), bytes })
+        Ok(OutputMemory { name: memory.name.clone(), array: memory.array.clone(), bytes })
     };
     staged.memory.iter().filter(is_result).map(read).collect()
 }
 
 /// What a kernel leaves that is known to be right.
-fn results(description: &Description, built: &Built, gpu: &'static Gpu, steps: u64) -> Result<Vec<Left>> {
+fn results(
+    description: &Description,
+    built: &Built,
+    gpu: &'static Gpu,
+    steps: u64,
+) -> Result<Vec<OutputMemory>> {
     let (mut simulator, staged) = stage(description, built, gpu, steps)?;
     simulator.run(std::slice::from_ref(&staged.launch)).with_context(|| built.program.name.clone())?;
     left(&description.file, &mut simulator, &staged)

@@ -20,7 +20,7 @@ use crate::finish::Finish;
 use crate::progress::Progress;
 use crate::terminal;
 
-use attempt::{Attempt, Differs};
+use attempt::{Attempt, Mismatch};
 use exercise::{ALL, Exercise, check_free};
 
 /// Examples for the help text.
@@ -155,7 +155,7 @@ fn try_out(exercise: &Exercise, solution: &Path, out: &mut dyn Write) -> Result<
 
 /// How the results compare with the reference's.
 fn results(attempt: &Attempt) -> String {
-    let Some(Differs { sizes, memory, comparison }) = &attempt.differs else {
+    let Some(Mismatch { sizes, memory, comparison }) = &attempt.differs else {
         return format!("all {} numbers are right", attempt.numbers);
     };
     let first = comparison.first.first().map(|difference| {

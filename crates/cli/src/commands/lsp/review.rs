@@ -294,14 +294,14 @@ struct Source<'j> {
 
 impl Source<'_> {
     /// Line and column of a location; `None` in other files.
-    fn place(&self, location: Location) -> Option<(u32, u32)> {
+    fn line_and_column(&self, location: Location) -> Option<(u32, u32)> {
         let at = self.kernel.own_location(location);
         (at.line > 0 && *self.module.files[at.file] == *self.name).then_some((at.line, at.column))
     }
 
     /// Advice as a remark; `None` if a comment allows it.
     fn remark(&self, advice: &Advice, gpu: &Gpu) -> Option<Remark> {
-        let at = advice.location.and_then(|location| self.place(location));
+        let at = advice.location.and_then(|location| self.line_and_column(location));
         let at = at.unwrap_or_else(|| (declaration(&self.job.text, &self.kernel.name).unwrap_or(1), 0));
         if allows(&self.job.text, at.0, advice.rule) {
             return None;
@@ -329,7 +329,7 @@ impl Source<'_> {
         let family = analysis.gpu.family();
         let mut lines = BTreeMap::new();
         for line in &analysis.lines {
-            let Some((number, _)) = self.place(line.location) else { continue };
+            let Some((number, _)) = self.line_and_column(line.location) else { continue };
             let costs = analysis.columns.iter().zip(&line.columns);
             let costs = costs.filter(|(column, cost)| !column.is_part(family) && !is_zero(cost));
             let costs: Vec<String> =

@@ -316,7 +316,7 @@ impl Session {
             .map(|trial| about.ended(trial, estimates.get(trial.parameters.as_str()).copied()));
         Ok(Searched {
             is_empty: result.fastest().is_none(),
-            text: report::found(&found, arguments.top),
+            text: report::search_summary(&found, arguments.top),
             search: report::result(&found),
             entries: entries.collect(),
         })

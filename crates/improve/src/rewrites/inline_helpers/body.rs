@@ -27,7 +27,7 @@ pub(super) struct Inlined {
 }
 
 /// How statements end.
-enum Ended {
+enum BodyEnd {
     /// With a value.
     With(Text),
     /// Without one.
@@ -103,8 +103,8 @@ impl<'p, 't> Body<'p, 't> {
             body.argument(parameter, argument, by_address, &all)?;
         }
         let value = match body.run(&all)? {
-            Ended::With(value) => Some(value),
-            Ended::Plain => None,
+            BodyEnd::With(value) => Some(value),
+            BodyEnd::Plain => None,
         };
         (value.is_some() == body.ty.is_some()).then_some(Inlined { lines: body.lines, value })
     }
@@ -171,7 +171,7 @@ impl<'p, 't> Body<'p, 't> {
                 .any(|word| all.iter().any(|it| it == word))
         };
         let key = (own.to_string(), text.at(ALONE));
-        if let Some(name) = self.pass.known(&key).cloned() {
+        if let Some(name) = self.pass.existing_constant(&key).cloned() {
             self.values.insert(variable.symbol, Text::primary(name));
             return Some(());
         }
@@ -203,7 +203,7 @@ impl<'p, 't> Body<'p, 't> {
     }
 
     /// Writes out statements, up to a `return`; its value, if there is one.
-    fn run(&mut self, statements: &[&'t Stmt]) -> Option<Ended> {
+    fn run(&mut self, statements: &[&'t Stmt]) -> Option<BodyEnd> {
         for (index, stmt) in statements.iter().enumerate() {
             let rest = &statements[index + 1..];
             match &stmt.kind {
@@ -239,8 +239,8 @@ impl<'p, 't> Body<'p, 't> {
                     }
                     None => self.copy(stmt)?,
                 },
-                StmtKind::Return(None) => return Some(Ended::Plain),
-                StmtKind::Return(Some(value)) => return Some(Ended::With(self.returned(value)?)),
+                StmtKind::Return(None) => return Some(BodyEnd::Plain),
+                StmtKind::Return(Some(value)) => return Some(BodyEnd::With(self.returned(value)?)),
                 StmtKind::If { condition, then, otherwise } => {
                     if condition.assigns() {
                         return None;
@@ -260,11 +260,11 @@ impl<'p, 't> Body<'p, 't> {
                 _ => return None,
             }
         }
-        Some(Ended::Plain)
+        Some(BodyEnd::Plain)
     }
 
     /// `if (condition) return value;`, and what follows.
-    fn early(&mut self, condition: &'t Expr, value: Option<&'t Expr>, rest: &[&'t Stmt]) -> Option<Ended> {
+    fn early(&mut self, condition: &'t Expr, value: Option<&'t Expr>, rest: &[&'t Stmt]) -> Option<BodyEnd> {
         let condition = self.text(condition)?;
         let Some(value) = value else {
             if self.lazy {
@@ -276,17 +276,17 @@ impl<'p, 't> Body<'p, 't> {
             let ended = self.run(rest);
             self.pass.scopes.pop();
             self.indented(first);
-            return matches!(ended?, Ended::Plain).then_some(Ended::Plain);
+            return matches!(ended?, BodyEnd::Plain).then_some(BodyEnd::Plain);
         };
         let value = self.returned(value)?;
         let (lines, values) = (self.lines.len(), self.values.clone());
         let was = std::mem::replace(&mut self.lazy, true);
         let tail = self.run(rest);
         self.lazy = was;
-        if let Some(Ended::With(tail)) = tail {
+        if let Some(BodyEnd::With(tail)) = tail {
             let [a, b] = [value.at(CONDITIONAL), tail.at(CONDITIONAL)];
             let condition = condition.at(Level(CONDITIONAL.0 + 1));
-            return Some(Ended::With(Text::new(format!("{condition} ? {a} : {b}"), CONDITIONAL)));
+            return Some(BodyEnd::With(Text::new(format!("{condition} ? {a} : {b}"), CONDITIONAL)));
         }
         if was {
             return None;
@@ -303,10 +303,10 @@ impl<'p, 't> Body<'p, 't> {
         self.pass.scopes.push(BTreeMap::new());
         let tail = self.run(rest);
         self.pass.scopes.pop();
-        let Ended::With(tail) = tail? else { return None };
+        let BodyEnd::With(tail) = tail? else { return None };
         self.lines.push(format!("{name} = {};", tail.at(ALONE)));
         self.indented(first);
-        Some(Ended::With(Text::primary(name)))
+        Some(BodyEnd::With(Text::primary(name)))
     }
 
     /// Indents the lines from `first` on, and closes their block.

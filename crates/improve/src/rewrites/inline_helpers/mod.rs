@@ -281,7 +281,7 @@ impl<'t> Pass<'t> {
     }
 
     /// The constant of a type that has a value already.
-    fn known(&self, key: &(String, String)) -> Option<&String> {
+    fn existing_constant(&self, key: &(String, String)) -> Option<&String> {
         self.scopes.iter().rev().find_map(|scope| scope.get(key))
     }
 }

@@ -8,7 +8,7 @@ const HEADER: usize = 5;
 
 /// The module without the entry point of that name; its function remains, without callers. Bytes that are not a module
 /// in this machine's byte order are returned unchanged.
-pub(super) fn without(spirv: &[u8], kernel: &str) -> Vec<u8> {
+pub(super) fn remove_entry_point(spirv: &[u8], kernel: &str) -> Vec<u8> {
     let (words, []) = spirv.as_chunks::<4>() else { return spirv.to_vec() };
     let words: Vec<u32> = words.iter().map(|word| u32::from_ne_bytes(*word)).collect();
     let mut kept = spirv.get(..4 * HEADER).unwrap_or(spirv).to_vec();
@@ -59,12 +59,12 @@ mod tests {
             bytes(&words)
         };
         let both = module(&[(1, *b"abcd"), (2, *b"abcx")]);
-        assert_eq!(without(&both, "abcd"), module(&[(2, *b"abcx")]));
+        assert_eq!(remove_entry_point(&both, "abcd"), module(&[(2, *b"abcx")]));
         // Neither a prefix of a name nor a longer name matches.
-        assert_eq!(without(&both, "abc"), both);
-        assert_eq!(without(&both, "abcde"), both);
+        assert_eq!(remove_entry_point(&both, "abc"), both);
+        assert_eq!(remove_entry_point(&both, "abcde"), both);
         for cut in 0..both.len() {
-            assert_eq!(without(&both[..cut], "none"), both[..cut]);
+            assert_eq!(remove_entry_point(&both[..cut], "none"), both[..cut]);
         }
     }
 }

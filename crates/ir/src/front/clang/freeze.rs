@@ -23,20 +23,21 @@ pub(super) fn remove(clang: &Path, work: &Path, name: &str) -> Result<(), BuildE
     };
     convert(&work.join(BITCODE), "-S", &text)?;
     let read = fs::read_to_string(&text).map_err(|error| BuildError::File { path: text.clone(), error })?;
-    fs::write(&text, without(&read)).map_err(|error| BuildError::File { path: text.clone(), error })?;
+    fs::write(&text, remove_from_text(&read))
+        .map_err(|error| BuildError::File { path: text.clone(), error })?;
     convert(&text, "-c", &work.join(BITCODE))?;
     Ok(())
 }
 
 /// LLVM's text form without `freeze`.
-fn without(text: &str) -> String {
+fn remove_from_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut function = String::new();
     for line in text.split_inclusive('\n') {
         function.push_str(line);
         // Names of values are those of one function, which ends with a brace at the start of a line.
         if line.starts_with('}') {
-            out.push_str(&thawed(&function));
+            out.push_str(&remove_from_function(&function));
             function.clear();
         }
     }
@@ -44,9 +45,9 @@ fn without(text: &str) -> String {
 }
 
 /// A function without `freeze`. Unnamed results keep it: their numbers must stay complete.
-fn thawed(function: &str) -> String {
+fn remove_from_function(function: &str) -> String {
     let mut function = function.to_owned();
-    while let Some((line, result, operand)) = function.lines().find_map(frozen) {
+    while let Some((line, result, operand)) = function.lines().find_map(parse_freeze) {
         let without = function.replacen(&format!("{line}\n"), "", 1);
         function = renamed(&without, &result, &operand);
     }
@@ -54,7 +55,7 @@ fn thawed(function: &str) -> String {
 }
 
 /// `  %a.fr = freeze i32 %a, !dbg !7` as the line, `%a.fr` and `%a`.
-fn frozen(line: &str) -> Option<(String, String, String)> {
+fn parse_freeze(line: &str) -> Option<(String, String, String)> {
     let (result, instruction) = line.trim().split_once(" = ")?;
     let typed = instruction.strip_prefix("freeze ")?;
     let is_number = result.strip_prefix('%')?.bytes().all(|byte| byte.is_ascii_digit());
@@ -91,13 +92,13 @@ mod tests {
                     %b = add i32 %a.fr, %a.fr1\n  ret void\n}\ndefine void @m(i32 %a.fr) {\n  %c = add i32 %a.fr, 1\n}\n";
         let want = "define void @k(i32 %a) {\n  %b = add i32 %a, %a\n  ret void\n}\ndefine void @m(i32 %a.fr) {\n  \
                     %c = add i32 %a.fr, 1\n}\n";
-        assert_eq!(without(text), want);
+        assert_eq!(remove_from_text(text), want);
     }
 
     #[test]
     fn undefined_values_become_zeros_and_numbers_stay() {
         let text = "define void @k() {\n  %x.fr = freeze <4 x i32> undef\n  %1 = freeze i32 %0\n  use <4 x i32> %x.fr\n}\n";
         let want = "define void @k() {\n  %1 = freeze i32 %0\n  use <4 x i32> zeroinitializer\n}\n";
-        assert_eq!(without(text), want);
+        assert_eq!(remove_from_text(text), want);
     }
 }

@@ -394,7 +394,7 @@ fn compile(
         }
     };
     let spirv = fs::read(&output).map_err(|error| BuildError::File { path: output, error })?;
-    Ok(Built { spirv: entry::without(&spirv, FIRST_KERNEL), warnings, cached: false })
+    Ok(Built { spirv: entry::remove_entry_point(&spirv, FIRST_KERNEL), warnings, cached: false })
 }
 
 /// The options for an optimisation level.

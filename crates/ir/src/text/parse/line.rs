@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cranelift_entity::EntityRef;
 
 use super::Parsed;
-use crate::text::lex::{Token, found, unquoted};
+use crate::text::lex::{Token, describe_token, unquoted};
 use crate::{
     Block, BlockCall, Field, Initial, Location, ObjectData, Parameter, ParameterKind, ProgramObject,
     Relocation, Space, Type, TypeLayout, Value,
@@ -27,7 +27,7 @@ impl<'a> Line<'_, 'a> {
     pub(super) fn word(&mut self) -> Parsed<&'a str> {
         match self.next() {
             Some(Token::Word(word)) => Ok(word),
-            other => Err(format!("a word is expected, not {}", found(other))),
+            other => Err(format!("a word is expected, not {}", describe_token(other))),
         }
     }
 
@@ -41,14 +41,14 @@ impl<'a> Line<'_, 'a> {
             Some(Token::Text(text)) => {
                 unquoted(text).ok_or_else(|| format!("\"{text}\" has an unknown escape"))
             }
-            other => Err(format!("a string is expected, not {}", found(other))),
+            other => Err(format!("a string is expected, not {}", describe_token(other))),
         }
     }
 
     pub(super) fn sign(&mut self, sign: char) -> Parsed<()> {
         match self.next() {
             Some(Token::Sign(found)) if found == sign => Ok(()),
-            other => Err(format!("`{sign}` is expected, not {}", found(other))),
+            other => Err(format!("`{sign}` is expected, not {}", describe_token(other))),
         }
     }
 

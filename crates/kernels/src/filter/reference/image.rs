@@ -35,7 +35,7 @@ impl Spread {
         self.map(|value| nearest(element, value))
     }
 
-    pub(super) fn holds(self, found: f64) -> bool {
+    pub(super) fn accepts(self, found: f64) -> bool {
         let anything = self.low == f64::NEG_INFINITY && self.high == f64::INFINITY;
         if found.is_nan() { self.value.is_nan() || anything } else { self.low <= found && found <= self.high }
     }

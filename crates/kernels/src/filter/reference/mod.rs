@@ -99,7 +99,7 @@ impl Expected {
         for (place, index) in places(to).filter(|([_, y, _], _)| rows.contains(y)) {
             let (want, found) = (image.at(place), load(to.element, result, index));
             total += 1;
-            if !want.holds(found) {
+            if !want.accepts(found) {
                 count += 1;
                 first = first.or(Some((place, want, found)));
             }

@@ -93,7 +93,7 @@ impl Neighbourhood {
     }
 
     /// Whether the pixel in column x, row y of the window is used.
-    pub fn holds(self, [x, y]: [usize; 2]) -> bool {
+    pub fn contains(self, [x, y]: [usize; 2]) -> bool {
         match self {
             Self::Rectangle(_) => true,
             Self::Cross([width, height]) => x == width / 2 || y == height / 2,

@@ -19,7 +19,7 @@ use crate::source::{GEMM_SUM, GEMM_VECTOR, Sources};
 
 /// What is known about an operand before the launches of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Given {
+pub enum OperandState {
     /// It may change between launches: if it needs packing, the launches pack it.
     #[default]
     Changing,
@@ -30,7 +30,7 @@ pub enum Given {
     Packed(Packed),
 }
 
-impl Given {
+impl OperandState {
     fn is_shared(&self) -> bool {
         matches!(self, Self::Packed(packed) if packed.products == 1)
     }
@@ -114,7 +114,7 @@ pub fn plan(
     gemm: &Gemm,
     parameters: &Parameters,
     probe: &Probe,
-    given: [Given; 2],
+    given: [OperandState; 2],
 ) -> Result<Plan<'static>, Unfit> {
     let layouts = layouts(gemm, parameters, probe, given.map(|given| given.is_shared()))?;
     let product = RowMajorProduct::of(gemm);
@@ -123,7 +123,7 @@ pub fn plan(
         plan.operand(operand.role);
     }
     for (side, given) in [Side::A, Side::B].into_iter().zip(given) {
-        if matches!(given, Given::Packed(packed) if layouts[side as usize] != Some(packed)) {
+        if matches!(given, OperandState::Packed(packed) if layouts[side as usize] != Some(packed)) {
             return Err(Unfit::Packed { operand: side.name() });
         }
     }
@@ -195,14 +195,14 @@ impl Planner<'_> {
     }
 
     /// The operand that the kernel reads for `side`, packed if needed.
-    fn operand(&mut self, side: Side, packed: Option<Packed>, given: Given) -> Read {
+    fn operand(&mut self, side: Side, packed: Option<Packed>, given: OperandState) -> Read {
         let slot = self.plan.operand(side.role());
         let is_a = (side == Side::A) != self.product.transposed;
         let Some(packed) = packed else {
             let view = if is_a { self.product.a } else { self.product.b };
             return Read { slot, operand: Some(side.role()), view, packed: None };
         };
-        let memory = if matches!(given, Given::Packed(_)) {
+        let memory = if matches!(given, OperandState::Packed(_)) {
             slot
         } else {
             let memory = match (packed.buffer_bytes, packed.image) {
@@ -216,7 +216,7 @@ impl Planner<'_> {
                 && let Some((program, arguments, range)) =
                     packing.launch([slot, memory], Some(side.role()), offsets, self.probe)
             {
-                if given == Given::Constant {
+                if given == OperandState::Constant {
                     self.plan.prepare(&program, "gemm_pack", arguments, range);
                 } else {
                     self.plan.launch(&program, "gemm_pack", arguments, range);

@@ -192,7 +192,7 @@ impl Object {
 
     /// Enqueues a non-blocking read of this buffer. Returns the block if that is not possible: for images, for memory
     /// that the host accesses in other ways, and for zero bytes.
-    pub(crate) fn read_later(
+    pub(crate) fn enqueue_read(
         &self,
         queue: &Queue,
         offset: usize,
@@ -216,8 +216,8 @@ impl Object {
         Ok(Ok(InFlight::new(event, into)))
     }
 
-    /// Enqueues a non-blocking write of this buffer, as [`Self::read_later`].
-    pub(crate) fn write_later(
+    /// Enqueues a non-blocking write of this buffer, as [`Self::enqueue_read`].
+    pub(crate) fn enqueue_write(
         &self,
         queue: &Queue,
         offset: usize,

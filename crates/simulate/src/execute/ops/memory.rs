@@ -13,7 +13,7 @@ use crate::execute::code::{Detail, Inst, Run, value_bytes};
 use crate::execute::memory::{Home, pointer};
 use crate::execute::memory_map::MemoryMap;
 use crate::execute::rows::{WIDTH, lanes, numbers, numbers_mut};
-use crate::execute::state::{State, Stop, Strays};
+use crate::execute::state::{OutOfBoundsLoads, State, Stop};
 
 /// The pointer to a private or local object of the kernel.
 pub(super) fn object_address(s: &mut State<'_>, i: &Inst) -> bool {
@@ -266,13 +266,13 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
 /// launch stops.
 fn strays(s: &mut State<'_>, i: &Inst, lane: usize, address: u64, bytes: usize) -> bool {
     let of_buffer = matches!(s.home(address), Some(Home::Global(_)));
-    let Strays::Zeros(known) = &s.strays else { return outside(s, i, lane, address, bytes, false) };
+    let OutOfBoundsLoads::Zeros(known) = &s.strays else { return outside(s, i, lane, address, bytes, false) };
     if of_buffer && known.is_some() {
         return true;
     }
     outside(s, i, lane, address, bytes, false);
     match s.stop.take() {
-        Some(Stop::Fault(fault)) if of_buffer => s.strays = Strays::Zeros(Some((s.group, fault))),
+        Some(Stop::Fault(fault)) if of_buffer => s.strays = OutOfBoundsLoads::Zeros(Some((s.group, fault))),
         stop => s.stop = stop,
     }
     of_buffer

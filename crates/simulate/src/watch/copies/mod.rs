@@ -81,7 +81,7 @@ pub(crate) fn start(
             uses::used(watch, s, i, i.arg(operand), operand, "the copied bytes");
         }
     });
-    watch.asks_alike(s, i, present);
+    watch.check_uniform_request(s, i, present);
     let mut good = 0..0;
     if let (Some(elements), Some(first)) = (Elements::of(s, i, present), present.first_mut()) {
         good = s.within(first, |s| {
@@ -141,7 +141,7 @@ pub(crate) fn end_group(watch: &mut Watch, s: &State<'_>) {
 
 impl Watch {
     /// Checks that all present work-items pass the same arguments.
-    fn asks_alike(&mut self, s: &State<'_>, i: &Inst, present: &[Present<'_>]) {
+    fn check_uniform_request(&mut self, s: &State<'_>, i: &Inst, present: &[Present<'_>]) {
         const WHAT: [&str; 5] = [
             "another destination",
             "another source",

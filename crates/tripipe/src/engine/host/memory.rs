@@ -67,7 +67,7 @@ impl Storage for HostMemory {
         Ok(())
     }
 
-    fn read_later(&self, memory: &Memory, offset: usize, into: Block) -> Result<Pending<Block>, Error> {
+    fn enqueue_read(&self, memory: &Memory, offset: usize, into: Block) -> Result<Pending<Block>, Error> {
         let (bytes, rests_on) = (into.bytes().len(), memory.rests_on());
         let (cells, found) = (Arc::clone(&self.cells), Arc::new(Mutex::new(Some(into))));
         let filled = Arc::clone(&found);
@@ -83,7 +83,7 @@ impl Storage for HostMemory {
             .then(move |()| lock(&found).take().ok_or(Error::from(Fault::ValueTaken))))
     }
 
-    fn write_later(&self, memory: &Memory, from: Block) -> Result<Event, Error> {
+    fn enqueue_write(&self, memory: &Memory, from: Block) -> Result<Event, Error> {
         let cells = Arc::clone(&self.cells);
         // The block takes the place of the one before, which costs nothing, whatever its size.
         let task = self.path.queue.submit("write", true, move || {

@@ -91,9 +91,9 @@ impl Ready for OnHost {
         let rests_on = run.rests_on();
         let cells = |memory: &Memory| Some((Arc::clone(memory.storage().cells()?), memory.bytes()));
         let (inputs, (output, bytes)) = run.each(cells)?;
-        let (host, begins) = (self.host.clone(), run.begins());
+        let (host, offsets) = (self.host.clone(), run.operand_offsets());
         let work = move || {
-            with_cells(&inputs, (&output, bytes), |inputs, output| host.run_later(&begins, inputs, output))
+            with_cells(&inputs, (&output, bytes), |inputs, output| host.run_at(&offsets, inputs, output))
         };
         let task = self.path.queue.submit(self.host.name, self.host.small, work)?;
         if rests_on.is_empty() && task.went_well() {

@@ -26,16 +26,16 @@ pub struct Compilation {
 }
 
 /// The names of kernels, and the beginning of their compilation.
-type Begun = Arc<(String, Instant)>;
+type StartedCompilation = Arc<(String, Instant)>;
 
 /// The compilations of a device, on all threads, in the order in which they began.
 #[derive(Clone, Default)]
-pub(super) struct Compilations(Arc<Mutex<Vec<Begun>>>);
+pub(super) struct Compilations(Arc<Mutex<Vec<StartedCompilation>>>);
 
 /// Lists a compilation until it is dropped.
 pub(super) struct Compiling {
     all: Compilations,
-    this: Begun,
+    this: StartedCompilation,
 }
 
 impl Compilations {
@@ -53,7 +53,8 @@ impl Compilations {
     }
 
     pub(super) fn list(&self) -> Vec<Compilation> {
-        let compilation = |one: &Begun| Compilation { kernels: one.0.clone(), elapsed: one.1.elapsed() };
+        let compilation =
+            |one: &StartedCompilation| Compilation { kernels: one.0.clone(), elapsed: one.1.elapsed() };
         lock(&self.0).iter().map(compilation).collect()
     }
 }
@@ -117,13 +118,13 @@ pub(super) struct Build {
 
 struct UnderWay {
     plan: Plan<'static>,
-    made: Receiver<Made>,
+    made: Receiver<BuildOutput>,
 }
 
 /// The output of a build thread. A program that does not build is left out; the operation that needs it builds it
 /// again, to get the error.
 #[derive(Default)]
-struct Made {
+struct BuildOutput {
     programs: Vec<BuiltProgram>,
     seconds: f64,
 }
@@ -141,7 +142,7 @@ impl Build {
             let programs = task();
             drop((compiling, counted));
             // The receiver may be gone.
-            let _ = sender.send(Made { programs, seconds: start.elapsed().as_secs_f64() });
+            let _ = sender.send(BuildOutput { programs, seconds: start.elapsed().as_secs_f64() });
         };
         let thread = thread::Builder::new().name("tripipe-build".to_owned()).spawn(build).ok()?;
         let mut builds = lock(&builds.0);
@@ -175,7 +176,7 @@ impl Build {
                     Ok(made) => made,
                     Err(RecvTimeoutError::Timeout) => return Ok(None),
                     // A thread that panicked has sent nothing, and built nothing.
-                    Err(RecvTimeoutError::Disconnected) => Made::default(),
+                    Err(RecvTimeoutError::Disconnected) => BuildOutput::default(),
                 };
                 kernels.runner().adopt(made.programs)?;
                 let planned = Planned::new(kernels, plan.clone())?.built_beside(made.seconds);

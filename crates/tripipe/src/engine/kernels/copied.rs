@@ -7,7 +7,7 @@ use tripipe_kernels::Role;
 use tripipe_launch::locks::lock;
 
 use super::planned::Planned;
-use super::trial::Tried;
+use super::trial::TrialTimes;
 use crate::explanation::Time;
 use crate::memory::Memory;
 use crate::operation::{BoundOperand, Host, Run, Size};
@@ -22,7 +22,7 @@ const RUNS: [usize; 2] = [1, 2];
 
 /// The times of calls, on the CPU path and on the device. Nothing is computed twice: each call gives its result.
 #[derive(Default)]
-pub(super) struct CopyTimes(Mutex<[Option<Tried>; 2]>);
+pub(super) struct CopyTimes(Mutex<[Option<TrialTimes>; 2]>);
 
 /// What runs a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl CopyTimes {
     /// one.
     pub(super) fn next(&self) -> CallRunner {
         let [host, device] = *lock(&self.0);
-        let missing = |tried: Option<Tried>, runs| tried.is_none_or(|tried| tried.runs < runs);
+        let missing = |tried: Option<TrialTimes>, runs| tried.is_none_or(|tried| tried.runs < runs);
         match (host, device) {
             _ if missing(host, RUNS[0]) => CallRunner::Host,
             _ if missing(device, RUNS[1]) => CallRunner::Device,
@@ -60,7 +60,7 @@ impl CopyTimes {
         }
         match &mut times[runner as usize] {
             Some(tried) => tried.add(seconds),
-            none => *none = Some(Tried::begun(seconds)),
+            none => *none = Some(TrialTimes::begun(seconds)),
         }
     }
 }
@@ -68,10 +68,10 @@ impl CopyTimes {
 impl fmt::Display for CopyTimes {
     /// Nothing before the first call.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let say = |tried: Option<Tried>| match tried {
+        let say = |tried: Option<TrialTimes>| match tried {
             None => "has not run".to_owned(),
-            Some(Tried { first, runs: 0, .. }) => format!("took {} the first time", Time(first)),
-            Some(Tried { shortest, runs, first }) => {
+            Some(TrialTimes { first, runs: 0, .. }) => format!("took {} the first time", Time(first)),
+            Some(TrialTimes { shortest, runs, first }) => {
                 let plural = if runs == 1 { "" } else { "s" };
                 format!(
                     "takes {} (the shortest of {runs} call{plural} after a first of {})",

@@ -7,7 +7,7 @@ use std::time::Instant;
 use tripipe_launch::MemoryId;
 
 use super::Kernels;
-use crate::engine::Ended;
+use crate::engine::CompletedSubmission;
 use crate::engine::host::{done, guarded};
 use crate::memory::Memory;
 use crate::operation::{Host, Run};
@@ -22,7 +22,7 @@ pub(super) fn fall_back(kernels: &Arc<Kernels>, run: &Run<'_>, host: &Host) -> R
     run.read().try_for_each(Memory::check_contents)?;
     let start = Instant::now();
     on_host(kernels, run, host)?;
-    let event = Event::ended(Arc::new(Ended::begun(start)));
+    let event = Event::ended(Arc::new(CompletedSubmission::begun(start)));
     run.result.memory.set_event(Some(event.clone()));
     Ok(event)
 }
@@ -39,10 +39,10 @@ pub(super) fn on_host(kernels: &Arc<Kernels>, run: &Run<'_>, host: &Host) -> Res
         Some((memory.storage().device()?.id_on(kernels)?, memory.bytes()))
     };
     let (objects, output) = run.each(object)?;
-    let begins = run.begins();
+    let offsets = run.operand_offsets();
     let mut outcome = Ok(());
     kernels.runner().executor().with_all_bytes(&objects, output, &mut |inputs, output| {
-        outcome = guarded(|| host.run_later(&begins, inputs, output));
+        outcome = guarded(|| host.run_at(&offsets, inputs, output));
     })?;
     done(outcome)
 }

@@ -92,10 +92,10 @@ impl Storage for DeviceMemory {
         self.write(0, &copy)
     }
 
-    fn read_later(&self, memory: &Memory, offset: usize, into: Block) -> Result<Pending<Block>, Error> {
+    fn enqueue_read(&self, memory: &Memory, offset: usize, into: Block) -> Result<Pending<Block>, Error> {
         process::check()?;
         let mut runner = self.kernels.runner();
-        let reading: Arc<dyn Reading> = Arc::from(runner.executor().read_later(self.id, offset, into)?);
+        let reading: Arc<dyn Reading> = Arc::from(runner.executor().enqueue_read(self.id, offset, into)?);
         let submission: Arc<dyn Submission> = Arc::clone(&reading) as _;
         // The executor is still locked: what is submitted last is the last in the queue.
         Ok(memory
@@ -103,10 +103,10 @@ impl Storage for DeviceMemory {
             .then(move |()| reading.take().ok_or(Error::from(Fault::ValueTaken))))
     }
 
-    fn write_later(&self, memory: &Memory, from: Block) -> Result<Event, Error> {
+    fn enqueue_write(&self, memory: &Memory, from: Block) -> Result<Event, Error> {
         process::check()?;
         let mut runner = self.kernels.runner();
-        let submission = runner.executor().write_later(self.id, 0, from)?;
+        let submission = runner.executor().enqueue_write(self.id, 0, from)?;
         // The executor is still locked, as above.
         Ok(memory.writing(Arc::from(submission)))
     }

@@ -29,7 +29,7 @@ use crate::{Context, Error, Event, process};
 /// An operation on a device.
 pub(super) struct OnDevice {
     kernels: Arc<Kernels>,
-    way: Way,
+    backend: Backend,
     #[cfg(feature = "cpu")]
     host: Host,
     #[cfg(feature = "cpu")]
@@ -43,14 +43,14 @@ pub(super) struct OnDevice {
 }
 
 /// What does an operation.
-enum Way {
+enum Backend {
     /// The CPU path, for this reason: the device cannot.
     #[cfg(feature = "cpu")]
     Fallback(String),
     /// The kernels, or the CPU path where that is faster.
     Kernels(Planned),
     /// Likewise, once they are built; until then, the CPU path.
-    Offset(Build),
+    Building(Build),
 }
 
 impl OnDevice {
@@ -67,9 +67,9 @@ impl OnDevice {
         host: &Host,
         run_on: RunOn,
     ) -> Result<Self, Error> {
-        let made = |way| Self {
+        let made = |backend| Self {
             kernels: Arc::clone(kernels),
-            way,
+            backend,
             #[cfg(feature = "cpu")]
             host: host.clone(),
             #[cfg(feature = "cpu")]
@@ -83,7 +83,7 @@ impl OnDevice {
         let plan = match plan {
             Ok(plan) => plan,
             #[cfg(feature = "cpu")]
-            Err(Refused::Lacks(what)) => return Ok(made(Way::Fallback(what))),
+            Err(Refused::Lacks(what)) => return Ok(made(Backend::Fallback(what))),
             #[cfg(not(feature = "cpu"))]
             Err(Refused::Lacks(lacks)) => {
                 let device = kernels.name().to_owned();
@@ -94,7 +94,7 @@ impl OnDevice {
         if let Some(longest) = longest_build(kernels, context, &host.size, run_on)
             && let Some(build) = Build::begin(context.core().builds(), kernels, &plan)
         {
-            let operation = made(Way::Offset(build));
+            let operation = made(Backend::Building(build));
             if !longest.is_zero() {
                 #[cfg(feature = "cpu")]
                 operation.built_and_tried(context, longest)?;
@@ -103,7 +103,7 @@ impl OnDevice {
             }
             return Ok(operation);
         }
-        let operation = made(Way::Kernels(Planned::new(kernels, plan)?));
+        let operation = made(Backend::Kernels(Planned::new(kernels, plan)?));
         #[cfg(feature = "cpu")]
         if run_on != RunOn::Copies {
             operation.built_and_tried(context, Duration::MAX)?;
@@ -116,11 +116,11 @@ impl OnDevice {
     /// # Errors
     /// A kernel does not build; the device is gone.
     fn built(&self, longest: Duration) -> Result<Option<&Planned>, Error> {
-        match &self.way {
-            Way::Kernels(planned) => Ok(Some(planned)),
-            Way::Offset(build) => build.planned(&self.kernels, longest),
+        match &self.backend {
+            Backend::Kernels(planned) => Ok(Some(planned)),
+            Backend::Building(build) => build.planned(&self.kernels, longest),
             #[cfg(feature = "cpu")]
-            Way::Fallback(_) => Ok(None),
+            Backend::Fallback(_) => Ok(None),
         }
     }
 
@@ -178,11 +178,11 @@ fn longest_build(kernels: &Arc<Kernels>, context: &Context, size: &Size, run_on:
 
 impl Ready for OnDevice {
     fn can_move(&self, operand: Role) -> bool {
-        match &self.way {
-            Way::Kernels(planned) => planned.plan().can_move(operand),
-            Way::Offset(build) => build.can_move(operand),
+        match &self.backend {
+            Backend::Kernels(planned) => planned.plan().can_move(operand),
+            Backend::Building(build) => build.can_move(operand),
             #[cfg(feature = "cpu")]
-            Way::Fallback(_) => true,
+            Backend::Fallback(_) => true,
         }
     }
 
@@ -235,10 +235,10 @@ impl Ready for OnDevice {
     }
 
     fn fallback(&self) -> Option<String> {
-        match (&self.way, self.built(Duration::ZERO)) {
+        match (&self.backend, self.built(Duration::ZERO)) {
             #[cfg(feature = "cpu")]
-            (Way::Fallback(reason), _) => Some(reason.clone()),
-            (Way::Offset(_), Ok(None)) => Some("its kernels are being built".to_owned()),
+            (Backend::Fallback(reason), _) => Some(reason.clone()),
+            (Backend::Building(_), Ok(None)) => Some("its kernels are being built".to_owned()),
             (_, Err(error)) => Some(error.to_string()),
             #[cfg(feature = "cpu")]
             _ => self.lost_trial().map(|trial| trial.to_string()),

@@ -39,7 +39,7 @@ pub(super) struct Bindings {
 
 /// The memory of the operands, and where they begin there.
 #[derive(Clone, PartialEq)]
-struct Over {
+struct BoundMemory {
     operands: Vec<(Role, MemoryId)>,
     /// The number of elements that operands begin later than the plan says; those that do not are left out.
     offsets: Vec<(Role, u32)>,
@@ -47,7 +47,7 @@ struct Over {
 
 /// The launches over one set of operands.
 struct Binding {
-    over: Over,
+    memory: BoundMemory,
     bound: Bound,
     launches: Prepared,
     /// The outcome of the preparation that precedes the step.
@@ -61,11 +61,11 @@ impl Bindings {
         kernels: &Kernels,
         executor: &mut dyn Executor,
         plan: &Plan<'static>,
-        over: Over,
+        memory: BoundMemory,
         note: impl FnOnce(Box<dyn Submission>) -> Arc<Outcome>,
     ) -> Result<(&Binding, bool), ExecuteError> {
         self.last_run = kernels.next_run();
-        let known = self.bound.iter().position(|binding| binding.over == over);
+        let known = self.bound.iter().position(|binding| binding.memory == memory);
         let place = if let Some(place) = known {
             place
         } else {
@@ -82,7 +82,7 @@ impl Bindings {
             };
             self.scratch_bytes = plan.scratch_bytes();
             let scratch = self.scratch.insert(scratch);
-            self.bound.push_back(Binding::new(executor, plan, over, scratch, note)?);
+            self.bound.push_back(Binding::new(executor, plan, memory, scratch, note)?);
             self.bound.len() - 1
         };
         Ok((&self.bound[place], known.is_none()))
@@ -120,18 +120,18 @@ impl Bindings {
 
 impl Binding {
     fn is_over(&self, memory: MemoryId) -> bool {
-        self.over.operands.iter().any(|(_, operand)| *operand == memory)
+        self.memory.operands.iter().any(|(_, operand)| *operand == memory)
     }
 
     /// Also queues the preparation that precedes the step, which is passed to `note`.
     fn new(
         executor: &mut dyn Executor,
         plan: &Plan<'static>,
-        over: Over,
+        memory: BoundMemory,
         scratch: &Scratch,
         note: impl FnOnce(Box<dyn Submission>) -> Arc<Outcome>,
     ) -> Result<Self, ExecuteError> {
-        let bound = plan.bind_at(executor, &over.operands, &over.offsets, scratch)?;
+        let bound = plan.bind_at(executor, &memory.operands, &memory.offsets, scratch)?;
         let mut prepare = || {
             let mut prepared = None;
             if !bound.preparation.is_empty() {
@@ -140,7 +140,7 @@ impl Binding {
             Ok((prepared, executor.prepare_launches(&bound.launches)?))
         };
         match prepare() {
-            Ok((prepared, launches)) => Ok(Self { over, bound, launches, prepared: prepared.map(note) }),
+            Ok((prepared, launches)) => Ok(Self { memory, bound, launches, prepared: prepared.map(note) }),
             Err(error) => {
                 bound.release(executor);
                 Err(error)
@@ -204,14 +204,15 @@ impl Planned {
         ids.push(result);
         let operands = run.operands().zip(&ids).map(|(placed, id)| (placed.role, *id)).collect();
         let offsets = run.operands().map(|placed| (placed.role, placed.offset.elements));
-        let over = Over { operands, offsets: offsets.filter(|(_, elements)| *elements > 0).collect() };
+        let memory =
+            BoundMemory { operands, offsets: offsets.filter(|(_, elements)| *elements > 0).collect() };
         let mut bindings = lock(&self.bindings);
         let mut runner = kernels.runner();
         let mut rests_on = run.rests_on();
         let note = |submission: Box<dyn Submission>| {
             kernels.queue.add(run.operation, &Arc::from(submission), rests_on.clone())
         };
-        let (binding, is_new) = bindings.find_or_bind(kernels, runner.executor(), plan, over, note)?;
+        let (binding, is_new) = bindings.find_or_bind(kernels, runner.executor(), plan, memory, note)?;
         if is_new {
             kernels.note_bound(&ids, &self.bindings);
         }

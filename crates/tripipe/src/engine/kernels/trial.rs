@@ -42,14 +42,14 @@ const REPEAT: Repeat = Repeat { most: 5, least: 1, limit: Duration::from_millis(
 /// The times of an operation from the call until the result is available, over operands in the device's memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Trial {
-    device: Tried,
-    host: Tried,
+    device: TrialTimes,
+    host: TrialTimes,
     terms: Terms,
 }
 
 /// The times of a few runs, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Tried {
+pub(super) struct TrialTimes {
     /// The first run, which does not count: it may still compile, allocate and wake threads.
     pub(super) first: f64,
     /// The shortest of the other runs.
@@ -107,8 +107,8 @@ impl Trial {
         context.core().settle()?;
         let result = BoundOperand::new(role, &result);
         let run = Run { operation: "a trial", inputs: &inputs, result, written: *written };
-        let device = Tried::of(|| planned.submit(&run)?.wait())?;
-        let host = Tried::of(|| on_host(kernels, &run, host))?;
+        let device = TrialTimes::of(|| planned.submit(&run)?.wait())?;
+        let host = TrialTimes::of(|| on_host(kernels, &run, host))?;
         Ok(Self { device, host, terms: Terms::of(context) })
     }
 
@@ -150,7 +150,7 @@ impl fmt::Display for Trial {
     }
 }
 
-impl Tried {
+impl TrialTimes {
     /// The times of a few runs. However long the first took, at least one other counts.
     fn of(mut run: impl FnMut() -> Result<(), Error>) -> Result<Self, Error> {
         let mut tried = Self::begun(clocked(&mut run)?);
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     fn trial(device: f64, host: f64) -> Trial {
-        let tried = |shortest| Tried { first: 3.65, shortest, runs: 5 };
+        let tried = |shortest| TrialTimes { first: 3.65, shortest, runs: 5 };
         Trial { device: tried(device), host: tried(host), terms: OTHER }
     }
 
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn the_first_run_does_not_count() {
         let mut runs = 0;
-        let tried = Tried::of(|| {
+        let tried = TrialTimes::of(|| {
             runs += 1;
             std::thread::sleep(Duration::from_millis(if runs == 1 { 300 } else { 1 }));
             Ok(())
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn slow_operations_run_twice() {
-        let slow = Tried::of(|| {
+        let slow = TrialTimes::of(|| {
             std::thread::sleep(2 * REPEAT.limit);
             Ok(())
         });

@@ -165,14 +165,14 @@ impl<E: Executor> Intercept<E> for Faulty {
         inner.read(memory, offset, into)
     }
 
-    fn write_later(
+    fn enqueue_write(
         &mut self,
         inner: &mut E,
         memory: MemoryId,
         offset: usize,
         from: Block,
     ) -> Result<Box<dyn Submission>, ExecuteError> {
-        Ok(self.or_fails(inner.write_later(memory, offset, from)?))
+        Ok(self.or_fails(inner.enqueue_write(memory, offset, from)?))
     }
 
     fn submit(&mut self, inner: &mut E, launches: &[Launch]) -> Result<Box<dyn Submission>, ExecuteError> {

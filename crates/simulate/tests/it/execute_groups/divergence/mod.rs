@@ -1,11 +1,11 @@
 //! Work-items that diverge in a kernel and reconverge.
 
-mod made;
+mod random_kernel;
 
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use made::{Made, WORDS};
+use random_kernel::{RandomKernel, WORDS};
 use tripipe_ir::front::clang::{self, BuildError, Optimization};
 use tripipe_launch::{Argument, NdRange};
 use tripipe_simulate::{Options, Schedule};
@@ -61,7 +61,7 @@ fn benches(spirv: &[u8]) -> [(usize, Bench); 3] {
 
 /// Runs a kernel with and without watchers, which must find nothing, and compares the output of each work-item with
 /// its separate computation.
-fn run_as_each_alone(kernel: &Made, name: &str, benches: &mut [(usize, Bench)]) {
+fn run_as_each_alone(kernel: &RandomKernel, name: &str, benches: &mut [(usize, Bench)]) {
     let mut wanted = [9; ITEMS * WORDS];
     for (item, words) in wanted.chunks_mut(WORDS).enumerate() {
         kernel.run(item as u32, words);
@@ -98,8 +98,8 @@ fn divergent_work_items_match_one_work_item() {
     let seconds = std::env::var("TRIPIPE_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
     let end = Instant::now() + Duration::from_secs(seconds);
     for first in (0..).step_by(TOGETHER as usize) {
-        let kernels: Vec<(String, Made)> = (first..first + TOGETHER)
-            .map(|seed| (format!("seed{seed}"), Made::new(&mut Rng::with_seed(seed))))
+        let kernels: Vec<(String, RandomKernel)> = (first..first + TOGETHER)
+            .map(|seed| (format!("seed{seed}"), RandomKernel::new(&mut Rng::with_seed(seed))))
             .collect();
         let source: String = kernels.iter().map(|(name, kernel)| kernel.source(name)).collect();
         let spirv =
@@ -124,7 +124,7 @@ fn divergent_work_items_match_one_work_item_when_optimised() {
     let build = clang::Build { optimization: Optimization::O2, ..clang::Build::default() };
     let (mut ran, all) = (0, 16);
     for seed in 1000..1000 + all {
-        let kernel = Made::new(&mut Rng::with_seed(seed));
+        let kernel = RandomKernel::new(&mut Rng::with_seed(seed));
         match clang::build_text("divergence.cl", &kernel.source("k"), None, &build) {
             Ok(built) => {
                 run_as_each_alone(&kernel, "k", &mut benches(&built.spirv));

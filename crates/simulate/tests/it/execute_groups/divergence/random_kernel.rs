@@ -77,11 +77,11 @@ enum Exit {
 }
 
 /// A kernel.
-pub(crate) struct Made {
+pub(crate) struct RandomKernel {
     body: Body,
 }
 
-impl Made {
+impl RandomKernel {
     pub(crate) fn new(rng: &mut Rng) -> Self {
         Self { body: Maker { rng, loops: 0, in_switch: false }.body(3) }
     }
