@@ -1,9 +1,11 @@
-//! Repository chores: `cargo xtask gallery`, `cargo xtask layers`, `cargo xtask names`, `cargo xtask results`, `cargo xtask spirv`, `cargo xtask words`.
+//! Repository chores: `cargo xtask circles`, `gallery`, `layers`, `names`, `results`, `spirv`, `words`.
 
+mod circles;
 mod gallery;
 mod layers;
 mod names;
 mod results;
+mod source;
 mod words;
 
 use std::process::{Command, ExitCode};
@@ -13,6 +15,8 @@ use anyhow::{Context as _, Result, ensure};
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["circles"] => circles::check(),
+        ["circles", folder] => circles::describe(folder),
         ["gallery"] => gallery::rebuild(),
         ["layers"] => layers::check(),
         ["names"] => names::check(),
@@ -20,7 +24,8 @@ fn main() -> ExitCode {
         ["spirv"] => spirv(),
         ["words"] => words::check(),
         _ => Err(anyhow::anyhow!(
-            "usage: cargo xtask gallery  makes the pages of docs/gallery\n       \
+            "usage: cargo xtask circles  looks for circles of files that use each other; with a crate, lists them\n       \
+             cargo xtask gallery  makes the pages of docs/gallery\n       \
              cargo xtask layers   compares ARCHITECTURE.md's table with the manifests\n       \
              cargo xtask names    looks for names that several types have\n       \
              cargo xtask results  writes the classes of Python for results\n       \

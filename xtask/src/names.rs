@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
+
+use crate::source;
 
 /// Names that one type of the workspace has, the crate of that type (`None`: no type), its meaning, and the names of related
 /// types.
@@ -78,12 +79,9 @@ type Definitions = BTreeMap<String, BTreeMap<String, Vec<String>>>;
 /// # Errors
 /// Names with several types, with file and line; no Git.
 pub(crate) fn check() -> Result<String> {
-    let listed = Command::new("git").args(["ls-files", "-z", "*.rs"]).output().context("git ls-files")?;
-    ensure!(listed.status.success(), "git ls-files: {}", String::from_utf8_lossy(&listed.stderr).trim());
-    let names = String::from_utf8(listed.stdout).context("names of tracked files")?;
     let mut definitions = Definitions::new();
-    for name in names.split_terminator('\0') {
-        let (Some(folder), Ok(text)) = (crate_of(Path::new(name)), fs::read_to_string(name)) else {
+    for name in source::tracked(&["*.rs"])? {
+        let (Some(folder), Ok(text)) = (source::crate_of(Path::new(&name)), fs::read_to_string(&name)) else {
             continue;
         };
         for (line, found) in types(&text) {
@@ -98,18 +96,6 @@ pub(crate) fn check() -> Result<String> {
         definitions.len(),
         OWNERS.len()
     ))
-}
-
-/// The folder of the crate whose library or program contains the file; `None` for tests, examples and build scripts.
-fn crate_of(path: &Path) -> Option<String> {
-    let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
-    let (["crates" | "bindings", folder, "src", inside @ ..] | [folder, "src", inside @ ..]) =
-        parts.as_slice()
-    else {
-        return None;
-    };
-    let tests = inside.iter().any(|part| ["tests", "tests.rs"].contains(part));
-    (!tests).then(|| (*folder).to_owned())
 }
 
 /// The types that a source defines, each with its line, without those of its tests.
@@ -164,21 +150,6 @@ mod tests {
             /// struct G\nimpl H {}\npub(in super::x) union I {}\n#[cfg(test)]\nmod tests {\n    struct J;\n";
         let found: Vec<(usize, &str)> = types(text).collect();
         assert_eq!(found, [(1, "A"), (2, "B"), (3, "C"), (4, "E"), (8, "I")]);
-    }
-
-    #[test]
-    fn tests_examples_and_build_scripts_are_left_out() {
-        let of = |path: &str| crate_of(Path::new(path));
-        assert_eq!(of("crates/ir/src/flow/cfg.rs").as_deref(), Some("ir"));
-        assert_eq!(of("xtask/src/main.rs").as_deref(), Some("xtask"));
-        for path in [
-            "crates/ir/build.rs",
-            "crates/ir/tests/a.rs",
-            "crates/ir/src/a/tests.rs",
-            "crates/ir/src/tests/a.rs",
-        ] {
-            assert_eq!(of(path), None, "{path}");
-        }
     }
 
     #[test]

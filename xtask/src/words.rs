@@ -3,9 +3,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
+
+use crate::source;
 
 /// Phrases, separated by commas, and what to write instead.
 const PHRASES: &[(&str, &str)] = &[
@@ -47,13 +48,10 @@ const SUMMARY: &str = "docs/SUMMARY.md";
 /// # Errors
 /// What was found, with file and line; no Git.
 pub(crate) fn check() -> Result<String> {
-    let listed = Command::new("git").args(["ls-files", "-z"]).output().context("git ls-files")?;
-    ensure!(listed.status.success(), "git ls-files: {}", String::from_utf8_lossy(&listed.stderr).trim());
-    let names = String::from_utf8(listed.stdout).context("names of tracked files")?;
     let (mut faults, mut files, mut documents) = (Vec::new(), 0, 0);
     let summary = fs::read_to_string(SUMMARY).context(SUMMARY)?;
     let pages: Vec<&str> = links(&summary).map(|(_, link)| link).collect();
-    for name in names.split_terminator('\0') {
+    for name in &source::tracked(&[])? {
         let path = Path::new(name);
         let is_document = path.extension().is_some_and(|extension| extension == "md");
         if !is_document && !is_prose(path) {
