@@ -132,18 +132,18 @@ fn circles(arrows: &Arrows) -> Vec<BTreeSet<String>> {
 }
 
 /// A module's path below the crate: `["filter", "plan"]`.
-type Module<'t> = Vec<&'t str>;
+type ModulePath<'t> = Vec<&'t str>;
 
 /// The file of each module of a crate.
-type Files<'t> = BTreeMap<Module<'t>, &'t str>;
+type Files<'t> = BTreeMap<ModulePath<'t>, &'t str>;
 
 /// The paths that the imports of each module give names.
-type Imports<'t> = BTreeMap<Module<'t>, BTreeMap<&'t str, Module<'t>>>;
+type Imports<'t> = BTreeMap<ModulePath<'t>, BTreeMap<&'t str, ModulePath<'t>>>;
 
 /// A path of a source.
 struct Named<'t> {
     /// The module that contains it.
-    within: Module<'t>,
+    within: ModulePath<'t>,
     path: Vec<&'t str>,
     /// The name that an import gives it; `None` outside of imports.
     import: Option<&'t str>,
@@ -157,7 +157,7 @@ fn arrows(sources: &BTreeMap<String, String>) -> Arrows {
     for (file, text) in sources {
         let path = file.strip_suffix(".rs").unwrap_or(file);
         let is_root = ["lib", "main"].contains(&path);
-        let module: Module<'_> = path.split('/').filter(|part| !is_root && *part != "mod").collect();
+        let module: ModulePath<'_> = path.split('/').filter(|part| !is_root && *part != "mod").collect();
         files.insert(module.clone(), file);
         named.push((file, module.clone(), read(text, file, module, &mut files)));
     }
@@ -189,7 +189,12 @@ fn arrows(sources: &BTreeMap<String, String>) -> Arrows {
 }
 
 /// The paths in the source of a module, and in the modules that it contains, which are added to `files`.
-fn read<'t>(text: &'t str, file: &'t str, mut module: Module<'t>, files: &mut Files<'t>) -> Vec<Named<'t>> {
+fn read<'t>(
+    text: &'t str,
+    file: &'t str,
+    mut module: ModulePath<'t>,
+    files: &mut Files<'t>,
+) -> Vec<Named<'t>> {
     let tokens = source::tokens(text).into_iter().filter(|token| token.kind != Kind::Comment);
     let words: Vec<&str> =
         tokens.map(|token| if token.kind == Kind::Text { "" } else { token.text }).collect();
@@ -206,10 +211,18 @@ fn read<'t>(text: &'t str, file: &'t str, mut module: Module<'t>, files: &mut Fi
                     module.pop();
                 }
             }
-            "mod" if word(at + 2) == "{" => {
-                module.push(word(at + 1));
-                files.insert(module.clone(), file);
-                open.push(depth);
+            // The module in `pub(in path)` is not used.
+            "in" if before == "(" => {
+                while word(at + 1) != ")" && at + 1 < words.len() {
+                    at += 1;
+                }
+            }
+            "mod" => {
+                if word(at + 2) == "{" {
+                    module.push(word(at + 1));
+                    files.insert(module.clone(), file);
+                    open.push(depth);
+                }
                 at += 1;
             }
             "use" if word(at + 1) != "<" => {
@@ -236,7 +249,9 @@ fn read<'t>(text: &'t str, file: &'t str, mut module: Module<'t>, files: &mut Fi
                     at += 2;
                     path.push(word(at));
                 }
-                bare.insert(first);
+                if !module.contains(&"tests") {
+                    bare.insert(first);
+                }
                 if path.len() > 1 {
                     named.push(Named { within: module.clone(), path, import: None, is_reexport: false });
                 }
@@ -290,7 +305,7 @@ fn read_import<'t>(
 }
 
 /// A path from the crate's root; `None` if it starts elsewhere.
-fn absolute<'t>(named: &Named<'t>, files: &Files<'t>) -> Option<Module<'t>> {
+fn absolute<'t>(named: &Named<'t>, files: &Files<'t>) -> Option<ModulePath<'t>> {
     let mut module = named.within.clone();
     let mut rest = &named.path[..];
     match rest[0] {
@@ -316,7 +331,7 @@ fn definition<'t>(
     files: &Files<'t>,
     imports: &Imports<'t>,
     depth: usize,
-) -> Option<(Module<'t>, &'t str)> {
+) -> Option<(ModulePath<'t>, &'t str)> {
     let inside = (0..path.len()).rev().find(|length| files.contains_key(&path[..*length]))?;
     let (module, rest) = path.split_at(inside);
     let import = imports.get(module).and_then(|own| own.get(rest[0]));
@@ -368,7 +383,7 @@ mod tests {
     fn a_reexported_item_is_of_the_file_that_defines_it() {
         let mut all = vec![
             ("lib", "mod a;"),
-            ("a/mod", "mod b; mod c; mod d; pub(crate) use b::B; pub use self::c::C; struct I;"),
+            ("a/mod", "mod b; mod c; mod d; pub(crate) use b::{B, b}; pub use self::c::C; struct I;"),
             ("a/b", "use super::C;"),
             ("a/c", "use crate::a::d::D;"),
             ("a/d", "use super::{B, I}; mod inner { use super::super::inner::E; }"),

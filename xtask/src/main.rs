@@ -30,7 +30,7 @@ fn main() -> ExitCode {
              cargo xtask names    looks for names that several types have\n       \
              cargo xtask results  writes the classes of Python for results\n       \
              cargo xtask spirv    rebuilds the SPIR-V of the ladders' programs\n       \
-             cargo xtask words    looks for phrases with better words, and for dead links"
+             cargo xtask words    looks for phrases with better words, dead links and long lines"
         )),
     };
     match result {

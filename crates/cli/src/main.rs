@@ -4,6 +4,7 @@
 //! failure, 130 interrupted (143 by SIGTERM, 129 by SIGHUP).
 
 mod commands;
+mod error_chain;
 mod files;
 mod finish;
 mod interruption;
@@ -22,6 +23,7 @@ use clap::builder::StyledStr;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
+use error_chain::chain;
 use finish::Finish;
 
 /// GPU compute for phone GPUs over OpenCL: filters, matrix products, and the ladders that make kernels fast.
@@ -201,18 +203,6 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
     }
 }
 
-/// An error and its causes, without causes that the message already contains.
-pub(crate) fn chain(error: &anyhow::Error) -> String {
-    let mut message = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !message.contains(&cause) {
-            message.push_str(": ");
-            message.push_str(&cause);
-        }
-    }
-    message
-}
-
 /// One line on standard error.
 fn complain(message: &str) {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -266,12 +256,6 @@ fn in_words(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-
-    #[test]
-    fn causes_are_printed_once() {
-        let error = anyhow::anyhow!("no memory").context("16 bytes: no memory").context("c.npy");
-        assert_eq!(super::chain(&error), "c.npy: 16 bytes: no memory");
-    }
 
     #[test]
     fn every_command_is_in_one_group_of_the_help() {

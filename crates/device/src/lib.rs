@@ -63,7 +63,7 @@ pub use gpu::{
 pub use identify::{Certainty, Identification, identify};
 pub use load::{DataError, DataReason};
 pub use occupancy::{Occupancy, OccupancyStep, RegisterFile};
-pub use opencl::OpenCl;
-pub use probe::{DeviceKind, ImageLimits, Probe, Svm};
+pub use opencl::{OpenCl, Svm};
+pub use probe::{DeviceKind, ImageLimits, Probe};
 pub use product::{GpuProduct, Revision};
 pub use sourced::{Basis, Source, Sourced};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::generation;
 use crate::gpu::{Gpu, Images, LocalPlacement, VectorWidth};
 use crate::opencl;
+use crate::opencl::Svm;
 
 /// The properties that a live OpenCL device (or a simulated GPU) reports.
 ///
@@ -185,18 +186,6 @@ pub struct ImageLimits {
     pub pitch_alignment: u32,
     /// Address of such an image must be a multiple of this many texels; 0 when not offered.
     pub base_address_alignment: u32,
-}
-
-/// Shared virtual memory a device offers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Svm {
-    /// Coarse-grained buffers: map before host access.
-    pub coarse_buffer: bool,
-    /// Fine-grained buffers: no map needed.
-    pub fine_buffer: bool,
-    /// Any host pointer is a device pointer.
-    pub fine_system: bool,
 }
 
 #[cfg(test)]

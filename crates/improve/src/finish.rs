@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::search::{Applied, Search, SearchError, State, all_prices, worst};
+use crate::SearchError;
+use crate::search::{Applied, Search, State, all_prices, worst};
 use crate::{Improvement, Proposal, Refusal, Refused, Step, Subject};
 
 impl Search<'_> {

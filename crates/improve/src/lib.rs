@@ -5,6 +5,7 @@
 //! step only after the simulator has shown that it computes the same.
 
 pub mod advice;
+mod error;
 mod finish;
 mod host;
 mod improvement;
@@ -18,11 +19,12 @@ mod subject;
 pub mod syntax;
 mod verify;
 
+pub use error::SearchError;
 pub use host::{Bound, Condition, Extent, HostChange, Required};
 pub use improvement::{Improvement, Refusal, Refused, Step};
 pub use price::{OpenFiles, Price, PriceError, Pricing, Target};
 pub use rewrite::{Allowed, Proposal, Rewrite, View};
 pub use rewrites::ALL;
-pub use search::{Options, Progress, SearchError, search};
+pub use search::{Options, Progress, search};
 pub use subject::Subject;
 pub use verify::{CounterExample, Verified, Verifier, VerifyError};

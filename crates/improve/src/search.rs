@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 use tripipe_launch::NdRange;
 
-use crate::subject::check_source;
 use crate::syntax::SyntaxError;
 use crate::{
     Allowed, Condition, CounterExample, HostChange, Improvement, OpenFiles, Price, PriceError, Pricing,
-    Proposal, Refusal, Refused, Required, Rewrite, Subject, Target, Verified, Verifier, VerifyError,
+    Proposal, Refusal, Refused, Required, Rewrite, SearchError, Subject, Target, Verified, Verifier,
+    VerifyError,
 };
 
 /// Options of a search.
@@ -75,37 +75,6 @@ const STEPS: u64 = 200_000;
 /// How many times as long as a price of the search one of the result takes at most, which plays the usual number of
 /// steps.
 const WHOLE_PRICE: u32 = 5;
-
-/// Why a kernel cannot be improved.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SearchError {
-    /// A GPU cannot run the kernel.
-    #[error("{gpu}: {error}")]
-    Price {
-        /// The GPU.
-        gpu: String,
-        /// Why.
-        #[source]
-        error: PriceError,
-    },
-    /// Rewrites cannot be verified.
-    #[error(transparent)]
-    Verify(#[from] VerifyError),
-    /// Its source cannot be rewritten.
-    #[error(transparent)]
-    Source(#[from] SyntaxError),
-    /// The GPUs compile different code, of which only one would be rewritten and verified.
-    #[error(
-        "{first} and {other} compile different code for the kernel, by macros that it tests; improve it for each alone"
-    )]
-    Differs {
-        /// The GPU that the source is read for.
-        first: String,
-        /// One that compiles something else.
-        other: String,
-    },
-}
 
 /// What a search does.
 #[derive(Clone, Debug)]
@@ -497,4 +466,30 @@ impl Search<'_> {
         state.steps.push(Applied { proposal, subject, verified, host, conditions, relative_error, score });
         Ok(state)
     }
+}
+
+/// Whether the source can be rewritten for all targets together.
+fn check_source(original: &Subject, targets: &[Target]) -> Result<(), SearchError> {
+    let Some((first, others)) = targets.split_first() else { return Ok(()) };
+    let reduced = |target: &Target| original.with_compiled_branches(Some(&target.offered));
+    let read = |target: &Target| match original.tree(Some(target.offered.clone())) {
+        Ok(tree) => Ok(Some((original.source.clone(), tree.outline()))),
+        Err(error @ SyntaxError::Conditional { .. }) => {
+            let Some(source) = reduced(target) else { return Err(error) };
+            let subject = Subject { source, ..original.clone() };
+            let tree = subject.tree(Some(target.offered.clone()));
+            Ok(tree.ok().map(|tree| (subject.source, tree.outline())))
+        }
+        Err(error @ SyntaxError::Called { .. }) => Err(error),
+        // What does not compile is reported with the price.
+        Err(_) => Ok(None),
+    };
+    let outline = read(first)?;
+    for other in others.iter().filter(|other| other.offered != first.offered) {
+        if read(other)? != outline {
+            let [first, other] = [first, other].map(|target| target.gpu.name().to_owned());
+            return Err(SearchError::Differs { first, other });
+        }
+    }
+    Ok(())
 }

@@ -12,7 +12,7 @@ use crate::calls::Calls;
 use crate::capture::{Capture, Captured};
 use crate::commands::Commands;
 use crate::driver::Driver;
-use crate::entry::library::end_before_driver;
+use crate::entry::process_end::end_before_driver;
 use crate::function::Function;
 use crate::log::Log;
 use crate::misuse::Misuse;

@@ -6,6 +6,7 @@
 //! `VERSION` of a struct increases when a field is removed or changes its meaning.
 
 mod analyze;
+mod by_name;
 mod check;
 mod compare;
 mod devices;
@@ -24,7 +25,6 @@ mod why;
 
 use std::fmt::{self, Display, Formatter};
 
-use indexmap::IndexMap;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,7 @@ pub use analyze::{
     Advice, AdviceRewrite, Analysis, Cost, ImageUse, LaunchBound, Line, Loop, MemoryAccess, NextStep,
     PathCost, QuickPrediction, Registers, TripCount,
 };
+pub use by_name::ByName;
 pub use check::{CheckReport, CheckedLaunch, Finding, Location, Memory, Related, WorkItem};
 pub use compare::{Capture, CapturedRow};
 pub use devices::{DeviceDescription, DeviceImages, DeviceModel, Devices, Figure, GpuModel, OpenClDevice};
@@ -55,9 +56,6 @@ pub use tune::{Search, Trial};
 pub use validate::{ErrorSummary, ValidatedRow, Validation};
 pub use verdict::{JudgedArgument, JudgedNumber, Reproducer, Verdict};
 pub use why::{Application, KernelLaunches};
-
-/// Values by name, in an order that says something, such as that of the pipes of a GPU.
-pub type ByName<T> = IndexMap<String, T>;
 
 /// The result of a command: `command` says which.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::driver::DevicesError;
-use crate::matrix::MatrixShape;
+use crate::matrix_shape::MatrixShape;
 use thiserror::Error;
 use tripipe_kernels::elementwise::Reduction;
 use tripipe_kernels::filter::{FilterError, PixelType, Raster};

@@ -63,6 +63,7 @@ pub mod gemm;
 mod image;
 mod interop;
 mod matrix;
+mod matrix_shape;
 mod memory;
 mod operation;
 mod operation_cache;

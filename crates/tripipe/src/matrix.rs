@@ -10,6 +10,8 @@ use crate::error::Fault;
 use crate::memory::{Memory, elements, zeros};
 use crate::{Context, Element, Error, Order, Pending, Vector};
 
+pub(crate) use crate::matrix_shape::MatrixShape;
+
 /// A matrix in a context's memory, without gaps.
 #[derive(Debug)]
 pub struct Matrix<T> {
@@ -32,14 +34,6 @@ pub struct MatrixViewMut<'m, T> {
     memory: &'m Memory,
     shape: MatrixShape,
     element: PhantomData<&'m mut T>,
-}
-
-/// The extents of a matrix, and the layout of its elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct MatrixShape {
-    pub(crate) rows: usize,
-    pub(crate) columns: usize,
-    pub(crate) layout: Layout,
 }
 
 impl MatrixShape {

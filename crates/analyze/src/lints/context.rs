@@ -40,18 +40,6 @@ impl Advice {
         self.rule.severity == Severity::Error || is_advice
     }
 
-    /// The codes of the rewrites that do what it proposes; empty where it is done by hand.
-    pub fn rewrites(&self) -> &'static [&'static str] {
-        super::rewrites(self.rule)
-    }
-
-    /// Whether it waits for one of its rewrites to be applied and priced. A gain of its own is an estimate, for where none
-    /// applies.
-    pub fn is_for_rewrites(&self) -> bool {
-        let is_priced = self.gain.as_ref().is_some_and(|gain| gain.basis != Basis::Estimate);
-        !is_priced && !self.rewrites().is_empty()
-    }
-
     /// The rewrite that its gain is of, if it was applied.
     pub fn applied(&self) -> Option<&Applied> {
         match &self.gain.as_ref()?.basis {

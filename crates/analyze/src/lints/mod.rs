@@ -128,6 +128,20 @@ pub fn rewrites(rule: &Rule) -> &'static [&'static str] {
     LINTS.iter().find(|lint| lint.rule.code == rule.code).map_or(&[], |lint| lint.rewrites)
 }
 
+impl Advice {
+    /// The codes of the rewrites that do what it proposes; empty where it is done by hand.
+    pub fn rewrites(&self) -> &'static [&'static str] {
+        rewrites(self.rule)
+    }
+
+    /// Whether it waits for one of its rewrites to be applied and priced. A gain of its own is an estimate, for where none
+    /// applies.
+    pub fn is_for_rewrites(&self) -> bool {
+        let is_priced = self.gain.as_ref().is_some_and(|gain| gain.basis != Basis::Estimate);
+        !is_priced && !self.rewrites().is_empty()
+    }
+}
+
 /// Whether following what a rule advises rounds floating-point results differently.
 pub fn rounds(rule: &Rule) -> bool {
     LINTS.iter().any(|lint| lint.rule.code == rule.code && lint.rounds)

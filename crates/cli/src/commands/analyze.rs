@@ -19,11 +19,11 @@ use tripipe_report::{diff, findings};
 use tripipe_results::Document;
 use tripipe_timing::{Options, depends_on_argument};
 
-use crate::chain;
 use crate::commands::allow::{self, RuleOptions, RuleTable};
 use crate::commands::fix::fix;
 use crate::commands::improve::ImproveFormat;
 use crate::commands::{OutputArgument, ReportWriter, TextArgument, file_canvas, note, write_text};
+use crate::error_chain::chain;
 use crate::files::originals;
 use crate::finish::Finish;
 use crate::launch_input::{

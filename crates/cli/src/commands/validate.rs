@@ -11,7 +11,7 @@ use tripipe_timing::Options;
 use tripipe_timing::measured::{Outcome, PredictedRow, Row, Rows, each};
 
 use super::{Format, OutputArgument, ReportWriter, note};
-use crate::chain;
+use crate::error_chain::chain;
 use crate::files::input::shown_input;
 use crate::files::originals;
 use crate::finish::Finish;

@@ -18,7 +18,7 @@ use tripipe_trace::TraceFile;
 use super::analyze::launch_setup;
 use super::verdict::launches;
 use super::{Format, OutputArgument, ReportWriter};
-use crate::chain;
+use crate::error_chain::chain;
 use crate::files::originals;
 use crate::files::output::plain;
 use crate::finish::Finish;

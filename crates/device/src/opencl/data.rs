@@ -5,10 +5,9 @@ use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 
-use super::{Drivers, OpenCl};
+use super::{Drivers, OpenCl, Svm};
 use crate::family::Vendor;
 use crate::gpu::Identity;
-use crate::probe::Svm;
 use crate::sourced::{Basis, Source};
 
 pub(super) const TEXT: &str = include_str!("../../data/opencl.toml");

@@ -23,9 +23,6 @@ pub use node::{Expr, ExprKind, Function, NameKind, SourceRange, Stmt, StmtKind, 
 pub(crate) use print::Printer;
 pub use types::{Scalar, Space, Type};
 
-/// The end of the path under which clang sees the source.
-const SOURCE_FILE: &str = "/kernel.cl";
-
 /// Objects and arrays in each other that are read at most; a sum of 200 terms has 400.
 const DEEPEST: usize = 1000;
 

@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use super::node::SourceRange;
 
+/// The end of the path under which clang sees the source.
+const SOURCE_FILE: &str = "/kernel.cl";
+
 /// One end of a node, or the location of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Location {
@@ -104,7 +107,7 @@ impl<'s> Places<'s> {
             |name: &str| json.get(name).and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok());
         let (offset, length) = (number("offset")?, number("tokLen")?);
         let in_source =
-            self.file.ends_with(super::SOURCE_FILE) && self.source.get(offset..offset + length).is_some();
+            self.file.ends_with(SOURCE_FILE) && self.source.get(offset..offset + length).is_some();
         in_source.then_some((offset, length))
     }
 

@@ -13,7 +13,7 @@ use opencl_sys::cl_layer::{
 use opencl_sys::{CL_SUCCESS, cl_int, cl_uint};
 use tripipe_opencl::library::{System, candidates};
 
-use super::{functions_of, layered, put};
+use super::{functions_of, layered, process_end, put};
 use crate::driver::Driver;
 use crate::layer::Layer;
 use crate::settings::{DRIVER, Settings};
@@ -41,52 +41,7 @@ pub(super) fn target() -> &'static cl_icd_dispatch {
 /// Begins to record.
 fn start(target: &'static cl_icd_dispatch) {
     Layer::start(Driver::new(target));
-    // SAFETY: functions of the C library with functions that live as long as the process: the library is not unloaded.
-    unsafe {
-        atexit(at_exit);
-        pthread_atfork(None, None, Some(in_fork));
-    }
-}
-
-unsafe extern "C" {
-    fn atexit(function: extern "C" fn()) -> i32;
-    fn pthread_atfork(
-        prepare: Option<extern "C" fn()>,
-        parent: Option<extern "C" fn()>,
-        child: Option<extern "C" fn()>,
-    ) -> i32;
-}
-
-/// Ends the recording once more before what was registered until now: drivers register their ends when they make
-/// contexts.
-pub(crate) fn end_before_driver() {
-    // SAFETY: as in `start`.
-    unsafe { atexit(at_exit) };
-}
-
-extern "C" fn at_exit() {
-    // A panic must not leave it; nothing else can be done about it.
-    let _ = std::panic::catch_unwind(Layer::end);
-    if cfg!(target_os = "android") {
-        // Its C library does not call the functions of `.fini_array` when a process ends.
-        at_last();
-    }
-}
-
-/// Runs after all functions that the application registered with `atexit`, and after destructors of its objects, which
-/// may release objects of OpenCL.
-extern "C" fn at_last() {
-    // As above.
-    let _ = std::panic::catch_unwind(Layer::finish);
-}
-
-#[used]
-#[cfg_attr(any(target_os = "linux", target_os = "android"), unsafe(link_section = ".fini_array"))]
-static AT_LAST: extern "C" fn() = at_last;
-
-/// A child has no other threads, and may have copies of locked locks.
-extern "C" fn in_fork() {
-    Layer::leave();
+    process_end::register();
 }
 
 /// The functions of the driver; none if it is not found.
@@ -226,6 +181,6 @@ pub unsafe extern "C" fn clInitLayerWithProperties(
 /// Ends the recording, if the end of the process has not.
 #[unsafe(no_mangle)]
 pub extern "C" fn clDeinitLayer() -> cl_int {
-    at_last();
+    process_end::at_last();
     CL_SUCCESS
 }

@@ -1,6 +1,7 @@
 //! The functions of the API: each passes its call on, and tells the layer about it.
 
 pub(crate) mod library;
+pub(crate) mod process_end;
 
 mod own;
 mod read;

@@ -5,9 +5,9 @@ use tripipe_results::{Analysis, Cost, LaunchBound, MemoryAccess, Registers};
 use super::compare::{FigureChange, Headline, Kind, differences, under_differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
+use super::named::{Named, labels, pairs};
 use super::switch::panels;
 use super::table::{Head, Table, TableCell, facts};
-use super::{Named, labels, pairs};
 use crate::number::{bytes, percent, significant, time};
 
 /// A cost as text.

@@ -2,10 +2,10 @@
 
 use tripipe_results::{Capture, CapturedRow};
 
-use super::Named;
 use super::chart::{self, Bar, Bars};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
+use super::named::Named;
 use super::table::{Head, Table, TableCell};
 use crate::comparison::NEAR;
 use crate::number::{grouped, significant, time};

@@ -2,9 +2,9 @@
 
 use tripipe_results::{CheckReport, Finding, Location, Memory};
 
-use super::Named;
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
+use super::named::Named;
 use crate::number::counted;
 
 /// The severities, the worst first.

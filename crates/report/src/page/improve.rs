@@ -6,8 +6,8 @@ use tripipe_results::{Improved, ImprovementStep};
 use super::chart::{self, Bar, Bars};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
+use super::named::{Named, labels};
 use super::table::{Head, Table, TableCell};
-use super::{Named, labels};
 use crate::improvement::{ROUGH, proof};
 use crate::number::{significant, time};
 

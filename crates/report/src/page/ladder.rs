@@ -8,9 +8,9 @@ use super::chart::{self, Axis, Bar, Bars, ChartLine, Form, Ink, Lines};
 use super::compare::{FigureChange, Headline, Kind, differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
+use super::named::{Named, labels, pairs};
 use super::switch::panels;
 use super::table::{Head, Table, TableCell};
-use super::{Named, labels, pairs};
 use crate::ladder::{flips, is_of};
 use crate::number::{significant, time};
 

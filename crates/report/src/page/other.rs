@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::Named;
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
+use super::named::Named;
 use super::table::{Head, Table, TableCell};
 
 /// The levels of objects in objects that become headings.

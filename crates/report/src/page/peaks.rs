@@ -6,9 +6,9 @@ use super::chart::{self, Bar, Bars};
 use super::compare::{FigureChange, Kind, differences, under_differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
+use super::named::{Named, labels, pairs};
 use super::switch::panels;
 use super::table::{Head, Table, TableCell};
-use super::{Named, labels, pairs};
 use crate::number::{bytes, significant, time};
 
 const OPERATIONS: &str = "operations/s";

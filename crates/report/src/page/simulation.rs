@@ -7,9 +7,9 @@ use super::chart::{self, Axis, Bar, Bars, ChartLine, Form, Ink, Lines};
 use super::compare::{FigureChange, Headline, Kind, differences, under_differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
+use super::named::{Named, labels, pairs};
 use super::switch::panels;
 use super::table::{Head, Table, TableCell, facts};
-use super::{Named, labels, pairs};
 use crate::number::{bytes, percent, significant, time};
 use crate::simulation::other_results;
 

@@ -5,9 +5,9 @@ use tripipe_results::{Search, Trial};
 use super::compare::{FigureChange, Headline, Kind, differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
+use super::named::{Named, labels, pairs};
 use super::switch::panels;
 use super::table::{Head, Table, TableCell};
-use super::{Named, labels, pairs};
 use crate::number::{significant, time};
 
 /// Values of a parameter that a map of two of them shows.

@@ -10,7 +10,8 @@ use tripipe_launch::MemoryId;
 
 use super::sets::{EMPTY, Set, Sets};
 use super::{NeededLines, add_lines};
-use crate::execute::code::{Edge, Inst, value_bytes};
+use crate::execute::code::{Inst, value_bytes};
+use crate::execute::edge::Edge;
 use crate::execute::effects::is_collective;
 use crate::execute::memory::parts;
 use crate::execute::memory_map::MemoryMap;

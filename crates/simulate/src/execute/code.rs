@@ -3,8 +3,8 @@
 
 use tripipe_ir as ir;
 
+use super::edge::{Edge, SlotShape};
 use super::range::Group;
-use super::rows::WIDTH;
 use super::state::State;
 
 /// Runs an instruction for the lanes of the current mask. Returns `false` if execution cannot continue;
@@ -96,23 +96,6 @@ pub(crate) struct ImageOperands {
     pub(crate) depth: bool,
 }
 
-/// A move from register to register along an edge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Move {
-    pub(crate) from: u32,
-    pub(crate) to: u32,
-    /// Whether `from` is dead afterwards, so that the two may be swapped.
-    pub(crate) last: bool,
-}
-
-/// An edge to a block.
-#[derive(Clone, Debug)]
-pub(crate) struct Edge {
-    pub(crate) target: u32,
-    /// In execution order.
-    pub(crate) moves: Box<[Move]>,
-}
-
 /// How a block ends.
 #[derive(Clone, Debug)]
 pub(crate) enum End {
@@ -130,27 +113,6 @@ pub(crate) struct CodeBlock {
     pub(crate) of: Option<ir::Block>,
     pub(crate) insts: Box<[Inst]>,
     pub(crate) end: End,
-}
-
-/// Size of a register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SlotShape {
-    pub(crate) words: u32,
-    pub(crate) components: u8,
-    /// Whether it has one lane.
-    pub(crate) single: bool,
-}
-
-impl SlotShape {
-    /// How many numbers it has.
-    pub(crate) fn numbers(self) -> usize {
-        usize::from(self.components).max(1) * if self.single { 1 } else { WIDTH }
-    }
-
-    /// The position of a component of a lane among them.
-    pub(crate) fn position(self, component: usize, lane: usize) -> usize {
-        if self.single { component } else { component * WIDTH + lane }
-    }
 }
 
 /// Registers with the same contents in every warp: constants and kernel arguments.

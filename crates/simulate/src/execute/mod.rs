@@ -7,6 +7,7 @@
 
 pub(crate) mod code;
 pub(crate) mod decode;
+pub(crate) mod edge;
 pub(crate) mod effects;
 pub(crate) mod group;
 pub(crate) mod launch;

@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use tripipe_ir as ir;
 
-use super::code::{Edge, Inst, Run};
+use super::code::{Inst, Run};
+use super::edge::Edge;
 use super::state::{Present, State};
 
 /// What an observer did with an instruction.

@@ -4,7 +4,7 @@ use std::mem;
 
 use bytemuck::Pod;
 
-use super::code::{Edge, SlotShape};
+use super::edge::{Edge, SlotShape};
 
 /// Number of work-items that a warp runs at a time: one bit each in a lane mask.
 pub(crate) const WIDTH: usize = 64;

@@ -3,7 +3,8 @@
 
 use tripipe_ir as ir;
 
-use super::code::{Edge, End, Inst, NONE};
+use super::code::{End, Inst, NONE};
+use super::edge::Edge;
 use super::effects::stores;
 use super::rows::{lanes, numbers, restore, true_lanes};
 use super::state::{LaneGroup, State, Stop, Waits};

@@ -10,7 +10,8 @@ mod registers;
 use std::collections::HashMap;
 use std::ops::{Index, IndexMut};
 
-use crate::execute::code::{Edge, Inst, NONE};
+use crate::execute::code::{Inst, NONE};
+use crate::execute::edge::Edge;
 use crate::execute::memory::Home;
 use crate::execute::state::State;
 use registers::ShadowRegisters;

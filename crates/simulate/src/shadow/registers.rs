@@ -1,6 +1,6 @@
 //! The shadows of a warp's registers.
 
-use crate::execute::code::{Edge, Move, SlotShape};
+use crate::execute::edge::{Edge, Move, SlotShape};
 use crate::execute::rows::{WIDTH, lanes};
 
 /// By register, a shadow for each component and lane; `None` where all are the default.

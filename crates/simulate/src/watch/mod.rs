@@ -15,6 +15,7 @@ pub(crate) mod copies;
 pub(crate) mod findings;
 mod images;
 pub(crate) mod kernel;
+mod losses;
 pub(crate) mod objects;
 mod observer;
 pub(crate) mod order;

@@ -6,7 +6,8 @@ use tripipe_ir as ir;
 
 use super::state::{Watch, Watcher};
 use super::{copies, images, kernel, sums, taint};
-use crate::execute::code::{Edge, Inst};
+use crate::execute::code::Inst;
+use crate::execute::edge::Edge;
 use crate::execute::memory::Home;
 use crate::execute::observer::{Observed, Observer};
 use crate::execute::rows::restore;

@@ -8,7 +8,7 @@ use tripipe_ir::{Flags, Inst, Kernel, Op, Value, ValueDef};
 
 use super::state::{Watcher, Watchers};
 use super::taint::{flow, memory, uses};
-use super::{access, copies, kernel, races, sums, values};
+use super::{access, copies, kernel, losses, races, sums, values};
 
 /// The watchers of all instructions of a kernel.
 pub(crate) fn watchers(kernel: &Kernel) -> Watchers {
@@ -40,7 +40,7 @@ impl<'k> Plan<'k> {
             addresses: EntitySet::new(),
             counts: EntitySet::new(),
             guesses: races::guesses(kernel),
-            sums: sums::sums(kernel),
+            sums: losses::sums(kernel),
         };
         let mut work: Vec<Value> = Vec::new();
         for data in kernel.blocks.values() {

@@ -5,7 +5,7 @@
 
 use tripipe_ir::{Initial, Kernel, Space};
 
-use crate::execute::code::{Edge, SlotShape};
+use crate::execute::edge::{Edge, SlotShape};
 use crate::execute::rows::{Rows, WIDTH};
 
 /// Bytes that a warp's shadow has for each byte of a private object.

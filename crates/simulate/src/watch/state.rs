@@ -11,11 +11,11 @@ use super::cells::Times;
 use super::checks::Checks;
 use super::copies::pending::Pending;
 use super::findings::{Findings, Occurrence};
+use super::losses::{Sums, sums};
 use super::objects::Watched;
 use super::order::HappensBefore;
 use super::partial::Partial;
 use super::shadow::{self, Shadow};
-use super::sums::{self, Sums};
 use crate::execute::code::Inst;
 use crate::execute::state::State;
 use crate::shadow::PerWarp;
@@ -84,7 +84,7 @@ impl Watch {
             left: HashMap::new(),
             copies: Vec::new(),
             births: HashMap::new(),
-            additions: sums::sums(kernel),
+            additions: sums(kernel),
             sums: Sums::new(),
             races_left_out: false,
         }

@@ -6,8 +6,8 @@ use super::{
     Activity, CoreSeries, Counts, LineActivity, MemorySeries, Recorder, Sample, Span, Timeline, Window,
 };
 use crate::memory::TICKS;
-use crate::predict::Resource;
 use crate::program::SERVERS;
+use crate::resource::Resource;
 
 /// What was recorded, when playing has ended.
 #[derive(Clone, Debug)]

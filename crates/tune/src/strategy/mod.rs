@@ -1,16 +1,13 @@
 //! In which order candidates are tried, and when a search ends.
 
 mod exhaustive;
+mod kind;
 mod learned;
 mod predicted;
 mod random;
 
-use std::fmt;
-use std::str::FromStr;
-
-use crate::candidates::Candidates;
-
 pub use exhaustive::Exhaustive;
+pub use kind::StrategyKind;
 pub use learned::{Learned, LearnedOptions};
 pub use predicted::Predicted;
 pub use random::Random;
@@ -31,61 +28,12 @@ pub trait Strategy {
     }
 }
 
-/// The strategies, by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StrategyKind {
-    /// `exhaustive`: all candidates, the library's choice first.
-    Exhaustive,
-    /// `random`: in random order.
-    Random,
-    /// `predicted`: the fastest by prediction first.
-    Predicted,
-    /// `learned`: by the expected improvement of a model that is learned from the times so far; it ends when little
-    /// improvement is expected.
-    #[default]
-    Learned,
-}
-
-impl StrategyKind {
-    /// All strategies.
-    pub const ALL: [Self; 4] = [Self::Exhaustive, Self::Random, Self::Predicted, Self::Learned];
-
-    /// A strategy for these candidates. Equal seeds give equal proposals.
-    pub fn make<'c>(self, candidates: &'c Candidates, seed: u64) -> Box<dyn Strategy + 'c> {
-        match self {
-            Self::Exhaustive => Box::new(Exhaustive::new(candidates.all.len())),
-            Self::Random => Box::new(Random::new(candidates.all.len(), seed)),
-            Self::Predicted => Box::new(Predicted::new(candidates, seed)),
-            Self::Learned => Box::new(Learned::new(candidates, seed)),
-        }
-    }
-}
-
-impl fmt::Display for StrategyKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Exhaustive => "exhaustive",
-            Self::Random => "random",
-            Self::Predicted => "predicted",
-            Self::Learned => "learned",
-        })
-    }
-}
-
-impl FromStr for StrategyKind {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, &'static str> {
-        let named = Self::ALL.into_iter().find(|kind| kind.to_string() == text);
-        named.ok_or("want exhaustive, random, predicted or learned")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::candidates::Candidates;
 
     /// 400 candidates; the time is a bowl over two parameters, with a penalty for a third.
     pub(super) fn bowl() -> (Candidates, Vec<f64>) {

@@ -15,9 +15,9 @@ use tripipe_simulate::watch::static_findings;
 use tripipe_timing::Options;
 
 use super::settings::{Fault, Settings, inside};
-use crate::chain;
 use crate::commands::allow::{allows, declaration};
 use crate::commands::analyze::setup;
+use crate::error_chain::chain;
 use crate::launch_input::{
     Description, DriverBuild, LIMIT_STEPS, LaunchOptions, Trial, Workload, one_kernel, price_statically,
 };

@@ -20,7 +20,7 @@ use tripipe_trace::TraceFile;
 
 use super::analyze::{earlier, exceeded, warn};
 use super::{Format, OutputArgument, ReportWriter, TextArgument, file_canvas, note, write_text};
-use crate::chain;
+use crate::error_chain::chain;
 use crate::files::output::Output;
 use crate::finish::Finish;
 use crate::launch_input::{

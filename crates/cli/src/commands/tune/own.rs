@@ -14,7 +14,7 @@ use tripipe_tune::kernel::KernelProblem;
 use tripipe_tune::worker::protocol::KERNEL_BYTES_MAX;
 
 use super::super::note;
-use super::SearchArguments;
+use super::arguments::SearchArguments;
 use super::machine::tuned_device;
 use super::session::{Also, Session};
 use crate::finish::Finish;

@@ -13,7 +13,7 @@ use tripipe_results::Search;
 use tripipe_tune::{FilterProblem, GemmProblem, Problem};
 
 use super::super::filter::parse_chain;
-use super::SearchArguments;
+use super::arguments::SearchArguments;
 use super::session::{Also, Session};
 use crate::files::memory;
 use crate::finish::Finish;

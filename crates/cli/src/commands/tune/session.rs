@@ -19,7 +19,7 @@ use tripipe_tune::log::{LogContents, LogEntry, TrialSubject};
 use tripipe_tune::search::{SearchOptions, SearchProgress};
 use tripipe_tune::{Bench, Budget, Candidates, Effort, Problem, SearchResult, TuningLog, results, search};
 
-use super::SearchArguments;
+use super::arguments::SearchArguments;
 use super::limit::Clock;
 use super::machine::{OpenMachine, TunedMachine};
 use crate::files::output::Output;
@@ -207,7 +207,10 @@ impl Session {
                     // The receiver is dropped if the output cannot be written.
                     let mut say = |said| sender.send(said).context("the output is closed");
                     if let Err(error) = self.work(group, problems, log, &mut say) {
-                        let _ = sender.send(SearchEvent::Failed(format!("FAILED: {}", crate::chain(&error))));
+                        let _ = sender.send(SearchEvent::Failed(format!(
+                            "FAILED: {}",
+                            crate::error_chain::chain(&error)
+                        )));
                     }
                 });
             }

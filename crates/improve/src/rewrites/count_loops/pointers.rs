@@ -1,7 +1,7 @@
 //! Pointers that walk, as a pointer that stays and an index.
 
 use super::super::text::{Names, indentation};
-use super::{changes, growth, locals, mentions};
+use super::variables::{changes, constant, growth, locals, mentions};
 use crate::syntax::text::{ADDITIVE, written_level};
 use crate::syntax::{Edits, Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Type, Variable};
 
@@ -143,7 +143,7 @@ impl Walk<'_> {
                 if mentions(index, self.symbol) || !index.place.exact {
                     return None;
                 }
-                if super::constant(index) == Some(0) {
+                if constant(index) == Some(0) {
                     return put(format!("{name}[{at}]"));
                 }
                 let text = self.tree.text(&index.place).to_owned();

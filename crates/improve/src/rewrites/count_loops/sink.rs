@@ -1,6 +1,6 @@
 //! Variables that are declared where they get their value; indices that stay 0.
 
-use super::{counts, line_of, lists, locals};
+use super::variables::{constant, counts, line_of, lists, locals, mentions};
 use crate::syntax::{Edits, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Type, Variable};
 
 /// The source with one such variable.
@@ -14,7 +14,7 @@ pub(super) fn sunk(tree: &Tree, kernel: &Function) -> Option<String> {
 fn zero(tree: &Tree, kernel: &Function, variable: &Variable, stmt: &Stmt) -> Option<String> {
     let StmtKind::Declare(all) = &stmt.kind else { return None };
     let name = &variable.name;
-    let is_zero = variable.value.as_ref().and_then(super::constant) == Some(0);
+    let is_zero = variable.value.as_ref().and_then(constant) == Some(0);
     if all.len() != 1
         || !is_zero
         || !name.ends_with("_at")
@@ -31,7 +31,7 @@ fn zero(tree: &Tree, kernel: &Function, variable: &Variable, stmt: &Stmt) -> Opt
         if let StmtKind::Expr(expr) = &inner.kind
             && let ExprKind::Assign { operator: None, target, value, .. } = &expr.bare().kind
             && target.symbol() == Some(variable.symbol)
-            && super::constant(value) == Some(0)
+            && constant(value) == Some(0)
         {
             resets.push(inner.full.clone());
         }
@@ -75,7 +75,7 @@ fn moved(tree: &Tree, kernel: &Function, variable: &Variable, stmt: &Stmt) -> Op
     let (list, first) = home(kernel, variable.symbol)?;
     let StmtKind::Expr(expr) = &list[first].kind else { return None };
     let ExprKind::Assign { operator: None, target, value, .. } = &expr.bare().kind else { return None };
-    let is_own = target.symbol() == Some(variable.symbol) && !super::mentions(value, variable.symbol);
+    let is_own = target.symbol() == Some(variable.symbol) && !mentions(value, variable.symbol);
     let total = counts(&kernel.body, variable.symbol).1;
     if !is_own || total != 1 || !expr.place.exact || list[first].place.in_macro {
         return None;

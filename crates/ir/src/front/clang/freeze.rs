@@ -7,7 +7,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
-use super::{BITCODE, BuildError, run};
+use super::build::BuildError;
+use super::run::{BITCODE, run};
 
 /// Removes all `freeze` instructions from the bitcode in `work`.
 pub(super) fn remove(clang: &Path, work: &Path, name: &str) -> Result<(), BuildError> {

@@ -36,6 +36,7 @@
 //! key of the tools consists of name, size and modification time of every program that could be chosen. (If a script
 //! replaces a tool, changes of the program it starts are not detected: touch the script then.)
 
+mod build;
 mod cache;
 mod components;
 mod dialect;
@@ -45,6 +46,7 @@ mod includes;
 mod offered;
 mod optimize;
 mod records;
+mod run;
 mod syntax;
 mod tools;
 mod translate;
@@ -52,120 +54,21 @@ mod translate;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::SystemTime;
 
+pub use build::{Build, BuildError, Built, Optimization};
 pub use optimize::optimize;
 pub use syntax::syntax_tree;
 pub use tools::{Clang, Translator};
 use translate::translate;
 pub use tripipe_cache::Cache;
-use tripipe_device::OpenCl;
 
+use build::level;
 use cache::BuildCache;
 use dialect::Dialect;
 use includes::{Includes, Preprocessed};
-
-/// How much clang optimises the code before it is translated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Optimization {
-    /// No optimisation: the code as written in the source.
-    #[default]
-    AsWritten,
-    /// `-O1` without unrolling and vectorisation.
-    O1,
-    /// `-O2` without unrolling and vectorisation.
-    O2,
-    /// `-O2` with generous unrolling, in part where a loop is long, and without vectorisation: what drivers, which are
-    /// also based on LLVM, do before they select instructions.
-    Driver,
-}
-
-/// The options of a build.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Build {
-    /// `-D` and other options in the syntax of OpenCL's `clBuildProgram`: `-D N=4 -I inc -cl-std=CL2.0
-    /// -cl-fast-relaxed-math`.
-    pub options: Vec<String>,
-    /// How much clang optimises.
-    pub optimization: Optimization,
-    /// What the device offers for which the text is built; `None` offers everything, and tries several versions of the
-    /// language.
-    pub offered: Option<OpenCl>,
-    /// The cache for built kernels; `None` builds every time. [`Cache::from_environment`] is the user's.
-    pub cache: Option<Cache>,
-}
-
-impl Build {
-    /// A build with an option string in the syntax of `clBuildProgram`, at the default level, without a cache.
-    pub fn with_options(text: &str) -> Self {
-        Self { options: text.split_whitespace().map(str::to_owned).collect(), ..Self::default() }
-    }
-}
-
-/// The result of a build.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Built {
-    /// The SPIR-V module.
-    pub spirv: Vec<u8>,
-    /// Warnings, in clang's wording.
-    pub warnings: String,
-    /// Whether the result came from the cache.
-    pub cached: bool,
-}
-
-/// Why a build failed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// This machine has no usable compiler.
-    #[error(
-        "no {tool} found (looked for {looked_for}): install the Debian packages `clang-15` and `llvm-spirv-15`, or name it by {variable}"
-    )]
-    ToolMissing {
-        /// The missing tool.
-        tool: &'static str,
-        /// The names that were tried.
-        looked_for: String,
-        /// The environment variable that can name the tool.
-        variable: &'static str,
-    },
-    /// A tool could not be started.
-    #[error("{program} could not be started: {error}")]
-    Start {
-        /// The program.
-        program: String,
-        /// The system's error.
-        error: std::io::Error,
-    },
-    /// The source has errors.
-    #[error("{name} does not compile:\n{messages}")]
-    Compile {
-        /// The source's name.
-        name: String,
-        /// All messages in clang's wording, with file, line, column and caret.
-        messages: String,
-    },
-    /// The translator rejects clang's output.
-    #[error("{program} cannot translate {name}:\n{messages}")]
-    Translate {
-        /// The source's name.
-        name: String,
-        /// The translator.
-        program: String,
-        /// The translator's messages.
-        messages: String,
-    },
-    /// A file could not be read or written.
-    #[error("{path}: {error}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        error: std::io::Error,
-    },
-}
+use run::{BITCODE, SPIRV, run};
 
 /// Builds a source file.
 ///
@@ -264,10 +167,8 @@ struct Source<'s> {
     work: &'s Path,
 }
 
-/// The text's file in its temporary folder, and the files made from it.
+/// The text's file in its temporary folder.
 const SOURCE: &str = "kernel.cl";
-const BITCODE: &str = "kernel.bc";
-const SPIRV: &str = "kernel.spv";
 
 impl Source<'_> {
     /// Builds the text in one dialect, unless the result is cached.
@@ -397,30 +298,6 @@ fn compile(
     Ok(Built { spirv: entry::remove_entry_point(&spirv, FIRST_KERNEL), warnings, cached: false })
 }
 
-/// The options for an optimisation level.
-fn level(optimization: Optimization) -> &'static [&'static str] {
-    match optimization {
-        Optimization::AsWritten => &["-O1", "-Xclang", "-disable-llvm-passes"],
-        Optimization::O1 => &["-O1", "-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize"],
-        Optimization::O2 => &["-O2", "-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize"],
-        Optimization::Driver => &[
-            "-O2",
-            "-fno-vectorize",
-            "-fno-slp-vectorize",
-            "-mllvm",
-            "-disable-loop-idiom-all",
-            "-mllvm",
-            "-unroll-threshold=1500",
-            // A loop over that limit is unrolled in part, up to LLVM's own limit for targets that do so (150 instructions):
-            // one more iteration must not undo all unrolling.
-            "-mllvm",
-            "-unroll-allow-partial",
-            "-mllvm",
-            "-disable-vector-combine",
-        ],
-    }
-}
-
 /// The options for every step, without inputs and outputs.
 fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Dialect) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = ["-x", "cl"].map(OsString::from).to_vec();
@@ -478,28 +355,3 @@ const VENDOR_OPTIONS: [&str; 5] = ["-cl-arm-", "-cl-intel-", "-cl-nv-", "-cl-qco
 
 /// The kernel in [`offered::FUNCTIONS`].
 const FIRST_KERNEL: &str = "tripipe_first";
-
-struct Output {
-    output: Vec<u8>,
-    messages: String,
-}
-
-/// Runs a tool on files in `work`; the folder is removed from its messages.
-fn run(program: &Path, arguments: &[OsString], work: &Path, name: &str) -> Result<Output, BuildError> {
-    let result = Command::new(program)
-        .args(arguments)
-        // Messages in one language, whatever the user's locale.
-        .env("LC_ALL", "C")
-        .env("CLANG_NO_DEFAULT_CONFIG", "1")
-        .env_remove("CPATH")
-        .env_remove("C_INCLUDE_PATH")
-        .env_remove("CCC_OVERRIDE_OPTIONS")
-        .output()
-        .map_err(|error| BuildError::Start { program: program.display().to_string(), error })?;
-    let place = work.join("").to_string_lossy().into_owned();
-    let messages = String::from_utf8_lossy(&result.stderr).trim_end().replace(&place, "");
-    if !result.status.success() {
-        return Err(BuildError::Compile { name: name.to_owned(), messages });
-    }
-    Ok(Output { output: result.stdout, messages })
-}

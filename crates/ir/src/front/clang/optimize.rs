@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::fs;
 
+use super::build::{BuildError, Built, Optimization, level};
+use super::run::{BITCODE, SPIRV, run};
 use super::translate::translate;
-use super::{BITCODE, BuildError, Built, Clang, Optimization, SPIRV, Translator, level, run};
+use super::{Clang, Translator};
 
 /// Optimises a SPIR-V module, which messages call `name`. Line numbers remain as far as the optimiser preserves them.
 ///

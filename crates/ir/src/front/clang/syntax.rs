@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::components;
 use super::dialect::Dialect;
-use super::{Build, BuildError, Clang, SOURCE, arguments, offered, run};
+use super::run::run;
+use super::{Build, BuildError, Clang, SOURCE, arguments, offered};
 
 /// The syntax tree of a source text in the JSON of clang's `-ast-dump=json`, all declarations of its headers included.
 /// Offsets count the text's bytes.

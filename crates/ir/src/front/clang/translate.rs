@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{BITCODE, BuildError, SPIRV, freeze, run, tools};
+use super::build::BuildError;
+use super::run::{BITCODE, SPIRV, run};
+use super::{freeze, tools};
 
 /// The extension with vectors of any number of components.
 const VECTORS: &str = ",+SPV_INTEL_vector_compute";

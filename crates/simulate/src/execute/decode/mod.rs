@@ -6,9 +6,8 @@ use tripipe_ir as ir;
 use tripipe_ir::flow::{Cfg, Divergence, Dominators, Liveness, Loops};
 use tripipe_ir::{Block, BlockCall, Kernel, Op, TerminatorKind, Type, Value};
 
-use super::code::{
-    Code, CodeBlock, Detail, Edge, End, Inst, Move, NONE, Run, SlotShape, Spin, component_bytes,
-};
+use super::code::{Code, CodeBlock, Detail, End, Inst, NONE, Run, Spin, component_bytes};
+use super::edge::{Edge, Move, SlotShape};
 use super::effects::{is_global_atomic, meets};
 use super::observer;
 use super::ops::memory::reach;

@@ -13,7 +13,8 @@ use tripipe_ir as ir;
 use tripipe_ir::flow::{Cfg, Divergence, Liveness, Loops};
 use tripipe_ir::{Block, Kernel, Op, Value, ValueDef};
 
-use crate::execute::code::{NONE, Preset, PresetSource, SlotShape, component_bytes};
+use crate::execute::code::{NONE, Preset, PresetSource, component_bytes};
+use crate::execute::edge::SlotShape;
 use crate::execute::order::{BlockOrder, Step};
 use crate::execute::rows::WIDTH;
 
