@@ -5,9 +5,7 @@ use tripipe_device::Probe;
 use super::choice::{ParameterChoice, choose};
 use super::description::QuantisedProduct;
 use super::parameters::{Parameters, WeightMemory};
-use crate::table::{
-    Device, Relation, Table, TableFile, TimeOf, TimeSeries, TimedSubject, described, microseconds,
-};
+use crate::table::{Device, Relation, Table, TimeOf, TimeSeries, TimedSubject, described, microseconds};
 
 /// Times of products with quantised weights on one device. In a file: by parameters, a line for each product, e.g.
 /// `q4_0 f32 1x4096x11008 812.0 us`.
@@ -20,10 +18,6 @@ impl TimedSubject for QuantisedProduct {
     type Parameters = Parameters;
 
     const IS_PREDICTED: bool = false;
-
-    fn series(file: &TableFile) -> &[QuantisedSeries] {
-        &file.quantised
-    }
 }
 
 /// The largest factor between the extents of a product and those of one whose times decide.
@@ -57,7 +51,7 @@ impl Table {
                 && time.parameters.check(product, probe).is_ok()
         };
         let mut near: Vec<(Relation, f64, &QuantisedSeries, &QuantisedTime)> = Vec::new();
-        let related = self.related::<QuantisedProduct>(&device, probe).into_iter();
+        let related = self.related(&device, probe, |file| &file.quantised).into_iter();
         for (relation, series) in related.filter(|(relation, _)| *relation <= Relation::Generation) {
             for time in series.times.iter().filter(fits) {
                 let [far, distance] = distance(product, &time.of);
@@ -94,7 +88,7 @@ fn distance(one: &QuantisedProduct, other: &QuantisedProduct) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Basis, Target};
+    use crate::{Basis, TableFile, Target};
 
     fn series(on: Target, times: &[(&str, &str, f64)]) -> QuantisedSeries {
         let time = |(of, parameters, seconds): &(&str, &str, f64)| QuantisedTime {

@@ -61,17 +61,18 @@ impl Table {
     }
 
     /// The series of a family whose devices are related to this one: the user's, the shipped ones, and the shipped
-    /// predicted times of the nearest GPU that has any.
+    /// predicted times of the nearest GPU that has any. `times` are those of the family in a file.
     pub(crate) fn related<S: TimedSubject>(
         &self,
         device: &Device,
         probe: &Probe,
+        times: fn(&TableFile) -> &[TimeSeries<S>],
     ) -> Vec<(Relation, &TimeSeries<S>)> {
-        let has_times = |file: &TableFile| !S::series(file).is_empty();
+        let has_times = |file: &TableFile| !times(file).is_empty();
         let predicted = (self.has_shipped && S::IS_PREDICTED)
             .then(|| shipped::predicted_near(device, probe, has_times))
             .flatten();
-        let all = self.files(device, probe).chain(predicted).flat_map(S::series);
+        let all = self.files(device, probe).chain(predicted).flat_map(times);
         all.filter_map(|series| Some((device.relation_of_times(&series.on, probe)?, series))).collect()
     }
 

@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::TableFile;
 use super::target::{Basis, Target};
 
 /// A computation that is timed. Its text form parses back.
@@ -15,9 +14,6 @@ pub trait TimedSubject: Clone + Debug + PartialEq + Display + FromStr<Err: Displ
 
     /// Whether the shipped files of predicted times have any of its family.
     const IS_PREDICTED: bool;
-
-    /// The times of its family in a file.
-    fn series(file: &TableFile) -> &[TimeSeries<Self>];
 }
 
 /// Times on one device, as measured or predicted.

@@ -167,7 +167,7 @@ impl Table {
     fn known_chains(&self, wanted: &Likeness, probe: &Probe) -> Vec<MeasuredChain<'_>> {
         let device = Device::of(probe);
         let mut known: Vec<MeasuredChain<'_>> = Vec::new();
-        for (relation, series) in self.related::<TimedChain>(&device, probe) {
+        for (relation, series) in self.related(&device, probe, |file| &file.filter) {
             let Some(apart) = relation_distance(relation) else { continue };
             let first = known.len();
             let predicted = if series.basis == Basis::Predicted { PREDICTED_DISTANCE } else { 0.0 };

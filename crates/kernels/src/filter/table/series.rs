@@ -6,7 +6,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::filter::{Border, Chain, ChannelLayout, FilterError, Parameters, PixelType, Raster};
-use crate::table::{TableFile, TimeOf, TimeSeries, TimedSubject};
+use crate::table::{TimeOf, TimeSeries, TimedSubject};
 
 /// Times of filters on one device. In a file: by parameters, a line for each chain and image, e.g.
 /// `laplace 640x480x3 u8 812.0 us`.
@@ -29,10 +29,6 @@ impl TimedSubject for TimedChain {
     type Parameters = Parameters;
 
     const IS_PREDICTED: bool = true;
-
-    fn series(file: &TableFile) -> &[ChainSeries] {
-        &file.filter
-    }
 }
 
 /// Text that is not a chain over an image.

@@ -63,7 +63,7 @@ impl Table {
     /// Otherwise an entry is chosen, by class of shapes.
     pub fn choose_product_with(&self, gemm: &Gemm, probe: &Probe, figures: &DeviceFigures) -> Choice {
         let device = Device::of(probe);
-        let related = self.related(&device, probe);
+        let related = self.related(&device, probe, |file| &file.gemm);
         let (predicted, measured): (Vec<_>, Vec<_>) =
             related.into_iter().partition(|(_, series)| series.basis == Basis::Predicted);
         let by_entry = self.by_entry(gemm, &device, probe);

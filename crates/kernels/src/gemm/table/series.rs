@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::ElementKind;
 use crate::gemm::description::{Batch, Elements, Gemm, Layout};
 use crate::gemm::parameters::Parameters;
-use crate::table::{TableFile, TimeOf, TimeSeries, TimedSubject};
+use crate::table::{TimeOf, TimeSeries, TimedSubject};
 
 /// Times of products on one device. In a file: by parameters, a line for each product, e.g. `f32 196x512x4608 nt 40.8 us`;
 /// operands that the parameters pack are packed each time.
@@ -37,10 +37,6 @@ impl TimedSubject for TimedProduct {
     type Parameters = Parameters;
 
     const IS_PREDICTED: bool = true;
-
-    fn series(file: &TableFile) -> &[ProductSeries] {
-        &file.gemm
-    }
 }
 
 /// Extents and layouts of a product. The text form is `MxNxK`, then `xCOUNT` for a batch, then `tn`, `nt` or `tt`
