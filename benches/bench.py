@@ -72,7 +72,9 @@ def machine(packages, sources) -> dict:
     if "model name" in fields:
         cpu = f"{fields['model name']} (family {fields.get('cpu family')}, model {fields.get('model')})"
     git = ["git", "rev-parse", "HEAD"], ["git", "status", "--porcelain", "--", *sources]
-    commit, changed = (subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip() for command in git)
+    commit, changed = (
+        subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip() for command in git
+    )
     return {
         "cpu": cpu,
         "cores": cores(),

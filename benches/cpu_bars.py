@@ -358,7 +358,10 @@ def product(bench, shape, beside_copy=False):
     sums, sizes = a.astype(np.float64) @ (wide @ vector), np.abs(a).astype(np.float64) @ (np.abs(wide) @ np.abs(vector))
     step = k * np.finfo(np.float32).eps
     for who, got in [("tripipe", ours), ("numpy", c)]:
-        if not (np.abs(got[rows] - exact) <= step * size).all() or not (np.abs(got @ vector - sums) <= step * sizes).all():
+        if (
+            not (np.abs(got[rows] - exact) <= step * size).all()
+            or not (np.abs(got @ vector - sums) <= step * sizes).all()
+        ):
             raise SystemExit(f"{name}: the product of {who} is wrong")
     contenders = {
         "tripipe": lambda runs: tripipe.seconds("gemm_f32", m, n, k, "-", "-", runs),
@@ -409,14 +412,21 @@ def conditions(tripipe, binary):
     packages = [package.partition("==")[0] for package in PACKAGES]
     result = machine(packages, ["crates/cpu", "crates/tripipe/benches", "benches"])
     # The commit of an executable that was built before is not known here.
-    return result | ({"commit": None} if binary else {}) | {
-        "vector_extensions": [flag for flag in ("sse2", "avx2", "fma", "avx512f", "avx512bw") if flag in flags],
-        "vectors_of_the_cpu_path": tripipe.ask("vectors")["vectors"],
-        "caches": dict(sorted(caches.items())),
-        "memory_mib": memory,
-        "rustc": subprocess.run(["rustc", "--version"], cwd=ROOT, capture_output=True, text=True).stdout.strip(),
-        "blas": [{key: library[key] for key in ("internal_api", "version", "num_threads", "architecture")} for library in blas],
-    }
+    return (
+        result
+        | ({"commit": None} if binary else {})
+        | {
+            "vector_extensions": [flag for flag in ("sse2", "avx2", "fma", "avx512f", "avx512bw") if flag in flags],
+            "vectors_of_the_cpu_path": tripipe.ask("vectors")["vectors"],
+            "caches": dict(sorted(caches.items())),
+            "memory_mib": memory,
+            "rustc": subprocess.run(["rustc", "--version"], cwd=ROOT, capture_output=True, text=True).stdout.strip(),
+            "blas": [
+                {key: library[key] for key in ("internal_api", "version", "num_threads", "architecture")}
+                for library in blas
+            ],
+        }
+    )
 
 
 def main():
@@ -427,7 +437,9 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, help="folder for results.json")
     parser.add_argument("--threads", choices=["one", "all", "both"], default="both", help="threads of every contender")
     parser.add_argument("--vectors", choices=["avx512", "avx2", "baseline"], help="the widest vectors of the CPU path")
-    parser.add_argument("--binary", type=pathlib.Path, help="an executable of crates/tripipe/benches/cpu.rs, instead of building it")
+    parser.add_argument(
+        "--binary", type=pathlib.Path, help="an executable of crates/tripipe/benches/cpu.rs, instead of building it"
+    )
     parser.add_argument("--device", help="an OpenCL device for products, as `tripipe devices` names it")
     options = parser.parse_args()
     if options.device and options.threads != "all":
@@ -435,7 +447,10 @@ def main():
     continue_in_venv("cpu-bars", install)
 
     tripipe = Tripipe(options.vectors, options.binary)
-    result = {"command": " ".join(["python3", "benches/cpu_bars.py", *sys.argv[1:]]), "machine": conditions(tripipe, options.binary)}
+    result = {
+        "command": " ".join(["python3", "benches/cpu_bars.py", *sys.argv[1:]]),
+        "machine": conditions(tripipe, options.binary),
+    }
     print(f"{'':46} {'':>4} {'tripipe':>11} {'other':>11} {'ratio':>7} {'of minima':>10} {'bar':>5}")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(tripipe, pathlib.Path(folder), options)
@@ -465,7 +480,9 @@ def main():
     load = result["machine"]["load_average_before"]
     if load > 0.3 * bench.cores:
         print(f"the machine was busy (load average {load:.1f} on {bench.cores} cores): these times are upper bounds")
-    print(f"f32 multiply-adds in registers, GFLOP/s: {result['peak_gflops']}; vectors: {result['machine']['vectors_of_the_cpu_path']}")
+    print(
+        f"f32 multiply-adds in registers, GFLOP/s: {result['peak_gflops']}; vectors: {result['machine']['vectors_of_the_cpu_path']}"
+    )
     missed = sum(not r["met"] for r in bench.rows)
     print(f"{len(bench.rows)} bars, {missed} not met")
     save(options.out, "results.json", result)

@@ -104,7 +104,11 @@ def memory(options, folder: pathlib.Path) -> dict:
         f"memory: {size} x {size} u8, {options.chain}, Zarr to Zarr, 2 threads: {found['seconds']:.1f} s, "
         f"peak resident {peak:.0f} MiB of {options.limit_mib}, images 2 x {size * size / 2**20:.0f} MiB"
     )
-    return found | {"sampled_rss_mib": largest / 2**20, "limit_mib": options.limit_mib, "limit_kind": options.limit_kind}
+    return found | {
+        "sampled_rss_mib": largest / 2**20,
+        "limit_mib": options.limit_mib,
+        "limit_kind": options.limit_kind,
+    }
 
 
 def compare(result, options, tripipe) -> None:
@@ -144,11 +148,16 @@ class Scaling:
     def chunked(self, chunk: int):
         read = functools.partial(read_chunk, path=str(self.source), shape=self.shape)
         img = self.da.map_blocks(
-            read, chunks=self.da.core.normalize_chunks(chunk, self.shape), dtype="uint8", meta=numpy.empty((0, 0), "uint8")
+            read,
+            chunks=self.da.core.normalize_chunks(chunk, self.shape),
+            dtype="uint8",
+            meta=numpy.empty((0, 0), "uint8"),
         )
         found = self.tripipe.dask.apply(self.options.chain, img, context="cpu")
         write = functools.partial(write_chunk, path=str(self.result), shape=self.shape)
-        return found.map_blocks(write, dtype="uint8", chunks=[(1,) * n for n in found.numblocks], meta=numpy.empty((0, 0), "uint8"))
+        return found.map_blocks(
+            write, dtype="uint8", chunks=[(1,) * n for n in found.numblocks], meta=numpy.empty((0, 0), "uint8")
+        )
 
     def threads(self, chunk: int, workers: int) -> None:
         self.chunked(chunk).compute(scheduler="threads", num_workers=workers)
@@ -234,7 +243,11 @@ def scheduler(options, folder: pathlib.Path) -> dict:
         for x in range(side):
             graph["chunk", y, x] = (nothing, y)
             graph["rims", y, x] = (nothing, ("chunk", y, x))
-            around = [("rims", v, u) for v in range(max(0, y - 1), min(side, y + 2)) for u in range(max(0, x - 1), min(side, x + 2))]
+            around = [
+                ("rims", v, u)
+                for v in range(max(0, y - 1), min(side, y + 2))
+                for u in range(max(0, x - 1), min(side, x + 2))
+            ]
             graph["result", y, x] = (nothing, ("chunk", y, x), around)
     wanted = [("result", y, x) for y in range(side) for x in range(side)]
     found = {}
@@ -273,7 +286,10 @@ def main() -> int:
     parts = options.part.split(",")
     if unknown := [part for part in parts if part not in PARTS]:
         parser.error(f"--part {unknown[0]}: parts are {', '.join(PARTS)}")
-    result = {"command": " ".join(["python3", "benches/dask_large.py", *sys.argv[1:]]), "machine": machine(PACKAGES, ["crates", "bindings/python"])}
+    result = {
+        "command": " ".join(["python3", "benches/dask_large.py", *sys.argv[1:]]),
+        "machine": machine(PACKAGES, ["crates", "bindings/python"]),
+    }
     for part in parts:
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
             result[part] = PARTS[part](options, pathlib.Path(folder))

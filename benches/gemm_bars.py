@@ -129,12 +129,16 @@ def main():
     rate = copy_rate(torch)
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, copy {rate * 1e-12:.2f} TB/s")
     print(f"{'':>18} {'us: cuBLAS':>30} {'Tripipe':>17} {'speed beside cuBLAS':>23}")
-    print(f"{'shape':>18} {'events':>10} {'profiler':>9} {'row':>9} {'events':>8} {'row':>8} {'events':>7} {'profiler':>8} {'row':>6}  kernel")
+    print(
+        f"{'shape':>18} {'events':>10} {'profiler':>9} {'row':>9} {'events':>8} {'row':>8} {'events':>7} {'profiler':>8} {'row':>6}  kernel"
+    )
     rows, failed = [], []
     for shape in shapes:
         (events, kernels, in_row), row = cublas(torch, shape, options.runs), ours[shape]
         seconds, row_seconds = median(row["seconds"]), median(row["row_seconds"])
-        kernel = next((line.split(None, 1)[1] for line in row["kernel"].splitlines() if line.startswith("  kernel")), "")
+        kernel = next(
+            (line.split(None, 1)[1] for line in row["kernel"].splitlines() if line.startswith("  kernel")), ""
+        )
         rows.append(
             {
                 "shape": shape,
@@ -163,12 +167,18 @@ def main():
     for measure, own in (("events", "tripipe"), ("profiler", "tripipe"), ("row", "tripipe_row")):
         ratios = [row[f"cublas_{measure}"] / row[own] for row in rows]
         means[measure] = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        print(f"geometric mean of {len(rows)} shapes, beside cuBLAS by {measure}: {means[measure]:.3f} of its speed, least {min(ratios):.2f}")
+        print(
+            f"geometric mean of {len(rows)} shapes, beside cuBLAS by {measure}: {means[measure]:.3f} of its speed, least {min(ratios):.2f}"
+        )
     if means["events"] < MEAN_BAR:
         failed.append(f"the mean is {means['events']:.3f}")
     if options.out:
         with open(options.out, "w") as file:
-            json.dump({"device": torch.cuda.get_device_name(), "torch": torch.__version__, "copy": rate, "rows": rows}, file, indent=1)
+            json.dump(
+                {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "copy": rate, "rows": rows},
+                file,
+                indent=1,
+            )
     print("\n".join(f"missed: {text}" for text in failed) or "all bars met")
     sys.exit(1 if failed else 0)
 

@@ -142,7 +142,9 @@ def cases(quick, is_large_gray_only=False):
         for dtype in (np.uint8, np.float32):
             for channels in (1,) if is_large_gray_only and size == LARGE else (1, 3):
                 shape = size if channels == 1 else (*size, channels)
-                kind = f"{size[1]}x{size[0]} {'u8' if dtype is np.uint8 else 'f32'} {'gray' if channels == 1 else 'RGB'}"
+                kind = (
+                    f"{size[1]}x{size[0]} {'u8' if dtype is np.uint8 else 'f32'} {'gray' if channels == 1 else 'RGB'}"
+                )
                 yield kind, shape, dtype
 
 
@@ -250,9 +252,14 @@ def with_scipy(img, operation):
     if operation == "gaussian5-sigma":
         # SciPy stores the rows as bytes before it sums columns, and scikit-image does not round.
         found = {
-            "scipy": (lambda: nd.gaussian_filter(img, 1.1, mode="mirror", radius=2, axes=axes), 2 if is_bytes else 1e-3),
+            "scipy": (
+                lambda: nd.gaussian_filter(img, 1.1, mode="mirror", radius=2, axes=axes),
+                2 if is_bytes else 1e-3,
+            ),
             "scikit-image": (
-                lambda: filters.gaussian(img, 1.1, mode="mirror", truncate=1.9, preserve_range=True, channel_axis=channel),
+                lambda: filters.gaussian(
+                    img, 1.1, mode="mirror", truncate=1.9, preserve_range=True, channel_axis=channel
+                ),
                 1.5 if is_bytes else 1e-3,
             ),
         }
@@ -326,9 +333,15 @@ def beside_clesperanto(bench, options):
         calls = {
             # It has 13 weights for this sigma.
             "gaussian13": (lambda out: cle.gaussian_blur(pushed, out, sigma_x=1.1, sigma_y=1.1, sigma_z=0), 1),
-            "box5": (lambda out: cle.mean_filter(pushed, out, radius_x=2, radius_y=2, radius_z=0, connectivity="box"), 1),
+            "box5": (
+                lambda out: cle.mean_filter(pushed, out, radius_x=2, radius_y=2, radius_z=0, connectivity="box"),
+                1,
+            ),
             "median3": (lambda out: cle.median(pushed, out, radius_x=1, radius_y=1, radius_z=0, connectivity="box"), 0),
-            "erode5": (lambda out: cle.minimum_filter(pushed, out, radius_x=2, radius_y=2, radius_z=0, connectivity="box"), 0),
+            "erode5": (
+                lambda out: cle.minimum_filter(pushed, out, radius_x=2, radius_y=2, radius_z=0, connectivity="box"),
+                0,
+            ),
         }
         for operation, (work, steps) in calls.items():
             name = f"{operation} {kind}"
@@ -367,7 +380,10 @@ def calls(bench, options):
     cv2.setNumThreads(cores())
     pairs = {
         "filter 16x16, chain as text": (lambda: tripipe.filter(img, "box:3"), lambda: cv2.blur(img, (3, 3))),
-        "filter 16x16, Chain and out": (lambda: tripipe.filter(img, chain, out=out), lambda: cv2.blur(img, (3, 3), dst=out)),
+        "filter 16x16, Chain and out": (
+            lambda: tripipe.filter(img, chain, out=out),
+            lambda: cv2.blur(img, (3, 3), dst=out),
+        ),
         "matmul 2x2": (lambda: tripipe.matmul(a, b), lambda: np.matmul(a, b)),
     }
     alone = {

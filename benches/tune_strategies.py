@@ -161,7 +161,9 @@ def main():
     parser.add_argument("--record", nargs=3, metavar=("LOG", "PROBE", "OUT"))
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--most", type=int, default=80)
-    parser.add_argument("--kernel-tuner", default="genetic_algorithm,simulated_annealing,diff_evo,dual_annealing,greedy_ils")
+    parser.add_argument(
+        "--kernel-tuner", default="genetic_algorithm,simulated_annealing,diff_evo,dual_annealing,greedy_ils"
+    )
     parser.add_argument("--seconds", type=int, default=30, help="limit for a run of Kernel Tuner")
     parser.add_argument("--replay", help="the replay example, if it is built already")
     parser.add_argument("--chart", nargs="*", default=[], help="SVG or PNG files (needs matplotlib)")
@@ -170,7 +172,11 @@ def main():
         return record(*arguments.record)
     # By tuner: for each recording and seed the best so far over the optimum.
     curves = defaultdict(list)
-    replay = [arguments.replay] if arguments.replay else ["cargo", "run", "-q", "--release", "-p", "tripipe-tune", "--example", "replay", "--"]
+    replay = (
+        [arguments.replay]
+        if arguments.replay
+        else ["cargo", "run", "-q", "--release", "-p", "tripipe-tune", "--example", "replay", "--"]
+    )
     replay += ["--seeds", str(arguments.seeds), "--most", str(arguments.most), *arguments.recordings]
     for line in subprocess.run(replay, check=True, capture_output=True, text=True).stdout.splitlines():
         found = json.loads(line)
@@ -219,7 +225,12 @@ def main():
             bold = tuner == "tripipe learned"
             axes.plot(steps, [mean(all_curves, step) for step in steps], label=tuner, linewidth=2.5 if bold else 1.2)
         axes.axhline(1.05, color="grey", linewidth=0.8, linestyle=":")
-        axes.set(xlabel="trials", ylabel="best time so far over the optimum (geometric mean)", ylim=(1, 2), xlim=(1, arguments.most))
+        axes.set(
+            xlabel="trials",
+            ylabel="best time so far over the optimum (geometric mean)",
+            ylim=(1, 2),
+            xlim=(1, arguments.most),
+        )
         axes.legend(fontsize=8)
         figure.tight_layout()
         for chart in arguments.chart:

@@ -97,7 +97,9 @@ def table(options):
             times = measure(tripipe, size, options.rounds, pathlib.Path(folder))
             gain, beside_gain = times["ours/1"] / times["ours"], times["ours/1"] / times["beside"]
             ratio = times["numpy"] / times["ours"]
-            missed = [name for name, value, bar in [("gain", gain, GAIN_BAR), ("NumPy", ratio, NUMPY_BAR)] if value < bar]
+            missed = [
+                name for name, value, bar in [("gain", gain, GAIN_BAR), ("NumPy", ratio, NUMPY_BAR)] if value < bar
+            ]
             met = met and not missed
             print(
                 f"{cpus:>4} {size:>12}"
@@ -115,8 +117,12 @@ def main():
     parser.add_argument("--cpus", default="1,2", help="numbers of CPUs, separated by commas")
     parser.add_argument("--processes", type=int, default=0, help="other processes that compute meanwhile")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contender")
-    parser.add_argument("--binary", type=pathlib.Path, help="an executable of crates/tripipe/benches/cpu.rs, instead of building it")
-    parser.add_argument("--no-venv", action="store_true", help="use the installed NumPy and threadpoolctl, whatever their versions")
+    parser.add_argument(
+        "--binary", type=pathlib.Path, help="an executable of crates/tripipe/benches/cpu.rs, instead of building it"
+    )
+    parser.add_argument(
+        "--no-venv", action="store_true", help="use the installed NumPy and threadpoolctl, whatever their versions"
+    )
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if not options.no_venv:

@@ -187,8 +187,8 @@ fn constants(file: &File) -> Result<String, Box<dyn std::error::Error>> {
         writeln!(
             text,
             "    // {}: {}\n    Figures {{ family: Family::{name}, operations_per_byte: {operations_per_byte:?}, \
-             vectors: {vectors}, short_lanes: {short_lanes}, register_bytes: {register_bytes:?}, median_rows: {median_rows:?}, median_loads: {}, \
-             images: {images:?} }},",
+             vectors: {vectors}, short_lanes: {short_lanes}, register_bytes: {register_bytes:?}, \
+             median_rows: {median_rows:?}, median_loads: {}, images: {images:?} }},",
             family.basis.word(),
             family.source.escape_debug(),
             loads.map_or("None".to_owned(), |loads| format!("Some({loads})")),

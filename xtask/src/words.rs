@@ -1,12 +1,12 @@
-//! Finds phrases that plain English has better words for, links of documents that lead nowhere, and pages that the site's
-//! table of contents lacks.
+//! Finds phrases that plain English has better words for, links of documents that lead nowhere, pages that the site's
+//! table of contents lacks, and lines of code that are too long.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::source;
+use crate::source::{self, Kind};
 
 /// Phrases, separated by commas, and what to write instead.
 const PHRASES: &[(&str, &str)] = &[
@@ -41,7 +41,11 @@ const PHRASES: &[(&str, &str)] = &[
 /// The table of contents of the site.
 const SUMMARY: &str = "docs/SUMMARY.md";
 
-/// Checks every tracked text file against [`PHRASES`], the links of every document, and that [`SUMMARY`] lists every page.
+/// The most columns of a line of code. The formatter leaves longer ones as they are.
+const COLUMNS: usize = 120;
+
+/// Checks every tracked text file against [`PHRASES`], the links of every document, that [`SUMMARY`] lists every page, and
+/// the length of lines of Rust.
 ///
 /// Returns a line that says what was checked. Phrases are found across line breaks and comment markers, in any case.
 ///
@@ -73,6 +77,10 @@ pub(crate) fn check() -> Result<String> {
             faults.extend(
                 found.map(|(line, words, instead)| format!("{name}:{line}: \"{words}\": write {instead}")),
             );
+            if path.extension().is_some_and(|extension| extension == "rs") {
+                let long = long_lines(&text).into_iter();
+                faults.extend(long.map(|line| format!("{name}:{line}: code in more than {COLUMNS} columns")));
+            }
         }
     }
     ensure!(faults.is_empty(), "{}", faults.join("\n       "));
@@ -85,6 +93,25 @@ fn is_prose(path: &Path) -> bool {
     let other = path.starts_with("data/runs") || path.ends_with("words.rs");
     !other && ["rs", "md", "toml", "cl", "sh", "snap", "py", "pyi"].contains(&extension)
         || path.starts_with("scripts")
+}
+
+/// The lines with code behind column [`COLUMNS`], from 1. Comments and literals of text may be longer, with the signs that
+/// close what they are in.
+fn long_lines(text: &str) -> Vec<usize> {
+    let tokens = source::tokens(text);
+    let (mut start, mut long) = (0, Vec::new());
+    for (line, number) in text.split_inclusive('\n').zip(1..) {
+        let code = line.trim_end().trim_end_matches([')', ']', ',', ';']);
+        if let Some((at, _)) = code.char_indices().nth(COLUMNS) {
+            let after = tokens.partition_point(|token| token.start + token.text.len() <= start + at);
+            let mut behind = tokens[after..].iter().take_while(|token| token.start < start + code.len());
+            if !behind.any(|token| matches!(token.kind, Kind::Text | Kind::Comment)) {
+                long.push(number);
+            }
+        }
+        start += line.len();
+    }
+    long
 }
 
 /// The targets of a document's links within the repository, each with its line; code is left out.
@@ -166,6 +193,21 @@ mod tests {
             find(text, &phrases).into_iter().map(|(line, words, _)| (line, words)).collect();
         assert_eq!(found, [(1, "for ever"), (2, "dearest"), (4, "for ever")]);
         assert!(PHRASES.iter().all(|(words, _)| *words == words.to_lowercase()));
+    }
+
+    #[test]
+    fn code_in_more_than_120_columns_is_found() {
+        let words = |length: usize| "x".repeat(length);
+        let text = format!(
+            "{}\n{}\n    // {}\na(\"{}\", b);\na(\"\", {});\nlet a = \"\n{}\";\n",
+            words(120),
+            words(121),
+            words(121),
+            words(121),
+            words(121),
+            words(121)
+        );
+        assert_eq!(long_lines(&text), [2, 5]);
     }
 
     #[test]

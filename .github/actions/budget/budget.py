@@ -112,7 +112,11 @@ def table(arguments, rows):
     """The comment for a change; the worst row first."""
     bad = sum(bool(row["faults"]) for row in rows)
     head = f"{bad} of {len(rows)} predictions exceed" if bad else f"all {len(rows)} predictions are within"
-    lines = [MARK, f"**Tripipe: {head} the budget** (+{arguments.percent:g} %{', ' if arguments.limits else ''}{arguments.limits})", ""]
+    lines = [
+        MARK,
+        f"**Tripipe: {head} the budget** (+{arguments.percent:g} %{', ' if arguments.limits else ''}{arguments.limits})",
+        "",
+    ]
     lines += ["| kernel | GPU | base | now | change | limited by | |", "|---|---|---:|---:|---:|---|---|"]
     for row in sorted(rows, key=lambda row: (not row["faults"], -(row["change"] or 0))):
         now, old = row["now"], row["before"]
@@ -129,13 +133,17 @@ def table(arguments, rows):
 def sarif(arguments, launches, errors):
     """One run: the advice of all launches, and an error for each exceeded budget."""
     whole, results = None, []
-    rules = {RULE: {"id": RULE, "shortDescription": {"text": "a predicted time is over its budget"}, "help": {"text": HELP}}}
+    rules = {
+        RULE: {"id": RULE, "shortDescription": {"text": "a predicted time is over its budget"}, "help": {"text": HELP}}
+    }
     for launch in launches:
         log = advice(arguments, launch)
         for part in log["runs"] if log else []:
             whole = whole or log
             rules |= {rule["id"]: rule for rule in part["tool"]["driver"].get("rules", [])}
-            results += [{key: value for key, value in result.items() if key != "ruleIndex"} for result in part["results"]]
+            results += [
+                {key: value for key, value in result.items() if key != "ruleIndex"} for result in part["results"]
+            ]
     for row, fault in errors:
         program = row["now"]["program"] or row["launch"]
         place = {"artifactLocation": {"uri": program}, "region": {"startLine": line_of(program, row["kernel"])}}
@@ -150,7 +158,11 @@ def sarif(arguments, launches, errors):
                 "partialFingerprints": {"tripipeBudget/v1": key},
             }
         )
-    first = whole or {"version": "2.1.0", "$schema": "https://json.schemastore.org/sarif-2.1.0.json", "runs": [{"tool": {"driver": {"name": "tripipe"}}}]}
+    first = whole or {
+        "version": "2.1.0",
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "runs": [{"tool": {"driver": {"name": "tripipe"}}}],
+    }
     driver = {**first["runs"][0]["tool"]["driver"], "rules": list(rules.values())}
     return {**first, "runs": [{"tool": {"driver": driver}, "columnKind": "utf16CodeUnits", "results": results}]}
 
@@ -186,7 +198,9 @@ def main():
         text = f"{row['kernel']} on {row['gpu']}: {fault}"
         if os.environ.get("GITHUB_ACTIONS") == "true":
             program = row["now"]["program"] or row["launch"]
-            print(f"::error file={program},line={line_of(program, row['kernel'])},title=Tripipe budget::{text.replace('%', '%25')}")
+            print(
+                f"::error file={program},line={line_of(program, row['kernel'])},title=Tripipe budget::{text.replace('%', '%25')}"
+            )
         else:
             print(f"over budget: {text}", file=sys.stderr)
     return 1 if errors else 0

@@ -142,7 +142,9 @@ struct Options {
 #[pymethods]
 impl PyContext {
     #[new]
-    #[pyo3(signature = (device = None, *, cpu_when_faster = true, background_builds = None, predictions = true, threads = None))]
+    #[pyo3(signature = (
+        device = None, *, cpu_when_faster = true, background_builds = None, predictions = true, threads = None
+    ))]
     fn new(
         py: Python<'_>,
         device: Option<&Bound<'_, PyAny>>,

@@ -44,7 +44,9 @@ def test_chunks_equal_the_whole_image_to_the_bit(random_array, stages, border):
 
 
 @pytest.mark.parametrize("border", BORDERS)
-@pytest.mark.parametrize("stages", ["gaussian:5,sobel", "erode:7,dilate:3", "convert:f32:0.01,gaussian:9:2,convert:u8:100"])
+@pytest.mark.parametrize(
+    "stages", ["gaussian:5,sobel", "erode:7,dilate:3", "convert:f32:0.01,gaussian:9:2,convert:u8:100"]
+)
 def test_chunks_are_filtered_in_bands(random_array, monkeypatch, stages, border):
     chain = tripipe.Chain(stages, border)
     img = random_array((61, 83), "uint8")
@@ -56,7 +58,15 @@ def test_chunks_are_filtered_in_bands(random_array, monkeypatch, stages, border)
 
 
 def test_every_stage_that_has_a_name(random_array):
-    numbers = {"SIZE": "5", "SIZE[:SIGMA]": "5:1.1", "SIZE[:AMOUNT]": "5:0.7", "3|5": "3", "SIZE:COLOR:SPACE": "7:40:3", "": "", "TYPE[:SCALE[:OFFSET]]": "f32:0.5:1"}
+    numbers = {
+        "SIZE": "5",
+        "SIZE[:SIGMA]": "5:1.1",
+        "SIZE[:AMOUNT]": "5:0.7",
+        "3|5": "3",
+        "SIZE:COLOR:SPACE": "7:40:3",
+        "": "",
+        "TYPE[:SCALE[:OFFSET]]": "f32:0.5:1",
+    }
     for (name, takes, _), border in itertools.product(tripipe.stages(), BORDERS):
         stage = f"{name}:{numbers[takes]}" if takes else name
         chain = tripipe.Chain(stage, border)

@@ -28,7 +28,11 @@ def used(monkeypatch):
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "uint16", "float32"])
 def test_ordered_filters_give_scipys_results_to_the_bit(random_array, used, dtype, mode):
     img = da.from_array(random_array((61, 83), dtype), chunks=(17, 30))
-    for name, size, stage in [("minimum_filter", 5, "erode:5"), ("maximum_filter", 3, "dilate:3"), ("median_filter", 3, "median:3")]:
+    for name, size, stage in [
+        ("minimum_filter", 5, "erode:5"),
+        ("maximum_filter", 3, "dilate:3"),
+        ("median_filter", 3, "median:3"),
+    ]:
         used.clear()
         find = getattr(ndfilters, name)
         wanted = find(img, size=size, mode=mode).compute(scheduler="sync")
@@ -42,7 +46,10 @@ def test_ordered_filters_give_scipys_results_to_the_bit(random_array, used, dtyp
 def test_blurs_of_floats_give_scipys_results_up_to_rounding(random_array, used, mode):
     img = da.from_array(random_array((70, 64), "float32"), chunks=(35, 32))
     marked = tripipe.dask.image(img, "cpu")
-    for find in [lambda array: ndfilters.gaussian_filter(array, 1.2, mode=mode), lambda array: ndfilters.uniform_filter(array, 5, mode=mode)]:
+    for find in [
+        lambda array: ndfilters.gaussian_filter(array, 1.2, mode=mode),
+        lambda array: ndfilters.uniform_filter(array, 5, mode=mode),
+    ]:
         used.clear()
         wanted, found = find(img).compute(scheduler="sync"), find(marked).compute(scheduler="sync")
         # Numbers up to 1, sums of up to 11 x 11 products.

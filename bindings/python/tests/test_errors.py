@@ -67,7 +67,11 @@ CALLS = [
     (lambda: tripipe.matmul(A, A.T, activation=7), TypeError, "activation: "),
     (lambda: tripipe.matmul(A, A.T, accumulate="f16"), ValueError, "accumulate: only for float16"),
     (lambda: tripipe.matmul(A[0, 0], A), ValueError, r"a: shape \(\)"),
-    (lambda: tripipe.matmul(numpy.zeros((2, 3, 4), numpy.float32), numpy.zeros((3, 4, 2), numpy.float32)), ValueError, "b: 3 matrices do not fit 2"),
+    (
+        lambda: tripipe.matmul(numpy.zeros((2, 3, 4), numpy.float32), numpy.zeros((3, 4, 2), numpy.float32)),
+        ValueError,
+        "b: 3 matrices do not fit 2",
+    ),
     (lambda: tripipe.pack(A, "q5_0"), ValueError, "format: `q5_0`"),
     (lambda: tripipe.pack(A[0]), ValueError, r"weights: shape \(4,\)"),
     (lambda: A.T @ tripipe.pack(A), ValueError, "a: shape"),

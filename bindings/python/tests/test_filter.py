@@ -168,7 +168,9 @@ def test_alpha_is_kept(context, random_array):
     img = random_array((15, 18, 4), numpy.uint8)
     found = tripipe.filter(img, "erode:3", keep_alpha=True, context=context)
     assert numpy.array_equal(found[:, :, 3], img[:, :, 3])
-    assert numpy.array_equal(found[:, :, 0], cv2.erode(img[:, :, 0], numpy.ones((3, 3), numpy.uint8), borderType=cv2.BORDER_REFLECT_101))
+    assert numpy.array_equal(
+        found[:, :, 0], cv2.erode(img[:, :, 0], numpy.ones((3, 3), numpy.uint8), borderType=cv2.BORDER_REFLECT_101)
+    )
 
 
 def test_frames_equal_opencv(context, random_array):

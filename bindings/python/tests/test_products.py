@@ -33,7 +33,15 @@ def test_products_equal_numpy(context, random_array, dtype, extents):
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_vectors_and_stacks_as_numpy(context, random_array, dtype):
-    shapes = [((6,), (6,)), ((6,), (6, 4)), ((3, 6), (6,)), ((2, 3, 6), (2, 6, 4)), ((3, 6), (5, 6, 4)), ((5, 3, 6), (6, 4)), ((1, 3, 6), (5, 6, 4))]
+    shapes = [
+        ((6,), (6,)),
+        ((6,), (6, 4)),
+        ((3, 6), (6,)),
+        ((2, 3, 6), (2, 6, 4)),
+        ((3, 6), (5, 6, 4)),
+        ((5, 3, 6), (6, 4)),
+        ((1, 3, 6), (5, 6, 4)),
+    ]
     for left, right in shapes:
         a, b = random_array(left, dtype), random_array(right, dtype)
         found = tripipe.matmul(a, b, context=context)

@@ -72,7 +72,9 @@ def test_planted_bugs_are_found_at_their_lines(
     source: str, arguments: Callable[[], list[Any]], code: str, line: int
 ) -> None:
     report = tripipe.check(source, arguments(), global_size=64, local_size=64)
-    assert [(finding.code, finding.line) for finding in report.findings if finding.severity == "error"] == [(code, line)]
+    assert [(finding.code, finding.line) for finding in report.findings if finding.severity == "error"] == [
+        (code, line)
+    ]
     finding = report.findings[0]
     assert not report.ok
     assert report.errors == 1
@@ -267,7 +269,9 @@ kernel void turn(read_only image2d_t from, write_only image2d_t to, global pair*
 
 
 def test_gpus_that_cannot_run_a_kernel_are_refusals() -> None:
-    source = "kernel __attribute__((reqd_work_group_size(512, 1, 1))) void f(global int* a) { a[get_global_id(0)] = 1; }\n"
+    source = (
+        "kernel __attribute__((reqd_work_group_size(512, 1, 1))) void f(global int* a) { a[get_global_id(0)] = 1; }\n"
+    )
     report = tripipe.simulate(source, gpu=["mali-t604", "mali-g77"], global_size=4096)
     # A Mali-T604 has at most 256 work-items in a work-group.
     assert [refusal.gpu for refusal in report.refusals] == ["Mali-T604"]
@@ -293,7 +297,9 @@ def test_tuning_finds_the_fastest_of_a_tiny_space(tmp_path: Path) -> None:
     assert len(table) == len(report.trials)
     assert table["seconds"].min() == report.best.seconds
     # One candidate alone, by its parameters.
-    one = tripipe.tune("filter", "box:3", device="virtual:mali-g77", size=(48, 64), also=[report.best.parameters], only=True)
+    one = tripipe.tune(
+        "filter", "box:3", device="virtual:mali-g77", size=(48, 64), also=[report.best.parameters], only=True
+    )
     assert [trial.parameters for trial in one.trials] == [report.best.parameters]
     # Times on the timeline of the virtual GPU are whole nanoseconds.
     assert one.best.seconds == pytest.approx(report.best.seconds, rel=1e-3)
@@ -315,7 +321,11 @@ def test_launch_files_have_their_own_arguments(tmp_path: Path, scale: Path) -> N
 ARGUMENTS = [NUMBERS, NUMBERS.copy(), 2.0]
 BAD = [
     (lambda: tripipe.check(3, ARGUMENTS, global_size=64), TypeError, "program: int is not a path"),
-    (lambda: tripipe.check("nope.cl", ARGUMENTS, global_size=64), FileNotFoundError, "program: there is no file nope.cl"),
+    (
+        lambda: tripipe.check("nope.cl", ARGUMENTS, global_size=64),
+        FileNotFoundError,
+        "program: there is no file nope.cl",
+    ),
     (lambda: tripipe.check("", ARGUMENTS, global_size=64), ValueError, "program: '' is a folder"),
     (lambda: tripipe.check(SCALE, ARGUMENTS), ValueError, "global_size: the number of work-items is needed"),
     (lambda: tripipe.check(SCALE, ARGUMENTS, global_size=0), ValueError, "global_size: 0 has a number below 1"),
@@ -323,27 +333,67 @@ BAD = [
     (lambda: tripipe.check(SCALE, ARGUMENTS, global_size=(1, 2, 3, 4)), TypeError, r"global_size: \(1, 2, 3, 4\)"),
     (lambda: tripipe.check(SCALE, ARGUMENTS, global_size=64, local_size=-1), ValueError, "local_size: -1"),
     (lambda: tripipe.check(SCALE, ARGUMENTS, global_size=64, kernel="f"), ValueError, "kernel: .* it has scale"),
-    (lambda: tripipe.check(SCALE, ARGUMENTS, global_size=64, gpu="g99"), ValueError, 'gpu: no GPU model is called "g99"'),
+    (
+        lambda: tripipe.check(SCALE, ARGUMENTS, global_size=64, gpu="g99"),
+        ValueError,
+        'gpu: no GPU model is called "g99"',
+    ),
     (lambda: tripipe.check(SCALE, ARGUMENTS, global_size=64, gpu=99), TypeError, "gpu: int instead of a text"),
-    (lambda: tripipe.check(SCALE, ARGUMENTS, global_size=64, deny=["data-rac"]), ValueError, "deny: .*did you mean data-race"),
+    (
+        lambda: tripipe.check(SCALE, ARGUMENTS, global_size=64, deny=["data-rac"]),
+        ValueError,
+        "deny: .*did you mean data-race",
+    ),
     (lambda: tripipe.check(SCALE, ARGUMENTS, global_size=64, allow=3), TypeError, "allow: 3; want"),
     (lambda: tripipe.check(SCALE, ARGUMENTS, global_size=64, schedules=0), ValueError, "schedules: 0 is not in"),
     (lambda: tripipe.check(SCALE, ARGUMENTS, global_size=64, threads=-1), ValueError, "threads: -1 is not in"),
-    (lambda: tripipe.check(SCALE, ARGUMENTS, global_size=64, limit_memory=10), ValueError, r"arguments\[0\]: .*limit of 10 bytes"),
-    (lambda: tripipe.check(SCALE, ARGUMENTS[:2], global_size=64), ValueError, "arguments: kernel `scale` takes 3 .* there are 2"),
-    (lambda: tripipe.check(SCALE, [NUMBERS, "x", 2.0], global_size=64), TypeError, r"arguments\[1\]: str; want an array"),
+    (
+        lambda: tripipe.check(SCALE, ARGUMENTS, global_size=64, limit_memory=10),
+        ValueError,
+        r"arguments\[0\]: .*limit of 10 bytes",
+    ),
+    (
+        lambda: tripipe.check(SCALE, ARGUMENTS[:2], global_size=64),
+        ValueError,
+        "arguments: kernel `scale` takes 3 .* there are 2",
+    ),
+    (
+        lambda: tripipe.check(SCALE, [NUMBERS, "x", 2.0], global_size=64),
+        TypeError,
+        r"arguments\[1\]: str; want an array",
+    ),
     (lambda: tripipe.check(SCALE, [2.0, NUMBERS, 2.0], global_size=64), ValueError, r"arguments\[0\]: .* not a value"),
-    (lambda: tripipe.check(SCALE, [NUMBERS + 1j, NUMBERS, 2.0], global_size=64), TypeError, r"arguments\[0\]: elements of complex"),
-    (lambda: tripipe.check(SCALE, [NUMBERS[:0], NUMBERS, 2.0], global_size=64), ValueError, r"arguments\[0\]: shape \(0,\)"),
-    (lambda: tripipe.check(SCALE, {"factr": 2.0}, global_size=64), ValueError, "arguments: .*no argument 'factr'; it has from, to, factor"),
+    (
+        lambda: tripipe.check(SCALE, [NUMBERS + 1j, NUMBERS, 2.0], global_size=64),
+        TypeError,
+        r"arguments\[0\]: elements of complex",
+    ),
+    (
+        lambda: tripipe.check(SCALE, [NUMBERS[:0], NUMBERS, 2.0], global_size=64),
+        ValueError,
+        r"arguments\[0\]: shape \(0,\)",
+    ),
+    (
+        lambda: tripipe.check(SCALE, {"factr": 2.0}, global_size=64),
+        ValueError,
+        "arguments: .*no argument 'factr'; it has from, to, factor",
+    ),
     (lambda: tripipe.check(SCALE, {"factor": NUMBERS}, global_size=64), ValueError, "factor: .*value of type `float`"),
     (lambda: tripipe.check(SCALE, ARGUMENTS, global_size=64, defines={"a b": 1}), ValueError, "defines: 'a b' is not"),
-    (lambda: tripipe.check(SCALE[:-3], ARGUMENTS, global_size=64), workbench.CommandError, r"kernel\.cl does not compile: kernel\.cl:3"),
+    (
+        lambda: tripipe.check(SCALE[:-3], ARGUMENTS, global_size=64),
+        workbench.CommandError,
+        r"kernel\.cl does not compile: kernel\.cl:3",
+    ),
     (lambda: tripipe.analyze(SCALE, gpu=[]), ValueError, "gpu: no GPU is named"),
     (lambda: tripipe.analyze(SCALE, gpu="g99"), ValueError, 'gpu: no GPU model is called "g99"'),
     (lambda: tripipe.analyze(SCALE, allow="f"), ValueError, "allow: no finding has the code `f`"),
     (lambda: tripipe.analyze(SCALE, {"n": 2}), ValueError, "n: kernel `scale` has no such argument"),
-    (lambda: tripipe.simulate(SCALE, gpu="mali-g77", what_if="clok=3"), ValueError, "what_if: `clok`: .*did you mean `clock`"),
+    (
+        lambda: tripipe.simulate(SCALE, gpu="mali-g77", what_if="clok=3"),
+        ValueError,
+        "what_if: `clok`: .*did you mean `clock`",
+    ),
     (lambda: tripipe.simulate(SCALE, gpu="mali-g77", outputs=True), ValueError, "outputs: give the arguments"),
     (lambda: tripipe.tune("gem", 64), ValueError, "family: 'gem'; there are gemm"),
     (lambda: tripipe.tune("gemm", "64x64"), ValueError, "problem: size `64x64`: want MxNxK"),

@@ -112,11 +112,19 @@ def main(path):
                 specs[one.counter_id]["values"].append([packet.timestamp, one.double_value])
     assert not any(open_slices.values()), "slices without an end"
     processes = [track.process for track in tracks.values() if track.HasField("process")]
-    json.dump({
-        "processes": [{"pid": one.pid, "name": one.process_name, "labels": list(one.process_labels)} for one in processes],
-        "tracks": [track.name for track in tracks.values() if track.parent_uuid],
-        "slices": slices, "commands": commands, "instants": instants, "counters": list(specs.values()),
-    }, sys.stdout)
+    json.dump(
+        {
+            "processes": [
+                {"pid": one.pid, "name": one.process_name, "labels": list(one.process_labels)} for one in processes
+            ],
+            "tracks": [track.name for track in tracks.values() if track.parent_uuid],
+            "slices": slices,
+            "commands": commands,
+            "instants": instants,
+            "counters": list(specs.values()),
+        },
+        sys.stdout,
+    )
 
 
 main(sys.argv[1])

@@ -317,7 +317,10 @@ pub(crate) enum Fault {
         want: PixelType,
     },
     /// An empty image resized to one with pixels, or an image with pixels resized to an empty one.
-    #[error("an image of {}x{} cannot be resized to {}x{}: either both have pixels, or neither does", from[0], from[1], to[0], to[1])]
+    #[error(
+        "an image of {}x{} cannot be resized to {}x{}: either both have pixels, or neither does",
+        from[0], from[1], to[0], to[1]
+    )]
     Resize {
         /// Width and height of the image.
         from: [usize; 2],
@@ -389,7 +392,10 @@ pub(crate) enum Fault {
         element: &'static str,
     },
     /// An image with a layout other than the one the filter was made for.
-    #[error("{operand} has the layout {}; the filter was made for {}: make another filter for it", rasters[1], rasters[0])]
+    #[error(
+        "{operand} has the layout {}; the filter was made for {}: make another filter for it",
+        rasters[1], rasters[0]
+    )]
     Raster {
         /// The operand.
         operand: &'static str,

@@ -56,7 +56,14 @@ def _square(extents: Sequence[Any], origin: Any) -> int | None:
 
 
 def _ordered(
-    block: Any, *, name: str, devices: tuple[str, ...], footprint: Any, mode: str = "reflect", origin: Any = 0, **options: Any
+    block: Any,
+    *,
+    name: str,
+    devices: tuple[str, ...],
+    footprint: Any,
+    mode: str = "reflect",
+    origin: Any = 0,
+    **options: Any,
 ) -> Any:
     size = _square(footprint.shape, origin) if footprint.all() else None
     stage = {"minimum_filter": "erode", "maximum_filter": "dilate", "median_filter": "median"}[name]

@@ -72,7 +72,10 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let mut gone: Vec<Inst> = stores.iter().map(|fact| fact.inst).collect();
     let before = gone.len();
     if copies.len() == bases.len() {
-        let only_local = |op| matches!(op, Op::Barrier { semantics, .. } if semantics.local && !semantics.global && !semantics.image);
+        let only_local = |op| {
+            let Op::Barrier { semantics, .. } = op else { return false };
+            semantics.local && !semantics.global && !semantics.image
+        };
         gone.extend(
             context.instructions().map(|(_, inst)| inst).filter(|inst| only_local(kernel.insts[*inst].op)),
         );

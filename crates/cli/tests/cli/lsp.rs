@@ -45,7 +45,9 @@ impl Editor {
     fn greeted(bench: &Bench, options: &Value) -> Self {
         let mut editor = Self::start(bench, &[]);
         let root = &editor.root;
-        let params = json!({ "processId": null, "rootUri": root, "capabilities": {}, "initializationOptions": options });
+        let params = json!({
+            "processId": null, "rootUri": root, "capabilities": {}, "initializationOptions": options
+        });
         let result = editor.ask("initialize", &params);
         assert_eq!(result["result"]["serverInfo"]["name"], "tripipe");
         editor.tell("initialized", &json!({}));

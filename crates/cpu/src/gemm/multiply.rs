@@ -82,7 +82,10 @@ pub trait Real: Copy + Default + Send + Sync + 'static {
 }
 
 macro_rules! real {
-    ($type:ident: $vectors:ident $splat:ident $add:ident $mul_add:ident $as:ident $as_mut:ident $load:ident $store:ident) => {
+    (
+        $type:ident: $vectors:ident $splat:ident $add:ident $mul_add:ident
+        $as:ident $as_mut:ident $load:ident $store:ident
+    ) => {
         impl Real for $type {
             type Vector<S: Simd> = S::$vectors;
 

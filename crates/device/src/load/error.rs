@@ -45,7 +45,10 @@ pub enum DataReason {
         section: &'static str,
     },
     /// A source that no `[sources]` table defines.
-    #[error("unknown source \"{id}\"{}; sources are defined in sources.toml or in the file's own [sources]", suggestion(.nearest.as_deref()))]
+    #[error(
+        "unknown source \"{id}\"{}; sources are defined in sources.toml or in the file's own [sources]",
+        suggestion(.nearest.as_deref())
+    )]
     UnknownSource {
         /// The source's key.
         id: String,

@@ -264,7 +264,10 @@ impl<'t> Sums<'t> {
     /// The product of two factors of which 24 bits count: bytes.
     fn short_product(&self, left: &'t Expr, right: &'t Expr) -> Option<Vec<LaneProduct>> {
         let (left, right) = (self.terms(left)?, self.terms(right)?);
-        let is_byte = |terms: &[LaneProduct]| matches!(terms, [term] if term.factors.is_empty() && term.lanes.len() == 1);
+        let is_byte = |terms: &[LaneProduct]| {
+            let [term] = terms else { return false };
+            term.factors.is_empty() && term.lanes.len() == 1
+        };
         (is_byte(&left) && is_byte(&right)).then(|| product(&left, &right))?
     }
 

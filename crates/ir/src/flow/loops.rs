@@ -149,8 +149,9 @@ mod tests {
             }
             prop_assert!(left.is_empty(), "{:?}", left);
             for each in &loops.all {
+                let index = loops.all.iter().position(|l| l.header == each.header).unwrap();
                 for block in &each.blocks {
-                    prop_assert!(loops.contains(loops.all.iter().position(|l| l.header == each.header).unwrap(), *block));
+                    prop_assert!(loops.contains(index, *block));
                 }
             }
         }

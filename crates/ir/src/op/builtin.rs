@@ -336,9 +336,11 @@ builtins! {
     /// Cross product of 3 or 4 lanes.
     Cross = "cross", Some(104), Geometric, Cross, [Free, Free, Free];
     /// Length of a - b.
-    Distance = "distance", Some(105), Geometric, FloatsToScalar(2), [Length(2.5, 2.0), Length(5.5, 2.0), Length(0.0, 2.0)];
+    Distance = "distance", Some(105), Geometric, FloatsToScalar(2),
+        [Length(2.5, 2.0), Length(5.5, 2.0), Length(0.0, 2.0)];
     /// Euclidean length.
-    Length = "length", Some(106), Geometric, FloatsToScalar(1), [Length(2.75, 0.5), Length(5.5, 1.0), Length(0.25, 0.5)];
+    Length = "length", Some(106), Geometric, FloatsToScalar(1),
+        [Length(2.75, 0.5), Length(5.5, 1.0), Length(0.25, 0.5)];
     /// The vector scaled to length 1.
     Normalize = "normalize", Some(107), Geometric, Float(1), [Length(2.0, 1.0), Length(4.5, 1.0), Length(1.0, 1.0)];
     /// `distance` to 11 bits.

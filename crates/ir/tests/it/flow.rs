@@ -105,7 +105,8 @@ proptest! {
             // A loop with its test after the body jumps back once less than the body runs.
             prop_assert_eq!(Some(count + i64::from(behind)), counted(compare, first, bound, step, behind));
         } else {
-            let plain = (step > 0 && matches!(compare, "slt" | "sle")) || (step < 0 && matches!(compare, "sgt" | "sge"));
+            let plain = (step > 0 && matches!(compare, "slt" | "sle"))
+                || (step < 0 && matches!(compare, "sgt" | "sge"));
             prop_assert!(!plain, "an ordinary loop has a count");
         }
     }

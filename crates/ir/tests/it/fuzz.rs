@@ -147,7 +147,12 @@ proptest! {
 
     /// Lines of a valid text, truncated, duplicated and shuffled.
     #[test]
-    fn damaged_text_is_answered(edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<char>()), 1..4)) {
+    fn damaged_text_is_answered(
+        edits in proptest::collection::vec(
+            (any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<char>()),
+            1..4,
+        )
+    ) {
         let mut text = String::from(include_str!("../files/sum.ir"));
         for (at, other, c) in edits {
             let mut chars: Vec<char> = text.chars().collect();

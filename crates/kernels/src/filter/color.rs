@@ -4,7 +4,7 @@ use super::FilterError;
 
 /// Conversions of colour, full range, with OpenCV's coefficients: bytes and unsigned 16-bit pixels equal `cvtColor`
 /// bit for bit. Integers: in steps of 2^-15 for gray and 2^-14 for [`Chroma`], rounded half up, saturated at the end.
-/// Floating point: in `float`, chroma around 0.5 (1.0 is white), within the error of a [`Linear`] with as many terms.
+/// Floating point: in `float`, chroma around 0.5 (1.0 is white), within the error of a [`Linear`](super::Linear) with as many terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Color {
     /// 3 or 4 channels R G B (A) to one: `(9798 R + 19235 G + 3735 B + 16384) >> 15`.

@@ -121,19 +121,24 @@ const WHY: &str = include_str!("../why.json");
 fn others() -> Vec<Value> {
     let path = json!({ "columns": { "A": 22.5, "LS": "12 + 7 n" }, "messages": 3.0, "bound": "A" });
     vec![
-        json!({ "command": "simulate", "gpu": "Mali-T604", "kernel": "blur", "program": "blur.cl", "global": [64, 64, 1],
-            "local": [8, 8, 1], "seconds": 2e-3, "error_band": [1e-3, 3e-3], "limiter": "LS",
+        json!({ "command": "simulate", "gpu": "Mali-T604", "kernel": "blur", "program": "blur.cl",
+            "global": [64, 64, 1], "local": [8, 8, 1], "seconds": 2e-3, "error_band": [1e-3, 3e-3], "limiter": "LS",
             "shares": { "A": 0.25, "LS": 0.9, "DRAM": 0.1 }, "occupancy": 0.5, "registers": 8, "groups": 64,
-            "played_groups": 32, "peaks": { "operations_per_second": 40e9, "dram_bytes_per_second": 12e9, "pipes": { "A": 20e9 } },
+            "played_groups": 32,
+            "peaks": { "operations_per_second": 40e9, "dram_bytes_per_second": 12e9, "pipes": { "A": 20e9 } },
             "played_traffic": { "l1_accesses": 10, "l1_hits": 5, "texture_accesses": 0, "texture_hits": 0,
                 "l2_accesses": 5, "l2_hits": 4, "dram_read_bytes": 4096, "dram_written_bytes": 4096, "tlb_misses": 1 },
-            "what_if": [{ "change": "clock=800", "seconds": 1e-3, "gain": 2.0 }, { "change": "cores=9", "error": "no" }] }),
+            "what_if": [
+                { "change": "clock=800", "seconds": 1e-3, "gain": 2.0 }, { "change": "cores=9", "error": "no" }
+            ] }),
         json!({ "command": "simulate", "gpu": "Mali-G31", "kernel": "blur", "global": [64, 64, 1], "limiter": null,
             "seconds": null, "error": "it needs double precision" }),
         json!({ "command": "analyze", "kernel": "blur", "gpu": "Mali-T604", "total": path, "shortest_path": path,
             "longest_path": path, "registers": { "used": 8, "max": 16, "threads": 128, "max_threads": 256 },
             "lines": [{ "file": "blur.cl", "line": 7, "text": "sum += a[i] < b;", "columns": { "A": 3.0, "LS": "n" } }],
-            "advice": [{ "code": "narrow-access", "severity": "warning", "line": 7, "message": "9 loads", "fix": "One." }] }),
+            "advice": [
+                { "code": "narrow-access", "severity": "warning", "line": 7, "message": "9 loads", "fix": "One." }
+            ] }),
         json!({ "command": "peaks", "device": "Mali-T604", "peaks": [
             { "name": "mad float", "width": 4, "value": 32e9, "unit": "operations/s", "theoretical": 40e9 },
             { "name": "empty kernel", "width": null, "value": 1e-6, "unit": "s" }], "transfers": null }),
@@ -149,7 +154,8 @@ fn others() -> Vec<Value> {
             { "row": "Pixels", "measured": 4.0, "predicted": null, "ratio": null, "counter": null,
                 "reason": "only graphics moves it" }] }),
         serde_json::from_str(WHY).unwrap(),
-        json!({ "command": "histogram", "picture": "a.png", "channels": [{ "name": "gray", "min": 0, "counts": [1, 2] }] }),
+        json!({ "command": "histogram", "picture": "a.png",
+            "channels": [{ "name": "gray", "min": 0, "counts": [1, 2] }] }),
     ]
 }
 

@@ -34,12 +34,18 @@ pub struct Checked {
     pub report: Report,
 }
 
+/// A location in front of a message; empty if it is not known.
+fn prefix(location: Option<&SourceLocation>) -> String {
+    let Some(SourceLocation { file, line, column }) = location else { return String::new() };
+    format!("{file}:{line}:{column}: ")
+}
+
 /// Why a launch has no result.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// A work-item executed an operation without a defined result.
-    #[error("{}work-item {global:?} of kernel `{kernel}` {message}", location.as_ref().map(|location| format!("{}:{}:{}: ", location.file, location.line, location.column)).unwrap_or_default())]
+    #[error("{}work-item {global:?} of kernel `{kernel}` {message}", prefix(location.as_ref()))]
     Fault {
         /// The kernel.
         kernel: String,
@@ -54,7 +60,8 @@ pub enum RunError {
     #[error(
         "{}work-item {global:?} of kernel `{kernel}` waits in a loop for a change of memory that never \
         comes: all others of its work-group have ended or wait too, and a work-group cannot wait for a \
-        later one, because OpenCL may run them one after another", location.as_ref().map(|location| format!("{}:{}:{}: ", location.file, location.line, location.column)).unwrap_or_default()
+        later one, because OpenCL may run them one after another",
+        prefix(location.as_ref())
     )]
     Waits {
         /// The kernel.

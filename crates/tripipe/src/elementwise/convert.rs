@@ -100,7 +100,8 @@ copies! {
     Matrix<T>, Pixel, "as many columns as pixels in a row, one channel", to_image Image: |part| image_of(&part);
     MatrixView<'_, T>, Pixel, "as many columns as pixels in a row, one channel", to_image Image: |part| image_of(&part);
     Image<T>, Pixel, "pixel by pixel, the channels of each side by side", to_vector Vector: |part| to_vector(&part);
-    ImageView<'_, T>, Pixel, "pixel by pixel, the channels of each side by side", to_vector Vector: |part| to_vector(&part);
+    ImageView<'_, T>, Pixel, "pixel by pixel, the channels of each side by side", to_vector Vector:
+        |part| to_vector(&part);
     Image<T>, Pixel, "row by row, of one channel", to_matrix Matrix: |part| matrix_of(&part);
     ImageView<'_, T>, Pixel, "row by row, of one channel", to_matrix Matrix: |part| matrix_of(&part);
     ImageView<'_, T>, Pixel, "packed", to_image Image: |part| packed_image(&part);

@@ -187,7 +187,8 @@ reductions! {
         index
     };
     Matrix<T>, Element, [usize; 2], "the row and the column": |extents, index| [index / extents[0], index % extents[0]];
-    MatrixView<'_, T>, Element, [usize; 2], "the row and the column": |extents, index| [index / extents[0], index % extents[0]];
+    MatrixView<'_, T>, Element, [usize; 2], "the row and the column":
+        |extents, index| [index / extents[0], index % extents[0]];
     Image<T>, Pixel, [usize; 3], "the column, the row and the channel": |extents, index| pixel(extents, index);
     ImageView<'_, T>, Pixel, [usize; 3], "the column, the row and the channel": |extents, index| pixel(extents, index);
 }

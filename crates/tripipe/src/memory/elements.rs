@@ -80,8 +80,8 @@ macro_rules! elements {
                 self.memory.into_vec()
             }
 
-            #[doc = concat!("Has `look` see all its elements", $how, ", where they are: no copy is made where the host")]
-            /// shares the memory. Runs after all operations queued before. `look` may use the context, and so may other
+            #[doc = concat!("Has `look` see all its elements", $how, ", where they are: no copy is made where the")]
+            /// host shares the memory. Runs after all operations queued before. `look` may use the context, and so may other
             /// threads meanwhile, except where the mapping conflicts: mapped memory cannot be written, and memory that
             /// is mapped for writing cannot be read. Such uses are refused with
             /// [`ErrorKind::Mapped`](crate::ErrorKind::Mapped). With a driver that does not report what kernels write

@@ -21,7 +21,9 @@ _SECONDS_TO_END = 5.0
 # How the command says that a compiler is missing.
 _MISSING_TOOL = " found (looked for "
 # How it names one of its arguments: `invalid value '0' for '--threads <N>': reason`, and `--arg n: reason`.
-_INVALID = re.compile(r"invalid value '(?P<value>.*?)' for '--?(?P<flag>[A-Za-z][a-z-]*)[^']*'(?P<reason>.*)", re.DOTALL)
+_INVALID = re.compile(
+    r"invalid value '(?P<value>.*?)' for '--?(?P<flag>[A-Za-z][a-z-]*)[^']*'(?P<reason>.*)", re.DOTALL
+)
 _REFUSED = re.compile(r"--(?P<flag>[a-z-]+)(?: (?P<name>\w+))?: (?P<reason>.*)", re.DOTALL)
 # Arguments of functions whose flag has another name.
 _RENAMED = {

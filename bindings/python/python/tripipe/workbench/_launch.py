@@ -136,7 +136,9 @@ def opened(
             raise TypeError(f"program: {type(program).__name__} is not a path or OpenCL C")
         path = Path(os.path.abspath(program))
         if not os.fspath(program) or path.is_dir():
-            raise ValueError(f"program: {os.fspath(program)!r} is a folder, not a program; name a file, or give OpenCL C")
+            raise ValueError(
+                f"program: {os.fspath(program)!r} is a folder, not a program; name a file, or give OpenCL C"
+            )
         if not path.is_file():
             raise FileNotFoundError(f"program: there is no file {os.fspath(program)}")
         shown = os.fspath(program)
@@ -305,7 +307,9 @@ class _Writer:
     def _buffer(self, index: int, name: str, buffer: Buffer) -> list[str]:
         count = math.prod(buffer.shape)
         if count * buffer.dtype.itemsize == 0:
-            raise ValueError(f"{name}: shape {buffer.shape} of {buffer.dtype} is empty, and OpenCL has no empty buffers")
+            raise ValueError(
+                f"{name}: shape {buffer.shape} of {buffer.dtype} is empty, and OpenCL has no empty buffers"
+            )
         lines = [f'access = "{buffer.access}"']
         element = ELEMENTS.get(buffer.dtype.name)
         contents = None if buffer.contents is None else numpy.ascontiguousarray(buffer.contents)

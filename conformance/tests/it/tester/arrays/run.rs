@@ -81,8 +81,9 @@ macro_rules! made {
 /// All tasks on operands that `$make` makes and that are read and written through views.
 macro_rules! tasks {
     (
-        $self:ident, $context:ident, $type:ident, $make:ident, $with:ident, |$one:ident| $view:expr, |$edited:ident| $view_mut:expr,
-        |$made:ident| $elements:expr, |$place:ident| $coordinates:expr, |$copied:ident| $copy:expr
+        $self:ident, $context:ident, $type:ident, $make:ident, $with:ident,
+        |$one:ident| $view:expr, |$edited:ident| $view_mut:expr, |$made:ident| $elements:expr,
+        |$place:ident| $coordinates:expr, |$copied:ident| $copy:expr
     ) => {{
         let owned = $self.$make::<$type>($context, 0)?;
         let $one = &owned;

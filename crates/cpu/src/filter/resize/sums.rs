@@ -44,7 +44,8 @@ macro_rules! summed {
 }
 
 // Integers first, whose sums along one axis are weighted again along the other.
-summed!(u8, u16 => u16, u16, u16 => u16, u8, i16 => i32, i32, i16 => i32, u8, f64 => f64, i16, f64 => f64, u16, f64 => f64, f64, f64 => f64);
+summed!(u8, u16 => u16, u16, u16 => u16, u8, i16 => i32, i32, i16 => i32);
+summed!(u8, f64 => f64, i16, f64 => f64, u16, f64 => f64, f64, f64 => f64);
 
 impl WeightedSum<f32, f32> for f32 {
     #[inline(always)]

@@ -187,7 +187,10 @@ pub(super) fn is_sometimes(expr: &Expr, part: &Expr) -> bool {
 
 /// The statement before a loop that gives the counter its first value, which is the same at the loop.
 fn start(list: &[Stmt], index: usize, counter: Symbol) -> Option<Start<'_>> {
-    let declares = |stmt: &Stmt| matches!(&stmt.kind, StmtKind::Declare(variables) if variables.iter().any(|it| it.symbol == counter));
+    let declares = |stmt: &Stmt| {
+        let StmtKind::Declare(variables) = &stmt.kind else { return false };
+        variables.iter().any(|it| it.symbol == counter)
+    };
     let at = (0..index).rev().find(|at| counts(&list[*at], counter).0 > 0 || declares(&list[*at]))?;
     let stmt = &list[at];
     let found = match &stmt.kind {

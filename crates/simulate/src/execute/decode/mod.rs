@@ -21,7 +21,10 @@ use registers::{Flow, OperandForm, Registers};
 
 /// A kernel that cannot be run.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("`{operation}` is not supported{}", location.as_ref().map(|location| format!(" ({}:{})", location.file, location.line)).unwrap_or_default())]
+#[error(
+    "`{operation}` is not supported{}",
+    location.as_ref().map(|at| format!(" ({}:{})", at.file, at.line)).unwrap_or_default()
+)]
 pub(crate) struct Unsupported {
     /// The instruction in the IR's text form.
     pub(crate) operation: String,

@@ -137,7 +137,8 @@ macro_rules! floats {
     };
     (test, $scalar:expr, $f:expr) => {
         floats!(@ $scalar, |s, i| unary::<f16, u8>(s, i, |a| u8::from(of1($f, a.widen()))),
-            |s, i| unary::<f32, u8>(s, i, |a| u8::from(of1($f, a))), |s, i| unary::<f64, u8>(s, i, |a| u8::from(of1($f, a))))
+            |s, i| unary::<f32, u8>(s, i, |a| u8::from(of1($f, a))),
+            |s, i| unary::<f64, u8>(s, i, |a| u8::from(of1($f, a))))
     };
     (compare, $scalar:expr, $f:expr) => {
         floats!(@ $scalar, |s, i| binary::<f16, f16, u8>(s, i, |a, b| u8::from(by2($f, a.widen(), b.widen()))),

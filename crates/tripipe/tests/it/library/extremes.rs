@@ -103,7 +103,9 @@ fn stage() -> impl Strategy<Value = Stage> {
         3 => linear,
         1 => extent().prop_map(|size| Stage::Median { size }),
         1 => neighbourhood.prop_map(|neighbourhood| Stage::Morphology(Morphology::Erode(neighbourhood))),
-        1 => (extent(), number(), number()).prop_map(|(size, sigma_color, sigma_space)| Stage::Bilateral(Bilateral { size, sigma_color, sigma_space })),
+        1 => (extent(), number(), number()).prop_map(|(size, sigma_color, sigma_space)| {
+            Stage::Bilateral(Bilateral { size, sigma_color, sigma_space })
+        }),
         1 => (element(), number(), number()).prop_map(|(to, scale, offset)| Stage::Convert { to, scale, offset }),
         1 => select(colors).prop_map(Stage::Color),
     ]
@@ -169,7 +171,12 @@ proptest! {
     }
 
     #[test]
-    fn other_plans(from in raster(), to in raster(), at in (extent(), extent()), numbers in (extent(), extent(), extent(), extent())) {
+    fn other_plans(
+        from in raster(),
+        to in raster(),
+        at in (extent(), extent()),
+        numbers in (extent(), extent(), extent(), extent()),
+    ) {
         let probe = Probe::default();
         let (a, b, c, d) = numbers;
         let method = [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area][a % 3];
@@ -177,18 +184,23 @@ proptest! {
         if to.width < 1 << 16 && to.height < 1 << 16 && from.width < 1 << 16 && from.height < 1 << 16 {
             let _ = resize(method, &from, &Raster { channels: from.channels, element: from.element, ..to }, &probe);
         }
-        for frame in [Semiplanar::nv12([a, b]), Semiplanar::nv21([a, b]), Semiplanar { size: [a, b], luma: [c, d], chroma: [d, c], v_first: true }] {
+        let swapped = Semiplanar { size: [a, b], luma: [c, d], chroma: [d, c], v_first: true };
+        for frame in [Semiplanar::nv12([a, b]), Semiplanar::nv21([a, b]), swapped] {
             let image = Raster::packed([a, b], 3, PixelType::U8);
             let _ = (frame.bytes(), frame.planes(), frame.check_image(&image));
             let _ = (semiplanar_to_rgb(&frame, &image, &probe), rgb_to_semiplanar(&image, &frame, &probe));
         }
-        let [x, y] = [VectorLayout { length: a, offset: b, stride: c }, VectorLayout { length: a, offset: d, stride: b }];
+        let x = VectorLayout { length: a, offset: b, stride: c };
+        let y = VectorLayout { length: a, offset: d, stride: b };
         let _ = (x.elements(), elementwise::axpy(1.0, x, y, PixelType::F32));
         let _ = elementwise::reduce(Reduction::Sum, x.into(), None, ScalarType::U8, &probe);
         let _ = elementwise::reduce(Reduction::Dot, x.into(), Some(y.into()), ScalarType::F32, &probe);
         let grid = Grid { extents: [a, b, c], offset: d, strides: [at.0, at.1, c] };
         let other = Grid { strides: [at.1, d, at.0], ..grid };
-        let map = Map { from: ScalarType::I16, to: ScalarType::F32, in_float: false, source: Some(grid), steps: vec![Step::Add(other)], result: grid };
+        let steps = vec![Step::Add(other)];
+        let map = Map {
+            from: ScalarType::I16, to: ScalarType::F32, in_float: false, source: Some(grid), steps, result: grid
+        };
         let _ = (grid.count(), grid.span(), elementwise::map(&map), elementwise::map(&map.merged()));
         let _ = elementwise::reduce(Reduction::Least, grid, None, ScalarType::I32, &probe);
         let _ = elementwise::histogram(&from, &probe);

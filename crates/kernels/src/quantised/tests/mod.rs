@@ -24,7 +24,7 @@ fn floats(hex: &str) -> Vec<f32> {
 }
 
 fn blocks() -> Vec<Block> {
-    let lines = include_str!("tests/gguf.txt").lines().filter(|line| !line.starts_with('#'));
+    let lines = include_str!("gguf.txt").lines().filter(|line| !line.starts_with('#'));
     let block = |line: &str| {
         let [name, weights, q8_0, of_q8_0, q4_0, of_q4_0] =
             line.split_whitespace().collect::<Vec<_>>().try_into().unwrap();
