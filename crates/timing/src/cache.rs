@@ -46,6 +46,7 @@ pub(crate) struct Cache {
 impl Cache {
     pub(crate) fn new(bytes: u64, ways: u32, replacement: Replacement) -> Self {
         let lines = bytes / LINE_BYTES;
+        // A cache that is smaller than a set becomes one set of all its lines.
         let ways = u64::from(ways.max(1)).min(lines.max(1));
         let sets = lines / ways;
         Self {
@@ -87,6 +88,7 @@ impl Cache {
         }
         let victim = match self.replacement {
             _ if entries.is_empty() => return Lookup::Miss(None),
+            // Empty entries were never used, so they are taken first.
             Replacement::LeastRecent => (0..entries.len()).min_by_key(|at| entries[*at].used).unwrap_or(0),
             Replacement::Random => entries.iter().position(|entry| entry.tag == 0).unwrap_or_else(|| {
                 // Xorshift (Marsaglia 2003), always from the same seed, so that a prediction can be repeated.

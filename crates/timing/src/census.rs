@@ -47,6 +47,7 @@ impl Piece {
     /// Work at a point, between the corners.
     fn between(&self, at: [f64; 3]) -> f64 {
         let far: [f64; 3] = std::array::from_fn(|d| match self.extent(d) {
+            // The corners of a single position are the same.
             0 | 1 => 0.0,
             extent => ((at[d] - self.from[d] as f64) / (extent - 1) as f64).clamp(0.0, 1.0),
         });
@@ -65,7 +66,9 @@ impl Piece {
             return 0.0;
         }
         let count: f64 = (0..3).map(|d| (to[d] - from[d]) as f64).product();
+        // The interpolation is linear in each dimension, so its mean over a box is its value at the centre.
         let centre = std::array::from_fn(|d| (from[d] + to[d] - 1) as f64 / 2.0);
+        // A negative excess must not make the work negative.
         count * (self.between(centre) + self.excess).max(0.0)
     }
 
@@ -77,6 +80,7 @@ impl Piece {
         };
         let rank = |d: &usize| (change(*d), self.extent(*d));
         let partly = |a: &usize, b: &usize| rank(a).0.total_cmp(&rank(b).0).then(rank(a).1.cmp(&rank(b).1));
+        // Up to two positions, the corners are everything there is.
         (0..3).filter(|d| self.extent(*d) > 2).max_by(partly)
     }
 }
@@ -91,6 +95,7 @@ struct Survey<'w, E> {
 impl<E> Survey<'_, E> {
     fn work(&mut self, at: [u64; 3]) -> Result<f64, E> {
         let linear = at[0] + self.groups[0] * (at[1] + self.groups[1] * at[2]);
+        // Corners of thin boxes coincide, and each group that is traced takes time.
         if let Some(known) = self.known.get(&linear) {
             return Ok(*known);
         }
@@ -101,6 +106,7 @@ impl<E> Survey<'_, E> {
 
     /// A position below `extent`, reproducible and without a period.
     fn any(&mut self, extent: u64) -> u64 {
+        // Knuth's generator of MMIX. Its low bits have short periods, so only high bits are used.
         self.random = self.random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         (self.random >> 33) % extent.max(1)
     }
@@ -113,6 +119,7 @@ impl<E> Survey<'_, E> {
         }
         let inside = (0..3).any(|d| piece.extent(d) > 2);
         if inside {
+            // In a small box the corners are already a large part.
             let probes = if piece.count() > 32.0 { 2 } else { 1 };
             let (mut excess, mut error) = (0.0, 0.0);
             for _ in 0..probes {
@@ -121,7 +128,7 @@ impl<E> Survey<'_, E> {
                 excess += more / f64::from(probes);
                 error += more.abs() / f64::from(probes);
             }
-            // Of a smooth function as Simpson's rule has it.
+            // The mean of a parabola's deviation from its chord is 2/3 of the deviation in the middle (Simpson's rule).
             piece.excess = excess * 2.0 / 3.0;
             piece.error = error * piece.count() / 2.0;
         }
@@ -152,6 +159,7 @@ impl Census {
         }
         loop {
             let total: f64 = pieces.iter().map(|piece| piece.within([0; 3], groups)).sum();
+            // Boxes are probed independently, so their errors add up as squares.
             let uncertain = pieces.iter().map(|piece| piece.error.powi(2)).sum::<f64>().sqrt();
             let error = uncertain / total.max(f64::MIN_POSITIVE);
             let worst = (0..pieces.len()).max_by(|a, b| pieces[*a].error.total_cmp(&pieces[*b].error));
@@ -177,6 +185,7 @@ impl Census {
     pub(crate) fn before(&self, group: u64) -> f64 {
         let [x, y, _] = self.groups;
         let (here, row, plane) = (group % x, group / x % y, group / (x * y));
+        // In the order of linear numbers: whole planes, then whole rows of the next plane, then a part of a row.
         let boxes = [
             ([0, 0, 0], [x, y, plane]),
             ([0, 0, plane], [x, row, plane + 1]),
@@ -189,6 +198,7 @@ impl Census {
     /// The group before which that share of the work lies, in the order of linear numbers.
     pub(crate) fn position(&self, share: f64) -> u64 {
         let wanted = share * self.total();
+        // The work before a group never falls, so halving finds the position.
         let mut range: Range<u64> = 0..self.groups.iter().product();
         while range.start + 1 < range.end {
             let middle = range.start.midpoint(range.end);
@@ -204,6 +214,7 @@ impl Census {
         (0..x * y * z).map(move |group| {
             let at = [group % x, group / x % y, group / (x * y)];
             let holds = |piece: &Piece| (0..3).all(|d| (piece.from[d]..piece.to[d]).contains(&at[d]));
+            // Neighbours are mostly in the same box, so the search is rare.
             if !holds(&self.pieces[last]) {
                 last = self.pieces.iter().position(holds).unwrap_or(last);
             }

@@ -42,6 +42,7 @@ impl Compiled {
         let required = kernel.sub_group_size(Some(gpu.opencl()));
         let threads = gpu.occupancy(code.work.used, required).threads;
         let wave = gpu.wave_width(code.work.used, required).max(1);
+        // A work-group runs on one core, so the core's threads bound it.
         let most_items = threads.min(gpu.core.max_work_group_size.value).max(1);
         Ok(Self { code, threads, wave, most_items, depends_on_memory: depends_on_memory(kernel) })
     }
@@ -55,11 +56,13 @@ impl Compiled {
     /// As [`Self::new`].
     pub(crate) fn for_group(gpu: &Gpu, kernel: &Kernel, items: u32) -> Result<Self, ExecuteError> {
         let compiled = Self::new(gpu, kernel)?;
+        // Without barriers the warps of a work-group can run one after another, so registers limit nothing.
         if compiled.most_items >= items || !waits(kernel) {
             return Ok(compiled);
         }
         let required = kernel.sub_group_size(Some(gpu.opencl()));
         let allows = |registers: &u32| gpu.occupancy(*registers, required).threads >= items;
+        // From the top down: the first number that allows the threads spills least.
         let registers = (1..compiled.code.work.used).rev().find(allows).unwrap_or(1);
         let mut fewer = gpu.clone();
         fewer.registers.max.value = registers;
@@ -74,6 +77,7 @@ impl Compiled {
             let issues = std::mem::take(&mut self.code.blocks[block]);
             let mut changed: Vec<Issue> = Vec::with_capacity(issues.len());
             // Fractions of issues of a pipe add up to whole ones.
+            // From a half, so that sums are rounded to the nearest number and not down.
             let mut left = [0.5; Pipe::ALL.len()];
             let mut lost: [Option<(usize, Issue)>; Pipe::ALL.len()] = std::array::from_fn(|_| None);
             for issue in issues {
@@ -145,6 +149,7 @@ fn steers(kernel: &Kernel, mut from: EntitySet<Value>, mut reads: bool) -> bool 
             }
         }
     }
+    // To a fixed point, because values are passed around loops.
     loop {
         let mut changed = false;
         for block in &cfg.order {
@@ -158,6 +163,7 @@ fn steers(kernel: &Kernel, mut from: EntitySet<Value>, mut reads: bool) -> bool 
                 if reads && is_read || depends {
                     changed |= data.result.is_some_and(|result| from.insert(result));
                 }
+                // All memory counts as one place: what was stored may come back from any load.
                 if depends && !reads && matches!(data.op, Op::Store(_) | Op::Atomic(_)) {
                     (reads, changed) = (true, true);
                 }
@@ -179,6 +185,7 @@ fn steers(kernel: &Kernel, mut from: EntitySet<Value>, mut reads: bool) -> bool 
         let addressed = data.insts.iter().map(|inst| &kernel.insts[*inst]).any(|inst| {
             let addresses = match inst.op {
                 Op::Load(_) | Op::Store(_) | Op::Atomic(_) => 0..1,
+                // Destination, source and count: each decides which bytes move.
                 Op::Copy(_) => 0..3,
                 Op::ImageRead { .. } | Op::ImageWrite { .. } => 1..2,
                 Op::ImageSample(_) => 2..3,

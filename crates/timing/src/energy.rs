@@ -70,6 +70,7 @@ pub fn energy(gpu: &Gpu, counters: &Counters, seconds: f64) -> Option<Energy> {
     let (mut parts, mut missing) = (Vec::new(), Vec::new());
     for (name, nanojoules) in &model.nanojoules {
         let name = name.as_str();
+        // The driver reads hardware counters, so the hardware's names match and not those for people.
         match counters.counters.iter().find(|counter| counter.source == name) {
             Some(counter) => parts.push((name, counter.value * nanojoules * 1e-9 * model.scale)),
             None => missing.push(name),

@@ -58,6 +58,7 @@ impl ErrorTable {
             family,
             borrowed: false,
             count,
+            // From 0: the range of errors always contains the prediction itself.
             lowest: errors().fold(0.0, f64::min),
             highest: errors().fold(0.0, f64::max),
             mean: mean(errors().sum()),
@@ -88,6 +89,7 @@ fn expected(comparisons: &[Comparison]) -> [f64; 2] {
     let judges = |comparison: &&Comparison| !comparison.fitted;
     let fitted_only = !comparisons.iter().any(|comparison| judges(&comparison));
     for comparison in comparisons.iter().filter(|comparison| fitted_only || judges(comparison)) {
+        // As logarithms, half and twice are equally far from 1.
         let ratios = comparison.errors.iter().map(|error| -(1.0 + error).ln());
         let citation = comparison.source.citation.as_str();
         match by_source.iter_mut().find(|(source, _)| *source == citation) {
@@ -95,6 +97,7 @@ fn expected(comparisons: &[Comparison]) -> [f64; 2] {
             None => by_source.push((citation, ratios.collect())),
         }
     }
+    // Figures of one source share its errors. A whole source is left out at a time (cross-validation by groups).
     let pooled = |without: Option<usize>| {
         let kept = by_source.iter().enumerate().filter(|(at, _)| Some(*at) != without);
         let mut ratios: Vec<f64> = kept.flat_map(|(_, (_, ratios))| ratios).copied().collect();
@@ -110,7 +113,9 @@ fn expected(comparisons: &[Comparison]) -> [f64; 2] {
         let found: usize = (0..by_source.len()).map(within).sum();
         found as f64 >= COVERAGE * all.len() as f64
     };
+    // The narrowest level comes first. Below a half, a band would exclude most of its own figures.
     let levels = (LEVELS / 2..=LEVELS).map(|step| step as f64 / LEVELS as f64);
+    // One source cannot judge itself, so all its errors are the band.
     let level = levels.filter(|_| by_source.len() > 1).find(|level| holds(*level)).unwrap_or(1.0);
     let [low, high] = quantiles(&all, level);
     // To both sides by the usual error, whatever the sign of the errors so far.
@@ -171,6 +176,7 @@ fn tables(text: &str) -> Result<[ErrorTable; Sheet::ALL.len()], String> {
         let ComparisonEntry { name, gpu, what, source, fitted, errors } = entry;
         let gpu = tripipe_device::find(&gpu).map_err(|error| format!("{name}: {error}"))?;
         let source = Source::named(&source).ok_or_else(|| format!("{name}: unknown source {source}"))?;
+        // An error of -1 is a predicted time of 0, of which there is no logarithm.
         if errors.is_empty() || !errors.iter().all(|error| error.is_finite() && *error > -1.0) {
             return Err(format!("{name}: an error is not above -1, or there is none"));
         }
@@ -189,6 +195,7 @@ fn tables(text: &str) -> Result<[ErrorTable; Sheet::ALL.len()], String> {
         let family = sheets.next().map_or("", |sheet| sheet.name());
         ErrorTable::new(family, comparisons)
     });
+    // An unknown error is taken to be as large as the worst known one.
     let width = |table: &&ErrorTable| table.expected[1] - table.expected[0];
     let widest = own.iter().filter(|table| table.count > 0).max_by(|a, b| width(a).total_cmp(&width(b)));
     let widest = widest.ok_or("no comparison")?.clone();

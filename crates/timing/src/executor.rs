@@ -150,6 +150,7 @@ impl VirtualGpu {
         Ok(match self.kernels.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
+                // A field instead of `played()`, which would borrow the simulator and `kernels` too.
                 let gpu = self.options.changed.as_deref().unwrap_or(self.gpu);
                 let compiled = Compiled::new(gpu, self.simulator.kernel(program, entry)?)?;
                 place.insert(CompiledKernel { compiled, predictions: Vec::new() })
@@ -186,6 +187,7 @@ impl VirtualGpu {
         let before = self.compiled_kernel(program, entry)?.compiled.clone();
         let gpu = self.options.changed.as_deref().unwrap_or(self.gpu);
         let compiled = change(self.simulator.kernel(program, entry)?, gpu, before)?;
+        // Earlier predictions are of other code.
         let known = CompiledKernel { compiled, predictions: Vec::new() };
         self.kernels.insert((Arc::clone(program), entry.to_owned()), known);
         Ok(())
@@ -387,6 +389,7 @@ impl VirtualGpu {
         }
         let prediction = predict(&mut self.simulator, launch, gpu, &compiled, &self.options.prediction)?;
         let prediction = Prediction { modelled_limit, ..prediction };
+        // Otherwise memory may have other contents the next time, and the launch another path.
         if !compiled.depends_on_memory {
             let known = self.compiled_kernel(&launch.program, &launch.entry)?;
             known.predictions.push((key, prediction.clone()));
@@ -458,6 +461,7 @@ impl Executor for VirtualGpu {
         let mut timings = Vec::with_capacity(launches.len());
         for launch in &ready {
             let begin = self.tape.map(Tape::begin);
+            // Before the launch runs: it may change the memory that decides its path.
             let prediction = self.prediction(launch)?;
             if !self.options.time_only {
                 self.simulator.run(std::slice::from_ref(launch))?;

@@ -197,6 +197,7 @@ pub enum FiguresError {
 impl FigureEntry {
     fn read(self, name: &str) -> Result<Provenance, FiguresError> {
         let wrong = |what| FiguresError::Word { name: name.to_owned(), what };
+        // A misspelt name would silently leave the family's figure in place.
         if !Figures::NAMES.contains(&name) {
             return Err(wrong("there is no such figure"));
         }
@@ -257,6 +258,7 @@ impl SheetFigures {
                 .collect::<Result<BTreeMap<_, _>, FiguresError>>()
         };
         let all = read(file.figures)?;
+        // The family must have every figure. A variant replaces only some.
         if let Some(name) = Figures::NAMES.iter().find(|name| !all.contains_key(**name)) {
             return Err(FiguresError::Missing { name });
         }
@@ -284,6 +286,7 @@ pub fn provenance(gpu: &Gpu) -> BTreeMap<String, Provenance> {
     let mut figures = sheet.all.clone();
     for (gpus, single) in &sheet.single {
         if gpus.iter().any(|name| name == gpu.name()) {
+            // After the family's figures, so that the GPU's own replace them.
             figures.extend(single.iter().map(|(name, figure)| (name.clone(), figure.clone())));
         }
     }
@@ -295,6 +298,7 @@ impl Figures {
     pub fn of(gpu: &Gpu) -> Self {
         let mut figures = Self::default();
         for (name, figure) in provenance(gpu) {
+            // The names were checked when the sheet was read.
             figures.set(&name, figure.value);
         }
         figures

@@ -28,6 +28,7 @@ struct PacedCore {
 
 impl PacedCore {
     fn slowness(&self, pace: CoreSharing) -> f64 {
+        // Twice as many residents halve the speed. Few residents are bound by latency, which sharing does not change.
         (self.ends.len() as f64 / pace.measured_at.max(1e-9)).max(pace.alone)
     }
 
@@ -45,6 +46,8 @@ impl PacedCore {
     }
 
     fn start(&mut self, time: f64) {
+        // An end never moves on the core's own clock, whatever starts or ends beside it: this is the virtual time of fair
+        // queueing (Demers, Keshav, Shenker 1989).
         self.ends.push(Reverse((self.clock + time).to_bits()));
     }
 }
@@ -67,6 +70,7 @@ pub(crate) fn time(pace: CoreSharing, mut times: impl Iterator<Item = f64>) -> f
             core.start(time);
             (free, last) = (free - 1, time);
         }
+        // Ends that nearly coincide free their places together, so that the emptiest core gets the next work-group.
         let mut until = f64::INFINITY;
         loop {
             let due = cores.iter_mut().filter_map(|core| Some((core.due(pace)?, core)));

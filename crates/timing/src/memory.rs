@@ -200,6 +200,7 @@ impl Memory {
             if let Some(victim) = victim {
                 cache.access(victim, true);
             }
+            // The L2 does not read a line that it is going to write.
             if !write {
                 cache.access(number, false);
             }
@@ -220,6 +221,7 @@ impl Memory {
                 (&mut near.texture, self.times.texture)
             }
         };
+        // Textures have a cache of their own even where loads have none.
         let cached = through == Route::Texture || self.has_l1;
         let victim = if cached {
             match cache.access(line, false) {
@@ -238,8 +240,10 @@ impl Memory {
             None
         };
         if let Some(victim) = victim {
+            // The reader does not wait for the victim, but its request queues behind it at the port.
             self.evict(core, victim, at);
         }
+        // A cache fetches whole lines.
         let bytes = self.moved(whole || cached);
         let arrives = self.fetch(core, line, bytes, at, through);
         let near = &mut self.cores[core];
@@ -307,6 +311,7 @@ impl Memory {
         let arrives = match self.l2.access(number, false) {
             Lookup::Hit(ready) => {
                 self.traffic.l2_hits += 1;
+                // The line may still be on its way for another core.
                 ready.max(start + self.times.l2)
             }
             Lookup::Miss(victim) => {
@@ -314,6 +319,7 @@ impl Memory {
                     self.write_back(victim, start);
                 }
                 let from_dram = &mut self.cores[core].from_dram;
+                // Loads wait for a limited number of lines from DRAM, image reads do not (ArchProbe on an Adreno 640).
                 let start = match through {
                     Route::LoadStore => {
                         self.traffic.external_load_bytes += LINE_BYTES;
@@ -339,6 +345,7 @@ impl Memory {
     /// A modified line that leaves the L1; returns the time at which the L2 accepts it.
     fn evict(&mut self, core: usize, line: u64, at: u64) -> u64 {
         self.traffic.l1_evictions += 1;
+        // The L1 does not know which half was modified.
         self.put(core, line, true, at)
     }
 
@@ -385,6 +392,7 @@ impl Memory {
         self.traffic.external_written_bytes += LINE_BYTES;
         if let Some((cache, server)) = &mut self.system_cache {
             let start = server.serve(at, self.times.system_line);
+            // Only the modified line that it displaces goes on to DRAM.
             if !matches!(cache.access(number, true), Lookup::Miss(Some(_))) {
                 return start;
             }
@@ -419,6 +427,7 @@ impl Memory {
         let [port_time, slice_time, bank_time] =
             [self.times.port_half, self.times.slice_half, self.times.bank_half]
                 .map(|half| half * bytes / (LINE_BYTES / 2));
+        // Each starts when the one before has started, not ended: the bytes stream through all three.
         let port = self.cores[core].port.serve(at, port_time);
         let slices = self.slices.len() as u64;
         let slice = &mut self.slices[(number % slices) as usize];
@@ -463,6 +472,7 @@ impl Memory {
         if let Some(timeline) = &mut self.timeline {
             timeline.spread(MemorySeries::WALKER, start, self.times.walk, self.times.walk as f64);
         }
+        // Walks are pipelined: one starts every `walk` ticks, and each takes `tlb`.
         start + self.times.tlb
     }
 
@@ -490,6 +500,7 @@ fn room(arrivals: &mut VecDeque<u64>, most: usize, at: u64) -> u64 {
     if arrivals.len() < most {
         return at;
     }
+    // One leaves for each that enters, so the queue never exceeds `most`.
     arrivals.pop_front().unwrap_or(at).max(at)
 }
 

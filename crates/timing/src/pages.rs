@@ -22,6 +22,7 @@ impl Pages {
         if self.numbers[self.last] == page {
             return true;
         }
+        // Time passes only with a change of page, so the shortcut above does not alter the order of last uses.
         self.clock += 1;
         let known = self.numbers.iter().position(|number| *number == page);
         self.last = known.unwrap_or_else(|| {

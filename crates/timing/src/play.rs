@@ -30,6 +30,7 @@ impl Line {
     const WHOLE: u32 = 0b11;
 
     fn new(kind: Kind, write: bool, line: u64) -> Self {
+        // One word, because a launch has millions of lines.
         Self(
             (kind as u32) << (Self::BITS + 3)
                 | Self::WHOLE << (Self::BITS + 1)
@@ -134,7 +135,9 @@ impl Mapping {
 
     fn of_chunk(&self, program: &Program, chunk: &WarpTrace) -> Vec<Play> {
         let width = self.width;
+        // The simulator records chunks of up to 64 work-items. The GPU's warps are consecutive parts of them.
         let warps = chunk.lanes.count_ones().div_ceil(width);
+        // A shift by all 64 bits would overflow.
         let mask_of = |warp: u32| (if width == 64 { u64::MAX } else { (1 << width) - 1 }) << (warp * width);
         let mut plays: Vec<Play> = (0..warps)
             .map(|warp| Play { items: (chunk.lanes & mask_of(warp)).count_ones(), ..Play::default() })
@@ -188,6 +191,7 @@ impl Mapping {
             Part::None => {}
             Part::Spill { slot, bytes, write } => {
                 let width = u64::from(self.width);
+                // Registers of neighbouring work-items lie side by side, so a warp's spill is contiguous.
                 let at = u64::from(slot) * u64::from(bytes) * width;
                 let span = u64::from(bytes) * u64::from(lanes.count_ones());
                 for line in at / LINE_BYTES..=(at + span.max(1) - 1) / LINE_BYTES {
@@ -221,6 +225,7 @@ impl Mapping {
         let mine = access.mask & lanes;
         sent.lanes = mine.count_ones() as u16;
         let each = |visit: &mut dyn FnMut(u64)| {
+            // A single address stands for all work-items that take part.
             if let [only] = addresses {
                 if mine != 0 {
                     visit(*only);
@@ -231,6 +236,7 @@ impl Mapping {
             while left != 0 {
                 let lane = left.trailing_zeros();
                 left &= left - 1;
+                // Addresses are recorded for active work-items only, in their order.
                 let before = access.mask & ((1u64 << lane) - 1);
                 if let Some(address) = addresses.get(before.count_ones() as usize) {
                     visit(*address);
@@ -240,6 +246,7 @@ impl Mapping {
         match access.reach {
             Reach::Image(index) => {
                 let Some(image) = self.images.get(index as usize) else { return };
+                // Writes to images do not go through the texture cache.
                 let kind = if write { Kind::Global } else { Kind::Texture };
                 let rate = (f64::from(image.texel_bytes) / self.full_rate_bytes).max(1.0);
                 // Work-items that read the same texel share the read, unless they share no requests.
@@ -258,6 +265,7 @@ impl Mapping {
                 }
             }
             Reach::Private => {
+                // Private variables of neighbouring work-items lie side by side, so equal addresses are adjacent.
                 let width = u64::from(self.width);
                 each(&mut |address| {
                     let line = (address + u64::from(from)) * width / LINE_BYTES;
@@ -279,6 +287,7 @@ impl Mapping {
                     (Kind::Global | Kind::Local, 1..) => (self.request_bytes / bytes).max(1),
                     _ => u32::MAX,
                 };
+                // A single address still takes a request for each set of work-items that one request can serve.
                 let times = if addresses.len() == 1 { mine.count_ones().div_ceil(together) } else { 1 };
                 let (mut first, mut left) = (start, together);
                 // Dedicated local memory has banks, of which a request reads a word each.
@@ -306,6 +315,7 @@ impl Mapping {
                             enter(&mut play.lines, first, line);
                         }
                     });
+                    // What follows is another request.
                     left = 0;
                 }
                 if banked {
@@ -315,6 +325,7 @@ impl Mapping {
                     sent.clashes = if addresses.len() == 1 {
                         mine.count_ones() as u16
                     } else {
+                        // Operations on one address take turns, so the longest queue bounds the message.
                         let mut own: SmallVec<[u64; 64]> = SmallVec::new();
                         each(&mut |address| own.push(address));
                         own.sort_unstable();
@@ -346,6 +357,7 @@ fn conflict(lines: &mut Vec<Line>, first: usize, words: &mut SmallVec<[u64; BANK
 
 /// Adds a line to those from `first` on, unless it is one of them.
 fn enter(lines: &mut Vec<Line>, first: usize, line: Line) {
+    // A message has few lines, so a search is faster than a set.
     if !lines[first..].iter_mut().any(|other| other.merge(line)) {
         lines.push(line);
     }
@@ -360,6 +372,7 @@ fn find(here: &[(u32, TracedAccess)], near: usize, inst: Inst) -> Option<usize> 
 /// publishes the layout: the square is guessed.
 fn tiled(image: &TracedImage, offset: u64) -> u64 {
     let texel = u64::from(image.texel_bytes.max(1));
+    // Only two and three dimensions are tiled. An image over a buffer has the buffer's rows.
     if !matches!(image.extent, ImageExtent::D2 { .. } | ImageExtent::D2Array { .. } | ImageExtent::D3 { .. })
         || image.pitch[0] == 0
         || image.over_buffer

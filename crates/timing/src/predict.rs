@@ -186,12 +186,14 @@ pub fn predict(
             cores: shape.cores,
             engines: shape.engines,
         };
+        // Parts of long work-groups may lack their ends. The counts come from a few work-groups that are seen whole.
         if let (Some(recorded), Some(_)) = (&mut recorded, work) {
             let mut engine = Engine::new(gpu, &figures, &program, shape);
             engine.record(recorded.recorder.facts.clone(), mapping.width);
             recorded.survey = activity::survey(tracer, &program, &mapping, engine)?.map(Box::new);
         }
         let activity = recorded.map(|recorded| Arc::new(recorded.activity(&whole)));
+        // Before `distinct_bytes`, which runs other work-groups.
         let ran = tracer.ran().collect();
         let distinct = options.distinct.then(|| distinct_bytes(tracer)).transpose()?;
         let [least, most] = errors::of(gpu).band(clocks / clock_hz);
@@ -199,6 +201,7 @@ pub fn predict(
             global: tracer.global(),
             local: tracer.local(),
             seconds: clocks / clock_hz,
+            // Both errors may point the same way, so they multiply.
             error_band: [least * (1.0 - error).max(0.0), most * (1.0 + error)],
             cycles: clocks,
             launch_seconds: figures.launch_us * 1e-6,

@@ -93,6 +93,7 @@ impl Program {
         let mut issues: SecondaryMap<Block, Vec<Range<usize>>> = SecondaryMap::new();
         let mut passed: SecondaryMap<Block, Vec<(u32, u32)>> = SecondaryMap::new();
         for block in &cfg.order {
+            // A new builder for each block: what the paths before it have waited for differs.
             let builder = Builder {
                 gpu,
                 figures,
@@ -155,6 +156,7 @@ fn from_messages(cfg: &Cfg, code: &Code) -> BTreeSet<u32> {
     let messages = cfg.order.iter().flat_map(|block| &code.blocks[*block]).filter(|issue| is_message(issue));
     let written = messages.flat_map(|issue| &issue.operations).flat_map(|(_, operation)| &operation.writes);
     let mut all: BTreeSet<u32> = written.map(|register| number(*register)).collect();
+    // To a fixed point, because registers are passed around loops.
     loop {
         let before = all.len();
         for (from, to) in cfg.order.iter().flat_map(|block| &code.passed[*block]) {
@@ -200,6 +202,7 @@ impl Builder<'_> {
         for (at, issue) in issues.iter().enumerate() {
             if issue.operations.iter().any(|(_, operation)| operation.work == Work::Barrier) {
                 self.end_run(at);
+                // A barrier is a word of its pipe, too.
                 self.message(issue, at);
                 self.push(Step::Barrier, at + 1);
             } else if is_message(issue) {
@@ -224,11 +227,13 @@ impl Builder<'_> {
         let reads = issue.operations.iter().flat_map(|(_, operation)| &operation.reads);
         let needs = reads.map(|register| number(*register));
         let needs: BTreeSet<u32> = needs.filter(|register| self.from_messages.contains(register)).collect();
+        // A later read in the block finds the result in its register.
         needs.into_iter().filter(|register| self.waited.insert(*register)).collect()
     }
 
     fn arithmetic(&mut self, issue: &Issue, at: usize) {
         let waits = self.waits(issue);
+        // A new run starts at the wait, so that the arithmetic before it does not wait.
         if !waits.is_empty() {
             self.end_run(at);
         }
@@ -245,6 +250,7 @@ impl Builder<'_> {
         let serial = self.figures.messages_in_flight < 1.0;
         // A thread that computes for several work-items waits once for all of them.
         let latency = if serial { latency * issue.cycles.min(1.0) } else { latency };
+        // The words of a thread of Midgard do not overlap.
         self.chain.now = start + if serial { latency.max(issue.cycles) } else { issue.cycles };
         for register in issue.operations.iter().flat_map(|(_, operation)| &operation.writes) {
             self.chain.ready.insert(number(*register), start + latency);
@@ -255,10 +261,12 @@ impl Builder<'_> {
         let Some(mut run) = self.run.take() else { return };
         run.alone = self.chain.now;
         run.clocks = servers(self.gpu, &run.pipes);
+        // Any thread of Midgard uses any pipe, so the pipes are one server that is as many times as fast.
         run.ticks = run.clocks.map(|clocks| ticks(clocks / self.shape.shared_pipes));
         run.alone_ticks = ticks(run.alone);
         self.push(Step::Run(run), end);
         let ended = self.chain.now;
+        // What is not ready yet counts from the start of the next run.
         self.chain.ready.retain(|_, ready| *ready > ended);
         self.chain.ready.values_mut().for_each(|ready| *ready -= ended);
         self.chain.now = 0.0;
@@ -270,6 +278,7 @@ impl Builder<'_> {
         let mut parts = SmallVec::new();
         for (_, operation) in &issue.operations {
             for register in &operation.writes {
+                // The register gets a new result, which must be awaited again.
                 self.waited.remove(&number(*register));
                 writes.push(number(*register));
             }
@@ -284,6 +293,7 @@ impl Builder<'_> {
                 }
                 (Work::Barrier, _) | (_, None) => Part::None,
                 (_, Some(inst)) => {
+                    // An access may take several messages, in the order of its bytes.
                     let done = self.pieces.entry(inst).or_default();
                     let from = *done;
                     *done += bytes;
@@ -312,6 +322,7 @@ pub(crate) fn servers(gpu: &Gpu, pipes: &[f64; Pipe::ALL.len()]) -> [f64; SERVER
             };
             match rule.value {
                 tripipe_device::IssueRule::Parallel => [fma * times, convert * times, 4.0 * special * times],
+                // The rule bounds the three pipes together. The SFU, at a quarter of the rate, is a bound of its own.
                 rule => [rule.cycles(fma, convert, special) * times, 0.0, 4.0 * special * times],
             }
         }

@@ -49,6 +49,7 @@ impl Core {
             free_local: shape.local_bytes,
             groups: 0,
             next_engine: 0,
+            // `pop` takes from the end, so low numbers come first.
             slots: (0..SLOTS).rev().collect(),
             queue: VecDeque::new(),
         }
@@ -77,6 +78,7 @@ impl Warp {
         if self.pending.is_empty() {
             return;
         }
+        // An edge moves all registers at once: one that it writes may be another that it reads.
         let before = self.pending.clone();
         self.pending.retain(|(register, _)| !passed.iter().any(|(_, to)| to == register));
         for (from, to) in passed {

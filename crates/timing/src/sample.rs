@@ -131,6 +131,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             Ok::<f64, ExecuteError>(weight.0)
         })?;
         let total = census.total();
+        // Steps are not interpolated as work is. Their ratio hardly differs between work-groups.
         let steps_of_group = total * steps as f64 / work.max(1.0) / groups.max(1) as f64;
         // To play half of it would hardly be faster.
         if steps_of_group * groups as f64 <= 2.0 * most as f64 {
@@ -139,6 +140,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         let items: u64 = self.tracer.local().iter().product();
         let room = self.engine.room_for(items as u32) as u64;
         let affordable = (most as f64 / steps_of_group.max(1.0)) as u64;
+        // Two parts are the start and the end. More than six windows add little.
         let windows = (affordable / (GENERATIONS * room.max(1))).saturating_sub(2).min(6);
         if windows > 0 {
             return self.short(&census, windows, affordable / (windows + 2), groups, room);
@@ -151,6 +153,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         }
         let generations = most as f64 / steps_of_group.max(1.0) / room as f64;
         if generations >= 4.0 && groups > 6 * room {
+            // The start, the filling of the window and the end take about 3.5 generations.
             let measured = (room as f64 * (generations - 3.5).min(2.0)) as u64;
             return self.medium(&census, groups, room, measured);
         }
@@ -186,6 +189,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         let mut next = range.start;
         while next < range.end {
             self.start(&mut next, range.end)?;
+            // Nothing runs and nothing fits, so the rest would never start.
             if next < range.end && self.engine.play(u64::MAX) == Stopped::Done {
                 return Ok(());
             }
@@ -230,6 +234,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
     /// Lets the caches of the whole GPU see what the work-groups before one access: as many as fill it.
     fn warm(&mut self, before: u64, window: u64) -> Result<(), ExecuteError> {
         let accesses = self.engine.memory.traffic.l2_accesses as f64 / self.played.max(1) as f64;
+        // Work-groups share lines, so it takes more of them to fill the caches than their accesses suggest.
         let fill = 1.5 * self.engine.memory.shared_lines() as f64 / accesses.max(1.0);
         let count = (fill as u64).min(4 * window).min(before);
         for group in before - count..before {
@@ -270,6 +275,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         for window in 0..windows {
             let centre = census.position((window as f64 + 0.5) / windows as f64);
             let from = centre.saturating_sub(length / 2).max(next).min(last.saturating_sub(length));
+            // What has been played is not played again.
             if from < next {
                 continue;
             }
@@ -285,6 +291,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         self.feed(last + first..groups)?;
         self.engine.drain();
         let over = self.mark();
+        // Without a window, the start stands for the rest.
         if paces.is_empty() {
             paces.push(start.ticks / start.work.max(f64::MIN_POSITIVE));
         }
@@ -293,9 +300,11 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         if paces.len() == 1 {
             spread = (start.ticks / start.work.max(f64::MIN_POSITIVE) - pace).abs() / 2.0;
         }
+        // The start and the end have their own times. The end counts from the start of its first generation.
         let left = (census.total() - start.work - (over.work - end.work)).max(0.0);
         let ticks = start.ticks + left * pace + self.engine.drained() - end.ticks;
         let share = left * pace / ticks.max(1.0);
+        // The error of a mean falls with the root of the number of windows.
         let spread = spread / pace.max(1e-30) / (paces.len() as f64).sqrt();
         let error = share * (census.error + spread + UNSEEN);
         Ok(self.ended(ticks, error, Some(census)))
@@ -311,6 +320,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         let cores = self.engine.cores();
         let threads = self.engine.threads_of(self.tracer.local().iter().product::<u64>() as u32);
         let measured_at = (steady.residents / f64::from(threads) / cores as f64).max(1.0);
+        // The pace is that of all residents together. A single one is slower by their number.
         let time = measured_at * cores as f64 * steady.pace;
         let alone = (steady.alone / time).min(1.0);
         let pace = CoreSharing { cores, room: (room as usize).div_ceil(cores), measured_at, alone };
@@ -337,6 +347,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         let mut next = 0;
         loop {
             self.start(&mut next, groups)?;
+            // Before the first generation drains, because cores that run empty have another pace.
             if self.engine.play(u64::MAX) == Stopped::Done || self.engine.progress() >= 0.9 * first {
                 break;
             }
@@ -380,6 +391,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             let played = self.engine.worked[block] - begin[block];
             (played / all - planned[block] / wanted).abs()
         });
+        // Total variation distance: 0 for equal shares, 1 for disjoint ones.
         shares.sum::<f64>() / 2.0
     }
 
@@ -398,6 +410,7 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             if count == 2 {
                 self.engine.measure(true);
             }
+            // The first third fills caches and pipes. The other two are compared.
             let [begin, half, end] = [count / 3, count * 2 / 3, count].map(|at| marks[at]);
             let change = (begin.pace(half) / half.pace(end).max(1e-30)).ln().abs();
             let over = next == groups && self.engine.is_idle();
@@ -480,6 +493,7 @@ struct LaunchPart {
 /// How many warps of a work-group run each block that it visits.
 fn visits(trace: &GroupTrace, width: u32) -> impl Iterator<Item = (Block, usize)> {
     trace.warps.iter().flat_map(tripipe_simulate::trace::WarpTrace::visits).map(move |visit| {
+        // Threads of Midgard run one by one.
         if width == 1 {
             return (visit.block, visit.mask.count_ones() as usize);
         }

@@ -34,6 +34,7 @@ impl Tape {
 
     /// Records a launch.
     pub(crate) fn record(&mut self, entry: &str, begin_ns: u64, prediction: &Prediction) {
+        // A queue runs one launch after another, although the host may predict the next before this one would end.
         let start_ns = begin_ns.max(self.last_ns);
         let duration_ns = (prediction.seconds * 1e9) as u64;
         self.last_ns = start_ns.saturating_add(duration_ns);

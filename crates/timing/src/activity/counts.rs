@@ -32,6 +32,7 @@ macro_rules! counts {
             /// Adds the counts of another part, `times` each.
             #[must_use]
             pub(crate) fn plus(mut self, other: &Self, times: f64) -> Self {
+                // `times` is -1 where the counts of a part are the difference of two moments.
                 $(self.$code += other.$code * times;)*
                 $(self.$time += other.$time * times;)*
                 self
@@ -192,6 +193,7 @@ counts! {
 impl Counts {
     /// Words or instructions of a pipe.
     pub fn words(&self, pipe: Pipe) -> f64 {
+        // A copy is cheap and saves a second list of pipes.
         let mut counts = *self;
         *counts.words_mut(pipe)
     }
@@ -209,6 +211,7 @@ impl Counts {
 
     /// Sets what the caches and memory counted.
     pub(crate) fn add_traffic(&mut self, traffic: &Traffic) {
+        // Traffic counts hits and writes among all accesses, so no difference is below 0.
         let float = |count: u64| count as f64;
         self.l1_read_hits = float(traffic.l1_hits - traffic.l1_write_hits);
         self.l1_write_hits = float(traffic.l1_write_hits);

@@ -76,6 +76,7 @@ impl Facts {
             let issues = &code.blocks[block];
             let mut of_block = Vec::new();
             for (at, step) in steps.iter().enumerate() {
+                // A barrier has no issues of its own: they belong to the message before it.
                 let range = program.issues[block].get(at).cloned().unwrap_or_default();
                 of_block.push(facts.step((module, kernel), gpu, step, issues.get(range).unwrap_or_default()));
                 if let Step::Message(message) = step {
@@ -119,6 +120,7 @@ impl Facts {
         issues: &[Issue],
     ) -> StepFacts {
         let mut facts = StepFacts { is_message: matches!(step, Step::Message(_)), ..StepFacts::default() };
+        // A family's issue rule is not additive. The run's ticks are divided by what each issue would take alone.
         let alone: Vec<[f64; SERVERS]> = issues
             .iter()
             .map(|issue| {
@@ -134,9 +136,11 @@ impl Facts {
             {
                 facts.narrow += 1.0;
             }
+            // A word has no line of its own, so its operations share it equally.
             let part = 1.0 / issue.operations.len().max(1) as f64;
             for (_, operation) in &issue.operations {
                 let line = operation.location.map(|location| kernel.own_location(location));
+                // Line 0 marks code that the compiler made up.
                 let line = line.filter(|location| location.line > 0);
                 let line = line.map(|location| (module.files[location.file].to_string(), location.line));
                 let line = self.line(line);
@@ -154,14 +158,17 @@ impl Facts {
                             share.ticks[server] += run.ticks[server] as f64 * of_all * part;
                         }
                     }
+                    // How long a message takes depends on its addresses. Only its share is known here.
                     Step::Message(_) | Step::Barrier => share.ticks[0] += part,
                 }
                 facts.bytes += f64::from(operation.memory_bits / 8);
+                // The pipe comes first, because an image read is a load too.
                 facts.sends = match operation.work {
                     _ if issue.pipe == Pipe::Texture => Sends::Texture,
                     Work::Atomic => Sends::Atomic,
                     Work::Store | Work::Spill | Work::ImageWrite => Sends::Store,
                     _ if operation.memory_bits > 0 => Sends::Load,
+                    // Address arithmetic in the same word does not change what the word sends.
                     _ => facts.sends,
                 };
             }

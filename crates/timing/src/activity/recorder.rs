@@ -139,6 +139,7 @@ impl Recorder {
     }
 
     pub(crate) fn start_group(&mut self, core: usize, slot: u32, at: u64) {
+        // The engine numbers its work-groups by position, so those without a span need an entry too.
         self.open.push((self.spans.len() < SPANS).then_some(self.spans.len()));
         if self.spans.len() < SPANS {
             let core = core as u32;
@@ -182,6 +183,7 @@ impl Recorder {
                 self.counts.core_clocks += at.saturating_sub(*since) as f64 / TICKS;
             }
         }
+        // The engine starts to number its work-groups from 0 again.
         self.open.clear();
         self.arrived.clear();
     }
@@ -215,6 +217,7 @@ impl Recorder {
 
     /// A step of arithmetic that begins to wait at `at`; `served`: start and ticks at each server.
     pub(crate) fn run(&mut self, warp: &Warp, at: u64, served: [(u64, u64); SERVERS]) {
+        // The pipes run in parallel: the warp waited for the last of them, not for the sum.
         let mut latest = at;
         for (server, (start, ticks)) in served.into_iter().enumerate() {
             if ticks > 0 {
@@ -237,11 +240,13 @@ impl Recorder {
         [before, after]: [Traffic; 2],
     ) {
         let PipeTransit { series, start, end, .. } = passage;
+        // A message accesses one memory, so its first line tells which.
         let local = lines.first().is_some_and(|line| line.kind() == Kind::Local);
         let Some((block, step)) = position(warp) else { return };
         let Some(facts) = self.facts.steps.get(block).and_then(|steps| steps.get(step)) else { return };
         let (bytes, sends) = (facts.bytes * f64::from(sent.lanes), facts.sends);
         let (clocks, counts) = ((end - start) as f64 / TICKS, &mut self.counts);
+        // Arm's counters tell full accesses from partial ones. Idle lanes count as missing width.
         let full = bytes >= f64::from(4 * self.width);
         match (sends, local) {
             (Sends::Load, false) => counts.global_loads += 1.0,
@@ -252,6 +257,7 @@ impl Recorder {
             (Sends::Atomic, true) => counts.local_atomics += 1.0,
             (Sends::Texture, _) => {
                 counts.texels += f64::from(sent.lanes);
+                // Texture units process quads of work-items, full or not.
                 counts.texel_quads += f64::from(sent.lanes.div_ceil(4));
             }
             (Sends::Other, _) => {}
@@ -264,9 +270,11 @@ impl Recorder {
         if series == CoreSeries::TEXTURE {
             counts.texture_lookups += lines.len() as f64;
         }
+        // Only this pipe goes through the L1. Textures and dedicated local memory bypass it.
         if series == CoreSeries::LOAD_STORE {
             for line in lines {
                 *match sends {
+                    // The L2 executes atomic operations on global memory. Those on local memory stay in the L1.
                     Sends::Atomic if line.kind() == Kind::Global => &mut counts.l1_atomics,
                     _ if line.writes() => &mut counts.l1_writes,
                     _ => &mut counts.l1_reads,
@@ -283,8 +291,10 @@ impl Recorder {
         }
         self.timeline.spread(series, start, end - start, (end - start) as f64);
         if let Some(executed) = self.executed(warp) {
+            // The series of the three pipes of messages follow those of the servers.
             executed.ticks[series - SERVERS] += end - start;
             executed.queued += start - at;
+            // A warp that goes on when the pipe is free waits at the first use, which `wait` counts.
             executed.waited += next.saturating_sub(end);
             if matches!(sends, Sends::Load | Sends::Store) {
                 executed.bytes += bytes as u64;
@@ -310,14 +320,16 @@ impl Recorder {
         self.steps.get_mut(block)?.get_mut(step)
     }
 
-    /// All counts so far; `busy` are the ticks of each server.
+    /// All counts so far.
     pub(crate) fn counts(&self, traffic: &Traffic, now: u64) -> Counts {
         let mut counts = self.counts;
+        // A core that is still busy has not reached its end, and counts up to now.
         for (warps, since) in &self.resident {
             if *warps > 0 {
                 counts.core_clocks += now.saturating_sub(*since) as f64 / TICKS;
             }
         }
+        // Words follow from the code, so each step is multiplied once instead of counted whenever it is issued.
         for (facts, executed) in self.facts.steps.iter().flatten().zip(self.steps.iter().flatten()) {
             if executed.times == 0 {
                 continue;
@@ -340,6 +352,7 @@ impl Recorder {
                 counts.wait_load_store_clocks += executed.waited as f64 / TICKS;
             }
         }
+        // A wait is recorded by register. The message that wrote it decides which pipe the warp waited for.
         for (register, ticks) in &self.waits {
             let texture = self
                 .producer(*register)
@@ -371,6 +384,7 @@ impl Recorder {
 
 /// Block and position of the step that a warp executes.
 fn position(warp: &Warp) -> Option<(usize, usize)> {
+    // The engine advances a warp's step before it executes it.
     Some((*warp.play.blocks.get(warp.visit)? as usize, warp.step.checked_sub(1)?))
 }
 

@@ -27,6 +27,7 @@ pub(crate) fn survey(
         // Evenly distributed, and in no step with the rows of the launch: multiples of the golden ratio.
         let share = (index as f64 + 0.5) * 0.618_033_988_749_894_9;
         let group = if groups <= MOST { index } else { (share.fract() * groups as f64) as u64 };
+        // The product may round up to `groups`.
         let trace = tracer.group(group.min(groups - 1))?;
         for play in mapping.plays(program, &trace) {
             engine.survey(play);

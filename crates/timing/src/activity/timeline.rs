@@ -15,6 +15,7 @@ pub(crate) struct Timeline {
 impl Timeline {
     /// `count` quantities.
     pub(crate) fn new(count: usize) -> Self {
+        // 16 clocks at first, which is fine enough for the shortest launch.
         Self { width: 1024, series: vec![Vec::new(); count] }
     }
 
@@ -23,6 +24,7 @@ impl Timeline {
         if ticks == 0 {
             return self.add(series, start, amount);
         }
+        // Before anything is added, so that the loop below adds to at most `MOST` intervals.
         while (start + ticks - 1) / self.width >= MOST as u64 {
             self.coarsen();
         }

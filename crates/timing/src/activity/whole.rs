@@ -56,6 +56,7 @@ impl WholeLaunch {
                 (self.global[d] % local, u64::from(!self.global[d].is_multiple_of(local))),
             ]
         });
+        // Full and cut extents combine to eight kinds of work-groups. A kind that does not exist counts 0 times.
         for (x, columns) in parts[0] {
             for (y, rows) in parts[1] {
                 for (z, planes) in parts[2] {
@@ -81,6 +82,7 @@ struct LaunchWindow {
 impl Recorded {
     pub(crate) fn activity(mut self, launch: &WholeLaunch) -> Activity {
         let counts = self.whole(launch);
+        // Both timelines get equal intervals, so that a sample is one position in both.
         let width = self.recorder.timeline.width.max(self.memory.width);
         self.recorder.timeline.widen(width);
         self.memory.widen(width);
@@ -96,6 +98,7 @@ impl Recorded {
             })
             .collect();
         let of = |tick: u64| placed.iter().rposition(|window| window.start <= tick).unwrap_or(0);
+        // In floats, because an interval may start before its window does.
         let map =
             |window: usize, tick: u64| seconds(placed[window].at + tick as f64 - placed[window].start as f64);
         let mut samples = Vec::new();
@@ -103,6 +106,7 @@ impl Recorded {
             let start = bin as u64 * width;
             let Some(length) = self.end.checked_sub(start).filter(|left| *left > 0) else { break };
             let length = length.min(width);
+            // An interval may overlap two windows. Its middle decides.
             let window = of(start + length / 2);
             let known = windows[window].samples.start..samples.len();
             windows[window].samples = if known.start == 0 && windows[window].samples.is_empty() {
@@ -118,6 +122,7 @@ impl Recorded {
         }
         let spans = self.recorder.spans.iter().map(|span| {
             let window = of(span.start);
+            // A work-group that was dropped ends with its window.
             let end = span.end.unwrap_or(placed[window].end).max(span.start);
             let (start, end) = (map(window, span.start), map(window, end));
             Span {
@@ -148,6 +153,8 @@ impl Recorded {
     /// Counts of the whole launch.
     fn whole(&self, launch: &WholeLaunch) -> Counts {
         let left = launch.work.map_or(0.0, |work| (work - self.work).max(0.0));
+        // Measured parts have warm caches and full cores, as most of the launch has. The start has neither.
+        // Without a measured part, everything that was played stands for the rest.
         let (rate, work) = match self.recorder.measured {
             (measured, work) if work > 0.0 => (measured, work),
             _ => (self.counts, self.work),
@@ -156,6 +163,7 @@ impl Recorded {
         if let Some(survey) = &self.survey {
             counts = matched(&counts, &survey.counts, survey.times(launch));
         }
+        // The range gives these exactly, so nothing is estimated.
         [counts.work_groups, counts.warps, counts.full_warps, counts.threads] = launch.sizes();
         counts
     }
@@ -167,11 +175,13 @@ impl Recorded {
         for (index, window) in windows.iter().enumerate() {
             let end = windows.get(index + 1).map_or(self.end, |next| next.start).max(window.start);
             let length = (end - window.start) as f64;
+            // The first window and the last lie at the ends; those between, where the work before them puts them.
             let at = match index {
                 0 => 0.0,
                 _ if index + 1 == windows.len() && launch.to_end => total - length,
                 _ => window.share * total,
             };
+            // Positions are estimates and may overlap. Time must not run backwards.
             let before = placed.last().map_or(0.0, |last| last.at + (last.end - last.start) as f64);
             placed.push(LaunchWindow {
                 start: window.start,
@@ -207,6 +217,7 @@ impl Recorded {
             Resource::Texture => of_cores(CoreSeries::TEXTURE),
             Resource::Local => of_cores(CoreSeries::LOCAL),
             Resource::Start => {
+                // Both go on at the same time, so the busier one is the share, as in `Engine::busy`.
                 let series = [CoreSeries::HANDOUT, CoreSeries::START];
                 let [handout, start] = series.map(|series| timeline.total(series));
                 of_cores(if handout > start { series[0] } else { series[1] })
@@ -239,6 +250,7 @@ impl Recorded {
                 None => LineActivity::default(),
             })
             .collect();
+        // A wait belongs to the line of the message that was waited for, not to the line that needed its result.
         let mut waits: BTreeMap<(usize, usize), u64> = BTreeMap::new();
         for (register, ticks) in &self.recorder.waits {
             if let Some(producer) = self.recorder.producer(*register) {
@@ -246,6 +258,7 @@ impl Recorded {
             }
         }
         let played = &self.counts;
+        // Each kind of count has its own ratio of the whole launch to the played part.
         let ratio = |of: &dyn Fn(&Counts) -> f64| if of(played) > 0.0 { of(whole) / of(played) } else { 1.0 };
         let waited_ratio = ratio(&|counts| counts.wait_load_store_clocks + counts.wait_texture_clocks);
         let l2_ratio =
@@ -258,6 +271,7 @@ impl Recorded {
         };
         for (block, facts) in facts.steps.iter().enumerate() {
             for (at, facts) in facts.iter().enumerate() {
+                // The survey records the same facts, so its steps have the same positions.
                 let (own, code) = (steps[block][at], surveyed[block][at]);
                 let executed = code.times as f64 * times;
                 let waited = own.waited + waits.get(&(block, at)).copied().unwrap_or(0);
@@ -286,6 +300,7 @@ impl Recorded {
         lines.retain(|line| line.words.iter().chain(&line.clocks).any(|sum| *sum > 0.0) || line.bytes > 0.0);
         lines.sort_by(|a, b| {
             let key = |line: &LineActivity| line.busy_clocks() + line.waited_clocks;
+            // Ties go in the order of the source, so that a report is always the same.
             key(b).total_cmp(&key(a)).then_with(|| (&a.file, a.line).cmp(&(&b.file, b.line)))
         });
         lines
@@ -297,6 +312,7 @@ impl Recorded {
 fn matched(rates: &Counts, survey: &Counts, times: f64) -> Counts {
     let mut counts = rates.with_code(survey, times);
     let ratio = |of: &dyn Fn(&Counts) -> f64| if of(rates) > 0.0 { of(&counts) / of(rates) } else { 1.0 };
+    // Hit rates are those of what was played. The number of accesses is the survey's, which sees whole work-groups.
     let reads = ratio(&|counts| counts.l1_reads + counts.l1_atomics);
     let writes = ratio(&|counts| counts.l1_writes);
     let texels = ratio(&|counts| counts.texture_lookups);
@@ -315,6 +331,7 @@ fn matched(rates: &Counts, survey: &Counts, times: f64) -> Counts {
     counts.l2_written_bytes *= writes;
     counts.external_written_bytes *= writes;
     counts.dram_written_bytes *= writes;
+    // Sums are made again from their scaled parts, so that they still agree.
     counts.l2_reads = counts.l1_fetches + counts.texture_fetches;
     counts.l2_read_hits *= counts.l2_reads / rates.l2_reads.max(1.0);
     counts.external_read_bytes = counts.external_load_bytes + counts.external_texture_bytes;

@@ -30,6 +30,7 @@ impl Clock {
 
     /// The unit that the name of a column ends with: `Time (ms)`, `timestamp_ns`.
     fn named(column: &str) -> Option<Self> {
+        // Units are written as `(ms)` or `_ms`.
         let column = column.trim().trim_end_matches(')').to_ascii_lowercase();
         let unit = column.rsplit(|c: char| !c.is_ascii_alphanumeric()).next()?;
         Some(match unit {
@@ -82,6 +83,7 @@ pub enum CaptureError {
 fn number(text: &str) -> Option<f64> {
     let text = text.trim().trim_end_matches('%').trim_end();
     let value = text.parse::<f64>().ok().or_else(|| {
+        // Three digits behind each comma make it a separator of thousands, so `1,234` is read as 1234.
         let grouped = text.contains(',')
             && text.split(',').skip(1).all(|part| part.split('.').next().unwrap_or("").len() == 3);
         let decimal = text.matches(',').count() == 1 && !text.contains('.');
@@ -91,6 +93,7 @@ fn number(text: &str) -> Option<f64> {
             (false, false) => None,
         }
     });
+    // `nan` and `inf` parse as numbers, but they are not samples.
     value.filter(|value| value.is_finite())
 }
 
@@ -106,15 +109,19 @@ impl Capture {
     /// # Errors
     /// [`CaptureError`].
     pub fn read(text: &str, clock: Option<Clock>) -> Result<Self, CaptureError> {
+        // Some tools on Windows begin a file with a byte order mark.
         let text = text.trim_start_matches('\u{feff}');
         let count = |separator: char| {
+            // Comments may contain any separator. The first rows are enough to tell.
             let lines = text.lines().filter(|line| !line.starts_with('#')).take(20);
             lines.filter(|line| line.contains(separator)).count()
         };
+        // `max_by_key` returns the last of equals. The order is reversed so that the comma wins.
         let separator = [',', ';', '\t'].into_iter().rev().max_by_key(|separator| count(*separator));
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(separator.map_or(b',', |separator| separator as u8))
             .has_headers(false)
+            // Titles above the header have fewer fields than the table.
             .flexible(true)
             .comment(Some(b'#'))
             .from_reader(text.as_bytes());
@@ -139,6 +146,7 @@ impl Capture {
                 let metric = column(&["metric", "counter", "countername", "name"]);
                 match (metric, column(&["value", "countervalue"])) {
                     (Some(metric), Some(value)) => {
+                        // Where both columns are there, the raw time counts, because its unit is known.
                         let time = column(&["timestampraw"])
                             .or_else(|| names.iter().position(|name| name.starts_with("time")));
                         Self::long(&rows[at..], [metric, value], time, clock)

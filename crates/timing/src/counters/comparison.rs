@@ -26,6 +26,7 @@ impl Compared {
     pub fn ratio(&self) -> Option<f64> {
         let predicted = self.predicted.as_ref().ok()?.value;
         match (self.measured, predicted) {
+            // Both may be 0, and 0 / 0 is NaN.
             (measured, predicted) if measured == predicted => Some(1.0),
             (measured, predicted) => {
                 Some(measured / predicted).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
@@ -47,6 +48,7 @@ impl CaptureComparison {
     /// Rows with a ratio, the one furthest from 1 first.
     pub fn worst(&self) -> Vec<&Compared> {
         let mut rows: Vec<(f64, &Compared)> =
+            // As logarithms, half and twice are equally far from 1.
             self.rows.iter().filter_map(|row| Some((row.ratio()?.ln().abs(), row))).collect();
         rows.sort_by(|a, b| b.0.total_cmp(&a.0));
         rows.into_iter().map(|(_, row)| row).collect()

@@ -50,6 +50,7 @@ impl fmt::Display for Expression {
         match self {
             Self::Number(number) => write!(f, "{number}"),
             Self::Name(name) => f.write_str(name),
+            // Always in parentheses, so that nothing depends on precedence.
             Self::Binary(operator, sides) => write!(f, "({} {operator} {})", sides[0], sides[1]),
             Self::Most(all) => list(f, "max", all),
             Self::Least(all) => list(f, "min", all),
@@ -78,6 +79,7 @@ impl Expression {
     ) -> Result<f64, ExpressionError> {
         let mut best = |all: &[Self], pick: fn(f64, f64) -> f64| {
             let mut values = all.iter().map(|each| each.value(value));
+            // `read` accepts no empty list.
             let first = values.next().unwrap_or(Ok(0.0))?;
             values.try_fold(first, |best, each| Ok(pick(best, each?)))
         };
@@ -92,6 +94,7 @@ impl Expression {
                     '+' => Ok(left + right),
                     '-' => Ok(left - right),
                     '*' => Ok(left * right),
+                    // An infinite counter would look like a value.
                     _ if right == 0.0 => Err(ExpressionError::Zero { divisor: sides[1].to_string() }),
                     _ => Ok(left / right),
                 }
@@ -132,6 +135,7 @@ impl Reader<'_> {
     fn sum(&mut self) -> Result<Expression, ExpressionError> {
         let mut left = self.product()?;
         while let Some(operator @ ('+' | '-')) = self.next() {
+            // Operators are ASCII: one byte.
             self.at += 1;
             left = Expression::Binary(operator, Box::new([left, self.product()?]));
         }
@@ -149,6 +153,7 @@ impl Reader<'_> {
 
     fn factor(&mut self) -> Result<Expression, ExpressionError> {
         if self.takes('(') {
+            // Each level is a call of this function, and a file must not exhaust the stack.
             self.depth += 1;
             if self.depth > DEPTH {
                 return Err(self.expected("fewer parentheses"));
@@ -162,6 +167,7 @@ impl Reader<'_> {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
         let word = &rest[..length];
+        // Numbers and names consist of the same characters, so the first one decides.
         if first.is_ascii_digit() {
             let number = word.parse().map_err(|_| self.expected("a number"))?;
             self.at += length;
@@ -171,6 +177,7 @@ impl Reader<'_> {
             return Err(self.expected("a name or a number"));
         }
         self.at += length;
+        // Without a parenthesis, `max` and `min` are names like any other.
         if matches!(word, "max" | "min") && self.takes('(') {
             let mut all = vec![self.sum()?];
             while self.takes(',') {

@@ -114,6 +114,7 @@ struct CountedLaunch<'a> {
 impl CountedLaunch<'_> {
     /// The value of a counter, or why it has none.
     fn value(&self, entry: &Entry, depth: usize) -> Result<f64, String> {
+        // Compute work does not move it, and a formula may add it to counters that compute work moves.
         if entry.graphics {
             return Ok(0.0);
         }
@@ -125,6 +126,7 @@ impl CountedLaunch<'_> {
             if let Some(value) = self.fact(name) {
                 return Ok(value);
             }
+            // Two formulas of a data file may name each other. The depth ends that.
             let entry = self.table.entry(name).filter(|_| depth < DEPTH);
             entry.and_then(|entry| self.value(entry, depth + 1).ok()).ok_or_else(|| unknown(name))
         };
@@ -139,12 +141,14 @@ impl CountedLaunch<'_> {
         let configuration = &gpu.configuration;
         Some(match name {
             "cycles" => prediction.cycles,
+            // Arm's formulas divide by the length of a sample, which here is the launch.
             "seconds" | "MALI_CONFIG_TIME_SPAN" => prediction.seconds,
             "clock_hz" => f64::from(configuration.clock_mhz.value) * 1e6,
             "cores" | "MALI_CONFIG_SHADER_CORE_COUNT" => f64::from(configuration.cores.value),
             "MALI_CONFIG_L2_CACHE_COUNT" => f64::from(gpu.memory.l2_slices.value),
             "engines" => f64::from(gpu.core.arithmetic_pipes.value),
             "max_threads" => f64::from(gpu.core.max_threads.value),
+            // Up to 32 registers a core holds all its threads. Above, each thread of a Mali GPU takes twice the room.
             "uses_all_registers" => f64::from(u8::from(prediction.registers > 32)),
             _ => return prediction.activity.as_ref()?.counts.get(name),
         })

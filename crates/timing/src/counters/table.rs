@@ -74,6 +74,7 @@ impl Entry {
     /// Whether the vendor has it as a property of the GPU: a number, or a figure of its configuration.
     pub(crate) fn is_fact(&self) -> bool {
         self.equation.as_deref().is_some_and(|equation| {
+            // A formula of several figures is derived. Only a single figure is a property.
             equation.parse::<f64>().is_ok()
                 || equation.starts_with("MALI_CONFIG_") && !equation.contains(['/', '*', ' '])
         })
@@ -81,6 +82,7 @@ impl Entry {
 
     /// The expression of its value.
     pub(crate) fn expression(&self) -> Option<Result<Expression, ExpressionError>> {
+        // The order decides nothing: a test wants one origin for each entry.
         self.derive.as_deref().or(self.equation.as_deref()).map(Expression::read)
     }
 }
@@ -129,6 +131,7 @@ fn product(gpu: &Gpu) -> (usize, &'static str, &'static str, bool) {
             (1, "Mesa", product, borrowed)
         }
         Family::Bifrost | Family::Valhall | Family::Arm5thGen => {
+            // `has` looks for a part of the name, so longer names come first: G720 before G72, G310 before G31.
             let (product, borrowed) = match () {
                 () if has("G71") && !has("G710") && !has("G715") => ("G71", false),
                 () if has("G725") => ("G725", false),

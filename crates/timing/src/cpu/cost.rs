@@ -76,6 +76,7 @@ pub(super) fn costs(kernel: &Kernel, cpu: &Cpu) -> SecondaryMap<Block, BlockCost
         for inst in &data.insts {
             let one = scalar(kernel, *inst);
             cost.serial.add(one, 1.0);
+            // An integer that grows evenly with dimension 0 is a counter of the loop over work-items, not a vector.
             let is_shared = |value: Value| {
                 let variation = divergence.variation(value);
                 variation.is_uniform() || !kernel.ty(value).is_float() && variation.coefficient(0).is_some()
@@ -165,6 +166,7 @@ fn chain(kernel: &Kernel, block: Block, cpu: &Cpu) -> f64 {
     let calls = data.terminator.calls();
     let Some(BlockCall { arguments, .. }) = calls.iter().find(|call| call.block == block) else { return 0.0 };
     let longest = |from: Value, to: Value| {
+        // Definitions precede uses within a block, so one pass finds the longest chain.
         let mut after: HashMap<Value, f64> = HashMap::from([(from, 0.0)]);
         for inst in &data.insts {
             let instruction = &kernel.insts[*inst];

@@ -55,6 +55,7 @@ impl Caches {
                     }
                 }
                 Form::Serial => {
+                    // One whole work-item after another: each finds the caches as the one before left them.
                     let mut left = warp.lanes;
                     while left != 0 {
                         let lane = left & left.wrapping_neg();
@@ -63,6 +64,7 @@ impl Caches {
                             warp.accesses().iter().filter(|(_, access)| access.mask & lane != 0)
                         {
                             let addresses = warp.addresses(access);
+                            // Addresses are recorded for active work-items only, in their order.
                             let rank = (access.mask & (lane - 1)).count_ones() as usize;
                             let address =
                                 if addresses.len() == 1 { addresses.first() } else { addresses.get(rank) };
@@ -87,10 +89,13 @@ impl Caches {
         for line in address / LINE_BYTES..=last / LINE_BYTES {
             let writes = access.action != Action::Read;
             let Lookup::Miss(evicted) = self.l1.access(line, writes) else { continue };
+            // Writing back takes no time of the core, but its line may displace another in the L2.
             if let Some(evicted) = evicted {
                 self.l2.access(evicted, true);
             }
+            // Hardware prefetchers follow ascending lines, so the line before has requested this one.
             let is_prefetched = line > 0 && self.l1.contains(line - 1);
+            // A store buffer hides the misses of stores.
             self.waits += u64::from(access.action != Action::Write && !is_prefetched);
             if let Lookup::Miss(_) = self.l2.access(line, writes) {
                 // What is written comes in first, and goes back some time.
@@ -116,6 +121,7 @@ pub(super) fn neon(warp: &WarpTrace, access: &TracedAccess, cpu: &Cpu) -> IssueC
         return of(access.action, 1.0);
     }
     if is_regular && step <= STRUCTURE * bytes {
+        // A structure load transfers the gaps too, so the step counts and not the bytes.
         return of(access.action, items * step as f64 * 8.0 / vector_bits(cpu));
     }
     // One by one, each into or out of its lane.

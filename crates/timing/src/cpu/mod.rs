@@ -67,6 +67,7 @@ pub fn predict(
     let kernel = simulator.kernel(&launch.program, &launch.entry)?;
     let costs = cost::costs(kernel, cpu);
     let mut launch = launch.clone();
+    // A kernel that reads the number or the size of its group may compute something else in other groups.
     if launch.range.local_size().is_none() && !kernel.depends_on_groups() {
         launch.range = launch.range.local(ITEMS.min(launch.range.global_size()[0]), 1, 1);
     }
@@ -77,6 +78,7 @@ pub fn predict(
         let mut player = Player { tracer, cpu, costs, clock_mhz, rows: [false; 2], known: HashMap::new() };
         player.rows = player.rows_that_stay()?;
         let groups = player.tracer.groups();
+        // A census for each form, because each refines where its own clocks vary.
         let serial = Census::take(groups, &mut |group| player.clocks(group).map(|clocks| clocks[0]))?;
         let neon = Census::take(groups, &mut |group| player.clocks(group).map(|clocks| clocks[1]))?;
         let hz = clock_mhz * 1e6;
@@ -110,6 +112,7 @@ impl Player<'_, '_> {
     /// [`Self::rows`], from how many new lines a group in the middle touches after its neighbour.
     fn rows_that_stay(&mut self) -> Result<[bool; 2], ExecuteError> {
         let groups = self.tracer.groups();
+        // In the middle, because borders access fewer lines.
         let middle = groups[0] / 2 + groups[0] * (groups[1] / 2 + groups[1] * (groups[2] / 2));
         let mut caches = Caches::new(self.cpu);
         let before = self.before(middle, 0).map(|before| self.tracer.group(before)).transpose()?;
@@ -119,16 +122,19 @@ impl Player<'_, '_> {
         }
         let touched = caches.dram_lines;
         caches.play(&trace, Form::Serial);
+        // Less what the neighbour has touched: what a whole row adds, not what each of its groups accesses.
         let bytes = (caches.dram_lines - touched) as f64 * self.cpu.line_bytes.value * groups[0] as f64;
         Ok([bytes <= self.cpu.l1_data_bytes.value, bytes <= self.cpu.l2_bytes.value])
     }
 
     /// Clocks of a group in both forms, with the caches as its predecessors leave them.
     fn clocks(&mut self, group: u64) -> Result<[f64; 2], ExecuteError> {
+        // Both censuses ask for the same groups, and tracing takes longer than playing.
         if let Some(known) = self.known.get(&group) {
             return Ok(*known);
         }
         let [stays_near, stays] = self.rows;
+        // If a row does not fit into the L2, nothing is left of the one above.
         let above = self.before(group, 1).filter(|_| stays);
         let above = above.map(|above| self.tracer.group(above)).transpose()?;
         let before = self.before(group, 0).map(|before| self.tracer.group(before)).transpose()?;
@@ -138,6 +144,7 @@ impl Player<'_, '_> {
             if let Some(above) = &above {
                 caches.play(above, form);
             }
+            // A whole row ran since the group above. An L1 that is too small for it has lost everything.
             if !stays_near {
                 caches.empty_l1();
             }
@@ -147,9 +154,11 @@ impl Player<'_, '_> {
             let (lines, waits) = (caches.dram_lines, caches.waits);
             caches.play(&trace, form);
             let (lines, waits) = ((caches.dram_lines - lines) as f64, (caches.waits - waits) as f64);
+            // The latency of a hit in the L1 is already in the chains.
             let wait = waits * (self.cpu.l2_hit.value - self.cpu.load.value);
             let bytes = lines * self.cpu.line_bytes.value;
             let dram = bytes / (self.cpu.one_core_gb_s.value * 1e9) * self.clock_mhz * 1e6;
+            // Prefetching overlaps DRAM with the computation, so the longer one counts.
             (self.issue(&trace, form) + wait).max(dram)
         });
         self.known.insert(group, clocks);
@@ -164,17 +173,20 @@ impl Player<'_, '_> {
     fn issue_warp(&self, warp: &WarpTrace, form: Form) -> f64 {
         let (mut clocks, mut accesses) = (0.0, warp.accesses());
         for (index, visit) in warp.visits().iter().enumerate() {
+            // Accesses are in the order of visits, so those of this visit come first.
             let here = accesses.iter().take_while(|(of, _)| *of as usize <= index).count();
             let (own, rest) = accesses.split_at(here);
             accesses = rest;
             let cost = &self.costs[visit.block];
             let items = f64::from(visit.mask.count_ones());
+            // Work-items that take different paths cannot share vectors.
             if form == Form::Neon && visit.mask == warp.lanes && items > 1.0 {
                 let mut counts = cost.shared;
                 counts.add(cost.neon, items);
                 for (_, access) in own {
                     counts.add(lines::neon(warp, access, self.cpu), 1.0);
                 }
+                // Chains of different work-items are independent and overlap.
                 clocks += counts.clocks(self.cpu).max(cost.chain);
             } else {
                 let mut counts = IssueCounts::default();

@@ -27,6 +27,7 @@ impl Engine<'_> {
     /// Enters the result of a message; returns the time at which the warp goes on.
     fn awaited(&self, warp: &mut Warp, message: &Message, passage: PipeTransit) -> u64 {
         let PipeTransit { issued, done, .. } = passage;
+        // A thread of Midgard waits for each word, so nothing is pending.
         if self.figures.messages_in_flight < 1.0 {
             return done;
         }
@@ -35,6 +36,7 @@ impl Engine<'_> {
             warp.pending.retain(|(other, _)| other != register);
             warp.pending.push((*register, done));
         }
+        // The scoreboard is full. The warp goes on when its first result arrives.
         if !message.writes.is_empty() && warp.pending.len() as f64 > self.figures.messages_in_flight {
             let earliest = warp.pending.iter().map(|(_, time)| *time).min().unwrap_or(issued);
             warp.pending.retain(|(_, time)| *time > earliest);
@@ -57,6 +59,7 @@ impl Engine<'_> {
             let same = same as f64 / self.figures.local_returned_bytes_per_clock.max(1.0);
             return (CoreSeries::LOCAL, ticks(((other + same) * LINE_BYTES as f64).max(1.0)));
         }
+        // A vector that is wider than the pipe takes several clocks, even if it is within one line.
         let mut clocks = (lines.len() as f64).max(message.clocks) / self.shape.lines_per_clock;
         if !lines.is_empty() && self.figures.load_store_items_per_clock > 0.0 {
             clocks = clocks.max(f64::from(sent.lanes) / self.figures.load_store_items_per_clock);
@@ -92,11 +95,13 @@ impl Engine<'_> {
             return PipeTransit { series, start, end, issued, done };
         }
         if series == CoreSeries::LOCAL {
+            // Work-items that share an address take turns.
             let clash = ticks(f64::from(sent.clashes) * self.figures.atomic_clocks);
             return PipeTransit { series, start, end, issued, done: issued + self.times.local + clash };
         }
         let mut done = issued;
         let slot = u64::from(self.groups[warp.group].slot);
+        // 4096 lines, 256 KiB, for each place of a core: more than any local memory.
         let own = (warp.core as u64 * 256 + slot) << 12;
         let mut accepted = issued;
         let mut last = None;

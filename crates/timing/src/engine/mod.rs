@@ -119,6 +119,7 @@ impl<'a> Engine<'a> {
             each = each.min((self.shape.local_bytes / self.shape.group_local_bytes) as usize);
         }
         let most = (self.figures.groups_per_core as usize).min(SLOTS as usize);
+        // A work-group that is too large runs too, alone on its core.
         each.clamp(1, most.max(1)) * self.cores.len()
     }
 
@@ -151,6 +152,7 @@ impl<'a> Engine<'a> {
 
     /// The core that can take a work-group of `items` work-items, if there is one: the one with most free threads.
     pub(crate) fn room(&self, items: u32) -> Option<usize> {
+        // Where warps start one by one, room for the first is enough.
         let threads = if self.singly { self.warp_threads } else { self.threads_of(items) };
         let fits = |core: &&Core| {
             core.free_threads >= threads
@@ -159,6 +161,7 @@ impl<'a> Engine<'a> {
                 && !core.slots.is_empty()
         };
         let best = self.cores.iter().filter(fits).map(|core| core.free_threads).max()?;
+        // The first of equals, so that a launch is always played alike.
         self.cores.iter().position(|core| core.free_threads == best && fits(&core))
     }
 
@@ -171,6 +174,7 @@ impl<'a> Engine<'a> {
         let at = on.handout.serve(self.now, self.times.group_gap) + self.times.group_gap;
         on.free_local = on.free_local.saturating_sub(self.shape.group_local_bytes);
         on.groups += 1;
+        // `room` has checked that a slot is free.
         let slot = on.slots.pop().unwrap_or(0);
         let left = plays.len() as u32;
         if let Some(recorder) = &mut self.recorder {
@@ -185,6 +189,7 @@ impl<'a> Engine<'a> {
         for (index, play) in plays.into_iter().enumerate() {
             let on = &mut self.cores[core];
             if self.singly {
+                // The rest of the group waits until other warps of the core end.
                 if on.free_threads < self.warp_threads {
                     on.queue.push_back((group, index as u32, play));
                     continue;
@@ -219,6 +224,7 @@ impl<'a> Engine<'a> {
             line: 0,
             pending: SmallVec::new(),
         };
+        // Positions of ended warps are used again: an event has few bits for the number.
         let number = self.free.pop().unwrap_or(self.warps.len());
         if number == self.warps.len() {
             self.warps.push(None);
@@ -235,8 +241,10 @@ impl<'a> Engine<'a> {
             }
             let Some((at, number)) = self.events.pop() else { return Stopped::Done };
             self.advance(at);
+            // Taken out, so that the warp and the engine can be changed at the same time.
             let Some(mut warp) = self.warps[number].take() else { continue };
             let mut time = at;
+            // Going on at once saves most of the traffic through the queue of events.
             let next = loop {
                 match self.step(&mut warp, number, time) {
                     // Others may be due before this warp goes on.
@@ -259,6 +267,7 @@ impl<'a> Engine<'a> {
                 self.meet(group, time);
                 continue;
             }
+            // The warp may have gone on beyond the event that woke it.
             self.advance(time);
             self.free.push(number);
             if self.end(&warp, time) {
@@ -299,6 +308,7 @@ impl<'a> Engine<'a> {
             core.slots.push(group.slot);
         }
         if self.singly {
+            // Its threads pass to the next warp of the queue, so there is no room for a work-group yet.
             if let Some((group, index, play)) = core.queue.pop_front() {
                 self.start_warp(group, index, play, time);
                 return false;
@@ -311,6 +321,7 @@ impl<'a> Engine<'a> {
             core.free_threads += group.threads;
             self.resident_now -= group.threads;
         } else {
+            // A warp that has ended cannot arrive. Those that wait may be all that are left.
             self.meet(warp.group, time);
         }
         over
@@ -360,12 +371,14 @@ impl<'a> Engine<'a> {
             let due = warp.pending.iter().filter(|(register, _)| waits.contains(register));
             let due = due.map(|(_, time)| *time).fold(at, u64::max);
             if let Some(recorder) = self.recorder.as_mut().filter(|_| due > at) {
+                // The last result to arrive is what the warp waited for.
                 let last =
                     warp.pending.iter().find(|(register, time)| *time == due && waits.contains(register));
                 if let Some((register, _)) = last {
                     recorder.wait(*register, due - at);
                 }
             }
+            // They have arrived, or will have when the warp goes on.
             if !waits.is_empty() {
                 warp.pending.retain(|(register, _)| !waits.contains(register));
             }
@@ -418,6 +431,7 @@ impl<'a> Engine<'a> {
             busy.load_store += core.load_store.busy as f64 / cores;
             busy.texture += core.texture.busy as f64 / cores;
             busy.local += core.local.busy as f64 / cores;
+            // Both go on at the same time, so the longer one counts.
             busy.start += core.handout.busy.max(core.start.busy) as f64 / cores;
         }
         let (l2, port) = self.memory.busy();

@@ -52,6 +52,7 @@ impl Engine<'_> {
                         let lines = &warp.play.lines[lines];
                         recorder.message(&warp, (sent, lines), passage, [0, ticks], [traffic; 2]);
                     }
+                    // Barriers are only counted. No warp leaves one, so no waiting is recorded.
                     _ => recorder.arrive(0, 0),
                 }
             }

@@ -164,6 +164,7 @@ impl MicroKernel {
                     buffers: vec![items * 4],
                     values: Values::Last(Vec::new()),
                     range: Range { global: [items, 1], local: Local::AtMost(64) },
+                    // 512 iterations of two multiply-adds.
                     operations: 512.0 * 4.0 * lanes * items as f64,
                     bytes: 4.0 * items as f64,
                 })
@@ -173,6 +174,7 @@ impl MicroKernel {
                     sizes.matrix.ok_or_else(|| size("how many rows and columns? want 1000x1024"))?;
                 let depth = sizes.defined("K").unwrap_or(width);
                 let unrolled = sizes.defined("U").unwrap_or(8);
+                // The kernel has no loop for a remainder.
                 if depth == 0 || unrolled == 0 || !depth.is_multiple_of(unrolled) {
                     return Err(size("K is not a multiple of U"));
                 }
@@ -200,6 +202,7 @@ impl MicroKernel {
                 }
                 let n =
                     sizes.defined("N").or(sizes.number).ok_or_else(|| size("how large? want -D N=1024"))?;
+                // The kernel has no tiles of other sizes at its borders.
                 if n == 0 || !n.is_multiple_of(16) {
                     return Err(size("N is not a multiple of 16"));
                 }
@@ -301,6 +304,7 @@ impl Sizes {
     /// Those of the kernel's text; what it lacks, of the device's.
     fn read(kernel: &str, device: &str) -> Self {
         let mut sizes = Self::default();
+        // The kernel's words are read last, so they win.
         for text in [device, kernel] {
             let words: Vec<&str> = text.split_whitespace().collect();
             for (at, word) in words.iter().enumerate() {

@@ -151,6 +151,7 @@ impl Rows {
         for record in reader.records() {
             let record = record.map_err(|error| syntax(&error))?;
             let line = record.position().map_or(0, csv::Position::line);
+            // An optional column that the table lacks reads as empty.
             let field = |column| place(column).and_then(|at| record.get(at)).unwrap_or_default();
             let wrong = |column: &'static str, reason: String| RowError::Field {
                 file: file(),

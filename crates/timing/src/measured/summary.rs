@@ -21,9 +21,11 @@ impl Outcome {
         let figure = |seconds| row.unit.figure(seconds, predicted.work);
         let found = figure(predicted.prediction.seconds);
         let mut band = predicted.prediction.error_band.map(figure);
+        // The longest time is the lowest rate.
         if row.unit.is_rate() {
             band.reverse();
         }
+        // Errors are those of times, so a rate is turned over.
         let error = if row.unit.is_rate() { row.measured / found } else { found / row.measured } - 1.0;
         let in_band = (band[0]..=band[1]).contains(&row.measured);
         Self { predicted: found, band, error, in_band }
