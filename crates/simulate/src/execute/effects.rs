@@ -23,6 +23,7 @@ pub(crate) fn is_collective(op: Op) -> bool {
 
 /// Whether other work-groups may see its memory effects before the launch ends.
 pub(crate) fn is_global_atomic(kernel: &Kernel, inst: &Instruction) -> bool {
+    // Other pointers, generic ones included, may be global.
     matches!(inst.op, Op::Atomic(_))
         && inst.operands.first().is_none_or(|pointer| {
             !matches!(kernel.ty(*pointer), Type::Pointer(Space::Local | Space::Private))
@@ -47,6 +48,7 @@ pub(crate) fn written(kernel: &Kernel) -> Option<Vec<bool>> {
     for (index, parameter) in kernel.blocks[Kernel::ENTRY].parameters.iter().enumerate() {
         roots[*parameter] = if index < 63 { 1 << index } else { UNKNOWN };
     }
+    // To a fixed point, because pointers are passed around loops.
     let mut changed = true;
     while changed {
         changed = false;
@@ -57,7 +59,9 @@ pub(crate) fn written(kernel: &Kernel) -> Option<Vec<bool>> {
                 let from = match inst.op {
                     Op::Address(_) | Op::SpaceCast { .. } => roots[inst.operands[0]],
                     Op::Select => roots[inst.operands[1]] | roots[inst.operands[2]],
+                    // An object of the kernel or the program is not an argument.
                     Op::ObjectAddress(_) | Op::ProgramAddress(_) => 0,
+                    // It was loaded from memory, or made from an integer.
                     _ => UNKNOWN,
                 };
                 changed |= roots[result] | from != roots[result];

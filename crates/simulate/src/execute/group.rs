@@ -11,6 +11,7 @@ impl State<'_> {
         let items = self.group.items() as usize;
         self.number_items();
         self.observe(|observer, s| observer.start_group(s));
+        // Local memory has no defined contents. Zeros make a run repeatable.
         for local in &mut self.memory.locals {
             local.fill(0);
         }
@@ -45,6 +46,7 @@ impl State<'_> {
             for index in 0..count {
                 let index = if self.schedule.backward { count - 1 - index } else { index };
                 let warp = &mut warps[index];
+                // Swapped in, because operations find the current warp in the state.
                 std::mem::swap(&mut self.warp, warp);
                 if self.code.spins.is_empty() {
                     self.run_warp();
@@ -63,6 +65,7 @@ impl State<'_> {
                 if self.stop.is_some() {
                     return;
                 }
+                // A sub-group that has met goes on, so the work-group is not at a standstill.
                 if met {
                     continue;
                 }
@@ -73,6 +76,7 @@ impl State<'_> {
                 }
                 continue;
             }
+            // The group is past a meeting, so the search for a repetition starts again.
             past = Snapshot::default();
             if !self.meet(warps) {
                 return;
@@ -132,6 +136,7 @@ impl State<'_> {
             let here = &self.code.blocks[other.block as usize].insts[other.inst as usize];
             let item = warps[index].first_item + other.mask.trailing_zeros();
             let there = self.code.blocks[first.block as usize].insts[first.inst as usize].origin;
+            // An observer reports it in its own way, instead of a fault.
             if self.observe(|observer, s| observer.meet_elsewhere(s, here, item, there)).is_some() {
                 return false;
             }

@@ -60,6 +60,7 @@ impl Job<'_> {
     ) -> Outcome {
         let all: u64 = self.range.groups.iter().product();
         let groups = self.only.map_or(all, |only| only.len() as u64);
+        // Other work-groups may see what atomics change, and an observer expects one order.
         let alone = self.code.global_atomics || observer.is_some();
         let threads = if alone { 1 } else { self.threads.min(groups as usize).max(1) };
         if threads == 1 {
@@ -76,6 +77,7 @@ impl Job<'_> {
                 if changes { Global::Overlay(Overlay::new(bytes)) } else { Global::Shared(bytes) }
             };
             let run = |thread: u64| -> (Outcome, Vec<Option<Written>>) {
+                // Contiguous parts in order, so that output and the winner of a race are those of a single thread.
                 let range = groups * thread / threads as u64..groups * (thread + 1) / threads as u64;
                 let (outcome, globals) = self.part(range, (0..globals.len()).map(&share).collect(), None);
                 let written = globals

@@ -164,6 +164,7 @@ pub(crate) struct Overlay<'l> {
 
 impl<'l> Overlay<'l> {
     pub(crate) fn new(base: &'l [u8]) -> Self {
+        // The system maps zeroed memory only when it is accessed, so pages that are not written cost nothing.
         Self { base, own: vec![0; base.len()], written: vec![false; base.len().div_ceil(PAGE)] }
     }
 
@@ -182,11 +183,13 @@ impl<'l> Overlay<'l> {
 
     fn read(&mut self, offset: usize, bytes: usize) -> &[u8] {
         let mut pages = Self::pages(offset, bytes);
+        // Mostly all pages are of one kind, and the bytes are contiguous in it.
         let first = self.written[*pages.start()];
         if pages.all(|page| self.written[page] == first) {
             let from = if first { &self.own[..] } else { self.base };
             return &from[offset..offset + bytes];
         }
+        // Taking over the missing pages makes the bytes contiguous.
         self.write(offset, bytes)
     }
 
@@ -284,6 +287,7 @@ impl Memory<'_> {
     /// Copies an object of as many bytes into another.
     pub(crate) fn copy_whole(&mut self, to: u32, from: u32) {
         let bytes = self.object(from).map_or(0, |info| info.bytes as usize);
+        // A copy, because both objects are borrowed from the same memory.
         let Some(from) = self.read(from, 0, bytes).map(<[u8]>::to_vec) else { return };
         if let Some(to) = self.write(to, 0, bytes) {
             to.copy_from_slice(&from);
@@ -298,6 +302,7 @@ impl Memory<'_> {
             Home::Global(index) => match &self.globals[index as usize] {
                 Global::Exclusive(all) => all.get(offset..end),
                 Global::Shared(all) => all.get(offset..end),
+                // An overlay may have to take over pages first.
                 Global::Overlay(_) => None,
             },
             Home::Local(index) => self.locals[index as usize].get(offset..end),
@@ -313,6 +318,7 @@ impl Memory<'_> {
         match self.objects.get(object as usize)?.home {
             Home::Global(index) => match &mut self.globals[index as usize] {
                 Global::Exclusive(all) => all.get_mut(offset..end),
+                // Only a buffer that no store of the kernel can reach is shared.
                 Global::Shared(_) => None,
                 Global::Overlay(overlay) => (end <= overlay.base.len()).then(|| overlay.write(offset, bytes)),
             },

@@ -144,6 +144,7 @@ impl MemoryMap {
                     (Space::Constant, Home::Local(locals.len() as u32 - 1), *bytes)
                 }
                 ArgumentObject::Buffer(memory, bytes) => {
+                    // A buffer that is passed twice is one object, so that aliases are seen as such.
                     if let Some(number) = numbers.get(memory) {
                         arguments[index] = *number;
                         continue;
@@ -198,6 +199,7 @@ impl MemoryMap {
     /// [`super::memory::Memory::globals`]; `written` is from [`written`].
     pub(crate) fn may_write(&self, written: Option<&[bool]>, index: usize) -> bool {
         let home = Home::Global(index as u32);
+        // `written` follows arguments only. Stores to program-scope objects are not in it.
         index < self.program_objects as usize
             || written.is_none_or(|written| {
                 let mut arguments = self.arguments.iter().zip(written);
@@ -257,6 +259,7 @@ fn loaded_constants(kernel: &Kernel) -> Vec<usize> {
         .filter(|(_, parameter)| {
             matches!(parameter.kind, ir::ParameterKind::Pointer { space: Space::Constant, .. })
         })
+        // Only these copies write to constant memory.
         .filter(|(index, _)| written.as_ref().is_none_or(|written| written[*index]))
         .map(|(index, _)| index)
         .collect()
@@ -268,6 +271,7 @@ fn unit(layout: &TypeLayout) -> usize {
         TypeLayout::Value(ty) => ty.scalar().map_or(8, ir::Scalar::bytes) as usize,
         TypeLayout::Array { element, .. } => unit(element),
         TypeLayout::Struct { fields, .. } => {
+            // The smallest number, because a larger one may span units but a smaller one must not share a unit.
             fields.iter().map(|field| unit(&field.layout)).min().unwrap_or(1)
         }
         TypeLayout::Bytes(_) => 1,

@@ -79,11 +79,13 @@ impl Observer for () {}
 /// Runs an instruction that the observer has asked for.
 pub(crate) const INSTRUCTION: Run = |s, i| match s.observe(|observer, s| observer.instruction(s, i)) {
     Some(Observed::Ran(goes_on)) => goes_on,
+    // `None`: the observer itself is running, so there is nobody to ask.
     Some(Observed::Passed) | None => (i.plain)(s, i),
 };
 
 /// Copies one lane to all lanes, with an observer.
 pub(crate) const SPLAT: Run = |s, i| {
+    // The copy comes first, because the observer looks at the row that it fills.
     let goes_on = (i.plain)(s, i);
     s.observe(|observer, s| observer.splat(s, i));
     goes_on

@@ -91,6 +91,7 @@ impl BlockOrder {
     /// The destination of an edge: the target block, or, for one of several back edges, the block where they join.
     pub(crate) fn target(&self, from: Block, to: Block) -> u32 {
         let position = self.position[to];
+        // Only a back edge leads to an earlier position.
         if self.position[from] < position {
             return position;
         }

@@ -15,6 +15,7 @@ pub(crate) type Row = Box<[u64]>;
 
 /// The numbers of a row.
 pub(crate) fn numbers<T: Pod>(row: &[u64]) -> &[T] {
+    // The row's words are as aligned as any number, and a whole number of them, so the cast cannot fail.
     bytemuck::cast_slice(row)
 }
 
@@ -87,6 +88,7 @@ impl Rows {
     /// Moves registers along an edge, for the lanes of a mask; `None` for all lanes.
     pub(crate) fn follow(&mut self, slots: &[SlotShape], edge: &Edge, mask: Option<u64>) {
         for each in &edge.moves {
+            // Swapping costs nothing, but moves all lanes.
             if each.last && mask.is_none() {
                 self.swap(each.from, each.to);
                 continue;
@@ -106,6 +108,7 @@ impl Rows {
     pub(crate) fn splat(&mut self, slot: u32, component: usize, bytes: u32, bits: u64) {
         fn fill<T: Pod>(row: &mut [u64], component: usize, number: T) {
             let lanes = numbers_mut::<T>(row);
+            // A register of one lane has fewer than 64 numbers, whatever its components.
             let count = if lanes.len() < WIDTH { 1 } else { WIDTH };
             if let Some(lanes) = lanes.get_mut(component * count..(component + 1) * count) {
                 lanes.fill(number);
@@ -178,6 +181,7 @@ pub(crate) fn restore(to: &mut [u64], from: &[u64], components: usize, mask: u64
             }
         }
     }
+    // Words of a component: 64 lanes of 1, 2, 4 or 8 bytes.
     match to.len() / components.max(1) {
         8 => copy::<u8>(to, from, mask),
         16 => copy::<u16>(to, from, mask),

@@ -36,6 +36,7 @@ impl Slice {
                     | Op::ImageSample(_) => open.extend(operands),
                     _ => {}
                 }
+                // Waiting is part of the path.
                 if meets(op) || matches!(op, Op::AsyncCopy { .. } | Op::WaitEvents { .. }) {
                     slice.insts.insert(*inst);
                     open.extend(operands);

@@ -80,10 +80,12 @@ impl Wait<'_> {
                 ValueDef::Constant(_) => {}
                 ValueDef::Parameter(block, position) => {
                     if self.has(block) {
+                        // The header's parameters change between iterations.
                         varies |= block == self.around.header;
                         work.extend(self.merged(block, position as usize));
                     }
                 }
+                // Computed before the loop, so it is the same in all iterations.
                 ValueDef::Result(inst) if !self.repeats(inst) => {}
                 ValueDef::Result(inst) => {
                     let data = &self.kernel.insts[inst];
@@ -112,9 +114,11 @@ impl Wait<'_> {
         match op {
             AtomicOp::Increment | AtomicOp::Decrement => true,
             AtomicOp::Add | AtomicOp::Sub => {
+                // Adding 0 only reads.
                 self.kernel.scalar_constant(inst.operands[1]).is_some_and(|number| number != 0)
             }
             AtomicOp::CompareExchange => match self.kernel.values[inst.operands[2]].def {
+                // A constant is what a lock waits for.
                 ValueDef::Constant(_) => false,
                 ValueDef::Parameter(block, _) => self.has(block),
                 ValueDef::Result(expected) => self.repeats(expected),
@@ -141,9 +145,11 @@ impl Wait<'_> {
             work.push(*from);
         }
         values.dedup();
+        // With one value, no branch decides what arrives.
         if values.len() < 2 {
             return values;
         }
+        // Branches between the dominator and this block decide which value arrives. Those above it do not.
         let top = self.dominators.immediate(block);
         let mut seen = EntitySet::new();
         while let Some(from) = work.pop() {

@@ -67,6 +67,7 @@ impl State<'_> {
         let code = self.code;
         let place = |lane_group: &LaneGroup| (lane_group.block, lane_group.inst);
         let mut met = false;
+        // Warps are full if sub-groups are wide (`Schedule::at_least`), so a sub-group is a whole number of warps.
         for warps in warps.chunks_mut(self.group.sub_group as usize / WIDTH) {
             let lane_groups = || warps.iter().flat_map(|warp| &warp.lane_groups);
             if lane_groups().any(|lane_group| !lane_group.waits.is_for_other_warps()) {

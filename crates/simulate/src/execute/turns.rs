@@ -31,12 +31,14 @@ impl State<'_> {
 
     /// Runs some lanes for the steps of one turn.
     fn run_for_a_while(&mut self, lanes: u64) {
+        // At least the longest block, because a block runs as a whole or not at all.
         let steps = TURN.max(self.code.longest).min(self.steps);
         let rest = self.steps - steps;
         (self.steps, self.chosen) = (steps, lanes);
         self.run_warp();
         self.steps += rest;
         self.chosen = u64::MAX;
+        // The turn is over, not the launch's budget.
         if matches!(self.stop, Some(Stop::Steps(_))) && rest > 0 {
             self.stop = None;
         }
@@ -62,6 +64,7 @@ impl State<'_> {
             && past.warps.len() == warps.len()
             && past.warps.iter().zip(warps).all(same);
         if still && let Some((warp, lane_group)) = first_running(warps) {
+            // Inner loops come after the enclosing ones, so the innermost is found first.
             let spin = self.code.spins.iter().rev().find(|spin| {
                 let (first, last) = spin.span;
                 (first..=last).contains(&lane_group.block)

@@ -21,6 +21,7 @@ impl State<'_> {
                 let at = &code.blocks[block as usize];
                 let insts = &at.insts[first..];
                 let cost = insts.len() as u64 + 1;
+                // A block runs as a whole or not at all, so its steps are counted once.
                 if self.steps < cost {
                     let origin = insts.last().map(|inst| inst.origin);
                     self.park(LaneGroup { block, inst: first as u32, mask: self.mask, waits: Waits::No });
@@ -28,12 +29,14 @@ impl State<'_> {
                     return;
                 }
                 self.steps -= cost;
+                // A block that continues after a wait was counted when it was entered.
                 if first == 0 {
                     self.entered[block as usize] += u64::from(self.mask.count_ones());
                 }
                 if let (true, Some(of)) = (self.observer.is_some(), at.of) {
                     self.observe(|observer, s| observer.enter(s, of, first == 0));
                 }
+                // Without other lanes there is nothing to preserve.
                 let alone = self.warp.lane_groups.is_empty() && code.spins.is_empty();
                 let careful = !alone && self.others_keep_all();
                 for (index, inst) in insts.iter().enumerate() {
@@ -182,6 +185,7 @@ impl State<'_> {
             return Some(edge.target);
         }
         self.moves(edge, Some(self.mask));
+        // The lowest position runs first, so these lanes go on only if no others are behind them.
         let alone = self
             .warp
             .lane_groups
@@ -195,6 +199,7 @@ impl State<'_> {
     }
 
     fn split(&mut self, ways: &[(u64, &Edge)]) {
+        // All moves come first, because parking clears the active lanes that an observer looks at.
         for (mask, edge) in ways {
             self.moves(edge, Some(*mask));
         }

@@ -97,6 +97,7 @@ impl Decoder<'_> {
                 Step::Block(block) => *block,
                 Step::Latch(index) => {
                     let target = self.flow.order.position[self.flow.loops.all[*index].header];
+                    // The edges that lead here have already moved the header's parameters.
                     blocks.push(CodeBlock {
                         of: None,
                         insts: Box::default(),
@@ -107,6 +108,7 @@ impl Decoder<'_> {
             };
             let data = &kernel.blocks[block];
             let mut insts = Vec::new();
+            // The entry's parameters are presets, which have all their lanes from the start.
             if block != Kernel::ENTRY {
                 for parameter in &data.parameters {
                     self.splat(*parameter, &mut insts, None);
@@ -142,10 +144,12 @@ impl Decoder<'_> {
                     let home = self.registers.homes[result];
                     if single { home.single } else { home.row }
                 });
+                // A store has no result. What it writes decides the number of components.
                 let about = match inst.op {
                     Op::Store(_) => inst.operands.get(1).map(|value| kernel.ty(*value)),
                     _ => inst.result.map(|result| kernel.ty(result)),
                 };
+                // Outside the slice, an access is not made but must still be valid.
                 let plain: Run = if runs { plain } else { reach };
                 insts.push(Inst {
                     run: if observed { observer::INSTRUCTION } else { plain },
@@ -156,6 +160,7 @@ impl Decoder<'_> {
                     width: if single { 1 } else { WIDTH as u8 },
                     components: about.map_or(1, Type::lanes),
                     detail,
+                    // Lanes that have left a loop need the value of their last iteration while others iterate.
                     blend: !single
                         && inst
                             .result
@@ -184,6 +189,7 @@ impl Decoder<'_> {
             };
             blocks.push(CodeBlock { of: Some(block), insts: insts.into(), end });
         }
+        // The end of a block counts as a step.
         let longest = blocks.iter().map(|block| block.insts.len() as u64 + 1).max().unwrap_or(1);
         // A group that waits for a value of another work-group must see it, atomic or not.
         global_atomics |= !self.spins.is_empty();
@@ -215,6 +221,7 @@ impl Decoder<'_> {
             components: ty.lanes(),
             detail: Detail::Number(u64::from(component_bytes(ty))),
             blend: false,
+            // A block parameter has no instruction. `u32::MAX` itself is reserved by `cranelift_entity`.
             origin: origin.unwrap_or_else(|| ir::Inst::from_u32(u32::MAX - 1)),
         });
     }
@@ -224,6 +231,7 @@ impl Decoder<'_> {
         let mut pending: Vec<(u32, u32, Value)> = Vec::new();
         for (parameter, argument) in kernel.blocks[call.block].parameters.iter().zip(&call.arguments) {
             let home = self.registers.homes[*parameter];
+            // Arguments of a parameter with one lane have one lane too: `find_singles` makes sure of that.
             let (to, source) = if self.registers.single[*parameter] {
                 (home.single, self.registers.homes[*argument].single)
             } else {
@@ -266,6 +274,7 @@ impl Decoder<'_> {
     }
 
     fn spare(&mut self, shape: SlotShape, moves: &[Move]) -> u32 {
+        // A temporary register that this edge has used may still hold a value of another cycle.
         let used = |slot: u32| moves.iter().any(|each| each.to == slot || each.from == slot);
         if let Some((_, slot)) = self.spare.iter().find(|(spare, slot)| *spare == shape && !used(*slot)) {
             return *slot;

@@ -120,6 +120,7 @@ impl<'k> Registers<'k> {
             self.single[value] = match kernel.values[value].def {
                 ValueDef::Constant(_) | ValueDef::Parameter(Kernel::ENTRY, _) => true,
                 ValueDef::Parameter(block, _) => {
+                    // Back edges move their arguments at different times, so one lane cannot hold the value for all.
                     let merged =
                         self.flow.loops.all.iter().any(|each| each.header == block && each.latches.len() > 1);
                     self.uniform(value) && !merged
@@ -166,6 +167,7 @@ impl<'k> Registers<'k> {
             return OperandForm::Single;
         }
         match op {
+            // A load or store at one address has a fast path.
             Op::Load(_) | Op::Store(_) if index == 0 => OperandForm::Either,
             _ => OperandForm::Row,
         }
@@ -217,6 +219,7 @@ impl<'k> Registers<'k> {
             for parameter in &data.parameters {
                 extend(&mut ranges, *parameter, start(*block));
                 rows[*parameter] |= !self.single[*parameter];
+                // Predecessors move the argument into the parameter at their ends.
                 for from in &self.flow.cfg.predecessors[*block] {
                     extend(&mut ranges, *parameter, end(*from));
                 }
@@ -276,6 +279,7 @@ impl<'k> Registers<'k> {
                 }
             }
             if rows[value] {
+                // A preset is filled once for each warp, so no other value may use its register.
                 if preset {
                     let slot = self.new_slot(value, WIDTH);
                     self.homes[value].row = slot;
@@ -294,6 +298,7 @@ impl<'k> Registers<'k> {
         let mut free: Vec<(SlotShape, u32)> = Vec::new();
         let mut busy: BinaryHeap<std::cmp::Reverse<(u32, u32)>> = BinaryHeap::new();
         for (from, to, value) in intervals {
+            // Strictly before: an instruction takes the row of its result out while it reads its operands.
             while let Some(std::cmp::Reverse((until, slot))) = busy.peek().copied()
                 && until < from
             {

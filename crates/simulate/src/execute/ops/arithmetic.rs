@@ -32,6 +32,7 @@ pub(crate) fn unary_op(op: Unary, scalar: Scalar) -> Option<Run> {
         Unary::Neg => unsigned!(unary, scalar, |a| a.wrapping_neg()),
         Unary::Not if scalar == Scalar::Bool => Some(|s, i| unary::<u8, u8>(s, i, |a| a ^ 1)),
         Unary::Not => unsigned!(unary, scalar, |a| !a),
+        // On the bits: the sign of a NaN changes too, and no value is rounded or flushed.
         Unary::FNeg => match scalar {
             Scalar::F16 => Some(|s, i| unary::<u16, u16>(s, i, |a| a ^ 0x8000)),
             Scalar::F32 => Some(|s, i| unary::<u32, u32>(s, i, |a| a ^ 1 << 31)),
@@ -134,6 +135,7 @@ pub(crate) fn compare_op(op: Compare, scalar: Scalar) -> Option<Run> {
         Compare::SGt => signed!(compare, scalar, PartialOrd::gt),
         Compare::SGe => signed!(compare, scalar, PartialOrd::ge),
         Compare::FEq => floats!(compare, scalar, PartialEq::eq),
+        // Ordered, so false for NaNs, of which `!=` is true.
         Compare::FNe => floats!(compare, scalar, |a, b| a < b || a > b),
         Compare::FLt => floats!(compare, scalar, PartialOrd::lt),
         Compare::FLe => floats!(compare, scalar, PartialOrd::le),

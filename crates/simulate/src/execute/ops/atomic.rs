@@ -105,6 +105,7 @@ fn update_near<T: Pod>(s: &mut State<'_>, i: &Inst, change: impl Fn(T, T, T) -> 
     } else {
         lanes(s.mask).fold(0, |bits, lane| bits | addresses[lane])
     };
+    // The slow path has the message for an unaligned address.
     if bits & (size as u64 - 1) != 0 {
         return false;
     }
@@ -125,8 +126,10 @@ fn update_near<T: Pod>(s: &mut State<'_>, i: &Inst, change: impl Fn(T, T, T) -> 
             let bytes = &mut memory[at..at + size];
             let old = bytemuck::pod_read_unaligned(bytes);
             let new = change(old, a[lane], b[lane]);
+            // Only real changes count, so that a group that waits forever is noticed although it keeps writing.
             changes |= *bytes != *bytemuck::bytes_of(&new);
             bytes.copy_from_slice(bytemuck::bytes_of(&new));
+            // Empty if the instruction has no result.
             if let Some(to) = olds.get_mut(lane) {
                 *to = old;
             }

@@ -54,6 +54,7 @@ pub(super) fn select(builtin: Builtin, first: Type, result: Type) -> Option<(Run
             let run: Run = by_float!(scalar, to_scalar);
             return Some((run, Detail::Geometric { builtin, components: first.lanes() }));
         }
+        // These need all components of a lane, unlike the other functions of one operand.
         BuiltinSignature::Float(1) if matches!(builtin, Builtin::Normalize | Builtin::FastNormalize) => {
             by_float!(scalar, normalize)
         }
@@ -125,6 +126,7 @@ fn quick(builtin: Builtin, scalar: Scalar) -> Option<Run> {
         Builtin::Ceil => exact!(1, basic::ceil),
         Builtin::Trunc => exact!(1, basic::trunc),
         Builtin::Rint => exact!(1, basic::rint),
+        // The native and half variants may be less accurate, but do not have to be.
         Builtin::Sqrt | Builtin::HalfSqrt | Builtin::NativeSqrt => exact!(1, basic::sqrt),
         Builtin::Rsqrt | Builtin::HalfRsqrt | Builtin::NativeRsqrt => exact!(1, basic::rsqrt),
         Builtin::HalfRecip | Builtin::NativeRecip => exact!(1, basic::recip),
@@ -140,6 +142,7 @@ fn quick(builtin: Builtin, scalar: Scalar) -> Option<Run> {
         Builtin::SMax => signed!(binary, scalar, Ord::max),
         Builtin::UMin => unsigned!(binary, scalar, Ord::min),
         Builtin::UMax => unsigned!(binary, scalar, Ord::max),
+        // `Ord::clamp` panics if the bounds are in the wrong order, which OpenCL leaves undefined.
         Builtin::SClamp => signed!(ternary, scalar, |x, low, high| x.max(low).min(high)),
         Builtin::UClamp => unsigned!(ternary, scalar, |x, low, high| x.max(low).min(high)),
         Builtin::SAbs => signed!(unary, scalar, |x| x.wrapping_abs()),
@@ -154,6 +157,7 @@ fn quick(builtin: Builtin, scalar: Scalar) -> Option<Run> {
         }
         Builtin::SMad24 if scalar == Scalar::I32 => Some(|s, i| {
             ternary::<i32, i32, i32, i32>(s, i, |a, b, c| {
+                // Only the lowest 24 bits count, with their sign.
                 (a << 8 >> 8).wrapping_mul(b << 8 >> 8).wrapping_add(c)
             })
         }),
@@ -167,6 +171,7 @@ fn quick(builtin: Builtin, scalar: Scalar) -> Option<Run> {
 fn builtin(i: &Inst) -> Builtin {
     match i.detail {
         Detail::Builtin(builtin) | Detail::Geometric { builtin, .. } => builtin,
+        // Not reached: `select` sets the detail of every function here.
         _ => Builtin::UAbs,
     }
 }
@@ -206,6 +211,7 @@ fn each3<A: Pod>(s: &mut State<'_>, i: &Inst, f: fn(A, A, A) -> A) -> bool {
 }
 
 fn float1<T: Float + Pod>(s: &mut State<'_>, i: &Inst) -> bool {
+    // Always found: `select` has checked the builtin's signature.
     let Some(f) = math::array1::<T>(builtin(i)) else { return true };
     let mut out = s.warp.rows.take(i.out);
     f(s.warp.rows.numbers(i.args[0]), numbers_mut(&mut out));
@@ -277,6 +283,7 @@ fn int3<T: math::Int + Pod>(s: &mut State<'_>, i: &Inst) -> bool {
 /// The components of a lane.
 fn gather<T: Pod>(row: &[u64], components: usize, width: usize, lane: usize) -> [T; Type::MAX_LANES] {
     let row = numbers::<T>(row);
+    // Beyond the vector any number will do, because only its components are used.
     std::array::from_fn(|component| row[if component < components { component * width + lane } else { 0 }])
 }
 
@@ -286,6 +293,7 @@ fn to_scalar<T: Float + Pod>(s: &mut State<'_>, i: &Inst) -> bool {
     for lane in 0..width {
         let a = gather::<T>(s.warp.rows.words(i.args[0]), components, width, lane);
         let a = &a[..components];
+        // `length` has one operand and ignores the second.
         let second = if i.args[1] == NONE { i.args[0] } else { i.args[1] };
         let b = gather::<T>(s.warp.rows.words(second), components, width, lane);
         let b = &b[..components];

@@ -27,6 +27,7 @@ struct Member {
 pub(super) fn sub_group(s: &mut State<'_>, i: &Inst) -> bool {
     let (kernel, group) = (s.kernel, s.group);
     let Op::Group(GroupFunction { op, active_only, .. }) = kernel.insts[i.origin].op else { return true };
+    // A function of the active lanes alone waits for no others, if one warp has the whole sub-group.
     if (!active_only || group.has_wide_sub_groups()) && !s.meets_sub_groups(i) {
         return false;
     }
@@ -59,6 +60,7 @@ pub(super) fn together(s: &State<'_>, i: &Inst, present: &mut [Present<'_>]) -> 
         })
         .collect();
     let cluster = if let GroupOp::ClusterReduce(_, cluster) = op { u64::from(cluster) } else { u64::MAX };
+    // Members are in the order of their ids, so a cluster is contiguous.
     for members in members.chunk_by(|a, b| a.id / cluster == b.id / cluster) {
         perform(s.kernel, &s.group, i, present, members);
     }
@@ -108,6 +110,7 @@ fn perform(kernel: &Kernel, group: &Group, i: &Inst, present: &mut [Present<'_>]
                 (GroupOp::BroadcastFirst, _) => first.id,
                 (_, GroupScope::SubGroup) => get(present, first, 1, 0),
                 (_, GroupScope::WorkGroup) => {
+                    // OpenCL C gives the work-item by its coordinates, not by a linear id.
                     let strides = [1, group.local[0], group.local[0] * group.local[1]];
                     (1..inst.operands.len()).zip(strides).fold(0, |id, (operand, stride)| {
                         get(present, first, operand, 0).wrapping_mul(stride).wrapping_add(id)
@@ -169,6 +172,7 @@ fn perform(kernel: &Kernel, group: &Group, i: &Inst, present: &mut [Present<'_>]
             }
         }
         GroupOp::Ballot => {
+            // 128 bits, because a ballot is a vector of four 32-bit words.
             let votes = members.iter().fold(0u128, |votes, member| {
                 votes | u128::from(get(present, member, 0, 0) != 0) << member.id
             });
@@ -187,6 +191,7 @@ fn perform(kernel: &Kernel, group: &Group, i: &Inst, present: &mut [Present<'_>]
                 let votes = (0..4).fold(0u128, |votes, word| {
                     votes | u128::from(get(present, member, 0, word)) << (32 * word)
                 });
+                // Bits beyond the sub-group do not count.
                 let votes = votes & (u128::MAX >> (u128::BITS - group.sub_group));
                 let bit = |id: u64| (votes.checked_shr(id as u32).unwrap_or(0) & 1) as u64;
                 let answer = match op {

@@ -41,6 +41,7 @@ fn quick(convert: Convert, from: Scalar, to: Scalar) -> Option<Run> {
     let nearest = convert.rounding == Rounding::Nearest;
     match (convert.from, convert.to) {
         (Signed | Unsigned, Signed | Unsigned) if !convert.saturate => match (convert.from, from) {
+            // Between equal sizes the bits stay as they are, whatever the signs.
             (_, _) if to.bytes() == from.bytes() => Some(super::vector::copy),
             (Signed, I8) => to_each!(i8, I16 => i16, I32 => i32, I64 => i64),
             (Signed, I16) => to_each!(i16, I8 => i8, I32 => i32, I64 => i64),
@@ -52,6 +53,7 @@ fn quick(convert: Convert, from: Scalar, to: Scalar) -> Option<Run> {
             (_, I64) => to_each!(u64, I8 => u8, I16 => u16, I32 => u32),
             _ => None,
         },
+        // Not to half, which would be rounded twice, first to single.
         (Signed, Float) if nearest => match from {
             I8 => to_each!(i8, F32 => f32, F64 => f64),
             I16 => to_each!(i16, F32 => f32, F64 => f64),
@@ -85,6 +87,7 @@ fn quick(convert: Convert, from: Scalar, to: Scalar) -> Option<Run> {
             (F32, F64) => Some(|s, i| unary::<f32, f64>(s, i, f64::from)),
             (F32, F16) if nearest => Some(|s, i| unary::<f32, f16>(s, i, f16::narrow)),
             (F64, F32) if nearest => Some(|s, i| unary::<f64, f32>(s, i, |a| a as f32)),
+            // A double is rounded to half once in `each`, and would be rounded twice here.
             _ => None,
         },
         _ => None,

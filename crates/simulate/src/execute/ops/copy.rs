@@ -104,6 +104,7 @@ impl Elements {
             }
         }
         let at = |side: usize, index: u64| self.addresses[side].wrapping_add(index * self.steps[side]);
+        // Contiguous on both sides: one copy is faster than one for each element.
         if self.steps == [self.bytes; 2] {
             let (first, bytes) = (range.start, (range.end - range.start) * self.bytes);
             return copy_bytes(s, i, lane, at(0, first), at(1, first), bytes);
@@ -126,6 +127,7 @@ fn each_sub_group(
     if !s.meets_sub_groups(i) {
         return false;
     }
+    // Taken out, so that the function can borrow both the state and the warp.
     let mut warp = std::mem::take(&mut s.warp);
     let done = neighbours(s.mask, s.group.sub_group)
         .all(|mask| together(s, i, &mut [Present { warp: &mut warp, mask }]));
@@ -139,6 +141,7 @@ pub(super) fn start_together(s: &mut State<'_>, i: &Inst, present: &mut [Present
     let Some(first) = present.first() else { return true };
     let lane = first.mask.trailing_zeros() as usize;
     let mut event = first.warp.rows.words(i.arg(4))[lane];
+    // In OpenCL C, event 0 asks for a new event.
     if event == 0 {
         s.events += 1;
         event = s.events;
@@ -176,6 +179,7 @@ pub(super) fn wait_all_together(s: &mut State<'_>, i: &Inst, present: &mut [Pres
 
 /// Checks that the event lists of the present work-items are in valid memory.
 pub(super) fn wait_together(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]) -> bool {
+    // The observer has checked the lists itself.
     if s.observe(|observer, s| observer.wait_for_copies(s, i, present)).is_some() {
         return true;
     }

@@ -83,6 +83,7 @@ fn read_eights<T: Pod>(from: &[u8], starts: impl Iterator<Item = usize>, step: u
         for (out, start) in out.chunks_mut(8).zip(starts) {
             let from = &from[start..start + (out.len() - 1) * step + size];
             let number = |lane: usize| bytemuck::pod_read_unaligned(&from[lane * step..lane * step + size]);
+            // With a fixed number of elements the compiler makes vector code.
             if let Ok(eight) = <&mut [T; 8]>::try_from(&mut *out) {
                 *eight = std::array::from_fn(number);
             } else {
@@ -91,6 +92,7 @@ fn read_eights<T: Pod>(from: &[u8], starts: impl Iterator<Item = usize>, step: u
         }
     }
     let size = size_of::<T>();
+    // Steps of up to four numbers are frequent: components of vectors, channels of pixels.
     match step {
         _ if step == size => read(from, starts, size, out),
         _ if step == 2 * size => read(from, starts, 2 * size, out),
@@ -159,6 +161,7 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
                 if !strays(s, i, s.mask.trailing_zeros() as usize, address, bytes) {
                     return false;
                 }
+                // Component by component, because a vector may be partly inside.
                 for component in 0..components {
                     let value: T = inside_or_zero(s, address, component);
                     out[component * width..(component + 1) * width].fill(value);
@@ -172,6 +175,7 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
         }
         Pattern::Steps { first, step, count } => {
             let (object, offset) = s.memory.parts(first);
+            // If not all bytes are inside, the lanes below find the first that is outside.
             if let Some(from) = s.memory.read(object, offset, step * (count - 1) + bytes) {
                 if components == 1 && step == size {
                     bytemuck::cast_slice_mut::<T, u8>(&mut out[..count]).copy_from_slice(from);
@@ -233,6 +237,7 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
         }
         Pattern::Apart => {}
     }
+    // Private memory, several objects, or a lane that is outside.
     for lane in lanes(s.mask) {
         let address = s.warp.rows.words(i.args[0])[lane];
         let (object, offset) = s.memory.parts(address);
@@ -267,10 +272,12 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
 fn strays(s: &mut State<'_>, i: &Inst, lane: usize, address: u64, bytes: usize) -> bool {
     let of_buffer = matches!(s.home(address), Some(Home::Global(_)));
     let OutOfBoundsLoads::Zeros(known) = &s.strays else { return outside(s, i, lane, address, bytes, false) };
+    // Only the first one is reported, and making its message is slow.
     if of_buffer && known.is_some() {
         return true;
     }
     outside(s, i, lane, address, bytes, false);
+    // `outside` makes the message, but the launch is not to stop.
     match s.stop.take() {
         Some(Stop::Fault(fault)) if of_buffer => s.strays = OutOfBoundsLoads::Zeros(Some((s.group, fault))),
         stop => s.stop = stop,
@@ -295,6 +302,7 @@ fn load_private<T: Pod>(s: &mut State<'_>, i: &Inst, index: u32, address: u64, o
     };
     for (component, out) in out.chunks_exact_mut(WIDTH).take(components).enumerate() {
         let offset = offset + component * size;
+        // Inactive lanes are read too, because every lane has the object.
         if let Some(row) = private.row(offset, size) {
             bytemuck::cast_slice_mut::<T, u8>(out).copy_from_slice(row);
         } else {
@@ -415,6 +423,7 @@ fn store_private<T: Pod>(s: &mut State<'_>, i: &Inst, index: u32, address: u64, 
     };
     for (component, value) in value.chunks_exact(WIDTH).take(components).enumerate() {
         let offset = offset + component * size;
+        // A row has all lanes, but an inactive lane's object must not change.
         if mask == u64::MAX
             && let Some(row) = private.row_mut(offset, size)
         {

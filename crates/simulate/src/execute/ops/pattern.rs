@@ -33,8 +33,10 @@ pub(super) fn pattern(s: &State<'_>, i: &Inst) -> Pattern {
     }
     let count = WIDTH - s.mask.leading_zeros() as usize;
     let first = addresses[0];
+    // Only without gaps among the first lanes, because an inactive lane may hold any address.
     if s.mask & s.mask.wrapping_add(1) == 0 {
         let step = if count > 1 { addresses[1].wrapping_sub(first) } else { 0 };
+        // With a larger step, reading the bytes between costs more than separate reads.
         let regular = step <= 64
             && addresses[..count]
                 .iter()
@@ -61,6 +63,7 @@ pub(super) fn stretch(s: &State<'_>, i: &Inst) -> Option<(u64, usize)> {
 }
 
 fn near(low: u64, high: u64) -> Pattern {
+    // The application's addresses pass as one object here. If they are several, the access as a whole is not inside.
     if parts(low).0 == parts(high).0 && high - low < NEAR {
         Pattern::Near { lowest: low, span: (high - low) as usize }
     } else {

@@ -16,6 +16,7 @@ pub(super) fn select(query: Query) -> Option<(Run, Detail)> {
         QueryKind::GlobalLinearId => |s, i| {
             items(s, i, |s, _, item| {
                 let id = s.group.global_id(item);
+                // OpenCL's linear ids start at 0, without the offset.
                 let [x, y, z] = std::array::from_fn(|d| id[d] - s.group.offset[d]);
                 (z * s.group.global[1] + y) * s.group.global[0] + x
             })
@@ -40,6 +41,7 @@ pub(super) fn select(query: Query) -> Option<(Run, Detail)> {
         QueryKind::SubGroupSize => |s, i| {
             items32(s, i, |s, item| {
                 let size = u64::from(s.group.sub_group);
+                // Lanes beyond the end of the group compute a number too, and must not wrap around.
                 size.min(s.group.items().saturating_sub(item / size * size))
             })
         },
@@ -65,6 +67,7 @@ fn dimension(i: &Inst) -> usize {
 fn ids(s: &mut State<'_>, i: &Inst, start: impl Fn(&Group, usize) -> u64) -> bool {
     let d = dimension(i);
     let start = start(&s.group, d);
+    // A warp has as many work-items as the schedule says, which may be fewer than 64.
     let ids = &s.local_ids[s.warp.first_item as usize / s.schedule.warp][d];
     for (out, id) in s.warp.rows.words_mut(i.out).iter_mut().zip(ids) {
         *out = start + id;

@@ -67,6 +67,7 @@ pub(crate) fn select(kernel: &Kernel, inst: &Instruction) -> Option<(Run, Detail
         Op::Atomic(Atomic { op, .. }) => {
             let scalar = match op {
                 AtomicOp::FlagTestAndSet | AtomicOp::FlagClear => Scalar::I32,
+                // A store has no result that would tell its type.
                 AtomicOp::Store => scalar(ty(1))?,
                 _ => scalar(result)?,
             };

@@ -172,6 +172,7 @@ pub(super) fn shuffle(s: &mut State<'_>, i: &Inst) -> bool {
     let a = s.warp.rows.numbers::<u8>(i.args[0]);
     let b = s.warp.rows.numbers::<u8>(i.args[1]);
     for (to, lane) in numbers_mut::<u8>(&mut out).chunks_exact_mut(span).zip(mask.lanes()) {
+        // An undefined component keeps what the register holds.
         let Some(lane) = lane else { continue };
         let (from, component) = if lane < first { (a, lane) } else { (b, lane - first) };
         let start = usize::from(component) * span;
@@ -315,6 +316,7 @@ pub(super) fn cross(s: &mut State<'_>, i: &Inst) -> bool {
         true
     }
     match i.detail {
+        // In a wider type the products are exact, so their difference does not cancel.
         Detail::Number(2) => run::<f16>(
             s,
             i,

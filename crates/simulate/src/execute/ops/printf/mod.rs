@@ -111,6 +111,7 @@ fn string(
     }
     let mut text = Vec::new();
     while precision.is_none_or(|precision| text.len() < precision) {
+        // Byte by byte, because the object may end right behind the terminating zero.
         let at = address.wrapping_add(text.len() as u64);
         match read(s, lane, at, 1).as_deref() {
             Some([0]) => break,

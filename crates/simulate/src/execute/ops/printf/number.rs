@@ -94,6 +94,7 @@ fn directive(text: &str) -> Option<(Directive<'_>, &str)> {
         rest = behind;
         own.components = number(&mut rest).filter(|count| matches!(count, 2 | 3 | 4 | 8 | 16))?;
     }
+    // Longer words first: `hh` and `hl` start with `h`.
     for (word, length) in
         [("hh", Length::Char), ("hl", Length::Int), ("h", Length::Short), ("l", Length::Long)]
     {
@@ -143,10 +144,12 @@ impl Directive<'_> {
     }
 
     fn integer(&self, text: &mut Vec<u8>, prefix: &str, mut digits: String) {
+        // C prints no digits for a zero with precision 0.
         if digits == "0" && self.precision == Some(0) {
             digits.clear();
         }
         let least = self.precision.unwrap_or(1);
+        // C ignores the flag `0` if there is a precision.
         let zeros = self.has('0') && self.precision.is_none();
         digits.insert_str(0, &"0".repeat(least.saturating_sub(digits.len())));
         self.pad(text, prefix.as_bytes(), digits.as_bytes(), zeros);
@@ -228,6 +231,7 @@ impl Directive<'_> {
 
     fn general(&self, size: f64) -> String {
         let precision = self.precision.unwrap_or(6).max(1);
+        // C chooses the style by the exponent after rounding: with two digits, 9.96 counts as 10.
         let (_, exponent) = scientific(size, (precision - 1).min(MAX_DIGITS));
         let fixed = exponent >= -4 && exponent < precision as i32;
         let mut digits = if fixed {
@@ -249,6 +253,7 @@ impl Directive<'_> {
         let (biased, fraction) = ((bits >> FRACTION_BITS) as i32, bits & ((1 << FRACTION_BITS) - 1));
         let exponent = match (biased, fraction) {
             (0, 0) => 0,
+            // Subnormal numbers have no leading one, and the smallest exponent.
             (0, _) => -1022,
             _ => biased - 1023,
         };
