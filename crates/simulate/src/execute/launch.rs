@@ -73,6 +73,7 @@ impl Job<'_> {
             let globals: &[Vec<u8>] = globals;
             let share = |index: usize| {
                 let bytes: &[u8] = &globals[index];
+                // Only a buffer that the kernel may write needs pages of its own.
                 let changes = self.memory_map.may_write(written.as_deref(), index);
                 if changes { Global::Overlay(Overlay::new(bytes)) } else { Global::Shared(bytes) }
             };

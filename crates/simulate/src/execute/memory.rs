@@ -99,6 +99,7 @@ impl Private {
     /// The offset, if the `bytes` bytes from it on are inside the object.
     pub(crate) fn inside(&self, offset: i64, bytes: usize) -> Option<usize> {
         let offset = usize::try_from(offset).ok()?;
+        // The kernel computes the offset, so the sum may overflow.
         (offset.checked_add(bytes)? <= self.object_bytes).then_some(offset)
     }
 

@@ -18,6 +18,7 @@ pub struct Schedule {
 impl Schedule {
     /// The `index`-th schedule of a list that starts with the usual order; each has a different width or order.
     pub fn numbered(index: u32) -> Self {
+        // The full width comes twice: forward, then backward.
         let widths = [WIDTH, WIDTH, 16, 4, 1, 8, 32];
         Self {
             warp: widths[index as usize % widths.len()],

@@ -45,6 +45,7 @@ impl Slice {
         }
         slice.close(kernel, open);
         let written = written(kernel);
+        // A load that decides must see what the kernel stored before it.
         let reads_what_it_may_write = slice.insts.keys().any(|inst| {
             let data = &kernel.insts[inst];
             matches!(

@@ -144,6 +144,7 @@ impl Wait<'_> {
             }
             work.push(*from);
         }
+        // Equal neighbours are the frequent case. Other repetitions only make the search longer.
         values.dedup();
         // With one value, no branch decides what arrives.
         if values.len() < 2 {

@@ -70,6 +70,7 @@ impl State<'_> {
         // Warps are full if sub-groups are wide (`Schedule::at_least`), so a sub-group is a whole number of warps.
         for warps in warps.chunks_mut(self.group.sub_group as usize / WIDTH) {
             let lane_groups = || warps.iter().flat_map(|warp| &warp.lane_groups);
+            // Lanes that can go on may still arrive.
             if lane_groups().any(|lane_group| !lane_group.waits.is_for_other_warps()) {
                 continue;
             }

@@ -48,6 +48,7 @@ impl State<'_> {
     fn next_in_turn(&self) -> Option<LaneGroup> {
         let place = |lane_group: &&LaneGroup| (lane_group.block, lane_group.inst);
         let runs = || self.warp.lane_groups.iter().filter(|lane_group| lane_group.waits == Waits::No);
+        // The lanes at the lowest position have just had their steps.
         let lowest = runs().map(|lane_group| place(&lane_group)).min()?;
         let higher = || runs().filter(|lane_group| place(lane_group) > lowest);
         let next = higher().filter(|lane_group| place(lane_group) > self.warp.turn).min_by_key(place);

@@ -58,6 +58,7 @@ impl State<'_> {
                         break;
                     }
                 }
+                // The lanes were parked, and others come first.
                 if self.mask == 0 {
                     break;
                 }
@@ -85,6 +86,7 @@ impl State<'_> {
             })
             .min_by_key(|index| (lane_groups[*index].block, lane_groups[*index].inst))?;
         let mut lane_group = lane_groups.swap_remove(index);
+        // Lanes that meet at a position go on as one party: here they reconverge.
         lane_groups.retain(|other| {
             let same =
                 other.waits == Waits::No && (other.block, other.inst) == (lane_group.block, lane_group.inst);
@@ -159,6 +161,7 @@ impl State<'_> {
                 let mut ways: Vec<(u64, &Edge)> = Vec::new();
                 for lane in lanes(self.mask) {
                     let to = edge(self.warp.rows.bits(*selector, lane, *bytes));
+                    // By identity: two edges to the same block may move different values.
                     match ways.iter_mut().find(|way| std::ptr::eq(way.1, to)) {
                         Some(way) => way.0 |= 1 << lane,
                         None => ways.push((1 << lane, to)),

@@ -244,6 +244,7 @@ impl<'k> Registers<'k> {
                 for (parameter, argument) in kernel.blocks[call.block].parameters.iter().zip(&call.arguments)
                 {
                     extend(&mut ranges, *argument, end(*block));
+                    // The move to a parameter with all lanes copies all lanes.
                     rows[*argument] |= !self.single[*parameter];
                 }
             }

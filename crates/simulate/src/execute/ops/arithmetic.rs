@@ -30,6 +30,7 @@ use crate::math::Float as _;
 pub(crate) fn unary_op(op: Unary, scalar: Scalar) -> Option<Run> {
     match op {
         Unary::Neg => unsigned!(unary, scalar, |a| a.wrapping_neg()),
+        // The complement of the byte 1 would not be 0.
         Unary::Not if scalar == Scalar::Bool => Some(|s, i| unary::<u8, u8>(s, i, |a| a ^ 1)),
         Unary::Not => unsigned!(unary, scalar, |a| !a),
         // On the bits: the sign of a NaN changes too, and no value is rounded or flushed.
@@ -95,6 +96,7 @@ pub(crate) fn binary_op(op: Binary, scalar: Scalar) -> Option<Run> {
         Binary::SDiv => signed!(binary, scalar, |a, b| if b == 0 { 0 } else { a.wrapping_div(b) }),
         Binary::URem => unsigned!(binary, scalar, |a, b| a.checked_rem(b).unwrap_or(0)),
         Binary::SRem => signed!(binary, scalar, |a, b| if b == 0 { 0 } else { a.wrapping_rem(b) }),
+        // `OpSMod` of SPIR-V has the sign of the divisor, Rust's remainder that of the dividend.
         Binary::SMod => signed!(binary, scalar, |a, b| {
             if b == 0 {
                 0

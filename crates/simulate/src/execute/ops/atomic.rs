@@ -115,6 +115,7 @@ fn update_near<T: Pod>(s: &mut State<'_>, i: &Inst, change: impl Fn(T, T, T) -> 
     let memory = s.memory.write(object, offset, span + size);
     let done = memory.is_some();
     if let Some(memory) = memory {
+        // An operation without an operand reads zeros.
         let zeros = [0; WIDTH];
         let operand = |slot: u32| numbers::<T>(if slot == NONE { &zeros } else { rows.words(slot) });
         let (a, b) = (operand(i.args[1]), operand(i.args[2]));

@@ -227,6 +227,7 @@ fn combine(reduction: Reduction, scalar: Scalar, a: u64, b: u64) -> u64 {
             _ => T::narrow(a.widen() + b.widen()),
         }
     }
+    // Bits are zero extended. Shifted to the top, they compare with their sign.
     let unused = 64 - scalar.bits();
     let signed = |bits: u64| (bits << unused).cast_signed();
     match reduction {

@@ -134,6 +134,7 @@ pub(super) fn query(fact: ImageFact) -> Run {
         }
         true
     }
+    // A `Run` is a function pointer, which cannot capture the fact.
     match fact {
         ImageFact::Size => |s, i| ask(s, i, ImageFact::Size),
         ImageFact::ChannelType => |s, i| ask(s, i, ImageFact::ChannelType),

@@ -267,6 +267,7 @@ pub(super) fn shuffle_dynamic(scalar: Scalar) -> Run {
         let components = components as usize;
         let width = usize::from(i.width);
         let mut out = s.warp.rows.take(i.out);
+        // OpenCL's `shuffle` has one vector before the mask, `shuffle2` has two.
         let two = i.args[2] != crate::execute::code::NONE;
         let a = s.warp.rows.numbers::<T>(i.args[0]);
         let b = s.warp.rows.numbers::<T>(i.args[1]);

@@ -74,6 +74,7 @@ fn value(text: &mut Vec<u8>, directive: &Directive<'_>, ty: Type, bits: u64) {
         b'd' | b'i' => directive.signed(text, sized(directive.length, scalar, bits)),
         b'o' | b'u' | b'x' | b'X' => {
             let number = sized(directive.length, scalar, bits).cast_unsigned();
+            // C converts the argument to the unsigned type of this length.
             let unused = 64 - 8 * directive.length.bytes().min(8);
             directive.unsigned(text, number << unused >> unused);
         }
