@@ -77,6 +77,7 @@ pub fn of_analyses(before: &[Analysis], after: &[Analysis]) -> Diff {
             let slower = bounds && more(most_before, most_now);
             changes.add(head, was.columns.get(head).cloned(), Some(cost.clone()), |_, _| slower);
         }
+        // Another bound is neither better nor worse by itself.
         changes.add("bound by", text(&was.bound), text(&is.bound), never);
         let (was, is) = (&old.registers, &new.registers);
         changes.registers([was, is].map(|all| Some([all.used, all.spill_bytes, all.threads])));
@@ -142,6 +143,7 @@ struct Changes {
 }
 
 fn more(was: f64, is: f64) -> bool {
+    // Equal sums that were added in another order may differ in their last bits.
     is > was * (1.0 + 1e-9)
 }
 
@@ -170,6 +172,7 @@ impl Changes {
         let of = |index: usize| both.map(|one| one.and_then(|figures| number(figures[index])));
         let ([registers, new_registers], [spilled, new_spilled], [threads, new_threads]) =
             (of(0), of(1), of(2));
+        // More registers cost something only where they lower the threads, which are compared below.
         self.add("registers", registers, new_registers, never);
         self.add("spilled bytes", spilled, new_spilled, more);
         self.add("threads", threads, new_threads, |was, is| is < was);
@@ -178,6 +181,7 @@ impl Changes {
     /// The predicted time. Where both results have one, it alone decides what is worse.
     fn time(&mut self, old: Option<f64>, new: Option<f64>) {
         let Some((was, is)) = old.zip(new) else { return };
+        // Beside a time, the other figures only explain it.
         self.all.iter_mut().for_each(|change| change.worse = false);
         if was.to_bits() != is.to_bits() {
             let (before, after) = (Some(Cost::Number(was)), Some(Cost::Number(is)));
@@ -328,8 +332,8 @@ fn shown(figure: Option<&Cost>) -> String {
     }
 }
 
-/// The value of a figure; a symbolic cost such as `12 + 7 n` is evaluated with [`ASSUMED_TRIPS`] for each symbol.
-/// `None` for any other text.
+/// The value of a figure; a symbolic cost such as `12 + 7 n` is evaluated with [`ASSUMED_TRIPS`] for each symbol, which
+/// any word counts as. `None` for a text without a term.
 fn weight(figure: &Cost) -> Option<f64> {
     let Cost::Symbolic(text) = figure else { return figure.number() };
     let mut sum = 0.0;

@@ -58,6 +58,7 @@ pub fn bytes(bytes: u64) -> String {
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let percent = if percent.abs() < 0.05 { percent.abs() } else { percent };
+    // Compared with the rounded value, so that 9.96% does not become 10.0%.
     if percent < 9.95 { format!("{percent:.1}%") } else { format!("{percent:.0}%") }
 }
 

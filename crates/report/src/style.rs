@@ -118,6 +118,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
 /// `text` wrapped to the canvas, with `first` before its first line and `indent` spaces before the others.
 pub fn paragraph(canvas: Canvas, first: &str, indent: usize, text: &str) -> String {
     let mut out = String::new();
+    // On a very narrow canvas, lines stay readable and exceed it.
     for (index, line) in wrap(text, canvas.width.saturating_sub(indent).max(30)).iter().enumerate() {
         if index == 0 {
             out.push_str(first);
@@ -125,6 +126,7 @@ pub fn paragraph(canvas: Canvas, first: &str, indent: usize, text: &str) -> Stri
             out.push_str(&" ".repeat(indent));
         }
         out.push_str(line);
+        // `first` may end with spaces, which an empty line leaves at its end.
         out.truncate(out.trim_end().len());
         out.push('\n');
     }

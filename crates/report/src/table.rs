@@ -72,6 +72,7 @@ impl Group {
         let across = self.rows.iter().map(|row| if let Row::Across(cell) = row { cell.width() } else { 0 });
         let need = across.max().unwrap_or(0).max(self.title.chars().count());
         let have = widths.iter().sum::<usize>() + widths.len().saturating_sub(1);
+        // A title or text that is wider than its columns widens the first of them.
         if let Some(first) = widths.first_mut() {
             *first += need.saturating_sub(have);
         }
@@ -106,6 +107,7 @@ impl Columns {
         let mut out = String::new();
         let mut start = self.keys;
         loop {
+            // At least one column at a time, or a narrow canvas would never end.
             let (mut end, mut used) = (start, keys);
             while end < widths.len() && (end == start || !canvas.folds || used + widths[end] <= canvas.width)
             {

@@ -31,6 +31,7 @@ pub fn malioc(all: &[Priced<'_>], file: &str) -> Value {
 }
 
 fn version() -> Vec<u32> {
+    // The schema wants numbers only.
     env!("CARGO_PKG_VERSION").split('.').filter_map(|part| part.parse().ok()).collect()
 }
 
@@ -109,6 +110,7 @@ fn cycles(analysis: &Analysis, cycles: &Cycles) -> Value {
         .zip(&cycles.columns)
         .map(|(column, cost)| in_scale(*column, family, cost, &cycles.messages))
         .collect();
+    // With one unknown column, it is not known which pipeline bounds.
     let Some(counts) = counts else {
         return json!({ "cycle_count": vec![Value::Null; analysis.columns.len()], "bound_pipelines": [null] });
     };
@@ -117,6 +119,7 @@ fn cycles(analysis: &Analysis, cycles: &Cycles) -> Value {
         .columns
         .iter()
         .zip(&counts)
+        // Equal costs that were added in another order may differ in their last bits.
         .filter(|(_, count)| most > 0.0 && **count >= most * (1.0 - 1e-9))
         .map(|(column, _)| name(*column, family))
         .collect();

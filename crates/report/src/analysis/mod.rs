@@ -51,6 +51,7 @@ impl Priced<'_> {
 
     /// `12`, or `own.h:12` for a line of another file; `None` without a line.
     fn at(&self, location: Option<Location>) -> Option<String> {
+        // Line 0 marks code that the compiler made up.
         let location = location.filter(|location| self.line(*location) > 0)?;
         let (file, line) = (self.file(location), self.line(location));
         Some(if file == self.name { line.to_string() } else { format!("{file}:{line}") })
@@ -69,9 +70,11 @@ impl Priced<'_> {
 
     /// The trimmed text of a location's line; empty if it is not available.
     fn text_of(&self, location: Location) -> &str {
+        // Only the text of the main source is at hand, not that of included files.
         if self.file(location) != self.name {
             return "";
         }
+        // Line 0 wraps around to a line that does not exist.
         self.source.lines().nth((self.line(location) as usize).wrapping_sub(1)).unwrap_or("").trim()
     }
 }
@@ -151,6 +154,7 @@ fn unverified(analysis: &Analysis) -> Option<&'static str> {
 /// The advice of all analyses as SARIF. The source that a rewrite makes is a fix.
 pub fn sarif(all: &[Priced<'_>], rules: &'static [&'static Rule]) -> String {
     let found: Vec<Finding> = all.iter().flat_map(findings).collect();
+    // The kernels of a call are of one source, so the first has it.
     let Some(first) = all.first() else { return String::new() };
     let advice = all.iter().flat_map(|priced| priced.analyses).flat_map(|analysis| &analysis.advice);
     let fix = |advice: &Advice| {

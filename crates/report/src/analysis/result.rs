@@ -42,6 +42,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis, at: usize) -> results::Analysis
         kernel: analysis.kernel.clone(),
         gpu: analysis.gpu.name().to_owned(),
         family: family.id().to_owned(),
+        // A family issues to some of the pipes only.
         emitted: emitted.filter(|(_, count)| *count > 0).collect(),
         total: path(&analysis.total),
         shortest_path: path(&analysis.shortest),

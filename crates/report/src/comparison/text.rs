@@ -52,6 +52,7 @@ pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
         let heads = ["row", "measured", "predicted", "ratio", "unit", "derived"].map(str::to_owned).to_vec();
         out.push_str(&Columns { heads, rows: matched, left: vec![0, 4, 5], keys: 1 }.draw(canvas));
     }
+    // Many rows share a reason, which is then given once.
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for row in &report.comparison.rows {
         if let Err(reason) = &row.predicted {

@@ -37,6 +37,7 @@ pub fn text(counters: &Counters, gpu: &str, canvas: Canvas) -> String {
         let _ = writeln!(out, "\n{}", canvas.paint(Tone::Heading, "Not derived"));
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for missing in &counters.missing {
+            // Each formula names another counter that it lacks. One reason for all of them is shorter.
             let follows = missing.reason.ends_with("has no value");
             let reason =
                 if follows { "computed from counters that are not derived" } else { &missing.reason };
@@ -63,6 +64,7 @@ pub(crate) fn whose(counters: &Counters) -> String {
 
 /// A value: whole numbers in full, others to significant digits.
 pub(crate) fn value(value: f64) -> String {
+    // Above 1e18 the value might not fit into 64 bits.
     if value.abs() >= 1000.0 && value < 1e18 {
         grouped(value.round() as u64)
     } else if value.fract() == 0.0 {

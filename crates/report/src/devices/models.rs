@@ -33,6 +33,7 @@ pub fn text(models: &[Gpu], canvas: Canvas) -> String {
         group("at most, 10^9 per second", &["f32", "f16", "int8 dot", "bytes"], &|model| {
             let rates = &model.operations_per_clock_per_core;
             let rate = |rate: &Sourced<u32>| match rate.value {
+                // A rate of 0 stands for an operation that the GPU does not have.
                 0 => "-".to_owned(),
                 value => marked(significant(model.operations_per_second(value) * 1e-9), rate.basis),
             };

@@ -57,12 +57,14 @@ fn facts(opencl: &OpenCl, canvas: Canvas, out: &mut String) {
         fact("", &format!("but {difference}"), canvas, out);
     }
     let mut driver = vec![probe.platform.clone(), probe.version.clone(), format!("driver {}", probe.driver)];
+    // Drivers may report empty texts.
     driver.retain(|part| !part.trim().is_empty() && part != "driver ");
     fact("driver", &driver.join(", "), canvas, out);
 
     let (major, minor) = probe.opencl_c;
     let [x, y, z] = probe.max_work_item_sizes;
     let mut compute = vec![format!("{} with {}", kind(probe.kind), units(probe.compute_units))];
+    // Some drivers report a clock that no GPU has.
     match probe.believed_clock_mhz() {
         Some(clock) => {
             let _ = write!(compute[0], " at {clock} MHz");

@@ -38,6 +38,7 @@ pub(crate) fn with_fixes(report: &Report<'_>, fixes: &[Option<Value>]) -> String
         .map(|(position, finding)| {
             let index = rules.iter().position(|rule| rule.code == finding.rule.code);
             let identity = identity(report, finding);
+            // Equal findings need fingerprints of their own, or code hosts merge them.
             let nth = met.entry(identity.clone()).and_modify(|nth| *nth += 1).or_insert(1u32);
             let mut result = result(report, finding, index, &format!("{identity}:{nth}"));
             if let Some(Some(fix)) = fixes.get(position) {
@@ -56,6 +57,7 @@ pub(crate) fn with_fixes(report: &Report<'_>, fixes: &[Option<Value>]) -> String
 pub(crate) fn new_source(description: &str, name: &str, before: &str, after: &str) -> Value {
     let lines = before.lines().count().max(1);
     let last_line = before.lines().last().map_or(0, |line| line.chars().count());
+    // SARIF's end is exclusive: behind the last character, or at the start of the next line.
     let end = if before.ends_with('\n') { (lines + 1, 1) } else { (lines, last_line + 1) };
     json!({
         "description": text(description),
@@ -187,6 +189,7 @@ fn flow(report: &Report<'_>, finding: &Finding) -> Option<Value> {
     if threads.iter().all(|(_, steps)| steps.is_empty()) {
         return None;
     }
+    // The finding's own work-item is always the first thread.
     threads[0].1.push(step(report, finding.location.as_ref()?, &finding.message));
     let threads: Vec<Value> = threads
         .into_iter()
@@ -226,6 +229,7 @@ pub(crate) fn uri(file: &str) -> String {
     let path = file.replace('\\', "/");
     let encode = |path: &str| utf8_percent_encode(path, PATH).to_string();
     match path.split_once(":/") {
+        // A single letter before `:/` is a drive of Windows.
         Some((drive, rest)) if drive.len() == 1 => format!("file:///{drive}:/{}", encode(rest)),
         _ if path.starts_with('/') => format!("file://{}", encode(&path)),
         _ => encode(&path),
@@ -243,9 +247,11 @@ fn identity(report: &Report<'_>, finding: &Finding) -> String {
         finding.memory.as_ref().map_or("", |memory| &memory.object),
         line.map_or(finding.instruction.as_str(), |line| line.text.trim()),
     ] {
+        // With their lengths, `ab` and `c` differ from `a` and `bc`.
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
+    // 64 bits suffice to tell the findings of a project apart.
     hash.finalize().iter().take(8).fold(String::new(), |mut out, byte| {
         let _ = write!(out, "{byte:02x}");
         out

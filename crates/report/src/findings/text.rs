@@ -40,6 +40,7 @@ fn groups<'a>(report: &Report<'a>, finding: &'a Finding) -> Vec<Group<'a>> {
         .id(finding.rule.code)
         .elements(finding.location.as_ref().map(|location| shown(report, location)));
     for (name, fact) in facts(finding) {
+        // Names come from the source. Control characters in them must not reach the terminal.
         first = first.element(Level::NOTE.with_name(name).message(normalize_untrusted_str(&fact)));
     }
     let mut groups = vec![first];
@@ -82,6 +83,7 @@ fn shown<'a>(report: &Report<'a>, location: &SourceLocation) -> Element<'a> {
 /// The known facts besides the location, each with its name.
 fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
     let mut facts = vec![("kernel", finding.kernel.clone())];
+    // Beside a line of source, the instruction says little.
     if finding.location.is_none() && !finding.instruction.is_empty() {
         facts.push(("instruction", finding.instruction.clone()));
     }
@@ -116,6 +118,7 @@ fn related_title(related: &Related) -> String {
 /// The accessed bytes of an object, and how far outside they are.
 fn accessed(memory: &AccessedMemory) -> String {
     let AccessedMemory { object, space, object_bytes, offset, bytes } = memory;
+    // A kernel may compute any offset, so sums need more than 64 bits.
     let (start, size, length) = (i128::from(*offset), i128::from(*object_bytes), i128::from(*bytes));
     let end = start + length;
     let range = match length {

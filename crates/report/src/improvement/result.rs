@@ -14,6 +14,7 @@ pub fn result(improvement: &Improvement, targets: &[Target], launch: Option<Stri
     let mut steps = Vec::new();
     let first = || targets.iter().zip(&improvement.prices);
     for (target, price) in first() {
+        // Priced against itself, so that its speed-up is 1.
         steps.push(priced("original", target, price, price));
     }
     for step in &improvement.steps {

@@ -73,6 +73,7 @@ fn steps(improved: &Improved, canvas: Canvas, out: &mut String) {
         writeln!(out, "{}", canvas.paint(Tone::Heading, "What each step changes, and the least speed-up"));
     let width = own.iter().map(|step| step.name.chars().count()).max().unwrap_or(0);
     let count = own.len();
+    // A step has to be worth it on every GPU, so the worst counts.
     let least = |index: usize| {
         let of = improved.gpus.iter().filter_map(|gpu| improved.steps_on(gpu).nth(index));
         of.map(|step| step.speedup).fold(f64::INFINITY, f64::min)

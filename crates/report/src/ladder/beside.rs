@@ -29,6 +29,7 @@ pub(super) fn text(report: &Report<'_>, canvas: Canvas) -> String {
                 Cell::toned(significant(seconds * 1e3), tone)
             };
             let mut cells: Vec<Cell> = seconds.into_iter().map(time).collect();
+            // Both gains are over the serial core, as the published one is.
             for gpu in [point.gpu_seconds, point.with_transfers_seconds] {
                 cells.push(Cell::new(significant(point.serial_seconds / gpu)));
             }

@@ -67,6 +67,7 @@ impl<'a> Figures<'a> {
     /// `None` where the step was not measured.
     fn of(climb: &'a Climb, step: &'a ClimbedStep, size: usize) -> Option<Self> {
         let measured = step.outcomes.get(size)?.measured()?;
+        // The median, because a single run that was interrupted does not move it.
         let median = measured.seconds.median();
         let work = climb.work.get(size);
         Some(Self {

@@ -147,6 +147,7 @@ fn predicted_laplace(report: &Report<'_>, published: &LaplaceT604, canvas: Canva
     let climb = report.climb;
     let predicted = |step: usize, column: usize| {
         let step = climb.steps.get(step)?;
+        // A published time includes the host's part, a prediction does not.
         let host = published.host_seconds(&step.name);
         Some(step.outcomes.get(column)?.measured()?.seconds.median() + host)
     };
@@ -159,6 +160,7 @@ fn predicted_laplace(report: &Report<'_>, published: &LaplaceT604, canvas: Canva
     for (column, size) in climb.sizes.iter().enumerate() {
         let mut rows = Vec::new();
         for (index, step) in climb.steps.iter().enumerate() {
+            // A closure, so that `?` leaves out one row and not the table.
             let found = (|| {
                 let seconds = predicted(index, column)?;
                 let theirs = published.seconds(&step.name, *size)?;
@@ -198,6 +200,7 @@ fn predicted_laplace(report: &Report<'_>, published: &LaplaceT604, canvas: Canva
                 ]),
             });
         }
+        // Beside the figures of another GPU, a difference is not an error.
         let last = if is_own { "error" } else { "diff." };
         let columns = ["ms", "publ.", "×1st", "publ.", last].map(ToOwned::to_owned).to_vec();
         groups.push(Group { title: size.to_string(), columns, rows });

@@ -75,6 +75,7 @@ fn step_of(report: &Report<'_>, step: &ClimbedStep) -> LadderStep {
 
 /// Whether a step's results were correct wherever it ran; `None` when it never ran.
 fn verified(step: &ClimbedStep) -> Option<bool> {
+    // A step that is wrong at one size is wrong.
     if step.outcomes.iter().any(Outcome::failed) {
         Some(false)
     } else {

@@ -38,6 +38,7 @@ fn drawn(report: &Report<'_>, canvas: Canvas) -> String {
             .iter()
             .zip(&climb.work)
             .map(|(size, work)| {
+                // Without operations, the floor is that of copying alone.
                 let copying = Work { operations: 0.0, ..*work }.floor_seconds(ceilings);
                 let bound = if copying >= work.floor_seconds(ceilings) {
                     "share of the copy rate"
@@ -57,6 +58,7 @@ fn drawn(report: &Report<'_>, canvas: Canvas) -> String {
         names.push(Cell::toned("serial CPU", Tone::Faint));
     }
     names.extend(climb.steps.iter().map(|step| Cell::new(step.name.as_str())));
+    // One sentence instead of a table without a single time.
     if let Some(reason) = never_offered(report) {
         out.push_str(&paragraph(canvas, "  ", 2, &format!("No step runs on this device: {reason}")));
         return out;
@@ -151,6 +153,7 @@ fn group(report: &Report<'_>, size: usize) -> Group {
     let figures: Vec<Option<Figures<'_>>> =
         climb.steps.iter().map(|step| Figures::of(climb, step, size)).collect();
     let best = figures.iter().flatten().map(|figures| figures.median).fold(f64::INFINITY, f64::min);
+    // One unit for all steps of a size, so that they can be compared at a glance. The fastest needs the finest.
     let (scale, unit) = if best < MICROSECONDS_BELOW { (1e6, "µs") } else { (1e3, "ms") };
     let quoted = climb.work.get(size).map_or("GB/s", |work| rate_unit(work.quoted));
     let with_peak = climb.ceilings.is_some();

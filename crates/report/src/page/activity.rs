@@ -24,11 +24,13 @@ fn rate(sample: &Sample, bytes: f64) -> f64 {
 fn steps(activity: &Activity, value: impl Fn(&Sample) -> f64) -> Vec<(f64, f64)> {
     let mut points = Vec::new();
     for window in &activity.windows {
+        // Windows are read from a file, which may be wrong.
         let end = window.first_sample.saturating_add(window.samples).min(activity.samples.len());
         for sample in activity.samples.get(window.first_sample..end).unwrap_or_default() {
             let value = value(sample);
             points.extend([(sample.start_seconds, value), (sample.start_seconds + sample.seconds, value)]);
         }
+        // Interrupts the line: nothing is known between windows.
         points.push((f64::NAN, f64::NAN));
     }
     points
@@ -107,6 +109,7 @@ pub(super) fn over_time(activity: &Activity, gpu: &str, ids: &Ids) -> Markup {
     };
     let pipes = chart::tile(&pipes, &pipe_numbers, ids);
     let traffic = chart::tile(&traffic, &traffic_numbers, ids);
+    // Its numbers are in the table of the traffic.
     let threads = chart::tile(&threads, &Table::new("", Vec::new()), ids);
     let said = match activity.windows.len() {
         0 | 1 => String::new(),
@@ -124,6 +127,7 @@ pub(super) fn over_time(activity: &Activity, gpu: &str, ids: &Ids) -> Markup {
 /// The heat of each source line.
 pub(super) fn lines(activity: &Activity, ids: &Ids) -> Markup {
     let Some(first) = activity.lines.first() else { return Markup::default() };
+    // The largest figure of a pipe, against which its column is shaded.
     let total = |name: &str| {
         let all = activity.lines.iter().filter_map(|line| line.clocks.get(name).copied());
         all.reduce(f64::max).unwrap_or(0.0)

@@ -31,6 +31,7 @@ fn verdict(analysis: &Analysis) -> String {
     let bound = &analysis.longest_path.bound;
     let limit = analysis.prediction.as_ref().map(|predicted| predicted.limiter.as_str());
     let is_other = limit.is_some_and(|limit| !bound.split(", ").any(|one| one == limit));
+    // The pipe that one work-item needs most is not always what limits the launch.
     let mut said = match analysis.longest_path.columns.get(bound) {
         Some(cycles) if is_other => format!(
             "{} on {}: {bound} takes most of what one work-item does, {} cycles on its longest path",
@@ -65,6 +66,7 @@ fn verdict(analysis: &Analysis) -> String {
 pub(super) fn section(all: &[Named<'_, Analysis>], ids: &Ids) -> Section {
     let first = all[0].content;
     let names = labels(all, |analysis| analysis.gpu.clone());
+    // More GPUs than these are easier to read in the table.
     let verdicts: Markup = if all.len() <= 8 {
         all.iter().map(|named| markup! { p(class = "verdict") : verdict(named.content); }).collect()
     } else {
@@ -257,6 +259,7 @@ fn accesses(analysis: &Analysis, ids: &Ids) -> Markup {
     ];
     let mut table = Table::new("Memory accesses of adjacent work-items", heads);
     let whole = |value: f64| format!("{value:.0}");
+    // Accesses contain floats, which cannot be keys of a map.
     let mut different: Vec<(&MemoryAccess, usize)> = Vec::new();
     for access in &analysis.accesses {
         match different.iter_mut().find(|(same, _)| *same == access) {
@@ -364,6 +367,7 @@ fn changes(all: &[Named<'_, Analysis>], ids: &Ids) -> Markup {
                 less_is_better: true,
                 format: significant,
                 headline: Some(headline),
+                // Only the headline is judged: a cheaper pipe gains nothing unless it bounds.
                 are_judged: false,
             };
             differences(&kind, &figures, ids)

@@ -108,6 +108,7 @@ fn chart(capture: &Capture, ids: &Ids) -> Markup {
         label: name(row).to_owned(),
         value: row.ratio,
         range: None,
+        // The point marks in each row where the prediction is.
         point: Some(1.0),
         series: usize::from(!is_near(row)),
     };

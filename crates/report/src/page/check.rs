@@ -81,6 +81,7 @@ fn one(named: &Named<'_, CheckReport>, several: bool, ids: &Ids) -> Markup {
         p(class = class) : verdict;
         ul(class = "about") : &launches;
         @ if check.findings.len() > 1 {
+            // The script shows it: without scripts, the filter would do nothing.
             fieldset(class = "filter", id = &group, hidden) { legend : "Severity"; : &buttons; }
         }
         div(class = "findings") : &findings;
@@ -142,6 +143,7 @@ fn excerpt(location: &Location) -> Markup {
     let offset = location.column.map_or(0, |column| column.saturating_sub(1) as usize).min(text.len());
     let offset = (0..=offset).rev().find(|offset| text.is_char_boundary(*offset)).unwrap_or(0);
     let (before, rest) = text.split_at(offset);
+    // At least one character, for a column that is not at a word.
     let word = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len()).max(1);
     let word = (word..=rest.len()).find(|end| rest.is_char_boundary(*end)).unwrap_or(rest.len());
     let (marked, after) = rest.split_at(word.min(rest.len()));

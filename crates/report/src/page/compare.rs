@@ -45,6 +45,7 @@ enum Judgement {
 
 impl Judgement {
     fn of(after_over_before: f64, less_is_better: bool) -> Self {
+        // As a cost, so that both directions have the same thresholds.
         let cost = if less_is_better { after_over_before } else { 1.0 / after_over_before };
         if cost < 1.0 / CLEARLY {
             Self::Better
@@ -68,6 +69,7 @@ impl FigureChange {
     /// The figure after divided by that before.
     fn ratio(&self) -> Option<f64> {
         let (before, after) = (self.before?, self.after?);
+        // From 0 there is no ratio.
         (before > 0.0 && after >= 0.0).then(|| after / before)
     }
 
@@ -114,6 +116,7 @@ pub(super) fn differences(kind: &Kind, changes: &[FigureChange], ids: &Ids) -> M
     );
     let whole = kind.headline.as_ref().and_then(|whole| Some((whole, whole.figure.ratio()?)));
     if let Some((whole, ratio)) = whole {
+        // A headline is a time, of which less is better.
         table.push(whole.figure.row(whole.format, Some(Judgement::of(ratio, true))));
     }
     for change in changes {
@@ -160,6 +163,7 @@ fn counts(kind: &Kind, judged: impl Iterator<Item = Judgement>) -> (String, Judg
     let judgement = match (better, worse) {
         (1.., 0) => Judgement::Better,
         (0, 1..) => Judgement::Worse,
+        // Better and worse figures say nothing about the whole.
         _ => Judgement::Same,
     };
     (sentence, judgement)

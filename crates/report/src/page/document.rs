@@ -31,6 +31,7 @@ pub fn read(file: &str, text: &str) -> Result<Vec<Document>, PageError> {
             line: error.line(),
             reason: reason(&error),
         })?;
+        // The parser knows where a value ends, not where it began.
         let line = text.get(..values.byte_offset()).map_or(0, |before| before.matches('\n').count()) + 1;
         documents.push(document(file, line, value)?);
     }

@@ -114,6 +114,7 @@ fn steps(improved: &Improved) -> Markup {
         let why = format!(": {}. Verified: {}", step.why.trim_end_matches('.'), proof(step));
         markup! { li { strong : &step.title; : why; } }
     };
+    // The first step is the kernel as written.
     let items: Markup = improved.steps_on(gpu).skip(1).map(item).collect();
     if items.is_empty() {
         Markup::default()
@@ -137,6 +138,7 @@ fn sources(improved: &Improved, ids: &Ids) -> Markup {
         let old: Vec<_> =
             if is_same { of(ChangeTag::Equal).collect() } else { of(ChangeTag::Delete).collect() };
         let new: Vec<_> = if is_same { old.clone() } else { of(ChangeTag::Insert).collect() };
+        // A replaced part may have more lines on one side than on the other.
         for row in 0..old.len().max(new.len()) {
             let cells = |index: Option<usize>, text: Option<&str>| {
                 let (Some(index), Some(text)) = (index, text) else {

@@ -69,6 +69,7 @@ fn verdict(ladder: &Ladder) -> String {
         let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
         return format!("{} is wrong on {}{reason}.", failed.name, ladder.device);
     }
+    // Launches weigh least in the last size, which is usually the largest.
     let last = (0..ladder.sizes.len()).rev().find_map(|size| Some((size, fastest(ladder, size)?)));
     let Some((size, (step, seconds))) = last else {
         return format!("No step ran on {}.", ladder.device);
@@ -291,6 +292,7 @@ fn speedup_chart(ladder: &Ladder, size: usize, ids: &Ids) -> Markup {
     let mut numbers = Table::new(format!("Speed-up at {name}"), heads);
     let mut bars = Vec::new();
     for (row, step) in ladder.steps.iter().enumerate() {
+        // Beside published figures, both sides include the host's part.
         let own = if is_published { comparable_speedup(ladder, row, size) } else { at(&step.speedup, size) };
         let theirs = published(ladder, &step.name, name).0;
         let mut cells = vec![TableCell::text(&step.name), TableCell::maybe(own, significant)];
@@ -340,6 +342,7 @@ fn time_chart(ladder: &Ladder, size: usize, ids: &Ids) -> Markup {
     for (row, step) in ladder.steps.iter().enumerate() {
         let own = if is_published { comparable(ladder, row, size) } else { at(&step.seconds, size) };
         let host = if is_published { host_seconds(ladder, row) } else { 0.0 };
+        // The host's part moves the range without widening it.
         let range = range(step).map(|range| range.map(|seconds| seconds + host));
         let theirs = published(ladder, &step.name, name).1;
         let mut cells = vec![
@@ -408,8 +411,10 @@ fn side_by_side(all: &[Named<'_, Ladder>], names: &[String], ids: &Ids) -> Marku
                 let best = seconds[device].iter().flatten().copied().fold(f64::INFINITY, f64::min);
                 let own = seconds[device][row];
                 let cell = TableCell::maybe(own, time);
+                // `best` is one of these times, so equality is exact.
                 cells.push(if own == Some(best) { cell.with_class("best") } else { cell });
                 cells.push(TableCell::maybe(speedup, significant));
+                // The bar of the first device names the step for all devices.
                 let label = if device == 0 { (*step).to_owned() } else { String::new() };
                 bars.push(Bar { label, value: speedup, range: None, point: None, series: device });
             }

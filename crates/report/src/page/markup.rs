@@ -55,6 +55,7 @@ pub(super) struct Ids(Cell<usize>);
 impl Ids {
     /// A new identifier.
     pub(super) fn next(&self, kind: &str) -> String {
+        // All sections of a page share the counter.
         self.0.set(self.0.get() + 1);
         format!("{kind}-{}", self.0.get())
     }

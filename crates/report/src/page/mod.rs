@@ -59,6 +59,7 @@ pub fn page(documents: &[Document]) -> String {
             Result::Why(content) => applications.push(Named { file, content: &**content }),
             Result::Improve(content) => improved.push(Named { file, content: &**content }),
             Result::Compare(content) => captures.push(Named { file, content: &**content }),
+            // Results without a section of their own are shown as their JSON.
             other => others.push((file, serde_json::to_value(other).unwrap_or_default())),
         }
     }
@@ -67,6 +68,7 @@ pub fn page(documents: &[Document]) -> String {
     for group in by(&ladders, |ladder| &ladder.ladder) {
         sections.push(ladder::section(&group, &ids));
     }
+    // The same kernel over another range is another subject.
     for group in by(&simulations, |simulated| (simulated.kernel(), simulated.global())) {
         sections.push(simulation::section(&group, &ids));
     }
@@ -100,3 +102,5 @@ pub fn page(documents: &[Document]) -> String {
     };
     frame::page(&title, &sections)
 }
+    // Results are few, and groups keep the order in which they come.
+            // `by` makes no empty groups.

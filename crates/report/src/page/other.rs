@@ -81,8 +81,10 @@ fn cell(value: &Value) -> TableCell {
 fn object(own: &Map<String, Value>, level: usize, ids: &Ids) -> Markup {
     let mut figures = Table::new("Figures", vec![Head::text("name"), Head::text("value")]);
     let mut parts = Vec::new();
+    // The command is in the section's title.
     for (key, value) in own.iter().filter(|(key, _)| *key != "command") {
         match value {
+            // Deeper objects stay within a cell, because more levels of headings do not help.
             Value::Object(inner) if level < LEVELS => {
                 let (body, key) = (object(inner, level + 1, ids), words(key));
                 parts.push(markup! { h3 : &key; : &body; });
@@ -98,6 +100,7 @@ fn object(own: &Map<String, Value>, level: usize, ids: &Ids) -> Markup {
 
 /// A list of objects as a table: a column for each key.
 fn rows_of(key: &str, rows: &[Value], ids: &Ids) -> Markup {
+    // A row may lack keys. A column is there if any row has it.
     let mut keys: Vec<&String> = Vec::new();
     for own in rows.iter().filter_map(Value::as_object) {
         keys.extend(own.keys().filter(|key| !keys.contains(key)).collect::<Vec<_>>());

@@ -125,6 +125,7 @@ fn rates(peaks: &Peaks, unit: &str, title: &str, label: &str, ids: &Ids) -> Mark
     }
     let mut widths: Vec<Option<usize>> =
         peaks.peaks.iter().filter(|peak| peak.unit == unit).map(|peak| peak.width).collect();
+    // `None` comes first, so rates without a width lead.
     widths.sort_unstable();
     widths.dedup();
     let mut heads = vec![Head::text("ceiling")];

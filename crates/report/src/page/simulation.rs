@@ -80,6 +80,7 @@ fn side_by_side(all: &[Named<'_, Simulated>], names: &[String], ids: &Ids) -> Ma
         return Markup::default();
     }
     let mut order: Vec<usize> = (0..all.len()).collect();
+    // GPUs that cannot run the launch come last.
     let seconds = |index: &usize| {
         all[*index].content.prediction().map_or(f64::INFINITY, |prediction| prediction.seconds)
     };
@@ -244,6 +245,7 @@ fn what_if(prediction: &Prediction, ids: &Ids) -> Markup {
 /// The launch under the roofs of its pipes and of DRAM. A pipe has a point of its own: its instructions for each byte of
 /// DRAM and per second. Everything counts in instructions, so that a point can be compared with each roof.
 fn roofline(prediction: &Prediction, ids: &Ids) -> Markup {
+    // The model of Williams, Waterman and Patterson (Roofline, 2009), with a roof for each pipe.
     let Some(peaks) = &prediction.peaks else { return Markup::default() };
     let bandwidth = || {
         let seconds = Some(prediction.seconds).filter(|seconds| *seconds > 0.0)?;
@@ -259,6 +261,7 @@ fn roofline(prediction: &Prediction, ids: &Ids) -> Markup {
         .map(|(name, roof, share)| (name, roof, share * roof))
         .filter(|(.., rate)| *rate > 0.0)
         .collect();
+    // From all points and the ridges of all roofs, so that each of them is in the chart.
     let intensities = pipes.iter().flat_map(|(_, roof, rate)| [rate / bandwidth, roof / memory]);
     let Some(from) = intensities.clone().reduce(f64::min).map(|least| least / 4.0) else {
         return Markup::default();
@@ -269,6 +272,7 @@ fn roofline(prediction: &Prediction, ids: &Ids) -> Markup {
         name: "roof of DRAM".to_owned(),
         ink: Ink::Text,
         form: Form::Line,
+        // Up to the ridge of the highest roof, beyond which DRAM never bounds.
         points: [from, highest / memory].map(|at| (at, at * memory * 1e-9)).to_vec(),
     }];
     let heads = vec![
@@ -285,6 +289,7 @@ fn roofline(prediction: &Prediction, ids: &Ids) -> Markup {
             name: format!("roof of {name}"),
             ink: Ink::Series(index),
             form: Form::Line,
+            // From its ridge on: before it, DRAM bounds.
             points: [roof / memory, to].map(|at| (at, roof * 1e-9)).to_vec(),
         });
         lines.push(ChartLine {
@@ -364,6 +369,7 @@ fn changes(all: &[Named<'_, Simulated>], ids: &Ids) -> Markup {
         .map(|(before, after)| {
             let (old, new) = (before.content.prediction(), after.content.prediction());
             let seconds = |one: Option<&Prediction>| one.map(|one| one.seconds);
+            // Seconds, because a share grows when the rest of the launch becomes faster.
             let busy = |one: Option<&Prediction>, name: &str| Some(one?.shares.get(name)? * one?.seconds);
             let headline =
                 FigureChange { what: "time".to_owned(), before: seconds(old), after: seconds(new) };

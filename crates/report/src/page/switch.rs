@@ -32,6 +32,7 @@ pub(super) fn panels(legend: &str, panels: &[(String, Markup)], ids: &Ids) -> Ma
         })
         .collect();
     markup! {
+        // The script shows it: without scripts, all panels are visible.
         fieldset(class = "switch", id = &group, hidden) { legend : legend; : &buttons; }
         : &shown;
     }

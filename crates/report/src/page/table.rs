@@ -140,7 +140,9 @@ impl Table {
                     (false, class) => class.to_owned(),
                 };
                 let class = (!class.is_empty()).then_some(class);
+                // Infinities and NaN have no place in a sorted column.
                 let key = cell.key.filter(|key| key.is_finite());
+                // The first column names the row for screen readers.
                 if at == 0 {
                     markup! { th(scope = "row", class? = class, data-key? = key) : &cell.shown; }
                 } else {

@@ -18,6 +18,7 @@ pub(super) fn subject(tuning: &Search) -> (&str, &str) {
 }
 
 fn verdict(tuning: &Search) -> String {
+    // Candidates come in the order of their times, those without a time last.
     let Some((best, seconds)) = tuning.candidates.first().and_then(|best| Some((best, best.seconds?))) else {
         return format!("{}: none of {} candidates has a time.", tuning.device, tuning.candidates.len());
     };
@@ -139,6 +140,7 @@ fn map(tuning: &Search, ids: &Ids) -> Markup {
             None => varied.push((name, vec![value])),
         }
     }
+    // A parameter with one value spans nothing, and one with many makes the map too wide to read.
     varied.retain(|(_, values)| VALUES.contains(&values.len()));
     varied.sort_by_key(|(_, values)| std::cmp::Reverse(values.len()));
     let [(rows, row_values), (columns, column_values), ..] = &varied[..] else { return Markup::default() };

@@ -28,6 +28,7 @@ fn count(row: &KernelLaunches) -> usize {
 /// The kernel and its global size.
 fn name(row: &KernelLaunches) -> String {
     let Some(global) = row.global else { return row.kernel.clone() };
+    // At least one extent stays.
     let used = 3 - global.iter().rev().take_while(|extent| **extent == 1).count().min(2);
     let size: Vec<String> = global[..used].iter().map(ToString::to_string).collect();
     format!("{} {}", row.kernel, size.join("x"))
@@ -47,6 +48,7 @@ fn all(row: &KernelLaunches) -> LaunchSeconds {
 
 /// The band of a launch whose time is predicted, and is not that of the host.
 fn band(row: &KernelLaunches) -> Option<[f64; 2]> {
+    // Where the host takes longer than the kernel, the band of the kernel says nothing.
     let is_host = row.launch_seconds >= row.predicted_seconds;
     row.predicted_band.filter(|_| row.measured_seconds.is_none() && !is_host)
 }
@@ -78,6 +80,7 @@ fn verdict(application: &Application) -> String {
         text.push_str(&format!(", limited by {limiter}"));
     }
     let known = application.launches.iter().filter(|row| row.seconds.is_some());
+    // The sum is known only if every part of it is.
     let ceilings: Option<f64> = known.map(|row| row.seconds_at_ceiling).sum();
     if let Some(ceilings) = ceilings {
         text.push_str(&format!(". At their ceilings all would take {}", time(ceilings)));

@@ -75,6 +75,7 @@ fn rates(peaks: &[&Peak], title: &str, canvas: Canvas, out: &mut String) {
                 .filter_map(|peak| peak.value.as_ref().ok())
                 .copied()
                 .fold(f64::NEG_INFINITY, f64::max);
+            // No width has a rate. The reason is below the table.
             if !best.is_finite() {
                 return Row::Across(Cell::toned("–", Tone::Faint));
             }

@@ -36,10 +36,12 @@ fn drawn(rule: &Rule, canvas: Canvas) -> String {
                     let _ = writeln!(out, "{}", line.trim_end());
                 }
             }
+            // Text arrives in pieces, and a paragraph is wrapped as a whole.
             Event::Text(text) => pending.push_str(&text),
             Event::Code(text) => {
                 let _ = write!(pending, "`{text}`");
             }
+            // Lines are wrapped again, to the width of the canvas.
             Event::SoftBreak | Event::HardBreak => pending.push(' '),
             Event::End(TagEnd::Heading(_)) => {
                 let _ = writeln!(out, "\n{}", canvas.paint(Tone::Heading, &std::mem::take(&mut pending)));

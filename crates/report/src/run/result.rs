@@ -54,6 +54,7 @@ pub fn memory_result(memory: &Memory<'_>) -> KernelRun {
 /// The digits of the text form, as a JSON number where possible.
 fn value(number: Scalar) -> Value {
     let digits = number.to_string();
+    // JSON has no NaN and no infinities, which stay text.
     serde_json::from_str(&digits).unwrap_or(Value::String(digits))
 }
 

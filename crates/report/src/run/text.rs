@@ -17,6 +17,7 @@ pub fn text(run: &Run<'_>) -> String {
 /// `oclgrind-kernel` (`  name[3] = 1.5`, one index per dimension, the lanes of a vector in parentheses), the file it
 /// was written to, and the differences from the expected contents.
 pub fn lines<'a>(memory: &'a Memory<'a>) -> impl Iterator<Item = String> + 'a {
+    // Line by line, because a buffer may have millions of numbers.
     let numbers = memory.shown.into_iter().flat_map(|base| numbers(memory, base));
     let file = memory.file.map(|file| format!("{} -> {file}\n", memory.name));
     let comparison = memory.comparison.map(|comparison| differences(memory.name, comparison));
@@ -33,6 +34,7 @@ fn numbers<'a>(memory: &'a Memory<'a>, base: Base) -> impl Iterator<Item = Strin
         advance(&mut index, &array.extents);
         let lanes: Vec<String> = element
             .chunks_exact(scalar.bytes())
+            // A vector of three numbers has room for a fourth, which is not one of its lanes.
             .take(array.element.lanes())
             .map(|number| match base {
                 Base::Ten => Scalar::from_bytes(scalar, number).to_string(),
@@ -56,6 +58,7 @@ fn numbers<'a>(memory: &'a Memory<'a>, base: Base) -> impl Iterator<Item = Strin
 /// `0x0000002a`
 pub(super) fn bits(number: &[u8]) -> String {
     let mut digits = String::from("0x");
+    // The bytes are in the host's order.
     let most_significant_first: &mut dyn Iterator<Item = &u8> =
         if cfg!(target_endian = "little") { &mut number.iter().rev() } else { &mut number.iter() };
     for byte in most_significant_first {

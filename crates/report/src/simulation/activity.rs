@@ -11,6 +11,7 @@ use super::limits::exists;
 /// Counts, windows, samples and lines. Spans of work-groups are in traces only.
 pub(super) fn result(activity: &Activity, gpu: &Gpu, program: &str, source: &str) -> results::Activity {
     let text = |file: Option<&str>, line: u32| {
+        // Only the program's own text is at hand.
         let line = (line as usize).checked_sub(1).filter(|_| file == Some(program))?;
         Some(source.lines().nth(line)?.trim().to_owned())
     };

@@ -14,6 +14,7 @@ pub(super) fn sentence(energy: &Result<Energy, String>, gpu: &str) -> String {
         Err(reason) => return format!("Energy on {gpu}: {reason}."),
     };
     let total = energy.joules;
+    // Counters that nothing moved would only lengthen the list.
     let parts = energy.parts.iter().filter(|(_, joules)| *joules != 0.0);
     let parts: Vec<String> =
         parts.map(|(name, joules)| format!("{name} {}", crate::number::percent(joules / total))).collect();

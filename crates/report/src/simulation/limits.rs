@@ -11,6 +11,7 @@ const NEAR: f64 = 0.7;
 /// The short name of a resource: `A`, `FMA`, `LS` ... as in the vendor's tools, `L2`, `DRAM`.
 pub fn head(resource: Resource, gpu: &Gpu) -> &'static str {
     let adreno = gpu.vendor() == Vendor::Qualcomm;
+    // With parallel pipes, the arithmetic resource is the FMA pipe alone.
     let parallel = gpu.core.issue_rule.as_ref().is_some_and(|rule| rule.value == IssueRule::Parallel);
     match resource {
         Resource::Arithmetic if adreno => "ALU",
@@ -44,6 +45,7 @@ pub(super) fn exists(resource: Resource, gpu: &Gpu) -> bool {
     let valhall = matches!(gpu.family(), Family::Valhall | Family::Arm5thGen);
     match resource {
         Resource::Convert => valhall,
+        // In the other families, special functions are words of the arithmetic pipe.
         Resource::Special => valhall || gpu.vendor() == Vendor::Qualcomm,
         Resource::Local => gpu.local_memory.placement.value == LocalPlacement::Dedicated,
         _ => true,

@@ -97,6 +97,7 @@ impl Repriced {
 
     /// The time for as many results as without the change; infinite if the kernel cannot run.
     pub fn seconds_for_all(&self, before: &Prediction) -> f64 {
+        // In proportion: with half of the results, all of them take twice the time.
         let share = self.results(before).unwrap_or(1.0).max(f64::MIN_POSITIVE);
         self.outcome.as_ref().map_or(f64::INFINITY, |after| after.seconds / share)
     }

@@ -25,6 +25,7 @@ fn one(simulation: &Simulation<'_>, each: &Simulated) -> results::Simulated {
             global: simulation.global,
             guessed: simulation.guessed,
             left_out: simulation.left_out.to_vec(),
+            // Null in JSON, so that a refusal has the fields of a prediction.
             local: (),
             seconds: (),
             error_band: (),

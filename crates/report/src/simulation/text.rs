@@ -198,6 +198,7 @@ fn facts(prediction: &Prediction, predicted: &Predicted, each: &Simulated, canva
                 "{} of {} threads of a core fit, {} of them are busy on average",
                 prediction.threads,
                 gpu.core.max_threads.value,
+                // Occupancy is a share of all threads of a core, but this sentence is about those that fit.
                 percent(
                     prediction.occupancy * f64::from(gpu.core.max_threads.value)
                         / f64::from(prediction.threads.max(1))
@@ -247,6 +248,7 @@ fn bars(prediction: &Prediction, each: &Simulated, canvas: Canvas, out: &mut Str
             continue;
         }
         let line = format!("{:<6} {:<18} {:>6}  ", head(resource, gpu), what(resource, gpu), percent(share));
+        // `bar` draws at least an eighth, which would make 0 look like something.
         let drawn = if share < 0.0005 { String::new() } else { bar(share, room) };
         let tone = if limit == Limiter::Resource(resource) { Tone::Best } else { Tone::Plain };
         let _ = writeln!(out, "{}", format!("{line}{}", canvas.paint(tone, &drawn)).trim_end());

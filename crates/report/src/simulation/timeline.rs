@@ -166,6 +166,7 @@ impl OnGpu {
                 .with("why", "work-groups like those before and after; their time is an estimate from these")
         };
         for window in &activity.windows {
+            // Rounding to nanoseconds must not make parts overlap.
             let start = (start_ns + nanoseconds(window.start)).clamp(last, end_ns);
             let end = (start_ns + nanoseconds(window.end)).clamp(start, end_ns);
             part("not played".to_owned(), last, start, gap());

@@ -25,6 +25,7 @@ pub fn result(report: &TuneReport<'_>) -> Search {
         not_tried: result.left,
         from_the_log: result.reused,
         dangerous: result.dangerous,
+        // A search that expects no more improvement was not cut short.
         complete: matches!(result.stopped, Stopped::Complete | Stopped::Converged),
         stopped: word(result.stopped).to_owned(),
         candidates: result.trials.iter().map(candidate).collect(),

@@ -17,6 +17,7 @@ pub fn search_summary(report: &TuneReport<'_>, top: usize) -> String {
     let count =
         |is: &dyn Fn(&Outcome) -> bool| result.trials.iter().filter(|trial| is(&trial.outcome)).count();
     let dropped = count(&|outcome| matches!(outcome, Outcome::Dropped { .. }));
+    // A dropped candidate has no time either.
     let failed = count(&|outcome| outcome.seconds().is_none()) - dropped;
     for (count, what) in [
         (result.reused, "known from the log"),
@@ -63,6 +64,7 @@ pub fn search_summary(report: &TuneReport<'_>, top: usize) -> String {
             other => writeln!(text, "  {}: {}", trial.parameters, other.reason().unwrap_or_default()),
         };
     }
+    // A wrong result is worth a line even if its candidate is not shown.
     let hidden = result.trials.iter().skip(top);
     let mut wrong = hidden.filter(|trial| matches!(trial.outcome, Outcome::Wrong { .. }));
     if let Some(trial) = wrong.next() {
@@ -84,6 +86,7 @@ fn gain(report: &TuneReport<'_>) -> Option<String> {
         return Some(format!("  nothing is faster than the first candidate, {}\n", first.parameters));
     }
     let relative = fastest.outcome.times()?.relative;
+    // The ratio of runs in turns is free of drift, unlike that of two times.
     let gain = relative.map_or(first.outcome.seconds()? / seconds, f64::recip);
     Some(format!("  {}x as fast as the first candidate, {}:\n", significant(gain), first.parameters))
 }

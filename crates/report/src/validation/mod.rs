@@ -22,8 +22,10 @@ pub fn result(file: &str, rows: &[Validated<'_>]) -> Validation {
             families.push(family);
         }
     }
+    // `None` stands for all families together.
     families.push(None);
     let mut summaries = Vec::new();
+    // Rows that are held out are summed up apart, because no figure of the model was fitted to them.
     for held_out in [false, true] {
         for family in &families {
             let own = rows.iter().filter(|(row, _)| {
@@ -111,6 +113,7 @@ pub fn text(validation: &Validation, canvas: Canvas) -> String {
         let ErrorSummary { family, held_out, count, refused, median_error, in_band, median_band_width } =
             summary;
         let family = family.as_deref().unwrap_or("all");
+        // A refused row counts as outside of its band.
         let all = (count + refused) as f64;
         vec![
             if *held_out { format!("{family}, held out") } else { family.to_owned() },

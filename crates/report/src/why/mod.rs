@@ -78,12 +78,14 @@ impl RankedLaunch {
             return Some(measured.seconds);
         }
         let predicted = self.predicted.as_ref()?;
+        // The host prepares the next launch while the GPU runs, so the longer of both counts.
         Some(self.launches as f64 * predicted.seconds.max(predicted.launch_seconds))
     }
 
     /// Seconds that all its launches would need at the ceiling.
     pub fn at_ceiling(&self) -> Option<f64> {
         let predicted = self.predicted.as_ref()?;
+        // Those of the trace, because this is compared with its time.
         let launches = self.measured.map_or(self.launches, |measured| measured.launches);
         Some(launches as f64 * predicted.seconds * predicted.ceiling.1)
     }
@@ -92,6 +94,7 @@ impl RankedLaunch {
 impl Why {
     /// Sorts the rows: the longest first, those without a time last.
     pub fn rank(&mut self) {
+        // Below every time, so that rows without one come last.
         let seconds = |row: &RankedLaunch| row.seconds().unwrap_or(-1.0);
         self.rows.sort_by(|a, b| seconds(b).total_cmp(&seconds(a)));
     }

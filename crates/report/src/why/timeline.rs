@@ -45,6 +45,7 @@ fn predicted(why: &Why) -> Process {
             name: format!("{} (predicted)", launch.kernel),
             kind: CommandKind::Kernel(kernel),
             start_ns: nanoseconds(now),
+            // The difference of rounded ends, so that slices never overlap.
             duration_ns: nanoseconds(now + times.seconds) - nanoseconds(now),
             arguments,
         });

@@ -33,6 +33,7 @@ pub(super) fn loops(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, ou
             None => "a loop at an unknown line".to_owned(),
         };
         let indent = "  ".repeat(each.depth as usize);
+        // A part of another column would count twice.
         let beside =
             analysis.columns.iter().zip(&each.iteration).filter(|(column, _)| !column.is_part(family));
         let iteration: Vec<String> = beside
@@ -93,6 +94,7 @@ pub(super) fn accesses(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas,
             None => stride(access.stride),
         };
         let verdict = match (warp, access.is_coalesced(analysis.gpu), &access.times) {
+            // Without warps there is nothing to coalesce.
             (1, ..) => String::new(),
             (_, true, _) => "coalesced".to_owned(),
             (_, false, Some(times)) if times.lines < access.lines => {
@@ -112,6 +114,7 @@ pub(super) fn accesses(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas,
                 _ => format!("{}{}", access.lines, if access.lines_known { "" } else { "?" }),
             },
             percent(access.used),
+            // Wider accesses are split into pieces of 16 bytes, so they need no more alignment than that.
             format!("{}{}", access.align, if access.align < access.bytes.min(16) { "?" } else { "" }),
             verdict,
         ]);
@@ -158,6 +161,7 @@ pub(super) fn lines(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, ou
     let beside: Vec<usize> =
         (0..analysis.columns.len()).filter(|at| !analysis.columns[*at].is_part(family)).collect();
     let mut hot: Vec<_> = analysis.lines.iter().collect();
+    // Columns work side by side, so the largest decides.
     let weight = |line: &tripipe_analyze::LineCost| {
         beside.iter().map(|at| line.columns[*at].evaluate(ASSUMED_TRIPS)).fold(0.0, f64::max)
     };

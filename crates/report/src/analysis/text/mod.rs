@@ -219,6 +219,7 @@ fn cycles(analysis: &Analysis, canvas: Canvas, out: &mut String) {
     emitted
         .extend(analysis.columns.iter().map(|column| column.emitted(family, &analysis.emitted).to_string()));
     let mut paths = rows.map(|(name, cycles)| [vec![name.to_owned()], cells(cycles)].concat()).to_vec();
+    // Where both ends of the range are equal, this row would repeat the one above.
     if analysis.longest_at_most != analysis.longest.columns {
         let cells = analysis.longest_at_most.iter().map(cell);
         paths.push(iter::once("  at most".to_owned()).chain(cells).chain([String::new()]).collect());
@@ -241,6 +242,7 @@ fn cycles(analysis: &Analysis, canvas: Canvas, out: &mut String) {
 
 /// A faint paragraph, coloured line by line.
 fn faint(canvas: Canvas, text: &str) -> String {
+    // Wrapped first, because escapes would count as characters.
     let lines = paragraph(canvas, "", 0, text);
     let mut text = String::new();
     for line in lines.lines() {

@@ -35,6 +35,7 @@ pub(super) fn table(priced: &Priced<'_>, canvas: Canvas) -> String {
     if is_rough {
         out.push_str(&paragraph(canvas, "", 0, &roughly()));
     }
+    // GPUs that lack a time mostly lack it for the same reason.
     let mut missing: Vec<&str> = Vec::new();
     for reason in predictions.iter().filter_map(|prediction| prediction.as_ref().err()) {
         if !missing.contains(&reason.as_str()) {
@@ -70,6 +71,7 @@ fn advice(priced: &Priced<'_>, canvas: Canvas, out: &mut String) {
         };
         let gpu = (analysis.gpu.name(), advice);
         match groups.iter_mut().find(|(known, _)| same(known)) {
+            // A line may have the same advice twice on one GPU.
             Some((_, gpus)) if gpus.iter().any(|known| known.0 == gpu.0) => {}
             Some((_, gpus)) => gpus.push(gpu),
             None => groups.push((advice, vec![gpu])),
@@ -82,6 +84,7 @@ fn advice(priced: &Priced<'_>, canvas: Canvas, out: &mut String) {
     for (_, gpus) in &mut groups {
         gpus.sort_by(|a, b| share(b.1).total_cmp(&share(a.1)));
     }
+    // Each group has at least the GPU that began it.
     groups.sort_by(|a, b| share(b.1[0].1).total_cmp(&share(a.1[0].1)));
     let heading = "Advice (details: -g ONE, `tripipe explain CODE`)";
     let _ = writeln!(out, "\n{}", canvas.paint(Tone::Heading, heading));

@@ -15,6 +15,7 @@ const LEAST_SHARE: f64 = 0.0005;
 
 /// What limits the predicted launch.
 fn limit(priced: &Priced<'_>, analysis: &Analysis) -> Option<&'static str> {
+    // By identity: two analyses may have equal contents.
     let at = priced.analyses.iter().position(|own| std::ptr::eq(own, analysis))?;
     let predicted = priced.predictions.get(at)?.as_ref().ok()?;
     Some(simulation::limiter(predicted.prediction.limiter(), analysis.gpu))
@@ -30,6 +31,7 @@ pub(in crate::analysis) fn verdict(priced: &Priced<'_>, analysis: &Analysis) -> 
     let weigh = |polynomial: &Polynomial| polynomial.evaluate(ASSUMED_TRIPS);
     let most = weigh(&longest.columns[*first]);
     let next = (0..longest.columns.len())
+        // FMA, CVT and SFU are parts of A where there are both, and not limits beside it.
         .filter(|at| !longest.bound.contains(at) && !analysis.columns[*at].is_part(family))
         .max_by(|a, b| weigh(&longest.columns[*a]).total_cmp(&weigh(&longest.columns[*b])));
     let bound = bound(analysis, &longest.bound);

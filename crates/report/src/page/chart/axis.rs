@@ -35,6 +35,7 @@ impl Axis {
             return Some([low / room, high * room]);
         }
         let low = low.min(0.0);
+        // A single value leaves no range that could be divided.
         let high = if high > low { high } else { low + 1.0 };
         Some([low, high])
     }
@@ -46,11 +47,13 @@ impl Axis {
             let wanted = (high - low) / most as f64;
             let power = 10f64.powf(wanted.log10().floor());
             let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
+            // Rounding must not skip a step that fits exactly.
             let step = step.into_iter().find(|step| *step >= wanted * 0.999).unwrap_or(10.0 * power);
             if !step.is_finite() || step <= 0.0 {
                 return vec![low, high];
             }
             let first = (low / step).ceil();
+            // A bound for ranges that are finer than floats.
             let count = ((high / step).floor() - first).clamp(0.0, 100.0) as usize;
             return (0..=count).map(|at| (first + at as f64) * step).collect();
         }
@@ -105,6 +108,7 @@ impl Ranged for Scale {
     }
 
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        // Light points are those between the labels. There are none.
         if hint.weight().allow_light_points() { Vec::new() } else { self.ticks.clone() }
     }
 

@@ -97,6 +97,7 @@ impl Bars {
     fn axis(&self) -> Axis {
         let positive = || self.numbers().filter(|number| *number > 0.0);
         let (low, high) = (positive().fold(f64::INFINITY, f64::min), positive().fold(0.0, f64::max));
+        // A logarithmic axis leaves out 0, which may be missed, and numbers below, which may not.
         let log = high > SPAN * low && self.numbers().all(|number| number >= 0.0);
         let label = if log { format!("{}, logarithmic", self.label) } else { self.label.clone() };
         Axis { label, log, format: self.format }
@@ -111,6 +112,7 @@ impl Bars {
         start: f64,
     ) -> Result<(), Box<dyn std::error::Error>> {
         let longest = self.bars.iter().map(|bar| bar.label.chars().count()).max().unwrap_or(0);
+        // Names must leave most of the width to the bars.
         let names = (longest as f64 * CHARACTER + 20.0).min(0.42 * f64::from(width));
         let fits = ((names - 12.0) / CHARACTER + 0.5) as usize;
         let labels: Vec<_> = self.bars.iter().map(|bar| shortened(&bar.label, fits)).collect();

@@ -71,9 +71,11 @@ impl Lanes {
             let shows = |(x, share): &(f64, f64)| self.x.shows(*x) && share.is_finite();
             let shown: Vec<Option<(f64, f64)>> =
                 lane.points.iter().map(|point| Some(*point).filter(shows)).collect();
+            // Gaps split a lane, because nothing is known about the time in them.
             for part in shown.split(Option::is_none) {
                 let steps: Vec<(f64, f64)> = part.iter().copied().flatten().collect();
                 let (Some(first), Some(last)) = (steps.first(), steps.last()) else { continue };
+                // Down to the bottom at both ends, which closes the area.
                 let mut outline = vec![(first.0, bottom)];
                 outline.extend(steps.iter().map(|(x, share)| (*x, bottom - FULL * share.clamp(0.0, 1.0))));
                 outline.push((last.0, bottom));

@@ -48,6 +48,7 @@ impl Ink {
 
     /// The marker of the colour.
     fn rgb(self) -> RGBColor {
+        // Nothing else in a chart has these colours, so the style sheet finds all that it has to replace.
         RGBColor(1, 0, self.number())
     }
 
@@ -146,6 +147,7 @@ pub(super) fn tile(chart: &dyn Chart, numbers: &Table, ids: &Ids) -> Markup {
 }
 
 fn figure(chart: &dyn Chart, forms: &[(u32, &'static str)], numbers: &Table, ids: &Ids) -> Markup {
+    // A chart that cannot be drawn at one width is not shown at any.
     let drawn: Option<Markup> =
         forms.iter().map(|(width, class)| Some(image(&chart.svg(*width)?, class, chart, ids))).collect();
     let Some(drawn) = drawn else { return Markup::default() };
