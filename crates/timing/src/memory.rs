@@ -243,7 +243,6 @@ impl Memory {
             // The reader does not wait for the victim, but its request queues behind it at the port.
             self.evict(core, victim, at);
         }
-        // A cache fetches whole lines.
         let bytes = self.moved(whole || cached);
         let arrives = self.fetch(core, line, bytes, at, through);
         let near = &mut self.cores[core];

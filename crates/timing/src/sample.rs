@@ -131,7 +131,6 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
             Ok::<f64, ExecuteError>(weight.0)
         })?;
         let total = census.total();
-        // Steps are not interpolated as work is. Their ratio hardly differs between work-groups.
         let steps_of_group = total * steps as f64 / work.max(1.0) / groups.max(1) as f64;
         // To play half of it would hardly be faster.
         if steps_of_group * groups as f64 <= 2.0 * most as f64 {
@@ -275,7 +274,6 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         for window in 0..windows {
             let centre = census.position((window as f64 + 0.5) / windows as f64);
             let from = centre.saturating_sub(length / 2).max(next).min(last.saturating_sub(length));
-            // What has been played is not played again.
             if from < next {
                 continue;
             }
@@ -291,7 +289,6 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         self.feed(last + first..groups)?;
         self.engine.drain();
         let over = self.mark();
-        // Without a window, the start stands for the rest.
         if paces.is_empty() {
             paces.push(start.ticks / start.work.max(f64::MIN_POSITIVE));
         }
@@ -304,7 +301,6 @@ impl<'e, 't, 'l> Sampler<'e, 't, 'l> {
         let left = (census.total() - start.work - (over.work - end.work)).max(0.0);
         let ticks = start.ticks + left * pace + self.engine.drained() - end.ticks;
         let share = left * pace / ticks.max(1.0);
-        // The error of a mean falls with the root of the number of windows.
         let spread = spread / pace.max(1e-30) / (paces.len() as f64).sqrt();
         let error = share * (census.error + spread + UNSEEN);
         Ok(self.ended(ticks, error, Some(census)))
@@ -493,7 +489,6 @@ struct LaunchPart {
 /// How many warps of a work-group run each block that it visits.
 fn visits(trace: &GroupTrace, width: u32) -> impl Iterator<Item = (Block, usize)> {
     trace.warps.iter().flat_map(tripipe_simulate::trace::WarpTrace::visits).map(move |visit| {
-        // Threads of Midgard run one by one.
         if width == 1 {
             return (visit.block, visit.mask.count_ones() as usize);
         }

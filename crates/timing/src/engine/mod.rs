@@ -189,7 +189,6 @@ impl<'a> Engine<'a> {
         for (index, play) in plays.into_iter().enumerate() {
             let on = &mut self.cores[core];
             if self.singly {
-                // The rest of the group waits until other warps of the core end.
                 if on.free_threads < self.warp_threads {
                     on.queue.push_back((group, index as u32, play));
                     continue;
@@ -241,7 +240,6 @@ impl<'a> Engine<'a> {
             }
             let Some((at, number)) = self.events.pop() else { return Stopped::Done };
             self.advance(at);
-            // Taken out, so that the warp and the engine can be changed at the same time.
             let Some(mut warp) = self.warps[number].take() else { continue };
             let mut time = at;
             // Going on at once saves most of the traffic through the queue of events.
@@ -378,7 +376,6 @@ impl<'a> Engine<'a> {
                     recorder.wait(*register, due - at);
                 }
             }
-            // They have arrived, or will have when the warp goes on.
             if !waits.is_empty() {
                 warp.pending.retain(|(register, _)| !waits.contains(register));
             }
@@ -431,7 +428,6 @@ impl<'a> Engine<'a> {
             busy.load_store += core.load_store.busy as f64 / cores;
             busy.texture += core.texture.busy as f64 / cores;
             busy.local += core.local.busy as f64 / cores;
-            // Both go on at the same time, so the longer one counts.
             busy.start += core.handout.busy.max(core.start.busy) as f64 / cores;
         }
         let (l2, port) = self.memory.busy();
