@@ -102,5 +102,3 @@ pub fn page(documents: &[Document]) -> String {
     };
     frame::page(&title, &sections)
 }
-    // Results are few, and groups keep the order in which they come.
-            // `by` makes no empty groups.

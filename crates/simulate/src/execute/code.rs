@@ -115,7 +115,6 @@ pub(crate) struct CodeBlock {
     pub(crate) end: End,
 }
 
-        // The lanes of a component lie together, so that an operation runs over them in vectors.
 /// Registers with the same contents in every warp: constants and kernel arguments.
 #[derive(Clone, Debug)]
 pub(crate) struct Preset {

@@ -86,7 +86,7 @@ impl State<'_> {
             })
             .min_by_key(|index| (lane_groups[*index].block, lane_groups[*index].inst))?;
         let mut lane_group = lane_groups.swap_remove(index);
-        // Lanes that meet at a position go on as one party: here they reconverge.
+        // Lanes that meet at a position go on as one group: here they reconverge.
         lane_groups.retain(|other| {
             let same =
                 other.waits == Waits::No && (other.block, other.inst) == (lane_group.block, lane_group.inst);

@@ -21,4 +21,3 @@ pub use result::{Activity, LineActivity, Sample, Span, Window};
 pub(crate) use survey::survey;
 pub(crate) use timeline::Timeline;
 pub(crate) use whole::{Recorded, WholeLaunch};
-        // Waiting is not heat: a warp that waits occupies nothing.
