@@ -33,6 +33,11 @@ impl Progress {
         Self::of(bar)
     }
 
+    /// Work that another line reports.
+    pub(crate) fn hidden() -> Self {
+        Self::of(ProgressBar::hidden())
+    }
+
     /// Work that consists mostly of compilation.
     pub(crate) fn compiler(doing: &str) -> Self {
         let progress = Self::spinner("");

@@ -252,10 +252,11 @@ pub fn candidates(probe: &Probe) -> Vec<(String, GemmKernel)> {
         within(x * y, probe.max_work_group_size) && within(x, max_x) && within(y, max_y)
     };
     let tile = |rows, columns, work_group| Tile { rows, columns, fma: false, unroll_k: true, work_group };
-    // Tiles from published tunings of Mali and Adreno parts, with B through buffers and through images.
+    // Tiles from published tunings of Mali and Adreno parts, with B or both operands through buffers and through images.
     let sides =
         [(Buffer4, Buffer4), (Buffer4, Buffer8), (Buffer8, Buffer4), (Buffer8, Buffer8), (Buffer2, Buffer8)];
     let image_sides = [(Buffer4, Image4), (Buffer4, Image8), (Buffer8, Image4), (Buffer8, Image8)];
+    let both_images = [(Image4, Image4), (Image4, Image8), (Image8, Image4), (Image8, Image8)];
     let mut tiles = vec![tile(Buffer4, Buffer4, None), tile(Buffer8, Buffer8, None)];
     for (rows, columns) in sides {
         tiles.extend([[8, 8], [16, 8]].map(|group| tile(rows, columns, Some(group))));
@@ -264,6 +265,9 @@ pub fn candidates(probe: &Probe) -> Vec<(String, GemmKernel)> {
     if probe.images.is_some() {
         for (rows, columns) in image_sides {
             tiles.extend([[8, 8], [16, 8]].map(|group| tile(rows, columns, Some(group))));
+        }
+        for (rows, columns) in both_images {
+            tiles.extend([None, Some([16, 8])].map(|group| tile(rows, columns, group)));
         }
     }
     let mut found: Vec<(String, GemmKernel)> = tiles

@@ -30,6 +30,10 @@ pub const LEAST_RUNS: usize = 3;
 
 /// Runs of each variant in a sweep; the winner is then timed like any other step.
 const SWEEP_RUNS: usize = 5;
+/// Variants of a sweep that are predicted at the full size.
+const FULL_SIZE: usize = 3;
+/// Variants up to which all are predicted at the full size.
+const FEW: usize = 8;
 /// Runs of the serial version.
 const SERIAL: Repeat = Repeat { most: 5, least: 1, limit: Duration::from_secs(1) };
 
@@ -242,7 +246,12 @@ pub fn climb<C: Climber + ?Sized>(
             report(size, &step.name, None);
             let _span =
                 tripipe_trace::span("step", || format!("{}, step {}, {size}", ladder.name, step.name));
-            let outcome = measure_step(climber, ladder, index, &problem, options);
+            let outcome = match shortlist(climber, ladder, index, &problem, inputs)? {
+                None => measure_step(climber, ladder, index, &problem, options, &|_| true),
+                Some(best) => measure_step(climber, ladder, index, &problem, options, &|label| {
+                    best.iter().any(|one| one == label)
+                }),
+            };
             report(size, &step.name, Some(StepResult::of(&outcome, problem.work)));
             step.outcomes.push(outcome);
         }
@@ -269,14 +278,54 @@ fn time_serial(ladder: &Ladder, problem: &Problem) -> Seconds {
     Seconds { samples }
 }
 
+/// The labels of the variants that are worth a prediction at the full size: the fastest with fewer columns of A. `None`
+/// if all are, because they are few, or measured, or the problem has no such dimension.
+///
+/// The time of a product is nearly proportional to K, so that a fraction of K ranks tiles and work-groups as all of it does.
+fn shortlist<C: Climber + ?Sized>(
+    climber: &mut C,
+    ladder: &Ladder,
+    step: usize,
+    problem: &Problem,
+    inputs: &Inputs<'_>,
+) -> Result<Option<Vec<String>>, ProblemError> {
+    let source = climber.time_source();
+    let Size::Matrix { m, n, k } = problem.size else { return Ok(None) };
+    let fewer = (k / 8).next_multiple_of(32);
+    let mut variants = 0;
+    let visited = climber.attempt(ladder, step, problem, &mut |_, _| variants += 1);
+    if !source.is_predicted() || visited.is_err() || variants <= FEW || fewer > k / 2 {
+        return Ok(None);
+    }
+    let shorter = ladder.make_problem(Size::Matrix { m, n, k: fewer }, inputs)?;
+    let mut found: Vec<(String, f64)> = Vec::new();
+    let visited = climber.attempt(ladder, step, &shorter, &mut |label, attempt| {
+        let once = Options { runs: 1, warmup: 0 };
+        // What prepares the operands is not ranked, and only results need it.
+        let seconds = attempt.and_then(|attempt| match source.executes() {
+            true => time(attempt, &shorter, once, source).map(|measured| measured.seconds.median()),
+            false => attempt.run(),
+        });
+        found.extend(seconds.ok().map(|seconds| (label.to_owned(), seconds)));
+    });
+    found.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+    found.truncate(FULL_SIZE);
+    // With fewer left, the full size says why.
+    Ok((visited.is_ok() && found.len() == FULL_SIZE)
+        .then(|| found.into_iter().map(|(label, _)| label).collect()))
+}
+
+/// Measures the variants of a step that `wanted` accepts by their labels.
 fn measure_step<C: Climber + ?Sized>(
     climber: &mut C,
     ladder: &Ladder,
     step: usize,
     problem: &Problem,
     options: Options,
+    wanted: &dyn Fn(&str) -> bool,
 ) -> Outcome {
     let mut found: Vec<(String, Result<Measured, AttemptError>)> = Vec::new();
+    let mut left_out: Vec<String> = Vec::new();
     // First pass: every variant. A single variant is timed in full at once.
     let mut ways = 0;
     let source = climber.time_source();
@@ -284,6 +333,9 @@ fn measure_step<C: Climber + ?Sized>(
         |measured| if source.executes() { Outcome::Verified(measured) } else { Outcome::TimeOnly(measured) };
     let visited = climber.attempt(ladder, step, problem, &mut |label, attempt| {
         ways += 1;
+        if !wanted(label) {
+            return left_out.push(label.to_owned());
+        }
         let options = if label.is_empty() { options } else { Options { runs: SWEEP_RUNS, warmup: 1 } };
         found.push((label.to_owned(), attempt.and_then(|attempt| time(attempt, problem, options, source))));
     });
@@ -328,12 +380,11 @@ fn measure_step<C: Climber + ?Sized>(
             }
         });
     }
-    let sweep = found
-        .into_iter()
-        .map(|(label, result)| {
-            (label, result.map(|measured| measured.seconds.median()).map_err(|error| error.to_string()))
-        })
-        .collect();
+    let tried = found.into_iter().map(|(label, result)| {
+        (label, result.map(|measured| measured.seconds.median()).map_err(|error| error.to_string()))
+    });
+    let slower = format!("slower than {FULL_SIZE} others with fewer columns of A");
+    let sweep = tried.chain(left_out.into_iter().map(|label| (label, Err(slower.clone())))).collect();
     match (visited, timed) {
         (Ok(()), Some(Ok(measured))) => timed_outcome(Measured { choice: Some(winner), sweep, ..measured }),
         (Err(error), _) | (_, Some(Err(error))) => refused(&error),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use image::DynamicImage;
+use rayon::prelude::*;
 use tripipe::filter::{Border, Chain, Linear, Stage};
 use tripipe::{Device, VirtualDevice};
 use tripipe_ladders::catalog::{find, ladders};
@@ -151,16 +152,38 @@ impl Ladder {
         let mut finish = Finish::Clean;
         let mut show = show;
         let mut climbs = Vec::new();
+        let rows = self.format == LadderFormat::Text;
+        let run = Run { time_only: self.time_only, ladder, sizes: &sizes, inputs: &inputs, options, rows };
+        // Virtual GPUs share nothing, so that several climb at the same time, and print when all are done.
+        let together = devices.len() > 1 && devices.iter().all(is_virtual);
+        let mut climbed = if together {
+            let _progress = Progress::spinner(format!("{name} on {} virtual GPUs", devices.len()));
+            let climb = |device| {
+                let mut printed = Vec::new();
+                let climbed = climb_on(device, &run, Progress::hidden(), &mut printed, &mut |_| Ok(()));
+                (printed, climbed)
+            };
+            devices.par_iter().map(climb).collect()
+        } else {
+            Vec::new()
+        }
+        .into_iter();
         for (index, device) in devices.iter().enumerate() {
-            let rows = self.format == LadderFormat::Text;
             // After the first and smallest size, so that the picture is available before the larger sizes have run.
             let mut between = |out: &mut dyn Write| match show.take() {
                 Some(output) => self.show_picture(output, &source, &devices, canvas.width, out),
                 None => Ok(()),
             };
-            let (climb, what) =
-                climb_on(device, self.time_only, ladder, &sizes, &inputs, options, rows, out, &mut between)
-                    .with_context(|| format!("the ladder {name} could not be run on {}", device.name()))?;
+            let climbed = match climbed.next() {
+                None => climb_on(device, &run, Progress::pieces(run.pieces()), out, &mut between),
+                Some((printed, climbed)) => {
+                    out.write_all(&printed)?;
+                    between(out)?;
+                    climbed
+                }
+            };
+            let (climb, what) = climbed
+                .with_context(|| format!("the ladder {name} could not be run on {}", device.name()))?;
             if climb.failed() {
                 finish = Finish::Bad;
             }
@@ -336,29 +359,41 @@ fn check_memory(ladder: &ladder::Ladder, sizes: &[Size]) -> Result<()> {
     Ok(())
 }
 
-/// Climbs the ladder and describes the device. With `rows`, each row is printed as soon as it is known. `between` is
-/// called after the first size.
-#[expect(clippy::too_many_arguments, reason = "a run of a ladder is described by this many values")]
+/// What is climbed, on any device.
+struct Run<'a> {
+    time_only: bool,
+    ladder: &'a ladder::Ladder,
+    sizes: &'a [Size],
+    inputs: &'a Inputs<'a>,
+    options: Options,
+    /// Whether each row is printed as soon as it is known.
+    rows: bool,
+}
+
+impl Run<'_> {
+    /// The number of tasks.
+    fn pieces(&self) -> usize {
+        self.sizes.len() * (self.ladder.steps.len() + 2)
+    }
+}
+
+/// Climbs the ladder and describes the device. `between` is called after the first size.
 fn climb_on(
     device: &Device,
-    time_only: bool,
-    ladder: &ladder::Ladder,
-    sizes: &[Size],
-    inputs: &Inputs<'_>,
-    options: Options,
-    rows: bool,
+    run: &Run<'_>,
+    progress: Progress,
     out: &mut dyn Write,
     between: &mut dyn FnMut(&mut dyn Write) -> Result<()>,
 ) -> Result<(Climb, String)> {
+    let &Run { time_only, ladder, sizes, inputs, options, rows } = run;
     let name = device.name();
     if rows {
         writeln!(out, "{name}, in progress: median, rate")?;
         out.flush()?;
     }
     let pieces = ladder.steps.len() + 2;
-    let progress = Progress::pieces(sizes.len() * pieces);
     let report = |before: usize, at: &ladder::Progress<'_>, out: &mut dyn Write| {
-        progress.at(before + at.done, sizes.len() * pieces, format!("{} at {} on {name}", at.doing, at.size));
+        progress.at(before + at.done, run.pieces(), format!("{} at {} on {name}", at.doing, at.size));
         if let Some(row) = tripipe_report::ladder::row(at).filter(|_| rows) {
             // If the reader is gone, the next write reports it.
             let _ = progress.aside(|| writeln!(out, "{row}").and_then(|()| out.flush()));
