@@ -292,13 +292,16 @@ fn shortlist<C: Climber + ?Sized>(
     let source = climber.time_source();
     let Size::Matrix { m, n, k } = problem.size else { return Ok(None) };
     let fewer = (k / 8).next_multiple_of(32);
+    if !source.is_predicted() || fewer > k / 2 {
+        return Ok(None);
+    }
     let mut variants = 0;
-    let visited = climber.attempt(ladder, step, problem, &mut |_, _| variants += 1);
-    if !source.is_predicted() || visited.is_err() || variants <= FEW || fewer > k / 2 {
+    if climber.attempt(ladder, step, problem, &mut |_, _| variants += 1).is_err() || variants <= FEW {
         return Ok(None);
     }
     let shorter = ladder.make_problem(Size::Matrix { m, n, k: fewer }, inputs)?;
     let mut found: Vec<(String, f64)> = Vec::new();
+    let mut wrong = false;
     let visited = climber.attempt(ladder, step, &shorter, &mut |label, attempt| {
         let once = Options { runs: 1, warmup: 0 };
         // What prepares the operands is not ranked, and only results need it.
@@ -306,12 +309,13 @@ fn shortlist<C: Climber + ?Sized>(
             true => time(attempt, &shorter, once, source).map(|measured| measured.seconds.median()),
             false => attempt.run(),
         });
+        wrong |= matches!(seconds, Err(AttemptError::Mismatch(_)));
         found.extend(seconds.ok().map(|seconds| (label.to_owned(), seconds)));
     });
     found.sort_by(|(_, a), (_, b)| a.total_cmp(b));
     found.truncate(FULL_SIZE);
-    // With fewer left, the full size says why.
-    Ok((visited.is_ok() && found.len() == FULL_SIZE)
+    // If one is wrong, or fewer are left, the full size says why.
+    Ok((visited.is_ok() && !wrong && found.len() == FULL_SIZE)
         .then(|| found.into_iter().map(|(label, _)| label).collect()))
 }
 
