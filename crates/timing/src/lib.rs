@@ -60,3 +60,9 @@ pub use executor::{VirtualGpu, VirtualOptions};
 pub use predict::{BUSY, Limiter, Options, Prediction, predict};
 pub use resource::Resource;
 pub use traffic::Traffic;
+
+/// The generations of compilers that a GPU has had, if its code differs between them: names for
+/// [`tripipe_device::Drivers::compiler`].
+pub fn compilers(gpu: &tripipe_device::Gpu) -> &'static [String] {
+    tripipe_machine::Model::compilers(gpu)
+}

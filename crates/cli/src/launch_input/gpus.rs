@@ -1,6 +1,6 @@
 //! The GPUs that a model computes for.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use tripipe_device::{Gpu, catalog};
 
@@ -22,6 +22,10 @@ pub(crate) struct GpuArgument {
     #[arg(short = 'g', long = "gpu", value_name = "GPU,...", value_delimiter = ',', num_args = 1,
           default_value = ONE_OF_EACH)]
     names: Vec<String>,
+    /// Generation of the GPUs' compiler, where it changed the code much: 2013 or 2017 for Mali Midgard [default: that of
+    /// the drivers with which each GPU was measured].
+    #[arg(long, value_name = "YEAR")]
+    compiler: Option<String>,
 }
 
 /// The names of GPUs.
@@ -40,6 +44,12 @@ impl GpuArgument {
     /// # Errors
     /// A name is not that of one GPU.
     pub(crate) fn resolve(&self) -> Result<Vec<&'static Gpu>> {
+        let gpus = self.named()?;
+        let Some(compiler) = &self.compiler else { return Ok(gpus) };
+        gpus.into_iter().map(|gpu| compiled_by(gpu, compiler)).collect()
+    }
+
+    fn named(&self) -> Result<Vec<&'static Gpu>> {
         let mut gpus: Vec<&'static Gpu> = Vec::new();
         for name in &self.names {
             if name.eq_ignore_ascii_case("all") {
@@ -52,4 +62,22 @@ impl GpuArgument {
         }
         Ok(gpus)
     }
+}
+
+/// The GPU with another compiler. It lives as long as the command, like those of the catalog.
+fn compiled_by(gpu: &Gpu, compiler: &str) -> Result<&'static Gpu> {
+    let known = tripipe_timing::compilers(gpu);
+    if known.is_empty() {
+        bail!("--compiler: the compilers of the {} are not told apart; remove the option", gpu.name());
+    }
+    if !known.iter().any(|name| name == compiler) {
+        bail!(
+            "--compiler: the {} has had no compiler `{compiler}`; there are {}",
+            gpu.name(),
+            known.join(", ")
+        );
+    }
+    let mut gpu = gpu.clone();
+    gpu.drivers.compiler = Some(compiler.to_owned());
+    Ok(Box::leak(Box::new(gpu)))
 }

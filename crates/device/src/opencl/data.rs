@@ -196,7 +196,7 @@ pub(crate) fn drivers_of(identity: &Identity) -> Result<Drivers, String> {
     }
     let current =
         drivers.pop().ok_or_else(|| format!("opencl.toml: {} has no drivers", row.of.join(", ")))?;
-    Ok(Drivers { earlier: drivers, current })
+    Ok(Drivers { earlier: drivers, current, compiler: None })
 }
 
 impl Release {

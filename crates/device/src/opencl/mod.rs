@@ -55,7 +55,7 @@ impl Gpu {
     /// # Errors
     /// The text contains no version of this vendor's.
     pub fn opencl_of(&self, driver: &str) -> Result<&OpenCl, UnknownDriver> {
-        let Drivers { earlier, current } = &self.drivers;
+        let Drivers { earlier, current, .. } = &self.drivers;
         let letter = match self.vendor() {
             Vendor::Arm => 'r',
             Vendor::Qualcomm => 'E',

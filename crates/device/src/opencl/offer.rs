@@ -46,6 +46,8 @@ pub struct Drivers {
     pub earlier: Vec<OpenCl>,
     /// The newest driver, which virtual GPUs have.
     pub current: OpenCl,
+    /// The generation of the compiler, such as `2013`; `None` is the usual one of the GPU.
+    pub compiler: Option<String>,
 }
 
 /// Shared virtual memory a device offers.

@@ -305,9 +305,12 @@ fn shortlist<C: Climber + ?Sized>(
     let visited = climber.attempt(ladder, step, &shorter, &mut |label, attempt| {
         let once = Options { runs: 1, warmup: 0 };
         // What prepares the operands is not ranked, and only results need it.
-        let seconds = attempt.and_then(|attempt| match source.executes() {
-            true => time(attempt, &shorter, once, source).map(|measured| measured.seconds.median()),
-            false => attempt.run(),
+        let seconds = attempt.and_then(|attempt| {
+            if source.executes() {
+                time(attempt, &shorter, once, source).map(|measured| measured.seconds.median())
+            } else {
+                attempt.run()
+            }
         });
         wrong |= matches!(seconds, Err(AttemptError::Mismatch(_)));
         found.extend(seconds.ok().map(|seconds| (label.to_owned(), seconds)));

@@ -197,11 +197,12 @@ struct File {
     variant: Vec<Variant>,
 }
 
-/// Settings for only some GPUs of the family.
+/// Settings for only some GPUs of the family, or for one generation of its compilers.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Variant {
     gpus: Vec<String>,
+    compiler: Option<String>,
     #[expect(dead_code, reason = "for the reader of the file")]
     basis: String,
     #[expect(dead_code, reason = "for the reader of the file")]
@@ -227,6 +228,13 @@ struct Variant {
     items_together_bits: Option<u32>,
     #[serde(default)]
     operation: BTreeMap<String, Section>,
+}
+
+impl Variant {
+    /// Whether it is for a GPU or a generation of compilers, by their name.
+    fn is_for(&self, name: &str) -> bool {
+        self.gpus.iter().map(String::as_str).chain(self.compiler.as_deref()).any(|own| own == name)
+    }
 }
 
 #[derive(Deserialize)]
@@ -278,47 +286,27 @@ enum Entry {
 }
 
 impl Model {
-    /// How a GPU executes.
+    /// How a GPU executes what its compiler makes: that of its own driver, or of the generation that the GPU names.
     pub fn of(gpu: &Gpu) -> Arc<Self> {
-        static MODELS: LazyLock<Models> =
-            LazyLock::new(|| [MIDGARD, BIFROST, VALHALL, ADRENO].map(Model::general_and_special));
-        let (general, special) = match gpu.family() {
-            Family::Midgard => &MODELS[0],
-            Family::Bifrost => &MODELS[1],
-            Family::Valhall | Family::Arm5thGen => &MODELS[2],
-            Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx | Family::Adreno8xx => &MODELS[3],
-        };
-        Arc::clone(special.get(gpu.name()).unwrap_or(general))
+        let models = FamilyModels::of(gpu);
+        let name = gpu.drivers.compiler.as_deref().unwrap_or(gpu.name());
+        Arc::clone(models.special.get(name).unwrap_or(&models.general))
     }
 
-    /// The model of most GPUs of a family, and the models of the GPUs that variants name.
-    #[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
-    fn general_and_special(text: &str) -> (Arc<Self>, BTreeMap<String, Arc<Self>>) {
-        let read = |gpu: &str| {
-            Arc::new(Self::from_toml(text, gpu).unwrap_or_else(|error| panic!("a built-in model: {error}")))
-        };
-        let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("a built-in model: {error}"));
-        let variants = file.variant;
-        // GPUs that are named by the same variants share one model.
-        let mut models: BTreeMap<Vec<usize>, Arc<Self>> = BTreeMap::new();
-        let gpus = variants.iter().flat_map(|variant| &variant.gpus);
-        let special = gpus.map(|gpu| {
-            let own = (0..variants.len()).filter(|at| variants[*at].gpus.contains(gpu)).collect();
-            (gpu.clone(), Arc::clone(models.entry(own).or_insert_with(|| read(gpu))))
-        });
-        let special = special.collect();
-        (read(""), special)
+    /// The generations of compilers that a GPU has had, if its code differs between them: names for
+    /// [`tripipe_device::Drivers::compiler`].
+    pub fn compilers(gpu: &Gpu) -> &'static [String] {
+        &FamilyModels::of(gpu).compilers
     }
 
-    /// Reads a data file and applies the variants that name `gpu`.
+    /// Reads a data file and applies the variants that name `gpu`: a GPU, or a generation of compilers.
     ///
     /// # Errors
     /// The text is not of the form that `data/README.md` describes.
     pub fn from_toml(text: &str, gpu: &str) -> Result<Self, ModelError> {
         let file: File =
             toml::from_str(text).map_err(|error| ModelError::Syntax { message: error.to_string() })?;
-        let variants: Vec<Variant> =
-            file.variant.into_iter().filter(|variant| variant.gpus.iter().any(|name| name == gpu)).collect();
+        let variants: Vec<Variant> = file.variant.into_iter().filter(|variant| variant.is_for(gpu)).collect();
         let units: Vec<Unit> = file.unit.into_iter().map(UnitEntry::unit).collect();
         let mut model = Self { units, layout: file.layout, ..Self::default() };
         for variant in &variants {
@@ -468,7 +456,46 @@ impl Model {
     }
 }
 
-type Models = [(Arc<Model>, BTreeMap<String, Arc<Model>>); 4];
+/// The models of a family.
+struct FamilyModels {
+    /// That of most of its GPUs.
+    general: Arc<Model>,
+    /// Those of the GPUs and the generations of compilers that variants name.
+    special: BTreeMap<String, Arc<Model>>,
+    /// The names among them that are generations of compilers.
+    compilers: Vec<String>,
+}
+
+impl FamilyModels {
+    fn of(gpu: &Gpu) -> &'static Self {
+        static MODELS: LazyLock<[FamilyModels; 4]> =
+            LazyLock::new(|| [MIDGARD, BIFROST, VALHALL, ADRENO].map(FamilyModels::read));
+        match gpu.family() {
+            Family::Midgard => &MODELS[0],
+            Family::Bifrost => &MODELS[1],
+            Family::Valhall | Family::Arm5thGen => &MODELS[2],
+            Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx | Family::Adreno8xx => &MODELS[3],
+        }
+    }
+
+    #[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
+    fn read(text: &str) -> Self {
+        let read = |name: &str| {
+            Arc::new(Model::from_toml(text, name).unwrap_or_else(|error| panic!("a built-in model: {error}")))
+        };
+        let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("a built-in model: {error}"));
+        let variants = file.variant;
+        // What is named by the same variants shares one model.
+        let mut models: BTreeMap<Vec<usize>, Arc<Model>> = BTreeMap::new();
+        let compilers: Vec<String> = variants.iter().filter_map(|variant| variant.compiler.clone()).collect();
+        let names = variants.iter().flat_map(|variant| &variant.gpus).chain(&compilers);
+        let special = names.map(|name| {
+            let own = (0..variants.len()).filter(|at| variants[*at].is_for(name)).collect();
+            (name.clone(), Arc::clone(models.entry(own).or_insert_with(|| read(name))))
+        });
+        Self { general: read(""), special: special.collect(), compilers }
+    }
+}
 
 const MIDGARD: &str = include_str!("../../data/midgard.toml");
 const BIFROST: &str = include_str!("../../data/bifrost.toml");
