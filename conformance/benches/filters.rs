@@ -9,12 +9,12 @@
 
 use tripipe_kernels::Role;
 use tripipe_kernels::filter::{
-    Border, Chain, Color, Linear, PixelType, Raster, Stage, candidates, default_parameters, plan,
+    Border, Chain, Color, Linear, PixelType, Raster, Size, Stage, candidates, default_parameters, plan,
 };
 use tripipe_launch::{Access, Executor, MemoryKind, Timing};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 
-const SIZE: [usize; 2] = [7680, 4320];
+const SIZE: Size = Size::new(7680, 4320);
 const RUNS: usize = 7;
 
 /// A name, channels, and stages.
@@ -28,7 +28,7 @@ fn cases() -> Result<Vec<Case>, Box<dyn std::error::Error>> {
         ("gaussian 5x5 gray", 1, linear(Linear::gaussian(5, None)?)),
         ("sobel gray to i16", 1, linear(Linear::sobel_x().to(PixelType::I16))),
         ("median 3x3 gray", 1, vec![Stage::Median { size: 3 }]),
-        ("box 5x5 gray", 1, linear(Linear::mean([5, 5])?)),
+        ("box 5x5 gray", 1, linear(Linear::mean(Size::square(5))?)),
         (
             "rgb, gray, gaussian 3x3",
             3,

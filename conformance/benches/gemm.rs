@@ -14,7 +14,9 @@ use std::process::Command;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tripipe_kernels::gemm::{Elements, Gemm, OperandState, Parameters, Reference, default_parameters, plan};
+use tripipe_kernels::gemm::{
+    Elements, Gemm, OperandState, Parameters, ProductExtents, Reference, default_parameters, plan,
+};
 use tripipe_launch::{Access, Executor, MemoryKind, ScalarType};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 use tripipe_tune::bench::sample;
@@ -32,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ceiling = tripipe_kernels::ceilings::measure(&mut executor, ScalarType::F32)?.operations_per_second;
     println!("{}", json!({ "ceiling": (ceiling * 1e-8).round() / 10.0 }));
     for size in SIZES {
-        let gemm = Gemm::new(Elements::F32, [size; 3]);
+        let gemm = Gemm::new(Elements::F32, ProductExtents { m: size, n: size, k: size });
         let choice = default_parameters(&gemm, executor.probe());
         let mut rows = [Vec::new(), Vec::new(), Vec::new()];
         for turn in 0..TURNS {

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use tripipe_conformance::{cliffs, defaults};
 use tripipe_device::{Gpu, catalog, find};
-use tripipe_kernels::filter::PixelType;
+use tripipe_kernels::filter::{PixelType, Size};
 use tripipe_timing::{VirtualGpu, VirtualOptions};
 
 fn main() -> ExitCode {
@@ -31,7 +31,8 @@ fn main() -> ExitCode {
 
 fn run() -> Result<usize, Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let (mut only, mut element, mut channels, mut size) = (String::new(), "u8".to_owned(), 1, [1920, 1088]);
+    let (mut only, mut element, mut channels, mut size) =
+        (String::new(), "u8".to_owned(), 1, Size::new(1920, 1088));
     let (mut gpus, mut print): (Vec<&Gpu>, bool) = (catalog().iter().collect(), false);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
@@ -43,7 +44,7 @@ fn run() -> Result<usize, Box<dyn Error>> {
             "--size" => {
                 let text = value()?;
                 let (width, height) = text.split_once('x').ok_or("want WIDTHxHEIGHT")?;
-                size = [width.parse()?, height.parse()?];
+                size = Size::new(width.parse()?, height.parse()?);
             }
             "--all" => print = true,
             other => return Err(format!("{other} is not an option").into()),

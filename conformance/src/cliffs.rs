@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use tripipe_kernels::filter::PixelType;
+use tripipe_kernels::filter::{PixelType, Size};
 use tripipe_launch::{ExecuteError, Executor};
 
 use crate::defaults::{DefaultPlan, filter};
@@ -36,7 +36,7 @@ impl fmt::Display for FilterTime {
 pub fn times(
     executor: &mut dyn Executor,
     group: &[String],
-    size: [usize; 2],
+    size: Size,
     channels: usize,
     element: PixelType,
 ) -> Result<Vec<FilterTime>, ExecuteError> {

@@ -5,10 +5,10 @@ use tripipe_kernels::elementwise::{
     Grid, Map, MatrixLayout, Number, Reduction, Step, histogram, map, reduce, transpose,
 };
 use tripipe_kernels::filter::{
-    Border, Chain, Interpolation, Parameters, PixelType, Raster, Semiplanar, default_parameters, plan,
+    Border, Chain, Interpolation, Parameters, PixelType, Raster, Semiplanar, Size, default_parameters, plan,
     resize, rgb_to_frame,
 };
-use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, OperandState};
+use tripipe_kernels::gemm::{self, Accumulate, Elements, Extents, Gemm, OperandState, ProductExtents};
 use tripipe_kernels::quantised::{self, Activation, PackedLayout, QuantisedProduct, WeightFormat};
 use tripipe_kernels::{Plan, PlanError, Role};
 use tripipe_launch::{Access, ExecuteError, Executor, MemoryKind, ScalarType, Timing};
@@ -71,7 +71,7 @@ pub fn chains() -> Vec<Vec<String>> {
 /// Not a chain; not one for such an image; the device lacks what it needs.
 pub fn filter(
     text: &str,
-    size: [usize; 2],
+    size: Size,
     channels: usize,
     element: PixelType,
     probe: &Probe,
@@ -118,7 +118,7 @@ fn filters(probe: &Probe) -> Plans {
     let mut plans = Vec::new();
     for text in chains().into_iter().flatten() {
         for (channels, element) in kinds {
-            plans.push(filter(&text, [640, 480], channels, element, probe));
+            plans.push(filter(&text, Size::new(640, 480), channels, element, probe));
         }
     }
     plans
@@ -127,10 +127,13 @@ fn filters(probe: &Probe) -> Plans {
 fn resizings(probe: &Probe) -> Plans {
     let mut plans = Vec::new();
     for how in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area] {
-        for (element, size) in
-            [(PixelType::U8, [320, 240]), (PixelType::U8, [900, 700]), (PixelType::F32, [300, 200])]
-        {
-            let (from, to) = (Raster::packed([640, 480], 3, element), Raster::packed(size, 3, element));
+        for (element, size) in [
+            (PixelType::U8, Size::new(320, 240)),
+            (PixelType::U8, Size::new(900, 700)),
+            (PixelType::F32, Size::new(300, 200)),
+        ] {
+            let (from, to) =
+                (Raster::packed(Size::new(640, 480), 3, element), Raster::packed(size, 3, element));
             plans.push(resize(how, &from, &to, probe).and_then(|plan| {
                 let operands = vec![(Role::Source, bytes(&from)?), (Role::Result, bytes(&to)?)];
                 Ok(DefaultPlan {
@@ -142,7 +145,8 @@ fn resizings(probe: &Probe) -> Plans {
             }));
         }
     }
-    let (from, frame) = (Raster::packed([640, 480], 3, PixelType::U8), Semiplanar::nv12([640, 480]));
+    let (from, frame) =
+        (Raster::packed(Size::new(640, 480), 3, PixelType::U8), Semiplanar::nv12(Size::new(640, 480)));
     plans.push(rgb_to_frame(&from, &frame, probe).and_then(|plan| {
         let operands = vec![(Role::Source, bytes(&from)?), (Role::Result, frame.bytes())];
         Ok(DefaultPlan { name: format!("{from} to nv12"), parameters: String::new(), plan, operands })
@@ -155,14 +159,14 @@ fn products(probe: &Probe) -> Plans {
     let elements =
         [Elements::F32, Elements::F16(Accumulate::F32), Elements::F16(Accumulate::F16), Elements::I8ToI32];
     for elements in elements {
-        for extents in [[512, 512, 512], [1, 1000, 1024], [8, 1024, 1024], [784, 256, 256], [3136, 64, 64]] {
-            let gemm = Gemm::new(elements, extents);
+        for [m, n, k] in [[512, 512, 512], [1, 1000, 1024], [8, 1024, 1024], [784, 256, 256], [3136, 64, 64]]
+        {
+            let gemm = Gemm::new(elements, ProductExtents { m, n, k });
             let parameters = gemm::default_parameters(&gemm, probe).parameters;
             let plan = gemm::plan(&gemm, &parameters, probe, [OperandState::Changing; 2]);
             let operands = gemm.operands();
             let operands =
                 operands.iter().map(|one| (one.role, one.elements * one.element.bytes())).collect();
-            let [m, n, k] = extents;
             let plan = plan.map_err(|unfit| PlanError::NotOffered { what: unfit.to_string() });
             plans.push(plan.map(|plan| DefaultPlan {
                 name: format!("product {m}x{n}x{k} {elements:?}"),
@@ -179,9 +183,10 @@ fn quantised(probe: &Probe) -> Plans {
     let mut plans = Vec::new();
     for format in WeightFormat::ALL {
         for m in [1, 4] {
-            let product = QuantisedProduct::new(format, Activation::F32, [m, 1024, 1024]);
+            let product =
+                QuantisedProduct::new(format, Activation::F32, ProductExtents { m, n: 1024, k: 1024 });
             let parameters = quantised::choose(&product, None, probe).parameters;
-            let layout = PackedLayout::of(format, [1024, 1024], parameters.memory, probe);
+            let layout = PackedLayout::of(format, Extents::new(1024, 1024), parameters.memory, probe);
             plans.push(layout.and_then(|layout| {
                 let [x, y] = product.spans().map(|span| span * 4);
                 let mut operands = vec![(Role::A, x), (Role::B, layout.weights_bytes()), (Role::C, y)];
@@ -227,10 +232,10 @@ fn elementwise(probe: &Probe) -> Plans {
         let operands = chain.operands().map(|(role, _, element)| (role, COUNT * element.bytes())).collect();
         plans.push(made(format!("map of {element:?}"), map(&chain), operands));
     }
-    let image = Raster::packed([640, 480], 3, PixelType::U8);
+    let image = Raster::packed(Size::new(640, 480), 3, PixelType::U8);
     let operands = vec![(Role::Source, 640 * 480 * 3), (Role::Result, 1024)];
     plans.push(made("histogram".to_owned(), histogram(&image, probe), operands));
-    let transposed = transpose(MatrixLayout::dense(256, 256), [0, 256], 4);
+    let transposed = transpose(MatrixLayout::dense(Extents::new(256, 256)), 0, 256, 4);
     plans.push(made(
         "transpose".to_owned(),
         transposed,

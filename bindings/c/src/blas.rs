@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use half::f16;
 use tripipe::gemm::{Factor, Product};
 use tripipe::opencl::Queue;
-use tripipe::{Context, MatrixView, MatrixViewMut, Order, Vector};
+use tripipe::{Context, Extents, MatrixView, MatrixViewMut, Order, Vector};
 
 use crate::context::on_queue;
 use crate::status::{Failure, call, tripipe_status};
@@ -82,7 +82,7 @@ unsafe fn context_of(queue: *mut c_void) -> Result<(Queue, Context), Failure> {
 
 impl BufferOperand {
     /// The elements that a matrix of these extents takes.
-    fn elements(&self, [rows, columns]: [usize; 2], order: Order) -> Result<usize, Failure> {
+    fn elements(&self, Extents { rows, columns }: Extents, order: Order) -> Result<usize, Failure> {
         let (run, count) = match order {
             Order::RowMajor => (columns, rows),
             Order::ColumnMajor => (rows, columns),
@@ -101,7 +101,7 @@ impl BufferOperand {
     unsafe fn vector<T: tripipe::Element>(
         &self,
         context: &Context,
-        extents: [usize; 2],
+        extents: Extents,
         order: Order,
     ) -> Result<Vector<T>, Failure> {
         let elements = self.elements(extents, order)?;
@@ -144,22 +144,23 @@ impl Gemm {
         let [is_a_transposed, is_b_transposed] = *transposed;
         let is_transposed =
             [is_yes(is_a_transposed, "a_transpose")?, is_yes(is_b_transposed, "b_transpose")?];
-        let stored = |extents: [usize; 2], is_transposed: bool| {
-            if is_transposed { [extents[1], extents[0]] } else { extents }
+        let stored = |extents: Extents, is_transposed: bool| {
+            if is_transposed { extents.transposed() } else { extents }
         };
-        let of_a = stored([*m, *k], is_transposed[0]);
-        let of_b = stored([*k, *n], is_transposed[1]);
+        let of_a = stored(Extents::new(*m, *k), is_transposed[0]);
+        let of_b = stored(Extents::new(*k, *n), is_transposed[1]);
+        let of_c = Extents::new(*m, *n);
         // SAFETY: as the caller guarantees.
         let vectors =
             unsafe { (a.vector::<T>(&context, of_a, order)?, b.vector::<T>(&context, of_b, order)?) };
         // SAFETY: as the caller guarantees.
-        let mut result = unsafe { c.vector::<T::Sum>(&context, [*m, *n], order) }?;
+        let mut result = unsafe { c.vector::<T::Sum>(&context, of_c, order) }?;
         let views = [
             MatrixView::within(&vectors.0, a.offset, of_a, order, a.stride)?,
             MatrixView::within(&vectors.1, b.offset, of_b, order, b.stride)?,
         ];
         let side = |index: usize| if is_transposed[index] { views[index].transposed() } else { views[index] };
-        let into = MatrixViewMut::within(&mut result, c.offset, [*m, *n], order, c.stride)?;
+        let into = MatrixViewMut::within(&mut result, c.offset, of_c, order, c.stride)?;
         Product::new(side(0), side(1))?.alpha(*alpha).beta(*beta).store(into)?;
         if !event.is_null() {
             let marker = queue.marker().map_err(Failure::device)?;

@@ -5,7 +5,7 @@ use std::slice;
 
 use half::f16;
 use tripipe::filter::{Border, Chain, ChannelLayout, PixelType, Raster};
-use tripipe::{Image, Pixel, Vector};
+use tripipe::{Image, Pixel, Size, Vector};
 
 use crate::context::tripipe_context;
 use crate::status::{Failure, call, free, give, give_text, object, text, tripipe_status};
@@ -50,7 +50,7 @@ impl tripipe_image {
                 )));
             }
         };
-        let packed = Raster::packed([width, height], channels, element);
+        let packed = Raster::packed(Size::new(width, height), channels, element);
         Ok(Raster { offset, pitch: if pitch == 0 { packed.pitch } else { pitch }, ..packed })
     }
 

@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 use half::f16;
 use tripipe::gemm::{Accumulate, Factor, Product};
-use tripipe::{MatrixView, MatrixViewMut, Order};
+use tripipe::{Extents, MatrixView, MatrixViewMut, Order};
 
 use crate::status::{Failure, call, give_text, object, tripipe_status};
 use crate::vector::{Typed, TypedElement, of_type, tripipe_vector};
@@ -118,7 +118,7 @@ impl tripipe_matrix {
         let view = MatrixView::within(
             vector,
             self.offset,
-            [self.rows, self.columns],
+            Extents::new(self.rows, self.columns),
             self.order(argument)?,
             self.stride(),
         );
@@ -264,9 +264,14 @@ impl Call<'_> {
         let product = unsafe { self.product::<T>() }?;
         // SAFETY: as the caller guarantees.
         let mut vector = of_type::<T::Sum>(unsafe { c.vector("c") }?, "c")?.share();
-        let into =
-            MatrixViewMut::within(&mut vector, c.offset, [c.rows, c.columns], c.order("c")?, c.stride())
-                .map_err(|error| Failure::argument(format_args!("c: {error}")))?;
+        let into = MatrixViewMut::within(
+            &mut vector,
+            c.offset,
+            Extents::new(c.rows, c.columns),
+            c.order("c")?,
+            c.stride(),
+        )
+        .map_err(|error| Failure::argument(format_args!("c: {error}")))?;
         product.store(into)?;
         Ok(())
     }

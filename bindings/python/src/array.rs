@@ -5,8 +5,8 @@ use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tripipe::Elementwise;
 use tripipe::filter::Raster;
+use tripipe::{Elementwise, Extents};
 
 use crate::context::{PyContext, resolve};
 use crate::elements::{Elements, Stored, for_elements};
@@ -102,7 +102,7 @@ impl PyArray {
     /// No memory left; the device is gone.
     pub(crate) fn plain(&self) -> Result<Elements, tripipe::Error> {
         match self.shape[..] {
-            [rows, columns] if self.is_transposed => self.elements.transposed([columns, rows]),
+            [rows, columns] if self.is_transposed => self.elements.transposed(Extents::new(columns, rows)),
             _ => Ok(self.elements.clone()),
         }
     }

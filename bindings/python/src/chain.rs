@@ -182,7 +182,7 @@ impl PyChain {
             .stages
             .iter()
             .map(Stage::window)
-            .fold([0; 2], |depth, window| [depth[0] + window[0] / 2, depth[1] + window[1] / 2]);
+            .fold([0; 2], |depth, window| [depth[0] + window.width / 2, depth[1] + window.height / 2]);
         (rows, columns)
     }
 

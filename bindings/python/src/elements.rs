@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tripipe::{Context, Element, Vector, f16};
+use tripipe::{Context, Element, Extents, Vector, f16};
 
 use crate::host::{ElementType, HostArray};
 
@@ -149,11 +149,11 @@ impl Elements {
         }
     }
 
-    /// The elements of a matrix of rows x columns, column by column.
+    /// The elements of a matrix with these extents, column by column.
     ///
     /// # Errors
     /// No memory left; the device is gone.
-    pub(crate) fn transposed(&self, extents: [usize; 2]) -> Result<Self, tripipe::Error> {
+    pub(crate) fn transposed(&self, extents: Extents) -> Result<Self, tripipe::Error> {
         for_elements!(self, vector: T => {
             let matrix = vector.share().into_matrix(extents)?;
             Ok(T::store(matrix.to_transposed()?.into_vector()?))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use tripipe::filter::{Interpolation, Raster};
-use tripipe::{Context, Image, Pixel};
+use tripipe::{Context, Image, Pixel, Size};
 use tripipe_cpu::{self as cpu, Threads};
 
 use crate::array::PyArray;
@@ -64,7 +64,7 @@ pub(crate) fn resize<'py>(
     let interpolation: Interpolation =
         interpolation.parse().map_err(|failed| error::value("interpolation", failed))?;
     let (rows, columns) = error::extracted("size", size, SIZE)?;
-    apply(img, Work::Resize([columns, rows], interpolation), out, context)
+    apply(img, Work::Resize(Size::new(columns, rows), interpolation), out, context)
 }
 
 /// What a chain does on a device, and why; nothing is computed.
@@ -103,8 +103,7 @@ pub(crate) fn explain(
 /// What is done with an image.
 enum Work {
     Chain(Arc<ParsedChain>),
-    /// Width and height.
-    Resize([usize; 2], Interpolation),
+    Resize(Size, Interpolation),
 }
 
 impl Work {
@@ -115,22 +114,22 @@ impl Work {
     fn result(&self, from: &Raster) -> PyResult<Raster> {
         let made = match self {
             Self::Chain(chain) => chain.result(from).map_err(|failed| error::value("chain", failed))?,
-            Self::Resize([width, height], _) => {
-                let empty = *width == 0 || *height == 0;
-                if from.is_empty() != empty {
-                    let found = shape_text(&[*height, *width]);
+            Self::Resize(size, _) => {
+                let made = Raster::packed(*size, from.channels, from.element);
+                if from.is_empty() != made.is_empty() {
+                    let found = shape_text(&[size.height, size.width]);
                     return Err(error::value(
                         "size",
                         format!(
-                            "{found} for an image of {}x{} pixels: either both are empty, or neither is",
-                            from.width, from.height
+                            "{found} for an image of {} pixels: either both are empty, or neither is",
+                            from.size()
                         ),
                     ));
                 }
-                Raster { width: *width, height: *height, ..*from }
+                made
             }
         };
-        Ok(Raster::packed([made.width, made.height], made.channels, made.element))
+        Ok(Raster::packed(made.size(), made.channels, made.element))
     }
 
     /// The argument that an error is about.

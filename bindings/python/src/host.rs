@@ -6,6 +6,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
+use tripipe::Size;
 use tripipe::filter::{ChannelLayout, PixelType, Raster};
 
 use crate::error;
@@ -340,7 +341,7 @@ impl HostArray {
             return Ok(Some(dense));
         }
         let Some([row, column, channel, _]) = self.distances() else { return Ok(None) };
-        let [width, height] = size;
+        let Size { width, height } = size;
         let is_column = |distance: usize| width <= 1 || column == distance;
         if (channels == 1 || channel == 1) && is_column(channels) {
             let pitch = if height <= 1 { dense.pitch } else { row };
@@ -429,10 +430,10 @@ impl HostArray {
 ///
 /// # Errors
 /// It is not such an array. The error names the argument.
-pub(crate) fn image_shape(argument: &str, shape: &[usize]) -> PyResult<([usize; 2], usize)> {
+pub(crate) fn image_shape(argument: &str, shape: &[usize]) -> PyResult<(Size, usize)> {
     match *shape {
-        [height, width] => Ok(([width, height], 1)),
-        [height, width, channels] if (1..=4).contains(&channels) => Ok(([width, height], channels)),
+        [height, width] => Ok((Size::new(width, height), 1)),
+        [height, width, channels] if (1..=4).contains(&channels) => Ok((Size::new(width, height), channels)),
         _ => {
             let found = shape_text(shape);
             let want = "an image has (rows, columns) or (rows, columns, channels) with 1 to 4 channels";

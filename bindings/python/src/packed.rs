@@ -4,7 +4,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::intern;
 use pyo3::prelude::*;
 use tripipe::quantised::{ActivationElement, PackedWeights, WeightFormat};
-use tripipe::{Matrix, f16};
+use tripipe::{Extents, Matrix, f16};
 
 use crate::array::PyArray;
 use crate::context::{PyContext, resolve};
@@ -48,7 +48,8 @@ pub(crate) fn pack(
     let host = host.contiguous(py)?;
     let context = resolve(py, context)?;
     let inner = context.get().inner();
-    let packed = py.detach(|| PackedWeights::quantise(inner, format, host.elements(), [outputs, inputs]));
+    let packed =
+        py.detach(|| PackedWeights::quantise(inner, format, host.elements(), Extents::new(outputs, inputs)));
     let weights = packed.map_err(|failed| error::of_argument("weights", &failed))?;
     Ok(PyPacked { weights, context: context.clone().unbind() })
 }
@@ -88,8 +89,8 @@ impl PyPacked {
         let made = py.detach(|| {
             let elements = array.plain()?;
             match elements.element() {
-                ElementType::F32 => self.product::<f32>(&elements, [vectors, inputs]),
-                ElementType::F16 => self.product::<f16>(&elements, [vectors, inputs]),
+                ElementType::F32 => self.product::<f32>(&elements, Extents::new(vectors, inputs)),
+                ElementType::F16 => self.product::<f16>(&elements, Extents::new(vectors, inputs)),
                 _ => Ok(None),
             }
         });
@@ -112,7 +113,7 @@ impl PyPacked {
     fn product<T: ActivationElement + Stored>(
         &self,
         x: &Elements,
-        extents: [usize; 2],
+        extents: Extents,
     ) -> Result<Option<Elements>, tripipe::Error> {
         let Some(x) = T::stored(x) else { return Ok(None) };
         let product: Matrix<T> = self.weights.to_matrix(x.as_matrix(extents)?)?;

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use tripipe::filter::Semiplanar;
-use tripipe::{Image, Vector};
+use tripipe::{Image, Size, Vector};
 
 use crate::array::PyArray;
 use crate::context::context_of_host;
@@ -57,8 +57,8 @@ fn operand<'py>(
 /// The layout of a frame without gaps.
 fn frame_layout(format: &str, (height, width): (usize, usize)) -> PyResult<Semiplanar> {
     match format {
-        "nv12" => Ok(Semiplanar::nv12([width, height])),
-        "nv21" => Ok(Semiplanar::nv21([width, height])),
+        "nv12" => Ok(Semiplanar::nv12(Size::new(width, height))),
+        "nv21" => Ok(Semiplanar::nv21(Size::new(width, height))),
         _ => {
             Err(error::value("format", format!("unknown format {format:?}: there are \"nv12\" and \"nv21\"")))
         }

@@ -3,7 +3,7 @@
 
 use tripipe_conformance::{cliffs, defaults};
 use tripipe_device::find;
-use tripipe_kernels::filter::PixelType;
+use tripipe_kernels::filter::{PixelType, Size};
 use tripipe_timing::{VirtualGpu, VirtualOptions};
 
 #[test]
@@ -19,7 +19,7 @@ fn neighbouring_sizes_take_neighbouring_times() {
         let group = groups.iter().find(|group| group[0] == first).unwrap();
         let options = VirtualOptions { time_only: true, ..VirtualOptions::default() };
         let mut executor = VirtualGpu::new(find(gpu).unwrap(), options);
-        let times = match cliffs::times(&mut executor, group, [640, 480], 1, PixelType::U8) {
+        let times = match cliffs::times(&mut executor, group, Size::new(640, 480), 1, PixelType::U8) {
             Ok(times) => times,
             Err(error) => {
                 assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "{error}");

@@ -13,8 +13,8 @@ use tripipe_conformance::programs::ladder_programs;
 use tripipe_ir::front::live;
 use tripipe_kernels::Plan;
 use tripipe_kernels::elementwise::{self, Grid, Map, Reduction, Step};
-use tripipe_kernels::filter::{self, Border, Chain, Interpolation, Raster};
-use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, OperandState};
+use tripipe_kernels::filter::{self, Border, Chain, Interpolation, Raster, Size};
+use tripipe_kernels::gemm::{self, Accumulate, Elements, Extents, Gemm, OperandState, ProductExtents};
 use tripipe_kernels::quantised::{self, Activation, PackedLayout, QuantisedProduct, WeightFormat};
 use tripipe_kernels::source::all;
 use tripipe_launch::{ScalarType, Source};
@@ -190,19 +190,20 @@ fn library_plans() -> Vec<Plan<'static>> {
         let probe = tripipe_device::find(gpu).unwrap().expected_probe();
         let chunked = Elements::F16(Accumulate::Chunked { block: 32 });
         for elements in [Elements::F32, Elements::F16(Accumulate::F32), chunked, Elements::I8ToI32] {
-            for size in [[512, 512, 512], [1, 1000, 1024], [65, 33, 7]] {
-                let mut product = Gemm::new(elements, size);
+            for [m, n, k] in [[512, 512, 512], [1, 1000, 1024], [65, 33, 7]] {
+                let mut product = Gemm::new(elements, ProductExtents { m, n, k });
                 product.epilogue = vec![gemm::EpilogueStage::BiasColumns, gemm::EpilogueStage::Relu];
-                product.b = gemm::Layout::column_major(size[2]);
+                product.b = gemm::Layout::column_major(k);
                 let parameters = gemm::default_parameters(&product, &probe).parameters;
                 plans.extend(gemm::plan(&product, &parameters, &probe, [OperandState::Changing; 2]));
             }
         }
         for format in WeightFormat::ALL {
             for (activation, m) in [(Activation::F32, 1), (Activation::F16, 3)] {
-                let product = QuantisedProduct::new(format, activation, [m, 100, 72]);
+                let product = QuantisedProduct::new(format, activation, ProductExtents { m, n: 100, k: 72 });
                 let parameters = quantised::choose(&product, None, &probe).parameters;
-                let layout = PackedLayout::of(format, [100, 72], parameters.memory, &probe).unwrap();
+                let layout =
+                    PackedLayout::of(format, Extents::new(100, 72), parameters.memory, &probe).unwrap();
                 plans.push(quantised::plan(&product, &parameters, &layout, &probe).unwrap());
             }
         }
@@ -215,7 +216,7 @@ fn library_plans() -> Vec<Plan<'static>> {
                 [(filter::PixelType::U8, Border::None), (filter::PixelType::F16, Border::Constant(1.0))]
             {
                 let chain = Chain::parse(chain, border).unwrap();
-                let from = Raster::packed([640, 480], 3, element);
+                let from = Raster::packed(Size::new(640, 480), 3, element);
                 let Ok(to) = chain.apply_to(&from) else { continue };
                 let parameters = filter::default_parameters(&chain, &from, &probe).parameters;
                 plans.push(filter::plan(&chain, &from, &to, &parameters, &probe).unwrap());
@@ -224,10 +225,11 @@ fn library_plans() -> Vec<Plan<'static>> {
     }
     let probe = mali_g610();
     for element in [filter::PixelType::U8, filter::PixelType::F16] {
-        let [from, to] = [[64, 48], [23, 17]].map(|size| Raster::planar(size, 3, element));
+        let [from, to] = [Size::new(64, 48), Size::new(23, 17)].map(|size| Raster::planar(size, 3, element));
         plans.push(filter::resize(Interpolation::Area, &from, &to, &probe).unwrap());
         plans.push(
-            elementwise::histogram(&Raster::packed([64, 48], 3, filter::PixelType::U8), &probe).unwrap(),
+            elementwise::histogram(&Raster::packed(Size::new(64, 48), 3, filter::PixelType::U8), &probe)
+                .unwrap(),
         );
     }
     for element in [ScalarType::F32, ScalarType::F16, ScalarType::U8] {

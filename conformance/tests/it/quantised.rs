@@ -8,6 +8,7 @@ use bytemuck::{cast_slice, pod_collect_to_vec};
 use fastrand::Rng;
 use half::f16;
 use tripipe_kernels::Role;
+use tripipe_kernels::gemm::{Extents, ProductExtents};
 use tripipe_kernels::quantised::{
     Activation, PackedLayout, Parameters, QuantisedProduct, QuantisedReference, StoredWeights, WeightFormat,
     WeightMemory, choose, plan, space,
@@ -28,7 +29,7 @@ fn operands(format: WeightFormat, [m, n, k]: [usize; 3], seed: u64) -> (StoredWe
         (0..count).map(|_| f16::from_f32(random.f32() * 2.0 - 1.0).to_f32()).collect()
     };
     let (weights, x) = (numbers(n * k), numbers(m * k));
-    (StoredWeights::quantise(format, &weights, [n, k]).unwrap(), x)
+    (StoredWeights::quantise(format, &weights, Extents::new(n, k)).unwrap(), x)
 }
 
 fn allocate(executor: &mut dyn Executor, kind: &MemoryKind, bytes: &[u8]) -> MemoryId {
@@ -67,8 +68,8 @@ fn run(
     weights: &StoredWeights,
     [x, y]: [&[u8]; 2],
 ) -> Vec<u8> {
-    let extents = [product.n, product.k];
-    let layout = PackedLayout::of(product.format, extents, parameters.memory, executor.probe()).unwrap();
+    let layout =
+        PackedLayout::of(product.format, product.weights(), parameters.memory, executor.probe()).unwrap();
     let words = layout.pack(weights).unwrap();
     let plan = plan(product, parameters, &layout, executor.probe())
         .unwrap_or_else(|error| panic!("{parameters}, {product}: {error}"));
@@ -169,8 +170,12 @@ fn every_format_gives_the_product_in_the_simulator() {
         [(Activation::F32, [1, 37, 96]), (Activation::F16, [3, 21, 64]), (Activation::F32, [5, 9, 75])];
     for (first, format) in WeightFormat::ALL.into_iter().enumerate() {
         for (index, text) in texts(format).enumerate() {
-            let (activation, extents) = sizes[(first + index) % sizes.len()];
-            check(&mut executor, &QuantisedProduct::new(format, activation, extents), text);
+            let (activation, [m, n, k]) = sizes[(first + index) % sizes.len()];
+            check(
+                &mut executor,
+                &QuantisedProduct::new(format, activation, ProductExtents { m, n, k }),
+                text,
+            );
         }
     }
 }
@@ -179,13 +184,25 @@ fn every_format_gives_the_product_in_the_simulator() {
 fn every_format_gives_the_product_on_an_opencl_device() {
     let Some(mut executor) = opencl().into_iter().next() else { return };
     for format in WeightFormat::ALL {
-        for extents in [[1, 1000, 96], [9, 133, 192]] {
-            check(&mut executor, &QuantisedProduct::new(format, Activation::F32, extents), "4x2 group=2x4");
+        for [m, n, k] in [[1, 1000, 96], [9, 133, 192]] {
+            check(
+                &mut executor,
+                &QuantisedProduct::new(format, Activation::F32, ProductExtents { m, n, k }),
+                "4x2 group=2x4",
+            );
         }
-        check(&mut executor, &QuantisedProduct::new(format, Activation::F16, [2, 61, 45]), "16x1 group=1x1");
+        check(
+            &mut executor,
+            &QuantisedProduct::new(format, Activation::F16, ProductExtents { m: 2, n: 61, k: 45 }),
+            "16x1 group=1x1",
+        );
     }
     for text in ["4x1 group=2x2 image masks", "16x1 group=1x1 masks"] {
-        let product = QuantisedProduct::new(WeightFormat::Q4_0, Activation::F32, [1, 333, 512]);
+        let product = QuantisedProduct::new(
+            WeightFormat::Q4_0,
+            Activation::F32,
+            ProductExtents { m: 1, n: 333, k: 512 },
+        );
         check(&mut executor, &product, text);
     }
 }
@@ -197,7 +214,7 @@ fn sizes_at_the_edges() {
     let parameters = ["4x4 group=4x2", "1x8 group=1x1", "4x1 group=2x1 image"];
     for format in WeightFormat::ALL {
         for text in parameters {
-            for extents in [
+            for [m, n, k] in [
                 [1, 1, 1],
                 [9, 1, 32],
                 [8, 2, 31],
@@ -207,7 +224,11 @@ fn sizes_at_the_edges() {
                 [2, 6, 0],
                 [1, 4, 97],
             ] {
-                check(&mut executor, &QuantisedProduct::new(format, Activation::F32, extents), text);
+                check(
+                    &mut executor,
+                    &QuantisedProduct::new(format, Activation::F32, ProductExtents { m, n, k }),
+                    text,
+                );
             }
         }
     }
@@ -218,7 +239,7 @@ fn operands_may_lie_within_others() {
     let mut executor = simulator();
     for format in WeightFormat::ALL {
         for activation in [Activation::F16, Activation::F32] {
-            let dense = QuantisedProduct::new(format, activation, [3, 10, 40]);
+            let dense = QuantisedProduct::new(format, activation, ProductExtents { m: 3, n: 10, k: 40 });
             let product = QuantisedProduct { x_offset: 3, x_stride: 47, y_offset: 5, y_stride: 13, ..dense };
             check(&mut executor, &product, "4x2 group=2x2");
         }
@@ -231,18 +252,19 @@ fn infinities_and_nan_stay_in_their_outputs() {
     let mut executor = simulator();
     let [n, k] = [6, 64];
     for format in WeightFormat::ALL {
-        let product = QuantisedProduct::new(format, Activation::F32, [2, n, k]);
+        let product = QuantisedProduct::new(format, Activation::F32, ProductExtents { m: 2, n, k });
         let (weights, x) = operands(format, [2, n, k], 9);
         for special in [f16::INFINITY, f16::NEG_INFINITY, f16::NAN] {
             // The scale of the first block of output 4, or its first weight.
             let weights = if format == WeightFormat::I8 {
                 let mut scales = weights.scales().to_vec();
                 scales[4] = special.to_f32();
-                StoredWeights::from_bytes(cast_slice(weights.bytes()).to_vec(), scales, [n, k]).unwrap()
+                StoredWeights::from_bytes(cast_slice(weights.bytes()).to_vec(), scales, Extents::new(n, k))
+                    .unwrap()
             } else {
                 let mut bytes = weights.bytes().to_vec();
                 bytes[4 * format.row_bytes(k)..][..2].copy_from_slice(&special.to_ne_bytes());
-                StoredWeights::from_stored(format, bytes, [n, k]).unwrap()
+                StoredWeights::from_stored(format, bytes, Extents::new(n, k)).unwrap()
             };
             for text in texts(format).take(13).step_by(3) {
                 check_operands(&mut executor, &product, text, &weights, &x);
@@ -264,7 +286,7 @@ fn chosen_and_searched_parameters_give_the_product() {
     let mut executor = simulator();
     let mut random = Rng::with_seed(3);
     for format in WeightFormat::ALL {
-        let product = QuantisedProduct::new(format, Activation::F32, [2, 75, 128]);
+        let product = QuantisedProduct::new(format, Activation::F32, ProductExtents { m: 2, n: 75, k: 128 });
         let probe = executor.probe().clone();
         let points: Vec<Parameters> = space(&product, &probe).points().collect();
         assert!(points.len() > 100, "{}", points.len());

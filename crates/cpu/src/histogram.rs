@@ -22,7 +22,7 @@ pub fn histogram(raster: &Raster, image: &[u8], counts: &mut [u8]) -> Result<(),
     let planes = if raster.layout == ChannelLayout::Packed { 1 } else { raster.channels };
     for plane in 0..planes {
         for y in 0..raster.height {
-            let first = raster.index([0, y], if planes > 1 { plane } else { 0 });
+            let first = raster.index(0, y, if planes > 1 { plane } else { 0 });
             if raster.element == PixelType::U16 {
                 for value in &elements_of::<u16>(image)[first..][..raster.row_elements()] {
                     bins[usize::from(*value >> 8)] += 1;

@@ -8,6 +8,7 @@
 //! 2550.
 
 use pulp::{Simd, WithSimd};
+use tripipe_kernels::filter::Size;
 
 use crate::bands::for_each_band;
 use crate::error::check_length;
@@ -76,7 +77,7 @@ fn checked<const P: usize>(
 ) -> Result<(), CpuError> {
     check_length(operation, "src", &[width, height, P], src.len())?;
     check_length(operation, "dst", &[width, height, P], dst.len())?;
-    laplace(src, dst, [width, height], P, threads);
+    laplace(src, dst, Size::new(width, height), P, threads);
     Ok(())
 }
 
@@ -85,7 +86,7 @@ fn checked<const P: usize>(
 pub(super) fn laplace(
     src: &[u8],
     dst: &mut [u8],
-    [width, height]: [usize; 2],
+    Size { width, height }: Size,
     channels: usize,
     threads: Threads,
 ) {

@@ -6,6 +6,7 @@
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
+use tripipe_kernels::gemm::Extents;
 use tripipe_kernels::quantised::{BLOCK, PackedLayout, QuantisedProduct, WeightFormat};
 
 use crate::bands::share_out;
@@ -80,7 +81,7 @@ pub fn quantised<T: QuantisedNumber>(
     if y.len() < y_span {
         return wrong("y", y_span, y.len());
     }
-    let [of_n, of_k] = layout.extents();
+    let Extents { rows: of_n, columns: of_k } = layout.extents();
     if layout.format() != format || [of_n, of_k] != [n, k] {
         return wrong("layout", n.saturating_mul(k), of_n.saturating_mul(of_k));
     }

@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
+use tripipe_kernels::gemm::Extents;
 
 use crate::bands::for_each_band;
 use crate::error::check_length;
@@ -54,7 +55,7 @@ pub fn transpose_u8(
 pub fn transpose_bytes(
     from: &[u8],
     to: &mut [u8],
-    [rows, columns]: [usize; 2],
+    Extents { rows, columns }: Extents,
     element_bytes: usize,
     threads: Threads,
 ) -> Result<(), CpuError> {

@@ -34,7 +34,7 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use serde_json::json;
 use tripipe::gemm::Product;
-use tripipe::{Context, Device, Matrix};
+use tripipe::{Context, Device, Extents, Matrix, Size};
 use tripipe_cpu::{self as cpu, CpuError, Threads};
 use tripipe_kernels::filter::{
     Bilateral, Border, Chain, Gradient, Interpolation, Linear, Morphology, Neighbourhood, PixelType, Raster,
@@ -156,7 +156,7 @@ fn serve() -> Outcome<()> {
                 seconds
             }
             ["filter", name, element, width, height, channels, input, output, runs] => {
-                let (size, element) = ([width.parse()?, height.parse()?], pixel_type(element)?);
+                let (size, element) = (Size::new(width.parse()?, height.parse()?), pixel_type(element)?);
                 let from = Raster::packed(size, channels.parse()?, element);
                 let border = if *name == "laplace" { Border::None } else { Border::Reflect101 };
                 let chain = Chain::one(stage(name, element)?, border);
@@ -181,9 +181,9 @@ fn serve() -> Outcome<()> {
                     let context = Context::new(&Device::named(device)?)?;
                     let operands: Vec<f32> = bytemuck::pod_collect_to_vec(&std::fs::read(input)?);
                     let (a, b) = operands.split_at(m * k);
-                    let a = Matrix::from_slice(&context, [m, k], a)?;
-                    let b = Matrix::from_slice(&context, [k, n], b)?;
-                    resident = Some((a, b, Matrix::<f32>::zeros(&context, [m, n])?));
+                    let a = Matrix::from_slice(&context, Extents::new(m, k), a)?;
+                    let b = Matrix::from_slice(&context, Extents::new(k, n), b)?;
+                    resident = Some((a, b, Matrix::<f32>::zeros(&context, Extents::new(m, n))?));
                 }
                 let Some((a, b, c)) = &mut resident else { return Err("no operands".into()) };
                 let mut multiply = || -> Outcome<f64> {
@@ -200,8 +200,8 @@ fn serve() -> Outcome<()> {
             ["resize", name, element, width, height, to_width, to_height, channels, input, output, runs] => {
                 let element = pixel_type(element)?;
                 let image = |size| Ok::<_, Box<dyn Error>>(Raster::packed(size, channels.parse()?, element));
-                let from = image([width.parse()?, height.parse()?])?;
-                let to = image([to_width.parse()?, to_height.parse()?])?;
+                let from = image(Size::new(width.parse()?, height.parse()?))?;
+                let to = image(Size::new(to_width.parse()?, to_height.parse()?))?;
                 let interpolation = match *name {
                     "nearest" => Interpolation::Nearest,
                     "bilinear" => Interpolation::Bilinear,
@@ -329,11 +329,11 @@ fn stage(name: &str, element: PixelType) -> Outcome<Stage> {
         "gradient" => Stage::Gradient(Gradient::Sobel),
         "median3" => Stage::Median { size: 3 },
         "median5" => Stage::Median { size: 5 },
-        "box3" => Stage::Linear(Linear::mean([3, 3])?),
-        "box5" => Stage::Linear(Linear::mean([5, 5])?),
+        "box3" => Stage::Linear(Linear::mean(Size::square(3))?),
+        "box5" => Stage::Linear(Linear::mean(Size::square(5))?),
         "laplace" => Stage::Linear(Linear::laplace_sharpen()),
         "bilateral9" => Stage::Bilateral(Bilateral { size: 9, sigma_color: 50.0, sigma_space: 3.0 }),
-        "erode5" => Stage::Morphology(Morphology::Erode(Neighbourhood::Rectangle([5, 5]))),
+        "erode5" => Stage::Morphology(Morphology::Erode(Neighbourhood::Rectangle(Size::square(5)))),
         _ => return Err(format!("no such filter: {name}").into()),
     })
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use tripipe::filter::{Border, Chain, PixelType, Raster};
 use tripipe::gemm::Product;
-use tripipe::{Context, Device, Error, Image, Matrix, Vector};
+use tripipe::{Context, Device, Error, Extents, Image, Matrix, Size, Vector};
 
 /// Microseconds per call, of repeated passes through all shapes and of the first pass.
 fn time(
@@ -38,18 +38,18 @@ fn main() -> Result<(), Error> {
             let way = if falls_back { "whoever is faster" } else { "the device alone" };
             println!("{}, {way}: us a call, and of the first time", context.name());
             let chain = Chain::parse("box:3", Border::Replicate)?;
-            let image = Image::<u8>::zeros(&context, Raster::packed([1100, 64], 1, PixelType::U8))?;
-            let mut small = Image::<u8>::zeros(&context, Raster::packed([32, 32], 1, PixelType::U8))?;
+            let image = Image::<u8>::zeros(&context, Raster::packed(Size::new(1100, 64), 1, PixelType::U8))?;
+            let mut small = Image::<u8>::zeros(&context, Raster::packed(Size::square(32), 1, PixelType::U8))?;
             for shapes in SHAPES {
                 let [again, first] = time(&context, shapes, |shape| {
-                    let region = image.region([shape, shape % 32], [32, 32])?;
+                    let region = image.region(shape, shape % 32, Size::square(32))?;
                     let filter = context.filter(&chain, region.raster(), small.raster())?;
                     filter.run(region, &mut small)?.wait()
                 })?;
                 println!("  a region of 32x32 at {shapes:4} places  {again:9.1} {first:9.1}");
             }
-            let matrix = Matrix::<f32>::zeros(&context, [1100, 64])?;
-            let mut c = Matrix::<f32>::zeros(&context, [32, 32])?;
+            let matrix = Matrix::<f32>::zeros(&context, Extents::new(1100, 64))?;
+            let mut c = Matrix::<f32>::zeros(&context, Extents::new(32, 32))?;
             for shapes in SHAPES {
                 let [again, first] = time(&context, shapes, |shape| {
                     let block = matrix.block(shape..shape + 32, 0..32)?;
@@ -66,7 +66,7 @@ fn main() -> Result<(), Error> {
             let offsets: Vec<u32> = (0..16).flat_map(|product| [64 * product, 0, 32 * product]).collect();
             let offsets = Vector::from_slice(&context, &offsets)?;
             let [a, b] = [matrix.block(0..16, 0..16)?, matrix.block(0..16, 16..32)?];
-            let mut c = Matrix::<f32>::zeros(&context, [32, 32])?;
+            let mut c = Matrix::<f32>::zeros(&context, Extents::new(32, 32))?;
             let [again, first] = time(&context, 1, |_| {
                 Product::new(a, b)?.at_offsets(&offsets)?.store(c.block_mut(0..16, 0..16)?)?.wait()
             })?;

@@ -8,15 +8,15 @@
 use std::time::Instant;
 
 use tripipe::filter::{Border, Chain, Raster};
-use tripipe::{Choice, Context, Image, Vector};
+use tripipe::{Choice, Context, Image, Size, Vector};
 
-const SIZE: [usize; 2] = [1920, 1080];
+const SIZE: Size = Size::new(1920, 1080);
 /// Distance between rows in bytes, as camera drivers pad them.
 const PITCH: usize = 2048;
 
 /// Simulates a camera: a bright square that moves over a dark background.
 fn expose(frame: &mut [u8], time: usize) {
-    let [width, height] = SIZE;
+    let Size { width, height } = SIZE;
     let (left, top) = (time * 16 % (width - 256), time * 9 % (height - 256));
     for (y, row) in frame.chunks_mut(PITCH).take(height).enumerate() {
         row.fill(40);
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Two frames: the camera fills one while the device works on the other. Luma, then chroma with half the rows.
     let mut ring = Vec::new();
     for _ in 0..2 {
-        ring.push(Vector::<u8>::zeros(&context, PITCH * SIZE[1] * 3 / 2)?);
+        ring.push(Vector::<u8>::zeros(&context, PITCH * SIZE.height * 3 / 2)?);
     }
     let luma = Raster::luma(SIZE, PITCH);
     let chain = Chain::parse("gaussian:3,sobel", Border::Replicate)?;

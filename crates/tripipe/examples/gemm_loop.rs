@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use tripipe::gemm::{Packed, Product};
-use tripipe::{Choice, Context, Matrix};
+use tripipe::{Choice, Context, Extents, Matrix};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -37,9 +37,9 @@ fn main() -> Outcome<()> {
     println!("{:>6} {:>12} {:>12} {:>12} {:>12}", "n", "plain us", "packed us", "in a row us", "GFLOP/s");
     for n in sizes {
         let values: Vec<f32> = (0..n * n).map(|i| (i % 7) as f32 - 3.0).collect();
-        let x = Matrix::from_slice(&context, [n, n], &values)?;
-        let weights = Matrix::from_slice(&context, [n, n], &values)?;
-        let mut y = Matrix::zeros(&context, [n, n])?;
+        let x = Matrix::from_slice(&context, Extents::new(n, n), &values)?;
+        let weights = Matrix::from_slice(&context, Extents::new(n, n), &values)?;
+        let mut y = Matrix::zeros(&context, Extents::new(n, n))?;
         let packed = Packed::right(&weights, n)?;
         let runs = (200_000_000_000 / (2 * n * n * n)).clamp(5, 200);
         let plain = median(runs, || Ok(Product::new(&x, &weights)?.store(&mut y)?.wait()?))?;

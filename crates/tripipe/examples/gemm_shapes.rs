@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use tripipe::gemm::Product;
-use tripipe::{Choice, Context, Matrix};
+use tripipe::{Choice, Context, Extents, Matrix};
 
 /// Calls of a row, and rows.
 const CALLS: u32 = 200;
@@ -35,9 +35,13 @@ fn main() -> Outcome<()> {
         let values =
             |count: usize| -> Vec<f32> { (0..count).map(|i| (i * 7919 % 13) as f32 - 6.0).collect() };
         let operands = |context: &Context| -> Result<[Matrix<f32>; 3], tripipe::Error> {
-            let of_b = if transposed { [n, k] } else { [k, n] };
-            let a = Matrix::from_vec(context, [m, k], values(m * k))?;
-            Ok([a, Matrix::from_vec(context, of_b, values(n * k))?, Matrix::zeros(context, [m, n])?])
+            let of_b = if transposed { Extents::new(n, k) } else { Extents::new(k, n) };
+            let a = Matrix::from_vec(context, Extents::new(m, k), values(m * k))?;
+            Ok([
+                a,
+                Matrix::from_vec(context, of_b, values(n * k))?,
+                Matrix::zeros(context, Extents::new(m, n))?,
+            ])
         };
         let [a, b, mut c] = operands(&context)?;
         let view_b = if transposed { b.transposed() } else { b.view() };

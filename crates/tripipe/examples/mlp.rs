@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use tripipe::gemm::{Packed, Product};
-use tripipe::{Choice, Context, Error, Matrix, Vector};
+use tripipe::{Choice, Context, Error, Extents, Matrix, Vector};
 
 /// Weights (inputs x outputs) and bias of a layer.
 struct Layer {
@@ -30,7 +30,8 @@ impl Layer {
         batch: usize,
     ) -> Result<Self, Error> {
         let scale = (6.0 / inputs as f32).sqrt();
-        let weights = Matrix::from_slice(context, [inputs, outputs], &numbers(inputs * outputs, scale))?;
+        let weights =
+            Matrix::from_slice(context, Extents::new(inputs, outputs), &numbers(inputs * outputs, scale))?;
         let bias = Vector::from_slice(context, &numbers(outputs, 0.1))?;
         Ok(Self { weights: Packed::right(&weights, batch)?, bias, relu })
     }
@@ -50,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let layers = [(784, 512, true), (512, 256, true), (256, 10, false)]
         .map(|(inputs, outputs, relu)| Layer::new(&context, inputs, outputs, relu, batch));
     let layers = layers.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let x = Matrix::from_slice(&context, [batch, 784], &numbers(batch * 784, 1.0))?;
+    let x = Matrix::from_slice(&context, Extents::new(batch, 784), &numbers(batch * 784, 1.0))?;
     let mut y = layers[0].forward(&x)?;
     for layer in &layers[1..] {
         y = layer.forward(&y)?;

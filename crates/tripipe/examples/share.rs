@@ -10,7 +10,8 @@
 use std::error::Error;
 
 use tripipe::filter::{Border, Chain, PixelType, Raster};
-use tripipe::{Context, Device, Shares, Team};
+use tripipe::gemm::ProductExtents;
+use tripipe::{Context, Device, Shares, Size, Team};
 use tripipe_device::DeviceKind;
 
 /// Calls of each kind; the first ones measure and build kernels.
@@ -37,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let alone = alone.collect::<Result<Vec<_>, _>>()?;
     let team = Team::new(members)?;
 
-    let raster = Raster::packed([8192, 8192], 1, PixelType::U8);
+    let raster = Raster::packed(Size::square(8192), 1, PixelType::U8);
     let source: Vec<u8> = (0..8192 * 8192u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let mut result = vec![0u8; source.len()];
     for stages in ["gaussian:5,bilateral:9:25:3", "bilateral:15:25:5,bilateral:15:25:5,bilateral:15:25:5"] {
@@ -51,7 +52,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             |seed: usize| -> Vec<f32> { (0..size * size).map(|i| ((i * seed) % 7) as f32 - 3.0).collect() };
         let (a, b, mut c) = (whole(3), whole(5), vec![0.0; size * size]);
         println!("f32 product {size} x {size} x {size}");
-        compare(&alone, &team, |team| team.product(&a, &b, &mut c, [size; 3]))?;
+        compare(&alone, &team, |team| {
+            team.product(&a, &b, &mut c, ProductExtents { m: size, n: size, k: size })
+        })?;
     }
     Ok(())
 }

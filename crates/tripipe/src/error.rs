@@ -7,8 +7,8 @@ use crate::driver::DevicesError;
 use crate::matrix_shape::MatrixShape;
 use thiserror::Error;
 use tripipe_kernels::elementwise::Reduction;
-use tripipe_kernels::filter::{FilterError, PixelType, Raster};
-use tripipe_kernels::gemm::{DescriptionError, Unfit};
+use tripipe_kernels::filter::{FilterError, PixelType, Raster, Size};
+use tripipe_kernels::gemm::{DescriptionError, Extents, Unfit};
 use tripipe_kernels::quantised::WeightsError;
 use tripipe_kernels::{PlanError, TableError};
 use tripipe_launch::ExecuteError;
@@ -228,9 +228,9 @@ pub(crate) enum Fault {
     },
     /// A matrix that is not within a vector.
     #[error(
-        "a {}x{} matrix at element {} with a stride of {} is not within {length} elements; a stride is at least the length of a row \
+        "a {} matrix at element {} with a stride of {} is not within {length} elements; a stride is at least the length of a row \
          (of a column, in column-major order)",
-        shape.rows, shape.columns, shape.layout.offset, shape.layout.leading
+        shape.extents, shape.layout.offset, shape.layout.leading
     )]
     Within {
         /// The matrix.
@@ -289,14 +289,14 @@ pub(crate) enum Fault {
         bytes: usize,
     },
     /// A block of a matrix that exceeds it.
-    #[error("rows {rows:?} and columns {columns:?} exceed a matrix of {}x{}", extents[0], extents[1])]
+    #[error("rows {rows:?} and columns {columns:?} exceed a matrix of {extents}")]
     Block {
         /// The requested rows.
         rows: Range<usize>,
         /// The requested columns.
         columns: Range<usize>,
-        /// The number of rows and columns of the matrix.
-        extents: [usize; 2],
+        /// The extents of the matrix.
+        extents: Extents,
     },
     /// A raster with an element type other than the image's.
     #[error("a raster of {found} does not describe an image of {want}")]
@@ -317,15 +317,12 @@ pub(crate) enum Fault {
         want: PixelType,
     },
     /// An empty image resized to one with pixels, or an image with pixels resized to an empty one.
-    #[error(
-        "an image of {}x{} cannot be resized to {}x{}: either both have pixels, or neither does",
-        from[0], from[1], to[0], to[1]
-    )]
+    #[error("an image of {from} cannot be resized to {to}: either both have pixels, or neither does")]
     Resize {
         /// Width and height of the image.
-        from: [usize; 2],
+        from: Size,
         /// The requested width and height.
-        to: [usize; 2],
+        to: Size,
     },
     /// Operands with different shapes.
     #[error("{operand} is {found}, expected {want}")]
@@ -412,22 +409,22 @@ pub(crate) enum Fault {
     #[error(transparent)]
     Weights(#[from] WeightsError),
     /// Extents of A and B that do not match.
-    #[error("A is {}x{} and B is {}x{}: a product needs as many columns in A as rows in B", a[0], a[1], b[0], b[1])]
+    #[error("A is {a} and B is {b}: a product needs as many columns in A as rows in B")]
     Inner {
-        /// Rows and columns of A.
-        a: [usize; 2],
-        /// Rows and columns of B.
-        b: [usize; 2],
+        /// The extents of A.
+        a: Extents,
+        /// The extents of B.
+        b: Extents,
     },
     /// A matrix with extents other than the product's.
-    #[error("{operand} is {}x{}, the product {}x{}", found[0], found[1], want[0], want[1])]
+    #[error("{operand} is {found}, the product {want}")]
     Extents {
         /// The operand.
         operand: &'static str,
-        /// Rows and columns of the product.
-        want: [usize; 2],
-        /// Rows and columns of the matrix.
-        found: [usize; 2],
+        /// The extents of the product.
+        want: Extents,
+        /// The extents of the matrix.
+        found: Extents,
     },
     /// Memory that ends before the operand does.
     #[error("{operand} has {found} elements of memory, the operation accesses {want}")]

@@ -2,18 +2,18 @@
 //!
 //! ```
 //! use tripipe::filter::{Border, Chain};
-//! use tripipe::{Context, Device, Image, Matrix};
+//! use tripipe::{Context, Device, Extents, Image, Matrix, Size};
 //!
 //! # fn main() -> Result<(), tripipe::Error> {
 //! // The strongest OpenCL GPU; without one, the CPU path.
 //! let context = Context::new(&Device::best()?)?;
 //!
-//! let a = Matrix::from_slice(&context, [2, 3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
-//! let b = Matrix::from_slice(&context, [3, 1], &[1.0f32, 0.0, -1.0])?;
+//! let a = Matrix::from_slice(&context, Extents::new(2, 3), &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+//! let b = Matrix::from_slice(&context, Extents::new(3, 1), &[1.0f32, 0.0, -1.0])?;
 //! let c = a.matmul(&b)?; // queued; does not wait
 //! assert_eq!(c.to_vec()?, [-2.0, -2.0]); // waits
 //!
-//! let photo = Image::from_slice(&context, [64, 48], 3, &[100u8; 64 * 48 * 3])?;
+//! let photo = Image::from_slice(&context, Size::new(64, 48), 3, &[100u8; 64 * 48 * 3])?;
 //! let chain = Chain::parse("gray,gaussian:5,laplace8", Border::Reflect101)?;
 //! let edges: Image<u8> = photo.filtered(&chain)?;
 //! assert_eq!(edges.to_vec()?, [0; 64 * 48]);
@@ -87,7 +87,7 @@ use tripipe_opencl as driver;
 pub use context::{Context, ContextBuilder};
 pub use device::{Choice, Device, Devices};
 pub use element::{Element, Float, Pixel};
-pub use elementwise::{Array, ArrayMut, Counted, Elementwise, Summed};
+pub use elementwise::{Array, ArrayMut, Counted, Elementwise, ImagePosition, MatrixPosition, Summed};
 pub use engine::kernels::Compilation;
 pub use error::{Error, ErrorKind};
 pub use explanation::{Arithmetic, Bound, Ceilings, Chosen, Explanation, Prediction, RunnerUp};
@@ -126,7 +126,8 @@ pub mod launch {
 pub use half::f16;
 pub use tripipe_cache::{Cache, CacheChoice};
 pub use tripipe_device::{Identification, Probe};
-pub use tripipe_kernels::gemm::Order;
+pub use tripipe_kernels::filter::Size;
+pub use tripipe_kernels::gemm::{Extents, Order};
 
 /// OpenCL: devices, executors with options of their own, memory to import. Without the feature `opencl` there are no
 /// devices.

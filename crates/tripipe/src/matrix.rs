@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use tripipe_kernels::gemm::Layout;
+use tripipe_kernels::gemm::{Extents, Layout};
 
 use crate::error::Fault;
 use crate::memory::{Memory, elements, zeros};
@@ -37,39 +37,39 @@ pub struct MatrixViewMut<'m, T> {
 }
 
 impl MatrixShape {
-    fn dense(rows: usize, columns: usize, order: Order) -> Self {
+    fn dense(extents: Extents, order: Order) -> Self {
         let leading = match order {
-            Order::RowMajor => columns,
-            Order::ColumnMajor => rows,
+            Order::RowMajor => extents.columns,
+            Order::ColumnMajor => extents.rows,
         };
-        Self { rows, columns, layout: Layout { order, leading, offset: 0 } }
+        Self { extents, layout: Layout { order, leading, offset: 0 } }
     }
 
     fn transposed(self) -> Self {
-        Self { rows: self.columns, columns: self.rows, layout: self.layout.transposed() }
+        Self { extents: self.extents.transposed(), layout: self.layout.transposed() }
     }
 
     fn block(self, rows: Range<usize>, columns: Range<usize>) -> Result<Self, Error> {
         let inside = |range: &Range<usize>, extent: usize| range.start <= range.end && range.end <= extent;
-        if !inside(&rows, self.rows) || !inside(&columns, self.columns) {
-            return Err(Error::from(Fault::Block { rows, columns, extents: [self.rows, self.columns] }));
+        if !inside(&rows, self.extents.rows) || !inside(&columns, self.extents.columns) {
+            return Err(Error::from(Fault::Block { rows, columns, extents: self.extents }));
         }
+        let extents = Extents::new(rows.len(), columns.len());
         let first = match self.layout.strides() {
             // An empty block has no elements; the end of the last row is beyond the memory.
-            _ if rows.is_empty() || columns.is_empty() => 0,
+            _ if extents.is_empty() => 0,
             [row, column] => rows.start * row + columns.start * column,
         };
         let layout = self.layout.at(self.layout.offset + first);
-        Ok(Self { rows: rows.len(), columns: columns.len(), layout })
+        Ok(Self { extents, layout })
     }
 
     /// A shape within `length` elements.
     fn within(self, length: usize) -> Result<Self, Error> {
-        let [run, count] = self.runs();
         let Layout { leading, offset, .. } = self.layout;
-        let end = match (run, count) {
-            (0, _) | (_, 0) => Some(offset),
-            _ => self.layout.span([self.rows, self.columns]).filter(|_| leading >= run),
+        let end = match self.runs() {
+            _ if self.extents.is_empty() => Some(offset),
+            [run, _] => self.layout.span(self.extents).filter(|_| leading >= run),
         };
         match end {
             Some(end) if end <= length => Ok(self),
@@ -80,14 +80,14 @@ impl MatrixShape {
     /// The length of the contiguous runs of elements, and their number.
     fn runs(&self) -> [usize; 2] {
         match self.layout.order {
-            Order::RowMajor => [self.columns, self.rows],
-            Order::ColumnMajor => [self.rows, self.columns],
+            Order::RowMajor => [self.extents.columns, self.extents.rows],
+            Order::ColumnMajor => [self.extents.rows, self.extents.columns],
         }
     }
 
     /// The elements of a span, row by row.
     fn row_by_row<T: Element>(&self, span: Vec<T>) -> Result<Vec<T>, Error> {
-        let Self { rows, columns, layout } = *self;
+        let Self { extents: Extents { rows, columns }, layout } = *self;
         if layout.order == Order::RowMajor && span.len() == rows * columns {
             return Ok(span);
         }
@@ -112,9 +112,9 @@ impl<T: Element> Matrix<T> {
     /// A row-major matrix with a copy of `elements`.
     ///
     /// # Errors
-    /// A number of elements other than `rows * columns`; more than the device allows in one allocation; no memory left.
-    pub fn from_slice(context: &Context, [rows, columns]: [usize; 2], elements: &[T]) -> Result<Self, Error> {
-        Self::with_order(context, [rows, columns], Order::RowMajor, elements)
+    /// A number of elements other than `extents.rows * extents.columns`; more than the device allows in one allocation; no memory left.
+    pub fn from_slice(context: &Context, extents: Extents, elements: &[T]) -> Result<Self, Error> {
+        Self::with_order(context, extents, Order::RowMajor, elements)
     }
 
     /// A matrix in either order with `elements`, which are in that order: a slice is copied, a `Vec` is moved as
@@ -124,16 +124,16 @@ impl<T: Element> Matrix<T> {
     /// As [`Self::from_slice`].
     pub fn with_order<'e>(
         context: &Context,
-        [rows, columns]: [usize; 2],
+        extents: Extents,
         order: Order,
         elements: impl Into<Cow<'e, [T]>>,
     ) -> Result<Self, Error> {
-        let (want, elements) = (count(rows, columns)?, elements.into());
+        let (want, elements) = (count(extents)?, elements.into());
         if elements.len() != want {
             return Err(Error::from(Fault::Length { operand: "the elements", want, found: elements.len() }));
         }
         let memory = Memory::with_contents(context, elements)?;
-        Ok(Self { memory, shape: MatrixShape::dense(rows, columns, order), element: PhantomData })
+        Ok(Self { memory, shape: MatrixShape::dense(extents, order), element: PhantomData })
     }
 
     /// A row-major matrix of `elements`, which are moved: on the CPU path they stay where they are; a device copies them
@@ -141,7 +141,7 @@ impl<T: Element> Matrix<T> {
     ///
     /// # Errors
     /// As [`Self::from_slice`].
-    pub fn from_vec(context: &Context, extents: [usize; 2], elements: Vec<T>) -> Result<Self, Error> {
+    pub fn from_vec(context: &Context, extents: Extents, elements: Vec<T>) -> Result<Self, Error> {
         Self::with_order(context, extents, Order::RowMajor, elements)
     }
 
@@ -149,22 +149,22 @@ impl<T: Element> Matrix<T> {
     ///
     /// # Errors
     /// As [`Self::from_slice`].
-    pub fn zeros(context: &Context, [rows, columns]: [usize; 2]) -> Result<Self, Error> {
-        let memory = Memory::new::<T>(context, Self::bytes_of(rows, columns)?, None)?;
-        Ok(Self::in_rows(memory, [rows, columns]))
+    pub fn zeros(context: &Context, extents: Extents) -> Result<Self, Error> {
+        let memory = Memory::new::<T>(context, Self::bytes_of(extents)?, None)?;
+        Ok(Self::in_rows(memory, extents))
     }
 
     /// A row-major matrix, all of which is written before it is read.
     ///
     /// # Errors
     /// As [`Self::from_slice`].
-    pub(crate) fn unwritten(context: &Context, [rows, columns]: [usize; 2]) -> Result<Self, Error> {
-        let memory = Memory::uninitialised::<T>(context, Self::bytes_of(rows, columns)?)?;
-        Ok(Self::in_rows(memory, [rows, columns]))
+    pub(crate) fn unwritten(context: &Context, extents: Extents) -> Result<Self, Error> {
+        let memory = Memory::uninitialised::<T>(context, Self::bytes_of(extents)?)?;
+        Ok(Self::in_rows(memory, extents))
     }
 
-    fn bytes_of(rows: usize, columns: usize) -> Result<usize, Error> {
-        let elements = count(rows, columns)?;
+    fn bytes_of(extents: Extents) -> Result<usize, Error> {
+        let elements = count(extents)?;
         elements.checked_mul(size_of::<T>()).ok_or(Error::from(Fault::TooLarge { elements }))
     }
 
@@ -172,27 +172,32 @@ impl<T: Element> Matrix<T> {
     ///
     /// # Errors
     /// A number of elements other than `rows * columns`.
-    pub(crate) fn over_vector(vector: &Vector<T>, [rows, columns]: [usize; 2]) -> Result<Self, Error> {
-        let want = count(rows, columns)?;
+    pub(crate) fn over_vector(vector: &Vector<T>, extents: Extents) -> Result<Self, Error> {
+        let want = count(extents)?;
         if vector.len() != want {
             return Err(Error::from(Fault::Length { operand: "the vector", want, found: vector.len() }));
         }
-        Ok(Self::in_rows(vector.memory().clone(), [rows, columns]))
+        Ok(Self::in_rows(vector.memory().clone(), extents))
     }
 
     /// Memory that holds the elements row by row.
-    pub(crate) fn in_rows(memory: Memory, [rows, columns]: [usize; 2]) -> Self {
-        Self { memory, shape: MatrixShape::dense(rows, columns, Order::RowMajor), element: PhantomData }
+    pub(crate) fn in_rows(memory: Memory, extents: Extents) -> Self {
+        Self { memory, shape: MatrixShape::dense(extents, Order::RowMajor), element: PhantomData }
+    }
+
+    /// Rows and columns.
+    pub fn extents(&self) -> Extents {
+        self.shape.extents
     }
 
     /// The number of rows.
     pub fn rows(&self) -> usize {
-        self.shape.rows
+        self.shape.extents.rows
     }
 
     /// The number of columns.
     pub fn columns(&self) -> usize {
-        self.shape.columns
+        self.shape.extents.columns
     }
 
     /// Which elements are adjacent in memory.
@@ -239,8 +244,8 @@ impl<T: Element> Matrix<T> {
 
 elements!(Matrix, Element, ", in storage order");
 
-fn count(rows: usize, columns: usize) -> Result<usize, Error> {
-    rows.checked_mul(columns).ok_or(Error::from(Fault::TooLarge { elements: usize::MAX }))
+pub(crate) fn count(extents: Extents) -> Result<usize, Error> {
+    extents.elements().ok_or(Error::from(Fault::TooLarge { elements: usize::MAX }))
 }
 
 impl<'m, T: Element> MatrixView<'m, T> {
@@ -252,12 +257,12 @@ impl<'m, T: Element> MatrixView<'m, T> {
     pub fn within(
         vector: &'m Vector<T>,
         offset: usize,
-        [rows, columns]: [usize; 2],
+        extents: Extents,
         order: Order,
         stride: usize,
     ) -> Result<Self, Error> {
         let layout = Layout { order, leading: stride, offset };
-        let shape = MatrixShape { rows, columns, layout }.within(vector.len())?;
+        let shape = MatrixShape { extents, layout }.within(vector.len())?;
         Ok(Self::over(vector.memory(), shape))
     }
 
@@ -298,12 +303,12 @@ impl<'m, T: Element> MatrixViewMut<'m, T> {
     pub fn within(
         vector: &'m mut Vector<T>,
         offset: usize,
-        [rows, columns]: [usize; 2],
+        extents: Extents,
         order: Order,
         stride: usize,
     ) -> Result<Self, Error> {
         let layout = Layout { order, leading: stride, offset };
-        let shape = MatrixShape { rows, columns, layout }.within(vector.len())?;
+        let shape = MatrixShape { extents, layout }.within(vector.len())?;
         Ok(Self::over(vector.memory(), shape))
     }
 }
@@ -317,14 +322,19 @@ macro_rules! views {
                 Self { memory, shape, element: PhantomData }
             }
 
+            /// Rows and columns.
+            pub fn extents(&self) -> Extents {
+                self.shape.extents
+            }
+
             /// The number of rows.
             pub fn rows(&self) -> usize {
-                self.shape.rows
+                self.shape.extents.rows
             }
 
             /// The number of columns.
             pub fn columns(&self) -> usize {
-                self.shape.columns
+                self.shape.extents.columns
             }
 
             /// A view of the transpose; no elements are moved.

@@ -257,8 +257,8 @@ mod tests {
     use crate::cpu::Threads;
 
     use crate::gemm::Product;
-    use crate::operation::{Host, Inputs, Offset, Operation, Refused, RunOn, Size};
-    use crate::{Context, Device, Elementwise, Image, Matrix, Vector};
+    use crate::operation::{Host, Inputs, Offset, Operation, OperationSize, Refused, RunOn};
+    use crate::{Context, Device, Elementwise, Extents, Image, Matrix, Size, Vector};
 
     /// An operation that ends when the test says so.
     fn holding(context: &Context, told: Receiver<()>) -> Event {
@@ -267,7 +267,8 @@ mod tests {
             let _ = told.lock().map(|told| told.recv());
             Ok(())
         };
-        let size = Size { inputs: Vec::new(), result: (Role::Result, 1), written: 1, operations: 1.0 };
+        let size =
+            OperationSize { inputs: Vec::new(), result: (Role::Result, 1), written: 1, operations: 1.0 };
         let host = Host { name: "a test", work: Arc::new(work), small: false, size };
         let plan = |_: &Probe| Err(Refused::Lacks("kernels".to_owned()));
         let operation = Operation::new(context, plan, host, RunOn::Fastest).unwrap();
@@ -280,8 +281,8 @@ mod tests {
     fn queuing_does_not_wait_on_the_cpu_path() {
         let context = Context::new(&Device::Cpu).unwrap();
         let mut x = Vector::from_slice(&context, &[3i32, 1, 2]).unwrap();
-        let photo = Image::from_slice(&context, [4, 4], 1, &[7u8; 16]).unwrap();
-        let a = Matrix::from_slice(&context, [1, 1], &[3.0f32]).unwrap();
+        let photo = Image::from_slice(&context, Size::square(4), 1, &[7u8; 16]).unwrap();
+        let a = Matrix::from_slice(&context, Extents::new(1, 1), &[3.0f32]).unwrap();
         let chain = Chain::parse("box:3", Border::Replicate).unwrap();
         let (tell, told) = std::sync::mpsc::channel::<()>();
         let held = holding(&context, told);
@@ -291,7 +292,7 @@ mod tests {
         let written = x.event();
         let sum = Elementwise::new(&x).add_scalar(1).into_array().unwrap();
         let blurred = photo.filtered::<u8>(&chain).unwrap();
-        let small = photo.resized([2, 2], Interpolation::Area).unwrap();
+        let small = photo.resized(Size::square(2), Interpolation::Area).unwrap();
         let counts = photo.histogram().unwrap();
         let pixels = photo.view().queue_read().unwrap();
         let wide = photo.converted::<f32>(1.0, 0.5).unwrap();

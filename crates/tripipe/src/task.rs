@@ -14,7 +14,7 @@ use crate::explanation::{Arithmetic, Explanation};
 use crate::memory::Memory;
 #[cfg(feature = "cpu")]
 use crate::operation::Inputs;
-use crate::operation::{BoundOperand, Host, Offset, Operation, RunOn, Size};
+use crate::operation::{BoundOperand, Host, Offset, Operation, OperationSize, RunOn};
 use crate::operation_cache::{Described, Family, key};
 use crate::{Context, Error, Event};
 
@@ -123,7 +123,7 @@ impl<T: Task> Prepared<T> {
     fn new(context: &Context, task: T, run_on: RunOn) -> Result<Self, Error> {
         let Sizes { inputs, result, written } = task.sizes()?;
         let operations = task.elements() as f64;
-        let size = Size { inputs, result: (Role::Result, result), written, operations };
+        let size = OperationSize { inputs, result: (Role::Result, result), written, operations };
         #[cfg(feature = "cpu")]
         let on_host = task.clone();
         let host = Host {

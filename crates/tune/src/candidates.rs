@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use tripipe_device::Probe;
 use tripipe_kernels::gemm::cost::DeviceFigures;
-use tripipe_kernels::gemm::{self, Parameters};
+use tripipe_kernels::gemm::{self, Parameters, ProductExtents};
 use tripipe_kernels::{Space, SpaceSize, filter, quantised};
 
 use crate::Problem;
@@ -255,7 +255,7 @@ fn numbers(text: &str) -> BTreeMap<String, f64> {
 }
 
 /// Work-items and work-groups, and the share of the tiles that lies outside the product.
-fn tiles(parameters: &Parameters, [m, n, _]: [usize; 3]) -> Vec<(&'static str, f64)> {
+fn tiles(parameters: &Parameters, ProductExtents { m, n, .. }: ProductExtents) -> Vec<(&'static str, f64)> {
     let ([rows, columns], group, parts) = match parameters {
         Parameters::Tile(tile) => ([tile.rows, tile.columns], tile.group.unwrap_or([8, 8]), tile.parts),
         Parameters::Local(local) => ([local.rows, local.columns], local.group, local.parts),

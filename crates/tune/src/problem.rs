@@ -7,7 +7,7 @@ use std::sync::Arc;
 use thiserror::Error;
 use tripipe_kernels::filter::{Chain, FilterError, Raster, TimedChain, TimedChainError};
 use tripipe_kernels::gemm::{
-    Accumulate, Batch, DescriptionError, Elements, Gemm, Layout, OperandState, Order,
+    Accumulate, Batch, DescriptionError, Elements, Extents, Gemm, Layout, OperandState, Order, ProductExtents,
 };
 use tripipe_kernels::quantised::{QuantisedProduct, QuantisedProductError};
 
@@ -40,8 +40,8 @@ pub enum Problem {
 pub struct GemmProblem {
     /// Types of operands, sums and result: `f32`, `f16`, `f16-f32`, `f16-chunked:BLOCK` or `i8`.
     pub elements: Elements,
-    /// m, n, k.
-    pub size: [usize; 3],
+    /// Its extents.
+    pub size: ProductExtents,
     /// `a=column`, `b=column`, `c=column`: the storage orders.
     pub orders: [Order; 3],
     /// `batch=COUNT`: number of products, one after the other.
@@ -116,14 +116,14 @@ impl Problem {
 
 impl GemmProblem {
     /// Row-major operands that change, one product.
-    pub fn new(elements: Elements, size: [usize; 3]) -> Self {
+    pub fn new(elements: Elements, size: ProductExtents) -> Self {
         Self { elements, size, orders: [Order::RowMajor; 3], batch: 1, constant: [false; 2] }
     }
 
     /// The description of the product.
     pub fn gemm(&self) -> Gemm {
-        let [m, n, k] = self.size;
-        let layout = |order, [rows, columns]: [usize; 2]| match order {
+        let ProductExtents { m, n, k } = self.size;
+        let layout = |order, Extents { rows, columns }| match order {
             Order::RowMajor => Layout::row_major(columns.max(1)),
             Order::ColumnMajor => Layout::column_major(rows.max(1)),
         };
@@ -131,9 +131,9 @@ impl GemmProblem {
         let strides = [m.saturating_mul(k), k.saturating_mul(n), m.saturating_mul(n)];
         let batch = if self.batch == 1 { Batch::One } else { Batch::Strided { count: self.batch, strides } };
         Gemm {
-            a: layout(a, [m, k]),
-            b: layout(b, [k, n]),
-            c: layout(c, [m, n]),
+            a: layout(a, self.size.a()),
+            b: layout(b, self.size.b()),
+            c: layout(c, self.size.c()),
             batch,
             ..Gemm::new(self.elements, self.size)
         }
@@ -197,8 +197,7 @@ impl fmt::Display for Problem {
 
 impl fmt::Display for GemmProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [m, n, k] = self.size;
-        write!(f, "gemm {} {m}x{n}x{k}", self.elements)?;
+        write!(f, "gemm {} {}", self.elements, self.size)?;
         for (name, order) in ["a", "b", "c"].into_iter().zip(self.orders) {
             if order == Order::ColumnMajor {
                 write!(f, " {name}=column")?;
@@ -248,10 +247,10 @@ fn wrong(word: &str, want: &'static str) -> ProblemError {
     ProblemError::Word { word: word.to_owned(), want }
 }
 
-fn extents(word: &str) -> Option<[usize; 3]> {
+fn extents(word: &str) -> Option<ProductExtents> {
     let mut numbers = word.split('x').map(|number| number.parse().ok());
-    let three = [numbers.next()??, numbers.next()??, numbers.next()??];
-    numbers.next().is_none().then_some(three)
+    let extents = ProductExtents { m: numbers.next()??, n: numbers.next()??, k: numbers.next()?? };
+    numbers.next().is_none().then_some(extents)
 }
 
 fn elements(word: &str) -> Option<Elements> {
@@ -304,7 +303,7 @@ fn parse_gemm(words: &mut dyn Iterator<Item = &str>) -> Result<GemmProblem, Prob
 
 #[cfg(test)]
 mod tests {
-    use tripipe_kernels::filter::{Border, Linear, PixelType, Stage};
+    use tripipe_kernels::filter::{Border, Linear, PixelType, Size, Stage};
 
     use super::*;
 
@@ -359,7 +358,7 @@ mod tests {
     #[test]
     fn filters_without_names_are_refused() -> Result<(), FilterError> {
         let chain = Chain::one(Stage::Linear(Linear::gaussian(5, Some(0.3))?), Border::Wrap);
-        let from = Raster::packed([8, 8], 1, PixelType::U8);
+        let from = Raster::packed(Size::square(8), 1, PixelType::U8);
         assert!(matches!(FilterProblem::new(chain, from), Err(ProblemError::NoText { .. })));
         let chain = Chain::one(Stage::Median { size: 3 }, Border::Wrap);
         assert!(FilterProblem::new(chain.clone(), from).is_ok());

@@ -2,9 +2,9 @@
 
 use pyo3::prelude::*;
 use tripipe::gemm::{Accumulate, Factor, Product, Strides};
-use tripipe::{Matrix, MatrixView, Vector, f16};
+use tripipe::{Extents, Matrix, MatrixView, Vector, f16};
 
-use super::{Activation, Extents, check_types, other_type};
+use super::{Activation, StackExtents, check_types, other_type};
 use crate::array::PyArray;
 use crate::context::PyContext;
 use crate::elements::{Elements, Stored};
@@ -20,7 +20,7 @@ pub(super) struct ProductOperand {
 
 /// The operands of a product on a device.
 pub(super) struct OnDevice {
-    extents: Extents,
+    extents: StackExtents,
     pub(super) a: ProductOperand,
     b: ProductOperand,
     bias: Option<Elements>,
@@ -51,7 +51,7 @@ impl OnDevice {
             })
         };
         let (a, b) = (place("a", a)?, place("b", b)?);
-        let extents = Extents::of(&a.shape, &b.shape)?;
+        let extents = StackExtents::of(&a.shape, &b.shape)?;
         let bias = bias.map(|bias| PyArray::on("bias", bias, context)).transpose()?;
         let of_bias = bias.as_ref().map(|bias| (bias.get().stored().0.element(), bias.get().shape()));
         let (_, accumulate) =
@@ -70,17 +70,17 @@ impl OnDevice {
         T: Factor + Stored,
         T::Sum: Stored,
     {
-        let Extents { m, n, k, count, stacks, .. } = self.extents;
+        let StackExtents { m, n, k, count, stacks, .. } = self.extents;
         let (Some(a), Some(b)) = (T::stored(&self.a.elements), T::stored(&self.b.elements)) else {
             return Ok(None);
         };
-        let a_view = first(a, [m, k], stacks[0], self.a.is_transposed)?;
-        let b_view = first(b, [k, n], stacks[1], self.b.is_transposed)?;
+        let (of_a, of_b) = (Extents::new(m, k), Extents::new(k, n));
+        let a_view = first(a, of_a, stacks[0], self.a.is_transposed)?;
+        let b_view = first(b, of_b, stacks[1], self.b.is_transposed)?;
         let mut product = Product::new(a_view, b_view)?.accumulate(self.accumulate);
         if count > 1 {
-            let stride =
-                |extents: [usize; 2], stack: usize| if stack > 1 { extents[0] * extents[1] } else { 0 };
-            let strides = Strides { a: stride([m, k], stacks[0]), b: stride([k, n], stacks[1]), c: m * n };
+            let stride = |elements: usize, stack: usize| if stack > 1 { elements } else { 0 };
+            let strides = Strides { a: stride(m * k, stacks[0]), b: stride(k * n, stacks[1]), c: m * n };
             product = product.strided(count, strides);
         }
         if let Some(bias) = self.bias.as_ref().and_then(<T::Sum as Stored>::stored) {
@@ -110,12 +110,12 @@ impl OnDevice {
         T: Factor + Stored,
         T::Sum: Stored,
     {
-        let Extents { m, n, count, .. } = self.extents;
+        let StackExtents { m, n, count, .. } = self.extents;
         self.with::<T, _>(|product, a| {
             if count == 1 {
                 return Ok(T::Sum::store(product.into_matrix()?.into_vector()?));
             }
-            let mut c = Matrix::<T::Sum>::zeros(a.context(), [count * m, n])?;
+            let mut c = Matrix::<T::Sum>::zeros(a.context(), Extents::new(count * m, n))?;
             if count > 0 {
                 drop(product.store(c.block_mut(0..m, 0..n)?)?);
             }
@@ -127,15 +127,16 @@ impl OnDevice {
 /// The first of `stack` matrices with these extents.
 fn first<T: tripipe::Element>(
     vector: &Vector<T>,
-    [rows, columns]: [usize; 2],
+    extents: Extents,
     stack: usize,
     is_transposed: bool,
 ) -> Result<MatrixView<'_, T>, tripipe::Error> {
     if is_transposed {
-        return Ok(vector.as_matrix([columns, rows])?.transposed());
+        return Ok(vector.as_matrix(extents.transposed())?.transposed());
     }
+    let Extents { rows, columns } = extents;
     let taken = rows.min(rows * stack);
-    vector.as_matrix([stack * rows, columns])?.block(0..taken, 0..columns)
+    vector.as_matrix(Extents::new(stack * rows, columns))?.block(0..taken, 0..columns)
 }
 
 /// Queues a product: the result with its shape.

@@ -7,7 +7,7 @@ use tripipe::f16;
 use tripipe::gemm::Accumulate;
 use tripipe_cpu::{self as cpu, Position, StridedLayout, Threads};
 
-use super::{Activation, Extents, check_types};
+use super::{Activation, StackExtents, check_types};
 use crate::context::PyContext;
 use crate::host::{ElementType, HostArray};
 use crate::wait;
@@ -27,7 +27,7 @@ pub(super) fn product<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = a.py();
     let (a, b) = (HostArray::of("a", a)?, HostArray::of("b", b)?);
-    let extents = Extents::of(a.shape(), b.shape())?;
+    let extents = StackExtents::of(a.shape(), b.shape())?;
     let bias = bias.map(|bias| HostArray::of("bias", bias)?.contiguous(py)).transpose()?;
     let of_bias = bias.as_ref().map(|bias| (bias.element(), bias.shape()));
     let (result, accumulate) = check_types(a.element(), b.element(), of_bias, extents.n, accumulate)?;
@@ -53,7 +53,7 @@ pub(super) fn product<'py>(
 
 /// A product of arrays in host memory.
 struct OnHost {
-    extents: Extents,
+    extents: StackExtents,
     a: HostArray,
     b: HostArray,
     bias: Option<HostArray>,
@@ -116,7 +116,7 @@ impl OnHost {
         T::Result: bytemuck::Pod + Into<T::Sum>,
         T::Sum: Limited + Biased,
     {
-        let Extents { m, n, k, count, stacks, dimensions } = self.extents;
+        let StackExtents { m, n, k, count, stacks, dimensions } = self.extents;
         let layout = |array: &HostArray, axes: [Option<usize>; 2], stack: usize| {
             let strides = array.element_strides().unwrap_or_default();
             let stride = |axis: Option<usize>| axis.map_or(0, |axis| strides[axis]);

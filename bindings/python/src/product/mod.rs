@@ -139,7 +139,7 @@ impl Activation {
 
 /// The extents of a product of stacks of matrices.
 #[derive(Clone, Copy)]
-struct Extents {
+struct StackExtents {
     m: usize,
     n: usize,
     k: usize,
@@ -151,7 +151,7 @@ struct Extents {
     dimensions: [usize; 2],
 }
 
-impl Extents {
+impl StackExtents {
     /// As NumPy's `matmul`: vectors are a row of A and a column of B, stacks of one matrix are repeated.
     fn of(a: &[usize], b: &[usize]) -> PyResult<Self> {
         let ([a_count, m, k], [b_count, k_of_b, n]) = (

@@ -3,8 +3,8 @@
 use fastrand::Rng;
 use tripipe_device::{DeviceKind, ImageLimits, Probe};
 use tripipe_kernels::filter::{
-    Border, Chain, ChainChoice, Color, Fuse, Gradient, Linear, Loads, Parameters, PixelType, Raster, Stage,
-    Sums, candidates, default_parameters, plan,
+    Border, Chain, ChainChoice, Color, Fuse, Gradient, Linear, Loads, Parameters, PixelType, Raster, Size,
+    Stage, Sums, candidates, default_parameters, plan,
 };
 use tripipe_launch::{Executor, Program};
 use tripipe_simulate::{Options, Simulator};
@@ -26,7 +26,7 @@ fn images_over_sources_are_right() {
     let linear = |linear: Linear| Stage::Linear(linear);
     let blur = || linear(Linear::gaussian(5, None).unwrap());
     let windows: [Vec<Stage>; 4] = [
-        vec![linear(Linear::full([5, 3], (0..15).map(|i| i * 7 % 11 - 4).collect(), 7).unwrap())],
+        vec![linear(Linear::full(Size::new(5, 3), (0..15).map(|i| i * 7 % 11 - 4).collect(), 7).unwrap())],
         vec![Stage::Median { size: 3 }],
         vec![blur(), linear(Linear::laplace8())],
         vec![
@@ -46,12 +46,15 @@ fn images_over_sources_are_right() {
         let offered = executor.probe().images.is_some_and(|limits| limits.from_buffer);
         for ((element, stages), border) in chains.clone().zip(BORDERS.into_iter().cycle()) {
             let chain = Chain::new(stages.to_vec(), border).keep_alpha(random.bool());
-            let size = choose(&mut random, &[[4, 1], [17, 9], [50, 5], [67, 12]]);
+            let size = choose(
+                &mut random,
+                &[Size::new(4, 1), Size::new(17, 9), Size::new(50, 5), Size::new(67, 12)],
+            );
             let is_gray = matches!(stages[0], Stage::Color(_));
             let channels = if is_gray { random.usize(3..=4) } else { random.usize(1..=4) };
-            let around = laid_out(&mut random, [size[0] + 9, size[1] + 2], channels, element);
+            let around = laid_out(&mut random, Size::new(size.width + 9, size.height + 2), channels, element);
             // A pixel of 1 to 4 elements at a multiple of 4 elements.
-            let from = around.with_pitch(around.pitch.next_multiple_of(64)).region([4, 1], size).unwrap();
+            let from = around.with_pitch(around.pitch.next_multiple_of(64)).region(4, 1, size).unwrap();
             let made = chain.apply_to(&from).unwrap();
             let to = placed(&mut random, &made);
             let parameters = Parameters {
@@ -93,7 +96,7 @@ fn defaults_and_candidates_are_right() {
         let probe = Probe { name: name.to_owned(), kind, ..executor.probe().clone() };
         for (element, channels) in [(PixelType::U8, 3), (PixelType::F16, 1)] {
             let chain = Chain::one(Stage::Linear(Linear::sharpen()), Border::Reflect101);
-            let from = Raster::packed([64, 9], channels, element);
+            let from = Raster::packed(Size::new(64, 9), channels, element);
             let ChainChoice { parameters, why, source, .. } = default_parameters(&chain, &from, &probe);
             assert!(!why.is_empty() && !source.is_empty());
             parameters.check(&chain, &from, &from, &probe).unwrap();
@@ -120,7 +123,7 @@ fn impossible_parameters_are_refused() {
     };
     let probe = Probe { max_work_group_size: 64, images: Some(images), ..Probe::default() };
     let chain = Chain::one(Stage::Linear(Linear::sharpen()), Border::Wrap);
-    let raster = Raster::packed([20, 5], 3, PixelType::U8);
+    let raster = Raster::packed(Size::new(20, 5), 3, PixelType::U8);
     let good = Parameters {
         lanes: 16,
         rows: 2,
@@ -132,11 +135,11 @@ fn impossible_parameters_are_refused() {
     good.check(&chain, &raster, &raster, &probe).unwrap();
     let image = Parameters { loads: Loads::Image, ..good };
     let aside = Raster { offset: 3, ..raster.with_pitch(256) };
-    let tall = Raster::packed([20, 17], 3, PixelType::U8).with_pitch(256);
+    let tall = Raster::packed(Size::new(20, 17), 3, PixelType::U8).with_pitch(256);
     let alpha = chain.clone().keep_alpha(true);
-    let rgba = Raster::packed([20, 5], 4, PixelType::U8);
+    let rgba = Raster::packed(Size::new(20, 5), 4, PixelType::U8);
     let huge = Raster { offset: 1 << 33, ..raster };
-    let ninth = Chain::one(Stage::Linear(Linear::mean([3, 3]).unwrap()), Border::Wrap);
+    let ninth = Chain::one(Stage::Linear(Linear::mean(Size::square(3)).unwrap()), Border::Wrap);
     let refused = [
         (&chain, &raster, Parameters { lanes: 3, ..good }, "lanes is 3: 2, 4, 8 or 16"),
         (
@@ -193,7 +196,7 @@ fn impossible_parameters_are_refused() {
         let error = plan(chain, raster, raster, &parameters, &probe).unwrap_err();
         assert_eq!(error.to_string(), want);
     }
-    let other = Raster::packed([20, 4], 3, PixelType::U8);
+    let other = Raster::packed(Size::new(20, 4), 3, PixelType::U8);
     let error = plan(&chain, &raster, &other, &good, &probe).unwrap_err();
     assert!(matches!(error, PlanError::Filter(FilterError::Result { .. })), "{error}");
 }

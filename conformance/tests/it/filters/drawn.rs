@@ -4,8 +4,8 @@ use fastrand::Rng;
 use tripipe_device::Probe;
 use tripipe_kernels::Role;
 use tripipe_kernels::filter::{
-    Bilateral, Border, Chain, ChannelLayout, Color, Fuse, Gradient, Linear, Loads, Morphology, Neighbourhood,
-    Parameters, PixelType, Raster, Stage, Sums, plan, reference,
+    Bilateral, Border, Chain, Color, Fuse, Gradient, Linear, Loads, Morphology, Neighbourhood, Parameters,
+    PixelType, Raster, Size, Stage, Sums, plan, reference,
 };
 use tripipe_launch::Executor;
 use tripipe_simulate::watch::Checks;
@@ -45,8 +45,18 @@ pub(super) const COLORS: [Color; 10] = [
 ];
 
 /// One pixel, lines, smaller than most windows, not a multiple of any vector, several work-groups.
-const SIZES: [[usize; 2]; 10] =
-    [[1, 1], [1, 9], [37, 1], [2, 2], [3, 4], [16, 5], [17, 9], [31, 3], [50, 11], [67, 20]];
+const SIZES: [Size; 10] = [
+    Size::square(1),
+    Size::new(1, 9),
+    Size::new(37, 1),
+    Size::square(2),
+    Size::new(3, 4),
+    Size::new(16, 5),
+    Size::new(17, 9),
+    Size::new(31, 3),
+    Size::new(50, 11),
+    Size::new(67, 20),
+];
 
 pub(super) fn choose<T: Clone>(random: &mut Rng, all: &[T]) -> T {
     all[random.usize(..all.len())].clone()
@@ -69,17 +79,17 @@ pub(super) fn stages(element: PixelType, channels: usize) -> Vec<Stage> {
         Linear::sobel_y().to(PixelType::I16),
         Linear::scharr_x().to(PixelType::F32),
         Linear::scharr_y().with_offset(-3),
-        Linear::mean([3, 3]).unwrap(),
-        Linear::mean([5, 1]).unwrap(),
+        Linear::mean(Size::square(3)).unwrap(),
+        Linear::mean(Size::new(5, 1)).unwrap(),
         Linear::gaussian(3, None).unwrap(),
         Linear::gaussian(5, None).unwrap(),
         Linear::gaussian(7, Some(1.7)).unwrap(),
         Linear::gaussian(5, Some(0.9)).unwrap().to(PixelType::F32),
         Linear::unsharp(5, None, 0.7).unwrap(),
-        Linear::full([5, 3], odd(5, 3), 7).unwrap(),
-        Linear::full([1, 1], vec![-3], 2).unwrap().to(PixelType::I16),
-        Linear::full_real([3, 5], real(3, 5)).unwrap(),
-        Linear::mean([15, 15]).unwrap(),
+        Linear::full(Size::new(5, 3), odd(5, 3), 7).unwrap(),
+        Linear::full(Size::square(1), vec![-3], 2).unwrap().to(PixelType::I16),
+        Linear::full_real(Size::new(3, 5), real(3, 5)).unwrap(),
+        Linear::mean(Size::square(15)).unwrap(),
         // Sums that need all of 32 bits for unsigned pixels.
         Linear::gaussian(15, Some(40.0)).unwrap(),
         Linear::gaussian(9, None).unwrap().with_offset(-20),
@@ -89,10 +99,10 @@ pub(super) fn stages(element: PixelType, channels: usize) -> Vec<Stage> {
     found.extend([3, 5].map(|size| Stage::Median { size }));
     found.extend(
         [
-            Morphology::Erode(Neighbourhood::Rectangle([3, 3])),
-            Morphology::Dilate(Neighbourhood::Rectangle([5, 1])),
-            Morphology::Erode(Neighbourhood::Cross([5, 3])),
-            Morphology::Dilate(Neighbourhood::Cross([3, 3])),
+            Morphology::Erode(Neighbourhood::Rectangle(Size::square(3))),
+            Morphology::Dilate(Neighbourhood::Rectangle(Size::new(5, 1))),
+            Morphology::Erode(Neighbourhood::Cross(Size::new(5, 3))),
+            Morphology::Dilate(Neighbourhood::Cross(Size::square(3))),
         ]
         .map(Stage::Morphology),
     );
@@ -107,7 +117,7 @@ pub(super) fn stages(element: PixelType, channels: usize) -> Vec<Stage> {
 
 /// A raster of the same pixels inside a larger one, with gaps between rows and planes.
 pub(super) fn placed(random: &mut Rng, raster: &Raster) -> Raster {
-    let size = [raster.width, raster.height];
+    let size = raster.size();
     match random.usize(..3) {
         // Unchanged.
         0 => *raster,
@@ -115,18 +125,15 @@ pub(super) fn placed(random: &mut Rng, raster: &Raster) -> Raster {
         1 => raster.with_pitch(raster.pitch.next_multiple_of(16)),
         // A region, at any address.
         _ => {
-            let at = [random.usize(..4), random.usize(..3)];
-            let around = [size[0] + at[0] + random.usize(..3), size[1] + at[1] + random.usize(..2)];
-            let all = match raster.layout {
-                ChannelLayout::Packed => Raster::packed(around, raster.channels, raster.element),
-                ChannelLayout::Planar => Raster::planar(around, raster.channels, raster.element),
-            };
-            all.with_pitch(all.pitch + random.usize(..3)).region(at, size).unwrap()
+            let (x, y) = (random.usize(..4), random.usize(..3));
+            let around = Size::new(size.width + x + random.usize(..3), size.height + y + random.usize(..2));
+            let all = Raster::dense(raster.layout, around, raster.channels, raster.element);
+            all.with_pitch(all.pitch + random.usize(..3)).region(x, y, size).unwrap()
         }
     }
 }
 
-pub(super) fn laid_out(random: &mut Rng, size: [usize; 2], channels: usize, element: PixelType) -> Raster {
+pub(super) fn laid_out(random: &mut Rng, size: Size, channels: usize, element: PixelType) -> Raster {
     if random.bool() {
         Raster::packed(size, channels, element)
     } else {
@@ -140,7 +147,7 @@ fn draw(random: &mut Rng, elements: &[PixelType], probe: &Probe) -> Case {
         let mut stages_drawn = vec![choose(random, &stages(element, channels))];
         while stages_drawn.len() < 3 && random.usize(..3) == 0 {
             let chain = Chain::new(stages_drawn.clone(), Border::None);
-            let made = chain.apply_to(&Raster::packed([1, 1], channels, element)).unwrap();
+            let made = chain.apply_to(&Raster::packed(Size::square(1), channels, element)).unwrap();
             stages_drawn.push(choose(random, &stages(made.element, made.channels)));
         }
         let chain = Chain::new(stages_drawn, choose(random, &BORDERS)).keep_alpha(random.bool());
@@ -188,7 +195,7 @@ pub(super) fn run_on(executor: &mut dyn Executor, random: &mut Rng, case: &Case,
     let mut outside = vec![true; room(to)];
     for (y, x) in (0..to.height).flat_map(|y| (0..to.width).map(move |x| (y, x))) {
         for channel in 0..to.channels {
-            outside[to.index([x, y], channel)] = false;
+            outside[to.index(x, y, channel)] = false;
         }
     }
     let bytes = to.element.bytes();

@@ -3,7 +3,8 @@
 use bytemuck::{cast_slice, pod_collect_to_vec, pod_read_unaligned};
 use fastrand::Rng;
 use tripipe_kernels::elementwise::{Grid, MatrixLayout, Reduction, VectorLayout};
-use tripipe_kernels::filter::{PixelType, Raster};
+use tripipe_kernels::filter::{PixelType, Raster, Size};
+use tripipe_kernels::gemm::Extents;
 use tripipe_kernels::{Role, elementwise};
 use tripipe_launch::ScalarType;
 
@@ -135,7 +136,8 @@ fn matrices_are_transposed_and_values_counted() {
     for mut executor in executors() {
         for [columns, rows] in [[1, 1], [9, 17], [16, 8]] {
             let matrix: Vec<u16> = (0..columns * rows).map(|i| i as u16).collect();
-            let planned = elementwise::transpose(MatrixLayout::dense(columns, rows), [0, rows], 2).unwrap();
+            let planned =
+                elementwise::transpose(MatrixLayout::dense(Extents::new(rows, columns)), 0, rows, 2).unwrap();
             let found = run_over(
                 executor.as_mut(),
                 &planned,
@@ -148,29 +150,30 @@ fn matrices_are_transposed_and_values_counted() {
         // 2 x 2 elements of 16 bytes from rows of 3, into rows of 4.
         let matrix = MatrixLayout { columns: 2, rows: 2, offset: 1, pitch: 3 };
         let source: Vec<u8> = (0..6 * 16).collect();
-        let planned = elementwise::transpose(matrix, [0, 4], 16).unwrap();
+        let planned = elementwise::transpose(matrix, 0, 4, 16).unwrap();
         let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&source, &[255; 6 * 16]]);
         let first: Vec<u8> = found[1].iter().copied().step_by(16).collect();
         assert_eq!(first, [16, 64, 255, 255, 32, 80]);
-        let raster = Raster::planar([31, 9], 2, PixelType::U8).with_pitch(40);
+        let raster = Raster::planar(Size::new(31, 9), 2, PixelType::U8).with_pitch(40);
         let source = noise(&mut Rng::with_seed(6), PixelType::U8, raster.elements().unwrap());
-        let pixels = (0..2).flat_map(|channel| (0..9 * 31).map(move |i| ([i % 31, i / 31], channel)));
-        let want =
-            elementwise::reference::histogram(pixels.map(|(at, channel)| source[raster.index(at, channel)]));
+        let pixels = (0..2).flat_map(|channel| (0..9 * 31).map(move |i| [i % 31, i / 31, channel]));
+        let want = elementwise::reference::histogram(
+            pixels.map(|[x, y, channel]| source[raster.index(x, y, channel)]),
+        );
         let planned = elementwise::histogram(&raster, executor.probe()).unwrap();
         let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&source, &[9; 1024]]);
         assert_eq!(pod_collect_to_vec::<u8, u32>(&found[1]), want);
         // Packed pixels have one plane, whatever the plane pitch; an image without columns has nothing to count.
-        let odd = Raster { plane_pitch: 7, ..Raster::packed([4, 2], 3, PixelType::U8) };
+        let odd = Raster { plane_pitch: 7, ..Raster::packed(Size::new(4, 2), 3, PixelType::U8) };
         let planned = elementwise::histogram(&odd, executor.probe()).unwrap();
         let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&[5; 40], &[9; 1024]]);
         let found: Vec<u32> = pod_collect_to_vec(&found[1]);
         assert_eq!((found[5], found.iter().sum::<u32>()), (24, 24));
-        let none = Raster { pitch: 5, ..Raster::packed([0, 3], 1, PixelType::U8) };
+        let none = Raster { pitch: 5, ..Raster::packed(Size::new(0, 3), 1, PixelType::U8) };
         let planned = elementwise::histogram(&none, executor.probe()).unwrap();
         let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&[5; 40], &[9; 1024]]);
         assert_eq!(pod_collect_to_vec::<u8, u32>(&found[1]), [0; 256]);
-        let wide = Raster::packed([3, 1], 1, PixelType::U16);
+        let wide = Raster::packed(Size::new(3, 1), 1, PixelType::U16);
         let planned = elementwise::histogram(&wide, executor.probe()).unwrap();
         let values = [0x01FFu16, 0x0100, 0xFF00];
         let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[cast_slice(&values), &[9; 1024]]);

@@ -4,7 +4,7 @@ use fastrand::Rng;
 use tripipe_device::DeviceKind;
 use tripipe_kernels::filter::{
     Border, Chain, Color, Fuse, Gradient, Linear, Loads, Morphology, Neighbourhood, Parameters, PixelType,
-    Raster, Stage, Sums, plan,
+    Raster, Size, Stage, Sums, plan,
 };
 
 use super::choice::is_define;
@@ -24,17 +24,20 @@ fn paired_sums_are_right() {
         Linear::gaussian(3, None).unwrap(),
         // The largest sum is 65408.
         Linear::gaussian(5, None).unwrap(),
-        Linear::full([5, 3], (0..15).map(|i| i * 7 % 11 - 4).collect(), 8).unwrap(),
-        Linear::full([3, 5], (0..15).map(|i| i * 5 % 13 - 6).collect(), 2).unwrap().with_offset(-20),
+        Linear::full(Size::new(5, 3), (0..15).map(|i| i * 7 % 11 - 4).collect(), 8).unwrap(),
+        Linear::full(Size::new(3, 5), (0..15).map(|i| i * 5 % 13 - 6).collect(), 2).unwrap().with_offset(-20),
         Linear::separable(vec![1, -3, 4, 0, 1], vec![2, 1, 0, -1, 1], 16).unwrap(),
-        Linear::full([1, 1], vec![-3], 2).unwrap().with_offset(255),
-        Linear::full([1, 5], vec![0, 0, 0, 0, 1], 1).unwrap(),
+        Linear::full(Size::square(1), vec![-3], 2).unwrap().with_offset(255),
+        Linear::full(Size::new(1, 5), vec![0, 0, 0, 0, 1], 1).unwrap(),
     ];
     let mut random = Rng::with_seed(9);
     for mut executor in executors() {
         for (linear, border) in linear.iter().zip(BORDERS.into_iter().cycle()) {
             let chain = Chain::one(Stage::Linear(linear.clone()), border).keep_alpha(random.bool());
-            let size = choose(&mut random, &[[1, 2], [3, 7], [17, 5], [50, 3], [67, 9]]);
+            let size = choose(
+                &mut random,
+                &[Size::new(1, 2), Size::new(3, 7), Size::new(17, 5), Size::new(50, 3), Size::new(67, 9)],
+            );
             let channels = random.usize(1..=4);
             let raster = laid_out(&mut random, size, channels, PixelType::U8);
             let (from, to) = (placed(&mut random, &raster), placed(&mut random, &raster));
@@ -82,7 +85,7 @@ fn fused_passes_are_right() {
             }
             let border = choose(&mut random, &BORDERS);
             let chain = Chain::new(stages.clone(), border).keep_alpha(true);
-            let from = Raster::packed([37, 9], *channels, *element);
+            let from = Raster::packed(Size::new(37, 9), *channels, *element);
             let to = chain.apply_to(&from).unwrap();
             for (fuse, loads) in [(Fuse::Pixels, Loads::Shared), (Fuse::Nothing, Loads::Direct)] {
                 let [lanes, rows] = [choose(&mut random, &[4, 8, 16]), 4];
@@ -103,7 +106,7 @@ fn fused_passes_are_right() {
 fn two_windows_in_a_pass_are_right() {
     let linear = |linear: Linear| Stage::Linear(linear);
     let blur = || linear(Linear::gaussian(5, None).unwrap());
-    let mean = || linear(Linear::mean([3, 3]).unwrap());
+    let mean = || linear(Linear::mean(Size::square(3)).unwrap());
     let morphology = |morphology| Stage::Morphology(morphology);
     let rectangle = |size| Neighbourhood::Rectangle(size);
     let sobel = || Stage::Gradient(Gradient::Sobel);
@@ -114,41 +117,46 @@ fn two_windows_in_a_pass_are_right() {
         vec![mean(), Stage::Median { size: 3 }],
         vec![linear(Linear::gaussian(3, None).unwrap()), sobel()],
         vec![
-            morphology(Morphology::Erode(rectangle([3, 3]))),
-            morphology(Morphology::Dilate(rectangle([3, 3]))),
+            morphology(Morphology::Erode(rectangle(Size::square(3)))),
+            morphology(Morphology::Dilate(rectangle(Size::square(3)))),
         ],
-        vec![morphology(Morphology::Dilate(Neighbourhood::Cross([5, 3]))), blur()],
+        vec![morphology(Morphology::Dilate(Neighbourhood::Cross(Size::new(5, 3)))), blur()],
         // Saturated between the two, with negative sums that are divided by 7.
-        vec![linear(Linear::full([5, 3], (0..15).map(|i| i * 7 % 11 - 4).collect(), 7).unwrap()), mean()],
+        vec![
+            linear(Linear::full(Size::new(5, 3), (0..15).map(|i| i * 7 % 11 - 4).collect(), 7).unwrap()),
+            mean(),
+        ],
         vec![
             linear(Linear::laplace8().with_offset(90)),
-            linear(Linear::full([1, 5], vec![1, -2, 0, 3, 1], 2).unwrap()),
+            linear(Linear::full(Size::new(1, 5), vec![1, -2, 0, 3, 1], 2).unwrap()),
         ],
         // 16 bits between the two, and their median.
         vec![linear(Linear::laplace8().to(PixelType::I16)), Stage::Median { size: 3 }],
         vec![blur(), linear(Linear::sobel_y().to(PixelType::I16))],
         vec![blur(), linear(Linear::scharr_x().to(PixelType::F32))],
         vec![
-            linear(Linear::full([1, 1], vec![-3], 2).unwrap().with_offset(255)),
-            linear(Linear::mean([5, 1]).unwrap()),
+            linear(Linear::full(Size::square(1), vec![-3], 2).unwrap().with_offset(255)),
+            linear(Linear::mean(Size::new(5, 1)).unwrap()),
         ],
-        vec![linear(Linear::mean([1, 7]).unwrap()), Stage::Median { size: 5 }],
+        vec![linear(Linear::mean(Size::new(1, 7)).unwrap()), Stage::Median { size: 5 }],
         vec![convert(PixelType::U8), blur(), sobel(), convert(PixelType::F32)],
         vec![convert(PixelType::F32), blur(), linear(Linear::laplace4())],
     ];
     let real = linear(
-        Linear::full_real([3, 5], (0..15).map(|i| (i * 5 % 13) as f32 / 9.0 - 0.6).collect()).unwrap(),
+        Linear::full_real(Size::new(3, 5), (0..15).map(|i| (i * 5 % 13) as f32 / 9.0 - 0.6).collect())
+            .unwrap(),
     );
     let wide: [Vec<Stage>; 3] = [
         vec![blur(), linear(Linear::laplace8())],
         vec![real, Stage::Median { size: 3 }],
-        vec![morphology(Morphology::Erode(rectangle([5, 3]))), sobel(), convert(PixelType::I16)],
+        vec![morphology(Morphology::Erode(rectangle(Size::new(5, 3)))), sobel(), convert(PixelType::I16)],
     ];
     let grays: [Vec<Stage>; 2] = [
         vec![gray(), blur(), linear(Linear::laplace_sharpen())],
         vec![gray(), mean(), sobel(), convert(PixelType::F32)],
     ];
-    let narrowed = vec![linear(Linear::full([3, 1], vec![1, 1, 1], 1).unwrap().to(PixelType::U8)), mean()];
+    let narrowed =
+        vec![linear(Linear::full(Size::new(3, 1), vec![1, 1, 1], 1).unwrap().to(PixelType::U8)), mean()];
     let chains = (bytes.iter().map(|stages| (PixelType::U8, stages)))
         .chain(
             [PixelType::I16, PixelType::U16, PixelType::F32]
@@ -161,7 +169,15 @@ fn two_windows_in_a_pass_are_right() {
                 .flat_map(|element| grays.iter().map(move |stages| (element, stages))),
         )
         .chain([(PixelType::I16, &narrowed)]);
-    let sizes = [[1, 1], [2, 3], [5, 4], [17, 9], [3, 30], [70, 5], [45, 23]];
+    let sizes = [
+        Size::square(1),
+        Size::new(2, 3),
+        Size::new(5, 4),
+        Size::new(17, 9),
+        Size::new(3, 30),
+        Size::new(70, 5),
+        Size::new(45, 23),
+    ];
     let borders = BORDERS.into_iter().filter(|border| *border != Border::Wrap).cycle();
     let mut random = Rng::with_seed(10);
     for (skipped, mut executor) in executors().into_iter().enumerate() {

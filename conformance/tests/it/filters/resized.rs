@@ -4,7 +4,7 @@ use bytemuck::{cast_slice, pod_collect_to_vec};
 use fastrand::Rng;
 use tripipe_kernels::Role;
 use tripipe_kernels::filter::{
-    Interpolation, PixelType, Raster, Semiplanar, resize, resize_reference, rgb_to_semiplanar,
+    Interpolation, PixelType, Raster, Semiplanar, Size, resize, resize_reference, rgb_to_semiplanar,
     semiplanar_to_rgb,
 };
 
@@ -17,7 +17,7 @@ use super::{ONE_INPUT, WITHOUT_HALF, executors, noise, picture, room, run_over};
 fn images_are_resized() {
     let mut random = Rng::with_seed(4);
     for mut executor in executors() {
-        let sizes = [[7, 5], [1, 1], [20, 9], [3, 14]];
+        let sizes = [Size::new(7, 5), Size::square(1), Size::new(20, 9), Size::new(3, 14)];
         let methods = [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area];
         for (turn, interpolation) in methods.into_iter().cycle().take(12).enumerate() {
             let element = choose(&mut random, &WITHOUT_HALF);
@@ -60,7 +60,8 @@ fn areas_are_means_however_far_they_shrink() {
                         PixelType::U8 => pixels.iter().map(|value| *value as u8).collect(),
                         _ => cast_slice(&pixels).to_vec(),
                     };
-                    let [source, result] = [from, to].map(|extent| Raster::packed([extent, 1], 1, element));
+                    let [source, result] =
+                        [from, to].map(|extent| Raster::packed(Size::new(extent, 1), 1, element));
                     let planned = resize(Interpolation::Area, &source, &result, executor.probe()).unwrap();
                     let found = run_over(
                         executor.as_mut(),
@@ -96,10 +97,10 @@ fn areas_are_means_however_far_they_shrink() {
 #[test]
 fn resized_images_are_opencv_s() {
     // INTER_LINEAR to 5 x 8 and 11 x 3; INTER_AREA to 3 x 2; INTER_NEAREST to 4 x 9.
-    let tables: [(Interpolation, [usize; 2], &[u8]); 4] = [
+    let tables: [(Interpolation, Size, &[u8]); 4] = [
         (
             Interpolation::Bilinear,
-            [5, 8],
+            Size::new(5, 8),
             &[
                 7, 59, 111, 163, 214, 48, 108, 168, 116, 175, 107, 168, 233, 64, 122, 165, 142, 154, 157, 99,
                 144, 132, 156, 169, 123, 42, 138, 237, 102, 194, 85, 115, 174, 121, 151, 126, 97, 119, 141,
@@ -108,16 +109,16 @@ fn resized_images_are_opencv_s() {
         ),
         (
             Interpolation::Bilinear,
-            [11, 3],
+            Size::new(11, 3),
             &[
                 30, 49, 75, 102, 128, 154, 126, 121, 148, 174, 193, 182, 211, 227, 105, 75, 115, 155, 195,
                 235, 136, 48, 77, 116, 154, 100, 107, 161, 161, 137, 82, 120, 159,
             ],
         ),
-        (Interpolation::Area, [3, 2], &[99, 135, 148, 121, 139, 136]),
+        (Interpolation::Area, Size::new(3, 2), &[99, 135, 148, 121, 139, 136]),
         (
             Interpolation::Nearest,
-            [4, 9],
+            Size::new(4, 9),
             &[
                 0, 37, 111, 185, 0, 37, 111, 185, 91, 141, 241, 85, 91, 141, 241, 85, 182, 245, 115, 241,
                 182, 245, 115, 241, 17, 93, 245, 141, 17, 93, 245, 141, 108, 197, 119, 41,
@@ -125,14 +126,14 @@ fn resized_images_are_opencv_s() {
         ),
     ];
     let source = picture([7, 5], 1);
-    let from = Raster::packed([7, 5], 1, PixelType::U8);
+    let from = Raster::packed(Size::new(7, 5), 1, PixelType::U8);
     for mut executor in executors() {
         for (interpolation, size, want) in &tables {
             let to = Raster::packed(*size, 1, PixelType::U8);
             let planned = resize(*interpolation, &from, &to, executor.probe()).unwrap();
             let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&source, &vec![0; want.len()]]);
             for (found, want) in found[1].iter().zip(*want) {
-                assert!(found.abs_diff(*want) <= 1, "{interpolation:?} {size:?}: {found}, {want}");
+                assert!(found.abs_diff(*want) <= 1, "{interpolation:?} {size}: {found}, {want}");
             }
         }
     }
@@ -155,15 +156,17 @@ fn semiplanar_frames_are_opencv_s() {
     ];
     let luma: [u8; 8] = [62, 81, 145, 207, 69, 113, 190, 213];
     for mut executor in executors() {
-        for (frame, want) in [(Semiplanar::nv12([4, 2]), &rgb), (Semiplanar::nv21([4, 2]), &swapped)] {
-            let to = Raster::packed([4, 2], 3, PixelType::U8);
+        for (frame, want) in
+            [(Semiplanar::nv12(Size::new(4, 2)), &rgb), (Semiplanar::nv21(Size::new(4, 2)), &swapped)]
+        {
+            let to = Raster::packed(Size::new(4, 2), 3, PixelType::U8);
             let planned = semiplanar_to_rgb(&frame, &to, executor.probe()).unwrap();
             let found = run_over(executor.as_mut(), &planned, &FROM_FRAME, &[&yuv, &yuv, &[0; 24]]);
             assert_eq!(found[2], want, "{frame:?}");
         }
         // Gaps, an odd edge, planes with alpha: the bytes in between must not change.
-        let frame = Semiplanar { size: [3, 1], luma: [1, 9], chroma: [2, 7], v_first: false };
-        let planes = Raster::planar([3, 1], 4, PixelType::U8);
+        let frame = Semiplanar { size: Size::new(3, 1), luma: [1, 9], chroma: [2, 7], v_first: false };
+        let planes = Raster::planar(Size::new(3, 1), 4, PixelType::U8);
         let planned = semiplanar_to_rgb(&frame, &planes, executor.probe()).unwrap();
         // Y 126 is (126 - 16) * 1.164 = 128 without chroma.
         let found = run_over(
@@ -173,8 +176,8 @@ fn semiplanar_frames_are_opencv_s() {
             &[&[9, 126, 16, 235], &[0, 0, 128, 128, 128, 128], &[7; 13]],
         );
         assert_eq!(found[2], [128, 0, 255, 128, 0, 255, 128, 0, 255, 255, 255, 255, 7]);
-        let from = Raster::packed([4, 2], 3, PixelType::U8);
-        let planned = rgb_to_semiplanar(&from, &Semiplanar::nv12([4, 2]), executor.probe()).unwrap();
+        let from = Raster::packed(Size::new(4, 2), 3, PixelType::U8);
+        let planned = rgb_to_semiplanar(&from, &Semiplanar::nv12(Size::new(4, 2)), executor.probe()).unwrap();
         let found = run_over(executor.as_mut(), &planned, &TO_FRAME, &[&rgb, &[5; 12], &[5; 12]]);
         assert_eq!(found[1][..8], luma);
         assert_eq!(found[1][8..], [5; 4]);

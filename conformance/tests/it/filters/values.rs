@@ -4,7 +4,7 @@ use bytemuck::{cast_slice, pod_collect_to_vec};
 use fastrand::Rng;
 use tripipe_kernels::filter::{
     Bilateral, Border, Chain, Color, Fuse, Gradient, Interpolation, Linear, Morphology, Neighbourhood,
-    Parameters, PixelType, Raster, Stage, Sums, plan, reference, resize,
+    Parameters, PixelType, Raster, Size, Stage, Sums, plan, reference, resize,
 };
 
 use super::drawn::{BORDERS, COLORS, Case, choose, laid_out, run, run_on};
@@ -22,8 +22,8 @@ fn colours_are_right() {
                 }
                 let channels = (1..=4).rev().find(|channels| color.channels(*channels).is_ok()).unwrap();
                 let chain = Chain::one(Stage::Color(color), Border::None);
-                let from = laid_out(&mut random, [9, 3], channels, element);
-                let to = laid_out(&mut random, [9, 3], color.channels(channels).unwrap(), element);
+                let from = laid_out(&mut random, Size::new(9, 3), channels, element);
+                let to = laid_out(&mut random, Size::new(9, 3), color.channels(channels).unwrap(), element);
                 let fuse = choose(&mut random, &[Fuse::Nothing, Fuse::Pixels]);
                 let parameters = Parameters { fuse, ..PLAIN };
                 run(executor.as_mut(), &mut random, &Case { chain, from, to, parameters });
@@ -43,7 +43,7 @@ fn alpha_made_by_a_stage_is_preserved() {
             (4, "gray,rgb,add-alpha,median:3,swap-red-blue"),
         ] {
             let chain = Chain::parse(text, Border::Reflect101).unwrap().keep_alpha(true);
-            let from = Raster::packed([13, 5], channels, PixelType::U8);
+            let from = Raster::packed(Size::new(13, 5), channels, PixelType::U8);
             let to = chain.apply_to(&from).unwrap();
             let narrow = Parameters { lanes: 2, ..PLAIN };
             let error = narrow.check(&chain, &from, &to, executor.probe()).unwrap_err();
@@ -62,8 +62,9 @@ fn alpha_made_by_a_stage_is_preserved() {
 fn sums_of_all_32_bits_are_right() {
     let linear = |linear: Linear| Stage::Linear(linear);
     let flat = |size: usize| Linear::gaussian(size, Some(100.0)).unwrap();
-    let divided =
-        |weights: [i32; 3], divisor: u32| linear(Linear::full([3, 1], weights.to_vec(), divisor).unwrap());
+    let divided = |weights: [i32; 3], divisor: u32| {
+        linear(Linear::full(Size::new(3, 1), weights.to_vec(), divisor).unwrap())
+    };
     let (most, large) = ((1 << 31) + 12_345, (1 << 31) + 1);
     let chains: [(PixelType, Vec<Stage>); 14] = [
         (PixelType::U8, vec![linear(flat(29))]),
@@ -87,7 +88,7 @@ fn sums_of_all_32_bits_are_right() {
         for (element, stages) in &chains {
             let border = choose(&mut random, &BORDERS[..5]);
             let chain = Chain::new(stages.clone(), border);
-            let from = Raster::packed([41, 6], 1, *element);
+            let from = Raster::packed(Size::new(41, 6), 1, *element);
             let to = chain.apply_to(&from).unwrap();
             let sums = choose(&mut random, &[Sums::Wide, Sums::Narrow]);
             let parameters = Parameters { sums, fuse: Fuse::Windows, ..PLAIN };
@@ -115,7 +116,7 @@ fn gaussians_of_16_bits_are_within_1_of_the_exact_ones() {
             for element in [PixelType::U16, PixelType::I16] {
                 let stage = Stage::Linear(Linear::gaussian(size, sigma).unwrap());
                 let chain = Chain::one(stage, Border::Replicate);
-                let raster = Raster::packed([width, height], 1, element);
+                let raster = Raster::packed(Size::new(width, height), 1, element);
                 let ends = [0u16, 0x7FFF, 0x8000, 0xFFFF];
                 let source: Vec<u16> = (0..width * height)
                     .map(|_| if random.bool() { choose(&mut random, &ends) } else { random.u16(..) })
@@ -165,23 +166,24 @@ fn nan_and_infinity_are_the_same_everywhere() {
         (
             1,
             vec![linear(
-                Linear::full_real([3, 3], vec![0.5, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.25]).unwrap(),
+                Linear::full_real(Size::square(3), vec![0.5, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.25])
+                    .unwrap(),
             )],
         ),
         (3, vec![bilateral.clone()]),
         (1, vec![bilateral]),
         (1, vec![Stage::Median { size: 3 }]),
         (3, vec![Stage::Median { size: 5 }]),
-        (1, vec![erode(Neighbourhood::Rectangle([3, 5]))]),
+        (1, vec![erode(Neighbourhood::Rectangle(Size::new(3, 5)))]),
         (
             1,
             vec![
-                Stage::Morphology(Morphology::Dilate(Neighbourhood::Cross([5, 3]))),
-                erode(Neighbourhood::Rectangle([1, 3])),
+                Stage::Morphology(Morphology::Dilate(Neighbourhood::Cross(Size::new(5, 3)))),
+                erode(Neighbourhood::Rectangle(Size::new(1, 3))),
             ],
         ),
-        (3, vec![Stage::Morphology(Morphology::Dilate(Neighbourhood::Rectangle([3, 3])))]),
-        (1, vec![erode(Neighbourhood::Rectangle([3, 1])), Stage::Median { size: 3 }]),
+        (3, vec![Stage::Morphology(Morphology::Dilate(Neighbourhood::Rectangle(Size::square(3))))]),
+        (1, vec![erode(Neighbourhood::Rectangle(Size::new(3, 1))), Stage::Median { size: 3 }]),
         (1, vec![linear(Linear::gaussian(5, Some(0.2)).unwrap()), Stage::Gradient(Gradient::Sobel)]),
         (3, vec![Stage::Color(Color::RgbToYuv)]),
         (1, vec![Stage::Convert { to: PixelType::I16, scale: 2.0, offset: 1.0 }]),
@@ -191,7 +193,7 @@ fn nan_and_infinity_are_the_same_everywhere() {
     for mut executor in executors() {
         for ((channels, stages), border) in chains.iter().zip(borders.into_iter().cycle()) {
             let chain = Chain::new(stages.clone(), border);
-            let from = Raster::packed([19, 11], *channels, PixelType::F32);
+            let from = Raster::packed(Size::new(19, 11), *channels, PixelType::F32);
             let to = chain.apply_to(&from).unwrap();
             let mut pixels: Vec<f32> = pod_collect_to_vec(&noise(&mut random, PixelType::F32, room(&from)));
             for (turn, value) in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY].into_iter().enumerate() {
@@ -214,7 +216,7 @@ fn nan_and_infinity_are_the_same_everywhere() {
         ] {
             let mut pixels = vec![1.0f32; from];
             pixels[nan] = f32::NAN;
-            let [from, to] = [from, to].map(|extent| Raster::packed([1, extent], 1, PixelType::F32));
+            let [from, to] = [from, to].map(|extent| Raster::packed(Size::new(1, extent), 1, PixelType::F32));
             let planned = resize(interpolation, &from, &to, executor.probe()).unwrap();
             let found = run_over(
                 executor.as_mut(),

@@ -1,7 +1,8 @@
 //! Epilogues, bytes and half precision.
 
 use tripipe_kernels::gemm::{
-    Accumulate, Elements, EpilogueStage, Gemm, Layout, OperandState, Order, Requantise, Scale, Unfit,
+    Accumulate, Elements, EpilogueStage, Gemm, Layout, OperandState, Order, ProductExtents, Requantise,
+    Scale, Unfit,
 };
 use tripipe_launch::Executor;
 
@@ -27,7 +28,7 @@ fn epilogues_in_every_order() {
         let gemm = |epilogue: Vec<EpilogueStage>| Gemm {
             epilogue,
             beta: 0.5,
-            ..Gemm::new(Elements::F32, [9, 7, 5])
+            ..Gemm::new(Elements::F32, ProductExtents { m: 9, n: 7, k: 5 })
         };
         let twice = vec![
             EpilogueStage::Relu,
@@ -67,7 +68,7 @@ fn stages_do_not_commute() {
         (vec![EpilogueStage::Relu, EpilogueStage::BiasRows], 1.0),
         (vec![EpilogueStage::BiasRows, EpilogueStage::Relu], 0.0),
     ] {
-        let gemm = Gemm { epilogue, ..Gemm::new(Elements::F32, [1, 1, 1]) };
+        let gemm = Gemm { epilogue, ..Gemm::new(Elements::F32, ProductExtents { m: 1, n: 1, k: 1 }) };
         let operands = [one(2.0), one(-1.0), one(f32::NAN), one(1.0)];
         let found =
             run(&mut executor, &gemm, &parameters("tile 4x4"), &operands, &[OperandState::Changing; 2]);
@@ -95,9 +96,8 @@ fn check_bytes(executor: &mut dyn Executor, kernels: &[&str]) {
         scaled(Scale::Columns, [3, -7, 5]),
         scaled(Scale::Tensor, [-128, 127, 0]),
     ] {
-        for extents in [[5, 9, 7], [8, 8, 16], [1, 12, 3], [4, 6, 0]] {
-            let plain = Gemm::new(elements, extents);
-            let [m, n, k] = extents;
+        for [m, n, k] in [[5, 9, 7], [8, 8, 16], [1, 12, 3], [4, 6, 0]] {
+            let plain = Gemm::new(elements, ProductExtents { m, n, k });
             let turned = Gemm {
                 a: Layout::column_major(m + 1),
                 b: Layout::column_major(k + 2),
@@ -123,7 +123,11 @@ fn bytes_are_exact() {
     let b = Layout::column_major(70);
     for elements in [Elements::I8ToI32, scaled(Scale::Columns, [3, -7, 5])] {
         for text in VECTORS {
-            check(&mut executor, &Gemm { b, ..Gemm::new(elements, [1, 9, 70]) }, text);
+            check(
+                &mut executor,
+                &Gemm { b, ..Gemm::new(elements, ProductExtents { m: 1, n: 9, k: 70 }) },
+                text,
+            );
         }
     }
     if let Some(mut executor) = opencl().into_iter().next() {
@@ -146,7 +150,7 @@ fn bytes_by_hand() {
         (125, 1, 1, 127),
         (0, 3, 3, 0),
     ] {
-        let gemm = Gemm::new(Elements::I8ToI8(requantise), [1, 1, 4]);
+        let gemm = Gemm::new(Elements::I8ToI8(requantise), ProductExtents { m: 1, n: 1, k: 4 });
         let scales: Vec<u8> = [multiplier, shift].into_iter().flat_map(i32::to_ne_bytes).collect();
         let operands = [vec![a as u8; 4], vec![5; 4], vec![0], scales];
         for text in BYTES {
@@ -160,7 +164,7 @@ fn bytes_by_hand() {
 #[test]
 fn the_longest_sum_of_bytes() {
     let mut executor = simulator();
-    let gemm = Gemm::new(Elements::I8ToI32, [1, 1, Gemm::BYTES_K_MAX]);
+    let gemm = Gemm::new(Elements::I8ToI32, ProductExtents { m: 1, n: 1, k: Gemm::BYTES_K_MAX });
     let operands = [vec![0x80; Gemm::BYTES_K_MAX], vec![0x80; Gemm::BYTES_K_MAX], vec![0; 4]];
     let found =
         run(&mut executor, &gemm, &parameters("tile 4x4 unroll=4"), &operands, &[OperandState::Changing; 2]);
@@ -177,7 +181,7 @@ pub(super) const HALVES: [Elements; 3] = [
 fn halves_in_the_simulator() {
     let mut executor = simulator();
     for elements in HALVES {
-        let plain = Gemm::new(elements, [9, 13, 20]);
+        let plain = Gemm::new(elements, ProductExtents { m: 9, n: 13, k: 20 });
         let turned = Gemm {
             a: Layout::row_major(10).transposed(),
             b: Layout::column_major(21).at(1),
@@ -199,7 +203,8 @@ fn halves_in_the_simulator() {
             check(&mut executor, &plain, text);
             check(&mut executor, &turned, text);
         }
-        let row = Gemm { b: Layout::column_major(40), ..Gemm::new(elements, [1, 9, 37]) };
+        let row =
+            Gemm { b: Layout::column_major(40), ..Gemm::new(elements, ProductExtents { m: 1, n: 9, k: 37 }) };
         check(&mut executor, &row, "vector 4x4 group=8");
         check(&mut executor, &row, "vector 2x8 group=32 sub-groups");
     }
@@ -211,12 +216,12 @@ fn halves_in_float_on_opencl() {
     let Some(mut executor) = opencl().into_iter().next() else { return };
     let elements = Elements::F16(Accumulate::F32);
     for text in FEW {
-        for extents in [[9, 12, 11], [33, 17, 40], [1, 1, 1]] {
-            let gemm = Gemm { beta: 0.5, ..Gemm::new(elements, extents) };
+        for [m, n, k] in [[9, 12, 11], [33, 17, 40], [1, 1, 1]] {
+            let gemm = Gemm { beta: 0.5, ..Gemm::new(elements, ProductExtents { m, n, k }) };
             check(&mut executor, &gemm, text);
         }
     }
-    let half = Gemm::new(Elements::F16(Accumulate::F16), [4, 4, 4]);
+    let half = Gemm::new(Elements::F16(Accumulate::F16), ProductExtents { m: 4, n: 4, k: 4 });
     if !executor.probe().fp16() {
         let refused = parameters(FEW[0]).check(&half, executor.probe());
         assert!(matches!(refused, Err(Unfit::NotOffered { .. })));

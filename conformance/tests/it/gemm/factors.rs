@@ -1,7 +1,9 @@
 //! Alpha and beta, infinities and NaN.
 
 use half::f16;
-use tripipe_kernels::gemm::{Accumulate, Elements, EpilogueStage, Gemm, Layout, OperandState, Reference};
+use tripipe_kernels::gemm::{
+    Accumulate, Elements, EpilogueStage, Gemm, Layout, OperandState, ProductExtents, Reference,
+};
 use tripipe_tune::bench::sample;
 
 use super::elements::HALVES;
@@ -13,11 +15,19 @@ fn factors() {
     everywhere(|executor, kernels| {
         for (alpha, beta) in [(1.0, 1.0), (-0.75, 0.0), (0.0, 2.5), (0.0, 0.0), (3.0, -1.0)] {
             for text in kernels {
-                check(executor, &Gemm { alpha, beta, ..Gemm::new(Elements::F32, [9, 7, 5]) }, text);
+                check(
+                    executor,
+                    &Gemm { alpha, beta, ..Gemm::new(Elements::F32, ProductExtents { m: 9, n: 7, k: 5 }) },
+                    text,
+                );
             }
             for text in VECTORS {
                 let b = Layout::column_major(9);
-                check(executor, &Gemm { alpha, beta, b, ..Gemm::new(Elements::F32, [1, 7, 9]) }, text);
+                check(
+                    executor,
+                    &Gemm { alpha, beta, b, ..Gemm::new(Elements::F32, ProductExtents { m: 1, n: 7, k: 9 }) },
+                    text,
+                );
             }
         }
     });
@@ -31,7 +41,7 @@ fn without_products_only_c_counts() {
     everywhere(|executor, kernels| {
         for (k, alpha) in [(0, 1.0), (4, 0.0)] {
             for (beta, factor) in [(0.0, 0.0), (1.0, 1.0), (-2.0, -2.0)] {
-                let gemm = Gemm { alpha, beta, ..Gemm::new(Elements::F32, [3, 3, k]) };
+                let gemm = Gemm { alpha, beta, ..Gemm::new(Elements::F32, ProductExtents { m: 3, n: 3, k }) };
                 let operands = [nan.clone(), nan.clone(), bytemuck::cast_slice(&c).to_vec()];
                 for text in kernels {
                     let found =
@@ -48,7 +58,10 @@ fn without_products_only_c_counts() {
 /// An infinity or a NaN affects the elements that depend on it, and no others.
 #[test]
 fn infinities_and_nan() {
-    let gemm = Gemm { epilogue: vec![EpilogueStage::Relu], ..Gemm::new(Elements::F32, [9, 10, 7]) };
+    let gemm = Gemm {
+        epilogue: vec![EpilogueStage::Relu],
+        ..Gemm::new(Elements::F32, ProductExtents { m: 9, n: 10, k: 7 })
+    };
     let mut operands = sample(&gemm, 3);
     let mut put = |operand: usize, index: usize, value: f32| {
         operands[operand][4 * index..][..4].copy_from_slice(&value.to_ne_bytes());
@@ -75,7 +88,8 @@ fn factors_that_are_infinite_or_nan() {
         for (index, alpha) in SPECIAL.into_iter().enumerate() {
             for beta in [SPECIAL[(index + 2) % 5], SPECIAL[(index + 4) % 5]] {
                 for k in [0, 5] {
-                    let gemm = Gemm { alpha, beta, ..Gemm::new(Elements::F32, [5, 6, k]) };
+                    let gemm =
+                        Gemm { alpha, beta, ..Gemm::new(Elements::F32, ProductExtents { m: 5, n: 6, k }) };
                     // Sums equal to 0, C with an infinity.
                     let mut operands = sample(&gemm, 4);
                     operands[0][..4 * k].fill(0);
@@ -96,7 +110,7 @@ fn factors_that_are_infinite_or_nan() {
     for elements in HALVES {
         for (alpha, beta) in [(1e5, 0.0), (1.0, 1e5), (1e-9, 1.0), (1.0, 1e-9)] {
             for text in ["tile 4x4 unroll=4", "tile 2x8 b=packed parts=2"] {
-                let gemm = Gemm { alpha, beta, ..Gemm::new(elements, [4, 5, 6]) };
+                let gemm = Gemm { alpha, beta, ..Gemm::new(elements, ProductExtents { m: 4, n: 5, k: 6 }) };
                 let mut operands = sample(&gemm, 6);
                 operands[2][..2].copy_from_slice(&f16::INFINITY.to_ne_bytes());
                 check_operands(&mut executor, &gemm, text, &operands);
@@ -117,7 +131,7 @@ fn the_reference_is_exact_where_nothing_is_finite() {
         (f64::INFINITY, 0, f32::NAN, 0.0),
         (f64::NAN, 0, f32::NAN, 0.0),
     ] {
-        let gemm = Gemm { alpha, ..Gemm::new(Elements::F32, [3, 1, k]) };
+        let gemm = Gemm { alpha, ..Gemm::new(Elements::F32, ProductExtents { m: 3, n: 1, k }) };
         let before = bytes(&[0.0; 3]);
         let reference = Reference::new(&gemm, &[&a, &b, &before]).unwrap();
         reference.verify(&before, &bytes(&[want; 3])).unwrap();
@@ -134,7 +148,7 @@ fn bounds_find_small_errors() {
         (HALVES[1], 1024),
         (Elements::F16(Accumulate::Chunked { block: 32 }), 512),
     ] {
-        let gemm = Gemm::new(elements, [8, 8, k]);
+        let gemm = Gemm::new(elements, ProductExtents { m: 8, n: 8, k });
         let operands = sample(&gemm, 5);
         let slices: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
         let reference = Reference::new(&gemm, &slices).unwrap();
@@ -150,7 +164,7 @@ fn bounds_find_small_errors() {
         assert!(bound > 0.0);
     }
     // Sums of 1024 halves in half precision exceed the bound of float sums.
-    let gemm = Gemm::new(HALVES[1], [16, 16, 1024]);
+    let gemm = Gemm::new(HALVES[1], ProductExtents { m: 16, n: 16, k: 1024 });
     let operands = sample(&gemm, 5);
     let slices: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
     let reference = Reference::new(&gemm, &slices).unwrap();

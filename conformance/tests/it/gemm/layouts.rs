@@ -1,6 +1,6 @@
 //! Extents, layouts and batches.
 
-use tripipe_kernels::gemm::{Batch, Elements, Gemm, Layout, Unfit};
+use tripipe_kernels::gemm::{Batch, Elements, Gemm, Layout, ProductExtents, Unfit};
 
 use super::{FEW, KERNELS, check, everywhere, opencl, parameters};
 
@@ -30,16 +30,16 @@ const SMALL: &[[usize; 3]] = &[
 fn small_extents_and_those_off_the_tile() {
     everywhere(|executor, kernels| {
         for text in kernels {
-            for extents in SMALL.iter().chain(&[[65, 33, 37], [31, 67, 130], [32, 32, 32]]) {
-                check(executor, &Gemm::new(Elements::F32, *extents), text);
+            for &[m, n, k] in SMALL.iter().chain(&[[65, 33, 37], [31, 67, 130], [32, 32, 32]]) {
+                check(executor, &Gemm::new(Elements::F32, ProductExtents { m, n, k }), text);
             }
         }
     });
     // The table's kernel for CPUs, and the kernels with images.
     let Some(mut executor) = opencl().into_iter().next() else { return };
     for text in [KERNELS[3], "tile 4x8 vector=8 a=image b=image rolled group=1x1"] {
-        for extents in [[5, 7, 9], [65, 33, 37], [1, 1, 1]] {
-            check(&mut executor, &Gemm::new(Elements::F32, extents), text);
+        for [m, n, k] in [[5, 7, 9], [65, 33, 37], [1, 1, 1]] {
+            check(&mut executor, &Gemm::new(Elements::F32, ProductExtents { m, n, k }), text);
         }
     }
 }
@@ -64,8 +64,7 @@ fn deep_products() {
 }
 
 /// Every layout of A, B and C, with gaps and offsets.
-fn layouts(elements: Elements, extents: [usize; 3]) -> Vec<Gemm> {
-    let [m, n, k] = extents;
+fn layouts(elements: Elements, [m, n, k]: [usize; 3]) -> Vec<Gemm> {
     let ways = |rows: usize, columns: usize| {
         [
             Layout::row_major(columns + 3).at(5),
@@ -79,7 +78,7 @@ fn layouts(elements: Elements, extents: [usize; 3]) -> Vec<Gemm> {
         for (other, b) in ways(k, n).into_iter().enumerate() {
             // Each pair with two of C's layouts; over all pairs each layout occurs.
             for c in [index + other, index + other + 1].map(|way| ways(m, n)[way % 4]) {
-                found.push(Gemm { a, b, c, ..Gemm::new(elements, extents) });
+                found.push(Gemm { a, b, c, ..Gemm::new(elements, ProductExtents { m, n, k }) });
             }
         }
     }
@@ -113,7 +112,7 @@ fn layouts_with_gaps_and_offsets() {
 pub(super) const VECTORS: &[&str] = &["vector 4x16 group=1", "vector 2x4 group=8"];
 
 fn batches(elements: Elements) -> Vec<Gemm> {
-    let one = Gemm::new(elements, [5, 6, 7]);
+    let one = Gemm::new(elements, ProductExtents { m: 5, n: 6, k: 7 });
     vec![
         Gemm { batch: Batch::Strided { count: 3, strides: [40, 45, 31] }, ..one.clone() },
         // One B for all; the products' rows of C are interleaved.

@@ -2,8 +2,8 @@
 
 use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{
-    Accumulate, Batch, Elements, Gemm, Layout, OperandState, Reference, Side, Unfit, plan, plan_packing,
-    plan_unpacking,
+    Accumulate, Batch, Elements, Gemm, Layout, OperandState, ProductExtents, Reference, Side, Unfit, plan,
+    plan_packing, plan_unpacking,
 };
 use tripipe_launch::{Access, Executor};
 use tripipe_tune::bench::sample;
@@ -15,7 +15,7 @@ use super::{buffer, everywhere, opencl, parameters, simulator};
 #[test]
 fn packed_once_for_a_batch_at_offsets() {
     everywhere(|executor, kernels| {
-        let one = Gemm::new(Elements::F32, [6, 7, 9]);
+        let one = Gemm::new(Elements::F32, ProductExtents { m: 6, n: 7, k: 9 });
         let column_major = Gemm { c: Layout::column_major(8), ..one.clone() };
         for text in kernels {
             for (one, count) in [(&one, 1), (&one, 3), (&column_major, 3)] {
@@ -64,7 +64,7 @@ fn unpacking_gives_back_what_was_packed() {
     everywhere(|executor, kernels| {
         for elements in [Elements::F32, Elements::F16(Accumulate::F32), Elements::I8ToI32] {
             for [m, n, k] in [[6, 7, 9], [33, 70, 5], [1, 1, 1], [64, 16, 4]] {
-                let row_major = Gemm::new(elements, [m, n, k]);
+                let row_major = Gemm::new(elements, ProductExtents { m, n, k });
                 let column_major = Gemm { c: Layout::column_major(m), ..row_major.clone() };
                 for (text, gemm) in
                     kernels.iter().flat_map(|text| [(text, &row_major), (text, &column_major)])
@@ -115,7 +115,10 @@ fn packed_once_and_used_again() {
 }
 
 fn packed_once(executor: &mut dyn Executor) {
-    let gemm = Gemm { b: Layout::row_major(9).transposed(), ..Gemm::new(Elements::F32, [6, 7, 9]) };
+    let gemm = Gemm {
+        b: Layout::row_major(9).transposed(),
+        ..Gemm::new(Elements::F32, ProductExtents { m: 6, n: 7, k: 9 })
+    };
     for text in [
         "tile 4x8 b=packed group=1x1 rolled",
         "tile 4x4 b=image group=1x1 rolled",

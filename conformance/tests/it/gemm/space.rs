@@ -1,7 +1,7 @@
 //! Points of the spaces of tuning, and parameters that do not fit a device.
 
 use tripipe_device::{ImageLimits, Probe};
-use tripipe_kernels::gemm::{Accumulate, Elements, Gemm, Parameters, Unfit, space};
+use tripipe_kernels::gemm::{Accumulate, Elements, Gemm, Parameters, ProductExtents, Unfit, space};
 use tripipe_launch::Executor;
 
 use super::{check, parameters, simulator};
@@ -15,7 +15,7 @@ fn small_devices_are_not_asked_too_much() {
         images: Some(ImageLimits { max_2d: [64, 64], ..ImageLimits::default() }),
         ..Probe::default()
     };
-    let gemm = Gemm::new(Elements::F32, [256, 256, 256]);
+    let gemm = Gemm::new(Elements::F32, ProductExtents { m: 256, n: 256, k: 256 });
     let refused = |text: &str, probe: &Probe| parameters(text).check(&gemm, probe).unwrap_err();
     assert!(matches!(refused("tile 4x4 group=16x8", &tiny), Unfit::OverLimit { limit: 64, .. }));
     assert!(matches!(refused("tile 4x4 b=image", &tiny), Unfit::OverLimit { limit: 64, .. }));
@@ -33,18 +33,18 @@ fn small_devices_are_not_asked_too_much() {
 fn points_of_the_space_compute_the_product() {
     let mut simulator = simulator();
     let probe = simulator.probe().clone();
-    for (elements, size) in [
+    for (elements, [m, n, k]) in [
         (Elements::F32, [7, 13, 17]),
         (Elements::F16(Accumulate::F32), [9, 6, 10]),
         (Elements::I8ToI32, [5, 11, 19]),
         (Elements::F32, [1, 14, 33]),
     ] {
-        let gemm = Gemm::new(elements, size);
+        let gemm = Gemm::new(elements, ProductExtents { m, n, k });
         let points: Vec<Parameters> = space(&gemm, &probe).points().collect();
         let mut drawn: Vec<Parameters> =
             (0..12).filter_map(|index| points.get(index * points.len() / 12 + index).copied()).collect();
         drawn.dedup();
-        assert!(drawn.len() >= 6, "{elements:?} {size:?}: {} points", points.len());
+        assert!(drawn.len() >= 6, "{elements:?} {m}x{n}x{k}: {} points", points.len());
         for point in drawn {
             check(&mut simulator, &gemm, &point.to_string());
         }

@@ -5,7 +5,7 @@ use tripipe::filter::Semiplanar;
 use tripipe::{Context, Error, Image, Vector};
 
 use super::numbers::{Fill, Kind, Numbers, Span, choose, extent};
-use super::rasters::{RasterLayout, Shape, element, image, places, smaller_sizes};
+use super::rasters::{RasterLayout, Shape, element, image, places, size, smaller_sizes};
 use super::verdict::{Expected, Right};
 
 /// A frame and an image.
@@ -205,7 +205,7 @@ impl Frame {
             Some(Fault::Channels(wrong)) => channels = wrong,
             _ => {}
         }
-        let layout = Semiplanar { size: self.size, luma, chroma, v_first: self.v_first };
+        let layout = Semiplanar { size: size(self.size), luma, chroma, v_first: self.v_first };
         // The padding after the last row may be missing.
         let needed = |bytes: Vec<u8>| {
             let short = usize::from(self.fault == Some(Fault::Short));

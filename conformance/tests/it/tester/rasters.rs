@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use tripipe::filter::{ChannelLayout, PixelType, Raster};
-use tripipe::{Context, Error, Image, Pixel};
+use tripipe::{Context, Error, Image, Pixel, Size};
 
 use super::numbers::{Kind, choose, scrambled};
 
@@ -154,6 +154,11 @@ pub(crate) use with_pixel;
 /// An error of the library.
 pub fn image<T: Pixel>(context: &Context, raster: Raster, contents: &[u8]) -> Result<Image<T>, Error> {
     Image::with_raster(context, raster, bytemuck::pod_collect_to_vec::<u8, T>(contents))
+}
+
+/// Width and height as the library's type.
+pub fn size([width, height]: [usize; 2]) -> Size {
+    Size::new(width, height)
 }
 
 /// Smaller widths and heights.

@@ -5,7 +5,7 @@ use tripipe::filter::Interpolation;
 use tripipe::{Context, Error, Image, Pixel};
 
 use super::numbers::{Fill, Kind, Numbers, Span, choose, extent};
-use super::rasters::{PIXELS, RasterLayout, Shape, element, image, places, smaller_sizes, with_pixel};
+use super::rasters::{PIXELS, RasterLayout, Shape, element, image, places, size, smaller_sizes, with_pixel};
 use super::verdict::{Expected, Right};
 
 /// A resized image.
@@ -218,6 +218,6 @@ impl Resize {
             How::Bilinear => Interpolation::Bilinear,
             How::Area => Interpolation::Area,
         };
-        Ok(bytemuck::cast_slice(&source.resized(self.to, how)?.to_vec()?).to_vec())
+        Ok(bytemuck::cast_slice(&source.resized(size(self.to), how)?.to_vec()?).to_vec())
     }
 }

@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use half::f16;
-use tripipe::{Context, Counted, Element, Error, Image, Matrix, Order, Pixel, Summed, Vector};
+use tripipe::{Context, Counted, Element, Error, Extents, Image, Matrix, Order, Pixel, Summed, Vector};
 
 use super::numbers::{Fill, Kind, Numbers, Span, choose, extent, smaller_extents};
 use super::rasters::{RasterLayout, element, image, places, smaller_sizes};
@@ -212,7 +212,7 @@ impl Simple {
         let [columns, rows] = self.size;
         let order = if columns_first { Order::ColumnMajor } else { Order::RowMajor };
         let elements = bytemuck::pod_collect_to_vec::<u8, T>(&self.operands()[0]);
-        let matrix = Matrix::with_order(context, [rows, columns], order, &elements)?;
+        let matrix = Matrix::with_order(context, Extents::new(rows, columns), order, &elements)?;
         Ok(bytes_of(&matrix.to_transposed()?.to_vec()?))
     }
 }

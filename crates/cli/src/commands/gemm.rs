@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use half::f16;
 use tripipe::gemm::{Accumulate, Factor, Product, Strides};
-use tripipe::{Arithmetic, Choice, Context, Device, Explanation, Matrix, MatrixView, Vector};
+use tripipe::{Arithmetic, Choice, Context, Device, Explanation, Extents, Matrix, MatrixView, Vector};
 
 use super::filter::summary_line;
 use super::{DeviceArgument, context, failed, say_on};
@@ -153,7 +153,7 @@ impl<'f> FileOperand<'f> {
         values: &[T],
     ) -> Result<Matrix<T>, tripipe::Error> {
         let rows = self.matrix.rows.saturating_mul(self.matrix.count.unwrap_or(1));
-        Matrix::from_slice(context, [rows, self.matrix.columns], values)
+        Matrix::from_slice(context, Extents::new(rows, self.matrix.columns), values)
     }
 }
 
@@ -374,8 +374,8 @@ impl Work<'_> {
         let count = self.count.unwrap_or(1);
         let rows = m.saturating_mul(count);
         let mut c = match added {
-            Some(values) => Matrix::from_slice(&context, [rows, n], values),
-            None => Matrix::zeros(&context, [rows, n]),
+            Some(values) => Matrix::from_slice(&context, Extents::new(rows, n), values),
+            None => Matrix::zeros(&context, Extents::new(rows, n)),
         }
         .map_err(failed)?;
         let product = || {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::Args;
 use image::DynamicImage;
-use tripipe::{Context, Counted, Depth, Device, Error, Image};
+use tripipe::{Context, Counted, Depth, Device, Error, Image, Size};
 use tripipe_report::{histogram, time};
 use tripipe_results::{self as results, ChannelHistogram};
 
@@ -83,7 +83,7 @@ impl Histogram {
 /// Out of memory; the device is lost.
 fn count(device: &Device, fall_back: bool, pixels: &DynamicImage) -> Result<Vec<ChannelHistogram>, Error> {
     let context = context(device, fall_back, false)?;
-    let size = [pixels.width() as usize, pixels.height() as usize];
+    let size = Size::new(pixels.width() as usize, pixels.height() as usize);
     if is_deep(pixels.color()) {
         channels(&context, size, &u16::channels_of(pixels).1)
     } else {
@@ -91,12 +91,8 @@ fn count(device: &Device, fall_back: bool, pixels: &DynamicImage) -> Result<Vec<
     }
 }
 
-fn channels<T: Counted>(
-    context: &Context,
-    size: [usize; 2],
-    values: &[T],
-) -> Result<Vec<ChannelHistogram>, Error> {
-    let names: &[&str] = match values.len() / (size[0] * size[1]).max(1) {
+fn channels<T: Counted>(context: &Context, size: Size, values: &[T]) -> Result<Vec<ChannelHistogram>, Error> {
+    let names: &[&str] = match values.len() / (size.width * size.height).max(1) {
         1 => &["gray"],
         2 => &["gray", "alpha"],
         3 => &["red", "green", "blue"],

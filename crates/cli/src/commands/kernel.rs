@@ -7,8 +7,8 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use tripipe_device::{Gpu, Probe};
 use tripipe_ir::front::live;
-use tripipe_kernels::filter::{self, Border, ChannelLayout, PixelType, Raster};
-use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, OperandState};
+use tripipe_kernels::filter::{self, Border, ChannelLayout, PixelType, Raster, Size};
+use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, OperandState, ProductExtents};
 use tripipe_kernels::{Plan, source};
 use tripipe_launch::{Program, Source};
 
@@ -60,7 +60,7 @@ pub(crate) struct Kernel {
     transpose_b: bool,
     /// Width and height of the image.
     #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "1920x1080", value_parser = extents)]
-    size: [usize; 2],
+    size: Size,
     /// Channels of a pixel.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=4))]
     channels: u8,
@@ -91,9 +91,10 @@ enum ElementType {
     F32,
 }
 
-fn extents(text: &str) -> Result<[usize; 2], String> {
-    let both = text.split_once('x').and_then(|(x, y)| Some([x.parse().ok()?, y.parse().ok()?]));
-    both.filter(|both| !both.contains(&0)).ok_or_else(|| "want two numbers, as in 1920x1080".to_owned())
+fn extents(text: &str) -> Result<Size, String> {
+    let both = text.split_once('x').and_then(|(x, y)| Some(Size::new(x.parse().ok()?, y.parse().ok()?)));
+    both.filter(|both| both.width > 0 && both.height > 0)
+        .ok_or_else(|| "want two numbers, as in 1920x1080".to_owned())
 }
 
 fn define(text: &str) -> Result<(String, String), String> {
@@ -221,7 +222,7 @@ impl Kernel {
             other => bail!("--type {}: a product is of f32, f16 or i8", name_of(other)),
         };
         let Self { m, n, k, .. } = *self;
-        let mut description = Gemm::new(elements, [m, n, k]);
+        let mut description = Gemm::new(elements, ProductExtents { m, n, k });
         if self.transpose_a {
             description.a = gemm::Layout::row_major(m).transposed();
         }
@@ -276,11 +277,11 @@ impl Kernel {
             (choice.parameters, choice.why)
         };
         let plan = filter::plan(&chain, &from, &to, &parameters, probe)?;
-        let [width, height] = self.size;
         let layout = if from.layout == ChannelLayout::Planar { "planar" } else { "packed" };
         let says = vec![
             format!(
-                "{chain} over {width}x{height} pixels of {channels} {layout} channels, {element}, border {}, for the {}.",
+                "{chain} over {} pixels of {channels} {layout} channels, {element}, border {}, for the {}.",
+                self.size,
                 self.border,
                 gpu.name()
             ),

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
+use tripipe::Size;
 use tripipe::filter::Semiplanar;
 
 use super::input::{self, shown_input};
@@ -30,7 +31,7 @@ impl ChromaOrder {
     }
 
     /// The layout of a frame of that kind without padding.
-    pub(crate) fn dense(self, size: [usize; 2]) -> Semiplanar {
+    pub(crate) fn dense(self, size: Size) -> Semiplanar {
         match self {
             Self::Nv12 => Semiplanar::nv12(size),
             Self::Nv21 => Semiplanar::nv21(size),
@@ -51,7 +52,7 @@ impl fmt::Display for ChromaOrder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameLayout {
     pub(crate) kind: ChromaOrder,
-    pub(crate) size: [usize; 2],
+    pub(crate) size: Size,
     pitch: Option<usize>,
 }
 
@@ -72,9 +73,9 @@ impl FromStr for FrameLayout {
         let kind = parts.next().and_then(ChromaOrder::named).ok_or_else(|| wrong("no such layout"))?;
         let size = parts.next().and_then(|size| size.split_once('x'));
         let extent = |text: &str| text.parse().ok().filter(|extent| (1..=EXTENT_MAX).contains(extent));
-        let size = size.and_then(|(width, height)| Some([extent(width)?, extent(height)?]));
+        let size = size.and_then(|(width, height)| Some(Size::new(extent(width)?, extent(height)?)));
         let size = size.ok_or_else(|| wrong("a frame needs a size"))?;
-        let row = size[0] + size[0] % 2;
+        let row = size.width + size.width % 2;
         let pitch = match parts.next() {
             None => None,
             Some(text) => {
@@ -95,7 +96,9 @@ impl FrameLayout {
         let dense = self.kind.dense(self.size);
         match self.pitch {
             None => dense,
-            Some(pitch) => Semiplanar { luma: [0, pitch], chroma: [pitch * self.size[1], pitch], ..dense },
+            Some(pitch) => {
+                Semiplanar { luma: [0, pitch], chroma: [pitch * self.size.height, pitch], ..dense }
+            }
         }
     }
 
@@ -105,20 +108,19 @@ impl FrameLayout {
     /// The file does not exist; it has fewer bytes than the frame, or so many more that the extents must be wrong.
     pub(crate) fn read(&self, path: &Path) -> Result<Vec<u8>> {
         let shown = shown_input(path);
-        let [width, height] = self.size;
         let want = self.planes().bytes();
-        let what = format!("a frame of {width}x{height}");
+        let what = format!("a frame of {}", self.size);
         memory::check(&what, want.checked_mul(8).map(|bytes| bytes as u64), "take a smaller one")?;
         let mut bytes = input::open_or_standard(path, "a frame")?.bytes(&shown, picture::DECODED_MAX)?;
         // The last row may be padded or not.
-        let rows = height + height.div_ceil(2);
+        let rows = self.size.height + self.size.height.div_ceil(2);
         let most = self.pitch.map_or(want, |pitch| want.max(pitch * rows));
         if !(want..=most).contains(&bytes.len()) {
             bail!(
-                "{shown} has {} bytes, but {} of {width}x{height} has {want}; check its size and the bytes \
-                from row to row",
+                "{shown} has {} bytes, but {} of {} has {want}; check its size and the bytes from row to row",
                 bytes.len(),
-                self.kind
+                self.kind,
+                self.size
             );
         }
         bytes.truncate(want);
@@ -133,8 +135,8 @@ mod tests {
     #[test]
     fn layouts_are_read() {
         let planes = |text: &str| text.parse::<FrameLayout>().map(|layout| layout.planes());
-        assert_eq!(planes("nv12:4x2"), Ok(Semiplanar::nv12([4, 2])));
-        assert_eq!(planes("NV21:5x3"), Ok(Semiplanar::nv21([5, 3])));
+        assert_eq!(planes("nv12:4x2"), Ok(Semiplanar::nv12(Size::new(4, 2))));
+        assert_eq!(planes("NV21:5x3"), Ok(Semiplanar::nv21(Size::new(5, 3))));
         let padded = planes("nv12:6x4:16").unwrap();
         assert_eq!((padded.luma, padded.chroma, padded.bytes()), ([0, 16], [64, 16], 64 + 16 + 6));
         for text in [

@@ -2,14 +2,14 @@
 
 use bytemuck::Zeroable;
 use pulp::{Arch, Simd, WithSimd};
-use tripipe_kernels::filter::Bilateral;
+use tripipe_kernels::filter::{Bilateral, Size};
 
 use super::number::Number;
 use super::rows::{Input, Kernel, Rows};
 
 /// The results of a bilateral filter of bytes.
 pub(super) fn bytes(input: Input<'_, u8>, bilateral: Bilateral, arch: Arch) -> Box<dyn Rows<u8> + '_> {
-    let (size, keep_alpha) = ([bilateral.size; 2], input.shape.keep_alpha);
+    let (size, keep_alpha) = (Size::square(bilateral.size), input.shape.keep_alpha);
     match input.shape.channels {
         1 => input.windows(size, Bytes::<1>::new(bilateral, keep_alpha, arch)),
         2 => input.windows(size, Bytes::<2>::new(bilateral, keep_alpha, arch)),
@@ -35,7 +35,7 @@ pub(super) fn means<T: Number>(
     let falloff = -0.5 / f64::from(bilateral.sigma_color).powi(2);
     let places = places(bilateral.size, space);
     let kernel = Means { places, size: bilateral.size, channels, filtered, color, falloff, arch };
-    input.windows([bilateral.size; 2], kernel)
+    input.windows(Size::square(bilateral.size), kernel)
 }
 
 /// A pixel of the window.

@@ -46,11 +46,7 @@ pub(super) struct Full<W> {
 impl<W> Full<W> {
     /// `terms` are the terms of the pixels, row by row; `None` for pixels that do not count. Columns are `step`
     /// elements apart.
-    pub(super) fn new(
-        terms: impl IntoIterator<Item = Option<W>>,
-        [width, _]: [usize; 2],
-        step: usize,
-    ) -> Self {
+    pub(super) fn new(terms: impl IntoIterator<Item = Option<W>>, width: usize, step: usize) -> Self {
         let taps = terms.into_iter().enumerate();
         let taps =
             taps.filter_map(|(i, term)| Some(Tap { row: i / width, shift: i % width * step, term: term? }));

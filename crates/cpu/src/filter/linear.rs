@@ -2,7 +2,7 @@
 
 use bytemuck::Zeroable;
 use pulp::{Arch, Simd, WithSimd};
-use tripipe_kernels::filter::{Axis, Bilateral, FilterError, Fixed, Gradient, Linear, PixelType};
+use tripipe_kernels::filter::{Axis, Bilateral, FilterError, Fixed, Gradient, Linear, PixelType, Size};
 
 use super::bilateral;
 use super::fold::{One, Tap, Term, Weight, fold, fold_into};
@@ -54,7 +54,7 @@ impl Weighed for u8 {
                 input.windows(size, Finished::new(arch, sums, short))
             }
             (None, Some(short)) => {
-                let sums = Full::new(short_weights(&fixed.weights), size, step);
+                let sums = Full::new(short_weights(&fixed.weights), size.width, step);
                 input.windows(size, Finished::new(arch, sums, short))
             }
             (Some([across, down]), None) if fits_short(down) => {
@@ -77,7 +77,7 @@ impl Weighed for u8 {
             let length = (across as i16).unsigned_abs() + (down as i16).unsigned_abs();
             length.min(255) as u8
         };
-        Ok(input.windows([3, 3], Lengths::new(arch, slopes, length)))
+        Ok(input.windows(Size::square(3), Lengths::new(arch, slopes, length)))
     }
 
     fn bilateral(input: Input<'_, u8>, bilateral: Bilateral, arch: Arch) -> Box<dyn Rows<u8> + '_> {
@@ -109,7 +109,7 @@ where
         let sums = Separable::new(arch, weights(down), weights(across), step);
         input.windows(size, Finished::new(arch, sums, finish))
     } else {
-        let sums = Full::new(weights(&fixed.weights), size, step);
+        let sums = Full::new(weights(&fixed.weights), size.width, step);
         input.windows(size, Finished::new(arch, sums, finish))
     }
 }
@@ -122,7 +122,7 @@ fn real<'a, T: Number, U: Number>(input: Input<'a, T>, linear: &Linear, arch: Ar
         let sums = Separable::new(arch, weights(&down), weights(&across), step);
         input.windows(size, Finished::new(arch, sums, finish))
     } else {
-        let sums = Full::new(weights(&linear.real()), size, step);
+        let sums = Full::new(weights(&linear.real()), size.width, step);
         input.windows(size, Finished::new(arch, sums, finish))
     }
 }
@@ -146,7 +146,7 @@ macro_rules! weighed_integer {
                     }
                 }
                 let length = |across: i32, down: i32| <$type>::from_integer(across.abs() + down.abs());
-                Ok(input.windows([3, 3], Lengths::new(arch, slopes, length)))
+                Ok(input.windows(Size::square(3), Lengths::new(arch, slopes, length)))
             }
         }
     )* };
@@ -166,7 +166,7 @@ impl Weighed for f32 {
         let slopes =
             factors.map(|[across, down]| Separable::new(arch, weights(&down), weights(&across), step));
         let length = |across: f32, down: f32| across.abs() + down.abs();
-        Ok(input.windows([3, 3], Lengths::new(arch, slopes.collect(), length)))
+        Ok(input.windows(Size::square(3), Lengths::new(arch, slopes.collect(), length)))
     }
 }
 

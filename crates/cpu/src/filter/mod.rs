@@ -59,7 +59,7 @@ pub fn filter(
     }
     if is_laplace(chain, from, to) {
         let (source, result) = (&source[..from.elements()?], &mut result[..to.elements()?]);
-        laplace::laplace(source, result, [from.width, from.height], from.channels, threads);
+        laplace::laplace(source, result, from.size(), from.channels, threads);
         return Ok(());
     }
     let mixes = |stage: &Stage| matches!(stage, Stage::Color(_) | Stage::Bilateral(_));
@@ -85,8 +85,7 @@ pub fn filter(
 /// Whether it is the filter with a dedicated implementation, three times as fast: gray, RGB, or RGBA whose alpha is
 /// kept, in bytes without gaps.
 fn is_laplace(chain: &Chain, from: &Raster, to: &Raster) -> bool {
-    let size = [from.width, from.height];
-    let dense = Raster::packed(size, from.channels, PixelType::U8);
+    let dense = Raster::packed(from.size(), from.channels, PixelType::U8);
     let channels = matches!((from.channels, chain.keep_alpha), (1 | 3, _) | (4, true));
     channels
         && [*from, *to] == [dense; 2]
@@ -123,7 +122,7 @@ fn run(
     /// Rows of a band for each row above and below that windows read, which the neighbouring bands compute as well.
     const ROWS_PER_RADIUS: usize = 8;
 
-    let radius: usize = chain.stages.iter().map(|stage| stage.window()[1] / 2).sum();
+    let radius: usize = chain.stages.iter().map(|stage| stage.window().height / 2).sum();
     let step = (ROWS_PER_RADIUS * radius).max(1);
     target::write(to, result, step, threads, || {
         pipe(chain, Source { raster: *from, bytes: source }, vectors::arch())

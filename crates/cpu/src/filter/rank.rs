@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
-use tripipe_kernels::filter::{Morphology, Neighbourhood};
+use tripipe_kernels::filter::{Morphology, Neighbourhood, Size};
 
 use super::fold::{Least, Most, Term, lanes};
 use super::kernel::{Finished, Full, Keep, Separable, blocks, chunk_len};
@@ -30,7 +30,7 @@ fn extremes<'a, T: Number>(
     arch: Arch,
 ) -> Box<dyn Rows<T> + 'a> {
     let (size, step) = (neighbourhood.size(), input.shape.channels);
-    let [width, height] = size;
+    let Size { width, height } = size;
     match neighbourhood {
         Neighbourhood::Rectangle(_) => {
             let sums = Separable::new(arch, vec![Some(extreme); height], vec![Some(extreme); width], step);
@@ -38,9 +38,9 @@ fn extremes<'a, T: Number>(
             input.windows(size, WithNan { kernel, arch, neighbourhood, step })
         }
         Neighbourhood::Cross(_) => {
-            let places = (0..width * height).map(|i| [i % width, i / width]);
-            let terms = places.map(|at| neighbourhood.contains(at).then_some(extreme));
-            let kernel = Finished::new(arch, Full::new(terms, size, step), Keep);
+            let places = (0..width * height).map(|i| (i % width, i / width));
+            let terms = places.map(|(x, y)| neighbourhood.contains(x, y).then_some(extreme));
+            let kernel = Finished::new(arch, Full::new(terms, width, step), Keep);
             input.windows(size, WithNan { kernel, arch, neighbourhood, step })
         }
     }
@@ -49,13 +49,13 @@ fn extremes<'a, T: Number>(
 /// The medians of windows of 3 x 3 or 5 x 5.
 pub(super) fn median<T: Number>(input: Input<'_, T>, size: usize, arch: Arch) -> Box<dyn Rows<T> + '_> {
     let step = input.shape.channels;
-    let neighbourhood = Neighbourhood::Rectangle([size; 2]);
+    let neighbourhood = Neighbourhood::Rectangle(Size::square(size));
     if size == 3 {
         let kernel = Median3 { arch, step };
-        input.windows([3; 2], WithNan { kernel, arch, neighbourhood, step })
+        input.windows(Size::square(3), WithNan { kernel, arch, neighbourhood, step })
     } else {
         let kernel = Median5::new(arch, step);
-        input.windows([5; 2], WithNan { kernel, arch, neighbourhood, step })
+        input.windows(Size::square(5), WithNan { kernel, arch, neighbourhood, step })
     }
 }
 
@@ -70,7 +70,7 @@ struct WithNan<K> {
 impl<T: Number, K: Kernel<T, T>> Kernel<T, T> for WithNan<K> {
     fn run(&mut self, rows: &[&[T]], outs: &mut [&mut [T]]) {
         self.kernel.run(rows, outs);
-        let [width, height] = self.neighbourhood.size();
+        let Size { width, height } = self.neighbourhood.size();
         let read = outs.first().map_or(0, |out| out.len()) + (width - 1) * self.step;
         if !T::REAL || !rows.iter().any(|row| self.arch.dispatch(HoldsNan(&row[..read]))) {
             return;

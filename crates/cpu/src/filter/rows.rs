@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytemuck::cast_slice_mut;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
-use tripipe_kernels::filter::{Border, ChannelLayout, PixelType, Raster};
+use tripipe_kernels::filter::{Border, ChannelLayout, PixelType, Raster, Size};
 
 use super::number::Number;
 use crate::aligned::Aligned;
@@ -80,7 +80,7 @@ impl<'a> Source<'a> {
         if layout != ChannelLayout::Packed && channels > 1 || element.bytes() != size_of::<T>() {
             return None;
         }
-        let first = self.raster.index([0, y], 0);
+        let first = self.raster.index(0, y, 0);
         let end = first + width * channels + LANES;
         let row = self.bytes.get(first * element.bytes()..end * element.bytes())?;
         bytemuck::try_cast_slice(row).ok()
@@ -122,7 +122,7 @@ impl<'a> Source<'a> {
     /// The bytes of `len` elements of a row from `at` on; for planar images, of one channel.
     fn line(&self, y: usize, channel: usize, at: usize, len: usize) -> &'a [u8] {
         let bytes = self.raster.element.bytes();
-        &self.bytes[(self.raster.index([0, y], channel) + at) * bytes..][..len * bytes]
+        &self.bytes[(self.raster.index(0, y, channel) + at) * bytes..][..len * bytes]
     }
 }
 
@@ -158,7 +158,7 @@ impl<T: Number> Rows<T> for Source<'_> {
             return;
         }
         let bytes = element.bytes();
-        let mut from = (self.raster.index([0, y as usize], 0) + at) * bytes;
+        let mut from = (self.raster.index(0, y as usize, 0) + at) * bytes;
         for out in outs {
             load(element, &self.bytes[from..][..out.len() * bytes], out);
             from += pitch * bytes;
@@ -265,17 +265,17 @@ pub(super) struct Input<'a, T> {
 }
 
 impl<'a, T: Number> Input<'a, T> {
-    /// The results of a kernel with a window of `size` columns and rows.
+    /// The results of a kernel with a window of `size` pixels.
     pub(super) fn windows<U: Number>(
         self,
-        size: [usize; 2],
+        size: Size,
         kernel: impl Kernel<T, U> + 'a,
     ) -> Box<dyn Rows<U> + 'a>
     where
         T: 'a,
     {
         let Self { rows, shape, outside } = self;
-        let radius = size.map(|extent| extent / 2);
+        let radius = [size.width / 2, size.height / 2];
         // With a multiple of blocks, all rows are aligned.
         let len = ((shape.width + 2 * radius[0]) * shape.channels + 2 * LANES).next_multiple_of(LANES);
         let group = rows.group();

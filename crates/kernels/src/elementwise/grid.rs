@@ -122,7 +122,7 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::PixelType;
+    use crate::filter::{PixelType, Size};
 
     fn merged(grids: &[Grid], any_order: bool) -> Vec<Grid> {
         let mut grids = grids.to_vec();
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn directions_without_gaps_are_one() {
-        let raster = Raster::planar([5, 4], 3, PixelType::U8);
+        let raster = Raster::planar(Size::new(5, 4), 3, PixelType::U8);
         assert_eq!(merged(&[Grid::of_raster(&raster)], false)[0], Grid::dense(60));
         let gaps = Grid::of_raster(&raster.with_pitch(7));
         assert_eq!(merged(&[gaps], false)[0].extents, [5, 12, 1]);

@@ -17,6 +17,7 @@ use tripipe_launch::{Argument, NdRange, ScalarType};
 
 use crate::Role;
 use crate::filter::{ChannelLayout, PixelType, Raster};
+use crate::gemm::Extents;
 use crate::plan::{Arguments, Plan, PlanError, Slot};
 use crate::source::{AXPY, HISTOGRAM, REDUCE, TRANSPOSE};
 
@@ -73,7 +74,8 @@ pub struct MatrixLayout {
 
 impl MatrixLayout {
     /// Rows without gaps.
-    pub fn dense(columns: usize, rows: usize) -> Self {
+    pub fn dense(extents: Extents) -> Self {
+        let Extents { rows, columns } = extents;
         Self { columns, rows, offset: 0, pitch: columns }
     }
 }
@@ -298,7 +300,8 @@ pub fn histogram(raster: &Raster, probe: &Probe) -> Result<Plan<'static>, PlanEr
 /// Another element size; overlapping rows; a matrix that a `uint` cannot index.
 pub fn transpose(
     from: MatrixLayout,
-    [offset, pitch]: [usize; 2],
+    offset: usize,
+    pitch: usize,
     element_bytes: usize,
 ) -> Result<Plan<'static>, PlanError> {
     let element = match element_bytes {
@@ -361,6 +364,7 @@ fn same_length(x: VectorLayout, y: VectorLayout) -> Result<(), PlanError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::filter::Size;
 
     #[test]
     fn refusals_have_no_names_of_variants() {
@@ -377,7 +381,7 @@ mod tests {
             said(Reduction::Least, Some(x)),
             "operand vectors of a smallest element, which takes one: 2 were given"
         );
-        let histogram = histogram(&Raster::packed([4, 4], 1, PixelType::F16), &probe);
+        let histogram = histogram(&Raster::packed(Size::square(4), 1, PixelType::F16), &probe);
         let said = histogram.err().map_or_else(String::new, |error| error.to_string());
         assert!(said.contains("a histogram of f16"), "{said}");
     }
@@ -389,7 +393,7 @@ mod tests {
         let sum = |length| reduce(Reduction::Sum, Grid::dense(length), None, ScalarType::U8, &probe);
         assert!(matches!(sum(most), Err(PlanError::OverLimit { .. })));
         assert!(sum(most - 8 * GROUP).is_ok());
-        let count = |width| histogram(&Raster::packed([width, 1], 1, PixelType::U8), &probe);
+        let count = |width| histogram(&Raster::packed(Size::new(width, 1), 1, PixelType::U8), &probe);
         assert!(matches!(count(most), Err(PlanError::OverLimit { .. })));
         assert!(count(most - GROUP).is_ok());
     }

@@ -61,15 +61,10 @@ impl Chain {
         from.elements()?;
         to.elements()?;
         let want = self.apply_to(from)?;
-        let shape = |raster: &Raster| (raster.width, raster.height, raster.channels, raster.element);
+        let shape = |raster: &Raster| (raster.size(), raster.channels, raster.element);
         if shape(&want) == shape(to) {
             return Ok(());
         }
-        Err(FilterError::Result {
-            want: [want.width, want.height, want.channels],
-            want_element: want.element,
-            found: [to.width, to.height, to.channels],
-            found_element: to.element,
-        })
+        Err(FilterError::result(want.size(), want.channels, want.element, to))
     }
 }

@@ -203,7 +203,7 @@ pub fn candidates(chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> V
 mod tests {
     use tripipe_device::DeviceKind;
 
-    use super::super::{Border, Color, FilterError, Linear};
+    use super::super::{Border, Color, FilterError, Linear, Size};
     use super::*;
 
     /// gaussian:7 of bytes needs sums of 32 bits: 6 rows of 8 take 192 bytes, a sum along a row and two loaded vectors
@@ -215,7 +215,7 @@ mod tests {
             let probe = Probe { name: name.to_owned(), kind: DeviceKind::Gpu, ..Probe::default() };
             let (loads, sums, fuse) = (Loads::Shared, Sums::Narrow, Fuse::Pixels);
             let given = Parameters { lanes: 8, rows: 6, loads, sums, work_group: None, fuse };
-            let from = Raster::packed([640, 480], 1, PixelType::U8);
+            let from = Raster::packed(Size::new(640, 480), 1, PixelType::U8);
             let Parameters { lanes, rows, .. } = within_registers(given, &chain, &from, &probe);
             Ok::<_, FilterError>([lanes, rows])
         };
@@ -242,7 +242,7 @@ mod tests {
         {
             let chain = Chain::parse(text, Border::Reflect101)?;
             let probe = Probe { name: name.to_owned(), kind: DeviceKind::Gpu, ..Probe::default() };
-            let from = Raster::packed([1920, 1088], 1, PixelType::U8);
+            let from = Raster::packed(Size::new(1920, 1088), 1, PixelType::U8);
             let to = chain.apply_to(&from)?;
             for (lanes, rows) in [(8, 6), (4, 9), (2, 12), (16, 8)] {
                 let (loads, sums, fuse) = (Loads::Shared, Sums::Narrow, Fuse::Pixels);
@@ -264,7 +264,7 @@ mod tests {
             Stage::Linear(Linear::laplace_sharpen()),
         ];
         let chain = Chain { stages, border: Border::Reflect101, keep_alpha: false };
-        let from = Raster::packed([640, 480], 3, PixelType::U8);
+        let from = Raster::packed(Size::new(640, 480), 3, PixelType::U8);
         let chosen = |stages: &[Stage], name: &str, kind: DeviceKind| {
             let probe = Probe { name: name.to_owned(), kind, ..Probe::default() };
             let chain = Chain { stages: stages.to_vec(), ..chain.clone() };

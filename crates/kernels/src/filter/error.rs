@@ -2,17 +2,17 @@
 
 use thiserror::Error;
 
-use super::{Color, PixelType};
+use super::{Color, PixelType, Raster, Size};
 
 /// Why a filter is invalid.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum FilterError {
     /// A window with invalid extents.
-    #[error("a window of {}x{}: extents must be odd and at most {max}", size[0], size[1])]
+    #[error("a window of {size}: extents must be odd and at most {max}")]
     Window {
         /// Columns and rows.
-        size: [usize; 2],
+        size: Size,
         /// The largest extent.
         max: usize,
     },
@@ -117,10 +117,10 @@ pub enum FilterError {
         want: usize,
     },
     /// More elements than can be addressed.
-    #[error("an image of {}x{} pixels does not fit into memory", size[0], size[1])]
+    #[error("an image of {size} pixels does not fit into memory")]
     TooLarge {
         /// Width and height.
-        size: [usize; 2],
+        size: Size,
     },
     /// A slice that is too short for its raster.
     #[error("the {what} has {found} bytes; its pixels take {want}")]
@@ -133,29 +133,48 @@ pub enum FilterError {
         found: usize,
     },
     /// A region that leaves its image.
-    #[error(
-        "the region of {}x{} from ({}, {}) is not inside the image of {}x{}",
-        region[2], region[3], region[0], region[1], image[0], image[1]
-    )]
+    #[error("the region of {size} from ({x}, {y}) is not inside the image of {image}")]
     Region {
-        /// x, y, width, height.
-        region: [usize; 4],
-        /// Width and height.
-        image: [usize; 2],
+        /// First column.
+        x: usize,
+        /// First row.
+        y: usize,
+        /// Width and height of the region.
+        size: Size,
+        /// Width and height of the image.
+        image: Size,
     },
     /// The shape of the result differs from what the chain makes.
     #[error(
-        "the filter makes {}x{} pixels of {} channels of {want_element}; the result has {}x{} of {} of {found_element}",
-        want[0], want[1], want[2], found[0], found[1], found[2]
+        "the filter makes {want} pixels of {want_channels} channels of {want_element}; the result has {found} of \
+        {found_channels} of {found_element}"
     )]
     Result {
-        /// Width, height, channels the chain makes.
-        want: [usize; 3],
+        /// Width and height that the chain makes.
+        want: Size,
+        /// The number of channels that it makes.
+        want_channels: usize,
         /// Their type.
         want_element: PixelType,
-        /// Width, height, channels of the result.
-        found: [usize; 3],
+        /// Width and height of the result.
+        found: Size,
+        /// The number of its channels.
+        found_channels: usize,
         /// Their type.
         found_element: PixelType,
     },
+}
+
+impl FilterError {
+    /// A result that is not `want` pixels of `channels` channels of `element`.
+    pub fn result(want: Size, channels: usize, element: PixelType, found: &Raster) -> Self {
+        Self::Result {
+            want,
+            want_channels: channels,
+            want_element: element,
+            found: found.size(),
+            found_channels: found.channels,
+            found_element: found.element,
+        }
+    }
 }

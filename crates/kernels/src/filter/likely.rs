@@ -59,14 +59,14 @@ fn kind(parameters: &Parameters) -> [usize; 4] {
 mod tests {
     use std::collections::HashSet;
 
-    use super::super::{Border, PixelType};
+    use super::super::{Border, PixelType, Size};
     use super::*;
 
     #[test]
     fn the_first_takes_the_least_work_and_no_kind_crowds_out_the_others() {
         let probe = Probe { name: "Mali-G610".to_owned(), max_work_group_size: 256, ..Probe::default() };
         let chain = Chain::parse("gray,gaussian:5", Border::Reflect101).unwrap();
-        let from = Raster::packed([64, 48], 3, PixelType::U8);
+        let from = Raster::packed(Size::new(64, 48), 3, PixelType::U8);
         let to = chain.apply_to(&from).unwrap();
         let found = likely(&chain, &from, &to, &probe, 30);
         let units = |one: &Parameters| work(&chain, &from, &to, one, &probe).unwrap();

@@ -56,7 +56,7 @@ pub use likely::likely;
 pub use linear::{Axis, Fixed, Linear, Taps};
 pub use parameters::{Fuse, Loads, Parameters, Sums};
 pub use plan::plan;
-pub use raster::{ChannelLayout, PixelType, Raster};
+pub use raster::{ChannelLayout, PixelType, Raster, Size};
 pub use resize::{Interpolation, ResizeTaps, resize, resize_reference};
 pub use semiplanar::{Semiplanar, rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
 pub use space::{space, work};

@@ -6,7 +6,7 @@ use tripipe_launch::Program;
 
 use super::raster::is_aligned;
 use super::window::{border_defines, distinct_rows, list, primitive};
-use super::{Border, Chain, ChannelLayout, Loads, Parameters, PixelType, Raster, Stage};
+use super::{Border, Chain, ChannelLayout, Loads, Parameters, PixelType, Raster, Size, Stage};
 use crate::source::PAIRS;
 
 /// Largest extent of a window: all its rows are in registers at once.
@@ -18,7 +18,7 @@ const MIDDLE: i64 = 0x4000;
 /// The parameters of `pairs.cl` for a linear filter.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Pairs {
-    size: [usize; 2],
+    size: Size,
     /// As in `window.cl`, without the peak.
     across: Vec<i32>,
     kind: Vec<usize>,
@@ -40,7 +40,7 @@ impl Pairs {
     pub(super) fn of(stage: &Stage, from: PixelType) -> Option<Self> {
         let Stage::Linear(linear) = stage else { return None };
         let bytes = from == PixelType::U8 && linear.result(from) == PixelType::U8;
-        if !bytes || linear.size().iter().any(|extent| *extent > EXTENT_MAX) {
+        if !bytes || linear.size().width.max(linear.size().height) > EXTENT_MAX {
             return None;
         }
         let fixed = linear.fixed(from).ok()?;
@@ -65,11 +65,11 @@ impl Pairs {
             return None;
         }
         let (seed, zero) = (lifted * divisor + divisor / 2, lifted - offset);
-        let peak = peak(&fixed.weights, fixed.size[0]);
+        let peak = peak(&fixed.weights, fixed.size.width);
         let mut weights = fixed.weights;
         let centre = weights.len() / 2;
         weights[centre] -= peak;
-        let (across, kind, down) = distinct_rows(&weights, fixed.size[0], primitive);
+        let (across, kind, down) = distinct_rows(&weights, fixed.size.width, primitive);
         Some(Self {
             size: fixed.size,
             across,
@@ -109,9 +109,9 @@ impl Pairs {
             .define("ALIGNED", usize::from(parameters.loads == Loads::Aligned))
             .define("IMAGE", usize::from(parameters.loads == Loads::Image))
             .define("ALIGNED_TO", usize::from(is_aligned(to, parameters.lanes)))
-            .define("WIDTH", self.size[0])
-            .define("HEIGHT", self.size[1])
-            .define("KINDS", self.across.len() / self.size[0])
+            .define("WIDTH", self.size.width)
+            .define("HEIGHT", self.size.height)
+            .define("KINDS", self.across.len() / self.size.width)
             .define("ACROSS", list(&self.across))
             .define("KIND", list(&self.kind))
             .define("DOWN", list(&self.down))
@@ -128,7 +128,7 @@ impl Pairs {
     /// Work-items along a row: one for each block of `lanes` bytes whose windows lie inside the row, and one for each
     /// remaining byte.
     pub(super) fn work_items(&self, raster: &Raster, lanes: usize) -> usize {
-        let side = (self.size[0] / 2 * raster.step()).next_multiple_of(4);
+        let side = (self.size.width / 2 * raster.step()).next_multiple_of(4);
         let bytes = raster.row_elements();
         let blocks = bytes.saturating_sub(side.next_multiple_of(lanes) + side) / lanes;
         blocks + bytes - blocks * lanes
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn laplace_is_a_box_and_a_peak() {
         let want = Pairs {
-            size: [3, 3],
+            size: Size::square(3),
             across: vec![1, 1, 1],
             kind: vec![0, 0, 0],
             down: vec![-1, -1, -1],
@@ -196,7 +196,7 @@ mod tests {
     /// 60 x 16 is added to the sum, and 0 stays 0.
     #[test]
     fn offsets_and_shifts_move_zero() -> Result<(), FilterError> {
-        let shifted = || Linear::full([3, 1], vec![-3, 6, 1], 16);
+        let shifted = || Linear::full(Size::new(3, 1), vec![-3, 6, 1], 16);
         let found = pairs(shifted()?).map(|pairs| (pairs.seed, pairs.shift, pairs.zero, pairs.clamped));
         assert_eq!(found, Some((48 * 16 + 8, 4, 48, true)));
         let found = pairs(shifted()?.with_offset(60)).map(|pairs| (pairs.seed, pairs.zero, pairs.clamped));
@@ -211,9 +211,9 @@ mod tests {
     #[test]
     fn pairs_require_sums_of_16_bits() -> Result<(), FilterError> {
         assert!(pairs(Linear::gaussian(5, None)?).is_some());
-        assert_eq!(pairs(Linear::mean([3, 3])?), None);
+        assert_eq!(pairs(Linear::mean(Size::square(3))?), None);
         assert_eq!(pairs(Linear::separable(vec![1; 7], vec![1], 1)?), None);
-        assert_eq!(pairs(Linear::full([1, 1], vec![258], 1)?), None);
+        assert_eq!(pairs(Linear::full(Size::square(1), vec![258], 1)?), None);
         assert_eq!(pairs(Linear::laplace4().with_offset(70_000)), None);
         assert_eq!(pairs(Linear::laplace8().to(PixelType::I16)), None);
         assert_eq!(Pairs::of(&Stage::Linear(Linear::laplace8()), PixelType::U16), None);
@@ -227,9 +227,9 @@ mod tests {
     fn blocks_read_no_element_outside() {
         let pairs = pairs(Linear::laplace_sharpen());
         let items = |width: usize, channels: usize, lanes: usize| {
-            pairs
-                .as_ref()
-                .map(|pairs| pairs.work_items(&Raster::packed([width, 2], channels, PixelType::U8), lanes))
+            pairs.as_ref().map(|pairs| {
+                pairs.work_items(&Raster::packed(Size::new(width, 2), channels, PixelType::U8), lanes)
+            })
         };
         assert_eq!(items(40, 3, 16), Some(6 + 24));
         assert_eq!(items(5, 1, 4), Some(5));

@@ -8,7 +8,7 @@ use super::texels::{self, TEXEL};
 use super::window::{Fused, Windows};
 use super::{
     Border, Chain, ChannelLayout, Color, FilterError, Fuse, Linear, Loads, Parameters, PixelType, Raster,
-    Stage, Sums,
+    Size, Stage, Sums,
 };
 
 /// One pass over memory: a stage with the stages fused into it, or only a change of layout.
@@ -41,7 +41,7 @@ impl<'c> Pass<'c> {
             } else if Self::is_gray_of_vectors(first, &raster, parameters) {
                 // A window of one pixel around the conversion changes nothing.
                 fused.before = Some(first);
-                stage = Cow::Owned(Stage::Linear(Linear::full([1, 1], vec![1], 1)?));
+                stage = Cow::Owned(Stage::Linear(Linear::full(Size::square(1), vec![1], 1)?));
             }
             let seen = fused.before.map_or(Ok(raster), |before| before.apply_to(&raster))?;
             if let (Cow::Borrowed(inner), [window, rest @ ..]) = (&stage, left)
@@ -121,7 +121,7 @@ impl<'c> Pass<'c> {
         parameters: &Parameters,
     ) -> bool {
         let streams = matches!(inner, Stage::Linear(_) | Stage::Morphology(_));
-        let small = inner.window().iter().all(|extent| *extent <= INNER_EXTENT_MAX);
+        let small = inner.window().width.max(inner.window().height) <= INNER_EXTENT_MAX;
         let Ok(between) = inner.apply_to(seen) else { return false };
         let apart = chain.keep_alpha && seen.channels == 4 && seen.layout == ChannelLayout::Planar;
         let kept = !apart || between.element == seen.element;
@@ -195,13 +195,13 @@ impl<'c> Pass<'c> {
             if family.has_vectors() { elements.ceil() } else { elements }
         };
         let down = |more: usize| (parameters.rows + more) as f64 / parameters.rows as f64;
-        let [width, height] = stage.window();
+        let Size { width, height } = stage.window();
         let side = width / 2 * step;
         let [in_row, beside] = stage.operations(windows.outer.weights());
         let mut operations = in_row * down(height - 1) + beside;
         let mut seen = (side, height - 1);
         if let (Some(stage), Some(inner)) = (self.fused.inner, &windows.inner) {
-            let [inner_width, inner_height] = stage.window();
+            let Size { width: inner_width, height: inner_height } = stage.window();
             let [in_row, beside] = stage.operations(inner.weights());
             seen = (side + inner_width / 2 * step, height + inner_height - 2);
             operations += across(side) * (in_row * down(seen.1) + beside * down(height - 1));
@@ -291,8 +291,8 @@ struct Loaded {
 impl Loaded {
     fn of(inner: Option<&Stage>, window: &Stage, step: usize, parameters: &Parameters) -> Self {
         let lanes = parameters.lanes;
-        let [width, height] = window.window();
-        let [inner_width, inner_height] = inner.map_or([1, 1], Stage::window);
+        let Size { width, height } = window.window();
+        let Size { width: inner_width, height: inner_height } = inner.map_or(Size::square(1), Stage::window);
         let side = width / 2 * step;
         let all = side + inner_width / 2 * step;
         let columns = match (parameters.loads, inner) {
@@ -333,7 +333,7 @@ mod tests {
     /// in 2 x 10 vectors.
     #[test]
     fn costs_are_as_by_hand() -> Result<(), FilterError> {
-        let raster = Raster::packed([64, 64], 1, PixelType::U8);
+        let raster = Raster::packed(Size::square(64), 1, PixelType::U8);
         let chain = edges(None)?;
         let laplace = Chain { stages: chain.stages[1..].to_vec(), ..chain.clone() };
         let cost = |chain: &Chain| Pass::cost_of_all(chain, &raster, &raster, &PARAMETERS, Family::Bifrost);
@@ -352,7 +352,7 @@ mod tests {
             let to = chain.apply_to(from)?;
             Pass::of(chain, from, &to, &Parameters { fuse, ..PARAMETERS }).map(|passes| passes.len())
         };
-        let photo = Raster::packed([64, 64], 3, PixelType::U8);
+        let photo = Raster::packed(Size::square(64), 3, PixelType::U8);
         let chain = edges(Some(Stage::Color(Color::RgbToGray)))?;
         let count = [Fuse::Nothing, Fuse::Pixels, Fuse::Windows].map(|fuse| passes(&chain, &photo, fuse));
         assert_eq!(count, [Ok(3), Ok(2), Ok(1)]);
@@ -364,7 +364,7 @@ mod tests {
         let blur = |linear: Linear| Stage::Linear(linear);
         for apart in [
             [Stage::Median { size: 3 }, blur(Linear::laplace8())],
-            [blur(Linear::mean([9, 9])?), blur(Linear::laplace8())],
+            [blur(Linear::mean(Size::square(9))?), blur(Linear::laplace8())],
             [blur(Linear::laplace8().to(PixelType::F32)), blur(Linear::laplace8())],
         ] {
             assert_eq!(windows(&Chain { stages: apart.to_vec(), ..edges(None)? })?, 2);

@@ -8,7 +8,7 @@ use tripipe_launch::NdRange;
 use super::passes::Pass;
 use super::texels::Texels;
 use super::window::Fused;
-use super::{Chain, ChannelLayout, FilterError, Loads, Parameters, Raster, Stage, Sums, pixel, window};
+use super::{Chain, ChannelLayout, FilterError, Loads, Parameters, Raster, Size, Stage, Sums, pixel, window};
 use crate::Role;
 use crate::plan::{Arguments, Plan, PlanError, Slot};
 
@@ -70,7 +70,7 @@ impl Pass<'_> {
         let Some(stage) = self.stage.as_deref().filter(|stage| Self::is_vector(Some(stage))) else {
             let kernel = pixel::kernel(self.stage.as_deref(), chain.border, chain.keep_alpha, [from, to]);
             let (program, entry, pixels) = (Arc::clone(&kernel.program), kernel.entry, kernel.pixels);
-            let arguments = arguments(slots, moves, [from, to], [from.width, from.height]);
+            let arguments = arguments(slots, moves, [from, to], from.size());
             let arguments = arguments.with_all(kernel.arguments(plan));
             let across = from.width.div_ceil(pixels);
             plan.launch(&program, entry, arguments, range([across, from.height, 1], parameters));
@@ -100,7 +100,7 @@ impl Pass<'_> {
                 ),
             };
             let range = range([across, down, planes], parameters);
-            let mut arguments = arguments(slots, moves, [from, to], [from.width, from.height]);
+            let mut arguments = arguments(slots, moves, [from, to], from.size());
             if let Some(texels) = texels {
                 arguments = arguments.with(texels);
                 arguments = arguments.with_all(Texels::origin(from).map(|distance| distance as i32));
@@ -113,7 +113,7 @@ impl Pass<'_> {
         }
         window(stage, self.fused, [from, to], 3)?;
         let copy = Stage::Convert { to: to.element, scale: 1.0, offset: 0.0 };
-        let alpha = [from, to].map(|raster| Raster { offset: raster.index([0, 0], 3), ..*raster });
+        let alpha = [from, to].map(|raster| Raster { offset: raster.index(0, 0, 3), ..*raster });
         window(&copy, Fused::default(), [&alpha[0], &alpha[1]], 1)
     }
 }
@@ -129,14 +129,14 @@ pub(super) fn arguments(
     slots: [Slot; 2],
     moves: [Option<Role>; 2],
     rasters: [&Raster; 2],
-    size: [usize; 2],
+    Size { width, height }: Size,
 ) -> Arguments {
     let mut arguments = Arguments::default().with_all(slots);
     for (operand, raster) in moves.into_iter().zip(rasters) {
         let pitches = [raster.pitch, raster.plane_pitch].map(|pitch| pitch as u32);
         arguments = arguments.at(operand, raster.offset as u32).with_all(pitches);
     }
-    arguments.with_all(size.map(|extent| extent as i32))
+    arguments.with_all([width, height].map(|extent| extent as i32))
 }
 
 /// At least this many work-items, in whole work-groups. Without a given work-group the extents are multiples of 16

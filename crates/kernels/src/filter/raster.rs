@@ -75,6 +75,35 @@ impl PixelType {
     }
 }
 
+/// The extents of an image, or of a part or a window of one, in pixels: the width first, as pictures are measured. Those of a
+/// matrix, rows first, are [`Extents`](crate::gemm::Extents).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Size {
+    /// Pixels in a row; may be 0.
+    pub width: usize,
+    /// Rows; may be 0.
+    pub height: usize,
+}
+
+impl Size {
+    /// `width` x `height` pixels.
+    pub const fn new(width: usize, height: usize) -> Self {
+        Self { width, height }
+    }
+
+    /// As many rows as columns: `extent` x `extent` pixels.
+    pub const fn square(extent: usize) -> Self {
+        Self::new(extent, extent)
+    }
+}
+
+/// Columns and rows: `640x480`.
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}", self.width, self.height)
+    }
+}
+
 /// How the channels of an image are arranged in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChannelLayout {
@@ -130,7 +159,8 @@ impl fmt::Display for Raster {
 
 impl Raster {
     /// Packed pixels without gaps.
-    pub fn packed([width, height]: [usize; 2], channels: usize, element: PixelType) -> Self {
+    pub fn packed(size: Size, channels: usize, element: PixelType) -> Self {
+        let Size { width, height } = size;
         let pitch = width.saturating_mul(channels);
         Self {
             width,
@@ -145,7 +175,8 @@ impl Raster {
     }
 
     /// Planes without gaps, one after the other.
-    pub fn planar([width, height]: [usize; 2], channels: usize, element: PixelType) -> Self {
+    pub fn planar(size: Size, channels: usize, element: PixelType) -> Self {
+        let Size { width, height } = size;
         let plane_pitch = width.saturating_mul(height);
         Self {
             width,
@@ -159,9 +190,22 @@ impl Raster {
         }
     }
 
+    /// Pixels without gaps, packed or in planes.
+    pub fn dense(layout: ChannelLayout, size: Size, channels: usize, element: PixelType) -> Self {
+        match layout {
+            ChannelLayout::Packed => Self::packed(size, channels, element),
+            ChannelLayout::Planar => Self::planar(size, channels, element),
+        }
+    }
+
     /// The luma plane of an NV12 or NV21 frame with a row pitch of `pitch` bytes: one channel of bytes.
-    pub fn luma([width, height]: [usize; 2], pitch: usize) -> Self {
-        Self { pitch, ..Self::packed([width, height], 1, PixelType::U8) }
+    pub fn luma(size: Size, pitch: usize) -> Self {
+        Self { pitch, ..Self::packed(size, 1, PixelType::U8) }
+    }
+
+    /// Width and height.
+    pub fn size(&self) -> Size {
+        Size::new(self.width, self.height)
     }
 
     /// The same raster with rows `pitch` elements apart. Planes keep their distance, or get the size of `height` such
@@ -175,19 +219,17 @@ impl Raster {
         Self { pitch, plane_pitch, ..self }
     }
 
-    /// The region of `width` x `height` pixels that starts at (x, y). Filters treat it as a separate image: the
+    /// The region of `size` pixels that starts at column `x` and row `y`. Filters treat it as a separate image: the
     /// pixels around it are outside.
     ///
     /// # Errors
     /// The region leaves the image, or starts at an index that cannot be addressed.
-    pub fn region(self, [x, y]: [usize; 2], [width, height]: [usize; 2]) -> Result<Self, FilterError> {
+    pub fn region(self, x: usize, y: usize, size: Size) -> Result<Self, FilterError> {
+        let Size { width, height } = size;
         let inside =
             |from: usize, length: usize, all: usize| from.checked_add(length).is_some_and(|end| end <= all);
         if !inside(x, width, self.width) || !inside(y, height, self.height) {
-            return Err(FilterError::Region {
-                region: [x, y, width, height],
-                image: [self.width, self.height],
-            });
+            return Err(FilterError::Region { x, y, size, image: self.size() });
         }
         let rows = y.checked_mul(self.pitch);
         let columns = x.checked_mul(self.step());
@@ -197,7 +239,7 @@ impl Raster {
             Some(offset) => Ok(Self { width, height, offset, ..self }),
             // An empty region addresses no pixel.
             None if width == 0 || height == 0 => Ok(Self { width, height, ..self }),
-            None => Err(FilterError::TooLarge { size: [self.width, self.height] }),
+            None => Err(FilterError::TooLarge { size: self.size() }),
         }
     }
 
@@ -215,7 +257,7 @@ impl Raster {
     }
 
     /// The index of channel `channel` of the pixel (x, y); saturates on overflow.
-    pub fn index(&self, [x, y]: [usize; 2], channel: usize) -> usize {
+    pub fn index(&self, x: usize, y: usize, channel: usize) -> usize {
         let (plane, inside) = match self.layout {
             ChannelLayout::Packed => (0, channel),
             ChannelLayout::Planar => (channel, 0),
@@ -242,7 +284,7 @@ impl Raster {
         if !(1..=4).contains(&self.channels) {
             return Err(FilterError::Channels { found: self.channels });
         }
-        let too_large = || FilterError::TooLarge { size: [self.width, self.height] };
+        let too_large = || FilterError::TooLarge { size: self.size() };
         let row = self.width.checked_mul(self.step()).ok_or_else(too_large)?;
         if self.is_empty() {
             return Ok(0);
@@ -279,13 +321,13 @@ pub(super) fn is_aligned(raster: &Raster, lanes: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{PixelType, Raster};
+    use super::{PixelType, Raster, Size};
 
     #[test]
     fn rasters_are_described_in_words() {
-        let packed = Raster::packed([640, 480], 3, PixelType::U8);
+        let packed = Raster::packed(Size::new(640, 480), 3, PixelType::U8);
         assert_eq!(packed.to_string(), "640x480 pixels of 3 u8, packed, 1920 elements from row to row");
-        let planar = Raster { offset: 5, ..Raster::planar([4, 2], 2, PixelType::F32) };
+        let planar = Raster { offset: 5, ..Raster::planar(Size::new(4, 2), 2, PixelType::F32) };
         assert_eq!(
             planar.to_string(),
             "4x2 pixels of 2 f32, planar, 4 elements from row to row, 8 from plane to plane, from element 5 on"

@@ -10,7 +10,7 @@ use super::plan::indexable;
 use super::raster::is_aligned;
 use super::resize::work_group;
 use super::window::block;
-use super::{FilterError, PixelType, Raster};
+use super::{FilterError, PixelType, Raster, Size};
 use crate::Role;
 use crate::plan::{Plan, PlanError, Slot};
 use crate::source::SEMIPLANAR;
@@ -26,7 +26,7 @@ use crate::source::SEMIPLANAR;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Semiplanar {
     /// Width and height in pixels.
-    pub size: [usize; 2],
+    pub size: Size,
     /// Offset of luma, and bytes from row to row.
     pub luma: [usize; 2],
     /// Offset of chroma, and bytes from row to row.
@@ -37,13 +37,14 @@ pub struct Semiplanar {
 
 impl Semiplanar {
     /// NV12 without gaps, chroma after luma in one buffer.
-    pub fn nv12([width, height]: [usize; 2]) -> Self {
+    pub fn nv12(size: Size) -> Self {
+        let Size { width, height } = size;
         let chroma = [width.saturating_mul(height), width.saturating_add(width % 2)];
-        Self { size: [width, height], luma: [0, width], chroma, v_first: false }
+        Self { size, luma: [0, width], chroma, v_first: false }
     }
 
     /// NV21 without gaps, chroma after luma in one buffer.
-    pub fn nv21(size: [usize; 2]) -> Self {
+    pub fn nv21(size: Size) -> Self {
         Self { v_first: true, ..Self::nv12(size) }
     }
 
@@ -58,25 +59,20 @@ impl Semiplanar {
     /// # Errors
     /// The image differs in one of these.
     pub fn check_image(&self, image: &Raster) -> Result<(), FilterError> {
-        if [image.width, image.height] == self.size && image.channels >= 3 && image.element == PixelType::U8 {
+        if image.size() == self.size && image.channels >= 3 && image.element == PixelType::U8 {
             return Ok(());
         }
-        Err(FilterError::Result {
-            want: [self.size[0], self.size[1], 3],
-            want_element: PixelType::U8,
-            found: [image.width, image.height, image.channels],
-            found_element: image.element,
-        })
+        Err(FilterError::result(self.size, 3, PixelType::U8, image))
     }
 
     /// Luma as one channel, and chroma as two channels of half the extents.
     pub fn planes(&self) -> [Raster; 2] {
-        let [width, height] = self.size;
-        let raster = |size: [usize; 2], channels: usize, [offset, pitch]: [usize; 2]| {
+        let Size { width, height } = self.size;
+        let raster = |size: Size, channels: usize, [offset, pitch]: [usize; 2]| {
             let raster = Raster::packed(size, channels, PixelType::U8);
             Raster { offset, pitch, ..raster }
         };
-        let half = [width.div_ceil(2), height.div_ceil(2)];
+        let half = Size::new(width.div_ceil(2), height.div_ceil(2));
         [raster(self.size, 1, self.luma), raster(half, 2, self.chroma)]
     }
 }
@@ -143,9 +139,10 @@ fn build(
     arguments.extend(
         distances.as_flattened().iter().chain([&rgb.plane_pitch]).map(|at| Argument::from(*at as u32)),
     );
-    arguments.extend(frame.size.map(|extent| Argument::from(extent as i32)));
+    let Size { width, height } = frame.size;
+    arguments.extend([width, height].map(|extent| Argument::from(extent as i32)));
     let group = work_group(probe);
-    let [across, down] = [frame.size[0].div_ceil(COLUMNS), frame.size[1].div_ceil(2)];
+    let [across, down] = [width.div_ceil(COLUMNS), height.div_ceil(2)];
     let range = NdRange::d2(across.next_multiple_of(group[0]), down.next_multiple_of(group[1]));
     plan.launch(&Arc::new(program), entry, arguments, range.local(group[0], group[1], 1));
     Ok(plan)

@@ -47,7 +47,7 @@ mod tests {
 
     use tripipe_device::{DeviceKind, ImageLimits};
 
-    use super::super::{Border, PixelType};
+    use super::super::{Border, PixelType, Size};
     use super::*;
 
     #[test]
@@ -69,7 +69,7 @@ mod tests {
                 [("laplace", 4), ("gray,gaussian:5,laplace8", 3), ("median:3", 1), ("yuv", 3)]
             {
                 let chain = Chain::parse(text, Border::Reflect101).unwrap();
-                let from = Raster::packed([64, 48], channels, PixelType::U8);
+                let from = Raster::packed(Size::new(64, 48), channels, PixelType::U8);
                 let to = chain.apply_to(&from).unwrap();
                 let space = space(&chain, &from, &to, &probe);
                 let found: HashSet<Parameters> = space.points().collect();

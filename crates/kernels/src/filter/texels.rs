@@ -85,6 +85,7 @@ mod tests {
     use tripipe_device::ImageLimits;
 
     use super::*;
+    use crate::filter::Size;
 
     #[test]
     fn rows_too_far_apart_to_count_their_bytes_are_refused() {
@@ -98,7 +99,7 @@ mod tests {
             base_address_alignment: 4,
         };
         let probe = Probe { images: Some(images), ..Probe::default() };
-        let near = Raster { pitch: 16, ..Raster::packed([5, 1], 1, PixelType::I16) };
+        let near = Raster { pitch: 16, ..Raster::packed(Size::new(5, 1), 1, PixelType::I16) };
         assert!(Texels::over(&near, &probe).is_ok());
         let far = Raster { pitch: 1 << 63, ..near };
         assert!(Texels::over(&far, &probe).is_err());

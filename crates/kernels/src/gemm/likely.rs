@@ -52,14 +52,14 @@ fn kind(parameters: &Parameters) -> [usize; 5] {
 mod tests {
     use std::collections::HashSet;
 
-    use super::super::Elements;
     use super::super::cost::cost;
+    use super::super::{Elements, ProductExtents};
     use super::*;
 
     #[test]
     fn the_first_is_the_cheapest_of_the_space_and_no_kind_crowds_out_the_others() {
         let probe = Probe { name: "Mali-G77".to_owned(), max_work_group_size: 256, ..Probe::default() };
-        let gemm = Gemm::new(Elements::F32, [196, 64, 128]);
+        let gemm = Gemm::new(Elements::F32, ProductExtents { m: 196, n: 64, k: 128 });
         let figures = DeviceFigures::of(&probe);
         let found = likely(&gemm, &probe, &figures, 20);
         let seconds = |parameters: &Parameters| cost(&gemm, parameters, &probe, &figures).unwrap().seconds;
@@ -70,7 +70,7 @@ mod tests {
         let kinds: HashSet<[usize; 5]> = found.iter().map(kind).collect();
         assert_eq!((found.len(), distinct.len()), (20, 20));
         assert!(kinds.len() >= 6, "{}", kinds.len());
-        let double = Gemm::new(Elements::F64, [64; 3]);
+        let double = Gemm::new(Elements::F64, ProductExtents { m: 64, n: 64, k: 64 });
         assert_eq!(likely(&double, &probe, &figures, 20), []);
     }
 }

@@ -39,8 +39,8 @@ mod table;
 
 pub use check::Unfit;
 pub use description::{
-    Accumulate, Batch, DescriptionError, Elements, EpilogueStage, Gemm, Layout, Order, Requantise,
-    RequiredOperand, Scale, StridedLayout,
+    Accumulate, Batch, DescriptionError, Elements, EpilogueStage, Extents, Gemm, Layout, Order,
+    ProductExtents, Requantise, RequiredOperand, Scale, StridedLayout,
 };
 pub use likely::likely;
 pub use packed::Packed;

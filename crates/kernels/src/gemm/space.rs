@@ -48,7 +48,7 @@ mod tests {
 
     use tripipe_device::{DeviceKind, ImageLimits};
 
-    use super::super::{Accumulate, Elements, Layout};
+    use super::super::{Accumulate, Elements, Layout, ProductExtents};
     use super::*;
 
     fn probes() -> Vec<Probe> {
@@ -73,10 +73,13 @@ mod tests {
     fn products() -> Vec<Gemm> {
         let f16 = Elements::F16(Accumulate::F16);
         vec![
-            Gemm::new(Elements::F32, [196, 64, 512]),
-            Gemm { b: Layout::column_major(300), ..Gemm::new(Elements::F32, [1, 77, 300]) },
-            Gemm::new(Elements::I8ToI32, [3, 200, 128]),
-            Gemm::new(f16, [512, 512, 64]),
+            Gemm::new(Elements::F32, ProductExtents { m: 196, n: 64, k: 512 }),
+            Gemm {
+                b: Layout::column_major(300),
+                ..Gemm::new(Elements::F32, ProductExtents { m: 1, n: 77, k: 300 })
+            },
+            Gemm::new(Elements::I8ToI32, ProductExtents { m: 3, n: 200, k: 128 }),
+            Gemm::new(f16, ProductExtents { m: 512, n: 512, k: 64 }),
         ]
     }
 
@@ -111,7 +114,7 @@ mod tests {
         assert!(size.points > 10_000, "{size}");
         assert!(size.checks < size.combinations / 2, "{size}");
         assert!(space(gemm, old).size().points > 1000);
-        let double = Gemm::new(Elements::F64, [64; 3]);
+        let double = Gemm::new(Elements::F64, ProductExtents { m: 64, n: 64, k: 64 });
         assert_eq!(space(&double, modern).size().points, 0);
     }
 }

@@ -3,8 +3,8 @@ use tripipe_device::{DeviceKind, ImageLimits, Probe};
 use super::*;
 use crate::Role;
 
-fn gemm(extents: [usize; 3]) -> Gemm {
-    Gemm::new(Elements::F32, extents)
+fn gemm([m, n, k]: [usize; 3]) -> Gemm {
+    Gemm::new(Elements::F32, ProductExtents { m, n, k })
 }
 
 #[test]
@@ -19,15 +19,16 @@ fn inconsistent_descriptions_are_rejected() {
     assert!(Gemm { b: b.transposed(), ..gemm([3, 6, 4]) }.check().is_ok());
     let huge = Gemm { a: Layout::row_major(1 << 20), ..gemm([1 << 13, 4, 4]) };
     assert_eq!(refused(huge), DescriptionError::TooLarge { operand: "A" });
-    let bytes = Gemm::new(Elements::I8ToI32, [1, 1, Gemm::BYTES_K_MAX + 1]);
+    let bytes = Gemm::new(Elements::I8ToI32, ProductExtents { m: 1, n: 1, k: Gemm::BYTES_K_MAX + 1 });
     assert!(matches!(refused(bytes), DescriptionError::Sums { .. }));
-    let half = Gemm { alpha: 0.5, ..Gemm::new(Elements::I8ToI32, [1; 3]) };
+    let half = Gemm { alpha: 0.5, ..Gemm::new(Elements::I8ToI32, ProductExtents { m: 1, n: 1, k: 1 }) };
     assert!(matches!(refused(half), DescriptionError::Number { what: "alpha", .. }));
     let stages = Gemm { epilogue: vec![EpilogueStage::Relu; 7], ..gemm([1; 3]) };
     assert_eq!(refused(stages), DescriptionError::Stages { found: 7, most: 6 });
     let clamp = Gemm { epilogue: vec![EpilogueStage::Clamp { least: 1.0, most: 0.0 }], ..gemm([1; 3]) };
     assert!(matches!(refused(clamp), DescriptionError::Number { .. }));
-    let block = Gemm::new(Elements::F16(Accumulate::Chunked { block: 0 }), [1; 3]);
+    let block =
+        Gemm::new(Elements::F16(Accumulate::Chunked { block: 0 }), ProductExtents { m: 1, n: 1, k: 1 });
     assert!(matches!(refused(block), DescriptionError::Number { .. }));
 }
 
@@ -108,7 +109,7 @@ fn spaces_have_points_that_suit_the_device() {
     let local = |parameters: &Parameters| matches!(parameters, Parameters::Local(_));
     assert!(!space(&gemm([512; 3]), &phone).points().any(|point| local(&point)));
     assert!(space(&gemm([512; 3]), &desktop).points().any(|point| local(&point)));
-    let halves = Gemm::new(Elements::F16(Accumulate::F16), [512; 3]);
+    let halves = Gemm::new(Elements::F16(Accumulate::F16), ProductExtents { m: 512, n: 512, k: 512 });
     assert!(space(&halves, &phone).points().next().is_none(), "without cl_khr_fp16 there is no point");
 }
 
@@ -157,7 +158,7 @@ fn operands_are_named_in_order() {
             EpilogueStage::Relu,
             EpilogueStage::Residual { layout: Layout::row_major(7).at(1), stride: 30 },
         ],
-        ..Gemm::new(elements, [3, 5, 4])
+        ..Gemm::new(elements, ProductExtents { m: 3, n: 5, k: 4 })
     };
     let found: Vec<(Role, usize)> =
         gemm.operands().into_iter().map(|operand| (operand.role, operand.elements)).collect();

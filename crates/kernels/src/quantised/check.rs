@@ -55,6 +55,6 @@ impl Parameters {
             let what = format!("{local} bytes of local memory for the sums of {parts} parts");
             return Err(PlanError::OverLimit { what, limit: probe.local_memory_bytes });
         }
-        PackedLayout::of(product.format, [product.n, product.k], memory, probe).map(drop)
+        PackedLayout::of(product.format, product.weights(), memory, probe).map(drop)
     }
 }

@@ -157,6 +157,7 @@ impl Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gemm::ProductExtents;
     use crate::quantised::Activation;
 
     #[test]
@@ -174,7 +175,9 @@ mod tests {
     #[test]
     fn small_grids_are_divided_along_k() {
         let probe = Probe { compute_units: 4, kind: DeviceKind::Gpu, ..Probe::default() };
-        let product = |n| QuantisedProduct::new(WeightFormat::Q4_0, Activation::F32, [1, n, 4096]);
+        let product = |n| {
+            QuantisedProduct::new(WeightFormat::Q4_0, Activation::F32, ProductExtents { m: 1, n, k: 4096 })
+        };
         let parts = |n| choose(&product(n), None, &probe).parameters.parts;
         assert!(parts(64) > parts(4096), "{} {}", parts(64), parts(4096));
         assert_eq!(parts(1 << 20), 1);

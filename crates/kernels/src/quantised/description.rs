@@ -8,6 +8,7 @@ use tripipe_launch::ScalarType;
 
 use super::format::WeightFormat;
 use crate::PlanError;
+use crate::gemm::{Extents, ProductExtents};
 
 /// The type of x and y.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,8 +55,14 @@ pub struct QuantisedProduct {
 
 impl QuantisedProduct {
     /// The product of x and y without gaps.
-    pub fn new(format: WeightFormat, activation: Activation, [m, n, k]: [usize; 3]) -> Self {
+    pub fn new(format: WeightFormat, activation: Activation, extents: ProductExtents) -> Self {
+        let ProductExtents { m, n, k } = extents;
         Self { format, activation, m, n, k, x_offset: 0, x_stride: k, y_offset: 0, y_stride: n }
+    }
+
+    /// The extents of the weights as they are stored: a row for each output, a column for each input.
+    pub fn weights(&self) -> Extents {
+        Extents::new(self.n, self.k)
     }
 
     /// Arithmetic operations: a multiply-add counts as 2.
@@ -161,7 +168,7 @@ impl FromStr for QuantisedProduct {
         if let Some(word) = words.next() {
             return Err(QuantisedProductError::Word(format!("`{word}`: nothing follows the size")));
         }
-        let product = Self::new(format, activation, [m, n, k]);
+        let product = Self::new(format, activation, ProductExtents { m, n, k });
         product.check()?;
         Ok(product)
     }
@@ -175,7 +182,8 @@ mod tests {
     fn products_read_back_and_errors_name_the_word() {
         for format in WeightFormat::ALL {
             for activation in [Activation::F16, Activation::F32] {
-                let product = QuantisedProduct::new(format, activation, [3, 70, 33]);
+                let product =
+                    QuantisedProduct::new(format, activation, ProductExtents { m: 3, n: 70, k: 33 });
                 assert_eq!(product.to_string().parse::<QuantisedProduct>(), Ok(product));
             }
         }

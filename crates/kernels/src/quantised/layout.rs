@@ -8,6 +8,7 @@ use super::format::{BLOCK, WeightFormat};
 use super::parameters::WeightMemory;
 use super::weights::StoredWeights;
 use crate::PlanError;
+use crate::gemm::Extents;
 
 /// Outputs per texel of an image.
 const TEXEL: usize = 4;
@@ -44,23 +45,25 @@ pub struct PackedWords {
 }
 
 impl PackedLayout {
-    /// The layout of weights with these outputs and inputs in a buffer, for any device and for the CPU path.
+    /// The layout in a buffer, for any device and for the CPU path, of weights with a row for each output and a column for
+    /// each input.
     ///
     /// # Errors
     /// More than the kernels can index.
-    pub fn in_buffer(format: WeightFormat, [n, k]: [usize; 2]) -> Result<Self, PlanError> {
+    pub fn in_buffer(format: WeightFormat, extents: Extents) -> Result<Self, PlanError> {
+        let Extents { rows: n, columns: k } = extents;
         let memory = WeightMemory::Buffer;
         let pitch = n.checked_next_multiple_of(OUTPUTS_MAX).unwrap_or(usize::MAX).max(OUTPUTS_MAX);
         Self { format, n, k, pitch, memory, own_image: false }.checked(None)
     }
 
-    /// The layout of weights with these outputs and inputs in this kind of memory of a device.
+    /// The layout in this kind of memory of a device, of weights as for [`Self::in_buffer`].
     ///
     /// # Errors
     /// The device lacks images; more than it, or the kernels, can index.
     pub fn of(
         format: WeightFormat,
-        extents: [usize; 2],
+        extents: Extents,
         memory: WeightMemory,
         probe: &Probe,
     ) -> Result<Self, PlanError> {
@@ -107,9 +110,9 @@ impl PackedLayout {
         self.format
     }
 
-    /// The number of outputs and of inputs.
-    pub fn extents(&self) -> [usize; 2] {
-        [self.n, self.k]
+    /// A row for each output, a column for each input.
+    pub fn extents(&self) -> Extents {
+        Extents::new(self.n, self.k)
     }
 
     /// Elements from line to line.
@@ -175,7 +178,7 @@ impl PackedLayout {
     /// Weights of another format or with other extents.
     pub fn pack(&self, stored: &StoredWeights) -> Result<PackedWords, PlanError> {
         if stored.format() != self.format || stored.extents() != self.extents() {
-            let [n, k] = stored.extents();
+            let Extents { rows: n, columns: k } = stored.extents();
             let what = format!("W, {} weights of {} outputs with {} inputs", self.format, self.n, self.k);
             return Err(PlanError::Parameter {
                 parameter: "the weights",

@@ -27,7 +27,7 @@ pub fn plan(
     parameters.check(product, probe)?;
     let QuantisedProduct { format, activation, m, n, k, x_offset, x_stride, y_offset, y_stride } = *product;
     let Parameters { outputs, vectors, group, parts, memory, unpack } = *parameters;
-    if *layout != PackedLayout::of(format, [n, k], memory, probe)? {
+    if *layout != PackedLayout::of(format, product.weights(), memory, probe)? {
         let found = format!("{} with {} inputs and {} outputs", layout.format, layout.k, layout.n);
         let want = format!("pack them for this product, in the same memory ({parameters})");
         return Err(PlanError::Parameter { parameter: "the packed weights", found, want });

@@ -59,7 +59,7 @@ impl QuantisedReference {
         if x.len() != m.saturating_mul(k) {
             return Err(PlanError::Operand { what: format!("x, {m} x {k}"), found: x.len() });
         }
-        if weights.extents() != [n, k] || weights.format() != format {
+        if weights.extents() != product.weights() || weights.format() != format {
             return Err(PlanError::Operand {
                 what: format!("W, {format} weights of {n} outputs with {k} inputs"),
                 found: weights.bytes().len(),

@@ -32,7 +32,7 @@ pub fn work(product: &QuantisedProduct, parameters: &Parameters, probe: &Probe) 
     const CPU_IMAGE: f64 = 4.0;
     let is_cpu = probe.kind == DeviceKind::Cpu;
     parameters.check(product, probe).ok()?;
-    let layout = PackedLayout::of(product.format, [product.n, product.k], parameters.memory, probe).ok()?;
+    let layout = PackedLayout::of(product.format, product.weights(), parameters.memory, probe).ok()?;
     let Parameters { outputs, vectors, group, parts, .. } = *parameters;
     let passes = product.m.div_ceil(vectors).max(1);
     let items = (product.n.div_ceil(outputs).next_multiple_of(group) * parts * passes) as f64;

@@ -4,6 +4,7 @@ use half::f16;
 use thiserror::Error;
 
 use super::format::{BLOCK, WeightFormat};
+use crate::gemm::Extents;
 
 /// Why weights cannot be stored in a format.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -87,29 +88,27 @@ pub struct StoredWeights {
 }
 
 /// The number of bytes of all outputs.
-fn stored_bytes(format: WeightFormat, [outputs, inputs]: [usize; 2]) -> Result<usize, WeightsError> {
+fn stored_bytes(format: WeightFormat, extents: Extents) -> Result<usize, WeightsError> {
+    let Extents { rows: outputs, columns: inputs } = extents;
     let padded = inputs.checked_next_multiple_of(BLOCK);
     let bytes = padded.and_then(|_| format.row_bytes(inputs).checked_mul(outputs));
     bytes.filter(|bytes| isize::try_from(*bytes).is_ok()).ok_or(WeightsError::TooLarge { outputs, inputs })
 }
 
 impl StoredWeights {
-    /// Weights that are stored in `f16`, `q8_0` or `q4_0` already.
+    /// Weights that are stored in `f16`, `q8_0` or `q4_0` already: a row for each output, a column for each input.
     ///
     /// # Errors
     /// A number of bytes that does not match; inputs that are not whole blocks; `i8`, whose scales are elsewhere.
-    pub fn from_stored(
-        format: WeightFormat,
-        bytes: Vec<u8>,
-        [outputs, inputs]: [usize; 2],
-    ) -> Result<Self, WeightsError> {
+    pub fn from_stored(format: WeightFormat, bytes: Vec<u8>, extents: Extents) -> Result<Self, WeightsError> {
+        let Extents { rows: outputs, columns: inputs } = extents;
         if format == WeightFormat::I8 {
             return Err(WeightsError::NoScales);
         }
         if format != WeightFormat::F16 && !inputs.is_multiple_of(BLOCK) {
             return Err(WeightsError::Blocks { format, inputs });
         }
-        let want = stored_bytes(format, [outputs, inputs])?;
+        let want = stored_bytes(format, extents)?;
         let found = bytes.len();
         if want != found {
             return Err(WeightsError::Length { what: "stored bytes", outputs, inputs, want, found });
@@ -117,16 +116,13 @@ impl StoredWeights {
         Ok(Self { format, outputs, inputs, bytes, scales: Vec::new() })
     }
 
-    /// Signed bytes, with the scale of each output.
+    /// Signed bytes, a row for each output and a column for each input, with the scale of each output.
     ///
     /// # Errors
     /// A number of weights or scales that does not match.
-    pub fn from_bytes(
-        weights: Vec<i8>,
-        scales: Vec<f32>,
-        [outputs, inputs]: [usize; 2],
-    ) -> Result<Self, WeightsError> {
-        let want = stored_bytes(WeightFormat::I8, [outputs, inputs])?;
+    pub fn from_bytes(weights: Vec<i8>, scales: Vec<f32>, extents: Extents) -> Result<Self, WeightsError> {
+        let Extents { rows: outputs, columns: inputs } = extents;
+        let want = stored_bytes(WeightFormat::I8, extents)?;
         let wrong = |what, want, found| Err(WeightsError::Length { what, outputs, inputs, want, found });
         if weights.len() != want {
             return wrong("weights", want, weights.len());
@@ -138,7 +134,7 @@ impl StoredWeights {
         Ok(Self { format: WeightFormat::I8, outputs, inputs, bytes, scales })
     }
 
-    /// Quantises `weights`, output by output.
+    /// Quantises `weights`: a row for each output, a column for each input.
     ///
     /// `f16` rounds to nearest. With the others, `q8_0` and `i8` map the largest magnitude of a block, or of an output, to
     /// 127 and round to nearest, halves away from 0; `q4_0` maps the weight with the largest magnitude of a block to -8 and
@@ -148,13 +144,10 @@ impl StoredWeights {
     /// # Errors
     /// A number of weights that does not match; a weight that is not finite, or whose scale exceeds half precision (not
     /// with `f16`, which has infinities and NaN).
-    pub fn quantise(
-        format: WeightFormat,
-        weights: &[f32],
-        [outputs, inputs]: [usize; 2],
-    ) -> Result<Self, WeightsError> {
-        let room = stored_bytes(format, [outputs, inputs])?;
-        let (found, want) = (weights.len(), outputs.checked_mul(inputs));
+    pub fn quantise(format: WeightFormat, weights: &[f32], extents: Extents) -> Result<Self, WeightsError> {
+        let Extents { rows: outputs, columns: inputs } = extents;
+        let room = stored_bytes(format, extents)?;
+        let (found, want) = (weights.len(), extents.elements());
         let want = want.ok_or(WeightsError::TooLarge { outputs, inputs })?;
         if want != found {
             return Err(WeightsError::Length { what: "weights", outputs, inputs, want, found });
@@ -192,9 +185,9 @@ impl StoredWeights {
         self.format
     }
 
-    /// The number of outputs and of inputs.
-    pub fn extents(&self) -> [usize; 2] {
-        [self.outputs, self.inputs]
+    /// A row for each output, a column for each input.
+    pub fn extents(&self) -> Extents {
+        Extents::new(self.outputs, self.inputs)
     }
 
     /// The stored bytes, without the scales of `i8`.

@@ -105,7 +105,7 @@ mod tests {
 
     use super::super::{Basis, Table, TimedSubject as _, named};
     use super::*;
-    use crate::gemm::{ElementKind, Elements, Entry, Gemm};
+    use crate::gemm::{ElementKind, Elements, Entry, Gemm, ProductExtents};
     use crate::quantised::QuantisedProduct;
 
     #[test]
@@ -176,11 +176,11 @@ mod tests {
     /// Published entries of the GPU itself for the class of the shape are preferred; otherwise predicted times.
     #[test]
     fn predicted_times_decide_where_nothing_is_published() {
-        let choose = |gpu: &str, size| {
+        let choose = |gpu: &str, [m, n, k]: [usize; 3]| {
             let images =
                 tripipe_device::ImageLimits { max_2d: [8192; 2], from_buffer: true, ..Default::default() };
             let probe = Probe { max_work_group_size: 256, images: Some(images), ..named(gpu) };
-            Table::shipped().choose_product(&Gemm::new(Elements::F32, size), &probe)
+            Table::shipped().choose_product(&Gemm::new(Elements::F32, ProductExtents { m, n, k }), &probe)
         };
         let skinny = choose("Mali-G77", [196, 512, 512]);
         assert_eq!(skinny.basis, Basis::Predicted, "{}", skinny.why);

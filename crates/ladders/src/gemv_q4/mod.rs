@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use tripipe_device::Probe;
+use tripipe_kernels::gemm::{Extents, ProductExtents};
 use tripipe_kernels::plan::{Plan, PlanError, Slot};
 use tripipe_kernels::quantised::{
     Activation, BLOCK, PackedLayout, QuantisedProduct, QuantisedReference, StoredWeights, WeightFormat,
@@ -78,7 +79,7 @@ const SCALES: usize = 3;
 /// The packed layout of a size, whose extents the parser of sizes has limited.
 pub(crate) fn layout(size: Size) -> Option<PackedLayout> {
     let [_, n, k] = dimensions(size);
-    PackedLayout::in_buffer(WeightFormat::Q4_0, [n, k.next_multiple_of(BLOCK)]).ok()
+    PackedLayout::in_buffer(WeightFormat::Q4_0, Extents::new(n, k.next_multiple_of(BLOCK))).ok()
 }
 
 fn problem(size: Size, inputs: &Inputs<'_>) -> Problem {
@@ -91,10 +92,11 @@ fn problem(size: Size, inputs: &Inputs<'_>) -> Problem {
         (0..count * steps).map(|at| if at % steps < k { number() } else { 0.0 }).collect()
     };
     let (x, weights) = (rows(m), rows(n));
-    let product = QuantisedProduct::new(WeightFormat::Q4_0, Activation::F32, [m, n, steps]);
+    let product =
+        QuantisedProduct::new(WeightFormat::Q4_0, Activation::F32, ProductExtents { m, n, k: steps });
     let exact: Vec<f64> = x.iter().map(|x| f64::from(*x)).collect();
     let made = (|| {
-        let stored = StoredWeights::quantise(WeightFormat::Q4_0, &weights, [n, steps]).ok()?;
+        let stored = StoredWeights::quantise(WeightFormat::Q4_0, &weights, Extents::new(n, steps)).ok()?;
         let reference = QuantisedReference::new(&product, &stored, &exact).ok()?;
         let words = layout(size)?.pack(&stored).ok()?;
         Some((stored, reference, words))

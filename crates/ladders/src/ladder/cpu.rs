@@ -3,6 +3,7 @@
 use tripipe_cpu::{self as cpu, CpuError, Threads};
 use tripipe_kernels::PlanError;
 use tripipe_kernels::bench::clocked;
+use tripipe_kernels::gemm::{Extents, ProductExtents};
 use tripipe_kernels::quantised::{Activation, QuantisedProduct, WeightFormat};
 
 use super::{Attempt, AttemptError, Climber, Ladder, StepName, Visit};
@@ -124,8 +125,9 @@ fn solve(ladder: &str, problem: &Problem, output: &mut Data, threads: Threads) -
             let Some(layout) = crate::gemv_q4::layout(problem.size) else {
                 return Err(PlanError::OverLimit { what: "W".to_owned(), limit: u64::from(u32::MAX) }.into());
             };
-            let [_, k] = layout.extents();
-            let product = QuantisedProduct::new(WeightFormat::Q4_0, Activation::F32, [m, n, k]);
+            let Extents { columns: k, .. } = layout.extents();
+            let product =
+                QuantisedProduct::new(WeightFormat::Q4_0, Activation::F32, ProductExtents { m, n, k });
             let packed = [words, scales].map(|words| bytemuck::cast_slice(words));
             cpu::quantised(&product, &layout, x, packed, y, threads)
         }

@@ -11,7 +11,8 @@ use crate::matrix::MatrixShape;
 use crate::memory::Memory;
 use crate::operation::Offset;
 use crate::{
-    Context, Element, Error, Image, ImageView, ImageViewMut, Matrix, MatrixView, MatrixViewMut, Pixel, Vector,
+    Context, Element, Error, Extents, Image, ImageView, ImageViewMut, Matrix, MatrixView, MatrixViewMut,
+    Pixel, Size, Vector,
 };
 
 /// A vector, a matrix or an image, or a part of one, whose elements are read.
@@ -59,18 +60,17 @@ pub struct Part<'m> {
 pub(crate) enum Shape {
     /// The number of elements.
     Vector(usize),
-    /// Rows and columns.
-    Matrix([usize; 2]),
-    /// Width and height, and the number of channels.
-    Image([usize; 2], usize),
+    Matrix(Extents),
+    /// The pixels, and the number of channels.
+    Image(Size, usize),
 }
 
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Vector(length) => write!(f, "a vector of {length}"),
-            Self::Matrix([rows, columns]) => write!(f, "a matrix of {rows}x{columns}"),
-            Self::Image([width, height], channels) => write!(f, "an image of {width}x{height} x {channels}"),
+            Self::Matrix(extents) => write!(f, "a matrix of {extents}"),
+            Self::Image(size, channels) => write!(f, "an image of {size} x {channels}"),
         }
     }
 }
@@ -96,14 +96,18 @@ impl Part<'_> {
         Part { memory: vector.memory(), grid: Grid::dense(length), shape: Shape::Vector(length) }
     }
 
-    fn of_matrix(memory: &Memory, MatrixShape { rows, columns, layout }: MatrixShape) -> Part<'_> {
+    fn of_matrix(memory: &Memory, MatrixShape { extents, layout }: MatrixShape) -> Part<'_> {
         let [row, column] = layout.strides();
-        let grid = Grid { extents: [columns, rows, 1], offset: layout.offset, strides: [column, row, 0] };
-        Part { memory, grid, shape: Shape::Matrix([rows, columns]) }
+        let grid = Grid {
+            extents: [extents.columns, extents.rows, 1],
+            offset: layout.offset,
+            strides: [column, row, 0],
+        };
+        Part { memory, grid, shape: Shape::Matrix(extents) }
     }
 
     fn of_image<'m>(memory: &'m Memory, raster: &Raster) -> Part<'m> {
-        let shape = Shape::Image([raster.width, raster.height], raster.channels);
+        let shape = Shape::Image(raster.size(), raster.channels);
         Part { memory, grid: Grid::of_pixels(raster), shape }
     }
 }
@@ -190,7 +194,7 @@ impl<T: Element> sealed::Allocate for Vector<T> {
 impl<T: Element> sealed::Allocate for Matrix<T> {
     fn like(context: &Context, part: &Part<'_>) -> Result<Self, Error> {
         let [columns, rows, _] = part.grid.extents;
-        Self::unwritten(context, [rows, columns])
+        Self::unwritten(context, Extents::new(rows, columns))
     }
 
     fn part_mut(&mut self) -> Part<'_> {
@@ -204,7 +208,7 @@ impl<T: Pixel> sealed::Allocate for Image<T> {
         // Planar images stay planar; with one channel both layouts are the same.
         let planar = channels > 1 && part.grid.strides[0] != 1;
         let make = if planar { Raster::planar } else { Raster::packed };
-        Self::unwritten(context, make([width, height], channels, T::PIXEL))
+        Self::unwritten(context, make(Size::new(width, height), channels, T::PIXEL))
     }
 
     fn part_mut(&mut self) -> Part<'_> {

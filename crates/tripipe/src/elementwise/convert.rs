@@ -2,8 +2,8 @@
 
 use tripipe_kernels::Role;
 use tripipe_kernels::elementwise::{Grid, Map};
-use tripipe_kernels::filter::{ChannelLayout, Raster};
-use tripipe_kernels::gemm::Layout;
+use tripipe_kernels::filter::{ChannelLayout, Raster, Size};
+use tripipe_kernels::gemm::{Extents, Layout};
 
 use super::array::sealed::{Allocate, AsPart};
 use super::array::{Part, Shape};
@@ -69,7 +69,7 @@ fn to_vector<T: Element>(source: &Part<'_>) -> Result<Vector<T>, Error> {
     copied::<T, _>(source, made, |made| (made.part_mut(), packed(source.grid.extents)))
 }
 
-fn to_matrix<T: Element>(source: &Part<'_>, extents: [usize; 2]) -> Result<Matrix<T>, Error> {
+fn to_matrix<T: Element>(source: &Part<'_>, extents: Extents) -> Result<Matrix<T>, Error> {
     let made = Matrix::unwritten(source.memory.context(), extents)?;
     copied::<T, _>(source, made, |made| (made.part_mut(), packed(source.grid.extents)))
 }
@@ -95,7 +95,7 @@ copies! {
     MatrixView<'_, T>, Element, "row by row", to_vector Vector: |part| to_vector(&part);
     MatrixView<'_, T>, Element, "row by row", to_matrix Matrix: |part| {
         let [columns, rows, _] = part.grid.extents;
-        to_matrix(&part, [rows, columns])
+        to_matrix(&part, Extents::new(rows, columns))
     };
     Matrix<T>, Pixel, "as many columns as pixels in a row, one channel", to_image Image: |part| image_of(&part);
     MatrixView<'_, T>, Pixel, "as many columns as pixels in a row, one channel", to_image Image: |part| image_of(&part);
@@ -110,14 +110,15 @@ copies! {
 /// A matrix as an image of one channel.
 fn image_of<T: Pixel>(source: &Part<'_>) -> Result<Image<T>, Error> {
     let [columns, rows, _] = source.grid.extents;
-    let made = Image::unwritten(source.memory.context(), Raster::packed([columns, rows], 1, T::PIXEL))?;
+    let made =
+        Image::unwritten(source.memory.context(), Raster::packed(Size::new(columns, rows), 1, T::PIXEL))?;
     copied::<T, _>(source, made, |made| (made.part_mut(), packed(source.grid.extents)))
 }
 
 /// A part of an image as a separate image.
 fn packed_image<T: Pixel>(source: &Part<'_>) -> Result<Image<T>, Error> {
     let [channels, width, height] = source.grid.extents;
-    let raster = Raster::packed([width, height], channels, T::PIXEL);
+    let raster = Raster::packed(Size::new(width, height), channels, T::PIXEL);
     let made = Image::unwritten(source.memory.context(), raster)?;
     copied::<T, _>(source, made, |made| (made.part_mut(), packed(source.grid.extents)))
 }
@@ -126,7 +127,7 @@ fn packed_image<T: Pixel>(source: &Part<'_>) -> Result<Image<T>, Error> {
 fn matrix_of<T: Pixel>(source: &Part<'_>) -> Result<Matrix<T>, Error> {
     let [channels, width, height] = source.grid.extents;
     one_channel(source.shape, channels)?;
-    to_matrix(source, [height, width])
+    to_matrix(source, Extents::new(height, width))
 }
 
 fn one_channel(shape: Shape, channels: usize) -> Result<(), Error> {
@@ -159,7 +160,7 @@ impl<T: Pixel> Matrix<T> {
     /// # Errors
     /// No memory left; the device is gone.
     pub fn into_image(self) -> Result<Image<T>, Error> {
-        let raster = Raster::packed([self.columns(), self.rows()], 1, T::PIXEL);
+        let raster = Raster::packed(Size::new(self.columns(), self.rows()), 1, T::PIXEL);
         Image::over_vector(&self.into_vector()?, raster)
     }
 }
@@ -196,9 +197,9 @@ impl<T: Pixel> Image<T> {
     /// # Errors
     /// The image has several channels; no memory left; the device is gone.
     pub fn into_matrix(self) -> Result<Matrix<T>, Error> {
-        let [width, height] = self.size();
+        let Size { width, height } = self.size();
         one_channel(self.part().shape, self.channels())?;
-        Matrix::over_vector(&self.into_vector()?, [height, width])
+        Matrix::over_vector(&self.into_vector()?, Extents::new(height, width))
     }
 
     /// As [`ImageView::as_matrix`].
@@ -244,17 +245,18 @@ impl<'i, T: Pixel> ImageView<'i, T> {
 fn shape_of(part: &Part<'_>, raster: &Raster) -> Result<MatrixShape, Error> {
     one_channel(part.shape, raster.channels)?;
     let Raster { width, height, offset, pitch, .. } = *raster;
-    Ok(MatrixShape { rows: height, columns: width, layout: Layout::row_major(pitch).at(offset) })
+    Ok(MatrixShape { extents: Extents::new(height, width), layout: Layout::row_major(pitch).at(offset) })
 }
 
 /// The layout of a matrix as an image of one channel.
 fn raster_of<T: Pixel>(part: &Part<'_>, shape: &MatrixShape) -> Result<Raster, Error> {
-    let MatrixShape { rows, columns, layout: Layout { order, leading, offset } } = *shape;
-    if order != Order::RowMajor && rows.min(columns) > 0 {
+    let MatrixShape { extents, layout: Layout { order, leading, offset } } = *shape;
+    if order != Order::RowMajor && !extents.is_empty() {
         let why = "it is stored by columns, and an image by rows: take its transpose, or a copy";
         return Err(Error::from(Fault::NoView { what: part.shape.to_string(), wanted: "an image", why }));
     }
-    let raster = Raster { offset, pitch: leading, ..Raster::packed([columns, rows], 1, T::PIXEL) };
+    let size = Size::new(extents.columns, extents.rows);
+    let raster = Raster { offset, pitch: leading, ..Raster::packed(size, 1, T::PIXEL) };
     elements_of::<T>(&raster)?;
     Ok(raster)
 }
@@ -304,24 +306,24 @@ impl<T: Element> Vector<T> {
     /// A view of it as a row-major matrix in the same memory.
     ///
     /// # Errors
-    /// The number of elements is not `rows * columns`.
-    pub fn as_matrix(&self, [rows, columns]: [usize; 2]) -> Result<MatrixView<'_, T>, Error> {
-        Ok(MatrixView::over(self.memory(), Matrix::over_vector(self, [rows, columns])?.view().shape()))
+    /// The number of elements is not `extents.rows * extents.columns`.
+    pub fn as_matrix(&self, extents: Extents) -> Result<MatrixView<'_, T>, Error> {
+        Ok(MatrixView::over(self.memory(), Matrix::over_vector(self, extents)?.view().shape()))
     }
 
     /// As [`Self::as_matrix`], for writing.
     ///
     /// # Errors
     /// As [`Self::as_matrix`].
-    pub fn as_matrix_mut(&mut self, [rows, columns]: [usize; 2]) -> Result<MatrixViewMut<'_, T>, Error> {
-        Ok(MatrixViewMut::over(self.memory(), Matrix::over_vector(self, [rows, columns])?.view().shape()))
+    pub fn as_matrix_mut(&mut self, extents: Extents) -> Result<MatrixViewMut<'_, T>, Error> {
+        Ok(MatrixViewMut::over(self.memory(), Matrix::over_vector(self, extents)?.view().shape()))
     }
 
     /// A row-major matrix of its elements, in the same memory.
     ///
     /// # Errors
-    /// The number of elements is not `rows * columns`.
-    pub fn into_matrix(self, extents: [usize; 2]) -> Result<Matrix<T>, Error> {
+    /// The number of elements is not `extents.rows * extents.columns`.
+    pub fn into_matrix(self, extents: Extents) -> Result<Matrix<T>, Error> {
         Matrix::over_vector(&self, extents)
     }
 }

@@ -73,13 +73,13 @@ impl Task for Histogram {
 
 #[cfg(test)]
 mod tests {
-    use tripipe_kernels::filter::PixelType;
+    use tripipe_kernels::filter::{PixelType, Size};
 
     use super::*;
 
     #[test]
     fn a_histogram_has_a_name_in_words() {
-        let raster = Raster::packed([3, 2], 3, PixelType::U8);
+        let raster = Raster::packed(Size::new(3, 2), 3, PixelType::U8);
         assert_eq!(Histogram { raster }.name(), "histogram of 3x2, 3 x u8");
     }
 }

@@ -17,7 +17,7 @@ use crate::explanation::{Arithmetic, Explanation};
 use crate::memory::Memory;
 #[cfg(feature = "cpu")]
 use crate::operation::Inputs;
-use crate::operation::{BoundOperand, Host, Operation, RunOn, Size};
+use crate::operation::{BoundOperand, Host, Operation, OperationSize, RunOn};
 use crate::operation_cache::{Described, Family, key};
 use crate::task::name_of;
 use crate::{Context, Element, Error, Event};
@@ -273,7 +273,7 @@ impl Mapped {
         let result = inputs.pop().unwrap_or((Role::Result, 0));
         let written = if map.source.is_some() { count.saturating_mul(map.to.bytes()) } else { 0 };
         let operations = count as f64 * map.steps.len().max(1) as f64;
-        let size = Size { inputs, result, written, operations };
+        let size = OperationSize { inputs, result, written, operations };
         #[cfg(feature = "cpu")]
         let own = map.clone();
         let host = Host {

@@ -12,4 +12,4 @@ mod transpose;
 pub use array::{Array, ArrayMut};
 pub use histogram::Counted;
 pub use map::Elementwise;
-pub use reduce::Summed;
+pub use reduce::{ImagePosition, MatrixPosition, Summed};

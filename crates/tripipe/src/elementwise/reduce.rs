@@ -26,6 +26,26 @@ pub trait Summed: Element {
     type Sum: bytemuck::Pod + Default + Send + Sync;
 }
 
+/// The position of an element of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MatrixPosition {
+    /// Its row, from 0 on.
+    pub row: usize,
+    /// Its column, from 0 on.
+    pub column: usize,
+}
+
+/// The position of an element of an image: a channel of a pixel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImagePosition {
+    /// Columns to the left of the pixel.
+    pub x: usize,
+    /// Rows above the pixel.
+    pub y: usize,
+    /// The channel, from 0 on.
+    pub channel: usize,
+}
+
 macro_rules! summed {
     ($($type:ty as $sum:ty),*) => {$(
         impl Summed for $type {
@@ -186,17 +206,21 @@ reductions! {
         let _ = extents;
         index
     };
-    Matrix<T>, Element, [usize; 2], "the row and the column": |extents, index| [index / extents[0], index % extents[0]];
-    MatrixView<'_, T>, Element, [usize; 2], "the row and the column":
-        |extents, index| [index / extents[0], index % extents[0]];
-    Image<T>, Pixel, [usize; 3], "the column, the row and the channel": |extents, index| pixel(extents, index);
-    ImageView<'_, T>, Pixel, [usize; 3], "the column, the row and the channel": |extents, index| pixel(extents, index);
+    Matrix<T>, Element, MatrixPosition, "the position": |extents, index| in_matrix(extents, index);
+    MatrixView<'_, T>, Element, MatrixPosition, "the position": |extents, index| in_matrix(extents, index);
+    Image<T>, Pixel, ImagePosition, "the position": |extents, index| in_image(extents, index);
+    ImageView<'_, T>, Pixel, ImagePosition, "the position": |extents, index| in_image(extents, index);
 }
 
-/// Column, row and channel of an element, where elements are counted channel by channel, then pixel by pixel.
-fn pixel([channels, width, _]: [usize; 3], index: usize) -> [usize; 3] {
+/// Elements are counted row by row.
+fn in_matrix([columns, ..]: [usize; 3], index: usize) -> MatrixPosition {
+    MatrixPosition { row: index / columns, column: index % columns }
+}
+
+/// Elements are counted channel by channel, then pixel by pixel.
+fn in_image([channels, width, _]: [usize; 3], index: usize) -> ImagePosition {
     let pixel = index / channels;
-    [pixel % width, pixel / width, index % channels]
+    ImagePosition { x: pixel % width, y: pixel / width, channel: index % channels }
 }
 
 #[cfg(test)]

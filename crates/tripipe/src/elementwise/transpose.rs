@@ -11,7 +11,7 @@ use crate::cpu::{self, CpuError, Threads};
 use crate::operation::Inputs;
 use crate::operation_cache::key;
 use crate::task::{Sizes, Task};
-use crate::{Element, Error, Matrix, Order};
+use crate::{Element, Error, Extents, Matrix, Order};
 
 impl<T: Element> Matrix<T> {
     /// A new row-major matrix with the transpose; the elements are moved. (A [`Matrix::transposed`] view moves nothing,
@@ -20,16 +20,16 @@ impl<T: Element> Matrix<T> {
     /// # Errors
     /// No memory left; the device is gone.
     pub fn to_transposed(&self) -> Result<Self, Error> {
-        let [rows, columns] = [self.rows(), self.columns()];
+        let extents = self.extents();
         if self.order() == Order::ColumnMajor {
             // A column-major matrix is its transpose in row-major order.
             return self.view().transposed().to_matrix();
         }
-        let result = Self::unwritten(self.context(), [columns, rows])?;
-        if rows == 0 || columns == 0 {
+        let result = Self::unwritten(self.context(), extents.transposed())?;
+        if extents.is_empty() {
             return Ok(result);
         }
-        let transpose = self.context().task(&Transpose { rows, columns, element_bytes: size_of::<T>() })?;
+        let transpose = self.context().task(&Transpose { extents, element_bytes: size_of::<T>() })?;
         let inputs = [(Role::Source, self.view().memory())];
         drop(transpose.run(&inputs, result.view().memory())?);
         Ok(result)
@@ -39,8 +39,7 @@ impl<T: Element> Matrix<T> {
 /// The transpose of a matrix with these extents.
 #[derive(Clone, PartialEq)]
 struct Transpose {
-    rows: usize,
-    columns: usize,
+    extents: Extents,
     element_bytes: usize,
 }
 
@@ -48,23 +47,19 @@ impl Task for Transpose {
     const KERNEL: &'static str = "transpose in tiles";
 
     fn name(&self) -> String {
-        format!("transpose of {}x{}, {} bytes each", self.rows, self.columns, self.element_bytes)
+        format!("transpose of {}, {} bytes each", self.extents, self.element_bytes)
     }
 
     fn key(&self) -> u64 {
-        key(&(self.rows, self.columns, self.element_bytes))
+        key(&(self.extents, self.element_bytes))
     }
 
     fn plan(&self, _: &Probe) -> Result<Plan<'static>, PlanError> {
-        elementwise::transpose(
-            MatrixLayout::dense(self.columns, self.rows),
-            [0, self.rows],
-            self.element_bytes,
-        )
+        elementwise::transpose(MatrixLayout::dense(self.extents), 0, self.extents.rows, self.element_bytes)
     }
 
     fn elements(&self) -> usize {
-        self.rows * self.columns
+        self.extents.rows * self.extents.columns
     }
 
     fn sizes(&self) -> Result<Sizes, FilterError> {
@@ -74,7 +69,6 @@ impl Task for Transpose {
 
     #[cfg(feature = "cpu")]
     fn run(&self, inputs: &Inputs<'_>, output: &mut [u8], threads: Threads) -> Result<(), CpuError> {
-        let extents = [self.rows, self.columns];
-        cpu::transpose_bytes(inputs.get(Role::Source)?, output, extents, self.element_bytes, threads)
+        cpu::transpose_bytes(inputs.get(Role::Source)?, output, self.extents, self.element_bytes, threads)
     }
 }

@@ -24,7 +24,7 @@ pub(crate) use self::ended::CompletedSubmission;
 use crate::error::Fault;
 use crate::explanation::{Arithmetic, Prediction};
 use crate::memory::{MakeZeros, Memory};
-use crate::operation::{Host, Refused, Run, RunOn, Size};
+use crate::operation::{Host, OperationSize, Refused, Run, RunOn};
 use crate::{Context, Error, Event, Pending};
 #[cfg(feature = "cpu")]
 use host::Cells;
@@ -238,7 +238,7 @@ pub(crate) trait Ready: Send + Sync {
     }
 
     /// The time that a model predicts for operands of this size; `None` without a model of the device.
-    fn predict(&self, _size: &Size) -> Option<Prediction> {
+    fn predict(&self, _size: &OperationSize) -> Option<Prediction> {
         None
     }
 

@@ -52,11 +52,7 @@ pub(super) fn choose(
 }
 
 fn without_gaps(raster: &Raster) -> Raster {
-    let Raster { width, height, channels, element, layout, .. } = *raster;
-    match layout {
-        ChannelLayout::Packed => Raster::packed([width, height], channels, element),
-        ChannelLayout::Planar => Raster::planar([width, height], channels, element),
-    }
+    Raster::dense(raster.layout, raster.size(), raster.channels, raster.element)
 }
 
 /// The text of a chain over an image. Where it does not say everything, as for windows with weights of the user's, a hash does.
@@ -153,7 +149,7 @@ struct CheckedBand {
 
 /// Bands at the top, in the middle and at the bottom of an image; all of it if it has few rows.
 fn bands(chain: &Chain, height: usize) -> Vec<CheckedBand> {
-    let reach: usize = chain.stages.iter().map(|stage| stage.window()[1] / 2).sum();
+    let reach: usize = chain.stages.iter().map(|stage| stage.window().height / 2).sum();
     if height <= 3 * (ROWS + 2 * reach) {
         return vec![CheckedBand { rows: (0..height).collect(), checked: 0..height }];
     }
@@ -197,6 +193,7 @@ mod tests {
     use tripipe_kernels::filter::reference::apply;
 
     use super::*;
+    use crate::Size;
 
     fn whole(chain: &Chain, from: &Raster, to: &Raster, source: &[u8]) -> Vec<u8> {
         let mut result = vec![0; to.elements().unwrap() * to.element.bytes()];
@@ -215,8 +212,11 @@ mod tests {
             ] {
                 let chain = Chain::parse(text, border).unwrap();
                 for height in [3, 64] {
-                    let from =
-                        if planar { Raster::planar } else { Raster::packed }([9, height], channels, element);
+                    let from = if planar { Raster::planar } else { Raster::packed }(
+                        Size::new(9, height),
+                        channels,
+                        element,
+                    );
                     let to = without_gaps(&chain.apply_to(&from).unwrap());
                     let work = FilterWork::new(&chain, [&from, &to], 1 << 20).unwrap();
                     assert_eq!(work.bands.len(), if height == 3 { 1 } else { 3 });
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn large_and_empty_images_are_not_tried() {
         let chain = Chain::parse("laplace", Border::Reflect101).unwrap();
-        for size in [[64, 64], [0, 5]] {
+        for size in [Size::square(64), Size::new(0, 5)] {
             let from = Raster::packed(size, 3, PixelType::U8);
             assert!(matches!(FilterWork::new(&chain, [&from, &from], 4000), Err(Refusal::NotUsable(_))));
         }
@@ -247,9 +247,9 @@ mod tests {
     #[test]
     fn different_windows_have_different_names() {
         use tripipe_kernels::filter::{Linear, Stage};
-        let from = Raster::packed([64, 48], 1, PixelType::F32);
+        let from = Raster::packed(Size::new(64, 48), 1, PixelType::F32);
         let of = |weights: &[f32]| {
-            let linear = Linear::full_real([3, 1], weights.to_vec()).unwrap();
+            let linear = Linear::full_real(Size::new(3, 1), weights.to_vec()).unwrap();
             name(&Chain::one(Stage::Linear(linear), Border::Reflect101), &from, &from)
         };
         assert_ne!(of(&[1.0, 2.0, 3.0]), of(&[1.0, 2.0, 4.0]));

@@ -2,11 +2,11 @@
 //!
 //! ```
 //! use tripipe::filter::{Border, Chain, Color, Linear, Stage};
-//! use tripipe::{Context, Device, Image};
+//! use tripipe::{Context, Device, Image, Size};
 //!
 //! # fn main() -> Result<(), tripipe::Error> {
 //! let context = Context::new(&Device::Cpu)?;
-//! let photo = Image::from_slice(&context, [4, 3], 3, &[100u8; 36])?;
+//! let photo = Image::from_slice(&context, Size::new(4, 3), 3, &[100u8; 36])?;
 //! let laplacian_of_gaussian = vec![
 //!     Stage::Color(Color::RgbToGray),
 //!     Stage::Linear(Linear::gaussian(5, None)?),
@@ -24,7 +24,7 @@ mod first_use;
 use std::sync::Arc;
 
 use tripipe_kernels::Role;
-use tripipe_kernels::filter::{Axis, ChainChoice, Fuse, Loads, Parameters, Sums, plan, runners_up};
+use tripipe_kernels::filter::{Axis, ChainChoice, Fuse, Loads, Parameters, Size, Sums, plan, runners_up};
 pub use tripipe_kernels::filter::{
     Bilateral, Border, Chain, ChannelLayout, Color, FilterError, Fixed, Gradient, Interpolation, Linear,
     Morphology, Neighbourhood, PixelType, Raster, Semiplanar, Stage, Taps,
@@ -39,7 +39,7 @@ use crate::image::spanned;
 use crate::memory::Memory;
 #[cfg(feature = "cpu")]
 use crate::operation::Inputs;
-use crate::operation::{BoundOperand, Host, Offset, Operation, RunOn, Size};
+use crate::operation::{BoundOperand, Host, Offset, Operation, OperationSize, RunOn};
 use crate::operation_cache::{Described, Family, key};
 use crate::{Context, Error, Event, Explanation, Image, ImageView, ImageViewMut, Pixel};
 
@@ -186,8 +186,12 @@ impl Chained {
         let bytes = |raster: &Raster| Ok::<_, Error>(raster.elements()? * raster.element.bytes());
         let (inputs, result) = (vec![(Role::Source, bytes(&from)?)], bytes(&to)?);
         let written = to.width * to.height * to.channels * to.element.bytes();
-        let size =
-            Size { inputs, result: (Role::Result, result), written, operations: operations(chain, &from) };
+        let size = OperationSize {
+            inputs,
+            result: (Role::Result, result),
+            written,
+            operations: operations(chain, &from),
+        };
         #[cfg(feature = "cpu")]
         let stages = chain.clone();
         let host = Host {
@@ -329,7 +333,7 @@ fn operations(chain: &Chain, from: &Raster) -> f64 {
     let compared = if from.element == PixelType::U8 { 0.5 } else { 1.0 };
     let each = chain.stages.iter().map(|stage| match stage {
         Stage::Linear(linear) => {
-            let [width, height] = linear.size();
+            let Size { width, height } = linear.size();
             2.0 * if linear.real_factors(Axis::Across).is_some() { width + height } else { width * height }
                 as f64
         }
@@ -338,7 +342,7 @@ fn operations(chain: &Chain, from: &Raster) -> f64 {
         Stage::Median { size: 3 } => 38.0 * compared,
         Stage::Median { .. } => 198.0 * compared,
         Stage::Morphology(morphology) => {
-            let [width, height] = morphology.neighbourhood().size();
+            let Size { width, height } = morphology.neighbourhood().size();
             (width + height) as f64 * compared
         }
         Stage::Bilateral(bilateral) => 6.0 * (bilateral.size * bilateral.size) as f64,

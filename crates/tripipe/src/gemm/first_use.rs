@@ -3,7 +3,8 @@
 use tripipe_device::Probe;
 use tripipe_kernels::gemm::cost::DeviceFigures;
 use tripipe_kernels::gemm::{
-    self as kernels, Batch, Choice, Elements, Gemm, Layout, OperandState, Parameters, Reference, TimedShape,
+    self as kernels, Batch, Choice, Elements, Gemm, Layout, OperandState, Parameters, ProductExtents,
+    Reference, TimedShape,
 };
 use tripipe_kernels::{Basis, Plan, Role};
 use tripipe_launch::ScalarType;
@@ -127,7 +128,7 @@ impl ProductWork {
         let a = picked(a, of_a, &self.a, input.bytes(), &rows, &steps);
         let b = picked(b, of_b, &self.b, input.bytes(), &steps, &columns);
         let found = picked(c, of_c, found, output.bytes(), &rows, &columns);
-        let part = Gemm::new(elements, [rows.len(), columns.len(), k]);
+        let part = Gemm::new(elements, ProductExtents { m: rows.len(), n: columns.len(), k });
         let before = vec![POISON; found.len()];
         let reference = Reference::new(&part, &[&a, &b, &before]);
         let reference = reference.map_err(|error| Refusal::not_usable(&error))?;

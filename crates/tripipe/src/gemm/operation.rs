@@ -18,7 +18,7 @@ use super::host;
 use crate::cpu::small_product;
 use crate::error::Fault;
 use crate::explanation::{Arithmetic, Prediction, RunnerUp};
-use crate::operation::{BoundOperand, Host, Offset, Operation, Refused, RunOn, Size};
+use crate::operation::{BoundOperand, Host, Offset, Operation, OperationSize, Refused, RunOn};
 use crate::operation_cache::{Described, Family, key};
 use crate::{Context, Error, Event, Explanation};
 
@@ -161,7 +161,7 @@ impl GemmOperation {
         };
         let operands = gemm.operands().iter().map(bytes).collect::<Vec<_>>();
         let (result, inputs) = operands.into_iter().partition::<Vec<_>, _>(|(role, _)| *role == Role::C);
-        let size = Size {
+        let size = OperationSize {
             inputs,
             result: result.first().copied().unwrap_or((Role::C, 0)),
             written: written(gemm),
@@ -239,7 +239,7 @@ impl GemmOperation {
         c: &BoundOperand<'_>,
         offsets: &[u8],
     ) -> Result<(), Error> {
-        let Gemm { m, n, k, .. } = self.gemm;
+        let extents = self.gemm.extents();
         let words = offsets.chunks_exact(size_of::<u32>()).enumerate();
         // In the order of the offsets: A, B, C.
         let furthest = words.fold([0; 3], |mut furthest: [usize; 3], (index, word)| {
@@ -249,9 +249,9 @@ impl GemmOperation {
         });
         let (input, output, _) = self.gemm.elements.types();
         let moved = [
-            (operand_with_role(inputs, Role::A)?, self.gemm.a.span([m, k]), input),
-            (operand_with_role(inputs, Role::B)?, self.gemm.b.span([k, n]), input),
-            (c, self.gemm.c.span([m, n]), output),
+            (operand_with_role(inputs, Role::A)?, self.gemm.a.span(extents.a()), input),
+            (operand_with_role(inputs, Role::B)?, self.gemm.b.span(extents.b()), input),
+            (c, self.gemm.c.span(extents.c()), output),
         ];
         for ((placed, span, element), furthest) in moved.into_iter().zip(furthest) {
             let want =

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 use tripipe_kernels::Role;
-use tripipe_kernels::gemm::{self as kernels, Gemm, Layout, Parameters, Side};
+use tripipe_kernels::gemm::{self as kernels, Extents, Gemm, Layout, Parameters, ProductExtents, Side};
 
 use super::factor::Factor;
 use super::product::layout_of;
@@ -23,7 +23,7 @@ use crate::{Error, Matrix, MatrixView};
 #[derive(Debug)]
 pub struct Packed<T> {
     memory: Memory,
-    extents: [usize; 2],
+    extents: Extents,
     layout: Layout,
     parameters: Option<Parameters>,
     tag: Option<kernels::Packed>,
@@ -40,8 +40,8 @@ impl<T: Factor> Packed<T> {
     /// The extents are invalid for a product; no memory left; the device is gone.
     pub fn left<'m>(matrix: impl Into<MatrixView<'m, T>>, n: usize) -> Result<Self, Error> {
         let view = matrix.into();
-        let (m, k) = (view.rows(), view.columns());
-        let mut gemm = Gemm::new(T::elements(kernels::Accumulate::F32), [m, n, k]);
+        let Extents { rows: m, columns: k } = view.extents();
+        let mut gemm = Gemm::new(T::elements(kernels::Accumulate::F32), ProductExtents { m, n, k });
         gemm.a = layout_of(&view.shape());
         Self::pack(view, &gemm, Side::A)
     }
@@ -52,8 +52,8 @@ impl<T: Factor> Packed<T> {
     /// The extents are invalid for a product; no memory left; the device is gone.
     pub fn right<'m>(matrix: impl Into<MatrixView<'m, T>>, m: usize) -> Result<Self, Error> {
         let view = matrix.into();
-        let (k, n) = (view.rows(), view.columns());
-        let mut gemm = Gemm::new(T::elements(kernels::Accumulate::F32), [m, n, k]);
+        let Extents { rows: k, columns: n } = view.extents();
+        let mut gemm = Gemm::new(T::elements(kernels::Accumulate::F32), ProductExtents { m, n, k });
         gemm.b = layout_of(&view.shape());
         Self::pack(view, &gemm, Side::B)
     }
@@ -61,7 +61,7 @@ impl<T: Factor> Packed<T> {
     fn pack(view: MatrixView<'_, T>, gemm: &Gemm, side: Side) -> Result<Self, Error> {
         let as_it_lies = |parameters| Self {
             memory: view.memory().clone(),
-            extents: [view.rows(), view.columns()],
+            extents: view.extents(),
             layout: layout_of(&view.shape()),
             parameters,
             tag: None,
@@ -120,8 +120,7 @@ impl<T: Factor> Packed<T> {
     fn unpack(&self, tag: &kernels::Packed) -> Result<Matrix<T>, Error> {
         let context = self.memory.context();
         let probe = context.probe().ok_or(Error::from(Fault::NoKernels))?;
-        let [rows, columns] = self.extents;
-        let extents = if self.side == Side::A { [rows, columns] } else { [columns, rows] };
+        let extents = if self.side == Side::A { self.extents } else { self.extents.transposed() };
         let matrix = Matrix::unwritten(context, extents)?;
         let plan = kernels::plan_unpacking(tag, probe);
         let to = MatrixView::from(&matrix).memory();
@@ -137,7 +136,7 @@ impl<T: Factor> Packed<T> {
 }
 
 impl<T> Packed<T> {
-    pub(super) fn extents(&self) -> [usize; 2] {
+    pub(super) fn extents(&self) -> Extents {
         self.extents
     }
 

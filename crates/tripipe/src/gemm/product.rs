@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{
-    self as kernels, Accumulate, Batch, DescriptionError, Elements, EpilogueStage, Gemm, Layout, Parameters,
-    Requantise, Scale,
+    self as kernels, Accumulate, Batch, DescriptionError, Elements, EpilogueStage, Extents, Gemm, Layout,
+    Parameters, ProductExtents, Requantise, Scale,
 };
 
 use super::factor::Factor;
@@ -39,10 +39,9 @@ impl<'m, T: Element> From<&'m Packed<T>> for Operand<'m, T> {
 }
 
 impl<'m, T: Element> Operand<'m, T> {
-    /// Rows and columns of the operand.
-    fn extents(&self) -> [usize; 2] {
+    fn extents(&self) -> Extents {
         match self {
-            Self::Plain(view) => [view.rows(), view.columns()],
+            Self::Plain(view) => view.extents(),
             Self::Packed(packed) => packed.extents(),
         }
     }
@@ -164,11 +163,12 @@ impl<'m, T: Factor> Product<'m, T> {
     /// The number of rows of B is not the number of columns of A.
     pub fn new(a: impl Into<Operand<'m, T>>, b: impl Into<Operand<'m, T>>) -> Result<Self, Error> {
         let (a, b) = (a.into(), b.into());
-        let ([m, k], [k_of_b, n]) = (a.extents(), b.extents());
-        if k != k_of_b {
-            return Err(Error::from(Fault::Inner { a: [m, k], b: [k_of_b, n] }));
+        let (of_a, of_b) = (a.extents(), b.extents());
+        if of_a.columns != of_b.rows {
+            return Err(Error::from(Fault::Inner { a: of_a, b: of_b }));
         }
-        let mut gemm = Gemm::new(T::elements(Accumulate::F32), [m, n, k]);
+        let extents = ProductExtents { m: of_a.rows, n: of_b.columns, k: of_b.rows };
+        let mut gemm = Gemm::new(T::elements(Accumulate::F32), extents);
         (gemm.a, gemm.b) = (a.layout(), b.layout());
         Ok(Self { gemm, a, b, offsets: None, sides: Vec::new() })
     }
@@ -227,7 +227,7 @@ impl<'m, T: Factor> Product<'m, T> {
     /// Its extents differ.
     pub fn residual(mut self, residual: impl Into<MatrixView<'m, T::Sum>>) -> Result<Self, Error> {
         let view = residual.into();
-        self.check_extents("the residual", [view.rows(), view.columns()])?;
+        self.check_extents("the residual", view.extents())?;
         let stride = match self.gemm.batch {
             Batch::Strided { strides: [_, _, stride], .. } => stride,
             Batch::One | Batch::Offsets { .. } => 0,
@@ -287,11 +287,10 @@ impl<'m, T: Factor> Product<'m, T> {
         if self.gemm.batch != Batch::One {
             return Err(Error::from(Fault::BatchToMatrix));
         }
-        let extents = [self.gemm.m, self.gemm.n];
         // The old contents are read only with a beta.
         let [_, beta] = self.gemm.factors();
         let make = if beta == 0.0 { Matrix::unwritten } else { Matrix::zeros };
-        let mut c = make(self.context(), extents)?;
+        let mut c = make(self.context(), self.gemm.extents().c())?;
         drop(self.store(&mut c)?);
         Ok(c)
     }
@@ -317,13 +316,13 @@ impl<'m, T: Factor> Product<'m, T> {
         self.a.memory().context()
     }
 
-    fn check_extents(&self, operand: &'static str, found: [usize; 2]) -> Result<(), Error> {
-        let want = [self.gemm.m, self.gemm.n];
+    fn check_extents(&self, operand: &'static str, found: Extents) -> Result<(), Error> {
+        let want = self.gemm.extents().c();
         if want == found { Ok(()) } else { Err(Error::from(Fault::Extents { operand, want, found })) }
     }
 
     fn set_result_shape(&mut self, shape: MatrixShape) -> Result<(), Error> {
-        self.check_extents("C", [shape.rows, shape.columns])?;
+        self.check_extents("C", shape.extents)?;
         self.gemm.c = layout_of(&shape);
         Ok(())
     }

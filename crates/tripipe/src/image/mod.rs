@@ -6,7 +6,7 @@ mod resize;
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use tripipe_kernels::filter::{ChannelLayout, Raster};
+use tripipe_kernels::filter::{ChannelLayout, Raster, Size};
 
 use crate::error::Fault;
 use crate::memory::{Memory, elements};
@@ -37,17 +37,12 @@ pub struct ImageViewMut<'i, T> {
 }
 
 impl<T: Pixel> Image<T> {
-    /// An image of packed pixels without gaps, with a copy of `pixels`; `size` is width and height.
+    /// An image of packed pixels without gaps, with a copy of `pixels`.
     ///
     /// # Errors
-    /// A number of elements other than `width * height * channels`; more than the device allows in one allocation; no
+    /// A number of elements other than `size.width * size.height * channels`; more than the device allows in one allocation; no
     /// memory left.
-    pub fn from_slice(
-        context: &Context,
-        size: [usize; 2],
-        channels: usize,
-        pixels: &[T],
-    ) -> Result<Self, Error> {
+    pub fn from_slice(context: &Context, size: Size, channels: usize, pixels: &[T]) -> Result<Self, Error> {
         Self::with_raster(context, Raster::packed(size, channels, T::PIXEL), pixels)
     }
 
@@ -72,12 +67,7 @@ impl<T: Pixel> Image<T> {
     ///
     /// # Errors
     /// As [`Self::from_slice`].
-    pub fn from_vec(
-        context: &Context,
-        size: [usize; 2],
-        channels: usize,
-        pixels: Vec<T>,
-    ) -> Result<Self, Error> {
+    pub fn from_vec(context: &Context, size: Size, channels: usize, pixels: Vec<T>) -> Result<Self, Error> {
         Self::with_raster(context, Raster::packed(size, channels, T::PIXEL), pixels)
     }
 
@@ -112,8 +102,8 @@ impl<T: Pixel> Image<T> {
     }
 
     /// Width and height in pixels.
-    pub fn size(&self) -> [usize; 2] {
-        [self.raster.width, self.raster.height]
+    pub fn size(&self) -> Size {
+        self.raster.size()
     }
 
     /// The number of channels of a pixel.
@@ -136,21 +126,21 @@ impl<T: Pixel> Image<T> {
         ImageViewMut { memory: &self.memory, raster: self.raster, element: PhantomData }
     }
 
-    /// A view of the region of `size` pixels whose first pixel is `at`; filters treat it as a separate image.
+    /// A view of the region of `size` pixels that starts at column `x` and row `y`; filters treat it as a separate image.
     ///
     /// # Errors
     /// The region exceeds the image.
-    pub fn region(&self, at: [usize; 2], size: [usize; 2]) -> Result<ImageView<'_, T>, Error> {
-        let raster = self.raster.region(at, size)?;
+    pub fn region(&self, x: usize, y: usize, size: Size) -> Result<ImageView<'_, T>, Error> {
+        let raster = self.raster.region(x, y, size)?;
         Ok(ImageView { memory: &self.memory, raster, element: PhantomData })
     }
 
-    /// A mutable view of the region of `size` pixels whose first pixel is `at`; the rest of the image is unchanged.
+    /// A mutable view of the region of `size` pixels that starts at column `x` and row `y`; the rest of the image is unchanged.
     ///
     /// # Errors
     /// The region exceeds the image.
-    pub fn region_mut(&mut self, at: [usize; 2], size: [usize; 2]) -> Result<ImageViewMut<'_, T>, Error> {
-        let raster = self.raster.region(at, size)?;
+    pub fn region_mut(&mut self, x: usize, y: usize, size: Size) -> Result<ImageViewMut<'_, T>, Error> {
+        let raster = self.raster.region(x, y, size)?;
         Ok(ImageViewMut { memory: &self.memory, raster, element: PhantomData })
     }
 }
@@ -170,8 +160,8 @@ impl<T: Pixel> Image<T> {
         if self.is_dense() {
             return self.to_vec();
         }
-        let Raster { width, height, channels, element, .. } = self.raster;
-        let dense = Raster::packed([width, height], channels, element).elements()?;
+        let dense =
+            Raster::packed(self.raster.size(), self.raster.channels, self.raster.element).elements()?;
         self.map(|elements| pack(&self.raster, elements, dense))
     }
 
@@ -200,9 +190,9 @@ impl<T: Pixel> ImageView<'_, T> {
     /// # Errors
     /// It is mapped for writing; no room for the copy; the device is gone.
     pub fn queue_read(&self) -> Result<Pending<Vec<T>>, Error> {
-        let Raster { width, height, channels, element, .. } = self.raster;
         let spanned = self.raster.elements()?;
-        let dense = Raster::packed([width, height], channels, element).elements()?;
+        let Raster { channels, element, .. } = self.raster;
+        let dense = Raster::packed(self.raster.size(), channels, element).elements()?;
         // Reads from the first pixel on.
         let first = if dense == 0 { 0 } else { self.raster.offset };
         let raster = Raster { offset: 0, ..self.raster };
@@ -220,14 +210,14 @@ fn pack<T: Pixel>(raster: &Raster, elements: &[T], dense: usize) -> Vec<T> {
     if raster.layout == ChannelLayout::Packed || raster.channels == 1 {
         let mut packed = Vec::with_capacity(dense);
         for y in 0..raster.height {
-            packed.extend_from_slice(&elements[raster.index([0, y], 0)..][..raster.row_elements()]);
+            packed.extend_from_slice(&elements[raster.index(0, y, 0)..][..raster.row_elements()]);
         }
         return packed;
     }
     let mut packed = vec![T::default(); dense];
     for y in 0..raster.height {
         let row = &mut packed[y * raster.width * raster.channels..][..raster.width * raster.channels];
-        let planes = |channel: usize| &elements[raster.index([0, y], channel)..][..raster.width];
+        let planes = |channel: usize| &elements[raster.index(0, y, channel)..][..raster.width];
         match raster.channels {
             2 => interleave::<T, 2>(row, [0, 1].map(planes)),
             3 => interleave::<T, 3>(row, [0, 1, 2].map(planes)),

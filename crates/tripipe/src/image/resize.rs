@@ -1,7 +1,7 @@
 //! Resized images.
 
 use tripipe_device::Probe;
-use tripipe_kernels::filter::{ChannelLayout, FilterError, Interpolation, Raster, resize};
+use tripipe_kernels::filter::{FilterError, Interpolation, Raster, resize};
 use tripipe_kernels::{Plan, PlanError, Role};
 
 #[cfg(feature = "cpu")]
@@ -15,19 +15,16 @@ use crate::image::spanned;
 use crate::operation::Inputs;
 use crate::operation_cache::key;
 use crate::task::{Sizes, Task, name_of_image, pixel_bytes, raster_bytes};
-use crate::{Error, Image, Pixel};
+use crate::{Error, Image, Pixel, Size};
 
 impl<T: Pixel> Image<T> {
-    /// A new image: this one resized to `size` (width and height in pixels). Queued; the image can be used at once.
+    /// A new image: this one resized to `size`. Queued; the image can be used at once.
     ///
     /// # Errors
     /// Either this image or `size` is empty and the other is not; no memory left; the device is gone.
-    pub fn resized(&self, size: [usize; 2], interpolation: Interpolation) -> Result<Self, Error> {
+    pub fn resized(&self, size: Size, interpolation: Interpolation) -> Result<Self, Error> {
         let from = *self.raster();
-        let to = match from.layout {
-            ChannelLayout::Packed => Raster::packed(size, from.channels, from.element),
-            ChannelLayout::Planar => Raster::planar(size, from.channels, from.element),
-        };
+        let to = Raster::dense(from.layout, size, from.channels, from.element);
         check_extents(&from, &to)?;
         let result = Self::unwritten(self.context(), to)?;
         if to.is_empty() {
@@ -71,8 +68,7 @@ fn check_extents(from: &Raster, to: &Raster) -> Result<(), Error> {
     if from.is_empty() == to.is_empty() {
         return Ok(());
     }
-    let [from, to] = [from, to].map(|raster| [raster.width, raster.height]);
-    Err(Error::from(Fault::Resize { from, to }))
+    Err(Error::from(Fault::Resize { from: from.size(), to: to.size() }))
 }
 
 /// An image with other extents.
@@ -88,7 +84,7 @@ impl Task for Resize {
 
     fn name(&self) -> String {
         let Self { interpolation, from, to } = self;
-        format!("{interpolation} resizing of {} to {}x{}", name_of_image(from), to.width, to.height)
+        format!("{interpolation} resizing of {} to {}", name_of_image(from), to.size())
     }
 
     fn key(&self) -> u64 {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use image::{ColorType, DynamicImage, ImageBuffer};
 
 use crate::error::Fault;
-use crate::{Context, Error, Image, Pixel};
+use crate::{Context, Error, Image, Pixel, Size};
 
 /// A pixel type of pictures of the `image` crate: `u8`, `u16`, `f32`.
 pub trait Depth: Pixel {
@@ -17,7 +17,7 @@ pub trait Depth: Pixel {
     fn into_channels(picture: DynamicImage) -> (usize, Vec<Self>);
 
     /// A picture of 1 to 4 channels; `None` when the `image` crate has no such type.
-    fn picture(size: [u32; 2], channels: usize, pixels: Vec<Self>) -> Option<DynamicImage>;
+    fn picture(size: Size, channels: usize, pixels: Vec<Self>) -> Option<DynamicImage>;
 }
 
 macro_rules! integers {
@@ -54,15 +54,16 @@ macro_rules! integers {
             }
 
             fn picture(
-                [width, height]: [u32; 2],
+                Size { width, height }: Size,
                 channels: usize,
                 pixels: Vec<Self>,
             ) -> Option<DynamicImage> {
                 match channels {
-                    1 => ImageBuffer::from_raw(width, height, pixels).map(DynamicImage::$Gray),
-                    2 => ImageBuffer::from_raw(width, height, pixels).map(DynamicImage::$GrayAlpha),
-                    3 => ImageBuffer::from_raw(width, height, pixels).map(DynamicImage::$Rgb),
-                    4 => ImageBuffer::from_raw(width, height, pixels).map(DynamicImage::$Rgba),
+                    1 => ImageBuffer::from_raw(width as u32, height as u32, pixels).map(DynamicImage::$Gray),
+                    2 => ImageBuffer::from_raw(width as u32, height as u32, pixels)
+                        .map(DynamicImage::$GrayAlpha),
+                    3 => ImageBuffer::from_raw(width as u32, height as u32, pixels).map(DynamicImage::$Rgb),
+                    4 => ImageBuffer::from_raw(width as u32, height as u32, pixels).map(DynamicImage::$Rgba),
                     _ => None,
                 }
             }
@@ -109,10 +110,10 @@ impl Depth for f32 {
     }
 
     /// The `image` crate has colour in `f32`, but no gray.
-    fn picture([width, height]: [u32; 2], channels: usize, pixels: Vec<Self>) -> Option<DynamicImage> {
+    fn picture(Size { width, height }: Size, channels: usize, pixels: Vec<Self>) -> Option<DynamicImage> {
         match channels {
-            3 => ImageBuffer::from_raw(width, height, pixels).map(DynamicImage::ImageRgb32F),
-            4 => ImageBuffer::from_raw(width, height, pixels).map(DynamicImage::ImageRgba32F),
+            3 => ImageBuffer::from_raw(width as u32, height as u32, pixels).map(DynamicImage::ImageRgb32F),
+            4 => ImageBuffer::from_raw(width as u32, height as u32, pixels).map(DynamicImage::ImageRgba32F),
             _ => None,
         }
     }
@@ -124,7 +125,7 @@ impl<T: Depth> Image<T> {
     /// # Errors
     /// As [`Image::from_slice`].
     pub fn from_picture(context: &Context, picture: &DynamicImage) -> Result<Self, Error> {
-        let size = [picture.width() as usize, picture.height() as usize];
+        let size = Size::new(picture.width() as usize, picture.height() as usize);
         match T::channels_of(picture) {
             (channels, Cow::Borrowed(pixels)) => Self::from_slice(context, size, channels, pixels),
             (channels, Cow::Owned(pixels)) => Self::from_vec(context, size, channels, pixels),
@@ -137,7 +138,7 @@ impl<T: Depth> Image<T> {
     /// # Errors
     /// As [`Image::from_vec`].
     pub fn from_owned_picture(context: &Context, picture: DynamicImage) -> Result<Self, Error> {
-        let size = [picture.width() as usize, picture.height() as usize];
+        let size = Size::new(picture.width() as usize, picture.height() as usize);
         let (channels, pixels) = T::into_channels(picture);
         Self::from_vec(context, size, channels, pixels)
     }
@@ -161,7 +162,6 @@ impl<T: Depth> Image<T> {
     }
 }
 
-fn made_of<T: Depth>(size: [usize; 2], channels: usize, pixels: Vec<T>) -> Result<DynamicImage, Error> {
-    T::picture(size.map(|extent| extent as u32), channels, pixels)
-        .ok_or(Error::from(Fault::NoSuchPicture { channels, element: T::NAME }))
+fn made_of<T: Depth>(size: Size, channels: usize, pixels: Vec<T>) -> Result<DynamicImage, Error> {
+    T::picture(size, channels, pixels).ok_or(Error::from(Fault::NoSuchPicture { channels, element: T::NAME }))
 }

@@ -5,7 +5,7 @@ use ndarray::{Array1, Array2, Array3, ArrayView1, ArrayView2, ArrayView3, ShapeB
 use crate::error::Fault;
 use crate::filter::Raster;
 use crate::memory::zeros;
-use crate::{Context, Element, Error, Image, Matrix, Order, Pixel, Vector};
+use crate::{Context, Element, Error, Extents, Image, Matrix, Order, Pixel, Size, Vector};
 
 impl<T: Element> Vector<T> {
     /// A vector with a copy of an array.
@@ -34,13 +34,13 @@ impl<T: Element> Matrix<T> {
     /// # Errors
     /// As [`Matrix::from_slice`].
     pub fn from_ndarray(context: &Context, array: &ArrayView2<'_, T>) -> Result<Self, Error> {
-        let shape = [array.nrows(), array.ncols()];
+        let extents = Extents::new(array.nrows(), array.ncols());
         if let Some(elements) = array.as_slice() {
-            Self::from_slice(context, shape, elements)
+            Self::from_slice(context, extents, elements)
         } else if let Some(elements) = array.t().as_slice() {
-            Self::with_order(context, shape, Order::ColumnMajor, elements)
+            Self::with_order(context, extents, Order::ColumnMajor, elements)
         } else {
-            Self::from_vec(context, shape, gathered(array.len(), array.iter())?)
+            Self::from_vec(context, extents, gathered(array.len(), array.iter())?)
         }
     }
 
@@ -67,10 +67,10 @@ impl<T: Pixel> Image<T> {
     pub fn from_ndarray(context: &Context, array: &ArrayView3<'_, T>) -> Result<Self, Error> {
         let (height, width, channels) = array.dim();
         if let Some(pixels) = array.as_slice() {
-            return Self::from_slice(context, [width, height], channels, pixels);
+            return Self::from_slice(context, Size::new(width, height), channels, pixels);
         }
         let pixels = gathered(array.len(), array.iter())?;
-        Self::from_vec(context, [width, height], channels, pixels)
+        Self::from_vec(context, Size::new(width, height), channels, pixels)
     }
 
     /// A copy of it as an array of rows x columns x channels, whatever its layout, after all operations queued before.
@@ -83,8 +83,8 @@ impl<T: Pixel> Image<T> {
         let shape = (raster.height, raster.width, raster.channels);
         let want = raster.height * raster.width * raster.channels;
         let indices = (0..raster.height)
-            .flat_map(|y| (0..raster.width).map(move |x| [x, y]))
-            .flat_map(|at| (0..raster.channels).map(move |channel| raster.index(at, channel)));
+            .flat_map(|y| (0..raster.width).map(move |x| (x, y)))
+            .flat_map(|(x, y)| (0..raster.channels).map(move |channel| raster.index(x, y, channel)));
         let pixels = gathered(want, indices.map(|index| &elements[index]))?;
         let found = pixels.len();
         Array3::from_shape_vec(shape, pixels)

@@ -46,7 +46,7 @@ pub(crate) struct Host {
     /// Whether it takes so little time that no other thread need be woken for it.
     #[cfg(feature = "cpu")]
     pub(crate) small: bool,
-    pub(crate) size: Size,
+    pub(crate) size: OperationSize,
 }
 
 #[cfg(feature = "cpu")]
@@ -95,7 +95,7 @@ impl Host {
 
 /// The size of an operation.
 #[derive(Clone, Debug)]
-pub(crate) struct Size {
+pub(crate) struct OperationSize {
     /// What it reads, in bytes.
     pub(crate) inputs: Vec<(Role, usize)>,
     /// What it writes, in bytes.
@@ -106,7 +106,7 @@ pub(crate) struct Size {
     pub(crate) operations: f64,
 }
 
-impl Size {
+impl OperationSize {
     /// The total size of its operands in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let inputs = self.inputs.iter().map(|(_, bytes)| *bytes);

@@ -21,7 +21,7 @@ use crate::process;
 use crate::{Context, Error, Event};
 use times::Times;
 
-pub(crate) use host::{Host, Size};
+pub(crate) use host::{Host, OperationSize};
 #[cfg(feature = "cpu")]
 pub(crate) use host::{HostWork, Inputs};
 pub(crate) use run::{BoundOperand, Offset, Run};
@@ -105,7 +105,7 @@ impl Operation {
     ) -> Result<Event, Error> {
         let begun = Instant::now();
         let _span = tripipe_trace::span("operation", || self.host.name);
-        let Size { result: (role, _), written, .. } = self.host.size;
+        let OperationSize { result: (role, _), written, .. } = self.host.size;
         let result = BoundOperand { role, memory: result, offset };
         let run = Run { operation: self.host.name, inputs, result, written };
         run.check(&self.core, &self.host.size)?;
@@ -235,7 +235,7 @@ mod tests {
             }
             Ok(())
         };
-        let size = Size {
+        let size = OperationSize {
             inputs: vec![(Role::Source, 16)],
             result: (Role::Result, 16),
             written: 16,
@@ -321,7 +321,8 @@ mod tests {
                 *lock(&sees) = Some(threads);
                 Ok(())
             };
-            let size = Size { inputs: Vec::new(), result: (Role::C, 1), written: 1, operations: 1.0 };
+            let size =
+                OperationSize { inputs: Vec::new(), result: (Role::C, 1), written: 1, operations: 1.0 };
             let host = Host { name: "a test", work: Arc::new(work), small: false, size };
             let context = Context::builder().threads(threads).build(&Device::Cpu).unwrap();
             assert_eq!(context.threads(), threads);
@@ -342,7 +343,7 @@ mod tests {
             Ok(())
         };
         let inputs = vec![(Role::A, 1), (Role::B, 1)];
-        let size = Size { inputs, result: (Role::C, 1), written: 1, operations: 1.0 };
+        let size = OperationSize { inputs, result: (Role::C, 1), written: 1, operations: 1.0 };
         let host = Host { name: "a test", work: Arc::new(work), small: true, size };
         let plan = |_: &Probe| Err(Refused::Lacks("kernels".to_owned()));
         Operation::new(context, plan, host, RunOn::Fastest).unwrap()

@@ -7,7 +7,7 @@ use tripipe_launch::{ExecuteError, Submission};
 
 #[cfg(feature = "cpu")]
 use super::host::OperandOffsets;
-use super::host::Size;
+use super::host::OperationSize;
 use crate::engine::Core;
 use crate::error::Fault;
 use crate::memory::Memory;
@@ -103,7 +103,7 @@ impl<'r> Run<'r> {
 
     /// Checks that the operands are those of an operation of this size, that all live in the context of `core`, that
     /// none shares bytes with the result, and that none is mapped in a conflicting way.
-    pub(super) fn check(&self, core: &Core, size: &Size) -> Result<(), Error> {
+    pub(super) fn check(&self, core: &Core, size: &OperationSize) -> Result<(), Error> {
         let wrong =
             |role: &Role, problem| Err(ExecuteError::Operand { operand: role.to_string(), problem }.into());
         let given = |role: &Role| self.inputs.iter().filter(|input| input.role == *role).count();

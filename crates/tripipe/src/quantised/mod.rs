@@ -5,13 +5,13 @@
 //!
 //! ```
 //! use tripipe::quantised::{PackedWeights, WeightFormat};
-//! use tripipe::{Context, Device, Vector};
+//! use tripipe::{Context, Device, Extents, Vector};
 //!
 //! # fn main() -> Result<(), tripipe::Error> {
 //! let context = Context::new(&Device::Cpu)?;
 //! // A layer with two outputs and 64 inputs: all 1, and all -0.5.
 //! let weights: Vec<f32> = (0..128).map(|at| if at < 64 { 1.0 } else { -0.5 }).collect();
-//! let layer = PackedWeights::quantise(&context, WeightFormat::Q4_0, &weights, [2, 64])?;
+//! let layer = PackedWeights::quantise(&context, WeightFormat::Q4_0, &weights, Extents::new(2, 64))?;
 //! let x = Vector::from_slice(&context, &[0.25f32; 64])?;
 //! assert_eq!(layer.times_vector(&x)?.to_vec()?, [16.0, -8.0]);
 //! # Ok(())

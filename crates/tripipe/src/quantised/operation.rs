@@ -12,7 +12,7 @@ use super::host;
 use crate::error::Fault;
 use crate::explanation::{Arithmetic, Chosen};
 use crate::matrix::MatrixShape;
-use crate::operation::{BoundOperand, Host, Offset, Operation, Refused, RunOn, Size};
+use crate::operation::{BoundOperand, Host, Offset, Operation, OperationSize, Refused, RunOn};
 use crate::operation_cache::{Described, Family, key};
 use crate::{Context, Element, Error, Event, Explanation, Order};
 
@@ -39,14 +39,14 @@ impl ActivationElement for f16 {
 /// # Errors
 /// The elements of a row are not adjacent.
 pub(super) fn rows_of(operand: &str, shape: &MatrixShape) -> Result<[usize; 2], Error> {
-    let MatrixShape { rows, columns, layout: Layout { order, leading, offset } } = *shape;
+    let MatrixShape { extents, layout: Layout { order, leading, offset } } = *shape;
     match order {
         Order::RowMajor => Ok([offset, leading]),
         // One row, or one column: a transposed vector.
-        Order::ColumnMajor if columns <= 1 => Ok([offset, 1]),
-        Order::ColumnMajor if rows <= 1 && leading == 1 => Ok([offset, columns]),
+        Order::ColumnMajor if extents.columns <= 1 => Ok([offset, 1]),
+        Order::ColumnMajor if extents.rows <= 1 && leading == 1 => Ok([offset, extents.columns]),
         Order::ColumnMajor => Err(Error::from(Fault::NoView {
-            what: format!("{operand}, a column-major matrix of {rows}x{columns},"),
+            what: format!("{operand}, a column-major matrix of {extents},"),
             wanted: "rows",
             why: "products with packed weights read and write whole rows; `to_transposed` moves the elements",
         })),
@@ -116,7 +116,7 @@ impl QuantisedOperation {
             inputs.push((Role::Scales, layout.scales_bytes()));
         }
         let written = product.m.saturating_mul(product.n).saturating_mul(bytes);
-        let size = Size { inputs, result: (Role::C, y), written, operations: product.operations() };
+        let size = OperationSize { inputs, result: (Role::C, y), written, operations: product.operations() };
         let host = Host {
             name: "a product with packed weights",
             #[cfg(feature = "cpu")]

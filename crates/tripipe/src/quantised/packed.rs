@@ -1,7 +1,7 @@
 //! Weights in a context's memory.
 
 use tripipe_kernels::Role;
-use tripipe_kernels::gemm::Layout;
+use tripipe_kernels::gemm::{Extents, Layout, ProductExtents};
 use tripipe_kernels::quantised::{Activation, PackedLayout, QuantisedProduct, StoredWeights, WeightFormat};
 
 use super::operation::{ActivationElement, rows_of};
@@ -25,14 +25,18 @@ impl PackedWeights {
     /// # Errors
     /// More than the device allows in one allocation; no memory left.
     pub fn new(context: &Context, stored: &StoredWeights) -> Result<Self, Error> {
-        let (format, [n, k]) = (stored.format(), stored.extents());
+        let (format, extents) = (stored.format(), stored.extents());
         let layout = match context.probe() {
-            None => PackedLayout::in_buffer(format, [n, k])?,
+            None => PackedLayout::in_buffer(format, extents)?,
             Some(probe) => {
                 // The memory that is best for one vector: batches read the same weights.
-                let one = QuantisedProduct::new(format, Activation::F32, [1, n, k]);
+                let one = QuantisedProduct::new(
+                    format,
+                    Activation::F32,
+                    ProductExtents { m: 1, n: extents.rows, k: extents.columns },
+                );
                 let choice = context.table()?.choose_quantised(&one, None, probe);
-                PackedLayout::of(format, [n, k], choice.parameters.memory, probe)?
+                PackedLayout::of(format, extents, choice.parameters.memory, probe)?
             }
         };
         let words = layout.pack(stored)?;
@@ -46,7 +50,7 @@ impl PackedWeights {
         Ok(Self { weights, scales, layout })
     }
 
-    /// Quantises `weights` and packs them: `outputs` times `inputs` numbers, output by output.
+    /// Quantises `weights` and packs them: a row for each output, a column for each input.
     ///
     /// # Errors
     /// As [`StoredWeights::quantise`] and [`Self::new`].
@@ -54,9 +58,9 @@ impl PackedWeights {
         context: &Context,
         format: WeightFormat,
         weights: &[f32],
-        [outputs, inputs]: [usize; 2],
+        extents: Extents,
     ) -> Result<Self, Error> {
-        Self::new(context, &StoredWeights::quantise(format, weights, [outputs, inputs])?)
+        Self::new(context, &StoredWeights::quantise(format, weights, extents)?)
     }
 
     /// The format.
@@ -66,12 +70,12 @@ impl PackedWeights {
 
     /// The number of outputs.
     pub fn outputs(&self) -> usize {
-        self.layout.extents()[0]
+        self.layout.extents().rows
     }
 
     /// The number of inputs.
     pub fn inputs(&self) -> usize {
-        self.layout.extents()[1]
+        self.layout.extents().columns
     }
 
     /// The context it lives in.
@@ -105,7 +109,7 @@ impl PackedWeights {
         x: impl Into<MatrixView<'m, T>>,
     ) -> Result<Matrix<T>, Error> {
         let x = x.into();
-        let mut y = Matrix::unwritten(self.context(), [x.rows(), self.outputs()])?;
+        let mut y = Matrix::unwritten(self.context(), Extents::new(x.rows(), self.outputs()))?;
         drop(self.store(x, &mut y)?);
         Ok(y)
     }
@@ -121,9 +125,9 @@ impl PackedWeights {
         y: impl Into<MatrixViewMut<'y, T>>,
     ) -> Result<Event, Error> {
         let (x, y) = (x.into(), y.into());
-        let (m, [n, k]) = (x.rows(), self.layout.extents());
+        let (m, Extents { rows: n, columns: k }) = (x.rows(), self.layout.extents());
         for (operand, want, found) in
-            [("x", [m, k], [m, x.columns()]), ("y", [m, n], [y.rows(), y.columns()])]
+            [("x", Extents::new(m, k), x.extents()), ("y", Extents::new(m, n), y.extents())]
         {
             if want != found {
                 return Err(Error::from(Fault::Extents { operand, want, found }));
@@ -131,7 +135,7 @@ impl PackedWeights {
         }
         let ([x_offset, x_stride], [y_offset, y_stride]) =
             (rows_of("x", &x.shape())?, rows_of("y", &y.shape())?);
-        let dense = QuantisedProduct::new(self.format(), T::ACTIVATION, [m, n, k]);
+        let dense = QuantisedProduct::new(self.format(), T::ACTIVATION, ProductExtents { m, n, k });
         let product = QuantisedProduct { x_offset, x_stride, y_offset, y_stride, ..dense };
         // Products at other offsets are the same operation.
         let mut near = product;
@@ -156,13 +160,14 @@ impl PackedWeights {
     /// # Errors
     /// A kernel does not build; the device is gone.
     pub fn explain<T: ActivationElement>(&self, vectors: usize) -> Result<Explanation, Error> {
-        let [n, k] = self.layout.extents();
-        let product = QuantisedProduct::new(self.format(), T::ACTIVATION, [vectors, n, k]);
+        let Extents { rows: n, columns: k } = self.layout.extents();
+        let product =
+            QuantisedProduct::new(self.format(), T::ACTIVATION, ProductExtents { m: vectors, n, k });
         Ok(self.context().quantised(&product, &self.layout)?.explanation())
     }
 }
 
 /// A vector as a matrix of one row.
 fn row(length: usize) -> MatrixShape {
-    MatrixShape { rows: 1, columns: length, layout: Layout::row_major(length) }
+    MatrixShape { extents: Extents::new(1, length), layout: Layout::row_major(length) }
 }

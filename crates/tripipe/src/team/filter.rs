@@ -42,7 +42,7 @@ impl Team {
         check("the source", elements_of::<S>(from)?, source.len())?;
         let elements = elements_of::<R>(to)?;
         check("the result", elements, result.len())?;
-        let radius: usize = chain.stages.iter().map(|stage| stage.window()[1] / 2).sum();
+        let radius: usize = chain.stages.iter().map(|stage| stage.window().height / 2).sum();
         let quantum = (ROWS_PER_RADIUS * radius).next_power_of_two().max(FEWEST_ROWS);
         let uncut = if from.is_empty() {
             Some("the image has no pixels".to_owned())
@@ -135,10 +135,7 @@ impl Filtering<'_> {
         }
         let mut to = self.chain.apply_to(&from)?;
         if to.layout != self.to.layout {
-            to = match self.to.layout {
-                ChannelLayout::Packed => Raster::packed([to.width, to.height], to.channels, to.element),
-                ChannelLayout::Planar => Raster::planar([to.width, to.height], to.channels, to.element),
-            };
+            to = Raster::dense(self.to.layout, to.size(), to.channels, to.element);
         }
         Ok([from, to])
     }
@@ -193,7 +190,7 @@ impl Work for Filtering<'_> {
         let FilterResources { filters, source, result, made } = bench;
         let filter = &filters[place];
         let first = |plane: usize| {
-            (self.from.index([0, above], 0) + plane * self.from.plane_pitch) * from.element.bytes()
+            (self.from.index(0, above, 0) + plane * self.from.plane_pitch) * from.element.bytes()
         };
         let row_bytes = to.row_elements() * to.element.bytes();
         let pitch_bytes = pitch_bytes(&self.to);

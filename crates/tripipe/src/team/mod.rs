@@ -5,13 +5,14 @@
 //! is left out.
 //!
 //! ```
+//! use tripipe::gemm::ProductExtents;
 //! use tripipe::{Context, Device, Team};
 //!
 //! # fn main() -> Result<(), tripipe::Error> {
 //! let team = Team::new(vec![Context::new(&Device::best()?)?, Context::new(&Device::Cpu)?])?;
 //! let (a, b) = (vec![2.0f32; 300 * 40], vec![3.0f32; 40 * 50]);
 //! let mut c = vec![0.0; 300 * 50];
-//! let shares = team.product(&a, &b, &mut c, [300, 50, 40])?;
+//! let shares = team.product(&a, &b, &mut c, ProductExtents { m: 300, n: 50, k: 40 })?;
 //! assert_eq!(c, [240.0; 300 * 50]);
 //! assert_eq!(shares.shares.iter().map(|share| share.rows).sum::<usize>(), 300);
 //! # Ok(())
@@ -35,7 +36,7 @@ use tripipe_launch::locks::{lock, recovered};
 use crate::error::Fault;
 use crate::explanation::Time;
 use crate::memory::Memory;
-use crate::{Context, Error};
+use crate::{Context, Error, Extents};
 use schedule::{MemberRate, Next, Schedule, choose};
 
 /// Contexts that share one operation: a GPU and the CPU path, or several OpenCL devices. Any number of threads may use
@@ -102,8 +103,8 @@ struct KnownPaces {
 enum Kind {
     /// A chain on images that differ only in their height.
     Filter(Chain, Box<[Raster; 2]>),
-    /// Products of a type, n and k.
-    Product(&'static str, [usize; 2]),
+    /// Products of a type, with a B of these extents.
+    Product(&'static str, Extents),
 }
 
 /// The number of kinds of work that are stored.

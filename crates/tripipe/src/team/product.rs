@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use tripipe_device::Probe;
 use tripipe_kernels::Role;
-use tripipe_kernels::gemm::{Accumulate, Gemm};
+use tripipe_kernels::gemm::{Accumulate, Gemm, ProductExtents};
 
 use super::{Band, BandTimes, Kind, SharedResult, Shares, Team, Work, room};
 use crate::error::Fault;
 use crate::gemm::{Factor, GemmOperation, Packed};
+use crate::matrix::count;
 use crate::memory::Memory;
 use crate::operation::{BoundOperand, RunOn};
 use crate::{Context, Error, Matrix};
@@ -30,17 +31,17 @@ impl Team {
         a: &[T],
         b: &[T],
         c: &mut [T::Sum],
-        [m, n, k]: [usize; 3],
+        extents: ProductExtents,
     ) -> Result<Shares, Error> {
-        for (operand, [rows, columns], found) in
-            [("A", [m, k], a.len()), ("B", [k, n], b.len()), ("C", [m, n], c.len())]
+        for (operand, extents, found) in
+            [("A", extents.a(), a.len()), ("B", extents.b(), b.len()), ("C", extents.c(), c.len())]
         {
-            let want =
-                rows.checked_mul(columns).ok_or(Error::from(Fault::TooLarge { elements: usize::MAX }))?;
+            let want = count(extents)?;
             if want != found {
                 return Err(Error::from(Fault::Length { operand, want, found }));
             }
         }
+        let ProductExtents { m, n, .. } = extents;
         let uncut = (m < 2 * QUANTUM).then(|| format!("{m} rows are too few for two bands of {QUANTUM}"));
         let whole = SharedResult {
             band: Band { rows: 0..if n == 0 { 0 } else { m }, parts: vec![bytemuck::cast_slice_mut(c)] },
@@ -49,14 +50,14 @@ impl Team {
             quantum: QUANTUM,
             uncut,
         };
-        self.share(&Kind::Product(T::NAME, [n, k]), &Multiplying { a, b, extents: [m, n, k] }, whole)
+        self.share(&Kind::Product(T::NAME, extents.b()), &Multiplying { a, b, extents }, whole)
     }
 }
 
 struct Multiplying<'a, T> {
     a: &'a [T],
     b: &'a [T],
-    extents: [usize; 3],
+    extents: ProductExtents,
 }
 
 /// The resources of a member.
@@ -70,8 +71,8 @@ struct ProductResources<T> {
 
 impl<T: Factor> ProductResources<T> {
     /// The index of the product with these extents.
-    fn operation(&mut self, context: &Context, extents: [usize; 3]) -> Result<usize, Error> {
-        let known = self.operations.iter().position(|operation| operation.rows() == extents[0]);
+    fn operation(&mut self, context: &Context, extents: ProductExtents) -> Result<usize, Error> {
+        let known = self.operations.iter().position(|operation| operation.rows() == extents.m);
         if let Some(place) = known {
             return Ok(place);
         }
@@ -88,20 +89,19 @@ impl<T: Factor> Work for Multiplying<'_, T> {
     type Bench = ProductResources<T>;
 
     fn most_rows(&self, probe: &Probe) -> usize {
-        let [_, n, k] = self.extents;
+        let ProductExtents { n, k, .. } = self.extents;
         let row = k.saturating_mul(size_of::<T>()).max(n.saturating_mul(size_of::<T::Sum>()));
         if probe.max_buffer_bytes == 0 { usize::MAX } else { probe.max_buffer_bytes as usize / row.max(1) }
     }
 
     fn set_up(&self, context: &Context) -> Result<(ProductResources<T>, f64), Error> {
-        let [m, n, k] = self.extents;
         let mut bench = ProductResources { b: None, a: None, c: None, operations: Vec::new() };
         if context.probe().is_none() {
             return Ok((bench, 0.0));
         }
-        let b = Matrix::from_slice(context, [k, n], self.b)?;
+        let b = Matrix::from_slice(context, self.extents.b(), self.b)?;
         let start = Instant::now();
-        bench.b = Some(Packed::right(&b, m)?);
+        bench.b = Some(Packed::right(&b, self.extents.m)?);
         Ok((bench, start.elapsed().as_secs_f64()))
     }
 
@@ -112,10 +112,10 @@ impl<T: Factor> Work for Multiplying<'_, T> {
         rows: Range<usize>,
         parts: &mut [&mut [u8]],
     ) -> Result<BandTimes, Error> {
-        let [_, n, k] = self.extents;
+        let k = self.extents.k;
         let [c] = parts else { return Ok(BandTimes { building: 0.0, computing: None }) };
         let start = Instant::now();
-        let place = bench.operation(context, [rows.len(), n, k])?;
+        let place = bench.operation(context, ProductExtents { m: rows.len(), ..self.extents })?;
         let building = start.elapsed().as_secs_f64();
         let operation = &bench.operations[place];
         let a: &[u8] = bytemuck::cast_slice(&self.a[rows.start * k..rows.end * k]);

@@ -15,7 +15,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 use tripipe::filter::{Border, Chain};
-use tripipe::{Context, Device, ErrorKind, Image, Matrix};
+use tripipe::{Context, Device, ErrorKind, Extents, Image, Matrix, Size};
 
 /// What a program does, in a variable of the environment.
 const PROGRAM: &str = "TRIPIPE_TEST_PROGRAM";
@@ -41,9 +41,9 @@ fn said(output: &Output) -> String {
 fn work(keep: bool) {
     for device in Device::list() {
         let context = Context::builder().cpu_when_faster(false).build(&device).unwrap();
-        let square = Matrix::from_slice(&context, [64, 64], &[1.0f32; 64 * 64]).unwrap();
+        let square = Matrix::from_slice(&context, Extents::new(64, 64), &[1.0f32; 64 * 64]).unwrap();
         assert_eq!(square.matmul(&square).unwrap().to_vec().unwrap()[0], 64.0);
-        let photo = Image::from_slice(&context, [64, 48], 3, &[100u8; 64 * 48 * 3]).unwrap();
+        let photo = Image::from_slice(&context, Size::new(64, 48), 3, &[100u8; 64 * 48 * 3]).unwrap();
         let chain = Chain::parse("gray,gaussian:5", Border::Reflect101).unwrap();
         let blurred: Image<u8> = photo.filtered(&chain).unwrap();
         assert_eq!(blurred.to_vec().unwrap()[0], 100);
@@ -76,7 +76,7 @@ fn the_program() {
         "cpu" => {
             let context = Context::new(&Device::Cpu).unwrap();
             for _ in 0..100 {
-                let square = Matrix::from_slice(&context, [8, 8], &[1.0f32; 64]).unwrap();
+                let square = Matrix::from_slice(&context, Extents::new(8, 8), &[1.0f32; 64]).unwrap();
                 square.matmul(&square).unwrap().to_vec().unwrap();
             }
             println!("the program's own words");

@@ -5,12 +5,12 @@
 
 use tripipe::filter::{Border, Chain};
 use tripipe::gemm::Product;
-use tripipe::{Arithmetic, Context, Device, ErrorKind, Image, Matrix, f16};
+use tripipe::{Arithmetic, Context, Device, ErrorKind, Extents, Image, Matrix, Size, f16};
 
 /// A context on a virtual GPU; `None`, with a message, without a compiler, unless `TRIPIPE_REQUIRE_CLANG` is set.
 fn context(device: &Device) -> Option<Context> {
     let context = Context::new(device).unwrap();
-    let one = Matrix::from_slice(&context, [1, 1], &[1.0f32]).unwrap();
+    let one = Matrix::from_slice(&context, Extents::new(1, 1), &[1.0f32]).unwrap();
     match one.matmul(&one) {
         Ok(_) => Some(context),
         Err(error) => {
@@ -32,8 +32,8 @@ fn products_are_those_of_the_cpu_path_and_their_times_repeat() {
         let cpu = Context::new(&Device::Cpu).unwrap();
         let (a, b) = (numbers(40 * 24), numbers(24 * 33));
         let product = |context: &Context| {
-            let left = Matrix::from_slice(context, [40, 24], &a).unwrap();
-            let right = Matrix::from_slice(context, [24, 33], &b).unwrap();
+            let left = Matrix::from_slice(context, Extents::new(40, 24), &a).unwrap();
+            let right = Matrix::from_slice(context, Extents::new(24, 33), &b).unwrap();
             left.matmul(&right).unwrap().to_vec().unwrap()
         };
         // Sums of small integers are exact in any order.
@@ -55,7 +55,7 @@ fn products_are_those_of_the_cpu_path_and_their_times_repeat() {
 #[test]
 fn events_have_predicted_times() {
     let Some(context) = context(&Device::named("virtual:mali-g77").unwrap()) else { return };
-    let picture = Image::from_slice(&context, [64, 48], 1, &[7u8; 64 * 48]).unwrap();
+    let picture = Image::from_slice(&context, Size::new(64, 48), 1, &[7u8; 64 * 48]).unwrap();
     let chain = Chain::parse("gaussian:5", Border::Reflect101).unwrap();
     let mut result = Image::<u8>::zeros(&context, *picture.raster()).unwrap();
     let filter = context.filter(&chain, picture.raster(), picture.raster()).unwrap();
@@ -72,9 +72,9 @@ fn events_have_predicted_times() {
 fn the_band_holds_the_time_of_several_passes() {
     let Some(context) = context(&Device::named("virtual:mali-g77").unwrap()) else { return };
     let (left, right) = (numbers(64 * 80), numbers(80 * 48));
-    let left = Matrix::from_slice(&context, [64, 80], &left).unwrap();
-    left.matmul(&Matrix::from_slice(&context, [80, 48], &right).unwrap()).unwrap();
-    let picture = Image::from_slice(&context, [64, 48], 1, &[7u8; 64 * 48]).unwrap();
+    let left = Matrix::from_slice(&context, Extents::new(64, 80), &left).unwrap();
+    left.matmul(&Matrix::from_slice(&context, Extents::new(80, 48), &right).unwrap()).unwrap();
+    let picture = Image::from_slice(&context, Size::new(64, 48), 1, &[7u8; 64 * 48]).unwrap();
     let chain = Chain::parse("median:5,gaussian:5,laplace8", Border::Reflect101).unwrap();
     let mut result = Image::<u8>::zeros(&context, *picture.raster()).unwrap();
     context.filter(&chain, picture.raster(), picture.raster()).unwrap().run(&picture, &mut result).unwrap();
@@ -95,8 +95,8 @@ fn the_band_holds_the_time_of_several_passes() {
 fn time_only_computes_nothing() {
     let Device::Virtual(device) = Device::named("virtual:mali-g77").unwrap() else { panic!("it is virtual") };
     let Some(context) = context(&Device::Virtual(device.clone().time_only(true))) else { return };
-    let one = Matrix::from_slice(&context, [16, 16], &[1.0f32; 256]).unwrap();
-    let mut result = Matrix::from_slice(&context, [16, 16], &[5.0f32; 256]).unwrap();
+    let one = Matrix::from_slice(&context, Extents::new(16, 16), &[1.0f32; 256]).unwrap();
+    let mut result = Matrix::from_slice(&context, Extents::new(16, 16), &[5.0f32; 256]).unwrap();
     let event = Product::new(&one, &one).unwrap().store(&mut result).unwrap();
     assert!(event.seconds().unwrap() > 0.0);
     assert_eq!(result.to_vec().unwrap(), [5.0; 256]);
@@ -108,7 +108,7 @@ fn half_precision_runs_where_the_gpu_has_it() {
     let Some(context) = context(&Device::named("virtual:mali-g77").unwrap()) else { return };
     assert!(context.probe().unwrap().fp16());
     let halves: Vec<f16> = numbers(8 * 8).into_iter().map(f16::from_f32).collect();
-    let a = Matrix::from_slice(&context, [8, 8], &halves).unwrap();
+    let a = Matrix::from_slice(&context, Extents::new(8, 8), &halves).unwrap();
     let b = a.matmul(&a).unwrap().to_vec().unwrap();
     let mut want = [0.0f32; 64];
     for row in 0..8 {

@@ -29,7 +29,8 @@ fn devices_are_opencl_devices() {
 #[cfg(feature = "opencl")]
 mod on_opencl {
     use tripipe::filter::{Border, Chain};
-    use tripipe::{Context, Image, Matrix, Team, Vector};
+    use tripipe::gemm::ProductExtents;
+    use tripipe::{Context, Extents, Image, Matrix, Size, Team, Vector};
 
     use super::*;
 
@@ -47,7 +48,7 @@ mod on_opencl {
     fn an_operation_without_kernels_returns_an_error_with_the_reason() {
         for device in devices() {
             let context = Context::new(&device).unwrap();
-            let a = Matrix::from_slice(&context, [1, 1], &[3.0f64]).unwrap();
+            let a = Matrix::from_slice(&context, Extents::new(1, 1), &[3.0f64]).unwrap();
             let product = a.matmul(&a);
             let text = format!(
                 "{} cannot run a product: needs kernels for products in double precision",
@@ -55,7 +56,7 @@ mod on_opencl {
             );
             refused(product, ErrorKind::Unsupported, &text);
             // The context works as before.
-            let b = Matrix::from_slice(&context, [1, 1], &[3.0f32]).unwrap();
+            let b = Matrix::from_slice(&context, Extents::new(1, 1), &[3.0f32]).unwrap();
             assert_eq!(b.matmul(&b).unwrap().to_vec().unwrap(), [9.0]);
         }
     }
@@ -65,7 +66,7 @@ mod on_opencl {
     fn small_operations_run_on_the_device() {
         for device in devices() {
             let context = Context::new(&device).unwrap();
-            let photo = Image::from_slice(&context, [4, 3], 1, &[8u8; 12]).unwrap();
+            let photo = Image::from_slice(&context, Size::new(4, 3), 1, &[8u8; 12]).unwrap();
             let blurred: Image<u8> =
                 photo.filtered(&Chain::parse("box:3", Border::Replicate).unwrap()).unwrap();
             assert_eq!(blurred.to_vec().unwrap(), [8; 12]);
@@ -86,7 +87,7 @@ mod on_opencl {
             // A kernel that no driver has cached from an earlier run: the border's value is new.
             let nanoseconds = std::time::UNIX_EPOCH.elapsed().unwrap().subsec_nanos();
             let chain = Chain::parse("box:3", Border::Constant(nanoseconds as f32 * 1e-7)).unwrap();
-            let photo = Image::from_slice(&context, [5, 5], 1, &[9u8; 25]).unwrap();
+            let photo = Image::from_slice(&context, Size::square(5), 1, &[9u8; 25]).unwrap();
             let blurred: Image<u8> = photo.filtered(&chain).unwrap();
             assert_eq!(blurred.to_vec().unwrap()[6..9], [9; 3]);
             assert!(context.explain().iter().all(|one| one.fallback.is_none()));
@@ -100,10 +101,11 @@ mod on_opencl {
             let team = Team::new(contexts).unwrap();
             let (a, b) = (vec![1.0f32; 128 * 3], vec![2.0f32; 3 * 2]);
             let mut c = vec![0.0f32; 128 * 2];
-            team.product(&a, &b, &mut c, [128, 2, 3]).unwrap();
+            team.product(&a, &b, &mut c, ProductExtents { m: 128, n: 2, k: 3 }).unwrap();
             assert_eq!(c, [6.0; 256]);
             let chain = Chain::parse("box:3", Border::Replicate).unwrap();
-            let raster = tripipe::filter::Raster::packed([8, 256], 1, tripipe::filter::PixelType::U8);
+            let raster =
+                tripipe::filter::Raster::packed(Size::new(8, 256), 1, tripipe::filter::PixelType::U8);
             let mut result = vec![0u8; 8 * 256];
             team.filter(&chain, &raster, &vec![7u8; 8 * 256], &raster, &mut result).unwrap();
             assert_eq!(result, [7; 8 * 256]);

@@ -5,7 +5,7 @@ use tripipe_device::Probe;
 use tripipe_kernels::PlanError;
 use tripipe_kernels::Role;
 use tripipe_kernels::filter::{FilterError, PixelType, Raster};
-use tripipe_kernels::gemm::{Batch, Gemm, RequiredOperand};
+use tripipe_kernels::gemm::{Batch, Extents, Gemm, RequiredOperand};
 use tripipe_kernels::quantised::{
     Activation, PackedLayout, QuantisedProduct, QuantisedReference, StoredWeights, WeightMemory, WeightsError,
 };
@@ -93,7 +93,7 @@ impl QuantisedOperands {
     pub(super) fn sample(product: &QuantisedProduct, seed: u64) -> Result<Self, WeightsError> {
         let mut random = fastrand::Rng::with_seed(seed);
         let weights: Vec<f32> = (0..product.n * product.k).map(|_| 2.0 * random.f32() - 1.0).collect();
-        let weights = StoredWeights::quantise(product.format, &weights, [product.n, product.k])?;
+        let weights = StoredWeights::quantise(product.format, &weights, Extents::new(product.n, product.k))?;
         let x =
             (0..product.spans()[0]).flat_map(|_| value(product.activation.scalar(), &mut random)).collect();
         Ok(Self { x, weights })
@@ -106,7 +106,7 @@ impl QuantisedOperands {
         probe: &Probe,
     ) -> Result<Vec<PackedOperand>, PlanError> {
         let layouts = [WeightMemory::Buffer, WeightMemory::Image].into_iter().filter_map(|memory| {
-            PackedLayout::of(product.format, [product.n, product.k], memory, probe).ok()
+            PackedLayout::of(product.format, Extents::new(product.n, product.k), memory, probe).ok()
         });
         layouts
             .map(|layout| {

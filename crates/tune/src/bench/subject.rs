@@ -8,7 +8,7 @@ use tripipe_kernels::Role;
 use tripipe_kernels::bench::{Bench, ResultMemory, WrittenBehind};
 use tripipe_kernels::filter;
 use tripipe_kernels::filter::reference::{self, Expected};
-use tripipe_kernels::gemm::{self, Gemm, Reference};
+use tripipe_kernels::gemm::{self, Gemm, ProductExtents, Reference};
 use tripipe_kernels::plan::Bound;
 use tripipe_kernels::quantised::{self, PackedLayout, QuantisedReference, WeightMemory};
 use tripipe_launch::{ExecuteError, Launch, MemoryId};
@@ -105,7 +105,7 @@ impl LibrarySubject {
                 let reference = if executes {
                     Reference::new(&gemm, &slices).map_err(|error| fail(&error))?
                 } else {
-                    let nothing = Gemm::new(gemm.elements, [0, 0, 0]);
+                    let nothing = Gemm::new(gemm.elements, ProductExtents { m: 0, n: 0, k: 0 });
                     Reference::new(&nothing, &[&[], &[], &[]]).map_err(|error| fail(&error))?
                 };
                 let contents: Vec<(Role, Vec<u8>)> =

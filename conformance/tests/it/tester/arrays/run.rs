@@ -3,7 +3,7 @@
 use bytemuck::{NoUninit, pod_collect_to_vec};
 use half::f16;
 use tripipe::{
-    Array, Context, Element, Elementwise, Error, Image, Matrix, MatrixView, Pixel, Summed, Vector,
+    Array, Context, Element, Elementwise, Error, Extents, Image, Matrix, MatrixView, Pixel, Summed, Vector,
 };
 
 use super::super::rasters::{element, with_pixel};
@@ -142,16 +142,16 @@ impl Arrays {
             Shape::Vector(_) => with_element!(self.kind, T => tasks!(
                 self, context, T, vector, with_element, |one| one, |edited| edited,
                 |made| read!(self, made, to_vec, made), |place| [place],
-                |copied| copied.as_matrix([1, copied.len()])?.to_matrix()?.into_vector()?.to_vec()?
+                |copied| copied.as_matrix(Extents::new(1, copied.len()))?.to_matrix()?.into_vector()?.to_vec()?
             )),
             Shape::Matrix(_) => with_element!(self.kind, T => tasks!(
                 self, context, T, matrix, with_element, |one| self.view(one)?, |edited| self.view_mut(edited)?,
-                |made| read!(self, made, to_vec, made), |place| place,
+                |made| read!(self, made, to_vec, made), |place| [place.row, place.column],
                 |copied| made!(self, copied.to_vector()).to_vec()?
             )),
             Shape::Image(_) => with_pixel!(self.kind, T => tasks!(
                 self, context, T, image, with_pixel, |one| one, |edited| edited,
-                |made| read!(self, made, to_packed_vec, made.view()), |place| place,
+                |made| read!(self, made, to_packed_vec, made.view()), |place| [place.x, place.y, place.channel],
                 |copied| made!(self, copied.to_vector()).to_vec()?
             )),
         }

@@ -5,10 +5,10 @@ mod reference;
 mod weights;
 
 use tripipe::filter::{self, Chain, FilterError, Linear, Neighbourhood, Stage};
-use tripipe::{Context, Error, Image, Vector};
+use tripipe::{Context, Error, Image, Size, Vector};
 
 use super::numbers::{Fill, Kind, Numbers};
-use super::rasters::{RasterLayout, Shape, element, image, smaller_sizes, with_pixel};
+use super::rasters::{self, RasterLayout, Shape, element, image, smaller_sizes, with_pixel};
 use super::verdict::Expected;
 pub use draw::numbers;
 pub use weights::Weights;
@@ -192,20 +192,20 @@ impl Step {
             Self::Linear { weights, divisor, offset, to } => {
                 let linear = match weights.factors() {
                     Some([across, down]) => Linear::separable(across, down, *divisor)?,
-                    None => Linear::full(weights.size, weights.full(), *divisor)?,
+                    None => Linear::full(rasters::size(weights.size), weights.full(), *divisor)?,
                 };
                 Stage::Linear(to_type(linear, *offset, *to))
             }
             Self::Real { weights, scale, offset, to } => {
                 let linear = match weights.real(*scale) {
                     (Some([across, down]), _) => Linear::separable_real(across, down)?,
-                    (None, all) => Linear::full_real(weights.size, all)?,
+                    (None, all) => Linear::full_real(rasters::size(weights.size), all)?,
                 };
                 Stage::Linear(to_type(linear, *offset, *to))
             }
             Self::Gaussian { size, sigma } => Stage::Linear(Linear::gaussian(*size, *sigma)?),
             Self::Unsharp { size, sigma, amount } => Stage::Linear(Linear::unsharp(*size, *sigma, *amount)?),
-            Self::Mean(size) => Stage::Linear(Linear::mean(*size)?),
+            Self::Mean(size) => Stage::Linear(Linear::mean(rasters::size(*size))?),
             Self::Laplace4 => Stage::Linear(Linear::laplace4()),
             Self::Laplace8 => Stage::Linear(Linear::laplace8()),
             Self::LaplaceSharpen => Stage::Linear(Linear::laplace_sharpen()),
@@ -220,7 +220,9 @@ impl Step {
             Self::Gradient { scharr: true } => Stage::Gradient(filter::Gradient::Scharr),
             Self::Median(size) => Stage::Median { size: *size },
             Self::Extreme { dilate, cross, size } => {
-                let seen = if *cross { Neighbourhood::Cross(*size) } else { Neighbourhood::Rectangle(*size) };
+                let seen = if *cross { Neighbourhood::Cross } else { Neighbourhood::Rectangle }(
+                    rasters::size(*size),
+                );
                 Stage::Morphology(if *dilate {
                     filter::Morphology::Dilate(seen)
                 } else {
@@ -396,9 +398,9 @@ impl Filter {
                 let wrong = if channels == 3 { filter::Color::GrayToRgb } else { filter::Color::RgbToYuv };
                 stages.push(Stage::Color(wrong));
             }
-            Some(Fault::Window(size)) => stages.push(Stage::Linear(Linear::mean([size, 3])?)),
+            Some(Fault::Window(size)) => stages.push(Stage::Linear(Linear::mean(Size::new(size, 3))?)),
             Some(Fault::Sigma(sigma)) => stages.push(Stage::Linear(Linear::gaussian(5, Some(sigma))?)),
-            Some(Fault::Divisor) => stages.push(Stage::Linear(Linear::full([1, 1], vec![1], 0)?)),
+            Some(Fault::Divisor) => stages.push(Stage::Linear(Linear::full(Size::square(1), vec![1], 0)?)),
             Some(Fault::Scale(scale)) => {
                 stages.push(Stage::Convert { to: element(self.made().1), scale, offset: 0.0 });
             }

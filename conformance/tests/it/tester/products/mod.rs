@@ -4,7 +4,7 @@ mod draw;
 mod reference;
 mod run;
 
-use tripipe::{Context, Element, Error, Matrix, MatrixView, Order};
+use tripipe::{Context, Element, Error, Extents, Matrix, MatrixView, Order};
 
 use super::numbers::{Fill, Kind, Numbers, smaller_extents};
 use super::verdict::Expected;
@@ -172,7 +172,8 @@ impl Lie {
     ) -> Result<Matrix<T>, Error> {
         let pitch = self.pitch(extents);
         let lines = elements.len().checked_div(pitch).unwrap_or_else(|| self.lines(extents, 0));
-        let stored = if self.columns { [pitch, lines] } else { [lines, pitch] };
+        let stored = Extents::new(lines, pitch);
+        let stored = if self.columns { stored.transposed() } else { stored };
         Matrix::with_order(context, stored, self.order(), elements)
     }
 

@@ -2,7 +2,7 @@
 
 use half::f16;
 use tripipe::gemm::{Accumulate, Factor, Multipliers, Operand, Packed, Product, Requantisation, Strides};
-use tripipe::{Context, Error, Matrix, Vector};
+use tripipe::{Context, Error, Extents, Matrix, Vector};
 use tripipe_cpu as cpu;
 
 use super::super::backends::Backend;
@@ -177,10 +177,10 @@ enum Side<T> {
 /// A product whose residual is in C's memory.
 fn shared<T: Factor>(context: &Context, length: usize) -> Result<Vec<u8>, Error> {
     let memory = Vector::<T::Sum>::zeros(context, length)?;
-    let all = memory.share().into_matrix([1, length])?;
-    let mut same = memory.share().into_matrix([1, length])?;
-    let a = Matrix::<T>::zeros(context, [1, 1])?;
-    let b = Matrix::<T>::zeros(context, [1, length])?;
+    let all = memory.share().into_matrix(Extents::new(1, length))?;
+    let mut same = memory.share().into_matrix(Extents::new(1, length))?;
+    let a = Matrix::<T>::zeros(context, Extents::new(1, 1))?;
+    let b = Matrix::<T>::zeros(context, Extents::new(1, length))?;
     Product::new(&a, &b)?.residual(&all)?.store(&mut same)?.wait()?;
     Ok(Vec::new())
 }

@@ -194,7 +194,7 @@ fn described(source: &FilterInput) -> (String, [u32; 2]) {
         }
         FilterInput::Frame(_, layout) => {
             let kind = if layout.v_first { ChromaOrder::Nv21 } else { ChromaOrder::Nv12 };
-            (kind.to_string(), layout.size.map(|extent| extent as u32))
+            (kind.to_string(), [layout.size.width as u32, layout.size.height as u32])
         }
     }
 }

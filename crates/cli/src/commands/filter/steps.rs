@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
+use tripipe::Size;
 use tripipe::filter::{Border, Chain, Color, FilterError, Interpolation, Raster, Stage};
 
 use crate::commands::did_you_mean;
@@ -63,22 +64,22 @@ impl Resize {
     }
 
     /// The extents of the result.
-    pub(super) fn size(&self, from: [usize; 2]) -> [usize; 2] {
+    pub(super) fn size(&self, from: Size) -> Size {
         let follow = |of: usize, from: usize, to: usize| {
             ((of as f64 * to as f64 / from as f64).round() as usize).clamp(1, EXTENT_MAX)
         };
-        let [width, height] = from;
+        let Size { width, height } = from;
         match self.size {
-            [Some(to_width), Some(to_height)] => [to_width, to_height],
-            [Some(to_width), None] => [to_width, follow(height, width, to_width)],
-            [None, Some(to_height)] => [follow(width, height, to_height), to_height],
+            [Some(to_width), Some(to_height)] => Size::new(to_width, to_height),
+            [Some(to_width), None] => Size::new(to_width, follow(height, width, to_width)),
+            [None, Some(to_height)] => Size::new(follow(width, height, to_height), to_height),
             [None, None] => from,
         }
     }
 
     /// The interpolation: the requested one; by default, area if the image shrinks and bilinear if a side grows.
-    pub(super) fn how(&self, from: [usize; 2], to: [usize; 2]) -> Interpolation {
-        let shrinks = to[0] <= from[0] && to[1] <= from[1];
+    pub(super) fn how(&self, from: Size, to: Size) -> Interpolation {
+        let shrinks = to.width <= from.width && to.height <= from.height;
         self.how.unwrap_or(if shrinks { Interpolation::Area } else { Interpolation::Bilinear })
     }
 }
@@ -167,7 +168,7 @@ pub(super) fn check_constant(chain: &Chain, from: &Raster) -> Result<()> {
     let Border::Constant(value) = chain.border else { return Ok(()) };
     let mut raster = *from;
     for stage in &chain.stages {
-        if stage.window() != [1, 1]
+        if stage.window() != Size::square(1)
             && let Some([low, high]) = raster.element.range()
             && !(f64::from(low)..=f64::from(high)).contains(&f64::from(value))
         {
@@ -207,9 +208,9 @@ mod tests {
             [Step::Resize(resize)] => resize.size(from),
             other => panic!("{other:?}"),
         };
-        assert_eq!(size("resize:640x", [1920, 1080]), [640, 360]);
-        assert_eq!(size("resize:x100", [3, 200]), [2, 100]);
-        assert_eq!(size("resize:x1", [1, 200]), [1, 1]);
+        assert_eq!(size("resize:640x", Size::new(1920, 1080)), Size::new(640, 360));
+        assert_eq!(size("resize:x100", Size::new(3, 200)), Size::new(2, 100));
+        assert_eq!(size("resize:x1", Size::new(1, 200)), Size::square(1));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use half::f16;
 use image::{ColorType, DynamicImage};
 use tripipe::filter::{Border, Chain, Color, PixelType, Raster, Semiplanar, Stage};
-use tripipe::{Arithmetic, Context, Device, Error, Explanation, Image, Pixel, Vector};
+use tripipe::{Arithmetic, Context, Device, Error, Explanation, Image, Pixel, Size, Vector};
 
 use super::alpha::{apart, together};
 use super::steps::{Resize, Step, Steps, check_constant};
@@ -185,7 +185,7 @@ fn run(
 }
 
 fn check_room(resize: &Resize, from: &Raster) -> Result<()> {
-    let [width, height] = resize.size([from.width, from.height]);
+    let Size { width, height } = resize.size(from.size());
     // The result on the device and on the host, and its file.
     let bytes = [height, from.channels, from.element.bytes(), 3];
     let bytes = bytes.into_iter().try_fold(width, usize::checked_mul).map(|bytes| bytes as u64);
@@ -287,7 +287,7 @@ impl DeviceImage {
     }
 
     fn resized(&self, resize: &Resize) -> Result<Self, Error> {
-        let from = [self.raster().width, self.raster().height];
+        let from = self.raster().size();
         let to = resize.size(from);
         let how = resize.how(from, to);
         Ok(match self {

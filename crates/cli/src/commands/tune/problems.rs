@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use tripipe::filter::{Border, PixelType, Raster};
 use tripipe_kernels::filter;
-use tripipe_kernels::gemm::{Accumulate, Elements, Order, Parameters};
+use tripipe_kernels::gemm::{Accumulate, Elements, Order, Parameters, ProductExtents};
 use tripipe_kernels::quantised::{self, Activation, QuantisedProduct, WeightFormat};
 use tripipe_ladders::{Size, SizeKind};
 use tripipe_results::Search;
@@ -165,7 +165,7 @@ impl Products {
                     orders: [MatrixName::A, MatrixName::B, MatrixName::C].map(order),
                     batch: self.batch as usize,
                     constant: [MatrixName::A, MatrixName::B].map(|matrix| self.constant.contains(&matrix)),
-                    ..GemmProblem::new((*elements).into(), [m, n, k])
+                    ..GemmProblem::new((*elements).into(), ProductExtents { m, n, k })
                 };
                 problem.gemm().check()?;
                 problems.push(Problem::Gemm(problem));
@@ -190,7 +190,7 @@ impl QuantisedProducts {
             let what = format!("tuning of {m}x{n}x{k}");
             memory::check(&what, bytes.map(|bytes| bytes as u64), "choose a smaller one with --sizes")?;
             for format in &self.formats {
-                let product = QuantisedProduct::new(*format, self.vectors, [m, n, k]);
+                let product = QuantisedProduct::new(*format, self.vectors, ProductExtents { m, n, k });
                 product.check()?;
                 problems.push(Problem::Quantised(product));
             }
@@ -206,7 +206,7 @@ impl Filters {
         let Size::Image { width, height } = SizeKind::Image.parse(&self.size)? else {
             bail!("size {}: want WIDTHxHEIGHT", self.size)
         };
-        let from = Raster::packed([width, height], self.channels, self.element);
+        let from = Raster::packed(filter::Size::new(width, height), self.channels, self.element);
         let to = chain.apply_to(&from)?;
         // Without an image of four channels, there is no alpha to keep.
         let mut image = from;

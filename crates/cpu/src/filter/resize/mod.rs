@@ -14,7 +14,7 @@ mod pairs;
 mod sums;
 
 use pulp::Arch;
-use tripipe_kernels::filter::{FilterError, Interpolation, PixelType, Raster, ResizeTaps};
+use tripipe_kernels::filter::{FilterError, Interpolation, PixelType, Raster, ResizeTaps, Size};
 
 use super::number::Number;
 use super::rows::{LANES, Pipe, Rows, Source};
@@ -44,20 +44,14 @@ pub fn resize(
     check_raster("source", from, source)?;
     check_raster("result", to, result)?;
     if from.channels != to.channels || from.element != to.element || from.is_empty() != to.is_empty() {
-        let error = FilterError::Result {
-            want: [to.width, to.height, from.channels],
-            want_element: from.element,
-            found: [to.width, to.height, to.channels],
-            found_element: to.element,
-        };
-        return Err(error.into());
+        return Err(FilterError::result(to.size(), from.channels, from.element, to).into());
     }
     if to.is_empty() {
         return Ok(());
     }
     let images = [from, to];
     // Both others than nearest take means of two by two then. Weights would take longer to compute than the result.
-    if interpolation != Interpolation::Nearest && [from.width, from.height] == [2 * to.width, 2 * to.height] {
+    if interpolation != Interpolation::Nearest && from.size() == Size::new(2 * to.width, 2 * to.height) {
         return means(images, source, result, threads);
     }
     let taps = [interpolation.taps(from.width, to.width)?, interpolation.taps(from.height, to.height)?];

@@ -1,7 +1,7 @@
 //! Video frames with subsampled chroma.
 
 use tripipe_cpu::{self as cpu, CpuError, Threads};
-use tripipe_kernels::filter::{FilterError, PixelType, Raster, Semiplanar};
+use tripipe_kernels::filter::{FilterError, PixelType, Raster, Semiplanar, Size};
 
 use super::noise;
 
@@ -15,10 +15,13 @@ fn rgb_of(y: u8, u: u8, v: u8) -> [u8; 3] {
 
 #[test]
 fn frames() {
-    for (size, channels, v_first) in
-        [([7, 5], 3, false), ([2051, 4], 4, true), ([1, 1], 3, true), ([512, 300], 3, false)]
-    {
-        let [width, height] = size;
+    for (size, channels, v_first) in [
+        (Size::new(7, 5), 3, false),
+        (Size::new(2051, 4), 4, true),
+        (Size::square(1), 3, true),
+        (Size::new(512, 300), 3, false),
+    ] {
+        let Size { width, height } = size;
         let frame = if v_first { Semiplanar::nv21(size) } else { Semiplanar::nv12(size) };
         let bytes = noise(PixelType::U8, frame.chroma[0] + frame.chroma[1] * height.div_ceil(2), 3);
         for to in
@@ -33,7 +36,7 @@ fn frames() {
                 let want = rgb_of(bytes[y * width + x], u, v);
                 for channel in 0..channels {
                     let want = want.get(channel).copied().unwrap_or(255);
-                    assert_eq!(image[to.index([x, y], channel)], want, "{to:?} ({x}, {y}) {channel}");
+                    assert_eq!(image[to.index(x, y, channel)], want, "{to:?} ({x}, {y}) {channel}");
                 }
             }
             let mut luma = vec![0; width * height];
@@ -42,7 +45,7 @@ fn frames() {
             cpu::rgb_to_semiplanar(&to, &image, &apart, &mut luma, &mut chroma, Threads::All).unwrap();
             let at = |x: usize, y: usize| {
                 [0, 1, 2]
-                    .map(|channel| i64::from(image[to.index([x.min(width - 1), y.min(height - 1)], channel)]))
+                    .map(|channel| i64::from(image[to.index(x.min(width - 1), y.min(height - 1), channel)]))
             };
             for (y, x) in (0..height).flat_map(|y| (0..width).map(move |x| (y, x))) {
                 let [r, g, b] = at(x, y);
@@ -65,14 +68,14 @@ fn frames() {
         [rgb_of(126, 128, 128), rgb_of(16, 128, 128), rgb_of(235, 128, 128)],
         [[128; 3], [0; 3], [255; 3]]
     );
-    let frame = Semiplanar::nv12([4, 4]);
-    let to = Raster::packed([4, 4], 3, PixelType::U8);
+    let frame = Semiplanar::nv12(Size::square(4));
+    let to = Raster::packed(Size::square(4), 3, PixelType::U8);
     let error =
         cpu::semiplanar_to_rgb(&frame, &[0; 16], &[0; 23], &to, &mut [0; 48], Threads::One).unwrap_err();
     assert_eq!(error, CpuError::Filter(FilterError::Length { what: "chroma", want: 24, found: 23 }));
     assert!(
         cpu::semiplanar_to_rgb(
-            &Semiplanar::nv12([4, 2]),
+            &Semiplanar::nv12(Size::new(4, 2)),
             &[0; 24],
             &[0; 24],
             &to,

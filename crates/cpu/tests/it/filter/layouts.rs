@@ -2,7 +2,7 @@
 
 use tripipe_cpu::{self as cpu, CpuError, Threads};
 use tripipe_kernels::filter::reference;
-use tripipe_kernels::filter::{Border, Chain, FilterError, Linear, PixelType, Raster, Stage};
+use tripipe_kernels::filter::{Border, Chain, FilterError, Linear, PixelType, Raster, Size, Stage};
 
 use super::{linear, noise};
 
@@ -14,11 +14,11 @@ fn places() {
     for (element, channels) in
         [(PixelType::U8, 3), (PixelType::U16, 1), (PixelType::F16, 2), (PixelType::F32, 4)]
     {
-        let size = [23, 11];
+        let size = Size::new(23, 11);
         let all = [Raster::packed(size, channels, element), Raster::planar(size, channels, element)];
         let parts = all.map(|raster| {
             let pitched = raster.with_pitch(raster.pitch + 5);
-            pitched.region([3, 2], [14, 7]).unwrap()
+            pitched.region(3, 2, Size::new(14, 7)).unwrap()
         });
         for from in parts {
             for to in parts {
@@ -52,7 +52,7 @@ fn places() {
 
 #[test]
 fn refused() {
-    let from = Raster::packed([4, 3], 3, PixelType::U8);
+    let from = Raster::packed(Size::new(4, 3), 3, PixelType::U8);
     let chain = Chain::one(Stage::Median { size: 3 }, Border::Wrap);
     let mut result = [7; 36];
     let error = cpu::filter(&chain, &from, &[0; 35], &from, &mut result, Threads::All).unwrap_err();
@@ -63,7 +63,7 @@ fn refused() {
     assert!(cpu::filter(&four, &from, &[0; 36], &from, &mut result, Threads::All).is_err());
     assert_eq!(result, [7; 36]);
     // No pixels: there is nothing to do.
-    for size in [[0, 3], [4, 0], [0, 0]] {
+    for size in [Size::new(0, 3), Size::new(4, 0), Size::square(0)] {
         let none = Raster::packed(size, 3, PixelType::U8);
         cpu::filter(&chain, &none, &[], &none, &mut [], Threads::All).unwrap();
     }

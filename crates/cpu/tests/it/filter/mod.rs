@@ -10,7 +10,7 @@ use half::f16;
 use tripipe_cpu::{self as cpu, Threads};
 use tripipe_kernels::filter::reference::{self, Mismatch};
 use tripipe_kernels::filter::{
-    Bilateral, Border, Chain, Gradient, Linear, Morphology, Neighbourhood, PixelType, Raster, Stage,
+    Bilateral, Border, Chain, Gradient, Linear, Morphology, Neighbourhood, PixelType, Raster, Size, Stage,
 };
 
 const BORDERS: [Border; 6] = [
@@ -62,7 +62,7 @@ fn check(chain: &Chain, from: &Raster, to: &Raster) {
 }
 
 /// The same for rasters without gaps, in both layouts.
-fn check_layouts(chain: &Chain, size: [usize; 2], channels: usize, element: PixelType) {
+fn check_layouts(chain: &Chain, size: Size, channels: usize, element: PixelType) {
     for from in [Raster::packed(size, channels, element), Raster::planar(size, channels, element)] {
         check(chain, &from, &chain.apply_to(&from).unwrap());
     }
@@ -84,26 +84,26 @@ fn stages() -> Vec<Stage> {
         linear(Linear::gaussian(29, Some(100.0)).unwrap()),
         linear(Linear::gaussian(29, Some(100.0)).unwrap().with_offset(-90).to(PixelType::I16)),
         linear(Linear::gaussian(9, None).unwrap().to(PixelType::F32)),
-        linear(Linear::full([3, 1], vec![1 << 14, 5, 17], (1 << 31) + 5).unwrap()),
+        linear(Linear::full(Size::new(3, 1), vec![1 << 14, 5, 17], (1 << 31) + 5).unwrap()),
         linear(Linear::sobel_x().to(PixelType::I16)),
         linear(Linear::scharr_y().to(PixelType::F32)),
         // Divisors that are not powers of two, in 16 bits, and in 32 because of the offset.
-        linear(Linear::mean([3, 5]).unwrap()),
-        linear(Linear::mean([5, 3]).unwrap().with_offset(-9)),
+        linear(Linear::mean(Size::new(3, 5)).unwrap()),
+        linear(Linear::mean(Size::new(5, 3)).unwrap().with_offset(-9)),
         linear(Linear::sobel_y().with_offset(128).to(PixelType::U16)),
         linear(Linear::unsharp(3, None, 0.7).unwrap()),
         // A divisor that is not a power of two with sums of both signs.
-        linear(Linear::full([3, 5], ramp(15), 7).unwrap()),
-        linear(Linear::full([1, 1], vec![0], 1).unwrap()),
-        linear(Linear::mean([31, 1]).unwrap().to(PixelType::F16)),
+        linear(Linear::full(Size::new(3, 5), ramp(15), 7).unwrap()),
+        linear(Linear::full(Size::square(1), vec![0], 1).unwrap()),
+        linear(Linear::mean(Size::new(31, 1)).unwrap().to(PixelType::F16)),
         linear(Linear::separable(vec![1], ramp(9), 3).unwrap()),
         Stage::Gradient(Gradient::Sobel),
         Stage::Gradient(Gradient::Scharr),
         Stage::Median { size: 3 },
         Stage::Median { size: 5 },
-        Stage::Morphology(Morphology::Erode(Neighbourhood::Rectangle([5, 3]))),
-        Stage::Morphology(Morphology::Dilate(Neighbourhood::Rectangle([1, 7]))),
-        Stage::Morphology(Morphology::Dilate(Neighbourhood::Cross([7, 5]))),
+        Stage::Morphology(Morphology::Erode(Neighbourhood::Rectangle(Size::new(5, 3)))),
+        Stage::Morphology(Morphology::Dilate(Neighbourhood::Rectangle(Size::new(1, 7)))),
+        Stage::Morphology(Morphology::Dilate(Neighbourhood::Cross(Size::new(7, 5)))),
         Stage::Bilateral(Bilateral { size: 5, sigma_color: 30.0, sigma_space: 1.5 }),
         Stage::Convert { to: PixelType::U8, scale: 0.7, offset: 3.5 },
         Stage::Convert { to: PixelType::F16, scale: -0.3, offset: 0.0 },
@@ -113,7 +113,7 @@ fn stages() -> Vec<Stage> {
 /// Checks that the comparison can fail: a result with one wrong bit is detected.
 #[test]
 fn the_comparison_detects_one_wrong_bit() {
-    let from = Raster::packed([40, 30], 1, PixelType::U8);
+    let from = Raster::packed(Size::new(40, 30), 1, PixelType::U8);
     let chain = Chain::one(linear(Linear::gaussian(5, None).unwrap()), Border::Wrap);
     let source = noise(PixelType::U8, 1200, 1);
     let mut result = vec![0; 1200];

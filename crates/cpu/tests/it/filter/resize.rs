@@ -2,17 +2,24 @@
 
 use half::f16;
 use tripipe_cpu::{self as cpu, CpuError, Threads};
-use tripipe_kernels::filter::{FilterError, Interpolation, PixelType, Raster, resize_reference};
+use tripipe_kernels::filter::{FilterError, Interpolation, PixelType, Raster, Size, resize_reference};
 
 use super::noise;
 
 #[test]
 fn other_extents() {
-    let sizes = [[1, 1], [7, 5], [40, 3], [64, 65], [13, 90], [4, 700]];
+    let sizes = [
+        Size::square(1),
+        Size::new(7, 5),
+        Size::new(40, 3),
+        Size::new(64, 65),
+        Size::new(13, 90),
+        Size::new(4, 700),
+    ];
     for interpolation in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area] {
         for (from, to) in sizes.into_iter().flat_map(|from| sizes.map(|to| (from, to))) {
             for (index, element) in PixelType::ALL.into_iter().enumerate() {
-                let channels = 1 + (index + from[0]) % 4;
+                let channels = 1 + (index + from.width) % 4;
                 let from = Raster::packed(from, channels, element);
                 let to = Raster::planar(to, channels, element);
                 for (from, to) in [(from, to), (to, from)] {
@@ -46,35 +53,34 @@ fn other_extents() {
             }
         }
     }
-    let [from, to] = [3, 4].map(|channels| Raster::packed([4, 4], channels, PixelType::U8));
+    let [from, to] = [3, 4].map(|channels| Raster::packed(Size::square(4), channels, PixelType::U8));
     let error =
         cpu::resize(Interpolation::Area, &from, &[0; 48], &to, &mut [0; 64], Threads::One).unwrap_err();
     assert!(matches!(error, CpuError::Filter(FilterError::Result { .. })), "{error}");
-    let none = Raster::packed([0, 4], 3, PixelType::U8);
+    let none = Raster::packed(Size::new(0, 4), 3, PixelType::U8);
     cpu::resize(Interpolation::Area, &none, &[], &none, &mut [], Threads::One).unwrap();
 }
 
 /// Halves, copies and sums of two bytes have loops of their own, for blocks of pixels, and for rows in place or not.
 #[test]
 fn bytes_around_the_block_sizes() {
-    let halves = [1, 2, 15, 31, 32, 33, 64, 97].map(|width| ([2 * width, 6], [width, 3]));
+    let halves = [1, 2, 15, 31, 32, 33, 64, 97].map(|width| (Size::new(2 * width, 6), Size::new(width, 3)));
     let others = [
-        ([15, 4], [22, 6]),
-        ([16, 4], [24, 6]),
-        ([17, 3], [40, 3]),
-        ([66, 8], [44, 5]),
-        ([67, 5], [33, 2]),
-        ([70, 4], [9, 3]),
-        ([2, 2], [300, 4]),
-        ([131, 6], [65, 3]),
-        ([65, 4], [130, 8]),
+        (Size::new(15, 4), Size::new(22, 6)),
+        (Size::new(16, 4), Size::new(24, 6)),
+        (Size::new(17, 3), Size::new(40, 3)),
+        (Size::new(66, 8), Size::new(44, 5)),
+        (Size::new(67, 5), Size::new(33, 2)),
+        (Size::new(70, 4), Size::new(9, 3)),
+        (Size::square(2), Size::new(300, 4)),
+        (Size::new(131, 6), Size::new(65, 3)),
+        (Size::new(65, 4), Size::new(130, 8)),
     ];
     for (from_size, to_size) in halves.into_iter().chain(others) {
         for channels in 1..=4 {
             let packed = |size| Raster::packed(size, channels, PixelType::U8);
             let planar = |size| Raster::planar(size, channels, PixelType::U8);
-            let apart =
-                |size: [usize; 2]| Raster { pitch: size[0] * channels + 7, offset: 5, ..packed(size) };
+            let apart = |size: Size| Raster { pitch: size.width * channels + 7, offset: 5, ..packed(size) };
             let rasters = [
                 (packed(from_size), packed(to_size)),
                 (apart(from_size), apart(to_size)),
@@ -100,26 +106,26 @@ fn bytes_around_the_block_sizes() {
 #[test]
 fn floats_around_the_vector_sizes() {
     let sizes = [
-        ([15, 4], [22, 6]),
-        ([16, 4], [24, 6]),
-        ([33, 3], [40, 3]),
-        ([66, 8], [44, 5]),
-        ([67, 5], [33, 2]),
-        ([64, 6], [32, 3]),
-        ([70, 4], [9, 3]),
-        ([70, 4], [28, 9]),
-        ([2, 2], [300, 4]),
-        ([131, 6], [65, 9]),
-        ([65, 4], [130, 8]),
-        ([40, 3], [40, 7]),
-        ([2101, 2], [3090, 3]),
+        (Size::new(15, 4), Size::new(22, 6)),
+        (Size::new(16, 4), Size::new(24, 6)),
+        (Size::new(33, 3), Size::new(40, 3)),
+        (Size::new(66, 8), Size::new(44, 5)),
+        (Size::new(67, 5), Size::new(33, 2)),
+        (Size::new(64, 6), Size::new(32, 3)),
+        (Size::new(70, 4), Size::new(9, 3)),
+        (Size::new(70, 4), Size::new(28, 9)),
+        (Size::square(2), Size::new(300, 4)),
+        (Size::new(131, 6), Size::new(65, 9)),
+        (Size::new(65, 4), Size::new(130, 8)),
+        (Size::new(40, 3), Size::new(40, 7)),
+        (Size::new(2101, 2), Size::new(3090, 3)),
     ];
     let (mut made, mut nans) = (0, 0);
     for ((from_size, to_size), channels) in
         sizes.into_iter().flat_map(|sizes| (1..=4).map(move |channels| (sizes, channels)))
     {
         let packed = |size| Raster::packed(size, channels, PixelType::F32);
-        let apart = |size: [usize; 2]| Raster { pitch: size[0] * channels + 7, offset: 5, ..packed(size) };
+        let apart = |size: Size| Raster { pitch: size.width * channels + 7, offset: 5, ..packed(size) };
         let planar = Raster::planar(from_size, channels, PixelType::F32);
         let rasters = [
             (packed(from_size), packed(to_size)),
@@ -127,11 +133,12 @@ fn floats_around_the_vector_sizes() {
             (planar, packed(to_size)),
         ];
         // The reference takes long for wide rows.
-        let rasters = if from_size[0] < 2000 { &rasters[..] } else { &rasters[..usize::from(channels == 3)] };
+        let rasters =
+            if from_size.width < 2000 { &rasters[..] } else { &rasters[..usize::from(channels == 3)] };
         for &(from, to) in rasters {
             let source = noise(PixelType::F32, 4 * from.elements().unwrap(), 6);
             let mut source: Vec<f32> = bytemuck::pod_collect_to_vec(&source);
-            let nan = from.index([from_size[0] / 2, from_size[1] / 2], channels - 1);
+            let nan = from.index(from_size.width / 2, from_size.height / 2, channels - 1);
             source[nan] = f32::NAN;
             let source: &[u8] = bytemuck::cast_slice(&source);
             for interpolation in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area] {
@@ -143,7 +150,7 @@ fn floats_around_the_vector_sizes() {
                 cpu::resize(interpolation, &from, source, &to, bytes, Threads::One).unwrap();
                 let place = format!("{interpolation:?} {from:?} {to:?}");
                 let count = |from: usize, to: usize| from.div_ceil(to) + 1;
-                let taps = count(from_size[0], to_size[0]) + count(from_size[1], to_size[1]);
+                let taps = count(from_size.width, to_size.width) + count(from_size.height, to_size.height);
                 // As the description says; the reference's result is rounded once.
                 let bound = (taps + 9) as f32 * 150.0 / 16_777_216.0;
                 for (found, want) in found.iter().zip(&want) {
@@ -166,8 +173,8 @@ fn halves_of_every_type() {
     {
         for channels in 1..=4 {
             let packed = |size| Raster::packed(size, channels, element);
-            let apart = |size: [usize; 2]| packed(size).with_pitch(size[0] * channels + 3);
-            let (from, to) = ([2 * width, 10], [width, 5]);
+            let apart = |size: Size| packed(size).with_pitch(size.width * channels + 3);
+            let (from, to) = (Size::new(2 * width, 10), Size::new(width, 5));
             let planar = Raster::planar(from, channels, element);
             for (from, to) in [(packed(from), packed(to)), (apart(from), apart(to)), (planar, packed(to))] {
                 let source = noise(element, from.elements().unwrap() * element.bytes(), 5);
@@ -198,7 +205,7 @@ fn halves_of_every_type() {
         }
     }
     // The sum of four would be infinite.
-    let [from, to] = [[2, 2], [1, 1]].map(|size| Raster::packed(size, 1, PixelType::F32));
+    let [from, to] = [Size::square(2), Size::square(1)].map(|size| Raster::packed(size, 1, PixelType::F32));
     let mut found = [0; 4];
     let source: Vec<u8> = [f32::MAX; 4].iter().flat_map(|value| value.to_ne_bytes()).collect();
     cpu::resize(Interpolation::Area, &from, &source, &to, &mut found, Threads::One).unwrap();

@@ -3,7 +3,7 @@
 use tripipe_cpu::{self as cpu, Threads};
 use tripipe_kernels::filter::reference;
 use tripipe_kernels::filter::{
-    Bilateral, Border, Chain, Color, Interpolation, Linear, PixelType, Raster, Stage,
+    Bilateral, Border, Chain, Color, Interpolation, Linear, PixelType, Raster, Size, Stage,
 };
 
 use super::{linear, stages};
@@ -12,7 +12,7 @@ use super::{linear, stages};
 /// says.
 #[test]
 fn not_finite() {
-    let from = Raster::packed([9, 9], 1, PixelType::F32);
+    let from = Raster::packed(Size::square(9), 1, PixelType::F32);
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         let mut source = vec![1.0f32; 81];
         source[40] = bad;
@@ -64,7 +64,7 @@ fn gaussians_are_within_1_of_the_exact_ones() {
         for (picture, (element, scale, middle)) in
             pictures.iter().flat_map(|picture| cases.map(|case| (picture, case)))
         {
-            let raster = Raster::packed([width, height], 1, element);
+            let raster = Raster::packed(Size::new(width, height), 1, element);
             let at = |x: isize, y: isize| {
                 let [x, y] = [x.clamp(0, width as isize - 1), y.clamp(0, height as isize - 1)];
                 f64::from(picture(x as usize, y as usize)) * scale - middle
@@ -108,7 +108,7 @@ fn nan_and_infinity() {
         for border in [Border::Reflect101, Border::Constant(f32::NAN), Border::Constant(f32::INFINITY)] {
             let channels = if matches!(stage, Stage::Color(_)) { 3 } else { 1 };
             let chain = Chain::one(stage.clone(), border);
-            let from = Raster::packed([23, 19], channels, PixelType::F32);
+            let from = Raster::packed(Size::new(23, 19), channels, PixelType::F32);
             let Ok(to) = chain.apply_to(&from) else { continue };
             let mut pixels: Vec<f32> =
                 (0..23 * 19 * channels).map(|i| (i * 37 % 101) as f32 - 50.0).collect();
@@ -131,7 +131,7 @@ fn nan_and_infinity() {
         let mut pixels = vec![1.0f32; from];
         pixels[nan] = f32::NAN;
         for down in [false, true] {
-            let size = |extent: usize| if down { [1, extent] } else { [extent, 1] };
+            let size = |extent: usize| if down { Size::new(1, extent) } else { Size::new(extent, 1) };
             let [from, to] = [from, to].map(|extent| Raster::packed(size(extent), 1, PixelType::F32));
             let mut found = vec![0.0f32; want.len()];
             let bytes = bytemuck::cast_slice_mut(&mut found);

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use tripipe_kernels::filter::reference;
 use tripipe_kernels::filter::{
     Border, Chain, ChannelLayout, Color, Gradient, Linear, Morphology, Neighbourhood, PixelType, Raster,
-    Stage,
+    Size, Stage,
 };
 
 use super::{BORDERS, check, check_layouts, linear, noise, stages};
@@ -15,8 +15,8 @@ fn every_stage_for_every_element() {
     for stage in stages() {
         for element in PixelType::ALL {
             let chain = Chain::one(stage.clone(), Border::Reflect101);
-            check_layouts(&chain, [19, 9], 1, element);
-            check_layouts(&chain, [11, 8], 3, element);
+            check_layouts(&chain, Size::new(19, 9), 1, element);
+            check_layouts(&chain, Size::new(11, 8), 3, element);
         }
     }
 }
@@ -26,8 +26,8 @@ fn every_stage_for_every_border() {
     for stage in stages() {
         for (border, element) in BORDERS.into_iter().zip(PixelType::ALL.into_iter().cycle()) {
             let chain = Chain::one(stage.clone(), border).keep_alpha(true);
-            check_layouts(&chain, [13, 10], 4, element);
-            check_layouts(&Chain::one(stage.clone(), border), [21, 7], 2, PixelType::U8);
+            check_layouts(&chain, Size::new(13, 10), 4, element);
+            check_layouts(&Chain::one(stage.clone(), border), Size::new(21, 7), 2, PixelType::U8);
         }
     }
 }
@@ -37,7 +37,8 @@ fn every_stage_for_every_border() {
 fn small_images() {
     for stage in stages() {
         for border in BORDERS {
-            for size in [[1, 1], [1, 6], [5, 1], [2, 3], [4, 2]] {
+            for size in [Size::square(1), Size::new(1, 6), Size::new(5, 1), Size::new(2, 3), Size::new(4, 2)]
+            {
                 check_layouts(&Chain::one(stage.clone(), border), size, 1, PixelType::U8);
                 check_layouts(&Chain::one(stage.clone(), border), size, 3, PixelType::F32);
             }
@@ -62,7 +63,12 @@ fn every_color() {
     for color in colors {
         for channels in (1..=4).filter(|channels| color.channels(*channels).is_ok()) {
             for element in PixelType::ALL {
-                check_layouts(&Chain::one(Stage::Color(color), Border::None), [70, 5], channels, element);
+                check_layouts(
+                    &Chain::one(Stage::Color(color), Border::None),
+                    Size::new(70, 5),
+                    channels,
+                    element,
+                );
             }
         }
     }
@@ -71,9 +77,14 @@ fn every_color() {
 /// The filter with a dedicated implementation.
 #[test]
 fn laplace() {
-    for (size, channels) in
-        [([1, 1], 1), ([2, 9], 3), ([70, 9], 1), ([33, 12], 3), ([40, 8], 4), ([300, 200], 3)]
-    {
+    for (size, channels) in [
+        (Size::square(1), 1),
+        (Size::new(2, 9), 3),
+        (Size::new(70, 9), 1),
+        (Size::new(33, 12), 3),
+        (Size::new(40, 8), 4),
+        (Size::new(300, 200), 3),
+    ] {
         for keep_alpha in [false, true] {
             let chain = Chain::one(linear(Linear::laplace_sharpen()), Border::None).keep_alpha(keep_alpha);
             check_layouts(&chain, size, channels, PixelType::U8);
@@ -90,7 +101,7 @@ fn chains() {
             Stage::Color(Color::RgbToGray),
             linear(Linear::gaussian(5, None).unwrap()),
             Stage::Gradient(Gradient::Sobel),
-            Stage::Morphology(Morphology::Dilate(Neighbourhood::Rectangle([3, 3]))),
+            Stage::Morphology(Morphology::Dilate(Neighbourhood::Rectangle(Size::square(3)))),
         ],
         vec![
             linear(Linear::gaussian(3, Some(0.9)).unwrap().to(PixelType::F16)),
@@ -101,7 +112,7 @@ fn chains() {
         ],
         vec![
             Stage::Color(Color::AddAlpha),
-            linear(Linear::mean([3, 7]).unwrap()),
+            linear(Linear::mean(Size::new(3, 7)).unwrap()),
             Stage::Color(Color::DropAlpha),
             Stage::Color(Color::RgbToYuv),
         ],
@@ -110,10 +121,10 @@ fn chains() {
         for border in BORDERS {
             for keep_alpha in [false, true] {
                 let chain = Chain::new(stages.clone(), border).keep_alpha(keep_alpha);
-                for size in [[1, 2], [6, 3], [33, 40]] {
+                for size in [Size::new(1, 2), Size::new(6, 3), Size::new(33, 40)] {
                     check_layouts(&chain, size, 3, PixelType::U8);
                 }
-                check_layouts(&chain, [10, 12], 3, PixelType::F16);
+                check_layouts(&chain, Size::new(10, 12), 3, PixelType::F16);
             }
         }
     }
@@ -127,34 +138,34 @@ fn lengths_of_rows() {
         for width in [63, 64, 65, 127, 128, 129, 4095, 4096, 4097, 4161] {
             check(
                 &chain(stage.clone()),
-                &Raster::packed([width, 2], 1, PixelType::U8),
-                &Raster::packed([width, 2], 1, PixelType::U8),
+                &Raster::packed(Size::new(width, 2), 1, PixelType::U8),
+                &Raster::packed(Size::new(width, 2), 1, PixelType::U8),
             );
         }
     }
     // Some rows together, in parts of 24 KiB and in chunks of 2 KiB of sums.
     let stages = [
-        linear(Linear::mean([3, 3]).unwrap()),
+        linear(Linear::mean(Size::square(3)).unwrap()),
         linear(Linear::gaussian(5, None).unwrap()),
         linear(Linear::gaussian(7, None).unwrap()),
         linear(Linear::laplace_sharpen()),
         Stage::Gradient(Gradient::Sobel),
-        Stage::Morphology(Morphology::Dilate(Neighbourhood::Rectangle([5, 5]))),
+        Stage::Morphology(Morphology::Dilate(Neighbourhood::Rectangle(Size::square(5)))),
         Stage::Median { size: 5 },
     ];
     for stage in stages {
         for (element, lens) in [(PixelType::U8, [1024, 24576]), (PixelType::F32, [512, 6144])] {
             for width in lens.into_iter().flat_map(|len| [len - 1, len, len + 1]) {
-                let raster = Raster::packed([width, 6], 1, element);
+                let raster = Raster::packed(Size::new(width, 6), 1, element);
                 check(&chain(stage.clone()), &raster, &raster);
             }
         }
     }
-    let wide = Raster::packed([1400, 3], 3, PixelType::U8);
-    let flat = Raster::packed([260, 700], 1, PixelType::U8);
+    let wide = Raster::packed(Size::new(1400, 3), 3, PixelType::U8);
+    let flat = Raster::packed(Size::new(260, 700), 1, PixelType::U8);
     for stage in [
         linear(Linear::laplace_sharpen()),
-        Stage::Morphology(Morphology::Erode(Neighbourhood::Cross([3, 3]))),
+        Stage::Morphology(Morphology::Erode(Neighbourhood::Cross(Size::square(3)))),
     ] {
         for border in BORDERS {
             let chain = Chain::one(stage.clone(), border);
@@ -169,8 +180,11 @@ fn any_raster() -> impl Strategy<Value = Raster> {
     let element = prop::sample::select(PixelType::ALL.to_vec());
     (1usize..90, 1usize..40, 1usize..=4, element, any::<bool>(), 0usize..4).prop_map(
         |(width, height, channels, element, planar, gap)| {
-            let raster =
-                if planar { Raster::planar } else { Raster::packed }([width, height], channels, element);
+            let raster = if planar { Raster::planar } else { Raster::packed }(
+                Size::new(width, height),
+                channels,
+                element,
+            );
             raster.with_pitch(raster.pitch + gap)
         },
     )
@@ -212,7 +226,7 @@ proptest! {
         // Sums of sums may exceed 32 bits, and the range of half precision: then medians are unspecified.
         if let Ok(mut to) = chain.apply_to(&from) && stays_finite(&chain, &from) {
             if packed && to.layout == ChannelLayout::Planar {
-                to = Raster::packed([to.width, to.height], to.channels, to.element);
+                to = Raster::packed(to.size(), to.channels, to.element);
             }
             check(&chain, &from, &to);
         }

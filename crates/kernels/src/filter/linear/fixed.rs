@@ -1,13 +1,13 @@
 //! Weights for pixels of an integer type.
 
 use super::{Linear, Taps};
-use crate::filter::{FilterError, PixelType};
+use crate::filter::{FilterError, PixelType, Size};
 
 /// The integer weights that a linear filter uses for integer pixels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fixed {
     /// Columns and rows of the window.
-    pub size: [usize; 2],
+    pub size: Size,
     /// All weights, row by row.
     pub weights: Vec<i32>,
     /// The factors across and down when the weights are an outer product.

@@ -5,7 +5,7 @@ mod fixed;
 pub use fixed::Fixed;
 use fixed::magnitude;
 
-use super::{FilterError, PixelType};
+use super::{FilterError, PixelType, Size};
 
 /// Largest extent of a window.
 pub(super) const WINDOW_MAX: usize = 31;
@@ -24,7 +24,7 @@ pub(super) const WINDOW_MAX: usize = 31;
 /// one for every size and sigma.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Linear {
-    size: [usize; 2],
+    size: Size,
     taps: Taps,
     divisor: u32,
     offset: i32,
@@ -68,7 +68,7 @@ impl Linear {
     ///
     /// # Errors
     /// An extent that is even or over 31; a wrong number of weights; a divisor of 0.
-    pub fn full(size: [usize; 2], weights: Vec<i32>, divisor: u32) -> Result<Self, FilterError> {
+    pub fn full(size: Size, weights: Vec<i32>, divisor: u32) -> Result<Self, FilterError> {
         Self::new(size, Taps::Full(weights), divisor)
     }
 
@@ -77,14 +77,14 @@ impl Linear {
     /// # Errors
     /// As [`Self::full`].
     pub fn separable(across: Vec<i32>, down: Vec<i32>, divisor: u32) -> Result<Self, FilterError> {
-        Self::new([across.len(), down.len()], Taps::Separable { across, down }, divisor)
+        Self::new(Size::new(across.len(), down.len()), Taps::Separable { across, down }, divisor)
     }
 
     /// A window of arbitrary real weights, row by row.
     ///
     /// # Errors
     /// As [`Self::full`]; a weight that is not finite.
-    pub fn full_real(size: [usize; 2], weights: Vec<f32>) -> Result<Self, FilterError> {
+    pub fn full_real(size: Size, weights: Vec<f32>) -> Result<Self, FilterError> {
         Self::new(size, Taps::FullReal(weights), 1)
     }
 
@@ -93,12 +93,12 @@ impl Linear {
     /// # Errors
     /// As [`Self::full_real`].
     pub fn separable_real(across: Vec<f32>, down: Vec<f32>) -> Result<Self, FilterError> {
-        Self::new([across.len(), down.len()], Taps::SeparableReal { across, down }, 1)
+        Self::new(Size::new(across.len(), down.len()), Taps::SeparableReal { across, down }, 1)
     }
 
-    fn new(size: [usize; 2], taps: Taps, divisor: u32) -> Result<Self, FilterError> {
+    fn new(size: Size, taps: Taps, divisor: u32) -> Result<Self, FilterError> {
         check_window(size)?;
-        let [width, height] = size;
+        let Size { width, height } = size;
         let (found, want) = match &taps {
             Taps::Full(weights) => (weights.len(), width * height),
             Taps::FullReal(weights) => (weights.len(), width * height),
@@ -137,22 +137,22 @@ impl Linear {
 
     /// The sharpening filter of the ladders: 9 x the pixel - its 8 neighbours.
     pub fn laplace_sharpen() -> Self {
-        Self::named([3, 3], vec![-1, -1, -1, -1, 9, -1, -1, -1, -1], 1)
+        Self::named(Size::square(3), vec![-1, -1, -1, -1, 9, -1, -1, -1, -1], 1)
     }
 
     /// The Laplace operator over 4 neighbours: `0 1 0 / 1 -4 1 / 0 1 0`.
     pub fn laplace4() -> Self {
-        Self::named([3, 3], vec![0, 1, 0, 1, -4, 1, 0, 1, 0], 1)
+        Self::named(Size::square(3), vec![0, 1, 0, 1, -4, 1, 0, 1, 0], 1)
     }
 
     /// The Laplace operator over 8 neighbours: `1 1 1 / 1 -8 1 / 1 1 1`.
     pub fn laplace8() -> Self {
-        Self::named([3, 3], vec![1, 1, 1, 1, -8, 1, 1, 1, 1], 1)
+        Self::named(Size::square(3), vec![1, 1, 1, 1, -8, 1, 1, 1, 1], 1)
     }
 
     /// Sharpens over 4 neighbours: `0 -1 0 / -1 5 -1 / 0 -1 0`.
     pub fn sharpen() -> Self {
-        Self::named([3, 3], vec![0, -1, 0, -1, 5, -1, 0, -1, 0], 1)
+        Self::named(Size::square(3), vec![0, -1, 0, -1, 5, -1, 0, -1, 0], 1)
     }
 
     /// Sobel's derivative along x: `-1 0 1 / -2 0 2 / -1 0 1`.
@@ -175,12 +175,13 @@ impl Linear {
         Self::outer(vec![3, 10, 3], vec![-1, 0, 1], 1)
     }
 
-    /// The mean of `width` x `height` pixels.
+    /// The mean of a window of `size` pixels.
     ///
     /// # Errors
     /// An extent that is even or over 31.
-    pub fn mean([width, height]: [usize; 2]) -> Result<Self, FilterError> {
-        check_window([width, height])?;
+    pub fn mean(size: Size) -> Result<Self, FilterError> {
+        check_window(size)?;
+        let Size { width, height } = size;
         Self::separable(vec![1; width], vec![1; height], (width * height) as u32)
     }
 
@@ -191,7 +192,7 @@ impl Linear {
     /// # Errors
     /// A size that is even or over 31; a sigma that is not finite or not above 0.
     pub fn gaussian(size: usize, sigma: Option<f32>) -> Result<Self, FilterError> {
-        check_window([size, size])?;
+        check_window(Size::square(size))?;
         let table: Option<&[i32]> = match (sigma, size) {
             (None, 1) => Some(&[1]),
             (None, 3) => Some(&[1, 2, 1]),
@@ -231,20 +232,20 @@ impl Linear {
         let mut weights: Vec<f32> = blur.real().iter().map(|weight| -amount * weight).collect();
         let centre = weights.len() / 2;
         weights[centre] += 1.0 + amount;
-        Self::full_real([size, size], weights)
+        Self::full_real(Size::square(size), weights)
     }
 
-    fn named(size: [usize; 2], weights: Vec<i32>, divisor: u32) -> Self {
+    fn named(size: Size, weights: Vec<i32>, divisor: u32) -> Self {
         Self { size, taps: Taps::Full(weights), divisor, offset: 0, to: None }
     }
 
     fn outer(across: Vec<i32>, down: Vec<i32>, divisor: u32) -> Self {
-        let size = [across.len(), down.len()];
+        let size = Size::new(across.len(), down.len());
         Self { size, taps: Taps::Separable { across, down }, divisor, offset: 0, to: None }
     }
 
     /// Columns and rows of the window.
-    pub fn size(&self) -> [usize; 2] {
+    pub fn size(&self) -> Size {
         self.size
     }
 
@@ -346,8 +347,8 @@ fn balance(first: &mut [f32], second: &mut [f32]) {
 
 /// # Errors
 /// An extent that is even or over 31.
-pub(super) fn check_window(size: [usize; 2]) -> Result<(), FilterError> {
-    if size.iter().all(|extent| extent % 2 == 1 && *extent <= WINDOW_MAX) {
+pub(super) fn check_window(size: Size) -> Result<(), FilterError> {
+    if [size.width, size.height].iter().all(|extent| extent % 2 == 1 && *extent <= WINDOW_MAX) {
         Ok(())
     } else {
         Err(FilterError::Window { size, max: WINDOW_MAX })

@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use super::{
     Bilateral, Border, Chain, ChannelLayout, Color, FilterError, Morphology, Neighbourhood, PixelType,
-    Raster, Stage,
+    Raster, Size, Stage,
 };
 use color::recolor;
 use image::{Image, Spread};
@@ -193,7 +193,7 @@ fn run(chain: &Chain, from: &Raster, source: &[u8], to: &Raster) -> Result<Image
 fn step(chain: &Chain, stage: &Stage, from: &Image) -> Result<Image, FilterError> {
     let (channels, element) = stage.output(from.channels, from.element)?;
     let Image { width, height, .. } = *from;
-    let [radius_x, radius_y] = stage.window().map(|extent| extent / 2);
+    let (radius_x, radius_y) = (stage.window().width / 2, stage.window().height / 2);
     let alpha = chain.keep_alpha && from.channels == 4;
     let operation = Operation::new(stage, from, if alpha { 3 } else { from.channels })?;
     let mut values = Vec::with_capacity(width * height * channels);
@@ -270,7 +270,7 @@ impl<'s> Operation<'s> {
                 }
             }
             Self::Median(size) => {
-                let seen = window([*size; 2], |_| true, from, place, border);
+                let seen = window(Size::square(*size), |_| true, from, place, border);
                 rank(&seen, |mut values| {
                     values.sort_by(f64::total_cmp);
                     values[values.len() / 2]
@@ -281,7 +281,7 @@ impl<'s> Operation<'s> {
                 let size = neighbourhood.size();
                 let holds = |[x, y]: [usize; 2]| match neighbourhood {
                     Neighbourhood::Rectangle(_) => true,
-                    Neighbourhood::Cross([width, height]) => 2 * x + 1 == width || 2 * y + 1 == height,
+                    Neighbourhood::Cross(Size { width, height }) => 2 * x + 1 == width || 2 * y + 1 == height,
                 };
                 let seen = window(size, holds, from, place, border);
                 rank(&seen, |values| match morphology {
@@ -293,7 +293,7 @@ impl<'s> Operation<'s> {
                 let windows: Vec<Vec<Spread>> = (0..*channels)
                     .map(|channel| {
                         let [x, y, _] = place;
-                        window([bilateral.size; 2], |_| true, from, [x, y, channel], border)
+                        window(Size::square(bilateral.size), |_| true, from, [x, y, channel], border)
                     })
                     .collect();
                 let weight = |pixel: usize, difference: f64| {
@@ -329,7 +329,7 @@ fn bell(distance: f64, sigma: f32) -> f64 {
 
 /// The pixels of a window for which `holds` is true, row by row.
 fn window(
-    [width, height]: [usize; 2],
+    Size { width, height }: Size,
     holds: impl Fn([usize; 2]) -> bool,
     from: &Image,
     place: [usize; 3],

@@ -2,11 +2,11 @@
 
 use super::image::{Image, Spread};
 use super::{UNIT, window};
-use crate::filter::{Border, FilterError, Gradient, Linear, PixelType, Taps};
+use crate::filter::{Border, FilterError, Gradient, Linear, PixelType, Size, Taps};
 
 /// The weights of a linear filter for pixels of one type.
 pub(super) struct Weights {
-    size: [usize; 2],
+    size: Size,
     each: Vec<f64>,
     divisor: f64,
     offset: f64,
@@ -34,8 +34,8 @@ impl Weights {
             Taps::SeparableReal { across, down } => outer(doubles(across), doubles(down)),
         };
         let terms = match linear.taps() {
-            Taps::Full(_) | Taps::FullReal(_) => size[0] * size[1],
-            Taps::Separable { .. } | Taps::SeparableReal { .. } => size[0] + size[1],
+            Taps::Full(_) | Taps::FullReal(_) => size.width * size.height,
+            Taps::Separable { .. } | Taps::SeparableReal { .. } => size.width + size.height,
         };
         let whole = !linear.sums_in_float(from) && !linear.result(from).is_float();
         match linear.taps() {
@@ -56,7 +56,7 @@ impl Weights {
         let across = [-side, 0.0, side, -middle, 0.0, middle, -side, 0.0, side];
         let down = [-side, -middle, -side, 0.0, 0.0, 0.0, side, middle, side];
         [across, down].map(|each| Self {
-            size: [3, 3],
+            size: Size::square(3),
             each: each.to_vec(),
             divisor: 1.0,
             offset: 0.0,
@@ -66,7 +66,7 @@ impl Weights {
     }
 
     pub(super) fn sum(&self, from: &Image, place: [usize; 3], border: Border) -> Spread {
-        let [width, _] = self.size;
+        let width = self.size.width;
         let holds = |[x, y]: [usize; 2]| self.each[y * width + x] != 0.0;
         let seen = window(self.size, holds, from, place, border);
         let weights = self.each.iter().copied().filter(|weight| *weight != 0.0);

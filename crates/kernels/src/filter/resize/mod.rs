@@ -10,7 +10,7 @@ use tripipe_launch::NdRange;
 
 use super::pixel::elements;
 use super::plan::{arguments, indexable};
-use super::{FilterError, PixelType, Raster};
+use super::{FilterError, PixelType, Raster, Size};
 use crate::Role;
 use crate::plan::{Plan, PlanError};
 use crate::source::RESIZE;
@@ -94,7 +94,7 @@ impl Interpolation {
     /// No pixels, or more than an `int` can count.
     pub fn taps(self, from: usize, to: usize) -> Result<ResizeTaps, FilterError> {
         if [from, to].iter().any(|extent| *extent == 0 || i32::try_from(*extent).is_err()) {
-            return Err(FilterError::TooLarge { size: [from, to] });
+            return Err(FilterError::TooLarge { size: Size::new(from, to) });
         }
         let whole = |extent: usize| extent as u64;
         let (source, result) = (whole(from), whole(to));
@@ -213,12 +213,7 @@ fn check(from: &Raster, to: &Raster) -> Result<(), FilterError> {
     if from.channels == to.channels && from.element == to.element && from.is_empty() == to.is_empty() {
         return Ok(());
     }
-    Err(FilterError::Result {
-        want: [to.width, to.height, from.channels],
-        want_element: from.element,
-        found: [to.width, to.height, to.channels],
-        found_element: to.element,
-    })
+    Err(FilterError::result(to.size(), from.channels, from.element, to))
 }
 
 /// An image resized to the extents of `to`: from the buffer of [`Role::Source`] to that of [`Role::Result`], which must
@@ -256,7 +251,7 @@ pub fn resize(
         .define("BITS", bits)
         .define("TAPS_X", if known { axes[0].count } else { 0 })
         .define("TAPS_Y", if known { axes[1].count } else { 0 });
-    let mut arguments = arguments(slots, [None; 2], [from, to], [to.width, to.height]);
+    let mut arguments = arguments(slots, [None; 2], [from, to], to.size());
     for axis in &axes {
         let weights = if float {
             let weights: Vec<f32> = axis.weights().iter().map(|weight| *weight as f32).collect();
@@ -353,11 +348,11 @@ mod tests {
     /// All thumbnails of a picture share one program.
     #[test]
     fn sizes_are_arguments() -> Result<(), PlanError> {
-        let from = Raster::packed([640, 480], 3, PixelType::U8);
+        let from = Raster::packed(Size::new(640, 480), 3, PixelType::U8);
         for interpolation in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area] {
             let mut programs = Vec::new();
             for turn in 0..20 {
-                let to = Raster::packed([60 + 13 * turn, 45 + 7 * turn], 3, PixelType::U8);
+                let to = Raster::packed(Size::new(60 + 13 * turn, 45 + 7 * turn), 3, PixelType::U8);
                 let plan = resize(interpolation, &from, &to, &Probe::default())?;
                 programs.extend(plan.launches().iter().map(|launch| launch.program.build_options()));
             }

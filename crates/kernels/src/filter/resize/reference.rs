@@ -37,7 +37,7 @@ pub fn resize_reference(
         let mut sum = 0.0;
         for (row, down) in &down[y] {
             for (column, across) in &across[x] {
-                let pixel = from.index([*column, *row], channel);
+                let pixel = from.index(*column, *row, channel);
                 sum += across * down * load(from.element, source, pixel);
             }
         }

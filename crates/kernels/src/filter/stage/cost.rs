@@ -7,7 +7,7 @@ impl Stage {
     /// Multiply-adds or comparisons per element: those along a row of the input, in which the window has `weights` other than
     /// zero, and those per result in addition.
     pub(in crate::filter) fn operations(&self, weights: usize) -> [f64; 2] {
-        let [_, height] = self.window();
+        let height = self.window().height;
         let [across, down] = match self {
             Self::Gradient(_) => [weights + 1, 2 * height + 3],
             // Comparators of the known sorting networks take two operations.
@@ -33,7 +33,7 @@ impl Stage {
     ) -> usize {
         match self {
             // The rows of the window, and what the network orders.
-            Self::Median { size } => (self.window()[1] * columns + size * size / 2 + 2) * element,
+            Self::Median { size } => (self.window().height * columns + size * size / 2 + 2) * element,
             Self::Gradient(_) => (2 * rows + 2) * element + row,
             _ => (rows + 1) * element + row,
         }

@@ -4,7 +4,7 @@ mod cost;
 mod text;
 
 use super::linear::check_window;
-use super::{Color, FilterError, Linear, PixelType, Raster};
+use super::{Color, FilterError, Linear, PixelType, Raster, Size};
 
 /// One step of a chain: takes an image and returns an image of the same extents.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,25 +78,25 @@ impl Morphology {
 /// The pixels of a window that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Neighbourhood {
-    /// All pixels, columns x rows.
-    Rectangle([usize; 2]),
+    /// All pixels.
+    Rectangle(Size),
     /// The middle row and the middle column.
-    Cross([usize; 2]),
+    Cross(Size),
 }
 
 impl Neighbourhood {
     /// Columns and rows of the window.
-    pub fn size(self) -> [usize; 2] {
+    pub fn size(self) -> Size {
         match self {
             Self::Rectangle(size) | Self::Cross(size) => size,
         }
     }
 
     /// Whether the pixel in column x, row y of the window is used.
-    pub fn contains(self, [x, y]: [usize; 2]) -> bool {
+    pub fn contains(self, x: usize, y: usize) -> bool {
         match self {
             Self::Rectangle(_) => true,
-            Self::Cross([width, height]) => x == width / 2 || y == height / 2,
+            Self::Cross(Size { width, height }) => x == width / 2 || y == height / 2,
         }
     }
 }
@@ -169,14 +169,14 @@ impl Stage {
     }
 
     /// Columns and rows of its window; 1 x 1 for stages that read one pixel only.
-    pub fn window(&self) -> [usize; 2] {
+    pub fn window(&self) -> Size {
         match self {
             Self::Linear(linear) => linear.size(),
-            Self::Gradient(_) => [3, 3],
-            Self::Median { size } => [*size; 2],
+            Self::Gradient(_) => Size::square(3),
+            Self::Median { size } => Size::square(*size),
             Self::Morphology(morphology) => morphology.neighbourhood().size(),
-            Self::Bilateral(bilateral) => [bilateral.size; 2],
-            Self::Convert { .. } | Self::Color(_) => [1, 1],
+            Self::Bilateral(bilateral) => Size::square(bilateral.size),
+            Self::Convert { .. } | Self::Color(_) => Size::square(1),
         }
     }
 
@@ -197,7 +197,7 @@ impl Stage {
             }
             Self::Median { size } if ![3, 5].contains(size) => Err(FilterError::MedianSize { found: *size }),
             Self::Bilateral(Bilateral { size, .. }) if !(3..=Bilateral::SIZE_MAX).contains(size) => {
-                Err(FilterError::Window { size: [*size; 2], max: Bilateral::SIZE_MAX })
+                Err(FilterError::Window { size: Size::square(*size), max: Bilateral::SIZE_MAX })
             }
             Self::Bilateral(Bilateral { sigma_color, sigma_space, .. }) => {
                 for sigma in [*sigma_color, *sigma_space] {
@@ -222,10 +222,6 @@ impl Stage {
     /// As [`Self::output`].
     pub fn apply_to(&self, from: &Raster) -> Result<Raster, FilterError> {
         let (channels, element) = self.output(from.channels, from.element)?;
-        let size = [from.width, from.height];
-        Ok(match from.layout {
-            super::ChannelLayout::Packed => Raster::packed(size, channels, element),
-            super::ChannelLayout::Planar => Raster::planar(size, channels, element),
-        })
+        Ok(Raster::dense(from.layout, from.size(), channels, element))
     }
 }

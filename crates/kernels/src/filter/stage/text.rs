@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use super::super::{
     Axis, Bilateral, Border, Chain, Color, FilterError, Gradient, Interpolation, Linear, Morphology,
-    Neighbourhood, PixelType, Stage, Taps,
+    Neighbourhood, PixelType, Size, Stage, Taps,
 };
 
 /// Every name, its numbers, and what it does.
@@ -86,6 +86,7 @@ impl FromStr for Stage {
         if numbers.len() > most {
             return Err(wrong());
         }
+        let square = || size(0).map(Size::square);
         let linear = |linear: Linear| Ok(Self::Linear(linear));
         match name {
             "laplace" => linear(Linear::laplace_sharpen()),
@@ -99,13 +100,13 @@ impl FromStr for Stage {
             "scharr-x" => linear(Linear::scharr_x()),
             "scharr-y" => linear(Linear::scharr_y()),
             "gaussian" => linear(Linear::gaussian(size(0)?, real(1)?)?),
-            "box" => linear(Linear::mean([size(0)?; 2])?),
+            "box" => linear(Linear::mean(square()?)?),
             "unsharp" => linear(Linear::unsharp(size(0)?, None, real(1)?.unwrap_or(1.0))?),
             "median" => Ok(Self::Median { size: size(0)? }),
-            "erode" => Ok(Self::Morphology(Morphology::Erode(Neighbourhood::Rectangle([size(0)?; 2])))),
-            "dilate" => Ok(Self::Morphology(Morphology::Dilate(Neighbourhood::Rectangle([size(0)?; 2])))),
-            "erode-cross" => Ok(Self::Morphology(Morphology::Erode(Neighbourhood::Cross([size(0)?; 2])))),
-            "dilate-cross" => Ok(Self::Morphology(Morphology::Dilate(Neighbourhood::Cross([size(0)?; 2])))),
+            "erode" => Ok(Self::Morphology(Morphology::Erode(Neighbourhood::Rectangle(square()?)))),
+            "dilate" => Ok(Self::Morphology(Morphology::Dilate(Neighbourhood::Rectangle(square()?)))),
+            "erode-cross" => Ok(Self::Morphology(Morphology::Erode(Neighbourhood::Cross(square()?)))),
+            "dilate-cross" => Ok(Self::Morphology(Morphology::Dilate(Neighbourhood::Cross(square()?)))),
             "bilateral" => Ok(Self::Bilateral(Bilateral {
                 size: size(0)?,
                 sigma_color: real(1)?.ok_or_else(wrong)?,
@@ -155,9 +156,8 @@ impl fmt::Display for Stage {
                 if let Some(name) = linear_name(linear) {
                     return f.write_str(&name);
                 }
-                let [width, height] = linear.size();
                 let kind = if linear.real_factors(Axis::Across).is_some() { "separable" } else { "window" };
-                write!(f, "{kind} {width}x{height}")
+                write!(f, "{kind} {}", linear.size())
             }
             Self::Gradient(Gradient::Sobel) => f.write_str("sobel"),
             Self::Gradient(Gradient::Scharr) => f.write_str("scharr"),
@@ -172,8 +172,8 @@ impl fmt::Display for Stage {
                     Neighbourhood::Cross(_) => "-cross",
                 };
                 match morphology.neighbourhood().size() {
-                    [width, height] if width == height => write!(f, "{name}{cross}:{width}"),
-                    [width, height] => write!(f, "{name}{cross} {width}x{height}"),
+                    Size { width, height } if width == height => write!(f, "{name}{cross}:{width}"),
+                    size => write!(f, "{name}{cross} {size}"),
                 }
             }
             Self::Bilateral(Bilateral { size, sigma_color, sigma_space }) => {
@@ -244,13 +244,13 @@ fn linear_name(linear: &Linear) -> Option<String> {
     if let Some((name, _)) = named.iter().find(|(_, known)| known == linear) {
         return Some((*name).to_owned());
     }
-    let [width, height] = linear.size();
+    let Size { width, height } = linear.size();
     if width != height {
         return None;
     }
     match linear.taps() {
         Taps::Separable { across, .. } if across.iter().all(|weight| *weight == 1) => {
-            (Linear::mean([width; 2]).as_ref() == Ok(linear)).then(|| format!("box:{width}"))
+            (Linear::mean(Size::square(width)).as_ref() == Ok(linear)).then(|| format!("box:{width}"))
         }
         Taps::Separable { .. } => {
             (Linear::gaussian(width, None).as_ref() == Ok(linear)).then(|| format!("gaussian:{width}"))

@@ -2,7 +2,7 @@
 
 use super::series::TimedChain;
 use crate::filter::pairs::Pairs;
-use crate::filter::{Axis, Chain, PixelType, Raster, Stage};
+use crate::filter::{Axis, Chain, PixelType, Raster, Size, Stage};
 
 /// What the speed of a chain's kernels depends on: its stages with the elements that each reads, and the number of
 /// pixels.
@@ -17,7 +17,7 @@ pub(super) struct Likeness {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct StageWork {
     kind: Kind,
-    window: [usize; 2],
+    window: Size,
     /// Whether its sums can be two to a register.
     paired: bool,
     /// The elements that it reads.
@@ -132,7 +132,8 @@ impl Likeness {
 impl StageWork {
     fn apart(&self, other: &Self) -> f64 {
         let ratio = |a: usize, b: usize| (a.max(1) as f64 / b.max(1) as f64).log2().powi(2);
-        let windows = ratio(self.window[0], other.window[0]) + ratio(self.window[1], other.window[1]);
+        let windows =
+            ratio(self.window.width, other.window.width) + ratio(self.window.height, other.window.height);
         let bytes = 2.0 * ratio(self.element.bytes(), other.element.bytes());
         let floats = if self.element.is_float() == other.element.is_float() { 0.0 } else { 2.0 };
         let pairs = if self.paired == other.paired { 0.0 } else { 1.0 };

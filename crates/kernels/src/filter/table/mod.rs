@@ -8,7 +8,7 @@ use tripipe_device::Probe;
 use super::choice::{preset, within_registers};
 use super::pairs::Pairs;
 use super::raster::is_aligned;
-use super::{Chain, Fuse, Loads, Parameters, Raster, Stage, Sums};
+use super::{Chain, Fuse, Loads, Parameters, Raster, Size, Stage, Sums};
 use crate::table::{Basis, Device, Relation, Table, described, microseconds};
 use likeness::Likeness;
 pub use series::{ChainSeries, ChainTime, TimedChain, TimedChainError};
@@ -244,8 +244,8 @@ fn adapted_to(parameters: &Parameters, timed: &TimedChain) -> Parameters {
 }
 
 fn without_idle(parameters: Parameters, chain: &Chain) -> Parameters {
-    let windows = chain.stages.iter().filter(|stage| stage.window() != [1, 1]).count();
-    let point = |stage: &Stage| stage.window() == [1, 1];
+    let windows = chain.stages.iter().filter(|stage| stage.window() != Size::square(1)).count();
+    let point = |stage: &Stage| stage.window() == Size::square(1);
     let fuse = match parameters.fuse {
         Fuse::Windows if windows < 2 => Fuse::Pixels,
         Fuse::Nothing if !chain.stages.iter().any(point) => Fuse::Pixels,

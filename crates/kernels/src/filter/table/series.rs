@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::filter::{Border, Chain, ChannelLayout, FilterError, Parameters, PixelType, Raster};
+use crate::filter::{Border, Chain, ChannelLayout, FilterError, Parameters, PixelType, Raster, Size};
 use crate::table::{TimeOf, TimeSeries, TimedSubject};
 
 /// Times of filters on one device. In a file: by parameters, a line for each chain and image, e.g.
@@ -89,7 +89,7 @@ impl FromStr for TimedChain {
             }
         }
         let raster = if planar { Raster::planar } else { Raster::packed };
-        let from = raster([width, height], channels, element);
+        let from = raster(Size::new(width, height), channels, element);
         from.elements()?;
         chain.apply_to(&from)?.elements()?;
         Ok(Self { chain, from })

@@ -5,7 +5,7 @@ mod rows;
 mod types;
 
 use super::{
-    Axis, FilterError, Linear, Morphology, Neighbourhood, Parameters, PixelType, Raster, Stage, Sums,
+    Axis, FilterError, Linear, Morphology, Neighbourhood, Parameters, PixelType, Raster, Size, Stage, Sums,
 };
 pub(super) use program::{block, border_defines, list, program};
 use rows::is_zero;
@@ -33,7 +33,7 @@ const MEDIAN: usize = 4;
 pub(super) struct Window {
     operation: usize,
     work: &'static str,
-    size: [usize; 2],
+    size: Size,
     /// Distinct rows of weights (not multiples of each other), concatenated.
     across: Vec<String>,
     /// For each row of the window: the index of its distinct row. `down` has the factor.
@@ -136,15 +136,15 @@ impl Windows {
 impl Window {
     /// Distinct rows of weights.
     fn kinds(&self) -> usize {
-        self.across.len() / self.size[0]
+        self.across.len() / self.size.width
     }
 
     /// Whether loops over rows are unrolled. Where they are not, each result computes the sums of its rows, which other
     /// results share otherwise.
     fn is_unrolled(&self, parameters: &Parameters) -> bool {
-        let rows = parameters.rows + self.size[1] - 1;
-        let steps = STEPS_OF_A_TAP * self.size[0] + STEPS_OF_A_ROW * parameters.rows;
-        rows * self.size[0] * self.kinds() * parameters.lanes <= UNROLLED_MOST
+        let rows = parameters.rows + self.size.height - 1;
+        let steps = STEPS_OF_A_TAP * self.size.width + STEPS_OF_A_ROW * parameters.rows;
+        rows * self.size.width * self.kinds() * parameters.lanes <= UNROLLED_MOST
             && rows * self.kinds() * steps <= STEPS_MOST
     }
 
@@ -165,8 +165,8 @@ impl Window {
             work,
             size,
             across: Vec::new(),
-            kind: vec![0; size[1]],
-            down: vec!["1".to_owned(); size[1]],
+            kind: vec![0; size.height],
+            down: vec!["1".to_owned(); size.height],
             divisor: 1,
             negative: true,
             offset: "0".to_owned(),
@@ -191,19 +191,22 @@ impl Window {
                     Morphology::Dilate(neighbourhood) => (neighbourhood, MOST, from.smallest()),
                 };
                 let row = |holds: &dyn Fn(usize) -> bool| -> Vec<String> {
-                    (0..size[0]).map(|x| usize::from(holds(x)).to_string()).collect()
+                    (0..size.width).map(|x| usize::from(holds(x)).to_string()).collect()
                 };
                 let (across, kind) = match neighbourhood {
                     Neighbourhood::Rectangle(_) => (row(&|_| true), plain.kind.clone()),
                     Neighbourhood::Cross(_) => {
-                        let middle = row(&|_| true).into_iter().chain(row(&|x| x == size[0] / 2));
-                        (middle.collect(), (0..size[1]).map(|y| usize::from(y != size[1] / 2)).collect())
+                        let middle = row(&|_| true).into_iter().chain(row(&|x| x == size.width / 2));
+                        (
+                            middle.collect(),
+                            (0..size.height).map(|y| usize::from(y != size.height / 2)).collect(),
+                        )
                     }
                 };
                 Self { operation, work: rank, across, kind, start, ..plain }
             }
             Stage::Median { .. } => {
-                Self { operation: MEDIAN, work: rank, across: vec!["0".to_owned(); size[0]], ..plain }
+                Self { operation: MEDIAN, work: rank, across: vec!["0".to_owned(); size.width], ..plain }
             }
             Stage::Convert { scale, offset, .. } => Self {
                 work: "float",
@@ -232,7 +235,7 @@ impl Window {
                 return Ok(Self { across: text(&across), down: text(&down), ..this });
             }
             let real = linear.real();
-            let (across, kind, down) = distinct_rows(&real, this.size[0], |row| {
+            let (across, kind, down) = distinct_rows(&real, this.size.width, |row| {
                 (row.to_vec(), if is_zero(row) { 0.0 } else { 1.0 })
             });
             let text = |weights: &[f32]| weights.iter().map(|weight| float(f64::from(*weight))).collect();
@@ -240,7 +243,7 @@ impl Window {
         }
         let whole = !to.is_float();
         let fixed = linear.fixed(from)?;
-        let (across, kind, down) = distinct_rows(&fixed.weights, self.size[0], primitive);
+        let (across, kind, down) = distinct_rows(&fixed.weights, self.size.width, primitive);
         let text = |weights: &[i32]| weights.iter().map(ToString::to_string).collect();
         let (offset, scale) = if whole {
             (fixed.offset.to_string(), self.scale)

@@ -25,10 +25,10 @@ fn sums_have_the_narrowest_sufficient_type() -> Result<(), FilterError> {
     assert_eq!(work(&Linear::sobel_x(), PixelType::U8)?, "short");
     assert_eq!(work(&Linear::gaussian(5, None)?, PixelType::U8)?, "ushort");
     assert_eq!(work(&Linear::gaussian(7, Some(1.0))?, PixelType::U8)?, "int");
-    let large = Linear::full([3, 1], vec![1 << 14, 1 << 14, 3], 1 << 15)?;
+    let large = Linear::full(Size::new(3, 1), vec![1 << 14, 1 << 14, 3], 1 << 15)?;
     assert_eq!(work(&large, PixelType::U16)?, "uint");
     assert_eq!(work(&Linear::gaussian(7, None)?, PixelType::I16)?, "int");
-    assert_eq!(work(&Linear::mean([15, 15])?, PixelType::U8)?, "ushort");
+    assert_eq!(work(&Linear::mean(Size::square(15))?, PixelType::U8)?, "ushort");
     assert_eq!(work(&Linear::laplace4().with_offset(32000), PixelType::U8)?, "int");
     assert_eq!(work(&Linear::laplace4(), PixelType::I16)?, "int");
     Ok(())

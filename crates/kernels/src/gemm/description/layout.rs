@@ -1,5 +1,7 @@
 //! Where the elements of the operands are.
 
+use std::fmt;
+
 /// The storage order of a matrix: which of its elements are adjacent in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
@@ -18,6 +20,82 @@ impl Order {
             Self::RowMajor => Self::ColumnMajor,
             Self::ColumnMajor => Self::RowMajor,
         }
+    }
+}
+
+/// The extents of a matrix, in elements: rows first, as in the textbook. Those of an image, the width first, are
+/// [`Size`](crate::filter::Size).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Extents {
+    /// The number of rows; may be 0.
+    pub rows: usize,
+    /// The number of columns; may be 0.
+    pub columns: usize,
+}
+
+impl Extents {
+    /// `rows` x `columns` elements.
+    pub const fn new(rows: usize, columns: usize) -> Self {
+        Self { rows, columns }
+    }
+
+    /// Those of the transpose.
+    #[must_use]
+    pub const fn transposed(self) -> Self {
+        Self::new(self.columns, self.rows)
+    }
+
+    /// The number of elements; `None` when it exceeds `usize`.
+    pub fn elements(self) -> Option<usize> {
+        self.rows.checked_mul(self.columns)
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(self) -> bool {
+        self.rows == 0 || self.columns == 0
+    }
+}
+
+/// Rows and columns: `2x3`.
+impl fmt::Display for Extents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}", self.rows, self.columns)
+    }
+}
+
+/// The extents of a product C = A B. An extent may be 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ProductExtents {
+    /// Rows of A and C.
+    pub m: usize,
+    /// Columns of B and C.
+    pub n: usize,
+    /// Columns of A, rows of B.
+    pub k: usize,
+}
+
+impl ProductExtents {
+    /// Those of A, m x k.
+    pub const fn a(self) -> Extents {
+        Extents::new(self.m, self.k)
+    }
+
+    /// Those of B, k x n.
+    pub const fn b(self) -> Extents {
+        Extents::new(self.k, self.n)
+    }
+
+    /// Those of C, m x n.
+    pub const fn c(self) -> Extents {
+        Extents::new(self.m, self.n)
+    }
+}
+
+/// m, n and k: `64x256x512`.
+impl fmt::Display for ProductExtents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { m, n, k } = self;
+        write!(f, "{m}x{n}x{k}")
     }
 }
 
@@ -69,13 +147,14 @@ impl Layout {
         StridedLayout { offset: self.offset, row_stride, column_stride, batch_stride }
     }
 
-    /// Elements up to and including the last one of a `rows` x `columns` operand, `offset` included; 0 for an empty
+    /// Elements up to and including the last one of an operand with these extents, `offset` included; 0 for an empty
     /// operand, `None` when it exceeds `usize`.
-    pub fn span(&self, [rows, columns]: [usize; 2]) -> Option<usize> {
-        if rows == 0 || columns == 0 {
+    pub fn span(&self, extents: Extents) -> Option<usize> {
+        if extents.is_empty() {
             return Some(0);
         }
         let [row, column] = self.strides();
+        let Extents { rows, columns } = extents;
         let last = (rows - 1).checked_mul(row)?.checked_add((columns - 1).checked_mul(column)?)?;
         last.checked_add(self.offset)?.checked_add(1)
     }

@@ -10,7 +10,7 @@ use tripipe_launch::ScalarType;
 
 use crate::Role;
 pub use error::DescriptionError;
-pub use layout::{Batch, Layout, Order, StridedLayout};
+pub use layout::{Batch, Extents, Layout, Order, ProductExtents, StridedLayout};
 
 /// C = alpha op(A) op(B) + beta C, then an epilogue: m x n from m x k and k x n. Extents may be 0.
 ///
@@ -18,13 +18,13 @@ pub use layout::{Batch, Layout, Order, StridedLayout};
 /// the handling of infinities and NaN.
 ///
 /// ```
-/// use tripipe_kernels::gemm::{Elements, Gemm, Layout, EpilogueStage};
+/// use tripipe_kernels::gemm::{Elements, EpilogueStage, Gemm, Layout, ProductExtents};
 ///
 /// // A layer: the rows of X times the transpose of its weights, a bias, ReLU.
 /// let layer = Gemm {
 ///     b: Layout::row_major(512).transposed(),
 ///     epilogue: vec![EpilogueStage::BiasColumns, EpilogueStage::Relu],
-///     ..Gemm::new(Elements::F32, [64, 256, 512])
+///     ..Gemm::new(Elements::F32, ProductExtents { m: 64, n: 256, k: 512 })
 /// };
 /// assert!(layer.check().is_ok());
 /// ```
@@ -172,7 +172,8 @@ impl Gemm {
     pub const BYTES_K_MAX: usize = (1 << 17) - 1;
 
     /// C = A B of three row-major matrices without gaps: no batch, no epilogue, `alpha` 1, `beta` 0.
-    pub fn new(elements: Elements, [m, n, k]: [usize; 3]) -> Self {
+    pub fn new(elements: Elements, extents: ProductExtents) -> Self {
+        let ProductExtents { m, n, k } = extents;
         Self {
             m,
             n,
@@ -186,6 +187,12 @@ impl Gemm {
             beta: 0.0,
             epilogue: Vec::new(),
         }
+    }
+
+    /// Its extents.
+    pub fn extents(&self) -> ProductExtents {
+        let Self { m, n, k, .. } = *self;
+        ProductExtents { m, n, k }
     }
 
     /// `alpha` and `beta` rounded to the type of the sums, as they are applied.
@@ -206,7 +213,7 @@ impl Gemm {
     /// The operands of a plan, in order: A, B, C; the offsets of a batch, if it has them; multipliers and shifts, if
     /// C is requantised; then a buffer for each bias and each residual, in the order of the epilogue.
     pub fn operands(&self) -> Vec<RequiredOperand> {
-        let Self { m, n, k, .. } = *self;
+        let extents = self.extents();
         let (input, output, side) = self.elements.types();
         let count = self.batch.count();
         let spanned = |layout: &Layout, extents, stride: usize| {
@@ -216,22 +223,22 @@ impl Gemm {
         let [a, b, c] = self.batch.strides();
         let operand = |role, element, elements| RequiredOperand { role, element, elements };
         let mut operands = vec![
-            operand(Role::A, input, spanned(&self.a, [m, k], a)),
-            operand(Role::B, input, spanned(&self.b, [k, n], b)),
-            operand(Role::C, output, spanned(&self.c, [m, n], c)),
+            operand(Role::A, input, spanned(&self.a, extents.a(), a)),
+            operand(Role::B, input, spanned(&self.b, extents.b(), b)),
+            operand(Role::C, output, spanned(&self.c, extents.c(), c)),
         ];
         if let Batch::Offsets { count } = self.batch {
             operands.push(operand(Role::Offsets, ScalarType::U32, count.saturating_mul(3)));
         }
         if let Elements::I8ToI8(requantise) = &self.elements {
-            let pairs = if requantise.scale == Scale::Columns { n } else { 1 };
+            let pairs = if requantise.scale == Scale::Columns { self.n } else { 1 };
             operands.push(operand(Role::Scales, ScalarType::I32, pairs.saturating_mul(2)));
         }
         for (index, stage) in self.epilogue.iter().enumerate() {
             let elements = match stage {
-                EpilogueStage::BiasColumns => n,
-                EpilogueStage::BiasRows => m,
-                EpilogueStage::Residual { layout, stride } => spanned(layout, [m, n], *stride),
+                EpilogueStage::BiasColumns => self.n,
+                EpilogueStage::BiasRows => self.m,
+                EpilogueStage::Residual { layout, stride } => spanned(layout, extents.c(), *stride),
                 EpilogueStage::Relu | EpilogueStage::Relu6 | EpilogueStage::Clamp { .. } => 0,
             };
             operands.extend(stage.role(index).map(|role| operand(role, side, elements)));
@@ -244,13 +251,13 @@ impl Gemm {
     /// # Errors
     /// The first violation found.
     pub fn check(&self) -> Result<(), DescriptionError> {
-        let Self { m, n, k, .. } = *self;
-        let layouts = [("A", &self.a, [m, k]), ("B", &self.b, [k, n]), ("C", &self.c, [m, n])];
+        let all = self.extents();
+        let layouts = [("A", &self.a, all.a()), ("B", &self.b, all.b()), ("C", &self.c, all.c())];
         let residuals = self.epilogue.iter().filter_map(|stage| match stage {
-            EpilogueStage::Residual { layout, .. } => Some(("the residual", layout, [m, n])),
+            EpilogueStage::Residual { layout, .. } => Some(("the residual", layout, all.c())),
             _ => None,
         });
-        for (operand, layout, [rows, columns]) in layouts.into_iter().chain(residuals) {
+        for (operand, layout, Extents { rows, columns }) in layouts.into_iter().chain(residuals) {
             let extent = if layout.order == Order::RowMajor { columns } else { rows }.max(1);
             if layout.leading < extent {
                 return Err(DescriptionError::Leading { operand, leading: layout.leading, extent });

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use super::ElementKind;
-use crate::gemm::description::{Batch, Elements, Gemm, Layout};
+use crate::gemm::description::{Batch, Elements, Extents, Gemm, Layout, ProductExtents};
 use crate::gemm::parameters::Parameters;
 use crate::table::{TimeOf, TimeSeries, TimedSubject};
 
@@ -74,13 +74,14 @@ impl TimedShape {
     /// A product of this shape, with matrices without gaps.
     pub fn gemm(&self, elements: Elements) -> Gemm {
         let [m, n, k, count] = self.extents;
-        let layout = |transposed: bool, [rows, columns]: [usize; 2]| {
+        let extents = ProductExtents { m, n, k };
+        let layout = |transposed: bool, Extents { rows, columns }| {
             if transposed { Layout::column_major(rows) } else { Layout::row_major(columns) }
         };
         let batch =
             if count == 1 { Batch::One } else { Batch::Strided { count, strides: [m * k, k * n, m * n] } };
         let [a, b] = self.transposed;
-        Gemm { a: layout(a, [m, k]), b: layout(b, [k, n]), batch, ..Gemm::new(elements, [m, n, k]) }
+        Gemm { a: layout(a, extents.a()), b: layout(b, extents.b()), batch, ..Gemm::new(elements, extents) }
     }
 
     /// The distance to another shape: of the logarithms of the extents, and of the layouts. 1 is a factor of 2 in one

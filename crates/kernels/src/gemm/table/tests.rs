@@ -3,11 +3,11 @@
 use tripipe_device::DeviceKind;
 
 use super::*;
-use crate::gemm::description::{Accumulate, Elements};
+use crate::gemm::description::{Accumulate, Elements, ProductExtents};
 use crate::table::{TableError, TableFile, Target, measured_files, named};
 
 fn gemm(side: usize) -> Gemm {
-    Gemm::new(Elements::F32, [side; 3])
+    Gemm::new(Elements::F32, ProductExtents { m: side, n: side, k: side })
 }
 
 #[test]
@@ -48,8 +48,8 @@ fn shipped_files_are_tables() {
             ElementKind::F16Chunked => Elements::F16(Accumulate::Chunked { block: 32 }),
             ElementKind::I8 => Elements::I8ToI32,
         };
-        let extents = if entry.shape == Shape::Vector { [1, 256, 256] } else { [256; 3] };
-        let mut gemm = Gemm::new(elements, extents);
+        let m = if entry.shape == Shape::Vector { 1 } else { 256 };
+        let mut gemm = Gemm::new(elements, ProductExtents { m, n: 256, k: 256 });
         if matches!(entry.parameters, Parameters::Vector(_)) {
             gemm.b = crate::gemm::Layout::column_major(256);
         }
@@ -181,15 +181,17 @@ fn times_near_a_shape_decide() {
     let figures = DeviceFigures::of(&probe);
     let kernels: [Parameters; 2] =
         ["tile 4x4 unroll=4 group=8x8".parse().unwrap(), "local 8x8 depth=8 group=16x16".parse().unwrap()];
-    let seconds = |extents: [usize; 3], kernel: usize, parts: usize| {
+    let seconds = |extents: ProductExtents, kernel: usize, parts: usize| {
         let gemm = Gemm::new(Elements::F32, extents);
         let parameters = kernels[kernel].with_parts(parts);
-        let factor = [if extents[0] <= 32 { 0.1 } else { 2.0 }, 1.0 / 3.0][kernel];
+        let factor = [if extents.m <= 32 { 0.1 } else { 2.0 }, 1.0 / 3.0][kernel];
         factor * crate::gemm::cost::cost(&gemm, &parameters, &probe, &figures).unwrap().seconds
     };
     let mut times = Vec::new();
-    for extents in [[16, 1024, 1024], [32, 4096, 1024], [512, 512, 512], [2048, 2048, 2048], [64, 64, 32768]]
+    for [m, n, k] in
+        [[16, 1024, 1024], [32, 4096, 1024], [512, 512, 512], [2048, 2048, 2048], [64, 64, 32768]]
     {
+        let extents = ProductExtents { m, n, k };
         for (kernel, parameters) in kernels.iter().enumerate() {
             for parts in [1, 4, 32] {
                 times.push(ProductTime {
@@ -213,23 +215,25 @@ fn times_near_a_shape_decide() {
     let text = TableFile { gemm: vec![series], ..TableFile::default() }.to_toml().unwrap();
     let mut file = TableFile::parse("a test", &text).unwrap();
     let table = Table::of(file.clone());
-    for (extents, kernel) in
+    for ([m, n, k], kernel) in
         [([24, 2000, 1000], 0), ([700, 900, 600], 1), ([3000, 1500, 2000], 1), ([64, 80, 50_000], 1)]
     {
+        let extents = ProductExtents { m, n, k };
         let gemm = Gemm::new(Elements::F32, extents);
         let choice = table.choose_product(&gemm, &probe);
-        assert_eq!(choice.parameters.with_parts(1), kernels[kernel], "{extents:?}: {}", choice.why);
+        assert_eq!(choice.parameters.with_parts(1), kernels[kernel], "{extents}: {}", choice.why);
         let truth = seconds(extents, kernel, choice.parameters.parts());
         let estimated = choice.estimated_seconds.unwrap();
-        assert!((estimated / truth - 1.0).abs() < 0.25, "{extents:?}: {estimated} for {truth}");
+        assert!((estimated / truth - 1.0).abs() < 0.25, "{extents}: {estimated} for {truth}");
         // No number of parts is much better.
         for parts in [1, 2, 4, 8, 16, 33, 66, 132, 264, 528] {
-            assert!(truth < 1.1 * seconds(extents, kernel, parts), "{extents:?}: {parts} parts");
+            assert!(truth < 1.1 * seconds(extents, kernel, parts), "{extents}: {parts} parts");
         }
         assert!(choice.measured.is_some() && choice.why.contains("work-groups"), "{}", choice.why);
     }
     // A deep product with a small C is divided.
-    let deep = table.choose_product(&Gemm::new(Elements::F32, [64, 64, 100_000]), &probe);
+    let deep =
+        table.choose_product(&Gemm::new(Elements::F32, ProductExtents { m: 64, n: 64, k: 100_000 }), &probe);
     assert!(deep.parameters.parts() >= 64, "{}", deep.parameters);
     // Far from every time, an entry is better.
     file.entry.push(Entry {
@@ -242,9 +246,10 @@ fn times_near_a_shape_decide() {
         measured: None,
     });
     let table = Table::of(file);
-    let far = table.choose_product(&Gemm::new(Elements::F32, [1, 64, 64]), &probe);
+    let far = table.choose_product(&Gemm::new(Elements::F32, ProductExtents { m: 1, n: 64, k: 64 }), &probe);
     assert_eq!(far.parameters.to_string(), "tile 1x8");
-    let near = table.choose_product(&Gemm::new(Elements::F32, [24, 2000, 1000]), &probe);
+    let near =
+        table.choose_product(&Gemm::new(Elements::F32, ProductExtents { m: 24, n: 2000, k: 1000 }), &probe);
     assert_eq!(near.parameters.with_parts(1), kernels[0]);
     // Another GPU without a model uses the times too, a phone's GPU does not.
     let other = Probe { name: "Some other".to_owned(), ..probe.clone() };
@@ -253,7 +258,7 @@ fn times_near_a_shape_decide() {
 }
 
 fn deep_gemm() -> Gemm {
-    Gemm::new(Elements::F32, [64, 64, 100_000])
+    Gemm::new(Elements::F32, ProductExtents { m: 64, n: 64, k: 100_000 })
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use tripipe_device::{ImageLimits, Probe};
 
 use super::*;
+use crate::gemm::{Extents, ProductExtents};
 
 /// Blocks that another implementation quantised and restored.
 struct Block {
@@ -42,9 +43,9 @@ fn blocks() -> Vec<Block> {
 
 /// The weights that stored blocks mean, by the reference: the product with the identity.
 fn restored(weights: &StoredWeights) -> Vec<f64> {
-    let [n, k] = weights.extents();
+    let Extents { rows: n, columns: k } = weights.extents();
     let identity: Vec<f64> = (0..k * k).map(|at| if at / k == at % k { 1.0 } else { 0.0 }).collect();
-    let product = QuantisedProduct::new(weights.format(), Activation::F32, [k, n, k]);
+    let product = QuantisedProduct::new(weights.format(), Activation::F32, ProductExtents { m: k, n, k });
     let reference = QuantisedReference::new(&product, weights, &identity).unwrap();
     (0..n * k).map(|at| reference.expected()[at % k * n + at / k]).collect()
 }
@@ -58,9 +59,9 @@ fn blocks_are_those_of_another_implementation() {
             (WeightFormat::Q8_0, &block.q8_0, &block.of_q8_0),
             (WeightFormat::Q4_0, &block.q4_0, &block.of_q4_0),
         ] {
-            let own = StoredWeights::quantise(format, &block.weights, [1, 32]).unwrap();
+            let own = StoredWeights::quantise(format, &block.weights, Extents::new(1, 32)).unwrap();
             assert_eq!(own.bytes(), stored, "{}, {format}", block.name);
-            let read = StoredWeights::from_stored(format, stored.clone(), [1, 32]).unwrap();
+            let read = StoredWeights::from_stored(format, stored.clone(), Extents::new(1, 32)).unwrap();
             assert_eq!(own, read);
             let meaning: Vec<f64> = meaning.iter().map(|value| f64::from(*value)).collect();
             assert_eq!(restored(&own), meaning, "{}, {format}", block.name);
@@ -80,7 +81,7 @@ fn quantised_weights_are_within_a_step() {
         (WeightFormat::Q8_0, 3.0 / 127.0 * 0.501 + 0.002),
         (WeightFormat::Q4_0, 3.0 / 8.0 * 1.01),
     ] {
-        let stored = StoredWeights::quantise(format, &weights, [n, k]).unwrap();
+        let stored = StoredWeights::quantise(format, &weights, Extents::new(n, k)).unwrap();
         assert_eq!(stored.bytes().len(), n * format.row_bytes(k));
         for (at, (found, want)) in restored(&stored).iter().zip(&weights).enumerate() {
             assert!((found - f64::from(*want)).abs() <= step, "{format}, {at}: {found}, {want}");
@@ -94,29 +95,32 @@ fn weights_that_no_format_can_store_are_refused() {
     let mut weights = vec![1.0f32; 2 * 64];
     weights[64 + 40] = f32::NAN;
     for format in [WeightFormat::I8, WeightFormat::Q8_0, WeightFormat::Q4_0] {
-        let found = said(StoredWeights::quantise(format, &weights, [2, 64]));
+        let found = said(StoredWeights::quantise(format, &weights, Extents::new(2, 64)));
         assert!(found.contains("weight 40 of output 1 is NaN"), "{found}");
     }
-    assert!(StoredWeights::quantise(WeightFormat::F16, &weights, [2, 64]).is_ok());
+    assert!(StoredWeights::quantise(WeightFormat::F16, &weights, Extents::new(2, 64)).is_ok());
     weights[64 + 40] = -1e9;
     for (format, most) in [(WeightFormat::Q8_0, "8319008"), (WeightFormat::Q4_0, "524032")] {
-        let found = said(StoredWeights::quantise(format, &weights, [2, 64]));
+        let found = said(StoredWeights::quantise(format, &weights, Extents::new(2, 64)));
         assert!(found.contains("weight 40 of output 1") && found.contains(most), "{found}");
     }
-    assert!(StoredWeights::quantise(WeightFormat::I8, &weights, [2, 64]).is_ok());
-    let found = said(StoredWeights::quantise(WeightFormat::Q4_0, &weights, [3, 64]));
+    assert!(StoredWeights::quantise(WeightFormat::I8, &weights, Extents::new(2, 64)).is_ok());
+    let found = said(StoredWeights::quantise(WeightFormat::Q4_0, &weights, Extents::new(3, 64)));
     assert_eq!(found, "weights of 3 outputs with 64 inputs: 128 were given, expected 192");
-    let found = said(StoredWeights::from_stored(WeightFormat::Q4_0, vec![0; 36], [1, 40]));
+    let found = said(StoredWeights::from_stored(WeightFormat::Q4_0, vec![0; 36], Extents::new(1, 40)));
     assert!(found.contains("40 is not a multiple of 32: pad"), "{found}");
-    let found = said(StoredWeights::from_stored(WeightFormat::Q8_0, vec![0; 33], [1, 32]));
+    let found = said(StoredWeights::from_stored(WeightFormat::Q8_0, vec![0; 33], Extents::new(1, 32)));
     assert!(found.contains("33 were given, expected 34"), "{found}");
-    assert!(said(StoredWeights::from_stored(WeightFormat::I8, vec![0; 4], [1, 4])).contains("give both"));
-    let found = said(StoredWeights::from_bytes(vec![1, 2, 3, 4], vec![1.0], [2, 2]));
+    assert!(
+        said(StoredWeights::from_stored(WeightFormat::I8, vec![0; 4], Extents::new(1, 4)))
+            .contains("give both")
+    );
+    let found = said(StoredWeights::from_bytes(vec![1, 2, 3, 4], vec![1.0], Extents::new(2, 2)));
     assert_eq!(found, "scales of 2 outputs with 2 inputs: 1 were given, expected 2");
-    let found = said(StoredWeights::quantise(WeightFormat::F16, &[], [usize::MAX, 2]));
+    let found = said(StoredWeights::quantise(WeightFormat::F16, &[], Extents::new(usize::MAX, 2)));
     assert!(found.contains("address range"), "{found}");
-    assert!(StoredWeights::quantise(WeightFormat::Q4_0, &[], [0, 64]).is_ok());
-    assert!(StoredWeights::quantise(WeightFormat::I8, &[], [3, 0]).is_ok());
+    assert!(StoredWeights::quantise(WeightFormat::Q4_0, &[], Extents::new(0, 64)).is_ok());
+    assert!(StoredWeights::quantise(WeightFormat::I8, &[], Extents::new(3, 0)).is_ok());
 }
 
 #[test]
@@ -157,7 +161,8 @@ fn probe() -> Probe {
 
 #[test]
 fn every_constraint_is_checked() {
-    let product = QuantisedProduct::new(WeightFormat::Q4_0, Activation::F32, [1, 100, 64]);
+    let product =
+        QuantisedProduct::new(WeightFormat::Q4_0, Activation::F32, ProductExtents { m: 1, n: 100, k: 64 });
     let said = |text: &str, product: &QuantisedProduct, probe: &Probe| {
         let parameters: Parameters = text.parse().unwrap();
         parameters.check(product, probe).err().map(|error| error.to_string()).unwrap_or_default()
@@ -195,7 +200,8 @@ fn every_constraint_is_checked() {
 
 #[test]
 fn the_search_space_has_only_valid_parameters() {
-    let product = QuantisedProduct::new(WeightFormat::Q8_0, Activation::F32, [2, 100, 64]);
+    let product =
+        QuantisedProduct::new(WeightFormat::Q8_0, Activation::F32, ProductExtents { m: 2, n: 100, k: 64 });
     let of_device = probe();
     let found = space(&product, &of_device);
     let points: Vec<Parameters> = found.points().collect();
@@ -211,18 +217,23 @@ fn the_search_space_has_only_valid_parameters() {
 
 #[test]
 fn a_plan_wants_weights_packed_for_it() {
-    let product = QuantisedProduct::new(WeightFormat::Q4_0, Activation::F32, [1, 100, 64]);
+    let product =
+        QuantisedProduct::new(WeightFormat::Q4_0, Activation::F32, ProductExtents { m: 1, n: 100, k: 64 });
     let parameters: Parameters = "4x1 group=16x1".parse().unwrap();
     let layout = |format, extents| PackedLayout::in_buffer(format, extents).unwrap();
-    assert!(plan(&product, &parameters, &layout(WeightFormat::Q4_0, [100, 64]), &probe()).is_ok());
-    for other in [layout(WeightFormat::Q8_0, [100, 64]), layout(WeightFormat::Q4_0, [101, 64])] {
+    assert!(
+        plan(&product, &parameters, &layout(WeightFormat::Q4_0, Extents::new(100, 64)), &probe()).is_ok()
+    );
+    for other in
+        [layout(WeightFormat::Q8_0, Extents::new(100, 64)), layout(WeightFormat::Q4_0, Extents::new(101, 64))]
+    {
         let error = plan(&product, &parameters, &other, &probe()).unwrap_err().to_string();
         assert!(error.contains("pack them for this product"), "{error}");
     }
     let image: Parameters = "4x1 group=16x1 image".parse().unwrap();
-    plan(&product, &image, &layout(WeightFormat::Q4_0, [100, 64]), &probe()).unwrap_err();
-    let weights = StoredWeights::quantise(WeightFormat::Q4_0, &[0.0; 64], [1, 64]).unwrap();
-    let error = layout(WeightFormat::Q4_0, [100, 64]).pack(&weights).unwrap_err().to_string();
+    plan(&product, &image, &layout(WeightFormat::Q4_0, Extents::new(100, 64)), &probe()).unwrap_err();
+    let weights = StoredWeights::quantise(WeightFormat::Q4_0, &[0.0; 64], Extents::new(1, 64)).unwrap();
+    let error = layout(WeightFormat::Q4_0, Extents::new(100, 64)).pack(&weights).unwrap_err().to_string();
     assert!(error.contains("q4_0 of 1 outputs with 64 inputs"), "{error}");
 }
 
@@ -231,9 +242,9 @@ fn a_wrong_result_is_found() {
     let weights: Vec<f32> = (0..3 * 33).map(|at| at as f32 / 50.0 - 1.0).collect();
     let x: Vec<f64> = (0..2 * 33).map(|at| f64::from(at) / 40.0 - 0.5).collect();
     for format in WeightFormat::ALL {
-        let stored = StoredWeights::quantise(format, &weights, [3, 33]).unwrap();
+        let stored = StoredWeights::quantise(format, &weights, Extents::new(3, 33)).unwrap();
         for activation in [Activation::F16, Activation::F32] {
-            let product = QuantisedProduct::new(format, activation, [2, 3, 33]);
+            let product = QuantisedProduct::new(format, activation, ProductExtents { m: 2, n: 3, k: 33 });
             let reference = QuantisedReference::new(&product, &stored, &x).unwrap();
             let mut found = reference.expected().to_vec();
             reference.verify(&found).unwrap();

@@ -10,7 +10,7 @@ use super::planned::Planned;
 use super::trial::TrialTimes;
 use crate::explanation::Time;
 use crate::memory::Memory;
-use crate::operation::{BoundOperand, Host, Run, Size};
+use crate::operation::{BoundOperand, Host, OperationSize, Run};
 use crate::{Context, Error};
 
 /// The number of operations up to which the first calls are left to the CPU path, about a second on one that does 10 G
@@ -33,7 +33,7 @@ pub(super) enum CallRunner {
 
 impl CopyTimes {
     /// Whether calls decide between the two.
-    pub(super) fn is_tried(size: &Size) -> bool {
+    pub(super) fn is_tried(size: &OperationSize) -> bool {
         size.operations <= MOST_OPERATIONS
     }
 
@@ -100,7 +100,7 @@ pub(super) fn through_device(
     inputs: &[(Role, &[u8])],
     output: &mut [u8],
 ) -> Result<(), Error> {
-    let Size { result: (role, _), written, .. } = host.size;
+    let OperationSize { result: (role, _), written, .. } = host.size;
     let copy = |bytes: &[u8]| Memory::new::<u8>(context, bytes.len(), Some(bytes));
     let copies: Vec<(Role, Memory)> =
         inputs.iter().map(|(role, bytes)| Ok((*role, copy(bytes)?))).collect::<Result<_, Error>>()?;

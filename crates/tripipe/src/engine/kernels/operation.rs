@@ -23,7 +23,7 @@ use crate::engine::host::{done, guarded};
 use crate::error::Fault;
 #[cfg(feature = "virtual")]
 use crate::explanation::Prediction;
-use crate::operation::{Host, Refused, Run, RunOn, Size};
+use crate::operation::{Host, OperationSize, Refused, Run, RunOn};
 use crate::{Context, Error, Event, process};
 
 /// An operation on a device.
@@ -160,7 +160,12 @@ impl OnDevice {
 
 /// The longest time that an operation waits for its kernels while another thread builds them, before the CPU path does
 /// it; `None` where nothing can do it but the kernels.
-fn longest_build(kernels: &Arc<Kernels>, context: &Context, size: &Size, run_on: RunOn) -> Option<Duration> {
+fn longest_build(
+    kernels: &Arc<Kernels>,
+    context: &Context,
+    size: &OperationSize,
+    run_on: RunOn,
+) -> Option<Duration> {
     let options = context.core().options();
     match run_on {
         RunOn::Device => None,
@@ -248,7 +253,7 @@ impl Ready for OnDevice {
     }
 
     #[cfg(feature = "virtual")]
-    fn predict(&self, size: &Size) -> Option<Prediction> {
+    fn predict(&self, size: &OperationSize) -> Option<Prediction> {
         let planned = self.planned().ok()??;
         self.predicted.get_or_init(|| self.kernels.predict(planned.plan(), size)).clone()
     }

@@ -11,7 +11,7 @@ use tripipe_timing::{VirtualGpu, VirtualOptions};
 
 use super::Kernels;
 use crate::explanation::{Prediction, Time};
-use crate::operation::Size;
+use crate::operation::OperationSize;
 
 /// The virtual GPU that stands for the device, once it was asked for.
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub(super) struct Predictor(Option<VirtualGpu>);
 impl Kernels {
     /// The time of a plan over operands of this size; `None` if the device has no model, or if the model cannot run the
     /// plan (without clang, for example).
-    pub(super) fn predict(&self, plan: &Plan<'static>, size: &Size) -> Option<Prediction> {
+    pub(super) fn predict(&self, plan: &Plan<'static>, size: &OperationSize) -> Option<Prediction> {
         let found = identify(&self.probe);
         let model = found.model?;
         let mut predictor = lock(&self.predictor);

@@ -14,7 +14,7 @@ use super::planned::Planned;
 use crate::engine::Core;
 use crate::explanation::{RunnerUp, Time};
 use crate::memory::Memory;
-use crate::operation::{BoundOperand, Host, Run, Size};
+use crate::operation::{BoundOperand, Host, OperationSize, Run};
 use crate::{Context, Error};
 
 /// What is tried, and what decides.
@@ -65,14 +65,14 @@ impl Terms {
     }
 
     /// Whether there is work to do, and it is small enough that doing it twice does not matter.
-    fn apply_to(&self, size: &Size) -> bool {
+    fn apply_to(&self, size: &OperationSize) -> bool {
         size.bytes() <= self.most_bytes && size.operations > 0.0 && size.operations <= self.most_operations
     }
 }
 
 impl Trial {
     /// Whether an operation of this size is tried on both: not without an OpenCL device to choose, nor if it is too large.
-    pub(super) fn is_for(context: &Context, kernels: &Kernels, size: &Size) -> bool {
+    pub(super) fn is_for(context: &Context, kernels: &Kernels, size: &OperationSize) -> bool {
         Terms::of(context).apply_to(size) && kernels.runner().is_tried()
     }
 
@@ -98,7 +98,7 @@ impl Trial {
         planned: &Planned,
         host: &Host,
     ) -> Result<Self, Error> {
-        let Size { inputs, result, written, .. } = &host.size;
+        let OperationSize { inputs, result, written, .. } = &host.size;
         let make = |(role, bytes): &(Role, usize)| Ok((*role, Memory::new::<u8>(context, *bytes, None)?));
         let inputs: Vec<(Role, Memory)> = inputs.iter().map(make).collect::<Result<_, Error>>()?;
         let inputs: Vec<BoundOperand<'_>> =
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn large_operations_are_not_tried() {
-        let size = |bytes: usize, operations: f64| Size {
+        let size = |bytes: usize, operations: f64| OperationSize {
             inputs: vec![(Role::Source, bytes)],
             result: (Role::Result, bytes),
             written: bytes,

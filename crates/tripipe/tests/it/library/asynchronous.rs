@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tripipe::filter::{Border, Chain, Interpolation, PixelType, Raster, Semiplanar};
 use tripipe::gemm::Product;
-use tripipe::{Context, Elementwise, Image, Matrix, Order, Vector};
+use tripipe::{Context, Elementwise, Extents, Image, Matrix, Order, Size, Vector};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
 use crate::library::errors::faulty;
@@ -20,13 +20,13 @@ fn values_can_be_awaited() {
     for context in contexts() {
         let name = context.name();
         let pixels = bytes(40 * 30 * 3);
-        let photo = Image::from_vec(&context, [40, 30], 3, pixels.clone()).unwrap();
+        let photo = Image::from_vec(&context, Size::new(40, 30), 3, pixels.clone()).unwrap();
         block_on(photo.event()).unwrap();
         assert_eq!(block_on(photo.queue_read().unwrap()).unwrap(), pixels, "{name}");
         let blurred: Image<u8> = photo.filtered(&chain).unwrap();
         block_on(blurred.event()).unwrap();
         assert_eq!(blurred.queue_read().unwrap().wait().unwrap(), blurred.to_vec().unwrap());
-        let small = photo.resized([20, 15], Interpolation::Area).unwrap();
+        let small = photo.resized(Size::new(20, 15), Interpolation::Area).unwrap();
         block_on(small.event()).unwrap();
         assert_eq!(small.view().queue_read().unwrap().wait().unwrap(), small.to_vec().unwrap());
         let counts = block_on(photo.histogram().unwrap()).unwrap();
@@ -46,7 +46,7 @@ fn values_can_be_awaited() {
         block_on(doubled.event()).unwrap();
         assert_eq!(doubled.to_vec().unwrap()[59_999], 2 * values[59_999]);
         let elements = vec![1.0f32, 4.0, 2.0, 5.0, 3.0, 6.0];
-        let a = Matrix::with_order(&context, [2, 3], Order::ColumnMajor, elements).unwrap();
+        let a = Matrix::with_order(&context, Extents::new(2, 3), Order::ColumnMajor, elements).unwrap();
         assert_eq!(block_on(a.transposed().queue_read().unwrap()).unwrap(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
         let product = Product::new(&a, a.transposed()).unwrap().into_matrix().unwrap();
         block_on(product.event()).unwrap();
@@ -56,11 +56,11 @@ fn values_can_be_awaited() {
         assert_eq!(turned.into_vector().unwrap().to_vec().unwrap(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
         let image = a.to_image().unwrap();
         block_on(image.event()).unwrap();
-        assert_eq!(image.size(), [3, 2]);
+        assert_eq!(image.size(), Size::new(3, 2));
         let frame = Vector::from_slice(&context, &[128u8; 24]).unwrap();
-        let rgb = Image::from_frame(&frame, &Semiplanar::nv12([4, 4]), 3).unwrap();
+        let rgb = Image::from_frame(&frame, &Semiplanar::nv12(Size::square(4)), 3).unwrap();
         block_on(rgb.event()).unwrap();
-        assert_eq!(rgb.size(), [4, 4]);
+        assert_eq!(rgb.size(), Size::square(4));
         context.finish().unwrap();
     }
 }
@@ -176,7 +176,7 @@ fn queuing_does_not_wait_on_a_device() {
     let impatient = Arc::new(AtomicBool::new(false));
     let builder = Context::builder().cpu_when_faster(false);
     let context = Faulty { impatient: Arc::clone(&impatient), ..Faulty::default() }.over(&builder, inner);
-    let photo = Image::from_slice(&context, [8, 8], 1, &bytes(64)).unwrap();
+    let photo = Image::from_slice(&context, Size::square(8), 1, &bytes(64)).unwrap();
     let chain = Chain::parse("gaussian:5", Border::Reflect101).unwrap();
     impatient.store(true, Ordering::SeqCst);
     assert!(photo.to_vec().is_err());
@@ -193,7 +193,7 @@ fn queuing_does_not_wait_on_a_device() {
     let counts = blurred.histogram().unwrap().wait().unwrap();
     assert_eq!(counts.iter().sum::<u32>(), 64);
     assert_eq!(photo.view().queue_read().unwrap().wait().unwrap(), bytes(64));
-    let small = photo.resized([4, 4], Interpolation::Area).unwrap();
+    let small = photo.resized(Size::square(4), Interpolation::Area).unwrap();
     small.event().wait().unwrap();
     let real = small.converted::<f32>(2.0, 0.0).unwrap();
     real.event().wait().unwrap();
@@ -210,11 +210,11 @@ fn empty_transfers_end() {
         none.write(Vec::new()).unwrap();
         none.event().wait().unwrap();
         assert!(none.write(vec![1]).is_err());
-        let empty = Raster::packed([0, 4], 3, PixelType::U8);
+        let empty = Raster::packed(Size::new(0, 4), 3, PixelType::U8);
         let image = Image::<u8>::with_raster(&context, empty, Vec::new()).unwrap();
         assert!(image.view().queue_read().unwrap().wait().unwrap().is_empty());
         assert!(Image::<u8>::with_raster(&context, empty, vec![1]).is_err());
-        assert!(Matrix::from_vec(&context, [2, 2], vec![1.0f64; 3]).is_err());
+        assert!(Matrix::from_vec(&context, Extents::new(2, 2), vec![1.0f64; 3]).is_err());
         context.finish().unwrap();
     }
 }

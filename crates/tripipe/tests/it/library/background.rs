@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tripipe::filter::{Border, Chain};
 use tripipe::gemm::{Packed, Product};
-use tripipe::{Context, Image, Matrix};
+use tripipe::{Context, Extents, Image, Matrix, Size};
 use tripipe_kernels::filter::reference;
 
 use crate::library::{bytes, in_the_background, without_cache};
@@ -25,7 +25,7 @@ fn new_chain(stages: &str) -> Chain {
 fn the_first_runs_do_not_wait_for_the_compiler() {
     for context in contexts() {
         let chain = new_chain("box:3");
-        let image = Image::from_slice(&context, [40, 30], 1, &bytes(1200)).unwrap();
+        let image = Image::from_slice(&context, Size::new(40, 30), 1, &bytes(1200)).unwrap();
         let mut result = Image::<u8>::zeros(&context, *image.raster()).unwrap();
         let mut want = vec![0; 1200];
         reference::apply(&chain, image.raster(), &bytes(1200), image.raster(), &mut want).unwrap();
@@ -54,7 +54,7 @@ fn the_first_runs_do_not_wait_for_the_compiler() {
         assert!(explanation.to_string().contains("to build or load the kernels"), "{explanation}");
 
         // Once built, it is available to every other operation at once.
-        let wide = Image::from_slice(&context, [60, 20], 1, &bytes(1200)).unwrap();
+        let wide = Image::from_slice(&context, Size::new(60, 20), 1, &bytes(1200)).unwrap();
         let filter = context.filter(&chain, wide.raster(), wide.raster()).unwrap();
         assert_eq!(filter.explain().fallback, None);
     }
@@ -65,7 +65,7 @@ fn the_first_runs_do_not_wait_for_the_compiler() {
 fn an_operation_waits_for_the_compiler_as_long_as_the_context_says() {
     for (longest, waits) in [(Duration::from_millis(1), false), (Duration::MAX, true)] {
         for context in without_cache(&Context::builder().longest_build(longest)) {
-            let image = Image::from_slice(&context, [40, 30], 1, &[7u8; 1200]).unwrap();
+            let image = Image::from_slice(&context, Size::new(40, 30), 1, &[7u8; 1200]).unwrap();
             let filter = context.filter(&new_chain("median:5"), image.raster(), image.raster()).unwrap();
             let said = filter.explain();
             assert_eq!(said.fallback.as_deref() == Some("its kernels are being built"), !waits, "{said}");
@@ -85,7 +85,7 @@ fn an_operation_waits_for_the_compiler_as_long_as_the_context_says() {
 #[test]
 fn a_context_may_go_while_kernels_are_built() {
     for context in contexts() {
-        let image = Image::from_slice(&context, [40, 30], 1, &bytes(1200)).unwrap();
+        let image = Image::from_slice(&context, Size::new(40, 30), 1, &bytes(1200)).unwrap();
         let blurred = image.filtered::<u8>(&new_chain("box:3")).unwrap();
         drop((context, image));
         assert_eq!(blurred.to_vec().unwrap().len(), 1200);
@@ -96,7 +96,7 @@ fn a_context_may_go_while_kernels_are_built() {
 fn products_are_right_before_and_after() {
     for context in contexts() {
         let matrix = |rows: usize, columns: usize, value: f32| {
-            Matrix::from_slice(&context, [rows, columns], &vec![value; rows * columns]).unwrap()
+            Matrix::from_slice(&context, Extents::new(rows, columns), &vec![value; rows * columns]).unwrap()
         };
         let (a, b) = (matrix(20, 7, 2.0), matrix(7, 30, 3.0));
         // Packed operands are for kernels, so the product waits for them.

@@ -3,7 +3,10 @@
 use half::f16;
 use tripipe::filter::{PixelType, Raster};
 use tripipe::gemm::Product;
-use tripipe::{Context, Elementwise, Error, ErrorKind, Image, Matrix, Order, Vector};
+use tripipe::{
+    Context, Elementwise, Error, ErrorKind, Extents, Image, ImagePosition, Matrix, MatrixPosition, Order,
+    Size, Vector,
+};
 
 use crate::library::{bytes, contexts};
 
@@ -129,13 +132,14 @@ fn doubles_and_halves_are_reduced() {
 #[test]
 fn sums_of_products_are_reduced_and_converted() {
     for context in contexts() {
-        let a = Matrix::from_slice(&context, [3, 2], &[1i8, -2, 3, 4, -128, -128]).unwrap();
+        let a = Matrix::from_slice(&context, Extents::new(3, 2), &[1i8, -2, 3, 4, -128, -128]).unwrap();
         let sums = Product::new(&a, a.transposed()).unwrap().into_matrix().unwrap();
         let want = [5, -5, 128, -5, 25, -896, 128, -896, 32768];
         assert_eq!(sums.to_vec().unwrap(), want);
         assert_eq!(sums.sum().unwrap().wait().unwrap(), want.iter().map(|sum| i64::from(*sum)).sum::<i64>());
-        assert_eq!(sums.max().unwrap().wait().unwrap(), Some((32768, [2, 2])));
-        assert_eq!(sums.min().unwrap().wait().unwrap(), Some((-896, [1, 2])), "{}", context.name());
+        assert_eq!(sums.max().unwrap().wait().unwrap(), Some((32768, MatrixPosition { row: 2, column: 2 })));
+        let first = MatrixPosition { row: 1, column: 2 };
+        assert_eq!(sums.min().unwrap().wait().unwrap(), Some((-896, first)), "{}", context.name());
         let floats = sums.converted::<f32>(0.5, 1.0).unwrap().to_vec().unwrap();
         assert_eq!(floats, want.map(|sum| sum as f32 * 0.5 + 1.0));
         let bytes = sums.converted::<i8>(1.0, 0.0).unwrap().to_vec().unwrap();
@@ -353,23 +357,29 @@ fn parts_of_matrices_and_images_are_operands() {
     for context in contexts() {
         let name = context.name();
         let whole: Vec<i32> = (0..20).collect();
-        let a = Matrix::from_slice(&context, [4, 5], &whole).unwrap();
-        let b = Matrix::with_order(&context, [3, 2], Order::ColumnMajor, &[100, 200, 300, 400, 500, 600])
-            .unwrap();
+        let a = Matrix::from_slice(&context, Extents::new(4, 5), &whole).unwrap();
+        let b = Matrix::with_order(
+            &context,
+            Extents::new(3, 2),
+            Order::ColumnMajor,
+            &[100, 200, 300, 400, 500, 600],
+        )
+        .unwrap();
         let block = a.block(1..3, 1..4).unwrap();
         let sum = Elementwise::new(block).add(b.transposed()).into_array().unwrap();
         assert_eq!(sum.to_vec().unwrap(), [106, 207, 308, 411, 512, 613], "{name}");
         assert_eq!(
             (block.sum().unwrap().wait().unwrap(), block.max().unwrap().wait().unwrap()),
-            (57, Some((13, [1, 2]))),
+            (57, Some((13, MatrixPosition { row: 1, column: 2 }))),
             "{name}"
         );
-        assert_eq!(block.transposed().min().unwrap().wait().unwrap(), Some((6, [0, 0])));
+        let first = MatrixPosition { row: 0, column: 0 };
+        assert_eq!(block.transposed().min().unwrap().wait().unwrap(), Some((6, first)));
         assert_eq!(
             block.dot(&b.transposed()).unwrap().wait().unwrap(),
             600 + 7 * 200 + 8 * 300 + 11 * 400 + 12 * 500 + 13 * 600
         );
-        let mut target = Matrix::from_slice(&context, [4, 5], &[-1i32; 20]).unwrap();
+        let mut target = Matrix::from_slice(&context, Extents::new(4, 5), &[-1i32; 20]).unwrap();
         let part = target.block_mut(2..4, 0..3).unwrap();
         Elementwise::new(block).multiply_scalar(2).store(part).unwrap().wait().unwrap();
         let mut want = [-1; 20];
@@ -389,13 +399,13 @@ fn parts_of_matrices_and_images_are_operands() {
 
         // Planes, packed pixels with gaps, and a region.
         let pixels = bytes(3 * 4 * 3);
-        let planes = Raster::planar([4, 3], 3, PixelType::U8).with_pitch(6);
+        let planes = Raster::planar(Size::new(4, 3), 3, PixelType::U8).with_pitch(6);
         let mut source = vec![7; planes.elements().unwrap()];
         for (place, value) in pixels.iter().enumerate() {
-            source[planes.index([place / 3 % 4, place / 12], place % 3)] = *value;
+            source[planes.index(place / 3 % 4, place / 12, place % 3)] = *value;
         }
         let planar = Image::with_raster(&context, planes, &source).unwrap();
-        let packed = Image::from_slice(&context, [4, 3], 3, &pixels).unwrap();
+        let packed = Image::from_slice(&context, Size::new(4, 3), 3, &pixels).unwrap();
         let doubled = Elementwise::new(&packed).add(&planar).into_array().unwrap();
         let want: Vec<u8> = pixels.iter().map(|value| value.saturating_add(*value)).collect();
         assert_eq!(doubled.to_vec().unwrap(), want, "{name}");
@@ -410,10 +420,10 @@ fn parts_of_matrices_and_images_are_operands() {
         );
         let largest = *pixels.iter().max().unwrap();
         let place = pixels.iter().position(|value| *value == largest).unwrap();
-        let place = [place / 3 % 4, place / 12, place % 3];
+        let place = ImagePosition { x: place / 3 % 4, y: place / 12, channel: place % 3 };
         for image in [&packed, &planar] {
             assert_eq!(image.max().unwrap().wait().unwrap(), Some((largest, place)), "{name}");
-            let region = image.region([1, 1], [2, 2]).unwrap();
+            let region = image.region(1, 1, Size::square(2)).unwrap();
             let inside: Vec<u8> =
                 [15, 16, 17, 18, 19, 20, 27, 28, 29, 30, 31, 32].map(|place| pixels[place]).to_vec();
             assert_eq!(region.to_packed_vec().unwrap(), inside, "{name}");
@@ -428,7 +438,7 @@ fn parts_of_matrices_and_images_are_operands() {
             let place = inside.iter().position(|value| *value == smallest).unwrap();
             assert_eq!(
                 region.min().unwrap().wait().unwrap(),
-                Some((smallest, [place / 3 % 2, place / 6, place % 3])),
+                Some((smallest, ImagePosition { x: place / 3 % 2, y: place / 6, channel: place % 3 })),
                 "{name}"
             );
         }
@@ -446,7 +456,7 @@ fn mismatched_operands_are_rejected() {
             assert!(error.contains(part), "{error}");
         };
         refused(Elementwise::new(&x).add(&longer).into_array(), "a vector of 3, expected a vector of 2");
-        let matrix = Matrix::from_slice(context, [1, 2], &[1.0f32; 2]).unwrap();
+        let matrix = Matrix::from_slice(context, Extents::new(1, 2), &[1.0f32; 2]).unwrap();
         refused(Elementwise::new(&x).multiply(&matrix).into_array(), "a matrix of 1x2");
         refused(Elementwise::new(&x).clamp(2.0, 1.0).into_array(), "clamp");
         refused(Elementwise::new(&x).clamp(f32::NAN, 1.0).into_array(), "clamp");
@@ -457,8 +467,8 @@ fn mismatched_operands_are_rejected() {
         let mut short = Vector::<u8>::zeros(context, 1).unwrap();
         assert_eq!(Elementwise::new(&x).store(&mut short).unwrap_err().kind(), ErrorKind::Shape);
         // Both share the memory.
-        let mut over = x.share().into_matrix([2, 1]).unwrap();
-        let alias = x.share().into_matrix([2, 1]).unwrap();
+        let mut over = x.share().into_matrix(Extents::new(2, 1)).unwrap();
+        let alias = x.share().into_matrix(Extents::new(2, 1)).unwrap();
         assert_eq!(Elementwise::new(&alias).relu().store(&mut over).unwrap_err().kind(), ErrorKind::Aliased);
         assert_eq!(
             Elementwise::in_place(&mut over).add(&alias).run().unwrap_err().kind(),
@@ -492,14 +502,14 @@ fn empty_operands_are_operands() {
             ),
             (0, None, 0)
         );
-        let flat = Matrix::<f32>::zeros(&context, [0, 5]).unwrap();
+        let flat = Matrix::<f32>::zeros(&context, Extents::new(0, 5)).unwrap();
         assert!(Elementwise::new(&flat).gelu().into_array().unwrap().to_vec().unwrap().is_empty());
         assert_eq!((flat.sum().unwrap().wait().unwrap(), flat.max().unwrap().wait().unwrap()), (0.0, None));
         assert_eq!(flat.to_vector().unwrap().len(), 0);
-        assert_eq!(flat.into_image().unwrap().size(), [5, 0]);
-        let image = Image::<u8>::zeros(&context, Raster::packed([3, 0], 2, PixelType::U8)).unwrap();
+        assert_eq!(flat.into_image().unwrap().size(), Size::new(5, 0));
+        let image = Image::<u8>::zeros(&context, Raster::packed(Size::new(3, 0), 2, PixelType::U8)).unwrap();
         assert_eq!((image.sum().unwrap().wait().unwrap(), image.min().unwrap().wait().unwrap()), (0, None));
-        assert_eq!(Elementwise::new(&image).add_scalar(3).into_array().unwrap().size(), [3, 0]);
+        assert_eq!(Elementwise::new(&image).add_scalar(3).into_array().unwrap().size(), Size::new(3, 0));
         context.finish().unwrap();
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tripipe::filter::{Border, Chain};
 use tripipe::gemm::{Packed, Product};
-use tripipe::{Context, Error, Image, Matrix, Vector};
+use tripipe::{Context, Error, Extents, Image, Matrix, Size, Vector};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
 use crate::library::bytes;
@@ -34,7 +34,7 @@ fn failed<T: std::fmt::Debug>(result: Result<T, Error>) {
 }
 
 fn twos(context: &Context) -> Matrix<f32> {
-    Matrix::from_slice(context, [4, 4], &[2.0; 16]).unwrap()
+    Matrix::from_slice(context, Extents::new(4, 4), &[2.0; 16]).unwrap()
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn operations_on_a_failed_result_fail() {
     let a = twos(&context);
     fail_next(&well);
     let mut lost = Product::new(&a, &a).unwrap().into_matrix().unwrap();
-    let mut next = Matrix::zeros(&context, [4, 4]).unwrap();
+    let mut next = Matrix::zeros(&context, Extents::new(4, 4)).unwrap();
     let pending = Product::new(&lost, &a).unwrap().store(&mut next).unwrap();
     let last = Product::new(&a, &next).unwrap().into_matrix().unwrap();
     failed(pending.wait());
@@ -95,7 +95,7 @@ fn operations_on_a_failed_result_fail() {
 fn failures_of_every_kind_of_operation_are_reported() {
     let Some((context, well)) = faulty() else { return };
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
-    let image = Image::from_slice(&context, [16, 9], 1, &bytes(16 * 9)).unwrap();
+    let image = Image::from_slice(&context, Size::new(16, 9), 1, &bytes(16 * 9)).unwrap();
     // Done first, so that the next submission is the operation itself.
     drop(image.filtered::<u8>(&chain).unwrap());
     fail_next(&well);
@@ -126,7 +126,7 @@ fn failures_of_every_kind_of_operation_are_reported() {
 #[test]
 fn the_cpu_path_does_not_run_on_failed_operands() {
     let Some((context, well)) = faulty() else { return };
-    let halves = Matrix::from_slice(&context, [4, 4], &[half::f16::ONE; 16]).unwrap();
+    let halves = Matrix::from_slice(&context, Extents::new(4, 4), &[half::f16::ONE; 16]).unwrap();
     let product = |a: &Matrix<half::f16>| Product::new(a, a)?.into_matrix()?.to_vec();
     assert_eq!(product(&halves).unwrap(), [half::f16::from_f32(4.0); 16]);
     fail_next(&well);
@@ -139,7 +139,9 @@ fn the_cpu_path_does_not_run_on_failed_operands() {
 #[test]
 fn failures_of_packing_are_reported_by_every_product() {
     let Some((context, well)) = faulty() else { return };
-    let matrix = |side: usize| Matrix::from_slice(&context, [side, side], &vec![1i8; side * side]).unwrap();
+    let matrix = |side: usize| {
+        Matrix::from_slice(&context, Extents::new(side, side), &vec![1i8; side * side]).unwrap()
+    };
     let a = matrix(128);
     fail_next(&well);
     let packed = Packed::right(&a, 128).unwrap();
@@ -198,7 +200,7 @@ mod driver {
             .unwrap();
         let chain = Chain::parse("box:3", Border::Replicate).unwrap();
         let two = Chain::parse("median:3,median:3", Border::Replicate).unwrap();
-        let image = Image::from_slice(&context, [16, 9], 1, &bytes(16 * 9)).unwrap();
+        let image = Image::from_slice(&context, Size::new(16, 9), 1, &bytes(16 * 9)).unwrap();
         // The first of two kernels of one operation fails, the second runs.
         let lost: Image<u8> = image.filtered(&two).unwrap();
         let good: Image<u8> = image.filtered(&chain).unwrap();

@@ -7,7 +7,7 @@ use tripipe::filter::{
     Bilateral, Border, Chain, ChannelLayout, Color, Interpolation, Linear, Morphology, Neighbourhood,
     PixelType, Raster, Semiplanar, Stage,
 };
-use tripipe::{Context, Device, Image};
+use tripipe::{Context, Device, Image, Size};
 use tripipe_device::{ImageLimits, Probe};
 use tripipe_kernels::elementwise::{self, Grid, Map, MatrixLayout, Reduction, Step, VectorLayout};
 use tripipe_kernels::filter::{Axis, default_parameters, plan, resize, rgb_to_semiplanar, semiplanar_to_rgb};
@@ -70,19 +70,19 @@ fn linear() -> impl Strategy<Value = Option<Linear>> {
     let divisor = select(vec![0, 1, 2, 3, 1 << 31, (1 << 31) + 1, u32::MAX]);
     prop_oneof![
         (integers(), extent(), extent(), divisor.clone()).prop_map(|(weights, width, height, divisor)| {
-            Linear::full([width, height], weights, divisor).ok()
+            Linear::full(Size::new(width, height), weights, divisor).ok()
         }),
         (integers(), divisor.clone()).prop_map(|(weights, divisor)| Linear::full(
-            [weights.len(), 1],
+            Size::new(weights.len(), 1),
             weights,
             divisor
         )
         .ok()),
         (integers(), integers(), divisor)
             .prop_map(|(across, down, divisor)| Linear::separable(across, down, divisor).ok()),
-        reals().prop_map(|weights| Linear::full_real([weights.len(), 1], weights).ok()),
+        reals().prop_map(|weights| Linear::full_real(Size::new(weights.len(), 1), weights).ok()),
         (reals(), reals()).prop_map(|(across, down)| Linear::separable_real(across, down).ok()),
-        (extent(), extent()).prop_map(|(width, height)| Linear::mean([width, height]).ok()),
+        (extent(), extent()).prop_map(|(width, height)| Linear::mean(Size::new(width, height)).ok()),
         (extent(), prop::option::of(number())).prop_map(|(size, sigma)| Linear::gaussian(size, sigma).ok()),
         (extent(), prop::option::of(number()), number())
             .prop_map(|(size, sigma, amount)| Linear::unsharp(size, sigma, amount).ok()),
@@ -96,7 +96,11 @@ fn stage() -> impl Strategy<Value = Stage> {
         Some(Stage::Linear(to.map_or(linear.clone(), |to| linear.to(to))))
     });
     let neighbourhood = (extent(), extent(), any::<bool>()).prop_map(|(width, height, cross)| {
-        if cross { Neighbourhood::Cross([width, height]) } else { Neighbourhood::Rectangle([width, height]) }
+        if cross {
+            Neighbourhood::Cross(Size::new(width, height))
+        } else {
+            Neighbourhood::Rectangle(Size::new(width, height))
+        }
     });
     let colors = vec![Color::RgbToGray, Color::AddAlpha, Color::DropAlpha, Color::RgbToYcrcb];
     prop_oneof![
@@ -127,14 +131,14 @@ proptest! {
 
     #[test]
     fn rasters(raster in raster(), (x, y) in (extent(), extent()), size in (extent(), extent()), pitch in extent()) {
-        let _ = (raster.step(), raster.row_elements(), raster.is_empty(), raster.index([x, y], 3));
+        let _ = (raster.step(), raster.row_elements(), raster.is_empty(), raster.index(x, y, 3));
         let _ = raster.with_pitch(pitch).elements();
-        if let Ok(region) = raster.region([x, y], [size.0, size.1]) {
+        if let Ok(region) = raster.region(x, y, Size::new(size.0, size.1)) {
             let _ = region.elements();
         }
-        let built = [Raster::packed([x, y], size.0, raster.element), Raster::planar([x, y], size.0, raster.element)];
-        for built in built.into_iter().chain([Raster::luma([x, y], pitch)]) {
-            let _ = (built.elements(), built.index([x, y], 1));
+        let built = [Raster::packed(Size::new(x, y), size.0, raster.element), Raster::planar(Size::new(x, y), size.0, raster.element)];
+        for built in built.into_iter().chain([Raster::luma(Size::new(x, y), pitch)]) {
+            let _ = (built.elements(), built.index(x, y, 1));
         }
     }
 
@@ -184,9 +188,10 @@ proptest! {
         if to.width < 1 << 16 && to.height < 1 << 16 && from.width < 1 << 16 && from.height < 1 << 16 {
             let _ = resize(method, &from, &Raster { channels: from.channels, element: from.element, ..to }, &probe);
         }
-        let swapped = Semiplanar { size: [a, b], luma: [c, d], chroma: [d, c], v_first: true };
-        for frame in [Semiplanar::nv12([a, b]), Semiplanar::nv21([a, b]), swapped] {
-            let image = Raster::packed([a, b], 3, PixelType::U8);
+        let size = Size::new(a, b);
+        let swapped = Semiplanar { size, luma: [c, d], chroma: [d, c], v_first: true };
+        for frame in [Semiplanar::nv12(size), Semiplanar::nv21(size), swapped] {
+            let image = Raster::packed(size, 3, PixelType::U8);
             let _ = (frame.bytes(), frame.planes(), frame.check_image(&image));
             let _ = (semiplanar_to_rgb(&frame, &image, &probe), rgb_to_semiplanar(&image, &frame, &probe));
         }
@@ -204,7 +209,7 @@ proptest! {
         let _ = (grid.count(), grid.span(), elementwise::map(&map), elementwise::map(&map.merged()));
         let _ = elementwise::reduce(Reduction::Least, grid, None, ScalarType::I32, &probe);
         let _ = elementwise::histogram(&from, &probe);
-        let _ = elementwise::transpose(MatrixLayout { columns: a, rows: b, offset: c, pitch: d }, [at.0, at.1], 4);
+        let _ = elementwise::transpose(MatrixLayout { columns: a, rows: b, offset: c, pitch: d }, at.0, at.1, 4);
     }
 
     #[test]
@@ -220,8 +225,8 @@ proptest! {
 fn images() {
     let context = Context::new(&Device::Cpu).unwrap();
     let far = usize::MAX;
-    let row = Raster { pitch: far, plane_pitch: far, ..Raster::packed([6, 1], 3, PixelType::U8) };
-    let plane = Raster { plane_pitch: far, ..Raster::planar([3, 2], 1, PixelType::U8) };
+    let row = Raster { pitch: far, plane_pitch: far, ..Raster::packed(Size::new(6, 1), 3, PixelType::U8) };
+    let plane = Raster { plane_pitch: far, ..Raster::planar(Size::new(3, 2), 1, PixelType::U8) };
     for (raster, elements) in [(row, 18), (plane, 6)] {
         let pixels: Vec<u8> = (0..elements).collect();
         let image = Image::with_raster(&context, raster, &pixels).unwrap();
@@ -231,10 +236,12 @@ fn images() {
         context.filter(&chain, &raster, &raster).unwrap().run(&image, &mut result).unwrap().wait().unwrap();
         assert_eq!(result.to_packed_vec().unwrap(), pixels, "{raster:?}");
         assert_eq!(image.histogram().unwrap().wait().unwrap().iter().sum::<u32>(), u32::from(elements));
-        let half = image.resized([2, 1], Interpolation::Area).unwrap();
-        assert_eq!(half.size(), [2, 1]);
+        let half = image.resized(Size::new(2, 1), Interpolation::Area).unwrap();
+        assert_eq!(half.size(), Size::new(2, 1));
     }
-    for size in [[far, far], [far, 1], [1, far], [far, 0], [0, far]] {
+    for size in
+        [[far, far], [far, 1], [1, far], [far, 0], [0, far]].map(|[width, height]| Size::new(width, height))
+    {
         let _ = Image::from_slice(&context, size, 4, &[0u8; 4]);
         let _ = Image::<f32>::zeros(&context, Raster::planar(size, 4, PixelType::F32));
     }

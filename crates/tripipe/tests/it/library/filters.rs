@@ -1,7 +1,7 @@
 //! Filters on every device: the result of the reference, and an explanation.
 
 use tripipe::filter::{Border, Chain, Linear, PixelType, Raster, Stage};
-use tripipe::{ErrorKind, Image};
+use tripipe::{ErrorKind, Image, Size};
 use tripipe_kernels::filter::reference;
 
 use crate::library::{bytes, contexts};
@@ -19,18 +19,20 @@ fn filters_are_the_same_on_every_device() {
     let chains = ["laplace", "gaussian:5,median:3"];
     for context in contexts() {
         for text in chains {
-            for (channels, size, border) in [(3, [17, 9], Border::None), (4, [45, 30], Border::Reflect101)] {
+            for (channels, size, border) in
+                [(3, Size::new(17, 9), Border::None), (4, Size::new(45, 30), Border::Reflect101)]
+            {
                 let chain = Chain::parse(text, border).unwrap().keep_alpha(channels == 4);
-                let pixels = bytes(size[0] * size[1] * channels);
+                let pixels = bytes(size.width * size.height * channels);
                 let image = Image::from_slice(&context, size, channels, &pixels).unwrap();
                 let result = image.filtered::<u8>(&chain).unwrap().to_vec().unwrap();
                 let want = expected(&chain, image.raster(), &pixels);
-                assert_eq!(result, want, "{text} {border} {channels} x {size:?} on {}", context.name());
+                assert_eq!(result, want, "{text} {border} {channels} x {size} on {}", context.name());
             }
         }
         let gray = Chain::parse("gray,gaussian:5,laplace8,convert:i16", Border::Reflect).unwrap();
         let pixels = bytes(33 * 21 * 3);
-        let image = Image::from_slice(&context, [33, 21], 3, &pixels).unwrap();
+        let image = Image::from_slice(&context, Size::new(33, 21), 3, &pixels).unwrap();
         let result = image.filtered::<i16>(&gray).unwrap().to_vec().unwrap();
         assert_eq!(bytemuck::cast_slice::<i16, u8>(&result), expected(&gray, image.raster(), &pixels));
     }
@@ -42,7 +44,7 @@ fn filters_are_the_same_on_every_device() {
 fn sums_of_separable_windows_overflow_only_with_the_result() {
     let real = |across: &[f32], down: &[f32]| Linear::separable_real(across.to_vec(), down.to_vec()).unwrap();
     let cases = [
-        (Linear::mean([7, 5]).unwrap(), 3.0e38, 3.0e38),
+        (Linear::mean(Size::new(7, 5)).unwrap(), 3.0e38, 3.0e38),
         (real(&[3e6], &[1e-6]), 1e38, 3e38),
         (real(&[1e-6], &[3e6]), 1e38, 3e38),
         (real(&[-4.0, 2.0, -4.0], &[0.1, -0.1, 0.1]), 3e38, -1.8e38),
@@ -53,7 +55,7 @@ fn sums_of_separable_windows_overflow_only_with_the_result() {
     for context in contexts() {
         for (linear, pixel, want) in &cases {
             let chain = Chain::one(Stage::Linear(linear.clone()), Border::Replicate);
-            let image = Image::from_slice(&context, [9, 7], 1, &[*pixel as f32; 63]).unwrap();
+            let image = Image::from_slice(&context, Size::new(9, 7), 1, &[*pixel as f32; 63]).unwrap();
             let found = image.filtered::<f32>(&chain).unwrap().to_vec().unwrap();
             let near = |found: &f32| (f64::from(*found) / *want - 1.0).abs() < 1e-5;
             assert!(found.iter().all(near), "{linear:?}: {} for {want} on {}", found[0], context.name());
@@ -65,13 +67,13 @@ fn sums_of_separable_windows_overflow_only_with_the_result() {
 fn only_the_region_is_filtered() {
     for context in contexts() {
         let pixels = bytes(40 * 30);
-        let source = Image::from_slice(&context, [40, 30], 1, &pixels).unwrap();
-        let mut result = Image::from_slice(&context, [40, 30], 1, &[77u8; 1200]).unwrap();
+        let source = Image::from_slice(&context, Size::new(40, 30), 1, &pixels).unwrap();
+        let mut result = Image::from_slice(&context, Size::new(40, 30), 1, &[77u8; 1200]).unwrap();
         let chain = Chain::parse("median:3", Border::Replicate).unwrap();
-        let part = source.region([5, 4], [20, 10]).unwrap();
-        let to = *result.region([11, 9], [20, 10]).unwrap().raster();
+        let part = source.region(5, 4, Size::new(20, 10)).unwrap();
+        let to = *result.region(11, 9, Size::new(20, 10)).unwrap().raster();
         let filter = context.filter(&chain, part.raster(), &to).unwrap();
-        filter.run(part, result.region_mut([11, 9], [20, 10]).unwrap()).unwrap().wait().unwrap();
+        filter.run(part, result.region_mut(11, 9, Size::new(20, 10)).unwrap()).unwrap().wait().unwrap();
         let mut want = vec![77; 1200];
         reference::apply(&chain, part.raster(), &pixels, &to, &mut want).unwrap();
         assert_eq!(result.to_vec().unwrap(), want, "{}", context.name());
@@ -84,7 +86,7 @@ fn a_luma_plane_is_filtered_in_place() {
         // An NV12 frame of 32 x 16 pixels with rows of 48 bytes: luma, then chroma with half the height.
         let frame = bytes(48 * 24);
         let frame = tripipe::Vector::from_slice(&context, &frame).unwrap();
-        let luma = frame.share().into_image(Raster::luma([32, 16], 48)).unwrap();
+        let luma = frame.share().into_image(Raster::luma(Size::new(32, 16), 48)).unwrap();
         let chain = Chain::parse("sobel", Border::Reflect101).unwrap();
         let edges = luma.filtered::<u8>(&chain).unwrap();
         let want = expected(&chain, luma.raster(), &bytes(48 * 24));
@@ -95,7 +97,7 @@ fn a_luma_plane_is_filtered_in_place() {
 #[test]
 fn filters_explain_themselves() {
     for context in contexts() {
-        let image = Image::from_slice(&context, [64, 48], 3, &bytes(64 * 48 * 3)).unwrap();
+        let image = Image::from_slice(&context, Size::new(64, 48), 3, &bytes(64 * 48 * 3)).unwrap();
         let chain = Chain::parse("gray,gaussian:5", Border::Reflect101).unwrap();
         let mut result = Image::<u8>::zeros(&context, chain.apply_to(image.raster()).unwrap()).unwrap();
         let filter = context.filter(&chain, image.raster(), result.raster()).unwrap();
@@ -127,7 +129,7 @@ fn the_cpu_path_is_the_fallback_and_is_reported() {
         }
         let values: Vec<half::f16> =
             bytes(20 * 10).iter().map(|byte| half::f16::from_f32(f32::from(*byte))).collect();
-        let image = Image::from_slice(&context, [20, 10], 1, &values).unwrap();
+        let image = Image::from_slice(&context, Size::new(20, 10), 1, &values).unwrap();
         let chain = Chain::parse("median:3", Border::Replicate).unwrap();
         let raster = *image.raster();
         let mut result = Image::<half::f16>::zeros(&context, raster).unwrap();
@@ -148,14 +150,16 @@ fn the_cpu_path_is_the_fallback_and_is_reported() {
 fn operands_that_do_not_fit_are_refused() {
     let all = contexts();
     for context in &all {
-        let image = Image::from_slice(context, [8, 8], 1, &bytes(64)).unwrap();
+        let image = Image::from_slice(context, Size::square(8), 1, &bytes(64)).unwrap();
         let chain = Chain::parse("box:3", Border::Replicate).unwrap();
         let raster = *image.raster();
         let filter = context.filter(&chain, &raster, &raster).unwrap();
-        let mut other = Image::<u8>::zeros(context, Raster::packed([9, 8], 1, PixelType::U8)).unwrap();
+        let mut other =
+            Image::<u8>::zeros(context, Raster::packed(Size::new(9, 8), 1, PixelType::U8)).unwrap();
         let error = filter.run(&image, &mut other).unwrap_err();
         assert!(error.kind() == ErrorKind::Shape && error.to_string().contains("the result"), "{error}");
-        let wrong = context.filter(&chain, &raster, &Raster::packed([8, 8], 3, PixelType::U8)).map(drop);
+        let wrong =
+            context.filter(&chain, &raster, &Raster::packed(Size::square(8), 3, PixelType::U8)).map(drop);
         assert_eq!(wrong.unwrap_err().kind(), ErrorKind::Description);
         let vector = tripipe::Vector::from_slice(context, &bytes(64)).unwrap();
         let one = vector.share().into_image(raster).unwrap();
@@ -164,7 +168,7 @@ fn operands_that_do_not_fit_are_refused() {
         assert!(error.kind() == ErrorKind::Aliased, "{error}");
     }
     if let [one, two, ..] = all.as_slice() {
-        let image = Image::from_slice(one, [8, 8], 1, &bytes(64)).unwrap();
+        let image = Image::from_slice(one, Size::square(8), 1, &bytes(64)).unwrap();
         let mut result = Image::<u8>::zeros(two, *image.raster()).unwrap();
         let chain = Chain::parse("box:3", Border::Replicate).unwrap();
         let filter = one.filter(&chain, image.raster(), image.raster()).unwrap();

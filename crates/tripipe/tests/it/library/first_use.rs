@@ -12,7 +12,8 @@ use tripipe::launch::{
     Access, ExecuteError, Executor, Launch, MemoryId, MemoryKind, NdRange, Program, Timing,
 };
 use tripipe::{
-    Arithmetic, Cache, CacheChoice, Context, ContextBuilder, Device, Error, Explanation, Image, Matrix, Probe,
+    Arithmetic, Cache, CacheChoice, Context, ContextBuilder, Device, Error, Explanation, Extents, Image,
+    Matrix, Probe, Size,
 };
 use tripipe_kernels::filter::reference;
 use tripipe_launch::{Intercept, Layer};
@@ -106,8 +107,8 @@ impl Watched {
 fn multiplied(context: &Context, [m, n, k]: [usize; 3]) -> Explanation {
     let value = |index: usize| ((index * 7) % 5) as f32 - 2.0;
     let [a, b] = [m * k, k * n].map(|count| (0..count).map(value).collect::<Vec<f32>>());
-    let left = Matrix::from_slice(context, [m, k], &a).unwrap();
-    let right = Matrix::from_slice(context, [k, n], &b).unwrap();
+    let left = Matrix::from_slice(context, Extents::new(m, k), &a).unwrap();
+    let right = Matrix::from_slice(context, Extents::new(k, n), &b).unwrap();
     let found = left.matmul(&right).unwrap().to_vec().unwrap();
     for (index, found) in found.into_iter().enumerate() {
         let (row, column) = (index / n, index % n);
@@ -170,12 +171,12 @@ fn kernels_with_wrong_results_are_not_chosen() {
 }
 
 /// The image that a chain makes of noise, which is the reference's, and the explanation.
-fn filtered(context: &Context, text: &str, border: Border, [width, height]: [usize; 2]) -> Explanation {
-    let pixels: Vec<u8> = (0..width * height * 3).map(|at| (at * 7919 % 251) as u8).collect();
-    let image = Image::from_slice(context, [width, height], 3, &pixels).unwrap();
+fn filtered(context: &Context, text: &str, border: Border, size: Size) -> Explanation {
+    let pixels: Vec<u8> = (0..size.width * size.height * 3).map(|at| (at * 7919 % 251) as u8).collect();
+    let image = Image::from_slice(context, size, 3, &pixels).unwrap();
     let chain = Chain::parse(text, border).unwrap();
     let found = image.filtered::<u8>(&chain).unwrap().to_vec().unwrap();
-    let from = Raster::packed([width, height], 3, PixelType::U8);
+    let from = Raster::packed(size, 3, PixelType::U8);
     let to = chain.apply_to(&from).unwrap();
     let mut want = vec![0; found.len()];
     reference::apply(&chain, &from, &pixels, &to, &mut want).unwrap();
@@ -193,7 +194,8 @@ fn a_chain_over_images_of_a_size_is_tuned_once_and_remembered() {
     let folder = tempfile::tempdir().unwrap();
     let watched = Watched::default();
     let Some(context) = watched.context(folder.path()) else { return };
-    let of = |context: &Context| filtered(context, "gaussian:5,laplace", Border::Reflect101, [83, 97]);
+    let of =
+        |context: &Context| filtered(context, "gaussian:5,laplace", Border::Reflect101, Size::new(83, 97));
     let without = of(&context);
     assert!(!is_measured(&without) && watched.runs() == 0, "{without}");
     let context = watched.tuning(folder.path(), BUDGET).unwrap();
@@ -204,10 +206,10 @@ fn a_chain_over_images_of_a_size_is_tuned_once_and_remembered() {
     of(&context);
     assert_eq!(watched.runs(), runs);
     // Another size, and another border.
-    filtered(&context, "gaussian:5,laplace", Border::Reflect101, [83, 98]);
+    filtered(&context, "gaussian:5,laplace", Border::Reflect101, Size::new(83, 98));
     let more = watched.runs();
     assert!(more > runs);
-    assert!(is_measured(&filtered(&context, "gaussian:5,laplace", Border::Wrap, [83, 97])));
+    assert!(is_measured(&filtered(&context, "gaussian:5,laplace", Border::Wrap, Size::new(83, 97))));
     assert!(watched.runs() > more);
     // Another context, as in another process.
     let watched = Watched::default();
@@ -228,10 +230,10 @@ fn filters_with_wrong_results_are_not_chosen() {
         let folder = tempfile::tempdir().unwrap();
         let Some(context) = Watched::default().context(folder.path()) else { return };
         let of = |context: &Context, size| filtered(context, "gaussian:5", Border::Reflect101, size);
-        let choice = parameters(&of(&context, [64, 40]));
+        let choice = parameters(&of(&context, Size::new(64, 40)));
         let watched = Watched { spoils: Some(spoils), ..Watched::default() };
         let context = watched.tuning(folder.path(), Duration::from_secs(1)).unwrap();
-        let explanation = of(&context, [64, 40]);
+        let explanation = of(&context, Size::new(64, 40));
         assert_eq!(parameters(&explanation), choice, "{explanation}");
         assert!(explanation.why.contains("the fastest of 1 candidate"), "{explanation}");
     }
@@ -244,7 +246,7 @@ fn filters_that_leave_pixels_unwritten_are_not_chosen() {
     let folder = tempfile::tempdir().unwrap();
     let watched = Watched { keeps: Some(64 * 3 * 20), ..Watched::default() };
     let Some(context) = watched.tuning(folder.path(), Duration::from_secs(1)) else { return };
-    let explanation = filtered(&context, "gaussian:5", Border::Reflect101, [64, 200]);
+    let explanation = filtered(&context, "gaussian:5", Border::Reflect101, Size::new(64, 200));
     assert!(explanation.why.contains("the fastest of 1 candidate"), "{explanation}");
 }
 
@@ -254,15 +256,15 @@ fn planes_and_floats_and_views_are_tuned() {
     let Some(context) = Watched::default().tuning(folder.path(), BUDGET) else { return };
     let chain = Chain::parse("gaussian:3", Border::Wrap).unwrap();
     for layout in [Raster::packed, Raster::planar] {
-        let from = layout([40, 70], 3, PixelType::F32);
+        let from = layout(Size::new(40, 70), 3, PixelType::F32);
         assert!(is_measured(&context.filter(&chain, &from, &from).unwrap().explain()));
     }
     // Rows with gaps between them.
-    let from = Raster { pitch: 133, ..Raster::packed([40, 70], 3, PixelType::U8) };
-    let to = Raster::packed([40, 70], 3, PixelType::U8);
+    let from = Raster { pitch: 133, ..Raster::packed(Size::new(40, 70), 3, PixelType::U8) };
+    let to = Raster::packed(Size::new(40, 70), 3, PixelType::U8);
     assert!(is_measured(&context.filter(&chain, &from, &to).unwrap().explain()));
     // An image without pixels.
-    let none = Raster::packed([0, 5], 3, PixelType::U8);
+    let none = Raster::packed(Size::new(0, 5), 3, PixelType::U8);
     assert!(!is_measured(&context.filter(&chain, &none, &none).unwrap().explain()));
 }
 
@@ -286,18 +288,18 @@ fn a_folder_that_cannot_be_written_is_not_an_error() {
 fn bytes_and_batches_and_empty_products_are_tuned_or_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let Some(context) = Watched::default().tuning(folder.path(), BUDGET) else { return };
-    let [a, b] = [[8, 12], [12, 4]].map(|extents: [usize; 2]| {
-        let bytes: Vec<i8> = (0..extents[0] * extents[1]).map(|index| (index % 7) as i8 - 3).collect();
+    let [a, b] = [Extents::new(8, 12), Extents::new(12, 4)].map(|extents| {
+        let bytes: Vec<i8> = (0..extents.elements().unwrap()).map(|index| (index % 7) as i8 - 3).collect();
         Matrix::from_slice(&context, extents, &bytes).unwrap()
     });
     assert!(is_measured(&Product::new(&a, &b).unwrap().explain().unwrap()));
     let strides = tripipe::gemm::Strides { a: 24, b: 16, c: 8 };
-    let [a, b] = [[6, 12], [12, 4]].map(|extents| {
-        Matrix::from_slice(&context, extents, &vec![1.0f32; extents[0] * extents[1]]).unwrap()
+    let [a, b] = [Extents::new(6, 12), Extents::new(12, 4)].map(|extents| {
+        Matrix::from_slice(&context, extents, &vec![1.0f32; extents.elements().unwrap()]).unwrap()
     });
     let batch = Product::new(a.block(0..2, 0..4).unwrap(), b.block(0..4, 0..4).unwrap());
     assert!(is_measured(&batch.unwrap().strided(3, strides).explain().unwrap()));
-    let empty = Matrix::<f32>::zeros(&context, [0, 4]).unwrap();
+    let empty = Matrix::<f32>::zeros(&context, Extents::new(0, 4)).unwrap();
     let product = Product::new(&empty, b.block(0..4, 0..4).unwrap()).unwrap();
     assert!(!is_measured(&product.explain().unwrap()));
 }

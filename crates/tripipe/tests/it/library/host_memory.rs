@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use tripipe::filter::{Border, Chain, Interpolation, PixelType, Raster};
-use tripipe::{Context, Device, Image};
+use tripipe::{Context, Device, Image, Size};
 use tripipe_kernels::filter::reference;
 
 use crate::library::bytes;
@@ -16,7 +16,7 @@ use crate::library::import::extensions::stand_in::stand_in;
 /// The variable that says what a process does.
 const PART: &str = "TRIPIPE_TEST_HOST_MEMORY";
 
-const SIZE: [usize; 2] = [96, 64];
+const SIZE: Size = Size::new(96, 64);
 
 /// Runs a part in a process of its own, on the stand-in driver with these variables.
 fn run(part: &str, variables: &[(&str, &str)]) {
@@ -53,7 +53,7 @@ fn part() {
 fn who(context: &Context, text: &str, calls: usize) -> String {
     let chain = Chain::parse(text, Border::Replicate).unwrap();
     let raster = Raster::packed(SIZE, 1, PixelType::U8);
-    let source = bytes(SIZE[0] * SIZE[1]);
+    let source = bytes(SIZE.width * SIZE.height);
     let mut want = vec![0; source.len()];
     reference::apply(&chain, &raster, &source, &raster, &mut want).unwrap();
     let one = |call: usize| {
@@ -107,7 +107,7 @@ fn nothing_waits_for_the_compiler() {
 fn compiler(context: &Context) {
     let chain = Chain::parse("median:5", Border::Replicate).unwrap();
     let raster = Raster::packed(SIZE, 1, PixelType::U8);
-    let (source, mut result) = (bytes(SIZE[0] * SIZE[1]), vec![0; SIZE[0] * SIZE[1]]);
+    let (source, mut result) = (bytes(SIZE.width * SIZE.height), vec![0; SIZE.width * SIZE.height]);
     let mut want = result.clone();
     reference::apply(&chain, &raster, &source, &raster, &mut want).unwrap();
     for _ in 0..4 {
@@ -133,8 +133,9 @@ fn resizing_counts_copies_too() {
 }
 
 fn resized(context: &Context) {
-    let (from, to) = (Raster::packed(SIZE, 1, PixelType::U8), Raster::packed([48, 32], 1, PixelType::U8));
-    let source = vec![9; SIZE[0] * SIZE[1]];
+    let (from, to) =
+        (Raster::packed(SIZE, 1, PixelType::U8), Raster::packed(Size::new(48, 32), 1, PixelType::U8));
+    let source = vec![9; SIZE.width * SIZE.height];
     for call in 0..8 {
         let mut result = vec![7; 48 * 32];
         context.resize_bytes(Interpolation::Area, &from, &source, &to, &mut result).unwrap();
@@ -153,7 +154,7 @@ fn a_first_launch_that_compiles_is_not_the_devices_time() {
 
 fn first_launch(context: &Context) {
     let chain = Chain::parse("bilateral:15:30:3", Border::Replicate).unwrap();
-    let image = Image::from_slice(context, [256, 192], 1, &bytes(256 * 192)).unwrap();
+    let image = Image::from_slice(context, Size::new(256, 192), 1, &bytes(256 * 192)).unwrap();
     let filter = context.filter(&chain, image.raster(), image.raster()).unwrap();
     let said = filter.explain();
     assert_eq!(said.fallback, None, "{said}");

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tripipe::filter::{Border, Chain};
 use tripipe::gemm::Product;
-use tripipe::{Context, Device, Error, ErrorKind, Image, Matrix, Vector};
+use tripipe::{Context, Device, Error, ErrorKind, Extents, Image, Matrix, Size, Vector};
 
 use crate::library::bytes;
 
@@ -37,7 +37,7 @@ fn watched(work: impl Fn(&Context) + Send + Sync + 'static) {
 }
 
 fn matrix(context: &Context, value: f32) -> Matrix<f32> {
-    Matrix::from_slice(context, [4, 4], &[value; 16]).unwrap()
+    Matrix::from_slice(context, Extents::new(4, 4), &[value; 16]).unwrap()
 }
 
 /// A product, a filter, a sum, an upload, a copy, a download.
@@ -45,7 +45,7 @@ fn everything(context: &Context) {
     let a = matrix(context, 2.0);
     let c = Product::new(&a, &a).unwrap().into_matrix().unwrap();
     assert_eq!(c.to_context(context).unwrap().to_vec().unwrap(), [16.0; 16]);
-    let image = Image::from_slice(context, [20, 10], 1, &[7u8; 200]).unwrap();
+    let image = Image::from_slice(context, Size::new(20, 10), 1, &[7u8; 200]).unwrap();
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
     assert_eq!(image.filtered::<u8>(&chain).unwrap().to_vec().unwrap(), [7; 200]);
     let vector = Vector::from_slice(context, &[3u8; 100]).unwrap();
@@ -107,7 +107,7 @@ fn mapped<T: std::fmt::Debug>(result: Result<T, Error>) {
 fn memory_that_is_mapped_is_not_changed() {
     watched(|context| {
         let vector = Vector::from_slice(context, &[2.0f32; 16]).unwrap();
-        let mut alias = vector.share().into_matrix([4, 4]).unwrap();
+        let mut alias = vector.share().into_matrix(Extents::new(4, 4)).unwrap();
         let a = matrix(context, 2.0);
         vector
             .map(|values| {
@@ -117,7 +117,7 @@ fn memory_that_is_mapped_is_not_changed() {
                 assert_eq!(alias.to_vec().unwrap(), values);
             })
             .unwrap();
-        let mut alias_of_vector = vector.share().into_matrix([4, 4]).unwrap();
+        let mut alias_of_vector = vector.share().into_matrix(Extents::new(4, 4)).unwrap();
         alias_of_vector
             .map_mut(|values| {
                 values[0] = 9.0;
@@ -200,7 +200,7 @@ fn woken_tasks_may_use_the_context() {
     watched(|context| {
         let pixels = bytes(640 * 480);
         let chain = Chain::parse("gaussian:5,box:3", Border::Reflect101).unwrap();
-        let image = Image::from_slice(context, [640, 480], 1, &pixels).unwrap();
+        let image = Image::from_slice(context, Size::new(640, 480), 1, &pixels).unwrap();
         let mut result = Image::<u8>::zeros(context, *image.raster()).unwrap();
         let filter = context.filter(&chain, image.raster(), image.raster()).unwrap();
         let busy = Arc::new(Busy {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tripipe::filter::{Border, Chain, PixelType, Raster};
 use tripipe::gemm::Product;
-use tripipe::{Context, Error, ErrorKind, Image, Matrix, Order, Vector};
+use tripipe::{Context, Error, ErrorKind, Extents, Image, Matrix, Order, Size, Vector};
 use tripipe_launch::{
     Access, ExecuteError, Executor, ImageShape, Intercept, Launch, Layer, MemoryId, MemoryKind, Prepared,
     Submission,
@@ -27,19 +27,19 @@ fn written_elements_are_read_back() {
         assert_eq!(Vector::<i32>::zeros(&context, 5).unwrap().to_vec().unwrap(), [0; 5]);
         assert!(Vector::<i32>::zeros(&context, 0).unwrap().to_vec().unwrap().is_empty());
 
-        let matrix = Matrix::from_slice(&context, [5, 7], &values).unwrap();
+        let matrix = Matrix::from_slice(&context, Extents::new(5, 7), &values).unwrap();
         assert_eq!(matrix.to_vec().unwrap(), values);
         let block = matrix.block(1..3, 2..4).unwrap();
         assert_eq!(block.to_vec().unwrap(), [9.0, 10.0, 16.0, 17.0]);
         assert_eq!(block.transposed().to_vec().unwrap(), [9.0, 16.0, 10.0, 17.0]);
-        let fortran = Matrix::with_order(&context, [7, 5], Order::ColumnMajor, &values).unwrap();
+        let fortran = Matrix::with_order(&context, Extents::new(7, 5), Order::ColumnMajor, &values).unwrap();
         assert_eq!(fortran.view().to_vec().unwrap(), matrix.transposed().to_vec().unwrap());
         assert_eq!(matrix.to_context(&context).unwrap().to_vec().unwrap(), values);
 
         let pixels = bytes(6 * 4 * 3);
-        let image = Image::from_slice(&context, [6, 4], 3, &pixels).unwrap();
+        let image = Image::from_slice(&context, Size::new(6, 4), 3, &pixels).unwrap();
         assert_eq!(image.to_vec().unwrap(), pixels);
-        let raster = Raster::packed([6, 3], 3, PixelType::U8).with_pitch(20);
+        let raster = Raster::packed(Size::new(6, 3), 3, PixelType::U8).with_pitch(20);
         let pitched = Image::with_raster(&context, raster, &pixels[..58]).unwrap();
         assert_eq!(pitched.to_vec().unwrap(), pixels[..58]);
     }
@@ -51,17 +51,26 @@ fn mismatched_operands_are_rejected() {
         let refused = |error: Error, words: &str| {
             assert!(error.to_string().contains(words), "{error}");
         };
-        refused(Matrix::from_slice(&context, [2, 3], &[0.0f32; 5]).unwrap_err(), "5 elements, expected 6");
-        refused(Matrix::<f32>::zeros(&context, [usize::MAX, 2]).unwrap_err(), "do not fit");
-        refused(Image::from_slice(&context, [2, 2], 3, &[0u8; 11]).unwrap_err(), "11 elements, expected 12");
-        refused(Image::from_slice(&context, [2, 2], 5, &[0u8; 20]).unwrap_err(), "5 channels");
-        let raster = Raster::packed([2, 2], 1, PixelType::U16);
+        refused(
+            Matrix::from_slice(&context, Extents::new(2, 3), &[0.0f32; 5]).unwrap_err(),
+            "5 elements, expected 6",
+        );
+        refused(Matrix::<f32>::zeros(&context, Extents::new(usize::MAX, 2)).unwrap_err(), "do not fit");
+        refused(
+            Image::from_slice(&context, Size::square(2), 3, &[0u8; 11]).unwrap_err(),
+            "11 elements, expected 12",
+        );
+        refused(Image::from_slice(&context, Size::square(2), 5, &[0u8; 20]).unwrap_err(), "5 channels");
+        let raster = Raster::packed(Size::square(2), 1, PixelType::U16);
         refused(Image::<u8>::zeros(&context, raster).unwrap_err(), "u8");
-        let matrix = Matrix::from_slice(&context, [2, 3], &[0.0f32; 6]).unwrap();
+        let matrix = Matrix::from_slice(&context, Extents::new(2, 3), &[0.0f32; 6]).unwrap();
         refused(matrix.block(0..3, 0..1).unwrap_err(), "exceed a matrix of 2x3");
         refused(matrix.read(&mut [0.0; 7]).unwrap_err(), "7 elements, expected 6");
         let vector = Vector::from_slice(&context, &[0u8; 10]).unwrap();
-        refused(vector.share().into_image(Raster::luma([4, 4], 4)).unwrap_err(), "10 elements, expected 16");
+        refused(
+            vector.share().into_image(Raster::luma(Size::square(4), 4)).unwrap_err(),
+            "10 elements, expected 16",
+        );
     }
 }
 
@@ -71,7 +80,9 @@ fn sizes_beyond_any_memory_are_rejected() {
     for context in contexts() {
         for length in [usize::MAX, usize::MAX / 2, 1 << 60] {
             assert!(Vector::<u8>::zeros(&context, length).is_err(), "{length} on {}", context.name());
-            assert!(Image::<u8>::zeros(&context, Raster::packed([length, 1], 1, PixelType::U8)).is_err());
+            assert!(
+                Image::<u8>::zeros(&context, Raster::packed(Size::new(length, 1), 1, PixelType::U8)).is_err()
+            );
         }
     }
 }
@@ -90,7 +101,7 @@ fn sizes_beyond_host_memory_are_rejected() {
         // Zeros that are never accessed use address space only.
         let vector = Vector::<u8>::zeros(&context, BYTES).unwrap();
         no_room(vector.to_vec());
-        let matrix = vector.share().into_matrix([1 << 15, 1 << 15]).unwrap();
+        let matrix = vector.share().into_matrix(Extents::new(1 << 15, 1 << 15)).unwrap();
         no_room(matrix.to_vec());
         no_room(matrix.block(0..1 << 15, 1..1 << 15).unwrap().to_vec());
         no_room(matrix.transposed().to_vec());
@@ -191,11 +202,11 @@ fn counting(refuses: bool) -> Option<(Context, Arc<AtomicUsize>, Arc<()>)> {
 #[test]
 fn operations_do_not_retain_freed_memory() {
     let Some((context, objects, lists)) = counting(false) else { return };
-    let size = [40, 30];
+    let size = Size::new(40, 30);
     let raster = Raster::packed(size, 1, PixelType::U8);
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
     let filter = context.filter(&chain, &raster, &raster).unwrap();
-    let pixels = bytes(size[0] * size[1]);
+    let pixels = bytes(size.width * size.height);
     let mut first = Image::<u8>::zeros(&context, raster).unwrap();
     // Not counting the executor's clone and the test's own.
     let known = || Arc::strong_count(&lists) - 2;
@@ -218,7 +229,7 @@ fn operations_do_not_retain_freed_memory() {
 fn an_operation_that_cannot_be_queued_has_no_effect() {
     let Some((context, objects, _)) = counting(true) else { return };
     // Large enough for operands to be packed, which allocates memory.
-    let a = Matrix::from_slice(&context, [600, 600], &vec![1.0f32; 600 * 600]).unwrap();
+    let a = Matrix::from_slice(&context, Extents::new(600, 600), &vec![1.0f32; 600 * 600]).unwrap();
     assert!(Product::new(&a, &a).unwrap().into_matrix().is_err());
     drop((a, context));
     assert_eq!(objects.load(Ordering::Relaxed), 0);
@@ -242,7 +253,7 @@ fn arrays_come_and_go() {
             let image = Image::from_ndarray(&context, &array).unwrap();
             assert_eq!(image.to_ndarray().unwrap(), array);
         }
-        let planes = Raster::planar([3, 2], 4, PixelType::U8);
+        let planes = Raster::planar(Size::new(3, 2), 4, PixelType::U8);
         let apart: Vec<u8> = (0..4).flat_map(|c| pixels.slice(ndarray::s![.., .., c]).to_owned()).collect();
         let image = Image::with_raster(&context, planes, &apart).unwrap();
         assert_eq!(image.to_ndarray().unwrap(), pixels);

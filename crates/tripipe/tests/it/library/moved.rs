@@ -3,7 +3,7 @@
 #[cfg(feature = "image")]
 use image::DynamicImage;
 use tripipe::filter::{Border, Chain, Raster};
-use tripipe::{Context, Device, ErrorKind, Image, Matrix, Vector};
+use tripipe::{Context, Device, ErrorKind, Extents, Image, Matrix, Size, Vector};
 
 use crate::library::{bytes, contexts};
 
@@ -22,11 +22,11 @@ fn what_goes_in_comes_out_on_every_device() {
         let vector = Vector::from_vec(&context, numbers.clone()).unwrap();
         assert_eq!((vector.len(), vector.to_vec().unwrap()), (600, numbers.clone()));
         assert_eq!(vector.into_vec().unwrap(), numbers);
-        let matrix = Matrix::from_vec(&context, [20, 30], numbers.clone()).unwrap();
+        let matrix = Matrix::from_vec(&context, Extents::new(20, 30), numbers.clone()).unwrap();
         assert_eq!((matrix.rows(), matrix.columns()), (20, 30));
         assert_eq!(matrix.to_transposed().unwrap().to_transposed().unwrap().into_vec().unwrap(), numbers);
-        let image = Image::from_vec(&context, [20, 10], 3, bytes(600)).unwrap();
-        assert_eq!(*image.raster(), Raster::packed([20, 10], 3, tripipe::filter::PixelType::U8));
+        let image = Image::from_vec(&context, Size::new(20, 10), 3, bytes(600)).unwrap();
+        assert_eq!(*image.raster(), Raster::packed(Size::new(20, 10), 3, tripipe::filter::PixelType::U8));
         assert_eq!(image.into_vec().unwrap(), bytes(600));
         assert!(Vector::<u16>::from_vec(&context, Vec::new()).unwrap().into_vec().unwrap().is_empty());
     }
@@ -38,7 +38,7 @@ fn the_cpu_path_copies_nothing() {
     let context = cpu();
     let pixels = bytes(90_000);
     let begin = address(&pixels);
-    let photo = Image::from_vec(&context, [300, 100], 3, pixels).unwrap();
+    let photo = Image::from_vec(&context, Size::new(300, 100), 3, pixels).unwrap();
     assert_eq!(photo.map(address).unwrap(), begin);
     let chain = Chain::parse("gaussian:5", Border::Reflect101).unwrap();
     let blurred: Image<u8> = photo.filtered(&chain).unwrap();
@@ -64,14 +64,18 @@ fn the_cpu_path_copies_nothing() {
 fn shared_memory_stays_with_the_others() {
     for context in contexts() {
         let vector = Vector::from_vec(&context, bytes(600)).unwrap();
-        let image =
-            vector.share().into_image(Raster::packed([20, 10], 3, tripipe::filter::PixelType::U8)).unwrap();
+        let image = vector
+            .share()
+            .into_image(Raster::packed(Size::new(20, 10), 3, tripipe::filter::PixelType::U8))
+            .unwrap();
         assert_eq!(image.into_vec().unwrap(), bytes(600));
         assert_eq!(vector.into_vec().unwrap(), bytes(600));
 
         let mut vector = Vector::from_vec(&context, bytes(600)).unwrap();
-        let image =
-            vector.share().into_image(Raster::packed([20, 10], 3, tripipe::filter::PixelType::U8)).unwrap();
+        let image = vector
+            .share()
+            .into_image(Raster::packed(Size::new(20, 10), 3, tripipe::filter::PixelType::U8))
+            .unwrap();
         let refused = vector.map_mut(|_| image.into_vec()).unwrap();
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::Mapped);
         assert_eq!(vector.into_vec().unwrap(), bytes(600));
@@ -82,9 +86,9 @@ fn shared_memory_stays_with_the_others() {
 fn the_number_of_elements_is_checked() {
     for context in contexts() {
         let kind = |error: tripipe::Error| error.kind();
-        let short = Matrix::from_vec(&context, [2, 2], vec![1i32; 3]);
+        let short = Matrix::from_vec(&context, Extents::new(2, 2), vec![1i32; 3]);
         assert_eq!(short.map_err(kind).unwrap_err(), ErrorKind::Shape);
-        let short = Image::from_vec(&context, [2, 2], 3, vec![1u8; 11]);
+        let short = Image::from_vec(&context, Size::square(2), 3, vec![1u8; 11]);
         assert_eq!(short.map_err(kind).unwrap_err(), ErrorKind::Shape);
     }
 }
@@ -93,7 +97,8 @@ fn the_number_of_elements_is_checked() {
 #[test]
 fn gaps_do_not_come_out() {
     for context in contexts() {
-        let raster = Raster { pitch: 8, ..Raster::packed([5, 4], 1, tripipe::filter::PixelType::U8) };
+        let raster =
+            Raster { pitch: 8, ..Raster::packed(Size::new(5, 4), 1, tripipe::filter::PixelType::U8) };
         let all = bytes(8 * 3 + 5);
         let want: Vec<u8> = all.chunks(8).flat_map(|row| &row[..5]).copied().collect();
         let image = Image::with_raster(&context, raster, &all).unwrap();

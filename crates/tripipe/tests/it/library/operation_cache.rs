@@ -3,7 +3,7 @@
 
 use tripipe::filter::{Border, Chain, PixelType, Raster};
 use tripipe::gemm::Product;
-use tripipe::{Context, Image, Matrix, Vector};
+use tripipe::{Context, Extents, Image, Matrix, Size, Vector};
 use tripipe_kernels::filter::reference;
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
@@ -14,7 +14,7 @@ use crate::library::{bytes, contexts};
 /// images.
 #[test]
 fn regions_at_many_places_are_filtered_as_by_the_reference() {
-    let size = [150, 40];
+    let size = Size::new(150, 40);
     let cases = [
         ("median:3,box:3", Raster::packed(size, 3, PixelType::U8)),
         ("swap-red-blue", Raster::packed(size, 3, PixelType::U8)),
@@ -30,9 +30,9 @@ fn regions_at_many_places_are_filtered_as_by_the_reference() {
             let mut want = vec![7; to.elements().unwrap()];
             let mut result = Image::with_raster(&context, to, &want).unwrap();
             for place in 0..40 {
-                let (at, other) = ([3 * place, place % 20], [(7 * place) % 120, (3 * place) % 20]);
-                let region = source.region(at, [30, 20]).unwrap();
-                let into = result.region_mut(other, [30, 20]).unwrap();
+                let size = Size::new(30, 20);
+                let region = source.region(3 * place, place % 20, size).unwrap();
+                let into = result.region_mut((7 * place) % 120, (3 * place) % 20, size).unwrap();
                 let [of, into_raster] = [*region.raster(), *into.raster()];
                 let filter = context.filter(&chain, &of, &into_raster).unwrap();
                 drop(filter.run(region, into).unwrap());
@@ -51,10 +51,10 @@ fn blocks_at_many_places_are_multiplied() {
         let whole =
             |count: usize| -> Vec<f32> { bytes(count).iter().map(|byte| f32::from(byte % 5)).collect() };
         let (a, b) = (whole(side * side), whole(side * side + 9)[9..].to_vec());
-        let in_a = Matrix::from_slice(&context, [side, side], &a).unwrap();
-        let in_b = Matrix::from_slice(&context, [side, side], &b).unwrap();
+        let in_a = Matrix::from_slice(&context, Extents::new(side, side), &a).unwrap();
+        let in_b = Matrix::from_slice(&context, Extents::new(side, side), &b).unwrap();
         let mut want = vec![3.0; side * side];
-        let mut c = Matrix::from_slice(&context, [side, side], &want).unwrap();
+        let mut c = Matrix::from_slice(&context, Extents::new(side, side), &want).unwrap();
         for [m, n, k] in [[5, 6, 7], [1, 33, 12], [32, 30, 20]] {
             for place in 0..12 {
                 let [i, j, l] = [3 * place, (5 * place) % 37, (2 * place) % 31];
@@ -82,10 +82,11 @@ fn blocks_at_many_places_are_multiplied() {
 fn places_are_no_operations_of_their_own() {
     for context in contexts() {
         let chain = Chain::parse("box:3", Border::Replicate).unwrap();
-        let image = Image::<u8>::zeros(&context, Raster::packed([512, 64], 1, PixelType::U8)).unwrap();
-        let to = Raster::packed([32, 32], 1, PixelType::U8);
+        let image =
+            Image::<u8>::zeros(&context, Raster::packed(Size::new(512, 64), 1, PixelType::U8)).unwrap();
+        let to = Raster::packed(Size::square(32), 1, PixelType::U8);
         for place in 0..300 {
-            let region = image.region([place, place % 32], [32, 32]).unwrap();
+            let region = image.region(place, place % 32, Size::square(32)).unwrap();
             drop(context.filter(&chain, region.raster(), &to).unwrap());
         }
         assert!(context.explain().len() <= 16, "{}", context.explain().len());
@@ -123,7 +124,7 @@ fn retained_memory_is_freed_when_needed() {
         for more in 0..12 {
             let image = Image::from_slice(
                 &context,
-                [1024 + 16 * more, 1000],
+                Size::new(1024 + 16 * more, 1000),
                 1,
                 &vec![9u8; (1024 + 16 * more) * 1000],
             );

@@ -10,7 +10,7 @@ use std::time::Duration;
 use half::f16;
 use tripipe::filter::{Border, Chain};
 use tripipe::gemm::{Accumulate, Product};
-use tripipe::{Context, Device, Image, Matrix};
+use tripipe::{Context, Device, Extents, Image, Matrix, Size};
 
 use crate::library::{bytes, contexts};
 
@@ -36,7 +36,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-fn blurred(context: &Context, pixels: &[u8], size: [usize; 2]) -> Vec<u8> {
+fn blurred(context: &Context, pixels: &[u8], size: Size) -> Vec<u8> {
     let chain = Chain::parse("gaussian:5,box:3", Border::Reflect101).unwrap();
     let image = Image::from_slice(context, size, 1, pixels).unwrap();
     image.filtered::<u8>(&chain).unwrap().to_vec().unwrap()
@@ -46,8 +46,8 @@ fn blurred(context: &Context, pixels: &[u8], size: [usize; 2]) -> Vec<u8> {
 fn an_operation_can_be_awaited() {
     let chain = Chain::parse("gaussian:5,box:3", Border::Reflect101).unwrap();
     for context in contexts() {
-        let size = [640, 480];
-        let pixels = bytes(size[0] * size[1]);
+        let size = Size::new(640, 480);
+        let pixels = bytes(size.width * size.height);
         let source = Image::from_slice(&context, size, 1, &pixels).unwrap();
         let mut result = Image::<u8>::zeros(&context, *source.raster()).unwrap();
         let filter = context.filter(&chain, source.raster(), source.raster()).unwrap();
@@ -74,7 +74,7 @@ fn a_context_is_everyones() {
     is_send_and_sync::<tripipe::Pending<u8>>();
     is_send_and_sync::<tripipe::Error>();
     for context in contexts() {
-        let size = [200, 100];
+        let size = Size::new(200, 100);
         let all: Vec<Vec<u8>> =
             (1..5).map(|seed| bytes(20_000 * seed)[20_000 * (seed - 1)..].to_vec()).collect();
         let alone: Vec<_> = all.iter().map(|pixels| blurred(&context, pixels, size)).collect();
@@ -95,7 +95,7 @@ fn finishing_waits_for_ones_own() {
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let size = [64, 48];
+                    let size = Size::new(64, 48);
                     let source = Image::from_slice(&context, size, 1, &bytes(64 * 48)).unwrap();
                     let mut result = Image::<u8>::zeros(&context, *source.raster()).unwrap();
                     let filter = context.filter(&chain, source.raster(), source.raster()).unwrap();
@@ -124,10 +124,11 @@ fn workers_of_a_pool_may_wait() {
             (0..4 * rayon::current_num_threads()).into_par_iter().for_each(|_| {
                 // One size below and one above the size from which several threads are used.
                 for side in [64, 640] {
-                    let result = blurred(&context, &bytes(side * side), [side, side]);
+                    let result = blurred(&context, &bytes(side * side), Size::square(side));
                     assert_eq!(result.len(), side * side);
                 }
-                let a = Matrix::from_slice(&context, [200, 200], &vec![f16::ONE; 40_000]).unwrap();
+                let a =
+                    Matrix::from_slice(&context, Extents::new(200, 200), &vec![f16::ONE; 40_000]).unwrap();
                 let product = Product::new(&a, &a).unwrap().accumulate(Accumulate::F16);
                 assert_eq!(
                     product.into_matrix().unwrap().to_vec().unwrap(),

@@ -1,8 +1,10 @@
 //! Edge cases of products: batches of any count, empty operands, absurd extents, infinities and NaN, double precision.
 
 use half::f16;
-use tripipe::gemm::{Accumulate, Factor, Multipliers, Packed, Product, Requantisation, Strides};
-use tripipe::{Context, Device, Matrix, Order, Team, Vector};
+use tripipe::gemm::{
+    Accumulate, Factor, Multipliers, Packed, Product, ProductExtents, Requantisation, Strides,
+};
+use tripipe::{Context, Device, Extents, Matrix, Order, Team, Vector};
 
 use crate::library::{bytes, contexts, in_the_background};
 
@@ -39,9 +41,9 @@ fn batches_at_offsets_of_every_count() {
                     want[c_at + i] = 2.0 * sum - before[c_at + i];
                 }
             }
-            let in_a = Matrix::from_slice(&context, [count * m, k], &a).unwrap();
-            let in_b = Matrix::from_slice(&context, [count * k, n], &b).unwrap();
-            let mut c = Matrix::from_slice(&context, [(count + 1) * m, n], &before).unwrap();
+            let in_a = Matrix::from_slice(&context, Extents::new(count * m, k), &a).unwrap();
+            let in_b = Matrix::from_slice(&context, Extents::new(count * k, n), &b).unwrap();
+            let mut c = Matrix::from_slice(&context, Extents::new((count + 1) * m, n), &before).unwrap();
             let offsets: Vec<u32> = triples.iter().flatten().map(|at| *at as u32).collect();
             let offsets = Vector::from_slice(&context, &offsets).unwrap();
             let first = [in_a.block(0..m, 0..k).unwrap(), in_b.block(0..k, 0..n).unwrap()];
@@ -57,9 +59,9 @@ fn batches_at_offsets_of_every_count() {
 #[test]
 fn two_products_at_one_offset_give_one_of_both_results() {
     for context in contexts() {
-        let a = Matrix::from_slice(&context, [3, 1], &[1.0f32, 2.0, 5.0]).unwrap();
-        let b = Matrix::from_slice(&context, [1, 1], &[1.0f32]).unwrap();
-        let mut c = Matrix::from_slice(&context, [3, 1], &[10.0f32, 20.0, 30.0]).unwrap();
+        let a = Matrix::from_slice(&context, Extents::new(3, 1), &[1.0f32, 2.0, 5.0]).unwrap();
+        let b = Matrix::from_slice(&context, Extents::new(1, 1), &[1.0f32]).unwrap();
+        let mut c = Matrix::from_slice(&context, Extents::new(3, 1), &[10.0f32, 20.0, 30.0]).unwrap();
         let offsets = Vector::from_slice(&context, &[0u32, 0, 1, 1, 0, 1, 2, 0, 0]).unwrap();
         let product = Product::new(a.block(0..1, 0..1).unwrap(), &b).unwrap().at_offsets(&offsets).unwrap();
         drop(product.store(c.block_mut(0..1, 0..1).unwrap()).unwrap());
@@ -75,13 +77,13 @@ fn a_packed_operand_is_shared_by_the_products_of_a_batch() {
     let (a, b) = (whole(count * m * k), whole(k * n));
     let want: Vec<f32> = (0..count * m * n).map(|i| element(&a, &b, [m, n, k], i / n, i % n)).collect();
     for context in contexts() {
-        let in_a = Matrix::from_slice(&context, [count * m, k], &a).unwrap();
-        let in_b = Matrix::from_slice(&context, [2 * k, n], &[&b[..], &b[..]].concat()).unwrap();
+        let in_a = Matrix::from_slice(&context, Extents::new(count * m, k), &a).unwrap();
+        let in_b = Matrix::from_slice(&context, Extents::new(2 * k, n), &[&b[..], &b[..]].concat()).unwrap();
         for m_for in [1, m, 200_000] {
             let packed = Packed::right(in_b.block(0..k, 0..n).unwrap(), m_for).unwrap();
             let first = in_a.block(0..m, 0..k).unwrap();
             for shared in [1, count] {
-                let mut c = Matrix::<f32>::zeros(&context, [count * m, n]).unwrap();
+                let mut c = Matrix::<f32>::zeros(&context, Extents::new(count * m, n)).unwrap();
                 let at = |p: usize| [p * m * k, 0, p * m * n].map(|at| at as u32);
                 let offsets: Vec<u32> = (0..shared).flat_map(at).collect();
                 let offsets = Vector::from_slice(&context, &offsets).unwrap();
@@ -91,7 +93,7 @@ fn a_packed_operand_is_shared_by_the_products_of_a_batch() {
                 assert_eq!(found[..shared * m * n], want[..shared * m * n], "{m_for}, {}", context.name());
                 assert!(found[shared * m * n..].iter().all(|value| *value == 0.0));
             }
-            let mut c = Matrix::<f32>::zeros(&context, [count * m, n]).unwrap();
+            let mut c = Matrix::<f32>::zeros(&context, Extents::new(count * m, n)).unwrap();
             let batch =
                 Product::new(first, &packed).unwrap().strided(count, Strides { a: m * k, b: 0, c: m * n });
             drop(batch.store(c.block_mut(0..m, 0..n).unwrap()).unwrap());
@@ -120,16 +122,16 @@ fn empty_operands_of_every_type() {
     where
         T::Sum: PartialEq + std::fmt::Debug,
     {
-        let matrix = |shape: [usize; 2]| Matrix::<T>::zeros(context, shape).unwrap();
+        let matrix = |rows, columns| Matrix::<T>::zeros(context, Extents::new(rows, columns)).unwrap();
         let zero = T::Sum::default();
         for [m, n, k] in [[2, 3, 0], [0, 3, 2], [2, 0, 3], [0, 0, 0], [1, 1, 0], [0, 5, 0]] {
-            let (a, b) = (matrix([m, k]), matrix([k, n]));
+            let (a, b) = (matrix(m, k), matrix(k, n));
             let product = Product::new(&a, &b).unwrap().accumulate(accumulate);
             let bias = Vector::<T::Sum>::zeros(context, n).unwrap();
             let c = product.bias_columns(&bias).relu().into_matrix().unwrap();
             assert_eq!(c.to_vec().unwrap(), vec![zero; m * n], "{m}x{n}x{k} on {}", context.name());
             let empty = Vector::<u32>::zeros(context, 0).unwrap();
-            let mut c = Matrix::<T::Sum>::zeros(context, [m, n]).unwrap();
+            let mut c = Matrix::<T::Sum>::zeros(context, Extents::new(m, n)).unwrap();
             let batch = Product::new(&a, &b).unwrap().accumulate(accumulate).at_offsets(&empty).unwrap();
             drop(batch.store(&mut c).unwrap());
             assert_eq!(c.to_vec().unwrap(), vec![zero; m * n]);
@@ -155,11 +157,11 @@ fn extents_strides_and_counts_at_the_extremes() {
     const HUGE: [usize; 6] =
         [usize::MAX, usize::MAX / 2 + 1, usize::MAX / 4 + 1, 1 << 33, u32::MAX as usize, 1 << 31];
     for context in contexts() {
-        let matrix = |shape: [usize; 2]| Matrix::<f32>::zeros(&context, shape);
+        let matrix = |rows, columns| Matrix::<f32>::zeros(&context, Extents::new(rows, columns));
         for huge in HUGE {
             // Matrices without elements may have any extent.
-            let (tall, wide) = (matrix([huge, 0]).unwrap(), matrix([0, huge]).unwrap());
-            assert!(matrix([huge, huge]).is_err());
+            let (tall, wide) = (matrix(huge, 0).unwrap(), matrix(0, huge).unwrap());
+            assert!(matrix(huge, huge).is_err());
             assert!(Product::new(&tall, &wide).unwrap().into_matrix().is_err());
             assert!(Product::new(&tall, &wide).unwrap().explain().is_err());
             assert!(Packed::right(&wide, huge).is_err());
@@ -169,8 +171,8 @@ fn extents_strides_and_counts_at_the_extremes() {
             assert!(wide.transposed().to_vec().unwrap().is_empty());
             // Multipliers for each column, where the number of columns is too large.
             let [none, columns] =
-                [[0, 0], [0, huge]].map(|shape| Matrix::<i8>::zeros(&context, shape).unwrap());
-            let mut bytes = Matrix::<i8>::zeros(&context, [0, huge]).unwrap();
+                [0, huge].map(|columns| Matrix::<i8>::zeros(&context, Extents::new(0, columns)).unwrap());
+            let mut bytes = Matrix::<i8>::zeros(&context, Extents::new(0, huge)).unwrap();
             let scales = Multipliers::new(&context, &[[1, 1]; 3]).unwrap();
             let requantisation =
                 Requantisation { scales: &scales, zero_a: 0, zero_b: 0, zero_c: 0, range: [-128, 127] };
@@ -180,8 +182,8 @@ fn extents_strides_and_counts_at_the_extremes() {
             let nothing = Product::new(&wide, &tall).unwrap();
             assert!(nothing.into_matrix().is_err());
 
-            let (a, b) = (matrix([2, 3]).unwrap(), matrix([3, 2]).unwrap());
-            let mut c = matrix([2, 2]).unwrap();
+            let (a, b) = (matrix(2, 3).unwrap(), matrix(3, 2).unwrap());
+            let mut c = matrix(2, 2).unwrap();
             let packed = Packed::right(&b, huge);
             assert!(packed.is_err());
             for strides in [[huge, 0, 4], [0, huge, 4], [0, 0, huge], [huge; 3]] {
@@ -201,8 +203,8 @@ fn extents_strides_and_counts_at_the_extremes() {
                 drop(batch.store(&mut c).unwrap());
             }
             // A and B are not read.
-            let (a, b) = (matrix([2, 0]).unwrap(), matrix([0, 2]).unwrap());
-            let mut c = matrix([6, 2]).unwrap();
+            let (a, b) = (matrix(2, 0).unwrap(), matrix(0, 2).unwrap());
+            let mut c = matrix(6, 2).unwrap();
             let batch = Product::new(&a, &b).unwrap().strided(3, Strides { a: huge, b: huge, c: 4 });
             drop(batch.store(c.block_mut(0..2, 0..2).unwrap()).unwrap());
             assert_eq!(c.to_vec().unwrap(), [0.0; 12]);
@@ -210,9 +212,9 @@ fn extents_strides_and_counts_at_the_extremes() {
             let batch = Product::new(&a, &b).unwrap().at_offsets(&far).unwrap();
             assert!(batch.store(c.block_mut(0..2, 0..2).unwrap()).is_err());
             // A residual has the stride of C.
-            let (a, b) = (matrix([2, 1]).unwrap(), matrix([1, 2]).unwrap());
-            let residual = matrix([2, 2]).unwrap();
-            let mut c = matrix([2, 2]).unwrap();
+            let (a, b) = (matrix(2, 1).unwrap(), matrix(1, 2).unwrap());
+            let residual = matrix(2, 2).unwrap();
+            let mut c = matrix(2, 2).unwrap();
             let batch = Product::new(&a, &b)
                 .unwrap()
                 .strided(2, Strides { a: 0, b: 0, c: huge })
@@ -227,18 +229,18 @@ fn extents_strides_and_counts_at_the_extremes() {
 fn a_team_refuses_absurd_extents() {
     let team = Team::new(vec![Context::new(&Device::Cpu).unwrap()]).unwrap();
     let huge = usize::MAX;
-    for extents in
+    for [m, n, k] in
         [[0, huge, 0], [huge, 0, 0], [0, 0, huge], [huge, huge, 0], [huge, 0, huge], [0, huge, huge]]
     {
-        let [m, n, k] = extents;
+        let extents = ProductExtents { m, n, k };
         let empty = [m.checked_mul(k), k.checked_mul(n), m.checked_mul(n)] == [Some(0); 3];
         let done = team.product::<f32>(&[], &[], &mut [], extents);
-        assert_eq!(done.is_ok(), empty, "{extents:?}");
+        assert_eq!(done.is_ok(), empty, "{extents}");
         let done = team.product::<i8>(&[], &[], &mut [], extents);
-        assert_eq!(done.is_ok(), empty, "{extents:?}");
+        assert_eq!(done.is_ok(), empty, "{extents}");
     }
     let mut c = [7.0f64; 6];
-    team.product::<f64>(&[], &[], &mut c, [2, 3, 0]).unwrap();
+    team.product::<f64>(&[], &[], &mut c, ProductExtents { m: 2, n: 3, k: 0 }).unwrap();
     assert_eq!(c, [0.0; 6]);
 }
 
@@ -310,13 +312,13 @@ fn infinities_and_nan_follow_ieee_754() {
                 [whole(m * k), whole(k * n)].map(|values| values.into_iter().map(f64::from).collect());
             let of_all = |values: &[f64]| values.iter().map(|value| of(*value)).collect::<Vec<T>>();
             let b_turned: Vec<T> = (0..n * k).map(|i| of(values[1][i % k * n + i / k])).collect();
-            let column_b = Matrix::from_slice(context, [n, k], &b_turned).unwrap();
+            let column_b = Matrix::from_slice(context, Extents::new(n, k), &b_turned).unwrap();
             let [plain_a, plain_b]: [Vec<f64>; 2] = plain;
             for (a, b, turned) in
                 [(&values[0], &values[1], false), (&values[0], &values[1], true), (&plain_a, &plain_b, false)]
             {
-                let in_a = Matrix::from_slice(context, [m, k], &of_all(a)).unwrap();
-                let in_b = Matrix::from_slice(context, [k, n], &of_all(b)).unwrap();
+                let in_a = Matrix::from_slice(context, Extents::new(m, k), &of_all(a)).unwrap();
+                let in_b = Matrix::from_slice(context, Extents::new(k, n), &of_all(b)).unwrap();
                 let in_b = if turned { column_b.transposed() } else { in_b.view() };
                 for (index, alpha) in FACTORS.into_iter().enumerate() {
                     for (other, beta) in FACTORS.into_iter().enumerate() {
@@ -325,7 +327,8 @@ fn infinities_and_nan_follow_ieee_754() {
                         let kinds = if context.probe().is_some() { 2 } else { 3 };
                         let limits = limits[(index + other) % kinds];
                         let want = by_definition([a, b, &values[2]], [m, n, k], [alpha, beta], limits);
-                        let mut c = Matrix::from_slice(context, [m, n], &of_all(&values[2])).unwrap();
+                        let mut c =
+                            Matrix::from_slice(context, Extents::new(m, n), &of_all(&values[2])).unwrap();
                         let product = Product::new(&in_a, in_b).unwrap().accumulate(accumulate);
                         let product = product.alpha(alpha).beta(beta);
                         let product = match limits {
@@ -370,18 +373,19 @@ fn infinities_and_nan_follow_ieee_754() {
 #[test]
 fn factors_are_those_of_the_type_of_the_sums() {
     for context in contexts() {
-        let nan = Matrix::from_slice(&context, [2, 2], &[f32::NAN; 4]).unwrap();
-        let one = Matrix::from_slice(&context, [2, 2], &[1.0f32, 0.0, 0.0, 1.0]).unwrap();
+        let nan = Matrix::from_slice(&context, Extents::new(2, 2), &[f32::NAN; 4]).unwrap();
+        let one = Matrix::from_slice(&context, Extents::new(2, 2), &[1.0f32, 0.0, 0.0, 1.0]).unwrap();
         let c = Product::new(&nan, &one).unwrap().alpha(1e-60).into_matrix().unwrap();
         assert_eq!(c.to_vec().unwrap(), [0.0; 4], "{}", context.name());
-        let mut c = Matrix::from_slice(&context, [2, 2], &[f32::NAN; 4]).unwrap();
+        let mut c = Matrix::from_slice(&context, Extents::new(2, 2), &[f32::NAN; 4]).unwrap();
         drop(Product::new(&one, &one).unwrap().beta(1e-60).store(&mut c).unwrap());
         assert_eq!(c.to_vec().unwrap(), [1.0, 0.0, 0.0, 1.0]);
         let c = Product::new(&one, &one).unwrap().alpha(1e60).into_matrix().unwrap().to_vec().unwrap();
         assert!(c[0] == f32::INFINITY && c[1].is_nan(), "{c:?}");
 
-        let halves =
-            |values: [f32; 4]| Matrix::from_slice(&context, [2, 2], &values.map(f16::from_f32)).unwrap();
+        let halves = |values: [f32; 4]| {
+            Matrix::from_slice(&context, Extents::new(2, 2), &values.map(f16::from_f32)).unwrap()
+        };
         let (one, small) = (halves([1.0, 0.0, 0.0, 1.0]), halves([0.125; 4]));
         for (accumulate, want) in [(Accumulate::F32, 12_500.0), (Accumulate::F16, f32::INFINITY)] {
             let product = Product::new(&one, &small).unwrap().accumulate(accumulate).alpha(1e5);
@@ -409,14 +413,14 @@ fn products_in_double_precision() {
             let exact = |i: usize| -> i64 { (0..k).map(|l| a[i / n * k + l] * b[l * n + i % n]).sum() };
             let wide = |values: &[i64]| values.iter().map(|value| *value as f64).collect::<Vec<f64>>();
             let turned: Vec<f64> = (0..m * k).map(|i| a[i % m * k + i / m] as f64).collect();
-            let in_a = Matrix::with_order(&context, [m, k], Order::ColumnMajor, &turned).unwrap();
-            let in_b = Matrix::from_slice(&context, [k, n], &wide(&b)).unwrap();
+            let in_a = Matrix::with_order(&context, Extents::new(m, k), Order::ColumnMajor, &turned).unwrap();
+            let in_b = Matrix::from_slice(&context, Extents::new(k, n), &wide(&b)).unwrap();
             let in_bias = Vector::from_slice(&context, &wide(&bias)).unwrap();
             let c = Product::new(&in_a, &in_b).unwrap().into_matrix().unwrap();
             let want: Vec<i64> = (0..m * n).map(exact).collect();
             assert_eq!(c.to_vec().unwrap(), wide(&want), "{m}x{n}x{k} on {}", context.name());
 
-            let mut c = Matrix::from_slice(&context, [m, n], &wide(&before)).unwrap();
+            let mut c = Matrix::from_slice(&context, Extents::new(m, n), &wide(&before)).unwrap();
             let product = Product::new(&in_a, &in_b).unwrap().alpha(2.0).beta(-1.0);
             drop(product.bias_columns(&in_bias).relu().store(&mut c).unwrap());
             let want: Vec<i64> =

@@ -2,7 +2,7 @@
 
 use half::f16;
 use tripipe::gemm::{Accumulate, Multipliers, Packed, Product, Requantisation, Strides};
-use tripipe::{Context, Element, ErrorKind, Matrix, Order, Vector};
+use tripipe::{Context, Element, ErrorKind, Extents, Matrix, Order, Vector};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
 use crate::library::faulty::{Faulty, Meddling};
@@ -29,21 +29,21 @@ fn products_are_the_same_on_every_device() {
             let (a, b) = (whole(m * k), whole(k * n));
             let want = product(&a, &b, [m, n, k]);
             let of = |values: &[f32]| -> Vec<f16> { values.iter().map(|v| f16::from_f32(*v)).collect() };
-            let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
-            let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
+            let in_a = Matrix::from_slice(&context, Extents::new(m, k), &a).unwrap();
+            let in_b = Matrix::from_slice(&context, Extents::new(k, n), &b).unwrap();
             let c = Product::new(&in_a, &in_b).unwrap().into_matrix().unwrap();
             assert_eq!(c.to_vec().unwrap(), want, "{m}x{n}x{k} on {}", context.name());
 
-            let half_a = Matrix::from_slice(&context, [m, k], &of(&a)).unwrap();
-            let half_b = Matrix::from_slice(&context, [k, n], &of(&b)).unwrap();
+            let half_a = Matrix::from_slice(&context, Extents::new(m, k), &of(&a)).unwrap();
+            let half_b = Matrix::from_slice(&context, Extents::new(k, n), &of(&b)).unwrap();
             for accumulate in [Accumulate::F32, Accumulate::F16, Accumulate::Chunked { block: 16 }] {
                 let product = Product::new(&half_a, &half_b).unwrap().accumulate(accumulate);
                 assert_eq!(product.into_matrix().unwrap().to_vec().unwrap(), of(&want), "{accumulate:?}");
             }
 
             let byte = |values: &[f32]| -> Vec<i8> { values.iter().map(|v| *v as i8).collect() };
-            let byte_a = Matrix::from_slice(&context, [m, k], &byte(&a)).unwrap();
-            let byte_b = Matrix::from_slice(&context, [k, n], &byte(&b)).unwrap();
+            let byte_a = Matrix::from_slice(&context, Extents::new(m, k), &byte(&a)).unwrap();
+            let byte_b = Matrix::from_slice(&context, Extents::new(k, n), &byte(&b)).unwrap();
             let c = Product::new(&byte_a, &byte_b).unwrap().into_matrix().unwrap();
             let integers: Vec<i32> = want.iter().map(|v| *v as i32).collect();
             assert_eq!(c.to_vec().unwrap(), integers);
@@ -57,28 +57,30 @@ fn every_layout_is_taken() {
     let (a, b) = (whole(m * k), whole(k * n));
     let want = product(&a, &b, [m, n, k]);
     for context in contexts() {
-        let row_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
+        let row_a = Matrix::from_slice(&context, Extents::new(m, k), &a).unwrap();
         let column_a =
-            Matrix::with_order(&context, [m, k], Order::ColumnMajor, transposed(&a, [m, k])).unwrap();
-        let turned_a = Matrix::from_slice(&context, [k, m], &transposed(&a, [m, k])).unwrap();
-        let row_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
-        let turned_b = Matrix::from_slice(&context, [n, k], &transposed(&b, [k, n])).unwrap();
+            Matrix::with_order(&context, Extents::new(m, k), Order::ColumnMajor, transposed(&a, [m, k]))
+                .unwrap();
+        let turned_a = Matrix::from_slice(&context, Extents::new(k, m), &transposed(&a, [m, k])).unwrap();
+        let row_b = Matrix::from_slice(&context, Extents::new(k, n), &b).unwrap();
+        let turned_b = Matrix::from_slice(&context, Extents::new(n, k), &transposed(&b, [k, n])).unwrap();
         // A block inside a larger matrix.
         let mut around = vec![f32::NAN; (m + 5) * (k + 9)];
         for i in 0..m {
             around[(i + 2) * (k + 9) + 3..][..k].copy_from_slice(&a[i * k..][..k]);
         }
-        let around = Matrix::from_slice(&context, [m + 5, k + 9], &around).unwrap();
+        let around = Matrix::from_slice(&context, Extents::new(m + 5, k + 9), &around).unwrap();
         let part = around.block(2..2 + m, 3..3 + k).unwrap();
         for a in [row_a.view(), column_a.view(), turned_a.transposed(), part] {
             for b in [row_b.view(), turned_b.transposed()] {
                 let c = Product::new(a, b).unwrap().into_matrix().unwrap();
                 assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
-                let mut c = Matrix::from_slice(&context, [n, m], &vec![f32::NAN; n * m]).unwrap();
+                let mut c = Matrix::from_slice(&context, Extents::new(n, m), &vec![f32::NAN; n * m]).unwrap();
                 drop(Product::new(a, b).unwrap().store(c.view_mut().transposed()).unwrap());
                 assert_eq!(transposed(&c.to_vec().unwrap(), [n, m]), want, "column-major C");
                 let mut c =
-                    Matrix::from_slice(&context, [m + 2, n + 3], &vec![7.0; (m + 2) * (n + 3)]).unwrap();
+                    Matrix::from_slice(&context, Extents::new(m + 2, n + 3), &vec![7.0; (m + 2) * (n + 3)])
+                        .unwrap();
                 let block = c.block_mut(1..m + 1, 2..n + 2).unwrap();
                 drop(Product::new(a, b).unwrap().store(block).unwrap());
                 let c = c.to_vec().unwrap();
@@ -101,11 +103,12 @@ fn factors_and_epilogues_in_the_order_given() {
     let (rows, columns) = (whole(m), whole(n + 3)[3..].to_vec());
     let plain = product(&a, &b, [m, n, k]);
     for context in contexts() {
-        let [in_a, in_b, in_more] = [(&a, [m, k]), (&b, [k, n]), (&more, [m, n])]
-            .map(|(values, shape)| Matrix::from_slice(&context, shape, values).unwrap());
+        let [in_a, in_b, in_more] = [(&a, m, k), (&b, k, n), (&more, m, n)].map(|(values, rows, columns)| {
+            Matrix::from_slice(&context, Extents::new(rows, columns), values).unwrap()
+        });
         let [in_rows, in_columns] =
             [&rows, &columns].map(|values| Vector::from_slice(&context, values).unwrap());
-        let mut c = Matrix::from_slice(&context, [m, n], &before).unwrap();
+        let mut c = Matrix::from_slice(&context, Extents::new(m, n), &before).unwrap();
         let pending = Product::new(&in_a, &in_b)
             .unwrap()
             .alpha(2.0)
@@ -125,7 +128,7 @@ fn factors_and_epilogues_in_the_order_given() {
             .collect();
         assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
         // beta = 0 does not read C.
-        let mut c = Matrix::from_slice(&context, [m, n], &vec![f32::NAN; m * n]).unwrap();
+        let mut c = Matrix::from_slice(&context, Extents::new(m, n), &vec![f32::NAN; m * n]).unwrap();
         let pending =
             Product::new(&in_a, &in_b).unwrap().residual(&in_more).unwrap().relu6().store(&mut c).unwrap();
         drop(pending);
@@ -137,15 +140,15 @@ fn factors_and_epilogues_in_the_order_given() {
 #[test]
 fn empty_products_and_sums() {
     for context in contexts() {
-        let matrix = |shape: [usize; 2], value: f32| {
-            Matrix::from_slice(&context, shape, &vec![value; shape[0] * shape[1]]).unwrap()
+        let matrix = |rows, columns, value: f32| {
+            Matrix::from_slice(&context, Extents::new(rows, columns), &vec![value; rows * columns]).unwrap()
         };
-        let c = Product::new(&matrix([2, 0], 0.0), &matrix([0, 3], 0.0)).unwrap().into_matrix().unwrap();
+        let c = Product::new(&matrix(2, 0, 0.0), &matrix(0, 3, 0.0)).unwrap().into_matrix().unwrap();
         assert_eq!(c.to_vec().unwrap(), [0.0; 6]);
-        let c = Product::new(&matrix([0, 3], 0.0), &matrix([3, 4], 1.0)).unwrap().into_matrix().unwrap();
+        let c = Product::new(&matrix(0, 3, 0.0), &matrix(3, 4, 1.0)).unwrap().into_matrix().unwrap();
         assert!(c.to_vec().unwrap().is_empty());
-        let (a, b) = (matrix([2, 0], 0.0), matrix([0, 3], 0.0));
-        let mut c = matrix([2, 3], 4.0);
+        let (a, b) = (matrix(2, 0, 0.0), matrix(0, 3, 0.0));
+        let mut c = matrix(2, 3, 4.0);
         let pending = Product::new(&a, &b).unwrap().beta(0.5).store(&mut c).unwrap();
         drop(pending);
         assert_eq!(c.to_vec().unwrap(), [2.0; 6]);
@@ -157,13 +160,13 @@ fn packed_weights_are_used_again() {
     let [n, k] = [50, 40];
     let b = whole(k * n);
     for context in contexts() {
-        let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
+        let in_b = Matrix::from_slice(&context, Extents::new(k, n), &b).unwrap();
         let packed = Packed::right(&in_b, 64).unwrap();
         let for_one = Packed::right(&in_b, 1).unwrap();
         drop(in_b);
         for m in [1, 7, 64, 100] {
             let a = whole(m * k);
-            let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
+            let in_a = Matrix::from_slice(&context, Extents::new(m, k), &a).unwrap();
             for packed in [&packed, &for_one] {
                 let c = Product::new(&in_a, packed).unwrap().into_matrix().unwrap();
                 assert_eq!(c.to_vec().unwrap(), product(&a, &b, [m, n, k]), "{m} on {}", context.name());
@@ -179,8 +182,8 @@ fn both_operands_may_be_packed() {
     let (a, b) = (whole(m * k), whole(k * n));
     let want = product(&a, &b, [m, n, k]);
     for context in contexts() {
-        let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
-        let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
+        let in_a = Matrix::from_slice(&context, Extents::new(m, k), &a).unwrap();
+        let in_b = Matrix::from_slice(&context, Extents::new(k, n), &b).unwrap();
         for [m_for, n_for] in [[m, n], [1, n], [1, 200_000], [m, 200_000], [200_000, n], [16, 512], [1, 1]] {
             let (a, b) = (Packed::left(&in_a, n_for).unwrap(), Packed::right(&in_b, m_for).unwrap());
             let c = Product::new(&a, &b).unwrap().into_matrix().unwrap();
@@ -195,10 +198,10 @@ fn batches_strided_and_at_offsets() {
     let (a, b) = (whole(count * m * k), whole(k * n));
     let want: Vec<f32> = a.chunks(m * k).flat_map(|a| product(a, &b, [m, n, k])).collect();
     for context in contexts() {
-        let all = Matrix::from_slice(&context, [count * m, k], &a).unwrap();
+        let all = Matrix::from_slice(&context, Extents::new(count * m, k), &a).unwrap();
         let first = all.block(0..m, 0..k).unwrap();
-        let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
-        let mut c = Matrix::<f32>::zeros(&context, [count * m, n]).unwrap();
+        let in_b = Matrix::from_slice(&context, Extents::new(k, n), &b).unwrap();
+        let mut c = Matrix::<f32>::zeros(&context, Extents::new(count * m, n)).unwrap();
         let batch = Product::new(first, &in_b).unwrap().strided(count, Strides { a: m * k, b: 0, c: m * n });
         drop(batch.store(c.block_mut(0..m, 0..n).unwrap()).unwrap());
         assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
@@ -208,7 +211,7 @@ fn batches_strided_and_at_offsets() {
             .map(|at| at as u32)
             .collect();
         let offsets = Vector::from_slice(&context, &offsets).unwrap();
-        let mut c = Matrix::<f32>::zeros(&context, [count * m, n]).unwrap();
+        let mut c = Matrix::<f32>::zeros(&context, Extents::new(count * m, n)).unwrap();
         let batch = Product::new(first, &in_b).unwrap().at_offsets(&offsets).unwrap();
         drop(batch.store(c.block_mut(0..m, 0..n).unwrap()).unwrap());
         assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
@@ -237,16 +240,16 @@ fn offsets_are_those_that_were_checked() {
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
     let context = Faulty { meddling, ..Faulty::default() }.over(&Context::builder(), inner);
     let offsets = Vector::from_slice(&context, &[0u32, 0, 0]).unwrap();
-    let a = Matrix::from_slice(&context, [4, 2], &a).unwrap();
-    let unit = Matrix::from_slice(&context, [2, 2], &unit).unwrap();
-    let mut c = Matrix::<f32>::zeros(&context, [4, 2]).unwrap();
+    let a = Matrix::from_slice(&context, Extents::new(4, 2), &a).unwrap();
+    let unit = Matrix::from_slice(&context, Extents::new(2, 2), &unit).unwrap();
+    let mut c = Matrix::<f32>::zeros(&context, Extents::new(4, 2)).unwrap();
     let first = a.block(0..2, 0..2).unwrap();
     let product = Product::new(first, &unit).unwrap().at_offsets(&offsets).unwrap();
     drop(product.store(c.block_mut(0..2, 0..2).unwrap()).unwrap());
     assert_eq!(c.to_vec().unwrap(), [1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0]);
     // The next product uses the contents of the vector at that time.
     assert_eq!(offsets.to_vec().unwrap(), [4, 0, 4]);
-    let mut c = Matrix::from_slice(&context, [4, 2], &[9.0f32; 8]).unwrap();
+    let mut c = Matrix::from_slice(&context, Extents::new(4, 2), &[9.0f32; 8]).unwrap();
     let product = Product::new(first, &unit).unwrap().at_offsets(&offsets).unwrap();
     drop(product.store(c.block_mut(0..2, 0..2).unwrap()).unwrap());
     assert_eq!(c.to_vec().unwrap(), [9.0, 9.0, 9.0, 9.0, 0.0, 0.0, 0.0, 0.0]);
@@ -259,9 +262,9 @@ fn offsets_may_be_written_meanwhile() {
     for context in contexts() {
         let (near, far) = ([0u32, 0, 0], [1u32 << 30, 1 << 30, 1 << 30]);
         let offsets = Vector::from_slice(&context, &near).unwrap();
-        let mut alias = offsets.share().into_matrix([1, 3]).unwrap();
-        let a = Matrix::from_slice(&context, [2, 2], &[1.0f32, 2.0, 3.0, 4.0]).unwrap();
-        let mut c = Matrix::<f32>::zeros(&context, [2, 2]).unwrap();
+        let mut alias = offsets.share().into_matrix(Extents::new(1, 3)).unwrap();
+        let a = Matrix::from_slice(&context, Extents::new(2, 2), &[1.0f32, 2.0, 3.0, 4.0]).unwrap();
+        let mut c = Matrix::<f32>::zeros(&context, Extents::new(2, 2)).unwrap();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for turn in 0..100 {
@@ -296,12 +299,12 @@ fn bytes_to_bytes() {
         })
         .collect();
     for context in contexts() {
-        let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
-        let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
+        let in_a = Matrix::from_slice(&context, Extents::new(m, k), &a).unwrap();
+        let in_b = Matrix::from_slice(&context, Extents::new(k, n), &b).unwrap();
         let scales = Multipliers::new(&context, &[[multiplier as i32, shift]]).unwrap();
         let [zero_a, zero_b, zero_c] = zeros;
         let requantisation = Requantisation { scales: &scales, zero_a, zero_b, zero_c, range: [-100, 100] };
-        let mut c = Matrix::<i8>::zeros(&context, [m, n]).unwrap();
+        let mut c = Matrix::<i8>::zeros(&context, Extents::new(m, n)).unwrap();
         drop(Product::new(&in_a, &in_b).unwrap().store_bytes(&mut c, requantisation).unwrap());
         assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
     }
@@ -324,8 +327,8 @@ fn multipliers_and_shifts_are_in_their_range() {
 #[test]
 fn products_explain_themselves() {
     for context in contexts() {
-        let a = Matrix::from_slice(&context, [64, 64], &whole(64 * 64)).unwrap();
-        let b = Matrix::from_slice(&context, [64, 64], &whole(64 * 64)).unwrap();
+        let a = Matrix::from_slice(&context, Extents::new(64, 64), &whole(64 * 64)).unwrap();
+        let b = Matrix::from_slice(&context, Extents::new(64, 64), &whole(64 * 64)).unwrap();
         let c = Product::new(&a, &b).unwrap().into_matrix().unwrap();
         context.finish().unwrap();
         let explanation = Product::new(&a, &b).unwrap().explain().unwrap();
@@ -340,14 +343,14 @@ fn products_explain_themselves() {
 
 #[test]
 fn operands_that_do_not_fit_are_refused() {
-    fn matrix(context: &Context, shape: [usize; 2]) -> Matrix<f32> {
-        Matrix::zeros(context, shape).unwrap()
+    fn matrix(context: &Context, rows: usize, columns: usize) -> Matrix<f32> {
+        Matrix::zeros(context, Extents::new(rows, columns)).unwrap()
     }
     for context in contexts() {
-        let (a, b) = (matrix(&context, [4, 5]), matrix(&context, [5, 6]));
+        let (a, b) = (matrix(&context, 4, 5), matrix(&context, 5, 6));
         let error = Product::new(&a, &a).unwrap_err();
         assert!(error.to_string().contains("A is 4x5 and B is 4x5"), "{error}");
-        let mut c = matrix(&context, [4, 5]);
+        let mut c = matrix(&context, 4, 5);
         let error = Product::new(&a, &b).unwrap().store(&mut c).unwrap_err();
         assert_eq!(error.to_string(), "C is 4x5, the product 4x6");
         let bias = Vector::from_slice(&context, &[0.0f32; 3]).unwrap();
@@ -362,7 +365,7 @@ fn operands_that_do_not_fit_are_refused() {
             .into_matrix()
             .unwrap_err();
         assert!(error.to_string().starts_with("the result of a batch"), "{error}");
-        let mut c = matrix(&context, [4, 6]);
+        let mut c = matrix(&context, 4, 6);
         let error = Product::new(&a, &b)
             .unwrap()
             .strided(3, Strides { a: 20, b: 0, c: 24 })
@@ -383,8 +386,10 @@ fn packed_operands_serve_every_product() {
     let want = product(&a, &b, [m, n, k]);
     let halves = |values: &[f32]| -> Vec<f16> { values.iter().map(|v| f16::from_f32(*v)).collect() };
     for context in contexts() {
-        let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
-        let in_b = Matrix::with_order(&context, [k, n], Order::ColumnMajor, transposed(&b, [k, n])).unwrap();
+        let in_a = Matrix::from_slice(&context, Extents::new(m, k), &a).unwrap();
+        let in_b =
+            Matrix::with_order(&context, Extents::new(k, n), Order::ColumnMajor, transposed(&b, [k, n]))
+                .unwrap();
         for [m_for, n_for] in [[m, n], [1, 1], [1, 512], [512, 1], [16, 2000]] {
             let packed_a = Packed::left(&in_a, n_for).unwrap();
             let packed_b = Packed::right(&in_b, m_for).unwrap();
@@ -403,7 +408,9 @@ fn packed_operands_serve_every_product() {
                 }
                 for product in products() {
                     let columns = vec![1.0; m * n];
-                    let mut c = Matrix::with_order(&context, [m, n], Order::ColumnMajor, &columns).unwrap();
+                    let mut c =
+                        Matrix::with_order(&context, Extents::new(m, n), Order::ColumnMajor, &columns)
+                            .unwrap();
                     drop(product.beta(1.0).store(&mut c).unwrap());
                     let more: Vec<f32> = transposed(&want, [m, n]).iter().map(|sum| sum + 1.0).collect();
                     assert_eq!(c.to_vec().unwrap(), more, "column-major, {name}");
@@ -414,9 +421,10 @@ fn packed_operands_serve_every_product() {
                 assert!(explanation.contains("f32 product 33x37x19"), "{explanation}");
             }
             // Sums in halves are not supported everywhere; packing does not depend on the type of the sums.
-            let half_a = Matrix::from_slice(&context, [m, k], &halves(&a)).unwrap();
+            let half_a = Matrix::from_slice(&context, Extents::new(m, k), &halves(&a)).unwrap();
             let half_b =
-                Packed::right(&Matrix::from_slice(&context, [k, n], &halves(&b)).unwrap(), m_for).unwrap();
+                Packed::right(&Matrix::from_slice(&context, Extents::new(k, n), &halves(&b)).unwrap(), m_for)
+                    .unwrap();
             let product = Product::new(&half_a, &half_b).unwrap().accumulate(Accumulate::F16);
             assert_eq!(product.into_matrix().unwrap().to_vec().unwrap(), halves(&want), "halves, {name}");
         }

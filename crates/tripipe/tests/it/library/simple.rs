@@ -2,7 +2,7 @@
 
 use half::f16;
 use tripipe::filter::{Border, Chain, Interpolation, PixelType, Raster, Semiplanar};
-use tripipe::{Elementwise, ErrorKind, Image, Matrix, Order, Vector};
+use tripipe::{Elementwise, ErrorKind, Extents, Image, Matrix, Order, Size, Vector};
 use tripipe_kernels::filter::resize_reference;
 
 use crate::library::{bytes, contexts};
@@ -43,9 +43,9 @@ fn matrices_are_turned() {
     for context in contexts() {
         let values: Vec<f16> = (0..77).map(|i| f16::from_f32(i as f32)).collect();
         let want: Vec<f16> = (0..77).map(|i| values[i % 7 * 11 + i / 7]).collect();
-        let rows = Matrix::from_slice(&context, [7, 11], &values).unwrap();
+        let rows = Matrix::from_slice(&context, Extents::new(7, 11), &values).unwrap();
         assert_eq!(rows.to_transposed().unwrap().to_vec().unwrap(), want, "{}", context.name());
-        let columns = Matrix::with_order(&context, [11, 7], Order::ColumnMajor, &values).unwrap();
+        let columns = Matrix::with_order(&context, Extents::new(11, 7), Order::ColumnMajor, &values).unwrap();
         assert_eq!(columns.to_transposed().unwrap().to_vec().unwrap(), values);
     }
 }
@@ -54,16 +54,16 @@ fn matrices_are_turned() {
 fn images_are_counted_and_resized() {
     let pixels = bytes(31 * 17 * 3);
     for context in contexts() {
-        let image = Image::from_slice(&context, [31, 17], 3, &pixels).unwrap();
+        let image = Image::from_slice(&context, Size::new(31, 17), 3, &pixels).unwrap();
         let mut want = [0; 256];
         for byte in &pixels {
             want[usize::from(*byte)] += 1;
         }
         assert_eq!(image.histogram().unwrap().wait().unwrap(), want, "{}", context.name());
         for (interpolation, size) in [
-            (Interpolation::Nearest, [50, 9]),
-            (Interpolation::Bilinear, [45, 40]),
-            (Interpolation::Area, [10, 5]),
+            (Interpolation::Nearest, Size::new(50, 9)),
+            (Interpolation::Bilinear, Size::new(45, 40)),
+            (Interpolation::Area, Size::new(10, 5)),
         ] {
             let resized = image.resized(size, interpolation).unwrap();
             let to = Raster::packed(size, 3, PixelType::U8);
@@ -83,15 +83,15 @@ fn rgb_becomes_frames() {
         [[red, red, green, green], [blue, blue, white, white]].map(|row| row.as_flattened().repeat(2));
     let pixels = [upper, lower].concat();
     for context in contexts() {
-        let image = Image::from_slice(&context, [4, 4], 3, &pixels).unwrap();
+        let image = Image::from_slice(&context, Size::square(4), 3, &pixels).unwrap();
         let mut frame = Vector::from_slice(&context, &[9u8; 24]).unwrap();
-        drop(image.to_frame(&mut frame, &Semiplanar::nv12([4, 4])).unwrap());
+        drop(image.to_frame(&mut frame, &Semiplanar::nv12(Size::square(4))).unwrap());
         let luma = [[82, 82, 145, 145], [82, 82, 145, 145], [41, 41, 235, 235], [41, 41, 235, 235]];
         let chroma = [[90, 240, 54, 34], [240, 110, 128, 128]];
         assert_eq!(frame.to_vec().unwrap(), [luma.as_flattened(), chroma.as_flattened()].concat());
 
         // Rows of 6 bytes, chroma before luma, V before U: the bytes between are unchanged.
-        let layout = Semiplanar { size: [4, 4], luma: [12, 6], chroma: [1, 6], v_first: true };
+        let layout = Semiplanar { size: Size::square(4), luma: [12, 6], chroma: [1, 6], v_first: true };
         let mut frame = Vector::from_slice(&context, &[9u8; 36]).unwrap();
         drop(image.to_frame(&mut frame, &layout).unwrap());
         let rows = [
@@ -105,15 +105,15 @@ fn rgb_becomes_frames() {
         assert_eq!(frame.to_vec().unwrap(), rows.as_flattened());
 
         let mut short = Vector::zeros(&context, 23).unwrap();
-        assert!(image.to_frame(&mut short, &Semiplanar::nv12([4, 4])).is_err());
-        assert!(image.to_frame(&mut frame, &Semiplanar::nv12([4, 2])).is_err());
+        assert!(image.to_frame(&mut short, &Semiplanar::nv12(Size::square(4))).is_err());
+        assert!(image.to_frame(&mut frame, &Semiplanar::nv12(Size::new(4, 2))).is_err());
     }
 }
 
 #[test]
 fn frames_become_rgb() {
     // Gray of limited range: 16 is black, 235 white, 126 the middle.
-    let layout = Semiplanar::nv12([6, 4]);
+    let layout = Semiplanar::nv12(Size::new(6, 4));
     let mut frame = vec![128; layout.bytes()];
     frame[..24].copy_from_slice(&[16, 235, 126, 16, 235, 126].repeat(4));
     for context in contexts() {
@@ -121,20 +121,20 @@ fn frames_become_rgb() {
         let rgb = Image::from_frame(&frame, &layout, 3).unwrap().to_vec().unwrap();
         let row: Vec<u8> = [0, 255, 128, 0, 255, 128].iter().flat_map(|gray| [*gray; 3]).collect();
         assert_eq!(rgb, row.repeat(4), "{}", context.name());
-        assert!(Image::from_frame(&frame, &Semiplanar::nv12([60, 40]), 3).is_err());
+        assert!(Image::from_frame(&frame, &Semiplanar::nv12(Size::new(60, 40)), 3).is_err());
     }
 }
 
 #[test]
 fn invalid_operations_are_rejected_at_once() {
     for context in contexts() {
-        let image = Image::from_slice(&context, [4, 3], 1, &[7u8; 12]).unwrap();
-        let empty = Image::<u8>::from_slice(&context, [0, 3], 1, &[]).unwrap();
-        assert!(image.resized([0, 3], Interpolation::Area).is_err(), "{}", context.name());
-        assert!(empty.resized([4, 3], Interpolation::Nearest).is_err());
-        assert!(empty.resized([9, 0], Interpolation::Nearest).unwrap().to_vec().unwrap().is_empty());
+        let image = Image::from_slice(&context, Size::new(4, 3), 1, &[7u8; 12]).unwrap();
+        let empty = Image::<u8>::from_slice(&context, Size::new(0, 3), 1, &[]).unwrap();
+        assert!(image.resized(Size::new(0, 3), Interpolation::Area).is_err(), "{}", context.name());
+        assert!(empty.resized(Size::new(4, 3), Interpolation::Nearest).is_err());
+        assert!(empty.resized(Size::new(9, 0), Interpolation::Nearest).unwrap().to_vec().unwrap().is_empty());
         let frame = Vector::from_slice(&context, &[128u8; 24]).unwrap();
-        assert!(Image::from_frame(&frame, &Semiplanar::nv12([4, 4]), 2).is_err());
+        assert!(Image::from_frame(&frame, &Semiplanar::nv12(Size::square(4)), 2).is_err());
         context.finish().unwrap();
     }
 }
@@ -144,11 +144,12 @@ fn invalid_operations_are_rejected_at_once() {
 fn frames_of_any_extents_are_the_same_everywhere() {
     for [width, height] in [[1, 1], [2, 1], [3, 2], [5, 3], [7, 6], [9, 5], [16, 8], [13, 7]] {
         for v_first in [false, true] {
-            let layout = Semiplanar { v_first, ..Semiplanar::nv12([width, height]) };
+            let layout = Semiplanar { v_first, ..Semiplanar::nv12(Size::new(width, height)) };
             for channels in [3, 4] {
                 let results = contexts().into_iter().map(|context| {
                     let pixels = bytes(width * height * channels);
-                    let image = Image::from_slice(&context, [width, height], channels, &pixels).unwrap();
+                    let image =
+                        Image::from_slice(&context, Size::new(width, height), channels, &pixels).unwrap();
                     let mut frame = Vector::zeros(&context, layout.bytes()).unwrap();
                     drop(image.to_frame(&mut frame, &layout).unwrap());
                     let back = Image::from_frame(&frame, &layout, channels).unwrap();
@@ -167,8 +168,8 @@ fn frames_of_any_extents_are_the_same_everywhere() {
 #[test]
 fn a_context_explains_all_cached_operations() {
     for context in contexts() {
-        let image = Image::from_slice(&context, [6, 4], 3, &bytes(72)).unwrap();
-        image.resized([3, 2], Interpolation::Area).unwrap();
+        let image = Image::from_slice(&context, Size::new(6, 4), 3, &bytes(72)).unwrap();
+        image.resized(Size::new(3, 2), Interpolation::Area).unwrap();
         image.histogram().unwrap().wait().unwrap();
         let chain = Chain::parse("box:3", Border::Replicate).unwrap();
         let blurred: Image<u8> = image.filtered(&chain).unwrap();
@@ -200,8 +201,8 @@ fn a_context_explains_all_cached_operations() {
 /// number of its rows.
 #[test]
 fn odd_images_are_counted() {
-    let odd = Raster { plane_pitch: 7, ..Raster::packed([4, 2], 3, PixelType::U8) };
-    let none = Raster { pitch: 5, ..Raster::packed([0, 3], 1, PixelType::U8) };
+    let odd = Raster { plane_pitch: 7, ..Raster::packed(Size::new(4, 2), 3, PixelType::U8) };
+    let none = Raster { pitch: 5, ..Raster::packed(Size::new(0, 3), 1, PixelType::U8) };
     for context in contexts() {
         let counts =
             Image::with_raster(&context, odd, &[5u8; 24]).unwrap().histogram().unwrap().wait().unwrap();
@@ -217,19 +218,19 @@ fn odd_images_are_counted() {
 #[test]
 fn empty_parts_are_parts() {
     for context in contexts() {
-        let matrix = Matrix::from_slice(&context, [3, 4], &[1.0f32; 12]).unwrap();
+        let matrix = Matrix::from_slice(&context, Extents::new(3, 4), &[1.0f32; 12]).unwrap();
         for (rows, columns) in [(3..3, 0..4), (3..3, 4..4), (0..3, 4..4), (1..1, 2..3)] {
             let part = matrix.block(rows.clone(), columns.clone()).unwrap();
             assert_eq!(part.to_vec().unwrap(), [0.0; 0], "{rows:?} {columns:?} on {}", context.name());
         }
-        let image = Image::from_slice(&context, [4, 3], 2, &bytes(24)).unwrap();
-        for (at, size) in [([4, 3], [0, 0]), ([0, 3], [4, 0]), ([4, 0], [0, 3])] {
-            let part = *image.region(at, size).unwrap().raster();
+        let image = Image::from_slice(&context, Size::new(4, 3), 2, &bytes(24)).unwrap();
+        for (x, y, size) in [(4, 3, Size::square(0)), (0, 3, Size::new(4, 0)), (4, 0, Size::new(0, 3))] {
+            let part = *image.region(x, y, size).unwrap().raster();
             let chain = Chain::parse("box:3", Border::Reflect).unwrap();
             let to = chain.apply_to(&part).unwrap();
             let mut result = Image::<u8>::zeros(&context, to).unwrap();
             let filter = context.filter(&chain, &part, &to).unwrap();
-            filter.run(image.region(at, size).unwrap(), &mut result).unwrap().wait().unwrap();
+            filter.run(image.region(x, y, size).unwrap(), &mut result).unwrap().wait().unwrap();
             assert_eq!(result.to_vec().unwrap(), [0; 0]);
         }
     }
@@ -240,7 +241,7 @@ fn empty_parts_are_parts() {
 fn images_come_back_without_gaps() {
     for context in contexts() {
         for channels in 1..=4 {
-            let size = [7, 5];
+            let size = Size::new(7, 5);
             let packed = Raster::packed(size, channels, PixelType::U16);
             let planar = Raster::planar(size, channels, PixelType::U16);
             let all =
@@ -262,7 +263,7 @@ fn images_come_back_without_gaps() {
                 assert_eq!(image.to_packed_vec().unwrap(), want, "{raster:?} on {}", context.name());
             }
         }
-        let none = Image::<u16>::zeros(&context, Raster::packed([0, 3], 1, PixelType::U16)).unwrap();
+        let none = Image::<u16>::zeros(&context, Raster::packed(Size::new(0, 3), 1, PixelType::U16)).unwrap();
         assert_eq!(none.to_packed_vec().unwrap(), [0; 0]);
     }
 }
@@ -270,7 +271,7 @@ fn images_come_back_without_gaps() {
 #[test]
 fn a_chain_for_another_type_of_pixels_says_how_to_convert() {
     for context in contexts() {
-        let image = Image::from_slice(&context, [4, 3], 1, &[7u8; 12]).unwrap();
+        let image = Image::from_slice(&context, Size::new(4, 3), 1, &[7u8; 12]).unwrap();
         let error = image.filtered::<f32>(&Chain::parse("sobel", Border::Wrap).unwrap()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Shape);
         assert!(error.to_string().contains("convert:f32"), "{error}");

@@ -4,7 +4,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use tripipe::filter::{Border, Chain, PixelType, Raster};
-use tripipe::{Context, Device, ErrorKind, Shares, Team};
+use tripipe::gemm::ProductExtents;
+use tripipe::{Context, Device, ErrorKind, Shares, Size, Team};
 use tripipe_kernels::filter::reference;
 use tripipe_launch::{ExecuteError, Executor, Intercept, Launch, Layer, Prepared, Submission, Timing};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
@@ -102,7 +103,11 @@ fn shared_filters_are_the_reference() {
     let packed = |size, channels| Raster::packed(size, channels, PixelType::U8);
     for team in teams() {
         let chain = Chain::parse("box:3,box:3", Border::Replicate).unwrap();
-        for from in [packed([45, 131], 1), packed([19, 240], 1), packed([45, 64], 1).with_pitch(50)] {
+        for from in [
+            packed(Size::new(45, 131), 1),
+            packed(Size::new(19, 240), 1),
+            packed(Size::new(45, 64), 1).with_pitch(50),
+        ] {
             for _ in 0..2 {
                 let shares = check(&team, &chain, &from, &chain.apply_to(&from).unwrap());
                 let bands: usize = shares.shares.iter().map(|share| share.bands).sum();
@@ -126,7 +131,7 @@ fn every_border_acts_at_the_edges_alone() {
     for border in borders {
         for text in ["box:7,erode:3", "sobel", "gaussian:3,laplace,dilate:5"] {
             let chain = Chain::parse(text, border).unwrap();
-            let from = Raster::packed([23, 149], 3, PixelType::U8);
+            let from = Raster::packed(Size::new(23, 149), 3, PixelType::U8);
             let shares = check(&team, &chain, &from, &from);
             assert_eq!(shares.why_not.is_some(), border == Border::Wrap, "{shares}");
         }
@@ -134,7 +139,7 @@ fn every_border_acts_at_the_edges_alone() {
     let on_opencl = opencl().into_iter().map(context_over).chain([cpu()]).collect();
     let team = Team::new(on_opencl).unwrap();
     // The other borders are applied in kernels, as the surrounding tests check.
-    let from = Raster::packed([23, 149], 1, PixelType::U8);
+    let from = Raster::packed(Size::new(23, 149), 1, PixelType::U8);
     check(&team, &Chain::parse("box:3,box:3", Border::None).unwrap(), &from, &from);
 }
 
@@ -142,19 +147,19 @@ fn every_border_acts_at_the_edges_alone() {
 fn planes_pitches_and_regions_are_shared() {
     for team in teams() {
         let chain = Chain::parse("box:3,box:3", Border::Replicate).unwrap();
-        let planar = Raster::planar([21, 99], 3, PixelType::U8);
+        let planar = Raster::planar(Size::new(21, 99), 3, PixelType::U8);
         let spaced = planar.with_pitch(37);
         let spaced = Raster { plane_pitch: spaced.plane_pitch + 1000, ..spaced };
-        let within = spaced.region([4, 7], [15, 80]).unwrap();
-        let result = Raster::planar([15, 80], 3, PixelType::U8).with_pitch(61);
+        let within = spaced.region(4, 7, Size::new(15, 80)).unwrap();
+        let result = Raster::planar(Size::new(15, 80), 3, PixelType::U8).with_pitch(61);
         check(&team, &chain, &spaced, &planar);
         check(&team, &chain, &within, &result);
         // A single row may have any pitch.
-        let single = Raster { pitch: 0, ..Raster::planar([21, 1], 3, PixelType::U8) };
+        let single = Raster { pitch: 0, ..Raster::planar(Size::new(21, 1), 3, PixelType::U8) };
         let shares = check(&team, &chain, &single, &single);
         assert!(shares.shares.iter().all(|share| share.failure.is_none()), "{shares}");
         if team.members().iter().all(|member| member.probe().is_none()) {
-            let packed = Raster::packed([15, 80], 3, PixelType::U8).with_pitch(61);
+            let packed = Raster::packed(Size::new(15, 80), 3, PixelType::U8).with_pitch(61);
             check(&team, &chain, &within, &packed);
             check(&team, &chain, &packed, &within);
         }
@@ -165,7 +170,7 @@ fn planes_pitches_and_regions_are_shared() {
 fn other_types_are_shared() {
     for team in teams() {
         let chain = Chain::parse("gray,box:3,convert:i16", Border::Reflect).unwrap();
-        let from = Raster::packed([33, 121], 3, PixelType::U8);
+        let from = Raster::packed(Size::new(33, 121), 3, PixelType::U8);
         let to = chain.apply_to(&from).unwrap();
         let source = bytes(from.elements().unwrap());
         let mut result = vec![0i16; to.elements().unwrap()];
@@ -192,13 +197,13 @@ fn shared_products_are_exact() {
             let (a, b) = (whole(m * k), whole(k * n));
             let want = product(&a, &b, [m, n, k]);
             let mut c = vec![-1; m * n];
-            let shares = team.product(&a, &b, &mut c, [m, n, k]).unwrap();
+            let shares = team.product(&a, &b, &mut c, ProductExtents { m, n, k }).unwrap();
             assert_eq!(c, want, "{m}x{n}x{k} {shares}");
             assert_eq!(rows(&shares), if n == 0 { 0 } else { m }, "{shares}");
             let float =
                 |values: &[i8]| -> Vec<f32> { values.iter().map(|value| f32::from(*value)).collect() };
             let mut c = vec![f32::NAN; m * n];
-            let shares = team.product(&float(&a), &float(&b), &mut c, [m, n, k]).unwrap();
+            let shares = team.product(&float(&a), &float(&b), &mut c, ProductExtents { m, n, k }).unwrap();
             let want: Vec<f32> = want.into_iter().map(|sum| sum as f32).collect();
             assert_eq!(c, want, "{m}x{n}x{k} {shares}");
         }
@@ -209,18 +214,18 @@ fn shared_products_are_exact() {
 fn work_that_cannot_be_shared_runs_on_one_member() {
     let team = Team::new(vec![cpu(), cpu()]).unwrap();
     let chain = Chain::parse("gaussian:5", Border::Wrap).unwrap();
-    let why_not = |chain: &Chain, size: [usize; 2]| {
+    let why_not = |chain: &Chain, size: Size| {
         let from = Raster::packed(size, 1, PixelType::U8);
         let shares = check(&team, chain, &from, &from);
         assert!(shares.shares.iter().filter(|share| share.bands > 0).count() <= 1, "{shares}");
         shares.why_not.unwrap()
     };
-    assert!(why_not(&chain, [20, 200]).contains("read the last rows"));
+    assert!(why_not(&chain, Size::new(20, 200)).contains("read the last rows"));
     let chain = Chain::new(chain.stages, Border::Replicate);
-    assert!(why_not(&chain, [20, 31]).contains("31 rows are too few for two bands of 16"));
-    assert!(why_not(&chain, [20, 0]).contains("no pixel"));
+    assert!(why_not(&chain, Size::new(20, 31)).contains("31 rows are too few for two bands of 16"));
+    assert!(why_not(&chain, Size::new(20, 0)).contains("no pixel"));
     let one = Team::new(vec![cpu()]).unwrap();
-    let from = Raster::packed([20, 200], 1, PixelType::U8);
+    let from = Raster::packed(Size::new(20, 200), 1, PixelType::U8);
     assert!(check(&one, &chain, &from, &from).why_not.unwrap().contains("one member"));
     let nobody = Team::new(Vec::new()).unwrap_err().to_string();
     assert!(nobody.contains("at least one context"), "{nobody}");
@@ -234,7 +239,7 @@ fn a_slow_member_is_left_out_of_the_next_call() {
     let slow = Layer::new(inner, slow);
     let team = Team::new(vec![context_over(slow), cpu()]).unwrap();
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
-    let from = Raster::packed([64, 2000], 1, PixelType::U8);
+    let from = Raster::packed(Size::new(64, 2000), 1, PixelType::U8);
     check(&team, &chain, &from, &from);
     let shares = check(&team, &chain, &from, &from);
     assert_eq!(shares.shares[0].rows, 0, "{shares}");
@@ -245,7 +250,7 @@ fn a_slow_member_is_left_out_of_the_next_call() {
 #[test]
 fn work_of_a_failed_member_moves_to_others() {
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
-    let from = Raster::packed([40, 400], 1, PixelType::U8);
+    let from = Raster::packed(Size::new(40, 400), 1, PixelType::U8);
     for after in [0, 1] {
         let Some(faulty) = failing(after) else { return };
         let team = Team::new(vec![faulty, cpu()]).unwrap();
@@ -257,7 +262,7 @@ fn work_of_a_failed_member_moves_to_others() {
             None => assert_eq!(after, 1),
         }
         // If one member does all the work and fails, another one does it all.
-        let low = Raster::packed([20, 10], 1, PixelType::U8);
+        let low = Raster::packed(Size::new(20, 10), 1, PixelType::U8);
         let shares = check(&team, &chain, &low, &low);
         assert_eq!([shares.shares[0].rows, shares.shares[1].rows], [0, 10], "{shares}");
         assert!(shares.shares[0].failure.is_some());
@@ -272,10 +277,12 @@ fn work_of_a_failed_member_moves_to_others() {
 #[test]
 fn operands_that_do_not_fit_are_refused() {
     let team = Team::new(vec![cpu(), cpu()]).unwrap();
-    let error = team.product(&[0.0f32; 6], &[0.0; 6], &mut [0.0; 5], [2, 2, 3]).unwrap_err();
+    let error = team
+        .product(&[0.0f32; 6], &[0.0; 6], &mut [0.0; 5], ProductExtents { m: 2, n: 2, k: 3 })
+        .unwrap_err();
     assert_eq!(error.to_string(), "C has 5 elements, expected 4");
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
-    let from = Raster::packed([10, 10], 1, PixelType::U8);
+    let from = Raster::packed(Size::square(10), 1, PixelType::U8);
     let error = team.filter(&chain, &from, &[0u8; 99], &from, &mut [0u8; 100]).unwrap_err();
     assert_eq!(error.to_string(), "the source has 99 elements, expected 100");
     let error = team.filter(&chain, &from, &[0u16; 100], &from, &mut [0u8; 100]).unwrap_err();

@@ -2,7 +2,7 @@
 
 use tripipe::filter::{Border, Chain, PixelType, Raster};
 use tripipe::gemm::{Packed, Product};
-use tripipe::{Arithmetic, Context, Device, Explanation, Image, Matrix, Vector};
+use tripipe::{Arithmetic, Context, Device, Explanation, Extents, Image, Matrix, Size, Vector};
 use tripipe_device::DeviceKind;
 
 fn contexts() -> impl Iterator<Item = Context> {
@@ -29,13 +29,13 @@ fn check(explanation: &Explanation, kernel_of_host: &str) {
 #[test]
 fn small_operations_are_tried_on_device_and_cpu() {
     for context in contexts() {
-        let matrix = |values: [f32; 4]| Matrix::from_slice(&context, [2, 2], &values).unwrap();
+        let matrix = |values: [f32; 4]| Matrix::from_slice(&context, Extents::new(2, 2), &values).unwrap();
         let (a, b) = (matrix([1.0, 2.0, 3.0, 4.0]), matrix([5.0, 6.0, 7.0, 8.0]));
         let c = Product::new(&a, &b).unwrap().into_matrix().unwrap();
         assert_eq!(c.to_vec().unwrap(), [19.0, 22.0, 43.0, 50.0]);
         check(&Product::new(&a, &b).unwrap().explain().unwrap(), "blocked product in SIMD");
 
-        let image = Image::from_slice(&context, [9, 7], 1, &[77u8; 63]).unwrap();
+        let image = Image::from_slice(&context, Size::new(9, 7), 1, &[77u8; 63]).unwrap();
         let chain = Chain::parse("box:3", Border::Replicate).unwrap();
         let blurred: Image<u8> = image.filtered(&chain).unwrap();
         assert_eq!(blurred.to_vec().unwrap(), [77; 63]);
@@ -60,7 +60,7 @@ fn the_two_paths_keep_their_order() {
     for context in contexts() {
         let matrix = |element: &dyn Fn(usize, usize) -> f32| {
             let elements: Vec<f32> = (0..N * N).map(|index| element(index / N, index % N)).collect();
-            Matrix::from_slice(&context, [N, N], &elements).unwrap()
+            Matrix::from_slice(&context, Extents::new(N, N), &elements).unwrap()
         };
         let shift = |by: usize| matrix(&|row, column| f32::from((row + by) % N == column));
         let value = |row: usize, column: usize| (row * N + column) as f32;
@@ -82,7 +82,7 @@ fn the_two_paths_keep_their_order() {
 fn ceilings_bound_only_operations_of_the_device() {
     for context in contexts() {
         assert!(context.measure_ceilings(Arithmetic::F32).is_ok());
-        let a = Matrix::from_slice(&context, [8, 8], &[1.0f32; 64]).unwrap();
+        let a = Matrix::from_slice(&context, Extents::new(8, 8), &[1.0f32; 64]).unwrap();
         let explanation = Product::new(&a, &a).unwrap().explain().unwrap();
         assert_eq!(explanation.bound.is_none(), explanation.fallback.is_some(), "{explanation}");
         assert_eq!(explanation.predicted.is_none(), explanation.fallback.is_some(), "{explanation}");
@@ -93,7 +93,7 @@ fn ceilings_bound_only_operations_of_the_device() {
 #[test]
 fn another_factor_is_not_tried_again() {
     for context in contexts() {
-        let a = Matrix::from_slice(&context, [16, 16], &[1.0f32; 256]).unwrap();
+        let a = Matrix::from_slice(&context, Extents::new(16, 16), &[1.0f32; 256]).unwrap();
         let said = |alpha: f64, beta: f64| {
             let explanation = Product::new(&a, &a).unwrap().alpha(alpha).beta(beta).explain().unwrap();
             explanation.runners_up.last().unwrap().why_not.clone()
@@ -111,19 +111,19 @@ fn another_factor_is_not_tried_again() {
 #[test]
 fn large_operations_are_not_tried() {
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
-    let tried = |context: &Context, size: [usize; 2]| {
+    let tried = |context: &Context, size: Size| {
         let raster = Raster::packed(size, 1, PixelType::U8);
         let explanation = context.filter(&chain, &raster, &raster).unwrap().explain();
         explanation.runners_up.iter().any(|other| other.why_not.contains("the device takes"))
     };
     for context in contexts() {
-        assert!(tried(&context, [64, 64]));
+        assert!(tried(&context, Size::square(64)));
         // On a device that is the CPU, larger ones are tried.
         let is_cpu = context.probe().is_some_and(|probe| probe.kind == DeviceKind::Cpu);
-        assert!(!tried(&context, if is_cpu { [40_000, 30_000] } else { [8192, 4096] }));
+        assert!(!tried(&context, if is_cpu { Size::new(40_000, 30_000) } else { Size::new(8192, 4096) }));
     }
     for device in Device::list() {
         let context = Context::builder().cpu_when_faster(false).build(&device).unwrap();
-        assert!(!tried(&context, [64, 64]));
+        assert!(!tried(&context, Size::square(64)));
     }
 }

@@ -2,14 +2,14 @@
 
 mod opencv;
 
-use super::super::{Fixed, Gradient, Interpolation, Linear, Taps, resize_reference};
+use super::super::{Fixed, Gradient, Interpolation, Linear, Size, Taps, resize_reference};
 use super::*;
 
-const SIZE: [usize; 2] = [7, 5];
+const SIZE: Size = Size::new(7, 5);
 
 /// `(x * 37 + y * 91 + x * y * 13 + channel * 20) % 256`.
 fn picture(channels: usize) -> Vec<u8> {
-    let [width, height] = SIZE;
+    let Size { width, height } = SIZE;
     let pixels = (0..height).flat_map(|y| (0..width).map(move |x| x * 37 + y * 91 + x * y * 13));
     pixels.flat_map(|value| (0..channels).map(move |channel| ((value + channel * 20) % 256) as u8)).collect()
 }
@@ -37,7 +37,7 @@ fn floats(bytes: &[u8]) -> Vec<f32> {
 /// By hand: the ring is copied from the source; the middle row is 9 x the pixel - its 8 neighbours.
 #[test]
 fn without_a_border_the_ring_is_copied() {
-    let from = Raster::packed([4, 3], 1, PixelType::U8);
+    let from = Raster::packed(Size::new(4, 3), 1, PixelType::U8);
     let source = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
     let sharpened = Chain::one(Stage::Linear(Linear::laplace_sharpen()), Border::None);
     // 9 x 6 - (1 + 2 + 3 + 5 + 7 + 9 + 10 + 11) = 6; the filter leaves a ramp unchanged.
@@ -52,7 +52,7 @@ fn conversions_round_to_even_and_saturate() {
     let convert = |to: PixelType, scale: f32, offset: f32, source: &[f32]| {
         let chain = Chain::one(Stage::Convert { to, scale, offset }, Border::None);
         let bytes: Vec<u8> = source.iter().flat_map(|value| value.to_ne_bytes()).collect();
-        filtered(&chain, &Raster::packed([source.len(), 1], 1, PixelType::F32), &bytes)
+        filtered(&chain, &Raster::packed(Size::new(source.len(), 1), 1, PixelType::F32), &bytes)
     };
     let halves = [0.5, 1.5, 2.5, -0.5, -7.0, 254.5, 255.5, f32::NAN, f32::INFINITY];
     assert_eq!(convert(PixelType::U8, 1.0, 0.0, &halves), [0, 2, 2, 0, 0, 254, 255, 0, 255]);
@@ -66,12 +66,12 @@ fn conversions_round_to_even_and_saturate() {
 /// written.
 #[test]
 fn rasters_say_where_pixels_lie() {
-    let from = Raster::planar([3, 2], 2, PixelType::U8).with_pitch(5);
+    let from = Raster::planar(Size::new(3, 2), 2, PixelType::U8).with_pitch(5);
     assert_eq!((from.plane_pitch, from.layout), (10, ChannelLayout::Planar));
     let source = [3, 6, 9, 0, 0, 30, 60, 90, 0, 0, 1, 1, 1, 0, 0, 2, 2, 2];
-    let mut to = Raster::packed([3, 2], 2, PixelType::U8).with_pitch(7);
+    let mut to = Raster::packed(Size::new(3, 2), 2, PixelType::U8).with_pitch(7);
     to.offset = 1;
-    let chain = Chain::one(Stage::Linear(Linear::mean([3, 1]).unwrap()), Border::Replicate);
+    let chain = Chain::one(Stage::Linear(Linear::mean(Size::new(3, 1)).unwrap()), Border::Replicate);
     let mut result = [77; 15];
     apply(&chain, &from, &source, &to, &mut result).unwrap();
     // (3 + 3 + 6) / 3 = 4, (3 + 6 + 9) / 3 = 6, (6 + 9 + 9) / 3 = 8.
@@ -82,9 +82,9 @@ fn rasters_say_where_pixels_lie() {
 
 #[test]
 fn windows_preserve_alpha() {
-    let from = Raster::packed([3, 1], 4, PixelType::U8);
+    let from = Raster::packed(Size::new(3, 1), 4, PixelType::U8);
     let source = [0, 0, 0, 1, 30, 30, 30, 2, 60, 60, 60, 3];
-    let blur = Stage::Linear(Linear::mean([3, 1]).unwrap());
+    let blur = Stage::Linear(Linear::mean(Size::new(3, 1)).unwrap());
     let mut chain = Chain::one(blur, Border::Replicate);
     chain.keep_alpha = true;
     assert_eq!(filtered(&chain, &from, &source), [10, 10, 10, 1, 30, 30, 30, 2, 50, 50, 50, 3]);
@@ -102,13 +102,13 @@ fn windows_preserve_alpha() {
 fn stages_round_between() {
     let byte = |scale: f32| Stage::Convert { to: PixelType::U8, scale, offset: 0.0 };
     let chain = Chain { stages: vec![byte(0.2), byte(3.0)], border: Border::None, keep_alpha: false };
-    assert_eq!(filtered(&chain, &Raster::packed([1, 1], 1, PixelType::U8), &[3]), [3]);
+    assert_eq!(filtered(&chain, &Raster::packed(Size::square(1), 1, PixelType::U8), &[3]), [3]);
 }
 
 /// An error within the bound passes; a larger error fails, and so does any wrong integer.
 #[test]
 fn verify_accepts_right_and_rejects_wrong_results() {
-    let chain = Chain::one(Stage::Linear(Linear::mean([3, 3]).unwrap()), Border::Reflect101);
+    let chain = Chain::one(Stage::Linear(Linear::mean(Size::square(3)).unwrap()), Border::Reflect101);
     let raster = Raster::packed(SIZE, 1, PixelType::F32);
     let source: Vec<u8> = picture(1).iter().flat_map(|value| f32::from(*value).to_ne_bytes()).collect();
     let mut result = floats(&filtered(&chain, &raster, &source));
@@ -137,7 +137,7 @@ fn nan_reaches_its_window_only() {
     source[12] = f32::NAN;
     let chain = Chain::one(Stage::Linear(Linear::laplace4()), Border::Replicate);
     let bytes: Vec<u8> = bytemuck::cast_slice(&source).to_vec();
-    let found = floats(&filtered(&chain, &Raster::packed([5, 5], 1, PixelType::F32), &bytes));
+    let found = floats(&filtered(&chain, &Raster::packed(Size::square(5), 1, PixelType::F32), &bytes));
     let nan: Vec<usize> = (0..25).filter(|index| found[*index].is_nan()).collect();
     assert_eq!(nan, [7, 11, 12, 13, 17]);
 }
@@ -151,7 +151,7 @@ fn real_weights_are_rounded_once() {
     assert!(matches!(third.taps(), Taps::SeparableReal { .. }));
     // (85 x 3 + 86 x 6 + 85 x 10) / 256 = 6.33.
     let chain = Chain::one(Stage::Linear(third), Border::Replicate);
-    let found = filtered(&chain, &Raster::packed([3, 1], 1, PixelType::U8), &[3, 6, 10]);
+    let found = filtered(&chain, &Raster::packed(Size::new(3, 1), 1, PixelType::U8), &[3, 6, 10]);
     assert_eq!(found[1], 6);
 }
 
@@ -225,7 +225,7 @@ fn common_factors_of_weights_and_divisor_are_divided_out() {
     for (weights, divisor, want) in
         [([6, -9, 12], 15, [2, -3, 4]), ([4, 0, 6], 4, [2, 0, 3]), ([0; 3], 7, [0; 3])]
     {
-        let linear = Linear::full([3, 1], weights.to_vec(), divisor).unwrap();
+        let linear = Linear::full(Size::new(3, 1), weights.to_vec(), divisor).unwrap();
         let fixed = linear.fixed(PixelType::I16).unwrap();
         assert_eq!(fixed.weights, want);
         for pixels in [[1, 0, 0], [-7, 5, 3], [255, -255, 254], [-1, -1, -1], [2, 3, 4]] {
@@ -246,14 +246,14 @@ fn ranks_of_a_nan_are_nan() {
     let square: Vec<usize> = vec![6, 7, 8, 11, 12, 13, 16, 17, 18];
     let erode = |seen| Stage::Morphology(Morphology::Erode(seen));
     for (stage, want) in [
-        (erode(Neighbourhood::Rectangle([3, 3])), square.clone()),
-        (erode(Neighbourhood::Cross([3, 3])), vec![7, 11, 12, 13, 17]),
-        (Stage::Morphology(Morphology::Dilate(Neighbourhood::Rectangle([3, 1]))), vec![11, 12, 13]),
+        (erode(Neighbourhood::Rectangle(Size::square(3))), square.clone()),
+        (erode(Neighbourhood::Cross(Size::square(3))), vec![7, 11, 12, 13, 17]),
+        (Stage::Morphology(Morphology::Dilate(Neighbourhood::Rectangle(Size::new(3, 1)))), vec![11, 12, 13]),
         (Stage::Median { size: 3 }, square),
         (Stage::Median { size: 5 }, (0..25).collect()),
     ] {
         let chain = Chain::one(stage, Border::Replicate);
-        let found = floats(&filtered(&chain, &Raster::packed([5, 5], 1, PixelType::F32), &bytes));
+        let found = floats(&filtered(&chain, &Raster::packed(Size::square(5), 1, PixelType::F32), &bytes));
         let nan: Vec<usize> = (0..25).filter(|index| found[*index].is_nan()).collect();
         assert_eq!(nan, want, "{chain:?}");
     }
@@ -266,7 +266,7 @@ fn weights_of_any_size_are_rounded_or_refused() {
         |weight: f32| Linear::separable_real(vec![weight; 3], vec![weight; 3]).unwrap().fixed(PixelType::U8);
     for weight in [3e6, 1e19, f32::MAX, -f32::MAX] {
         assert_eq!(product(weight), Err(FilterError::Overflow), "{weight}");
-        let three = Linear::full_real([3, 1], vec![weight; 3]).unwrap();
+        let three = Linear::full_real(Size::new(3, 1), vec![weight; 3]).unwrap();
         assert_eq!(three.fixed(PixelType::U8), Err(FilterError::Overflow), "{weight}");
     }
     // 9 x 900 x 900 x 255 = 1.9e9 leaves room for one bit.
@@ -274,13 +274,16 @@ fn weights_of_any_size_are_rounded_or_refused() {
     assert_eq!((halves.divisor, halves.weights), (2, vec![1_620_000; 9]));
     for weight in [i32::MIN, i32::MAX] {
         assert_eq!(
-            Linear::full([1, 1], vec![weight], 1).unwrap().fixed(PixelType::U8),
+            Linear::full(Size::square(1), vec![weight], 1).unwrap().fixed(PixelType::U8),
             Err(FilterError::Overflow)
         );
         let both = Linear::separable(vec![weight], vec![weight], 1).unwrap();
         assert_eq!(both.fixed(PixelType::U8), Err(FilterError::Overflow));
     }
-    assert_eq!(Linear::mean([usize::MAX, 1]), Err(FilterError::Window { size: [usize::MAX, 1], max: 31 }));
+    assert_eq!(
+        Linear::mean(Size::new(usize::MAX, 1)),
+        Err(FilterError::Window { size: Size::new(usize::MAX, 1), max: 31 })
+    );
 }
 
 /// The mean of the covered source area, in `f64`: flat images stay flat at every reduction, and no image is off by
@@ -305,7 +308,7 @@ fn areas_are_means() {
                     _ => bytemuck::cast_slice(&picture).to_vec(),
                 };
                 for down in [false, true] {
-                    let size = |extent: usize| if down { [1, extent] } else { [extent, 1] };
+                    let size = |extent: usize| if down { Size::new(1, extent) } else { Size::new(extent, 1) };
                     let [from_raster, to_raster] =
                         [from, to].map(|extent| Raster::packed(size(extent), 1, element));
                     let mut found = vec![0; to * element.bytes()];

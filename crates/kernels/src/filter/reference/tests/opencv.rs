@@ -140,7 +140,10 @@ fn blurs_are_opencv_s() {
         115, 125, 118, 129, 141, 134, 109, 117, 127, 123, 139, 137, 150, 143, 138, 151, 137, 149, 144, 148,
         126, 125, 140, 135, 143, 133, 145, 143, 110, 126, 123, 135, 147, 144, 126,
     ];
-    assert_eq!(filtered_gray(Stage::Linear(Linear::mean([5, 3]).unwrap()), Border::Reflect101), want);
+    assert_eq!(
+        filtered_gray(Stage::Linear(Linear::mean(Size::new(5, 3)).unwrap()), Border::Reflect101),
+        want
+    );
 }
 
 /// `GaussianBlur(picture.astype(float32) / 16, (5, 5), 1.3)`
@@ -182,7 +185,7 @@ fn ranks_are_opencv_s() {
         ),
         // erode(picture, ones((3, 5)), borderType=BORDER_REPLICATE)
         (
-            Stage::Morphology(Morphology::Erode(Neighbourhood::Rectangle([5, 3]))),
+            Stage::Morphology(Morphology::Erode(Neighbourhood::Rectangle(Size::new(5, 3)))),
             [
                 0, 0, 0, 35, 35, 35, 35, 0, 0, 0, 35, 35, 35, 35, 17, 17, 17, 35, 35, 35, 35, 17, 17, 17, 30,
                 30, 41, 41, 17, 17, 17, 30, 30, 41, 41,
@@ -190,7 +193,7 @@ fn ranks_are_opencv_s() {
         ),
         // dilate(picture, getStructuringElement(MORPH_CROSS, (5, 3)), borderType=BORDER_REPLICATE)
         (
-            Stage::Morphology(Morphology::Dilate(Neighbourhood::Cross([5, 3]))),
+            Stage::Morphology(Morphology::Dilate(Neighbourhood::Cross(Size::new(5, 3)))),
             [
                 91, 141, 191, 241, 222, 222, 222, 191, 245, 241, 241, 241, 241, 222, 245, 245, 245, 245, 241,
                 241, 241, 182, 245, 245, 245, 245, 245, 217, 197, 197, 208, 245, 208, 208, 217,
@@ -236,7 +239,7 @@ fn colours_are_opencv_s() {
         (0..6).flat_map(|i| (0..3).map(move |c| ((i * 53 + c * 97) % 256) as u8)).collect();
     let recolored = |color: Color, element: PixelType, source: &[u8]| {
         let width = source.len() / 3 / element.bytes();
-        let from = Raster::packed([width, 1], 3, element);
+        let from = Raster::packed(Size::new(width, 1), 3, element);
         filtered(&Chain::one(Stage::Color(color), Border::None), &from, source)
     };
     // COLOR_RGB2GRAY, COLOR_BGR2GRAY

@@ -11,6 +11,7 @@ use std::process::Command;
 use std::ptr::NonNull;
 
 use tripipe::filter::{Border, Chain, PixelType, Raster};
+use tripipe::{Extents, Size};
 use tripipe_opencl::memory::DmaBuf;
 
 use super::*;
@@ -64,7 +65,7 @@ fn import_dma_buf() -> Result<(), Error> {
         assert!(copy.to_vec().unwrap().into_iter().eq(0..1000));
         assert_eq!(later.to_vec().unwrap()[..4], [0, 77, 2, 3]);
     }
-    let matrix = vector.share().into_matrix([10, 100]).unwrap();
+    let matrix = vector.share().into_matrix(Extents::new(10, 100)).unwrap();
     drop((vector, context));
     assert!(is_open(number), "the matrix still needs it");
     drop(matrix);
@@ -102,7 +103,7 @@ fn operate_on_hardware_buffers() -> Result<(), Error> {
         let import = |buffer: &mut u64| {
             // SAFETY: the stand-in does not access hardware buffers.
             let external = unsafe { External::hardware_buffer(NonNull::from(buffer).cast(), 63) };
-            let raster = Raster::packed([9, 7], 1, PixelType::U8);
+            let raster = Raster::packed(Size::new(9, 7), 1, PixelType::U8);
             Vector::<u8>::import(&context, external, 63)?.into_image(raster)
         };
         let (from, mut to) = (import(&mut from)?, import(&mut to)?);

@@ -15,7 +15,7 @@ use std::ffi::c_void;
 
 use crate::raw;
 use opencl_sys::cl_mem_flags;
-use tripipe::{Context, Device, Error, ErrorKind, Vector};
+use tripipe::{Context, Device, Error, ErrorKind, Extents, Vector};
 use tripipe_opencl::memory::{External, HostMemory};
 use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor, devices};
 
@@ -123,7 +123,7 @@ fn an_applications_buffer_lives_as_long_as_either_needs_it() {
     let vector = Vector::<f32>::import(&context, external(buffer), 4).unwrap();
     assert_eq!(raw::references(buffer), 2);
     // The matrix refers to the memory too.
-    let matrix = vector.share().into_matrix([2, 2]).unwrap();
+    let matrix = vector.share().into_matrix(Extents::new(2, 2)).unwrap();
     drop(vector);
     assert_eq!(raw::references(buffer), 2);
     drop(matrix);
