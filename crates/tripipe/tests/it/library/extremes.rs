@@ -136,8 +136,9 @@ proptest! {
         if let Ok(region) = raster.region(x, y, Size::new(size.0, size.1)) {
             let _ = region.elements();
         }
-        let built = [Raster::packed(Size::new(x, y), size.0, raster.element), Raster::planar(Size::new(x, y), size.0, raster.element)];
-        for built in built.into_iter().chain([Raster::luma(Size::new(x, y), pitch)]) {
+        let extents = Size::new(x, y);
+        let packed = Raster::packed(extents, size.0, raster.element);
+        for built in [packed, Raster::planar(extents, size.0, raster.element), Raster::luma(extents, pitch)] {
             let _ = (built.elements(), built.index(x, y, 1));
         }
     }
