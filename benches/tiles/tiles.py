@@ -88,7 +88,10 @@ def predicted(command, gpu, kind, choice):
     call += ["--global", f"{groups[0]},{groups[1]}", "--local", f"{values['LM']},{values['LN']}"]
     call += [f"-D{name}={value}" for name, value in values.items()] + (["-DHALF"] if kind == "half" else [])
     call += [f"--arg={name}={N}" for name in "mnk"]
-    done = subprocess.run(call, capture_output=True, text=True)
+    try:
+        done = subprocess.run(call, capture_output=True, text=True, timeout=120)
+    except subprocess.TimeoutExpired:
+        return "no prediction in two minutes"
     if not done.stdout:
         return done.stderr.strip()
     found = json.loads(done.stdout)
