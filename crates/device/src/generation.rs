@@ -41,7 +41,7 @@ struct MaliGeneration {
     generation: String,
     #[allow(dead_code, reason = "for the reader of the file, and checked by a test")]
     source: String,
-    /// Series letter and number, e.g. `G610`.
+    /// Series letter and number, e.g. `G610`; with a dash, a variant of that number: `G1-Pro`.
     products: Vec<String>,
     /// The product of each code name that drivers report instead of the product name.
     #[serde(default)]
@@ -125,6 +125,15 @@ pub(crate) fn of(product: &GpuProduct) -> Option<ProductGeneration> {
             })
         }
     }
+}
+
+/// The variant of a Mali that a word behind its number names, as the table writes it: `-Pro` for `G1` and `pro`.
+pub(crate) fn variant(product: &str, word: &str) -> Option<&'static str> {
+    let mut listed = PRODUCTS.mali.iter().flat_map(|row| &row.products);
+    listed.find_map(|name| {
+        let variant = name.strip_prefix(product)?;
+        variant.strip_prefix('-')?.eq_ignore_ascii_case(word).then_some(variant)
+    })
 }
 
 /// The product of a driver's code name, ignoring case: `lodx` is `G610`.

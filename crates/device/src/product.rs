@@ -15,7 +15,7 @@ pub enum GpuProduct {
         series: char,
         /// Product number.
         number: u32,
-        /// Letters after the number, e.g. `AE`; usually empty.
+        /// Letters after the number, e.g. `AE`, or a variant with its dash, `-Pro`; usually empty.
         suffix: String,
     },
     /// An Adreno with a number: `Adreno 642L` is 642 and `L`.
@@ -77,17 +77,13 @@ impl GpuProduct {
             *number = rest.to_owned();
         }
         let (product, used) = mali(&words)
-            .map(|product| (product, 1))
             .or_else(|| adreno(&words))
             .or_else(|| words.first().and_then(|word| codename(word)).map(|found| (found, 1)))?;
         let rest = words.get(used..).unwrap_or_default();
-        // "G1-Ultra": the name says how many cores there are.
-        let sized = matches!(product, Self::Mali { series: 'G', number: 1, .. });
-        let known = |word: &String| {
-            cores(word).is_some()
-                || revision(word).is_some()
-                || sized && ["ultra", "premium", "pro"].contains(&word.as_str())
-        };
+        // The G1-Ultra is the G1 itself.
+        let is_g1 = matches!(&product, Self::Mali { series: 'G', number: 1, suffix } if suffix.is_empty());
+        let known =
+            |word: &String| cores(word).is_some() || revision(word).is_some() || is_g1 && word == "ultra";
         rest.iter().all(known).then_some(product)
     }
 }
@@ -150,7 +146,7 @@ impl NameParts {
                     parts.brand = Some(Vendor::Arm);
                     // "Mali-G715-Immortalis", "Mali-Immortalis-G715": the name may contain two brands.
                     let behind = behind.strip_prefix(&["immortalis".to_owned()]).unwrap_or(behind);
-                    parts.product = mali(behind);
+                    parts.product = mali(behind).map(|(product, _)| product);
                     if parts.product.is_none()
                         && let Some(word) = behind.first()
                         && let Some(product) = codename(word)
@@ -207,12 +203,17 @@ fn number_and_suffix(word: &str, digits: std::ops::RangeInclusive<usize>) -> Opt
     plausible.then(|| Some((number.parse().ok()?, suffix.to_ascii_uppercase())))?
 }
 
-/// Parses `g610` or `t860` at the start of `words`.
-fn mali(words: &[String]) -> Option<GpuProduct> {
+/// Parses `g610`, `t860`, or `g1` and `pro`, at the start of `words`; also returns the number of words used.
+fn mali(words: &[String]) -> Option<(GpuProduct, usize)> {
     let word = words.first()?;
     let series = word.chars().next().filter(|c| ['t', 'g'].contains(c))?;
     let (number, suffix) = number_and_suffix(&word[1..], 1..=4)?;
-    Some(GpuProduct::Mali { series: series.to_ascii_uppercase(), number, suffix })
+    let series = series.to_ascii_uppercase();
+    let variant = words.get(1).and_then(|word| generation::variant(&format!("{series}{number}"), word));
+    match variant.filter(|_| suffix.is_empty()) {
+        Some(variant) => Some((GpuProduct::Mali { series, number, suffix: variant.to_owned() }, 2)),
+        None => Some((GpuProduct::Mali { series, number, suffix }, 1)),
+    }
 }
 
 /// Parses `642l`, or `x1` and `85`, at the start of `words`; also returns the number of words used.
@@ -238,7 +239,7 @@ fn adreno_number(word: &str) -> Option<GpuProduct> {
 /// The Mali product of a code name such as `lodx`.
 fn codename(word: &str) -> Option<GpuProduct> {
     let product = generation::product_of_codename(word)?;
-    mali(&[product.to_ascii_lowercase()])
+    mali(&[product.to_ascii_lowercase()]).map(|(product, _)| product)
 }
 
 /// Cores from `mc6` or `mp4`, at least 1.

@@ -33,8 +33,9 @@ A table of measurements:
 ///
 /// Each row of the table names a device, the model of its GPU and how it differs (clock, cores, bandwidth, l2), a kernel and
 /// a figure in GB/s, Gop/s, ms or us. A kernel is a launch file, relative to the table, with a time; or one of the
-/// project's own: clpeak-mad-float4 (half, double, int; 1 to 16 wide), clpeak-bw-float4, loop-float -D N=2, loop-half2,
-/// rows -D K=1024 -D U=8, product -D N=1024 -D TILE=4, saxpy. The exit code is 2 if a row cannot be predicted.
+/// project's own: clpeak-mad-float4 (half, double, int; 1 to 16 wide), clpeak-bw-float4, mixbench-float -D N=80 (half, int),
+/// stream-copy (scale, add, triad), lattice -D N=64, loop-float -D N=2, loop-half2, rows -D K=1024 -D U=8,
+/// product -D N=1024 -D TILE=4, saxpy. The exit code is 2 if a row cannot be predicted.
 /// docs/measured.md has the project's own table.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]

@@ -9,7 +9,8 @@
 //!    else from the compute units. The clock is the reported one, if it can be true, else the model's.
 //! 3. A product that has a model gets it, even if its core count differs.
 //! 4. Otherwise the model is the nearest relative: of the same family and, in order of priority, of the same
-//!    generation, of the same series (`X1`), nearest in product number, nearest in core count, lowest in number.
+//!    generation, of the same series (`X1`), nearest in product number, nearest in core count,
+//!    no variant (`G1-Pro`), lowest in number.
 //! 5. A product of a generation without models gets the vendor's model nearest in number.
 //! 6. A device of a known vendor without a readable product gets a model only when its largest
 //!    work-group fits the models of a single family.
@@ -290,6 +291,11 @@ fn series(product: &GpuProduct) -> Option<&str> {
     }
 }
 
+/// Whether a model is one of several of its number, not the plain one: `G1-Pro`.
+fn is_variant(gpu: &Gpu) -> bool {
+    matches!(product_of(gpu), Some(GpuProduct::Mali { suffix, .. }) if !suffix.is_empty())
+}
+
 /// Rule 4 in the module documentation.
 fn relative(
     product: &GpuProduct,
@@ -306,6 +312,7 @@ fn relative(
                 product_of(gpu).is_none_or(|model| series(&model) != series(product)),
                 number.abs_diff(generation.number),
                 cores.map_or(0, |cores| gpu.configuration.cores.value.abs_diff(cores)),
+                is_variant(gpu),
                 *number,
             )
         })
@@ -344,7 +351,7 @@ fn match_limits(found: &mut Identification, probe: &Probe, vendor: Vendor) {
     found.certainty = Certainty::VendorOnly;
     let fits: Vec<&'static Gpu> = catalog()
         .iter()
-        .filter(|gpu| gpu.vendor() == vendor)
+        .filter(|gpu| gpu.vendor() == vendor && !is_variant(gpu))
         .filter(|gpu| {
             let largest = u64::from(gpu.core.max_work_group_size.value);
             largest == probe.max_work_group_size as u64

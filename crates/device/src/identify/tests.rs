@@ -36,8 +36,8 @@ fn names_that_drivers_report_are_identified() {
         ("Mali-T860", "OpenCL 1.2 v1.r14p0-01rel0", "Mali-T860", ExactProduct),
         ("Mali-T604", "", "Mali-T604", ExactProduct),
         ("Mali-T628", "", "Mali-T628", ExactProduct),
-        ("Mali-T720", "", "Mali-T760", NearestRelative),
-        ("Mali-T678", "", "Mali-T628", NearestRelative),
+        ("Mali-T720", "", "Mali-T720", ExactProduct),
+        ("Mali-T658", "", "Mali-T628", NearestRelative),
         ("Mali-G310 r0p0", "", "Mali-G310", ExactProduct),
         ("Mali-G57 MC2", "", "Mali-G57", ExactProduct),
         ("Mali-G52 r1p0", "", "Mali-G52", ExactProduct),
@@ -53,20 +53,27 @@ fn names_that_drivers_report_are_identified() {
         ("Immortalis-G925 MC12", "", "Mali-G925", ExactProduct),
         ("Mali-G1-Ultra MC12", "", "Mali-G1", ExactProduct),
         ("Mali G1-Ultra MC12", "", "Mali-G1", ExactProduct),
-        ("Mali-G1-Pro MC4", "", "Mali-G1", SameProductOtherConfiguration),
+        ("Mali-G1-Premium MC9", "", "Mali-G1-Premium", ExactProduct),
+        ("Mali-G1-Pro MC4", "", "Mali-G1-Pro", SameProductOtherConfiguration),
+        ("Mali-G1 Pro r0p0", "", "Mali-G1-Pro", ExactProduct),
+        ("Mali-LDRX", "", "Mali-G1", ExactProduct),
+        ("Mali-G31 r0p0", "", "Mali-G31", ExactProduct),
         ("Mali-G2-Ultra MC12", "", "Mali-G1", NearestRelative),
+        ("Mali-G2", "", "Mali-G1", NearestRelative),
         ("Mali-G950 MC9", "", "Mali-G925", NearestRelative),
         ("Mali-450 MP4", "", "none", VendorOnly),
         ("QUALCOMM Adreno(TM) 642L", "", "Adreno 642L", ExactProduct),
         ("QUALCOMM Adreno(TM)", "OpenCL 3.0 Adreno(TM) 642L", "Adreno 642L", ExactProduct),
         ("QUALCOMM Adreno(TM)", "OpenCL 2.0 Adreno(TM) 620", "Adreno 620", ExactProduct),
-        ("QUALCOMM Adreno(TM) 643", "OpenCL 3.0 Adreno(TM) 643", "Adreno 642L", NearestRelative),
+        ("QUALCOMM Adreno(TM) 643", "OpenCL 3.0 Adreno(TM) 643", "Adreno 643", ExactProduct),
         ("QUALCOMM Adreno(TM) 710", "", "Adreno 710", ExactProduct),
         ("QUALCOMM Adreno(TM) 720", "OpenCL 3.0 Adreno(TM) 720", "Adreno 720", ExactProduct),
         ("QUALCOMM Adreno(TM) 750", "OpenCL 3.0 Adreno(TM) 750", "Adreno 750", ExactProduct),
         ("QUALCOMM Adreno(TM) 830", "OpenCL 3.0 Adreno(TM) 830", "Adreno 830", ExactProduct),
         ("QUALCOMM Adreno(TM) 840", "OpenCL 3.0 Adreno(TM) 840", "Adreno 840", ExactProduct),
-        ("QUALCOMM Adreno(TM) 825", "", "Adreno 830", NearestRelative),
+        ("QUALCOMM Adreno(TM) 825", "", "Adreno 825", ExactProduct),
+        ("QUALCOMM Adreno(TM) 829", "", "Adreno 830", NearestRelative),
+        ("QUALCOMM Adreno(TM) 619", "", "Adreno 619", ExactProduct),
         ("QUALCOMM Adreno(TM)", "OpenCL 2.0 Adreno(TM) 640", "Adreno 640", ExactProduct),
         ("QUALCOMM Adreno(TM)", "OpenCL 3.0 Adreno(TM) 740", "Adreno 740", ExactProduct),
         ("QUALCOMM Adreno(TM)", "OpenCL 2.0 Adreno(TM) 506", "Adreno 530", NearestRelative),
@@ -116,12 +123,12 @@ fn the_description_gives_the_reason() {
     let why = |name: &str| identify(&named(name)).why;
     assert_eq!(
         why("QUALCOMM Adreno(TM) 644"),
-        "Adreno 644 is not in the catalog; nearest relative: Adreno 642L (same generation: \
+        "Adreno 644 is not in the catalog; nearest relative: Adreno 643 (same generation: \
          Adreno 6xx)"
     );
     assert_eq!(
-        why("Mali-T820"),
-        "Mali-T820 is not in the catalog; nearest relative: Mali-T830 (same generation: Midgard)"
+        why("Mali-T620"),
+        "Mali-T620 is not in the catalog; nearest relative: Mali-T628 (same generation: Midgard)"
     );
     assert_eq!(
         why("Mali-G950"),
@@ -349,7 +356,7 @@ proptest! {
     fn the_relative_is_the_nearest(number in 600_u32..=699) {
         let found = identify(&named(&format!("Adreno (TM) {number}")));
         let chosen = super::number(found.model.unwrap()).unwrap();
-        for other in [620_u32, 630, 640, 642, 650, 660] {
+        for other in [618_u32, 619, 620, 630, 640, 642, 643, 650, 660] {
             prop_assert!(chosen.abs_diff(number) <= other.abs_diff(number));
         }
     }

@@ -487,7 +487,10 @@ impl FamilyModels {
         let variants = file.variant;
         // What is named by the same variants shares one model.
         let mut models: BTreeMap<Vec<usize>, Arc<Model>> = BTreeMap::new();
-        let compilers: Vec<String> = variants.iter().filter_map(|variant| variant.compiler.clone()).collect();
+        let mut compilers: Vec<String> =
+            variants.iter().filter_map(|variant| variant.compiler.clone()).collect();
+        compilers.sort();
+        compilers.dedup();
         let names = variants.iter().flat_map(|variant| &variant.gpus).chain(&compilers);
         let special = names.map(|name| {
             let own = (0..variants.len()).filter(|at| variants[*at].is_for(name)).collect();
@@ -517,6 +520,16 @@ mod tests {
                 Model::from_toml(text, gpu).unwrap();
             }
         }
+    }
+
+    #[test]
+    fn a_gpu_can_be_compiled_as_by_another_generation() {
+        let [mut t628, t604] = ["t628", "t604"].map(|name| tripipe_device::find(name).unwrap().clone());
+        assert_eq!(Model::compilers(&t628), ["2013", "2017"]);
+        assert!(!Arc::ptr_eq(&Model::of(&t628), &Model::of(&t604)));
+        t628.drivers.compiler = Some("2013".to_owned());
+        assert!(Arc::ptr_eq(&Model::of(&t628), &Model::of(&t604)));
+        assert!(Model::compilers(tripipe_device::find("g77").unwrap()).is_empty());
     }
 
     #[test]

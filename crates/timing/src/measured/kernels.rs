@@ -88,10 +88,16 @@ pub enum NamedKernelError {
     },
 }
 
-/// The names, with what may follow them. The short ones are those of the first table.
-const NAMES: [&str; 14] = [
+/// The names; what may follow them is in the help of `tripipe validate`. The short ones are those of the first table.
+const NAMES: [&str; 20] = [
     "clpeak-mad-TYPEn",
     "clpeak-bw-floatn",
+    "mixbench-TYPE",
+    "stream-copy",
+    "stream-scale",
+    "stream-add",
+    "stream-triad",
+    "lattice",
     "loop-float",
     "loop-half2",
     "rows",
@@ -108,6 +114,9 @@ const NAMES: [&str; 14] = [
 
 const CHAIN: &str = include_str!("../../data/measured/chain.cl");
 const STREAM: &str = include_str!("../../data/measured/stream.cl");
+const MIX: &str = include_str!("../../data/measured/mix.cl");
+const ARRAYS: &str = include_str!("../../data/measured/arrays.cl");
+const LATTICE: &str = include_str!("../../data/measured/lattice.cl");
 const LOOP: &str = include_str!("../../data/measured/loop.cl");
 const ROWS: &str = include_str!("../../data/measured/rows.cl");
 const PRODUCT: &str = include_str!("../../data/measured/product.cl");
@@ -118,6 +127,18 @@ const GROUP: usize = 256;
 
 /// Floats that streams read: 64 MiB, which no cache holds.
 const STREAM_FLOATS: usize = 16 << 20;
+
+/// Elements of mixbench, and those of a work-item: its defaults, without the four rounds of a work-item.
+const MIX_ELEMENTS: usize = 32 << 20;
+const MIX_EACH: usize = 8;
+
+/// Floats of each array of STREAM: 64 MiB, which no cache holds.
+const ARRAY_FLOATS: usize = 16 << 20;
+
+/// Bytes and operations of a cell of a lattice, as `FluidX3D` counts them: 19 populations read and written, and a byte;
+/// integer operations are among them.
+const CELL_BYTES: usize = 153;
+const CELL_OPERATIONS: usize = 363;
 
 /// Floats of a vector addition.
 const SAXPY_FLOATS: usize = 32 << 20;
@@ -147,7 +168,21 @@ impl MicroKernel {
             let (_, width) = typed(rest).filter(|(kind, _)| *kind == "float").ok_or_else(unknown)?;
             return Ok(stream(width));
         }
+        if let Some(kind) = name.strip_prefix("mixbench-") {
+            let steps = sizes.defined("N").ok_or_else(|| size("how many multiply-adds? want -D N=80"))?;
+            return mix(kind, steps).ok_or_else(unknown);
+        }
+        if let Some(what) = name.strip_prefix("stream-") {
+            return arrays(what).ok_or_else(unknown);
+        }
         match name {
+            "lattice" => {
+                let side = sizes.defined("N").unwrap_or(64);
+                if !(4..=256).contains(&side) || !side.is_multiple_of(4) {
+                    return Err(size("N is not a multiple of 4 of at most 256"));
+                }
+                Ok(lattice(side))
+            }
             "loop-float" | "pf" | "loop-half2" | "ph" => {
                 let is_half = matches!(name, "loop-half2" | "ph");
                 let unrolled = sizes.defined("N").unwrap_or(1);
@@ -263,6 +298,65 @@ fn chain(kind: &'static str, width: usize, items: usize) -> Option<MicroKernel> 
         operations: 2.0 * (turns * 16 * width * items) as f64,
         bytes: (items * element) as f64,
     })
+}
+
+/// mixbench: as much arithmetic for each element that is read as `steps` says. Half is computed in pairs.
+fn mix(kind: &str, steps: usize) -> Option<MicroKernel> {
+    let program = Program::from_source("mix.cl", MIX).define("N", steps);
+    let (program, seed, element) = match kind {
+        "float" => (program.define("TYPE", "float"), Value::from(1.0_f32), 4),
+        "half" => {
+            let ones = Value::from([f16::ONE; 2]);
+            (program.define("TYPE", "half2").define("HALF", 1), ones, 4)
+        }
+        "int" => (program.define("TYPE", "int").define("INTEGER", 1), Value::from(1_i32), 4),
+        _ => return None,
+    };
+    let lanes = if kind == "half" { 2 } else { 1 };
+    Some(MicroKernel {
+        program,
+        entry: "mix",
+        buffers: vec![MIX_ELEMENTS * element],
+        values: Values::Last(vec![seed]),
+        range: Range { global: [MIX_ELEMENTS / MIX_EACH, 1], local: Local::Given(GROUP) },
+        operations: (MIX_ELEMENTS * (1 + 2 * steps) * lanes) as f64,
+        bytes: (MIX_ELEMENTS * element) as f64,
+    })
+}
+
+/// A kernel of STREAM.
+fn arrays(what: &str) -> Option<MicroKernel> {
+    let (entry, arrays, operations, has_factor) = match what {
+        "copy" => ("copy", 2, 0, false),
+        "scale" => ("scale", 2, 1, true),
+        "add" => ("add", 3, 1, false),
+        "triad" => ("triad", 3, 2, true),
+        _ => return None,
+    };
+    let values = if has_factor { vec![Value::from(3.0_f32)] } else { Vec::new() };
+    Some(MicroKernel {
+        program: Program::from_source("arrays.cl", ARRAYS),
+        entry,
+        buffers: vec![ARRAY_FLOATS * 4; arrays],
+        values: Values::Last(values),
+        range: Range { global: [ARRAY_FLOATS, 1], local: Local::AtMost(GROUP) },
+        operations: (operations * ARRAY_FLOATS) as f64,
+        bytes: (arrays * ARRAY_FLOATS * 4) as f64,
+    })
+}
+
+/// A step of a lattice of `side` cells in each direction.
+fn lattice(side: usize) -> MicroKernel {
+    let cells = side * side * side;
+    MicroKernel {
+        program: Program::from_source("lattice.cl", LATTICE).define("N", side),
+        entry: "lattice",
+        buffers: vec![19 * 4 * cells, cells],
+        values: Values::Last(vec![Value::from(1.0_f32)]),
+        range: Range { global: [cells, 1], local: Local::Given(64) },
+        operations: (CELL_OPERATIONS * cells) as f64,
+        bytes: (CELL_BYTES * cells) as f64,
+    }
 }
 
 /// Reading a large buffer, as clpeak does: vectors a work-group apart.

@@ -35,6 +35,9 @@ pub enum MeasuredError {
     /// The GPU cannot be changed so.
     #[error(transparent)]
     Change(#[from] GpuChangeError),
+    /// The kernel has no operations that a rate could count.
+    #[error("`{0}` computes nothing: want GB/s, ms or us instead of Gop/s")]
+    NoOperations(String),
     /// The launch cannot run.
     #[error(transparent)]
     Execute(#[from] ExecuteError),
@@ -91,6 +94,9 @@ impl Row {
         let gpu = changed.as_deref().unwrap_or(self.gpu);
         let MicroKernel { program, entry, buffers, values, range, operations, bytes } =
             MicroKernel::named(&self.kernel, &self.device, gpu)?;
+        if self.unit == Unit::GigaoperationsPerSecond && operations == 0.0 {
+            return Err(MeasuredError::NoOperations(self.kernel.clone()));
+        }
         let prediction = Options::default();
         // No path of these kernels depends on the contents of buffers.
         let options = VirtualOptions {

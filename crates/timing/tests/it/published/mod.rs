@@ -3,6 +3,7 @@
 
 mod bands;
 mod cross;
+mod doubles;
 mod ladder;
 mod measured;
 mod peaks;
