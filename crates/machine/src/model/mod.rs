@@ -3,15 +3,20 @@
 //! The TOML files in `data/` define it, every entry with its basis and source; `data/README.md` describes the format.
 
 mod error;
+mod family;
+mod file;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use serde::Deserialize;
-use tripipe_device::{Family, Gpu, Source, Sourced};
+use tripipe_device::{Gpu, Source, Sourced};
 use tripipe_ir::Scalar;
 
 use crate::work::Work;
+
+use family::FamilyModels;
+use file::{Entry, File, Section, UnitEntry, Variant};
 
 pub use error::ModelError;
 
@@ -186,105 +191,6 @@ pub enum Fusion {
     CompareBranch,
 }
 
-/// The contents of a data file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    layout: RegisterLayout,
-    unit: Vec<UnitEntry>,
-    operation: BTreeMap<String, Section>,
-    #[serde(default)]
-    variant: Vec<Variant>,
-}
-
-/// Settings for only some GPUs of the family, or for one generation of its compilers.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Variant {
-    gpus: Vec<String>,
-    compiler: Option<String>,
-    #[expect(dead_code, reason = "for the reader of the file")]
-    basis: String,
-    #[expect(dead_code, reason = "for the reader of the file")]
-    source: String,
-    #[expect(dead_code, reason = "for the reader of the file")]
-    note: String,
-    /// Units that are not used where another one can do the operation.
-    #[serde(default)]
-    without: Vec<String>,
-    /// Overrides the layout's value.
-    preferred_registers: Option<u32>,
-    /// Overrides the layout's value.
-    spill_share: Option<f64>,
-    /// Overrides the layout's value.
-    spare_registers: Option<u32>,
-    /// Overrides the layout's value.
-    joins_halves: Option<bool>,
-    /// Overrides the layout's value.
-    half_rate_lanes: Option<u32>,
-    /// Overrides the layout's value.
-    unaligned_elements: Option<u32>,
-    /// Overrides the layout's value.
-    items_together_bits: Option<u32>,
-    #[serde(default)]
-    operation: BTreeMap<String, Section>,
-}
-
-impl Variant {
-    /// Whether it is for a GPU or a generation of compilers, by their name.
-    fn is_for(&self, name: &str) -> bool {
-        self.gpus.iter().map(String::as_str).chain(self.compiler.as_deref()).any(|own| own == name)
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct UnitEntry {
-    name: String,
-    pipe: Pipe,
-    #[serde(default)]
-    bits: u32,
-    #[serde(default = "one_clock")]
-    cycles: f64,
-    #[serde(default)]
-    stage: u32,
-    word: Option<u32>,
-}
-
-impl UnitEntry {
-    fn unit(self) -> Unit {
-        let Self { name, pipe, bits, cycles, stage, word } = self;
-        Unit { name, pipe, bits, cycles, stage, word }
-    }
-}
-
-fn one_clock() -> f64 {
-    1.0
-}
-
-/// The costs of operations on one type.
-#[derive(Deserialize)]
-struct Section {
-    basis: String,
-    source: String,
-    like: Option<String>,
-    #[serde(flatten)]
-    works: BTreeMap<String, Entry>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Entry {
-    Plain(String),
-    Full {
-        takes: String,
-        most: Option<String>,
-        basis: Option<String>,
-        source: Option<String>,
-        note: Option<String>,
-    },
-}
-
 impl Model {
     /// How a GPU executes what its compiler makes: that of its own driver, or of the generation that the GPU names.
     pub fn of(gpu: &Gpu) -> Arc<Self> {
@@ -456,57 +362,9 @@ impl Model {
     }
 }
 
-/// The models of a family.
-struct FamilyModels {
-    /// That of most of its GPUs.
-    general: Arc<Model>,
-    /// Those of the GPUs and the generations of compilers that variants name.
-    special: BTreeMap<String, Arc<Model>>,
-    /// The names among them that are generations of compilers.
-    compilers: Vec<String>,
-}
-
-impl FamilyModels {
-    fn of(gpu: &Gpu) -> &'static Self {
-        static MODELS: LazyLock<[FamilyModels; 4]> =
-            LazyLock::new(|| [MIDGARD, BIFROST, VALHALL, ADRENO].map(FamilyModels::read));
-        match gpu.family() {
-            Family::Midgard => &MODELS[0],
-            Family::Bifrost => &MODELS[1],
-            Family::Valhall | Family::Arm5thGen => &MODELS[2],
-            Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx | Family::Adreno8xx => &MODELS[3],
-        }
-    }
-
-    #[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
-    fn read(text: &str) -> Self {
-        let read = |name: &str| {
-            Arc::new(Model::from_toml(text, name).unwrap_or_else(|error| panic!("a built-in model: {error}")))
-        };
-        let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("a built-in model: {error}"));
-        let variants = file.variant;
-        // What is named by the same variants shares one model.
-        let mut models: BTreeMap<Vec<usize>, Arc<Model>> = BTreeMap::new();
-        let mut compilers: Vec<String> =
-            variants.iter().filter_map(|variant| variant.compiler.clone()).collect();
-        compilers.sort();
-        compilers.dedup();
-        let names = variants.iter().flat_map(|variant| &variant.gpus).chain(&compilers);
-        let special = names.map(|name| {
-            let own = (0..variants.len()).filter(|at| variants[*at].is_for(name)).collect();
-            (name.clone(), Arc::clone(models.entry(own).or_insert_with(|| read(name))))
-        });
-        Self { general: read(""), special: special.collect(), compilers }
-    }
-}
-
-const MIDGARD: &str = include_str!("../../data/midgard.toml");
-const BIFROST: &str = include_str!("../../data/bifrost.toml");
-const VALHALL: &str = include_str!("../../data/valhall.toml");
-const ADRENO: &str = include_str!("../../data/adreno.toml");
-
 #[cfg(test)]
 mod tests {
+    use super::family::{ADRENO, BIFROST, MIDGARD, VALHALL};
     use super::*;
 
     #[test]
