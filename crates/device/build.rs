@@ -1,23 +1,30 @@
-//! Lists the models in `data`, so that adding a file adds a GPU.
+//! Lists the files in `data`, so that adding a file adds a GPU, a CPU or a board.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs, io};
 
+/// Each list, and the folders whose files it has: by path, or by name without ending if there is one folder.
+const LISTS: [(&str, &[&str]); 3] =
+    [("models", &["arm", "qualcomm"]), ("cpus", &["cpu"]), ("boards", &["boards"])];
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut list = String::new();
-    for vendor in ["arm", "qualcomm"] {
-        let folder = format!("data/{vendor}");
-        println!("cargo::rerun-if-changed={folder}");
-        let files = fs::read_dir(&folder)?.map(|file| Ok(file?.file_name()));
-        let mut files: Vec<_> = files.collect::<io::Result<_>>()?;
-        files.sort();
-        for file in files {
-            let path = format!("{vendor}/{}", file.to_string_lossy());
-            let text = format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/data/{path}\"))");
-            writeln!(list, "    ({path:?}, {text}),")?;
+    for (name, folders) in LISTS {
+        let mut list = String::new();
+        for folder in folders {
+            println!("cargo::rerun-if-changed=data/{folder}");
+            let files = fs::read_dir(format!("data/{folder}"))?.map(|file| Ok(file?.file_name()));
+            let mut files: Vec<_> = files.collect::<io::Result<_>>()?;
+            files.sort();
+            for file in files {
+                let file = file.to_string_lossy();
+                let path = format!("{folder}/{file}");
+                let id = if folders.len() > 1 { &path } else { file.trim_end_matches(".toml") };
+                let text = format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/data/{path}\"))");
+                writeln!(list, "    ({id:?}, {text}),")?;
+            }
         }
+        fs::write(Path::new(&env::var("OUT_DIR")?).join(format!("{name}.rs")), format!("&[\n{list}]"))?;
     }
-    fs::write(Path::new(&env::var("OUT_DIR")?).join("models.rs"), format!("&[\n{list}]"))?;
     Ok(())
 }

@@ -37,19 +37,6 @@ struct BufferOperand {
     stride: usize,
 }
 
-/// The arguments of a call, as CLBlast has them.
-struct Gemm {
-    layout: tripipe_layout,
-    transposed: [tripipe_transpose; 2],
-    extents: [usize; 3],
-    factors: [f64; 2],
-    a: BufferOperand,
-    b: BufferOperand,
-    c: BufferOperand,
-    queue: *mut *mut c_void,
-    event: *mut *mut c_void,
-}
-
 /// The contexts of the queues that a thread used last: their kernels are kept.
 const KEPT: usize = 4;
 
@@ -122,53 +109,58 @@ fn is_yes(transpose: tripipe_transpose, argument: &str) -> Result<bool, Failure>
     }
 }
 
-impl Gemm {
-    /// # Safety
-    /// As [`tripipe_sgemm`].
-    unsafe fn run<T: Factor>(&self) -> Result<(), Failure> {
-        let Self { layout, transposed, extents: [m, n, k], factors: [alpha, beta], a, b, c, queue, event } =
-            self;
-        // SAFETY: as the caller guarantees.
-        let handle = *unsafe { queue.as_ref() }.ok_or_else(|| Failure::null("queue"))?;
-        // SAFETY: as the caller guarantees.
-        let (queue, context) = unsafe { context_of(handle) }?;
-        let order = match *layout {
-            TRIPIPE_LAYOUT_ROW_MAJOR => Order::RowMajor,
-            TRIPIPE_LAYOUT_COL_MAJOR => Order::ColumnMajor,
-            other => {
-                return Err(Failure::argument(format_args!(
-                    "layout is {other}; 101 is row-major, 102 column-major"
-                )));
-            }
-        };
-        let [is_a_transposed, is_b_transposed] = *transposed;
-        let is_transposed =
-            [is_yes(is_a_transposed, "a_transpose")?, is_yes(is_b_transposed, "b_transpose")?];
-        let stored = |extents: Extents, is_transposed: bool| {
-            if is_transposed { extents.transposed() } else { extents }
-        };
-        let of_a = stored(Extents::new(*m, *k), is_transposed[0]);
-        let of_b = stored(Extents::new(*k, *n), is_transposed[1]);
-        let of_c = Extents::new(*m, *n);
-        // SAFETY: as the caller guarantees.
-        let vectors =
-            unsafe { (a.vector::<T>(&context, of_a, order)?, b.vector::<T>(&context, of_b, order)?) };
-        // SAFETY: as the caller guarantees.
-        let mut result = unsafe { c.vector::<T::Sum>(&context, of_c, order) }?;
-        let views = [
-            MatrixView::within(&vectors.0, a.offset, of_a, order, a.stride)?,
-            MatrixView::within(&vectors.1, b.offset, of_b, order, b.stride)?,
-        ];
-        let side = |index: usize| if is_transposed[index] { views[index].transposed() } else { views[index] };
-        let into = MatrixViewMut::within(&mut result, c.offset, of_c, order, c.stride)?;
-        Product::new(side(0), side(1))?.alpha(*alpha).beta(*beta).store(into)?;
-        if !event.is_null() {
-            let marker = queue.marker().map_err(Failure::device)?;
-            // SAFETY: as the caller guarantees.
-            unsafe { event.write(marker) };
+/// Queues a product; the arguments are those of CLBlast, and an operand is its buffer, offset and leading dimension.
+///
+/// # Safety
+/// As [`tripipe_sgemm`].
+unsafe fn gemm<T: Factor>(
+    layout: tripipe_layout,
+    [a_transpose, b_transpose]: [tripipe_transpose; 2],
+    [m, n, k]: [usize; 3],
+    [alpha, beta]: [f64; 2],
+    [a, b, c]: [(*mut c_void, usize, usize); 3],
+    queue: *mut *mut c_void,
+    event: *mut *mut c_void,
+) -> Result<(), Failure> {
+    let operand = |name, (buffer, offset, stride)| BufferOperand { name, buffer, offset, stride };
+    let (a, b, c) = (operand("a", a), operand("b", b), operand("c", c));
+    // SAFETY: as the caller guarantees.
+    let handle = *unsafe { queue.as_ref() }.ok_or_else(|| Failure::null("queue"))?;
+    // SAFETY: as the caller guarantees.
+    let (queue, context) = unsafe { context_of(handle) }?;
+    let order = match layout {
+        TRIPIPE_LAYOUT_ROW_MAJOR => Order::RowMajor,
+        TRIPIPE_LAYOUT_COL_MAJOR => Order::ColumnMajor,
+        other => {
+            return Err(Failure::argument(format_args!(
+                "layout is {other}; 101 is row-major, 102 column-major"
+            )));
         }
-        Ok(())
+    };
+    let is_transposed = [is_yes(a_transpose, "a_transpose")?, is_yes(b_transpose, "b_transpose")?];
+    let stored = |extents: Extents, is_transposed: bool| {
+        if is_transposed { extents.transposed() } else { extents }
+    };
+    let of_a = stored(Extents::new(m, k), is_transposed[0]);
+    let of_b = stored(Extents::new(k, n), is_transposed[1]);
+    let of_c = Extents::new(m, n);
+    // SAFETY: as the caller guarantees.
+    let vectors = unsafe { (a.vector::<T>(&context, of_a, order)?, b.vector::<T>(&context, of_b, order)?) };
+    // SAFETY: as the caller guarantees.
+    let mut result = unsafe { c.vector::<T::Sum>(&context, of_c, order) }?;
+    let views = [
+        MatrixView::within(&vectors.0, a.offset, of_a, order, a.stride)?,
+        MatrixView::within(&vectors.1, b.offset, of_b, order, b.stride)?,
+    ];
+    let side = |index: usize| if is_transposed[index] { views[index].transposed() } else { views[index] };
+    let into = MatrixViewMut::within(&mut result, c.offset, of_c, order, c.stride)?;
+    Product::new(side(0), side(1))?.alpha(alpha).beta(beta).store(into)?;
+    if !event.is_null() {
+        let marker = queue.marker().map_err(Failure::device)?;
+        // SAFETY: as the caller guarantees.
+        unsafe { event.write(marker) };
     }
+    Ok(())
 }
 
 /// Queues `C = alpha * A * B + beta * C` of `float` (`CLBlastSgemm`).
@@ -203,19 +195,12 @@ pub unsafe extern "C" fn tripipe_sgemm(
     queue: *mut *mut c_void,
     event: *mut *mut c_void,
 ) -> tripipe_status {
-    let gemm = Gemm {
-        layout,
-        transposed: [a_transpose, b_transpose],
-        extents: [m, n, k],
-        factors: [f64::from(alpha), f64::from(beta)],
-        a: BufferOperand { name: "a", buffer: a_buffer, offset: a_offset, stride: a_ld },
-        b: BufferOperand { name: "b", buffer: b_buffer, offset: b_offset, stride: b_ld },
-        c: BufferOperand { name: "c", buffer: c_buffer, offset: c_offset, stride: c_ld },
-        queue,
-        event,
-    };
+    let operands = [(a_buffer, a_offset, a_ld), (b_buffer, b_offset, b_ld), (c_buffer, c_offset, c_ld)];
+    let factors = [f64::from(alpha), f64::from(beta)];
     // SAFETY: as the caller guarantees.
-    call(|| unsafe { gemm.run::<f32>() })
+    call(|| unsafe {
+        gemm::<f32>(layout, [a_transpose, b_transpose], [m, n, k], factors, operands, queue, event)
+    })
 }
 
 /// Queues `C = alpha * A * B + beta * C` of `half`, summed in `float` (`CLBlastHgemm`), as `tripipe_sgemm` does. The factors are
@@ -246,19 +231,12 @@ pub unsafe extern "C" fn tripipe_hgemm(
     queue: *mut *mut c_void,
     event: *mut *mut c_void,
 ) -> tripipe_status {
-    let gemm = Gemm {
-        layout,
-        transposed: [a_transpose, b_transpose],
-        extents: [m, n, k],
-        factors: [f16::from_bits(alpha).to_f64(), f16::from_bits(beta).to_f64()],
-        a: BufferOperand { name: "a", buffer: a_buffer, offset: a_offset, stride: a_ld },
-        b: BufferOperand { name: "b", buffer: b_buffer, offset: b_offset, stride: b_ld },
-        c: BufferOperand { name: "c", buffer: c_buffer, offset: c_offset, stride: c_ld },
-        queue,
-        event,
-    };
+    let operands = [(a_buffer, a_offset, a_ld), (b_buffer, b_offset, b_ld), (c_buffer, c_offset, c_ld)];
+    let factors = [f16::from_bits(alpha).to_f64(), f16::from_bits(beta).to_f64()];
     // SAFETY: as the caller guarantees.
-    call(|| unsafe { gemm.run::<f16>() })
+    call(|| unsafe {
+        gemm::<f16>(layout, [a_transpose, b_transpose], [m, n, k], factors, operands, queue, event)
+    })
 }
 
 /// Queues `C = alpha * A * B + beta * C`, where A and B have elements of type `int8_t`, C and the factors of type `int32_t`, as
@@ -289,17 +267,10 @@ pub unsafe extern "C" fn tripipe_igemm(
     queue: *mut *mut c_void,
     event: *mut *mut c_void,
 ) -> tripipe_status {
-    let gemm = Gemm {
-        layout,
-        transposed: [a_transpose, b_transpose],
-        extents: [m, n, k],
-        factors: [f64::from(alpha), f64::from(beta)],
-        a: BufferOperand { name: "a", buffer: a_buffer, offset: a_offset, stride: a_ld },
-        b: BufferOperand { name: "b", buffer: b_buffer, offset: b_offset, stride: b_ld },
-        c: BufferOperand { name: "c", buffer: c_buffer, offset: c_offset, stride: c_ld },
-        queue,
-        event,
-    };
+    let operands = [(a_buffer, a_offset, a_ld), (b_buffer, b_offset, b_ld), (c_buffer, c_offset, c_ld)];
+    let factors = [f64::from(alpha), f64::from(beta)];
     // SAFETY: as the caller guarantees.
-    call(|| unsafe { gemm.run::<i8>() })
+    call(|| unsafe {
+        gemm::<i8>(layout, [a_transpose, b_transpose], [m, n, k], factors, operands, queue, event)
+    })
 }

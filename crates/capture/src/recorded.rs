@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use tripipe_launch::{
     Addressing, Filter, ImageExtent, ImageShape, MemoryKind, NdRange, Sampler, Source, Value,
 };
-use tripipe_launch_file::{self as launch_file, ArrayShape, ElementType, FileError, Scalar};
+use tripipe_launch_file::{self as launch_file, ArrayShape, ElementType, FileError, Scalar, quoted};
 
 /// A launch that ran on a device, with the memory before and after.
 #[derive(Clone, Debug, PartialEq)]
@@ -256,23 +256,6 @@ fn list<'n>(numbers: impl Iterator<Item = &'n usize>) -> String {
         [only] => only.clone(),
         all => format!("[{}]", all.join(", ")),
     }
-}
-
-/// A basic string of TOML.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            control if control.is_control() => {
-                let _ = write!(out, "\\u{:04X}", u32::from(control));
-            }
-            other => out.push(other),
-        }
-    }
-    out.push('"');
-    out
 }
 
 fn image(shape: &ImageShape) -> String {

@@ -4,36 +4,13 @@ use std::sync::LazyLock;
 
 use crate::cpu::Cpu;
 use crate::gpu::Gpu;
+use crate::load::read_all;
 use crate::sourced::Sourced;
 
-macro_rules! files {
-    ($($id:literal),* $(,)?) => {
-        &[$(($id, include_str!(concat!("../data/boards/", $id, ".toml")))),*]
-    };
-}
+/// Every file of `data/boards/`, by its name without ending.
+static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/boards.rs"));
 
-/// Every file of `data/boards/`, by its name without ending. A test compares the list with the folder.
-static FILES: &[(&str, &str)] = files![
-    "arndale",
-    "firefly-rk3399",
-    "galaxy-s20",
-    "odroid-xu4",
-    "pixel-4",
-    "pixel-6",
-    "pixel-8",
-    "rk3588",
-    "snapdragon-8-gen-1",
-    "snapdragon-8-gen-2",
-    "snapdragon-8-gen-3",
-    "snapdragon-865",
-    "snapdragon-888",
-];
-
-#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
-static BOARDS: LazyLock<Vec<Board>> = LazyLock::new(|| {
-    let read = |id: &str, text: &str| Board::from_toml(text, id).unwrap_or_else(|error| panic!("{error}"));
-    FILES.iter().map(|(id, text)| read(id, text)).collect()
-});
+static BOARDS: LazyLock<Vec<Board>> = LazyLock::new(|| read_all(FILES, Board::from_toml));
 
 /// A board or phone.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,15 +52,6 @@ mod tests {
 
     #[test]
     fn every_file_of_the_folder_is_built_in_and_reads() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/boards");
-        let mut on_disk: Vec<String> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        on_disk.sort();
-        let mut built_in: Vec<String> = FILES.iter().map(|(id, _)| format!("{id}.toml")).collect();
-        built_in.sort();
-        assert_eq!(on_disk, built_in);
         for board in boards() {
             let cpu = board.cpu.value;
             let clocks = cpu.min_mhz.value..=cpu.max_mhz.value;

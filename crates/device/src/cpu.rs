@@ -2,36 +2,13 @@
 
 use std::sync::LazyLock;
 
+use crate::load::read_all;
 use crate::sourced::Sourced;
 
-macro_rules! files {
-    ($($id:literal),* $(,)?) => {
-        &[$(($id, include_str!(concat!("../data/cpu/", $id, ".toml")))),*]
-    };
-}
+/// Every file of `data/cpu/`, by its name without ending.
+static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/cpus.rs"));
 
-/// Every file of `data/cpu/`, by its name without ending. A test compares the list with the folder.
-static FILES: &[(&str, &str)] = files![
-    "cortex-a15",
-    "cortex-a510",
-    "cortex-a53",
-    "cortex-a7",
-    "cortex-a72",
-    "cortex-a720",
-    "cortex-a73",
-    "cortex-a76",
-    "cortex-a77",
-    "cortex-a78",
-    "cortex-x1",
-    "cortex-x2",
-    "cortex-x3",
-];
-
-#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
-static CPUS: LazyLock<Vec<Cpu>> = LazyLock::new(|| {
-    let read = |id: &str, text: &str| Cpu::from_toml(text, id).unwrap_or_else(|error| panic!("{error}"));
-    FILES.iter().map(|(id, text)| read(id, text)).collect()
-});
+static CPUS: LazyLock<Vec<Cpu>> = LazyLock::new(|| read_all(FILES, Cpu::from_toml));
 
 /// Whether a core waits for the operands of an instruction before it looks at the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,14 +100,6 @@ mod tests {
 
     #[test]
     fn every_file_of_the_folder_is_built_in_and_reads() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/cpu");
-        let mut on_disk: Vec<String> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        on_disk.sort();
-        let built_in: Vec<String> = FILES.iter().map(|(id, _)| format!("{id}.toml")).collect();
-        assert_eq!(on_disk, built_in);
         for cpu in cpus() {
             assert_eq!(cpu.name.to_lowercase(), cpu.id, "named after its core");
             assert!(cpu.min_mhz.value < cpu.max_mhz.value, "{}", cpu.id);

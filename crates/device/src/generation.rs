@@ -5,14 +5,13 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::document::built_in;
 use crate::family::Family;
 use crate::product::GpuProduct;
 
 const TEXT: &str = include_str!("../data/products.toml");
 
-#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
-static PRODUCTS: LazyLock<Products> =
-    LazyLock::new(|| toml::from_str(TEXT).unwrap_or_else(|error| panic!("products.toml: {error}")));
+static PRODUCTS: LazyLock<Products> = LazyLock::new(|| built_in("products.toml", toml::from_str(TEXT)));
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -40,9 +40,9 @@ struct AppliedRewrite {
 }
 
 /// The rewrites that do what a rule advises.
-pub fn rewrites(rule: &tripipe_ir::diagnostic::Rule) -> Vec<&'static dyn Rewrite> {
+pub fn rewrites(rule: &tripipe_ir::diagnostic::Rule) -> Vec<Rewrite> {
     let codes = lints::rewrites(rule).iter();
-    codes.filter_map(|code| ALL.iter().copied().find(|rewrite| rewrite.rule().code == *code)).collect()
+    codes.filter_map(|code| ALL.iter().copied().find(|rewrite| rewrite.rule.code == *code)).collect()
 }
 
 /// What following a rule's advice may change.
@@ -60,10 +60,10 @@ pub fn price(
     setup: &Setup,
     costs: Costs,
 ) {
-    let mut tried: Vec<&'static dyn Rewrite> = Vec::new();
+    let mut tried: Vec<Rewrite> = Vec::new();
     for advice in analysis.advice.iter().filter(|advice| advice.is_for_rewrites()) {
         for rewrite in rewrites(advice.rule) {
-            if !tried.iter().any(|known| known.rule().code == rewrite.rule().code) {
+            if !tried.iter().any(|known| known.rule.code == rewrite.rule.code) {
                 tried.push(rewrite);
             }
         }
@@ -79,7 +79,7 @@ pub fn price(
     };
     let proposals: Vec<Proposal> = tried
         .par_iter()
-        .flat_map_iter(|rewrite| some_of(rewrite.proposals(&view).into_iter().filter(holds).collect()))
+        .flat_map_iter(|rewrite| some_of((rewrite.proposals)(&view).into_iter().filter(holds).collect()))
         .collect();
     let pricer = Pricer { target, setup, pricing: pricing(target, files, costs, Some(STEPS)) };
     let candidates = pricer.candidates(subject, proposals);

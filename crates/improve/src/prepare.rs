@@ -27,9 +27,9 @@ impl Search<'_> {
         refused: &mut Vec<Refused>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) {
-        for rewrite in self.rewrites.iter().filter(|rewrite| rewrite.prepares()) {
+        for rewrite in self.rewrites.iter().filter(|rewrite| rewrite.prepares) {
             let parent = states.len() - 1;
-            if let Some(reason) = self.prepared(*rewrite, states, parent, progress) {
+            if let Some(reason) = self.prepared(rewrite, states, parent, progress) {
                 refused.push(reason);
             }
         }
@@ -37,13 +37,13 @@ impl Search<'_> {
 
     fn prepared(
         &self,
-        rewrite: &dyn Rewrite,
+        rewrite: &Rewrite,
         states: &mut Vec<State>,
         parent: usize,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Option<Refused> {
         let before = &states[parent];
-        let proposal = self.viewed(&before.subject, |view| rewrite.proposals(view).into_iter().next())?;
+        let proposal = self.viewed(&before.subject, |view| (rewrite.proposals)(view).into_iter().next())?;
         let (code, title, depth) = (proposal.code, proposal.title.clone(), before.steps.len());
         let refuse = |reason| Some(Refused { code, title: title.clone(), depth, reason });
         let subject = proposal.subject(&before.subject);
@@ -84,8 +84,8 @@ impl Search<'_> {
         let mut again = Vec::new();
         for step in &best.steps[index + 1..] {
             let Proposal { code, title, .. } = &step.proposal;
-            let rewrite = self.rewrites.iter().find(|rewrite| rewrite.rule().code == *code)?;
-            let all = self.viewed(&subject, |view| rewrite.proposals(view));
+            let rewrite = self.rewrites.iter().find(|rewrite| rewrite.rule.code == *code)?;
+            let all = self.viewed(&subject, |view| (rewrite.proposals)(view));
             let same = all.into_iter().find(|it| without_numbers(&it.title) == without_numbers(title))?;
             subject = same.subject(&subject);
             again.push((same, subject.clone()));

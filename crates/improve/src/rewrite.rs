@@ -95,15 +95,12 @@ impl Proposal {
 }
 
 /// A way to rewrite kernels.
-pub trait Rewrite: Sync {
+#[derive(Clone, Copy, Debug)]
+pub struct Rewrite {
     /// Its code and documentation: what it does, why, when not, source.
-    fn rule(&self) -> &'static Rule;
-
+    pub rule: &'static Rule,
     /// Whether it gains nothing by itself, and makes a form of the kernel that others understand better.
-    fn prepares(&self) -> bool {
-        false
-    }
-
+    pub prepares: bool,
     /// What it would change. Empty where its preconditions do not hold.
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal>;
+    pub proposals: fn(&View<'_>) -> Vec<Proposal>,
 }

@@ -160,7 +160,7 @@ pub(crate) fn worst(prices: &[Price], before: &[Price]) -> f64 {
 pub fn search(
     original: &Subject,
     targets: &[Target],
-    rewrites: &[&dyn Rewrite],
+    rewrites: &[Rewrite],
     files: &dyn OpenFiles,
     options: &Options,
     progress: &mut dyn FnMut(Progress<'_>),
@@ -202,7 +202,7 @@ pub fn search(
 
 pub(crate) struct Search<'s> {
     pub(crate) targets: &'s [Target],
-    pub(crate) rewrites: &'s [&'s dyn Rewrite],
+    pub(crate) rewrites: &'s [Rewrite],
     pub(crate) options: &'s Options,
     /// When the last proof of a rewrite begins.
     proving: Instant,
@@ -339,8 +339,8 @@ impl Search<'_> {
         let depth = state.steps.len();
         let mut untried = Vec::new();
         let all = self.viewed(&state.subject, |view| {
-            let searched = self.rewrites.iter().filter(|rewrite| !rewrite.prepares());
-            searched.map(|rewrite| rewrite.proposals(view)).collect::<Vec<_>>()
+            let searched = self.rewrites.iter().filter(|rewrite| !rewrite.prepares);
+            searched.map(|rewrite| (rewrite.proposals)(view)).collect::<Vec<_>>()
         });
         for proposals in all {
             for (variant, proposal) in proposals.into_iter().enumerate() {

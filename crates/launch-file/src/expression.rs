@@ -120,6 +120,18 @@ const COMPARISONS: [(&str, Compare); 6] = [
     (">", i128::gt),
 ];
 
+/// An operator, and why it may have no result.
+type Operator = (&'static str, fn(i128, i128) -> Option<i128>, &'static str);
+
+const TOO_LARGE: &str = "a number of more than 127 bits";
+const BY_ZERO: &str = "a division by 0";
+const SUMS: [Operator; 2] = [("+", i128::checked_add, TOO_LARGE), ("-", i128::checked_sub, TOO_LARGE)];
+const PRODUCTS: [Operator; 3] = [
+    ("*", i128::checked_mul, TOO_LARGE),
+    ("/", i128::checked_div, BY_ZERO),
+    ("%", i128::checked_rem, BY_ZERO),
+];
+
 impl<'t> Parser<'_, 't> {
     /// Takes a token if it is next.
     fn take(&mut self, token: &str) -> bool {
@@ -196,32 +208,27 @@ impl<'t> Parser<'_, 't> {
         None
     }
 
-    fn sum(&mut self) -> Result<i128, String> {
-        let mut value = self.product()?;
-        loop {
-            value = if self.take("+") {
-                checked(value.checked_add(self.product()?), self.skipping)?
-            } else if self.take("-") {
-                checked(value.checked_sub(self.product()?), self.skipping)?
-            } else {
-                return Ok(value);
-            };
+    /// Operands with operators of one precedence between them.
+    fn chain(
+        &mut self,
+        operators: &[Operator],
+        operand: fn(&mut Self) -> Result<i128, String>,
+    ) -> Result<i128, String> {
+        let mut value = operand(self)?;
+        while let Some((_, of, reason)) = operators.iter().find(|(sign, ..)| self.take(sign)) {
+            let result = of(value, operand(self)?);
+            value = self.known(result, reason)?;
         }
+        Ok(value)
     }
 
-    fn product(&mut self) -> Result<i128, String> {
-        let mut value = self.operand()?;
-        loop {
-            value = if self.take("*") {
-                checked(value.checked_mul(self.operand()?), self.skipping)?
-            } else if self.take("/") {
-                divided(value.checked_div(self.operand()?), self.skipping)?
-            } else if self.take("%") {
-                divided(value.checked_rem(self.operand()?), self.skipping)?
-            } else {
-                return Ok(value);
-            };
-        }
+    /// A result; what is skipped needs none.
+    fn known(&self, value: Option<i128>, reason: &str) -> Result<i128, String> {
+        value.or((self.skipping > 0).then_some(0)).ok_or_else(|| reason.to_owned())
+    }
+
+    fn sum(&mut self) -> Result<i128, String> {
+        self.chain(&SUMS, |parser| parser.chain(&PRODUCTS, Self::operand))
     }
 
     fn operand(&mut self) -> Result<i128, String> {
@@ -232,7 +239,7 @@ impl<'t> Parser<'_, 't> {
             return self.nested();
         }
         if self.take("-") {
-            return self.deeper(Self::operand).and_then(|value| checked(value.checked_neg(), self.skipping));
+            return self.deeper(Self::operand).and_then(|value| self.known(value.checked_neg(), TOO_LARGE));
         }
         if self.take("!") {
             return self.deeper(Self::operand).map(|value| i128::from(value == 0));
@@ -295,24 +302,11 @@ impl<'t> Parser<'_, 't> {
             "max" => Ok(a.max(b)),
             "div_up" | "round_up" if b <= 0 && self.skipping > 0 => Ok(0),
             "div_up" | "round_up" if b <= 0 => Err(format!("`{name}` by {b}")),
-            "div_up" => checked(a.checked_add(b - 1), self.skipping).map(|all| all.div_euclid(b)),
-            "round_up" => checked(a.checked_add(b - 1), self.skipping).map(|all| all - all.rem_euclid(b)),
+            "div_up" => self.known(a.checked_add(b - 1), TOO_LARGE).map(|all| all.div_euclid(b)),
+            "round_up" => self.known(a.checked_add(b - 1), TOO_LARGE).map(|all| all - all.rem_euclid(b)),
             _ => Err(format!("`{name}` is not known; there are min, max, div_up and round_up")),
         }
     }
-}
-
-/// A result that fits; what is skipped has none.
-fn checked(value: Option<i128>, skipping: usize) -> Result<i128, String> {
-    or_skipped(value, skipping, "a number of more than 127 bits")
-}
-
-fn divided(value: Option<i128>, skipping: usize) -> Result<i128, String> {
-    or_skipped(value, skipping, "a division by 0")
-}
-
-fn or_skipped(value: Option<i128>, skipping: usize, reason: &str) -> Result<i128, String> {
-    value.or((skipping > 0).then_some(0)).ok_or_else(|| reason.to_owned())
 }
 
 /// The names in an expression, without those of functions and what is quoted.

@@ -36,6 +36,7 @@ pub use signature::pointee;
 pub use stage::{Outcome, Staged, StagedMemory};
 pub use tuning::{ComparedResult, Tuning, TuningDimension, TuningPoints};
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 pub use tripipe_device::document::{LineColumn, Number};
@@ -273,4 +274,19 @@ impl LaunchFile {
     fn error(&self, location: LineColumn, reason: FileReason) -> FileError {
         FileError { file: self.name.clone(), location, reason: Box::new(reason) }
     }
+}
+
+/// A text as a basic string of TOML, with its quotes.
+pub fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            letter if letter.is_control() => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(letter));
+            }
+            letter => quoted.push(letter),
+        }
+    }
+    quoted + "\""
 }

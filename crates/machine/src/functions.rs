@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 use tripipe_device::Basis;
+use tripipe_device::document::built_in;
 use tripipe_ir::Scalar;
 
 use crate::work::Work;
@@ -42,22 +43,16 @@ struct Functions {
 
 /// The function of full precision of that name; `None` if the file does not list it.
 pub(crate) fn function(name: &str) -> Option<&'static Function> {
-    built_in().full.get(name)
+    FUNCTIONS.full.get(name)
 }
 
 /// The steps of a function of that name, where its full precision does not count; `None` if the file does not list it.
 pub(crate) fn short(name: &str) -> Option<&'static [(Work, StepType)]> {
-    built_in().short.get(name).map(Vec::as_slice)
+    FUNCTIONS.short.get(name).map(Vec::as_slice)
 }
 
-#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
-fn built_in() -> &'static Functions {
-    static FUNCTIONS: LazyLock<Functions> = LazyLock::new(|| {
-        let read = read(include_str!("../data/functions.toml"));
-        read.unwrap_or_else(|error| panic!("built-in functions: {error}"))
-    });
-    &FUNCTIONS
-}
+static FUNCTIONS: LazyLock<Functions> =
+    LazyLock::new(|| built_in("built-in functions", read(include_str!("../data/functions.toml"))));
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 use tripipe_device::Gpu;
+use tripipe_device::document::built_in;
 
 use crate::counters::Counters;
 
@@ -28,10 +29,8 @@ struct EnergyModel {
     nanojoules: BTreeMap<String, f64>,
 }
 
-#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
 static MODELS: LazyLock<Vec<EnergyModel>> = LazyLock::new(|| {
-    let file: Result<EnergyFile, _> = toml::from_str(include_str!("../data/energy.toml"));
-    file.unwrap_or_else(|error| panic!("data/energy.toml: {error}")).model
+    built_in("data/energy.toml", toml::from_str::<EnergyFile>(include_str!("../data/energy.toml"))).model
 });
 
 /// The estimated energy of a launch.

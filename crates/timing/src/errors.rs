@@ -4,6 +4,7 @@
 use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
+use tripipe_device::document::built_in;
 use tripipe_device::{Gpu, Source};
 
 use crate::figures::Sheet;
@@ -140,15 +141,10 @@ pub fn family(gpu: &Gpu) -> &'static str {
 }
 
 /// The errors of the family of a GPU, or the widest table of all if nothing is published for its family.
-#[allow(clippy::missing_panics_doc, reason = "embedded data: a test reads it and fails if it is malformed")]
-#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
 pub fn of(gpu: &Gpu) -> &'static ErrorTable {
-    static TABLES: LazyLock<Result<[ErrorTable; Sheet::ALL.len()], String>> =
-        LazyLock::new(|| tables(include_str!("../data/errors.toml")));
-    match &*TABLES {
-        Ok(tables) => &tables[Sheet::of(gpu) as usize],
-        Err(error) => panic!("built-in errors: {error}"),
-    }
+    static TABLES: LazyLock<[ErrorTable; Sheet::ALL.len()]> =
+        LazyLock::new(|| built_in("built-in errors", tables(include_str!("../data/errors.toml"))));
+    &TABLES[Sheet::of(gpu) as usize]
 }
 
 #[derive(Deserialize)]

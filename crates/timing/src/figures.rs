@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
+use tripipe_device::document::built_in;
 use tripipe_device::{Basis, Family, Gpu, Source};
 
 /// Declares the figures with their documentation.
@@ -278,11 +279,8 @@ static SHEETS: LazyLock<[Result<SheetFigures, FiguresError>; Sheet::ALL.len()]> 
 });
 
 /// The figures of a GPU with their provenance, by name.
-#[allow(clippy::missing_panics_doc, reason = "embedded data: a test reads it and fails if it is malformed")]
-#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
 pub fn provenance(gpu: &Gpu) -> BTreeMap<String, Provenance> {
-    let sheet =
-        SHEETS[Sheet::of(gpu) as usize].as_ref().unwrap_or_else(|error| panic!("built-in figures: {error}"));
+    let sheet = built_in("built-in figures", SHEETS[Sheet::of(gpu) as usize].as_ref());
     let mut figures = sheet.all.clone();
     for (gpus, single) in &sheet.single {
         if gpus.iter().any(|name| name == gpu.name()) {

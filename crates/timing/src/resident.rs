@@ -97,7 +97,6 @@ pub(crate) struct Group {
     pub(crate) left: u32,
     pub(crate) threads: u32,
     pub(crate) waiting: Vec<usize>,
-    pub(crate) has_barrier: bool,
 }
 
 /// Figures in ticks.

@@ -134,29 +134,32 @@ mod tests {
     use crate::results::results;
     use crate::{Outcome, Times, Trial};
 
+    /// What is exported of trials measured on a device, and the table that the library reads from it.
+    fn of_trials(problem: &Problem, probe: &Probe, trials: [(&str, f64); 2]) -> (TableFile, Table) {
+        let subject = TrialSubject::here(problem, probe);
+        let entries = trials.map(|(parameters, seconds)| {
+            let times = Times { predicted: false, ..Times::predicted(seconds) };
+            let trial = Trial { parameters: parameters.to_owned(), outcome: Outcome::Measured(times) };
+            subject.ended(&trial, None)
+        });
+        let exported = exported(&results(&LogContents { entries: entries.to_vec(), torn: 0 }));
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("mine.toml"), exported.to_toml().unwrap()).unwrap();
+        (exported, Table::load(Some(folder.path())).unwrap())
+    }
+
     /// What is exported is what the library then chooses, and only there.
     #[test]
     fn exported_tables_are_used_without_a_build() {
         let problem: Problem = "gemm f32 196x512x4608".parse().unwrap();
         let probe = Probe { name: "Some GPU".to_owned(), driver: "7".to_owned(), ..Probe::default() };
-        let subject = TrialSubject::here(&problem, &probe);
-        let trial = |parameters: &str, seconds| {
-            let times = Times { predicted: false, ..Times::predicted(seconds) };
-            let trial = Trial { parameters: parameters.to_owned(), outcome: Outcome::Measured(times) };
-            subject.ended(&trial, None)
-        };
-        let log =
-            LogContents { entries: vec![trial("tile 2x4", 2e-3), trial("tile 8x4 parts=4", 1e-3)], torn: 0 };
-        let exported = exported(&results(&log));
+        let trials = [("tile 2x4", 2e-3), ("tile 8x4 parts=4", 1e-3)];
+        let (exported, table) = of_trials(&problem, &probe, trials);
         assert_eq!((exported.gemm.len(), exported.gemm[0].times.len()), (1, 2));
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("mine.toml"), exported.to_toml().unwrap()).unwrap();
-        let table = Table::load(Some(folder.path())).unwrap();
         let Problem::Gemm(problem) = problem else { panic!("a product") };
-        let choice = table.choose_product(&problem.gemm(), &probe);
-        assert_eq!(choice.parameters.to_string(), "tile 8x4 parts=4");
-        let other = Probe { name: "Another".to_owned(), ..probe };
-        assert_ne!(table.choose_product(&problem.gemm(), &other).parameters.to_string(), "tile 8x4 parts=4");
+        let chosen = |probe| table.choose_product(&problem.gemm(), probe).parameters.to_string();
+        assert_eq!(chosen(&probe), "tile 8x4 parts=4");
+        assert_ne!(chosen(&Probe { name: "Another".to_owned(), ..probe.clone() }), "tile 8x4 parts=4");
     }
 
     /// The same for filters.
@@ -164,20 +167,10 @@ mod tests {
     fn exported_times_of_filters_are_used_without_a_build() {
         let problem: Problem = "filter laplace 64x64x1 u8".parse().unwrap();
         let probe = Probe { name: "Some CPU".to_owned(), kind: DeviceKind::Cpu, ..Probe::default() };
-        let subject = TrialSubject::here(&problem, &probe);
-        let trial = |parameters: &str, seconds| {
-            let times = Times { predicted: false, ..Times::predicted(seconds) };
-            let trial = Trial { parameters: parameters.to_owned(), outcome: Outcome::Measured(times) };
-            subject.ended(&trial, None)
-        };
         let fast = "4x1 loads=direct sums=wide fuse=pixels group=8x8";
         let slow = "8x1 loads=direct sums=wide fuse=pixels group=8x8";
-        let exported =
-            exported(&results(&LogContents { entries: vec![trial(slow, 2e-3), trial(fast, 1e-3)], torn: 0 }));
+        let (exported, table) = of_trials(&problem, &probe, [(slow, 2e-3), (fast, 1e-3)]);
         assert_eq!((exported.filter.len(), exported.filter[0].times.len()), (1, 2));
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("mine.toml"), exported.to_toml().unwrap()).unwrap();
-        let table = Table::load(Some(folder.path())).unwrap();
         let Problem::Filter(problem) = problem else { panic!("a filter") };
         let chosen =
             |probe| table.choose_chain(problem.chain(), problem.from(), probe).parameters.to_string();
@@ -190,18 +183,8 @@ mod tests {
     fn exported_times_of_quantised_products_are_used_without_a_build() {
         let problem: Problem = "quantised q4_0 f32 1x4096x4096".parse().unwrap();
         let probe = Probe { name: "Some GPU".to_owned(), ..Probe::default() };
-        let subject = TrialSubject::here(&problem, &probe);
-        let trial = |parameters: &str, seconds| {
-            let times = Times { predicted: false, ..Times::predicted(seconds) };
-            let trial = Trial { parameters: parameters.to_owned(), outcome: Outcome::Measured(times) };
-            subject.ended(&trial, None)
-        };
         let (fast, slow) = ("2x1 group=8x16 masks", "4x1 group=8x16");
-        let exported =
-            exported(&results(&LogContents { entries: vec![trial(slow, 2e-3), trial(fast, 1e-3)], torn: 0 }));
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("mine.toml"), exported.to_toml().unwrap()).unwrap();
-        let table = Table::load(Some(folder.path())).unwrap();
+        let (_, table) = of_trials(&problem, &probe, [(slow, 2e-3), (fast, 1e-3)]);
         let Problem::Quantised(product) = problem else { panic!("a product with quantised weights") };
         let chosen = |probe| table.choose_quantised(&product, None, probe).parameters.to_string();
         assert_eq!(chosen(&probe), fast);

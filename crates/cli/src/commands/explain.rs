@@ -18,7 +18,7 @@ const TABLES: &[&[&Rule]] = &[ALL, tripipe_analyze::lints::ALL];
 
 /// All rules, those of rewrites last.
 fn all() -> Vec<&'static Rule> {
-    let rewrites = tripipe_improve::ALL.iter().map(|rewrite| rewrite.rule());
+    let rewrites = tripipe_improve::ALL.iter().map(|rewrite| rewrite.rule);
     TABLES.iter().copied().flatten().copied().chain(rewrites).collect()
 }
 

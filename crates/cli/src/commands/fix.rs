@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use tripipe_analyze::{analyze, lints};
 use tripipe_device::Gpu;
-use tripipe_improve::{Options, Rewrite, advice};
+use tripipe_improve::{Options, advice};
 use tripipe_ir::diagnostic::Rule;
 
 use super::analyze::setup;
@@ -39,8 +39,7 @@ pub(super) fn fix(
     out: &mut ReportWriter<'_>,
 ) -> Result<Finish> {
     let rule = find(lints::ALL, code)?;
-    let rewrites: Vec<&dyn Rewrite> =
-        advice::rewrites(rule).into_iter().map(|rewrite| rewrite as _).collect();
+    let rewrites = advice::rewrites(rule);
     if rewrites.is_empty() {
         let code = rule.code;
         bail!("no rewrite follows `{code}`: it is done by hand (`tripipe explain {code}` says how)");

@@ -163,7 +163,7 @@ const WRITTEN: &str = "# Written by Tripipe with the source beside it, and repla
 pub(super) fn improve(
     description: &Description,
     gpus: &[&'static Gpu],
-    rewrites: &[&dyn Rewrite],
+    rewrites: &[Rewrite],
     options: &Options,
     place: Option<&Path>,
     progress: &Progress,
@@ -246,7 +246,7 @@ pub(super) fn print(
             all.iter().cloned().try_for_each(|improved| out.result(improved))?;
         }
         ImproveFormat::Sarif => {
-            let rules: Vec<_> = ALL.iter().map(|rewrite| rewrite.rule()).collect();
+            let rules: Vec<_> = ALL.iter().map(|rewrite| rewrite.rule).collect();
             writeln!(out, "{}", improvement::sarif(all, &rules))?;
         }
     }

@@ -5,17 +5,14 @@ use std::sync::LazyLock;
 use thiserror::Error;
 
 use crate::gpu::Gpu;
+use crate::load::read_all;
 use crate::nearest::ranked;
 use crate::product::GpuProduct;
 
 /// Every model file: its path below `data/` and its text.
 static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
 
-#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
-static CATALOG: LazyLock<Vec<Gpu>> = LazyLock::new(|| {
-    let read = |path: &str, text: &str| Gpu::from_toml(text, path).unwrap_or_else(|error| panic!("{error}"));
-    FILES.iter().map(|(path, text)| read(path, text)).collect()
-});
+static CATALOG: LazyLock<Vec<Gpu>> = LazyLock::new(|| read_all(FILES, Gpu::from_toml));
 
 /// All built-in models, Arm's before Qualcomm's, each vendor's by file name.
 pub fn catalog() -> &'static [Gpu] {

@@ -5,6 +5,7 @@
 mod error;
 mod item;
 
+use std::fmt;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -14,6 +15,15 @@ pub use error::{LineColumn, ReadError, ReadReason, suggestion};
 pub use item::{Item, Number};
 
 use crate::nearest::nearest;
+
+/// What was read from a file that is built in.
+///
+/// # Panics
+/// The file is malformed; a test reads each of them.
+#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
+pub fn built_in<T>(file: &str, read: Result<T, impl fmt::Display>) -> T {
+    read.unwrap_or_else(|error| panic!("{file}: {error}"))
+}
 
 /// A document and its text.
 #[derive(Debug)]

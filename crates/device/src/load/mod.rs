@@ -13,15 +13,13 @@ use std::sync::{Arc, LazyLock};
 pub use error::{DataError, DataReason};
 use reader::{Section, Sources};
 
-use crate::document::{Document, Table};
+use crate::document::{Document, Table, built_in};
 use crate::family::Family;
 use crate::gpu::{Gpu, Images};
 use crate::sourced::Source;
 
 /// The sources that every data file may cite.
-#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
-static SHARED_SOURCES: LazyLock<Sources> =
-    LazyLock::new(|| read_shared_sources().unwrap_or_else(|error| panic!("{error}")));
+static SHARED_SOURCES: LazyLock<Sources> = LazyLock::new(|| built_in("sources.toml", read_shared_sources()));
 
 fn read_shared_sources() -> Result<Sources, DataError> {
     read_sources(
@@ -29,11 +27,14 @@ fn read_shared_sources() -> Result<Sources, DataError> {
     )
 }
 
+/// What the built-in files say, each with its name and its text.
+pub(crate) fn read_all<T>(files: &[(&str, &str)], read: fn(&str, &str) -> Result<T, DataError>) -> Vec<T> {
+    files.iter().map(|(name, text)| built_in(name, read(text, name))).collect()
+}
+
 /// The limits of images of each family.
-#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
-static IMAGES: LazyLock<BTreeMap<Family, Images>> = LazyLock::new(|| {
-    read_images(include_str!("../../data/images.toml")).unwrap_or_else(|error| panic!("{error}"))
-});
+static IMAGES: LazyLock<BTreeMap<Family, Images>> =
+    LazyLock::new(|| built_in("images.toml", read_images(include_str!("../../data/images.toml"))));
 
 /// The limits of images of every family, from a text with one section for each.
 fn read_images(text: &str) -> Result<BTreeMap<Family, Images>, DataError> {

@@ -6,15 +6,14 @@ use std::sync::{Arc, LazyLock};
 use serde::Deserialize;
 
 use super::{Drivers, OpenCl, Svm};
+use crate::document::built_in;
 use crate::family::Vendor;
 use crate::gpu::Identity;
 use crate::sourced::{Basis, Source};
 
 pub(super) const TEXT: &str = include_str!("../../data/opencl.toml");
 
-#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
-static DATA: LazyLock<Data> =
-    LazyLock::new(|| toml::from_str(TEXT).unwrap_or_else(|error| panic!("opencl.toml: {error}")));
+static DATA: LazyLock<Data> = LazyLock::new(|| built_in("opencl.toml", toml::from_str(TEXT)));
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

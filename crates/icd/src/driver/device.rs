@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use opencl_sys as cl;
 use serde::Deserialize;
+use tripipe_device::document::built_in;
 use tripipe_device::{Gpu, OpenCl, Probe, Vendor};
 use tripipe_launch::locks::lock;
 use tripipe_timing::{VirtualGpu, VirtualOptions, errors};
@@ -33,10 +34,8 @@ pub(super) struct MapData {
     pub(super) maintenance_share: Option<f64>,
 }
 
-#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
-static DATA: LazyLock<Data> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../data/map.toml")).unwrap_or_else(|error| panic!("map.toml: {error}"))
-});
+static DATA: LazyLock<Data> =
+    LazyLock::new(|| built_in("map.toml", toml::from_str(include_str!("../../data/map.toml"))));
 
 /// A device.
 pub struct Device {

@@ -9,9 +9,9 @@ use super::address::{Address, Values, acts, certain_loads, is_volatile, text_wit
 use super::counted::Counted;
 use super::text::{Names, indentation};
 use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, StmtKind, Tree, Type};
-use crate::{Proposal, Rewrite, View};
+use crate::{Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "batch-loads",
     title: "several steps of a loop with one vector load",
     what: "
@@ -46,18 +46,9 @@ load/store, loop unrolling).",
 /// The most bytes of a vector: those that GPUs of phones load at once.
 const WIDEST: usize = 16;
 
-/// The rewrite.
-pub(super) struct BatchLoads;
-
-impl Rewrite for BatchLoads {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
-        batched(tree, kernel, &[2, 4, 8, 16])
-    }
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
+    batched(tree, kernel, &[2, 4, 8, 16])
 }
 
 /// What becomes of the kernel if a loop takes one of `times` steps in one turn; empty where no loop can.

@@ -4,11 +4,7 @@ use tripipe_ir::diagnostic::Rule;
 
 use super::outputs::{Outputs, propose};
 use crate::replicate::Plan;
-use crate::{Proposal, Rewrite, View};
-
-/// The rewrite.
-#[derive(Debug)]
-pub(super) struct Block;
+use crate::{Proposal, View};
 
 /// Its documentation.
 pub(super) const RULE: Rule = Rule {
@@ -27,38 +23,32 @@ sum_1 += a[y_1 * n + k] * vload4(0, b + k * m + x);",
     ..Rule::REWRITE
 };
 
-impl Rewrite for Block {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let mut plans = Vec::new();
-        let dimensions = view.subject.launch.range.dimensions();
-        for (along, across) in [(0, 1), (1, 0)] {
-            if along.max(across) >= dimensions {
-                continue;
-            }
-            for lanes in [4, 8] {
-                for count in [2, 4, 8] {
-                    plans.push(Plan {
-                        vector: Some((along, lanes)),
-                        copies: Some((across, count)),
-                        narrow: true,
-                        ..Plan::default()
-                    });
-                }
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let mut plans = Vec::new();
+    let dimensions = view.subject.launch.range.dimensions();
+    for (along, across) in [(0, 1), (1, 0)] {
+        if along.max(across) >= dimensions {
+            continue;
+        }
+        for lanes in [4, 8] {
+            for count in [2, 4, 8] {
+                plans.push(Plan {
+                    vector: Some((along, lanes)),
+                    copies: Some((across, count)),
+                    narrow: true,
+                    ..Plan::default()
+                });
             }
         }
-        let outputs = Outputs {
-            code: RULE.code,
-            title: &|plan| {
-                let ((along, lanes), (_, count)) =
-                    (plan.vector.unwrap_or_default(), plan.copies.unwrap_or_default());
-                format!("{lanes} x {count} outputs a work-item, vectors along dimension {along}")
-            },
-            why: "a block of outputs shares its loads in both directions",
-        };
-        propose(view, &plans, &outputs)
     }
+    let outputs = Outputs {
+        code: RULE.code,
+        title: &|plan| {
+            let ((along, lanes), (_, count)) =
+                (plan.vector.unwrap_or_default(), plan.copies.unwrap_or_default());
+            format!("{lanes} x {count} outputs a work-item, vectors along dimension {along}")
+        },
+        why: "a block of outputs shares its loads in both directions",
+    };
+    propose(view, &plans, &outputs)
 }

@@ -9,9 +9,9 @@ use super::text::changed_repeatedly;
 use crate::syntax::print::ALONE;
 use crate::syntax::text::Text;
 use crate::syntax::{Edits, Expr, ExprKind, Function, Printer, Scalar, Stmt, StmtKind, Tree, Type, fold};
-use crate::{Proposal, Rewrite, View};
+use crate::{Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "clamp-indices",
     title: "limits of integers by `min` and `max`",
     what: "
@@ -35,34 +35,21 @@ one needs it.",
 /// Changes at most.
 const MOST: usize = 30;
 
-/// The rewrite.
-pub(super) struct ClampIndices;
-
-impl Rewrite for ClampIndices {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn prepares(&self) -> bool {
-        true
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let source = changed_repeatedly(view, MOST, |tree, kernel| {
-            limited(tree, kernel)
-                .or_else(|| chosen(tree, kernel))
-                .or_else(|| folded(tree, kernel))
-                .or_else(|| skipped(tree, kernel))
-                .and_then(|source| view.parse(source))
-        });
-        let Some(source) = source else { return Vec::new() };
-        vec![Proposal {
-            title: "indices limited by `min` and `max`".to_owned(),
-            why: "other rewrites see where an index is inside its limits".to_owned(),
-            source,
-            ..Proposal::of(RULE.code)
-        }]
-    }
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let source = changed_repeatedly(view, MOST, |tree, kernel| {
+        limited(tree, kernel)
+            .or_else(|| chosen(tree, kernel))
+            .or_else(|| folded(tree, kernel))
+            .or_else(|| skipped(tree, kernel))
+            .and_then(|source| view.parse(source))
+    });
+    let Some(source) = source else { return Vec::new() };
+    vec![Proposal {
+        title: "indices limited by `min` and `max`".to_owned(),
+        why: "other rewrites see where an index is inside its limits".to_owned(),
+        source,
+        ..Proposal::of(RULE.code)
+    }]
 }
 
 /// `condition ? value : other` as `min` or `max` of `other` and `value`, where that is the same for all integers.

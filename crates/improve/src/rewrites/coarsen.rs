@@ -4,11 +4,7 @@ use tripipe_ir::diagnostic::Rule;
 
 use super::outputs::{Outputs, propose};
 use crate::replicate::Plan;
-use crate::{Proposal, Rewrite, View};
-
-/// The rewrite.
-#[derive(Debug)]
-pub(super) struct Coarsen;
+use crate::{Proposal, View};
 
 /// Its documentation.
 pub(super) const RULE: Rule = Rule {
@@ -42,26 +38,20 @@ halve its threads, or spill.",
     ..Rule::REWRITE
 };
 
-impl Rewrite for Coarsen {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let mut plans = Vec::new();
-        for dimension in 0..view.subject.launch.range.dimensions() {
-            for count in [2, 4, 8] {
-                plans.push(Plan { copies: Some((dimension, count)), ..Plan::default() });
-            }
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let mut plans = Vec::new();
+    for dimension in 0..view.subject.launch.range.dimensions() {
+        for count in [2, 4, 8] {
+            plans.push(Plan { copies: Some((dimension, count)), ..Plan::default() });
         }
-        let outputs = Outputs {
-            code: RULE.code,
-            title: &|plan| {
-                let (dimension, count) = plan.copies.unwrap_or_default();
-                format!("{count} outputs a work-item in dimension {dimension}, as copies")
-            },
-            why: "what the outputs share is loaded and computed once",
-        };
-        propose(view, &plans, &outputs)
     }
+    let outputs = Outputs {
+        code: RULE.code,
+        title: &|plan| {
+            let (dimension, count) = plan.copies.unwrap_or_default();
+            format!("{count} outputs a work-item in dimension {dimension}, as copies")
+        },
+        why: "what the outputs share is loaded and computed once",
+    };
+    propose(view, &plans, &outputs)
 }

@@ -2,9 +2,9 @@
 
 use tripipe_ir::diagnostic::Rule;
 
-use crate::{Condition, Proposal, Rewrite, View};
+use crate::{Condition, Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "compiled-branches",
     title: "only the branches that are compiled",
     what: "
@@ -24,30 +24,16 @@ Where GPUs compile different branches: improve the kernel for each alone. Where 
     ..Rule::REWRITE
 };
 
-/// The rewrite.
-pub(super) struct CompiledBranches;
-
-impl Rewrite for CompiledBranches {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn prepares(&self) -> bool {
-        true
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let offered = view.gpus.first().map(|gpu| gpu.opencl());
-        let Some(source) = view.subject.with_compiled_branches(offered) else { return Vec::new() };
-        vec![Proposal {
-            title: "`#if` inside functions reduced to the branches that are compiled".to_owned(),
-            why: "other branches would not be rewritten".to_owned(),
-            source,
-            conditions: vec![Condition::Stated(
-                "the kernel is built with the same options, for a driver that defines the same macros"
-                    .to_owned(),
-            )],
-            ..Proposal::of(RULE.code)
-        }]
-    }
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let offered = view.gpus.first().map(|gpu| gpu.opencl());
+    let Some(source) = view.subject.with_compiled_branches(offered) else { return Vec::new() };
+    vec![Proposal {
+        title: "`#if` inside functions reduced to the branches that are compiled".to_owned(),
+        why: "other branches would not be rewritten".to_owned(),
+        source,
+        conditions: vec![Condition::Stated(
+            "the kernel is built with the same options, for a driver that defines the same macros".to_owned(),
+        )],
+        ..Proposal::of(RULE.code)
+    }]
 }

@@ -9,9 +9,9 @@ use super::address::text_without;
 use super::batch_loads::Batch;
 use super::counted::Counted;
 use crate::syntax::{Expr, ExprKind, Function, Scalar, StmtKind, Tree, Type};
-use crate::{Proposal, Rewrite, View};
+use crate::{Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "integer-dot",
     title: "sums of products of bytes by the instruction for four of them",
     what: "
@@ -39,18 +39,9 @@ registry of OpenCL.",
     ..Rule::REWRITE
 };
 
-/// The rewrite.
-pub(super) struct IntegerDot;
-
-impl Rewrite for IntegerDot {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
-        dotted(tree, kernel, view.gpus, &[4, 8, 16])
-    }
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
+    dotted(tree, kernel, view.gpus, &[4, 8, 16])
 }
 
 /// What becomes of the kernel if a loop takes one of `times` steps in one turn, as dot products; empty where no loop can.

@@ -9,9 +9,9 @@ use super::address::{Address, Values, acts, address, certain_loads, is_volatile}
 use super::counted::{changed, unrolled};
 use super::text::{Names, indentation};
 use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Symbol, Tree, Type};
-use crate::{Condition, Proposal, Rewrite, View};
+use crate::{Condition, Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "merge-accesses",
     title: "neighbouring elements of a work-item in vectors",
     what: "
@@ -35,25 +35,16 @@ Arm, *Mali GPU OpenCL Developer Guide* (vectorized loads and stores); Qualcomm, 
 /// The most steps of a loop that is written out.
 const TURNS: i128 = 16;
 
-/// The rewrite.
-pub(super) struct MergeAccesses;
-
-impl Rewrite for MergeAccesses {
-    fn rule(&self) -> &'static Rule {
-        &RULE
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
+    let mut all: Vec<Proposal> = merged(tree, kernel).into_iter().collect();
+    if let Some(source) = unrolled(tree, kernel, TURNS) {
+        let subject = crate::Subject { source, ..view.subject.clone() };
+        let tree = subject.tree(view.gpus.first().map(|gpu| gpu.opencl().clone())).ok();
+        let kernel = tree.as_ref().and_then(|tree| Some((tree, tree.kernel(&subject.kernel)?)));
+        all.extend(kernel.and_then(|(tree, kernel)| merged(tree, kernel)));
     }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
-        let mut all: Vec<Proposal> = merged(tree, kernel).into_iter().collect();
-        if let Some(source) = unrolled(tree, kernel, TURNS) {
-            let subject = crate::Subject { source, ..view.subject.clone() };
-            let tree = subject.tree(view.gpus.first().map(|gpu| gpu.opencl().clone())).ok();
-            let kernel = tree.as_ref().and_then(|tree| Some((tree, tree.kernel(&subject.kernel)?)));
-            all.extend(kernel.and_then(|(tree, kernel)| merged(tree, kernel)));
-        }
-        all
-    }
+    all
 }
 
 /// The kernel with all accesses merged that can be.

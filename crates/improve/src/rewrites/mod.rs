@@ -33,32 +33,41 @@ mod widen;
 
 use crate::Rewrite;
 
-/// All rewrites.
-pub const ALL: &[&dyn Rewrite] = &[
-    &compiled_branches::CompiledBranches,
-    &inline_helpers::InlineHelpers,
-    &clamp_indices::ClampIndices,
-    &count_loops::CountLoops,
-    &unstage_tile::UnstageTile,
-    &swap_dimensions::SwapDimensions,
-    &specialise_arguments::SpecialiseArguments,
-    &unflatten::Unflatten,
-    &tile_product::TileProduct,
-    &widen::Widen,
-    &block::Block,
-    &coarsen::Coarsen,
-    &integer_dot::IntegerDot,
-    &batch_loads::BatchLoads,
-    &merge_accesses::MergeAccesses,
-    &share_loads::ShareLoads,
-    &narrow_index::NarrowIndex,
-    &restrict_pointers::RestrictPointers,
-    &stage_tile::StageTile,
-    &row_per_group::RowPerGroup,
-    &unroll_loop::UnrollLoop,
-    &powers::Powers,
-    &reciprocals::Reciprocals,
-    &native_functions::NativeFunctions,
-    &multiply_add::MultiplyAdd,
-    &resize_work_group::ResizeWorkGroup,
-];
+/// Lists rewrites by their modules, and whether they only prepare.
+macro_rules! all {
+    ($($name:ident: $prepares:literal,)*) => {
+        /// All rewrites.
+        pub const ALL: &[Rewrite] = &[
+            $(Rewrite { rule: &$name::RULE, prepares: $prepares, proposals: $name::proposals }),*
+        ];
+    };
+}
+
+all! {
+    compiled_branches: true,
+    inline_helpers: true,
+    clamp_indices: true,
+    count_loops: true,
+    unstage_tile: true,
+    swap_dimensions: false,
+    specialise_arguments: false,
+    unflatten: false,
+    tile_product: false,
+    widen: false,
+    block: false,
+    coarsen: false,
+    integer_dot: false,
+    batch_loads: false,
+    merge_accesses: false,
+    share_loads: false,
+    narrow_index: false,
+    restrict_pointers: false,
+    stage_tile: false,
+    row_per_group: false,
+    unroll_loop: false,
+    powers: false,
+    reciprocals: false,
+    native_functions: false,
+    multiply_add: false,
+    resize_work_group: false,
+}

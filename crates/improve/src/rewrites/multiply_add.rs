@@ -5,9 +5,9 @@ use tripipe_ir::diagnostic::Rule;
 use crate::syntax::print::ALONE;
 use crate::syntax::text::{Text, UNARY};
 use crate::syntax::{Edits, Expr, ExprKind, Function, Printer, Scalar, StmtKind, Tree, Type};
-use crate::{Proposal, Rewrite, View};
+use crate::{Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "multiply-add",
     title: "products and sums by the instruction that is fast on the GPU",
     what: "`fma(a, b, c)` and `mad(a, b, c)` become `a * b + c`, or `a * b + c` becomes `fma(a, b, c)`.",
@@ -29,28 +29,19 @@ so only with `--allow-rounding`; `mad` becomes `a * b + c` without it, as OpenCL
 const FLOAT_ERROR: f64 = 1e-5;
 const HALF_ERROR: f64 = 1e-2;
 
-/// The rewrite.
-pub(super) struct MultiplyAdd;
-
-impl Rewrite for MultiplyAdd {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
-        let plain = "the GPU has no such instruction for the type, and a function computes it";
-        let none: &StatementChange<'_> = &|_| None;
-        let mad = change(tree, kernel, &|expr| apart(tree, expr, "mad"), none)
-            .map(|source| proposal("`mad` as a product and a sum", plain, source, 0.0));
-        let error = error(kernel);
-        let apart = change(tree, kernel, &|expr| apart(tree, expr, "fma"), none)
-            .map(|source| proposal("`fma` as a product and a sum", plain, source, error));
-        let fused = change(tree, kernel, &|expr| fused(tree, expr), &|expr| fused_sum(tree, expr))
-            .filter(|_| view.allowed.rounding)
-            .map(|source| proposal("products and sums as `fma`", "one instruction does both", source, error));
-        [mad, apart, fused].into_iter().flatten().collect()
-    }
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
+    let plain = "the GPU has no such instruction for the type, and a function computes it";
+    let none: &StatementChange<'_> = &|_| None;
+    let mad = change(tree, kernel, &|expr| apart(tree, expr, "mad"), none)
+        .map(|source| proposal("`mad` as a product and a sum", plain, source, 0.0));
+    let error = error(kernel);
+    let apart = change(tree, kernel, &|expr| apart(tree, expr, "fma"), none)
+        .map(|source| proposal("`fma` as a product and a sum", plain, source, error));
+    let fused = change(tree, kernel, &|expr| fused(tree, expr), &|expr| fused_sum(tree, expr))
+        .filter(|_| view.allowed.rounding)
+        .map(|source| proposal("products and sums as `fma`", "one instruction does both", source, error));
+    [mad, apart, fused].into_iter().flatten().collect()
 }
 
 fn proposal(title: &str, why: &str, source: String, relative_error: f64) -> Proposal {

@@ -4,9 +4,9 @@ use tripipe_ir::diagnostic::Rule;
 
 use super::text::dimension;
 use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Type};
-use crate::{Condition, Proposal, Rewrite, View};
+use crate::{Condition, Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "narrow-index",
     title: "indices of 64 bits become 32 bits wide",
     what: "
@@ -21,18 +21,9 @@ two registers.",
     ..Rule::REWRITE
 };
 
-/// The rewrite.
-pub(super) struct NarrowIndex;
-
-impl Rewrite for NarrowIndex {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let Some(kernel) = view.kernel() else { return Vec::new() };
-        narrowed(&view.subject.source, kernel).into_iter().collect()
-    }
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let Some(kernel) = view.kernel() else { return Vec::new() };
+    narrowed(&view.subject.source, kernel).into_iter().collect()
 }
 
 /// Whether an integer type of 64 bits is signed; `None` for all other types.

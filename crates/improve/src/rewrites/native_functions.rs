@@ -3,9 +3,9 @@
 use tripipe_ir::diagnostic::Rule;
 
 use crate::syntax::{Edits, ExprKind};
-use crate::{Proposal, Rewrite, View};
+use crate::{Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "native-functions",
     title: "mathematical functions in the hardware's precision",
     what: "`exp`, `log`, `sqrt` and others become `native_exp`, `native_log`, `native_sqrt`.",
@@ -29,45 +29,36 @@ const ERROR: f64 = 1e-3;
 const FUNCTIONS: [&str; 12] =
     ["exp", "exp2", "exp10", "log", "log2", "log10", "sqrt", "rsqrt", "sin", "cos", "tan", "powr"];
 
-/// The rewrite.
-pub(super) struct NativeFunctions;
-
-impl Rewrite for NativeFunctions {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let Some(kernel) = view.kernel() else { return Vec::new() };
-        let source = &view.subject.source;
-        let mut edits = Edits::new();
-        let mut fits = true;
-        let mut names: Vec<&str> = Vec::new();
-        kernel.body.walk_expressions(&mut |expr| {
-            let ExprKind::Call { name, .. } = &expr.kind else { return };
-            // There are none for `half` and `double`.
-            let is_float = expr.ty.scalar().is_some_and(|scalar| scalar.bits() == 32 && !scalar.is_integer());
-            if !FUNCTIONS.contains(&name.as_str()) || !is_float {
-                return;
-            }
-            let start = expr.place.range.start;
-            fits &= !expr.place.in_macro
-                && source[start..].starts_with(name.as_str())
-                && edits.insert(start, "native_").is_ok();
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        });
-        if !fits || edits.is_empty() {
-            return Vec::new();
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let Some(kernel) = view.kernel() else { return Vec::new() };
+    let source = &view.subject.source;
+    let mut edits = Edits::new();
+    let mut fits = true;
+    let mut names: Vec<&str> = Vec::new();
+    kernel.body.walk_expressions(&mut |expr| {
+        let ExprKind::Call { name, .. } = &expr.kind else { return };
+        // There are none for `half` and `double`.
+        let is_float = expr.ty.scalar().is_some_and(|scalar| scalar.bits() == 32 && !scalar.is_integer());
+        if !FUNCTIONS.contains(&name.as_str()) || !is_float {
+            return;
         }
-        let shown: Vec<String> = names.iter().map(|name| format!("`native_{name}`")).collect();
-        vec![Proposal {
-            title: format!("{} of the hardware", shown.join(", ")),
-            why: "the precise functions correct what the hardware computes".to_owned(),
-            source: edits.apply(source),
-            relative_error: ERROR,
-            ..Proposal::of(RULE.code)
-        }]
+        let start = expr.place.range.start;
+        fits &= !expr.place.in_macro
+            && source[start..].starts_with(name.as_str())
+            && edits.insert(start, "native_").is_ok();
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    });
+    if !fits || edits.is_empty() {
+        return Vec::new();
     }
+    let shown: Vec<String> = names.iter().map(|name| format!("`native_{name}`")).collect();
+    vec![Proposal {
+        title: format!("{} of the hardware", shown.join(", ")),
+        why: "the precise functions correct what the hardware computes".to_owned(),
+        source: edits.apply(source),
+        relative_error: ERROR,
+        ..Proposal::of(RULE.code)
+    }]
 }

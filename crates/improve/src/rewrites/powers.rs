@@ -3,9 +3,9 @@
 use tripipe_ir::diagnostic::Rule;
 
 use crate::syntax::{Edits, Expr, ExprKind, Function, Printer, Scalar, Tree};
-use crate::{Proposal, Rewrite, View};
+use crate::{Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "powers",
     title: "products instead of small constant powers",
     what: "`pow`, `powr` and `pown` with the constant exponent 2, 3 or 4 become products.",
@@ -34,20 +34,11 @@ const FLOAT: Scalar = Scalar::Float { bits: 32 };
 /// Names, operators, numbers and conversions of a base that is written repeatedly.
 const SIZE: usize = 20;
 
-/// The rewrite.
-pub(super) struct Powers;
-
-impl Rewrite for Powers {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
-        // A base is read once for each factor, which `volatile` forbids.
-        let is_volatile = view.subject.source.contains("volatile");
-        proposal(tree, kernel).filter(|_| !is_volatile).into_iter().collect()
-    }
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
+    // A base is read once for each factor, which `volatile` forbids.
+    let is_volatile = view.subject.source.contains("volatile");
+    proposal(tree, kernel).filter(|_| !is_volatile).into_iter().collect()
 }
 
 /// Powers as products; `None` if there is none outside of macros.

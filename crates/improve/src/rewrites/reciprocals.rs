@@ -9,9 +9,9 @@ use super::counted::changed;
 use super::text::{Names, indentation};
 use crate::syntax::text::{Text, level_of};
 use crate::syntax::{Edits, Expr, ExprKind, Function, Printer, Scalar, StmtKind, Symbol, Tree, Type};
-use crate::{Proposal, Rewrite, View};
+use crate::{Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "reciprocals",
     title: "products with reciprocals instead of divisions",
     what: "
@@ -36,23 +36,14 @@ two stay, as compilers do the same with them.",
 /// The most that a product of two rounded factors deviates from a quotient, relative: 2.5 units for each.
 const ERROR: f64 = 1e-6;
 
-/// The rewrite.
-pub(super) struct Reciprocals;
-
-impl Rewrite for Reciprocals {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
-        let (changed, _) = changed(&kernel.body);
-        let is_number =
-            |it: &&crate::syntax::Variable| it.ty.as_number().is_some() && !changed.contains(&it.symbol);
-        let arguments = kernel.parameters.iter().filter(is_number).map(|it| it.symbol).collect();
-        let names = RefCell::new((Names::new(tree), Vec::new()));
-        Divisions { tree, arguments, names }.proposal(kernel).into_iter().collect()
-    }
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
+    let (changed, _) = changed(&kernel.body);
+    let is_number =
+        |it: &&crate::syntax::Variable| it.ty.as_number().is_some() && !changed.contains(&it.symbol);
+    let arguments = kernel.parameters.iter().filter(is_number).map(|it| it.symbol).collect();
+    let names = RefCell::new((Names::new(tree), Vec::new()));
+    Divisions { tree, arguments, names }.proposal(kernel).into_iter().collect()
 }
 
 /// The divisions of a kernel.

@@ -2,10 +2,7 @@
 
 use tripipe_ir::diagnostic::Rule;
 
-use crate::{HostChange, Proposal, Rewrite, View};
-
-/// The rewrite.
-pub(super) struct ResizeWorkGroup;
+use crate::{HostChange, Proposal, View};
 
 /// Sizes that tuned kernels use, by the number of dimensions.
 const SIZES: [&[[usize; 3]]; 3] = [
@@ -36,7 +33,7 @@ const DEPENDS: [&str; 7] = [
     "sub_group",
 ];
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "resize-work-group",
     title: "launch another work-group size",
     what: "
@@ -66,52 +63,47 @@ fn allows_parts(flags: &[String]) -> Option<bool> {
     if is_uniform { Some(false) } else { standard.map(|standard| !standard.starts_with("CL1")) }
 }
 
-impl Rewrite for ResizeWorkGroup {
-    fn rule(&self) -> &'static Rule {
-        &RULE
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let subject = view.subject;
+    if DEPENDS.iter().any(|word| subject.source.contains(word)) {
+        return Vec::new();
     }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let subject = view.subject;
-        if DEPENDS.iter().any(|word| subject.source.contains(word)) {
-            return Vec::new();
-        }
-        let range = subject.launch.range;
-        let most = view.gpus.iter().map(|gpu| gpu.core.max_work_group_size.value as usize).min().unwrap_or(1);
-        let parts = allows_parts(&subject.launch.options.flags);
-        let may_end_in_a_part =
-            parts != Some(false) && view.gpus.iter().all(|gpu| gpu.opencl().non_uniform_work_groups);
-        let fits = |local: &&[usize; 3]| {
+    let range = subject.launch.range;
+    let most = view.gpus.iter().map(|gpu| gpu.core.max_work_group_size.value as usize).min().unwrap_or(1);
+    let parts = allows_parts(&subject.launch.options.flags);
+    let may_end_in_a_part =
+        parts != Some(false) && view.gpus.iter().all(|gpu| gpu.opencl().non_uniform_work_groups);
+    let fits =
+        |local: &&[usize; 3]| {
             local.iter().product::<usize>() <= most
                 && range.local_size() != Some(**local)
                 && range.global_size().iter().zip(*local).all(|(extent, side)| {
                     extent.is_multiple_of(*side) || (may_end_in_a_part && side <= extent)
                 })
         };
-        let divides = |local: &[usize; 3]| {
-            range.global_size().iter().zip(local).all(|(extent, side)| extent.is_multiple_of(*side))
-        };
-        let sizes = SIZES[range.dimensions().clamp(1, 3) - 1].iter().filter(fits);
-        let propose = |local: &[usize; 3]| {
-            let change = HostChange::Local(*local);
-            let shown: Vec<String> = local[..range.dimensions()].iter().map(usize::to_string).collect();
-            Proposal {
-                title: format!(
-                    "work-groups of {}{}",
-                    shown.join(" x "),
-                    if parts.is_none() && !divides(local) {
-                        ", which do not divide: build with -cl-std=CL2.0 or newer"
-                    } else {
-                        ""
-                    }
-                ),
-                why: "neighbours that share cache lines run at the same time on a core, and warps are full"
-                    .to_owned(),
-                source: subject.source.clone(),
-                host: vec![change],
-                ..Proposal::of(RULE.code)
-            }
-        };
-        sizes.map(propose).collect()
-    }
+    let divides = |local: &[usize; 3]| {
+        range.global_size().iter().zip(local).all(|(extent, side)| extent.is_multiple_of(*side))
+    };
+    let sizes = SIZES[range.dimensions().clamp(1, 3) - 1].iter().filter(fits);
+    let propose = |local: &[usize; 3]| {
+        let change = HostChange::Local(*local);
+        let shown: Vec<String> = local[..range.dimensions()].iter().map(usize::to_string).collect();
+        Proposal {
+            title: format!(
+                "work-groups of {}{}",
+                shown.join(" x "),
+                if parts.is_none() && !divides(local) {
+                    ", which do not divide: build with -cl-std=CL2.0 or newer"
+                } else {
+                    ""
+                }
+            ),
+            why: "neighbours that share cache lines run at the same time on a core, and warps are full"
+                .to_owned(),
+            source: subject.source.clone(),
+            host: vec![change],
+            ..Proposal::of(RULE.code)
+        }
+    };
+    sizes.map(propose).collect()
 }

@@ -3,9 +3,9 @@
 use tripipe_ir::diagnostic::Rule;
 
 use crate::syntax::{Edits, Space, Type};
-use crate::{Condition, Proposal, Rewrite, View};
+use crate::{Condition, Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "restrict-pointers",
     title: "the pointers of a kernel are declared not to overlap",
     what: "Pointer arguments in global memory become `restrict`.",
@@ -19,48 +19,39 @@ several outputs, and moves loads before stores.",
     ..Rule::REWRITE
 };
 
-/// The rewrite.
-pub(super) struct RestrictPointers;
-
-impl Rewrite for RestrictPointers {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let Some(kernel) = view.kernel() else { return Vec::new() };
-        let source = &view.subject.source;
-        let mut edits = Edits::new();
-        let mut names = Vec::new();
-        let mut is_written = false;
-        for parameter in &kernel.parameters {
-            let Type::Pointer { space: Space::Global, constant, restrict, .. } = &parameter.ty else {
-                continue;
-            };
-            is_written |= !constant;
-            let spelled = source.get(parameter.place.range.clone()).is_some_and(|text| text.contains('*'));
-            if *restrict || !spelled || parameter.place.in_macro {
-                continue;
-            }
-            if edits.insert(parameter.name_range.start, "restrict ").is_err() {
-                return Vec::new();
-            }
-            names.push(format!("`{}`", parameter.name));
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let Some(kernel) = view.kernel() else { return Vec::new() };
+    let source = &view.subject.source;
+    let mut edits = Edits::new();
+    let mut names = Vec::new();
+    let mut is_written = false;
+    for parameter in &kernel.parameters {
+        let Type::Pointer { space: Space::Global, constant, restrict, .. } = &parameter.ty else {
+            continue;
+        };
+        is_written |= !constant;
+        let spelled = source.get(parameter.place.range.clone()).is_some_and(|text| text.contains('*'));
+        if *restrict || !spelled || parameter.place.in_macro {
+            continue;
         }
-        if names.is_empty()
-            || !is_written
-            || kernel.parameters.iter().filter(|one| is_global(&one.ty)).count() < 2
-        {
+        if edits.insert(parameter.name_range.start, "restrict ").is_err() {
             return Vec::new();
         }
-        vec![Proposal {
-            title: format!("{} declared `restrict`", names.join(", ")),
-            why: "what is loaded stays in registers over stores".to_owned(),
-            source: edits.apply(source),
-            conditions: vec![Condition::Stated("the buffers do not overlap".to_owned())],
-            ..Proposal::of(RULE.code)
-        }]
+        names.push(format!("`{}`", parameter.name));
     }
+    if names.is_empty()
+        || !is_written
+        || kernel.parameters.iter().filter(|one| is_global(&one.ty)).count() < 2
+    {
+        return Vec::new();
+    }
+    vec![Proposal {
+        title: format!("{} declared `restrict`", names.join(", ")),
+        why: "what is loaded stays in registers over stores".to_owned(),
+        source: edits.apply(source),
+        conditions: vec![Condition::Stated("the buffers do not overlap".to_owned())],
+        ..Proposal::of(RULE.code)
+    }]
 }
 
 fn is_global(ty: &Type) -> bool {

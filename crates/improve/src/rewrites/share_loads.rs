@@ -7,11 +7,7 @@ use tripipe_ir::diagnostic::Rule;
 
 use super::text::Names;
 use crate::syntax::{Affine, Edits, Expr, ExprKind, Stmt, StmtKind, Symbol, Tree, Type, affine, fold};
-use crate::{Proposal, Rewrite, View};
-
-/// The rewrite.
-#[derive(Debug)]
-pub(super) struct ShareLoads;
+use crate::{Proposal, View};
 
 /// Its documentation.
 pub(super) const RULE: Rule = Rule {
@@ -34,22 +30,16 @@ sum -= convert_short8(in_1) + convert_short8((uchar8)(in_1.s1234567, in_2.s6)) +
     ..Rule::REWRITE
 };
 
-impl Rewrite for ShareLoads {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let source = view.tree.and_then(|tree| shared(tree, &view.subject.kernel));
-        let Some(source) = source else { return Vec::new() };
-        vec![Proposal {
-            title: "overlapping loads from two of them".to_owned(),
-            why: "neighbouring vectors share most of their elements, and the load/store pipe loads each once"
-                .to_owned(),
-            source,
-            ..Proposal::of(RULE.code)
-        }]
-    }
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let source = view.tree.and_then(|tree| shared(tree, &view.subject.kernel));
+    let Some(source) = source else { return Vec::new() };
+    vec![Proposal {
+        title: "overlapping loads from two of them".to_owned(),
+        why: "neighbouring vectors share most of their elements, and the load/store pipe loads each once"
+            .to_owned(),
+        source,
+        ..Proposal::of(RULE.code)
+    }]
 }
 
 /// A vector load.

@@ -4,9 +4,9 @@ use tripipe_ir::diagnostic::Rule;
 use tripipe_launch_file::{Given, Number};
 
 use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Symbol, Variable};
-use crate::{Condition, Proposal, Rewrite, View};
+use crate::{Condition, Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "specialise-arguments",
     title: "small integer arguments become constants",
     what: "
@@ -30,27 +30,18 @@ Where the value changes from launch to launch: then build a program for each val
 /// The largest value that becomes a constant: loops of more steps are not unrolled.
 const MOST: i128 = 64;
 
-/// The rewrite.
-pub(super) struct SpecialiseArguments;
-
-impl Rewrite for SpecialiseArguments {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let Some(kernel) = view.kernel() else { return Vec::new() };
-        let decisive = deciding(kernel);
-        let chosen = kernel.parameters.iter().enumerate().filter_map(|(position, parameter)| {
-            let Given::Value { numbers, .. } = &view.subject.launch.arguments.get(position)?.given else {
-                return None;
-            };
-            let [Number::Integer(value)] = numbers[..] else { return None };
-            let fits = (-MOST..=MOST).contains(&value) && decisive.contains(&parameter.symbol);
-            fits.then_some(Chosen { position, parameter, value, literal: literal(parameter, value)? })
-        });
-        specialised(&view.subject.source, kernel, chosen.collect()).into_iter().collect()
-    }
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let Some(kernel) = view.kernel() else { return Vec::new() };
+    let decisive = deciding(kernel);
+    let chosen = kernel.parameters.iter().enumerate().filter_map(|(position, parameter)| {
+        let Given::Value { numbers, .. } = &view.subject.launch.arguments.get(position)?.given else {
+            return None;
+        };
+        let [Number::Integer(value)] = numbers[..] else { return None };
+        let fits = (-MOST..=MOST).contains(&value) && decisive.contains(&parameter.symbol);
+        fits.then_some(Chosen { position, parameter, value, literal: literal(parameter, value)? })
+    });
+    specialised(&view.subject.source, kernel, chosen.collect()).into_iter().collect()
 }
 
 /// An argument that becomes a constant.

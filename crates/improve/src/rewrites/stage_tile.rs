@@ -15,9 +15,9 @@ use crate::syntax::text::{ADDITIVE, Text};
 use crate::syntax::{
     Affine, Edits, Expr, ExprKind, Function, Printer, Scalar, Stmt, StmtKind, Symbol, Tree, affine,
 };
-use crate::{Bound, Condition, HostChange, Proposal, Rewrite, View};
+use crate::{Bound, Condition, HostChange, Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "stage-tile",
     title: "results change their work-item over a tile in local memory",
     what: "
@@ -51,30 +51,21 @@ const SIDES: [usize; 2] = [16, 8];
 /// Elements from work-item to work-item from which on they share no cache line worth the tile.
 const FAR: u128 = 8;
 
-/// The rewrite.
-pub(super) struct StageTile;
-
-impl Rewrite for StageTile {
-    fn rule(&self) -> &'static Rule {
-        &RULE
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let launch = view.subject.launch.range;
+    let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
+    if launch.global_offset() != [0; 3]
+        || tree.source.contains("work_group_size")
+        || uses_others(tree, kernel)
+        || has_local(kernel)
+    {
+        return Vec::new();
     }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let launch = view.subject.launch.range;
-        let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
-        if launch.global_offset() != [0; 3]
-            || tree.source.contains("work_group_size")
-            || uses_others(tree, kernel)
-            || has_local(kernel)
-        {
-            return Vec::new();
-        }
-        let most = view.gpus.iter().map(|gpu| gpu.core.max_work_group_size.value as usize).min();
-        let sides = SIDES.iter().filter(|side| most.is_none_or(|most| **side * **side <= most));
-        let across = 1..launch.dimensions();
-        let staged = across.filter_map(|across| Staged::of(tree, kernel, across));
-        staged.flat_map(|staged| sides.clone().filter_map(move |side| staged.proposal(*side))).collect()
-    }
+    let most = view.gpus.iter().map(|gpu| gpu.core.max_work_group_size.value as usize).min();
+    let sides = SIDES.iter().filter(|side| most.is_none_or(|most| **side * **side <= most));
+    let across = 1..launch.dimensions();
+    let staged = across.filter_map(|across| Staged::of(tree, kernel, across));
+    staged.flat_map(|staged| sides.clone().filter_map(move |side| staged.proposal(*side))).collect()
 }
 
 /// Whether a kernel has variables that work-items share.

@@ -6,9 +6,9 @@ use tripipe_ir::diagnostic::Rule;
 
 use super::text::dimension;
 use crate::syntax::{Edits, ExprKind, Function, Symbol, Tree};
-use crate::{HostChange, Proposal, Rewrite, View};
+use crate::{HostChange, Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "swap-dimensions",
     title: "two dimensions of the launch change places",
     what: "`get_global_id(0)` becomes `get_global_id(1)` and the other way round, and the host exchanges the sizes.",
@@ -26,23 +26,14 @@ out[y * width + x] = in[y * width + x];",
     ..Rule::REWRITE
 };
 
-/// The rewrite.
-pub(super) struct SwapDimensions;
-
-impl Rewrite for SwapDimensions {
-    fn rule(&self) -> &'static Rule {
-        &RULE
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let Some(tree) = view.tree else { return Vec::new() };
+    let dimensions = view.subject.launch.range.dimensions();
+    // An attribute or a helper function that names the dimensions would have to change, too.
+    if dimensions < 2 || tree.source.contains("work_group_size") {
+        return Vec::new();
     }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let Some(tree) = view.tree else { return Vec::new() };
-        let dimensions = view.subject.launch.range.dimensions();
-        // An attribute or a helper function that names the dimensions would have to change, too.
-        if dimensions < 2 || tree.source.contains("work_group_size") {
-            return Vec::new();
-        }
-        (1..dimensions).filter_map(|other| swapped(view, 0, other)).collect()
-    }
+    (1..dimensions).filter_map(|other| swapped(view, 0, other)).collect()
 }
 
 fn swapped(view: &View<'_>, a: usize, b: usize) -> Option<Proposal> {

@@ -8,9 +8,9 @@ use super::integer_dot::dotted;
 use super::outputs::{Outputs, propose};
 use crate::replicate::Plan;
 use crate::syntax::ExprKind;
-use crate::{Proposal, Rewrite, View};
+use crate::{Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "tile-product",
     title: "a block of outputs of a work-item, with several steps of its loop in one turn",
     what: "
@@ -46,32 +46,23 @@ const WHY: &str =
 /// Steps of a turn: 16 bytes of `float`.
 const STEPS: usize = 4;
 
-/// The rewrite.
-pub(super) struct TileProduct;
-
-impl Rewrite for TileProduct {
-    fn rule(&self) -> &'static Rule {
-        &RULE
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
+    // A block of blocks needs more registers than there are.
+    let mut has_vectors = false;
+    kernel.body.walk_expressions(&mut |expr| {
+        has_vectors |= matches!(&expr.kind, ExprKind::Call { name, .. } if name.starts_with("vload"));
+    });
+    if has_vectors {
+        return Vec::new();
     }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
-        // A block of blocks needs more registers than there are.
-        let mut has_vectors = false;
-        kernel.body.walk_expressions(&mut |expr| {
-            has_vectors |= matches!(&expr.kind, ExprKind::Call { name, .. } if name.starts_with("vload"));
-        });
-        if has_vectors {
-            return Vec::new();
-        }
-        let dimensions = view.subject.launch.range.dimensions();
-        let blocks = match most_rows(tree, kernel) {
-            0 => return Vec::new(),
-            1 if dimensions > 1 => vectors(view),
-            _ => copies(view, dimensions),
-        };
-        blocks.into_iter().flat_map(|block| with_steps(view, &block)).collect()
-    }
+    let dimensions = view.subject.launch.range.dimensions();
+    let blocks = match most_rows(tree, kernel) {
+        0 => return Vec::new(),
+        1 if dimensions > 1 => vectors(view),
+        _ => copies(view, dimensions),
+    };
+    blocks.into_iter().flat_map(|block| with_steps(view, &block)).collect()
 }
 
 /// Blocks with vectors along one dimension, whose outputs read neighbouring elements.

@@ -9,9 +9,9 @@ use super::row_per_group::is_collective;
 use super::text::{Names, dimension, indentation};
 use crate::host::Extent;
 use crate::syntax::{Edits, Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Variable, fold};
-use crate::{Condition, HostChange, Proposal, Rewrite, View};
+use crate::{Condition, HostChange, Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "unflatten",
     title: "a launch of one dimension, whose ids are taken apart, gets two",
     what: "A kernel that computes rows and columns from one id by `/` and `%` is launched with rows and columns.",
@@ -37,29 +37,20 @@ same).",
     ..Rule::REWRITE
 };
 
-/// The rewrite.
-pub(super) struct Unflatten;
-
-impl Rewrite for Unflatten {
-    fn rule(&self) -> &'static Rule {
-        &RULE
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let range = view.subject.launch.range;
+    let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
+    if range.dimensions() != 1 || range.global_offset()[0] != 0 || uses_others(tree, kernel) {
+        return Vec::new();
     }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let range = view.subject.launch.range;
-        let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
-        if range.dimensions() != 1 || range.global_offset()[0] != 0 || uses_others(tree, kernel) {
-            return Vec::new();
+    let Some(id) = Id::of(kernel) else { return Vec::new() };
+    let mut widths: Vec<Width<'_>> = Vec::new();
+    for width in id.remainders(kernel) {
+        if !widths.iter().any(|other| other.extent == width.extent) {
+            widths.push(width);
         }
-        let Some(id) = Id::of(kernel) else { return Vec::new() };
-        let mut widths: Vec<Width<'_>> = Vec::new();
-        for width in id.remainders(kernel) {
-            if !widths.iter().any(|other| other.extent == width.extent) {
-                widths.push(width);
-            }
-        }
-        widths.iter().filter_map(|width| proposal(tree, kernel, &id, width)).collect()
     }
+    widths.iter().filter_map(|width| proposal(tree, kernel, &id, width)).collect()
 }
 
 /// Whether a kernel asks for more than its ids, or works with other work-items, or another function does.

@@ -4,9 +4,9 @@ use tripipe_ir::diagnostic::Rule;
 
 use super::text::indentation;
 use crate::syntax::{Edits, Stmt, StmtKind, fold};
-use crate::{Proposal, Rewrite, View};
+use crate::{Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "unroll-loop",
     title: "a loop does several steps in one turn",
     what: "An innermost loop whose number of steps is not a constant gets `#pragma unroll 2`, `4` or `8`.",
@@ -22,29 +22,17 @@ for (int k = 0; k < depth; k++) sum += a[k] * b[k];",
     ..Rule::REWRITE
 };
 
-/// The rewrite.
-pub(super) struct UnrollLoop;
-
-impl Rewrite for UnrollLoop {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let Some(kernel) = view.kernel() else { return Vec::new() };
-        let source = &view.subject.source;
-        let mut loops = Vec::new();
-        kernel.body.walk(&mut |stmt| {
-            if is_open(stmt) && !stmt.place.in_macro && !has_hint(source, stmt) {
-                loops.push(stmt);
-            }
-        });
-        let times = [2, 4, 8];
-        times
-            .iter()
-            .flat_map(|times| loops.iter().filter_map(|stmt| unrolled(source, stmt, *times)))
-            .collect()
-    }
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let Some(kernel) = view.kernel() else { return Vec::new() };
+    let source = &view.subject.source;
+    let mut loops = Vec::new();
+    kernel.body.walk(&mut |stmt| {
+        if is_open(stmt) && !stmt.place.in_macro && !has_hint(source, stmt) {
+            loops.push(stmt);
+        }
+    });
+    let times = [2, 4, 8];
+    times.iter().flat_map(|times| loops.iter().filter_map(|stmt| unrolled(source, stmt, *times))).collect()
 }
 
 /// Whether it is an innermost loop whose number of steps is not a constant.

@@ -4,11 +4,7 @@ use tripipe_ir::diagnostic::Rule;
 
 use super::outputs::{Outputs, propose};
 use crate::replicate::Plan;
-use crate::{Proposal, Rewrite, View};
-
-/// The rewrite.
-#[derive(Debug)]
-pub(super) struct Widen;
+use crate::{Proposal, View};
 
 /// Its documentation.
 pub(super) const RULE: Rule = Rule {
@@ -47,38 +43,32 @@ loads).",
     ..Rule::REWRITE
 };
 
-impl Rewrite for Widen {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let mut plans = Vec::new();
-        for dimension in 0..view.subject.launch.range.dimensions() {
-            for lanes in [8, 4, 16, 2] {
-                for channels in [None, Some(3), Some(4)] {
-                    for edges in [false, true] {
-                        let vector = Some((dimension, lanes));
-                        plans.push(Plan { vector, copies: None, narrow: true, channels, edges });
-                    }
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let mut plans = Vec::new();
+    for dimension in 0..view.subject.launch.range.dimensions() {
+        for lanes in [8, 4, 16, 2] {
+            for channels in [None, Some(3), Some(4)] {
+                for edges in [false, true] {
+                    let vector = Some((dimension, lanes));
+                    plans.push(Plan { vector, copies: None, narrow: true, channels, edges });
                 }
             }
         }
-        let outputs = Outputs {
-            code: RULE.code,
-            title: &|plan| {
-                let (dimension, lanes) = plan.vector.unwrap_or_default();
-                let outputs = match plan.channels {
-                    Some(channels) => {
-                        format!("{lanes} pixels of {channels} channels, as one row of numbers,")
-                    }
-                    None => format!("{lanes} outputs"),
-                };
-                let edges = if plan.edges { ", the last group of a row moved inwards" } else { "" };
-                format!("{outputs} a work-item in dimension {dimension}, as vectors{edges}")
-            },
-            why: "wide accesses take the load/store pipe once for all outputs, and indices are computed once",
-        };
-        propose(view, &plans, &outputs)
     }
+    let outputs = Outputs {
+        code: RULE.code,
+        title: &|plan| {
+            let (dimension, lanes) = plan.vector.unwrap_or_default();
+            let outputs = match plan.channels {
+                Some(channels) => {
+                    format!("{lanes} pixels of {channels} channels, as one row of numbers,")
+                }
+                None => format!("{lanes} outputs"),
+            };
+            let edges = if plan.edges { ", the last group of a row moved inwards" } else { "" };
+            format!("{outputs} a work-item in dimension {dimension}, as vectors{edges}")
+        },
+        why: "wide accesses take the load/store pipe once for all outputs, and indices are computed once",
+    };
+    propose(view, &plans, &outputs)
 }

@@ -8,7 +8,7 @@ use tripipe_improve::advice;
 fn every_rewrite_that_a_lint_names_exists() {
     let with_rewrites = lints::ALL.iter().filter(|rule| !lints::rewrites(rule).is_empty());
     for rule in with_rewrites {
-        let codes: Vec<&str> = advice::rewrites(rule).iter().map(|rewrite| rewrite.rule().code).collect();
+        let codes: Vec<&str> = advice::rewrites(rule).iter().map(|rewrite| rewrite.rule.code).collect();
         assert_eq!(codes, lints::rewrites(rule), "{}", rule.code);
     }
     assert!(lints::ALL.iter().any(|rule| lints::rewrites(rule) == ["share-loads"]));

@@ -60,7 +60,7 @@ fn conditionals_are_reduced_to_what_is_compiled() {
         let options = Options { depth: 3, width: 1, limit: Duration::from_secs(600), ..Options::default() };
         let own = ["compiled-branches", "widen"];
         let rewrites: Vec<_> =
-            ALL.iter().copied().filter(|rewrite| own.contains(&rewrite.rule().code)).collect();
+            ALL.iter().copied().filter(|rewrite| own.contains(&rewrite.rule.code)).collect();
         search(&original, &targets(names), &rewrites, &NoFiles, &options, &mut |_| {})
     };
     // A Mali-T604 has fp64, a Mali-G71 has not.

@@ -151,8 +151,7 @@ fn calls_do_not_stop_vectors() {
 pub(crate) fn gains(subject: &Subject, codes: &[&str], share: f64) {
     let targets = targets(&["mali-t604"]);
     let options = Options { depth: 2, width: 1, limit: Duration::from_secs(600), ..Options::default() };
-    let rewrites: Vec<_> =
-        ALL.iter().copied().filter(|rewrite| codes.contains(&rewrite.rule().code)).collect();
+    let rewrites: Vec<_> = ALL.iter().copied().filter(|rewrite| codes.contains(&rewrite.rule.code)).collect();
     let found = search(subject, &targets, &rewrites, &NoFiles, &options, &mut |_| {}).unwrap();
     let steps: Vec<&str> = found.steps.iter().map(|step| step.code).collect();
     assert_eq!(steps, codes, "{}\n{:?}", found.original.source, found.refused);

@@ -40,8 +40,8 @@ pub(crate) fn proposals(code: &str, subject: &Subject) -> Vec<Proposal> {
     let tree = subject.tree(Some(targets[0].offered.clone())).unwrap();
     let gpus = [targets[0].gpu];
     let view = View { subject, tree: Some(&tree), gpus: &gpus, allowed: Allowed { rounding: true } };
-    let rewrite = ALL.iter().find(|rewrite| rewrite.rule().code == code).unwrap();
-    rewrite.proposals(&view)
+    let rewrite = ALL.iter().find(|rewrite| rewrite.rule.code == code).unwrap();
+    (rewrite.proposals)(&view)
 }
 
 pub(crate) fn verified(subject: &Subject, proposal: &Proposal) -> Result<Verified, Box<CounterExample>> {
@@ -282,7 +282,7 @@ kernel void k(global const float *in, global float *out, int rows, int columns) 
 ";
     let subject = subject(source, ROWS);
     for rewrite in ALL {
-        for proposal in proposals(rewrite.rule().code, &subject) {
+        for proposal in proposals(rewrite.rule.code, &subject) {
             let outcome = verified(&subject, &proposal);
             assert!(outcome.is_ok(), "{}: {outcome:?}\n{}", proposal.title, proposal.source);
         }

@@ -259,9 +259,9 @@ fn proposals_after(subject: &Subject, code: &str) -> Vec<Proposal> {
         "merge-accesses",
         "unflatten",
     ];
-    let all = ALL.iter().filter(|rewrite| own.contains(&rewrite.rule().code));
-    let wanted = all.filter(|rewrite| code.is_empty() || rewrite.rule().code == code);
-    wanted.flat_map(|rewrite| rewrite.proposals(&view)).collect()
+    let all = ALL.iter().filter(|rewrite| own.contains(&rewrite.rule.code));
+    let wanted = all.filter(|rewrite| code.is_empty() || rewrite.rule.code == code);
+    wanted.flat_map(|rewrite| (rewrite.proposals)(&view)).collect()
 }
 
 const SIZES: &[[usize; 3]] = &[[1, 1, 3], [5, 4, 1], [16, 8, 5], [37, 9, 6]];

@@ -38,8 +38,8 @@ fn columns_become_rows() {
     let options = Options { depth: 3, width: 2, limit: Duration::from_secs(600), ..Options::default() };
     // Others find other ways to read rows.
     let own = ["swap-dimensions", "resize-work-group"];
-    let rewrites: Vec<&dyn Rewrite> =
-        ALL.iter().copied().filter(|rewrite| own.contains(&rewrite.rule().code)).collect();
+    let rewrites: Vec<Rewrite> =
+        ALL.iter().copied().filter(|rewrite| own.contains(&rewrite.rule.code)).collect();
     let found = search(&original, &targets, &rewrites, &NoFiles, &options, &mut |_| {}).unwrap();
     assert!(found.steps.iter().any(|step| step.code == "swap-dimensions"), "{:?}", found.refused);
     assert!(found.ratio() < 0.95, "{}", found.ratio());
@@ -52,37 +52,29 @@ fn columns_become_rows() {
     }
 }
 
-/// A rewrite that is much faster because it computes nothing.
-struct Nothing;
-
 const NOTHING: Rule = Rule { code: "nothing", title: "computes nothing", ..Rule::REWRITE };
 
-impl Rewrite for Nothing {
-    fn rule(&self) -> &'static Rule {
-        &NOTHING
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let propose = |source: String| Proposal {
-            title: "no store".to_owned(),
-            why: "stores cost time".to_owned(),
-            source,
-            ..Proposal::of(NOTHING.code)
-        };
-        let source = &view.subject.source;
-        vec![
-            propose(source.replace("* 2", "* 0")),
-            propose(source.replace("return;", "return")),
-            propose(source.clone()),
-        ]
-    }
+/// Much faster because it computes nothing.
+fn nothing(view: &View<'_>) -> Vec<Proposal> {
+    let propose = |source: String| Proposal {
+        title: "no store".to_owned(),
+        why: "stores cost time".to_owned(),
+        source,
+        ..Proposal::of(NOTHING.code)
+    };
+    let source = &view.subject.source;
+    vec![
+        propose(source.replace("* 2", "* 0")),
+        propose(source.replace("return;", "return")),
+        propose(source.clone()),
+    ]
 }
 
 #[test]
 fn a_wrong_rewrite_is_refused_with_a_counter_example() {
     let original = subject(DOUBLE, PICTURE);
     let targets = targets(&["mali-g78"]);
-    let rewrites: [&dyn Rewrite; 1] = [&Nothing];
+    let rewrites = [Rewrite { rule: &NOTHING, prepares: false, proposals: nothing }];
     let found = search(&original, &targets, &rewrites, &NoFiles, &Options::default(), &mut |_| {}).unwrap();
     assert!(found.steps.is_empty());
     assert_eq!(found.subject(), &original);

@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 
 use serde::Deserialize;
+use tripipe_device::document::built_in;
 use tripipe_device::{Probe, identify};
 
 use super::check::Unfit;
@@ -16,9 +17,8 @@ use crate::table::{Basis, Device, Target};
 
 const FILE: &str = include_str!("../../data/gemm/figures.toml");
 
-#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
 static FIGURES: LazyLock<FiguresFile> =
-    LazyLock::new(|| toml::from_str(FILE).unwrap_or_else(|error| panic!("data/gemm/figures.toml: {error}")));
+    LazyLock::new(|| built_in("data/gemm/figures.toml", toml::from_str(FILE)));
 
 /// What the estimate needs to know about a device. Every figure is positive.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use serde::Deserialize;
+use tripipe_device::document::built_in;
 use tripipe_device::{DeviceKind, Family, Probe, Vendor, identify};
 
 use super::description::QuantisedProduct;
@@ -11,11 +12,8 @@ use super::parameters::{Parameters, Unpack, WeightMemory};
 
 const FILE: &str = include_str!("../../data/quantised.toml");
 
-#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
-static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-    let file: Result<RulesFile, _> = toml::from_str(FILE);
-    file.unwrap_or_else(|error| panic!("data/quantised.toml: {error}")).rule
-});
+static RULES: LazyLock<Vec<Rule>> =
+    LazyLock::new(|| built_in("data/quantised.toml", toml::from_str::<RulesFile>(FILE)).rule);
 
 /// Parameters, and what they are derived from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,14 +13,13 @@ use thiserror::Error;
 use crate::gemm::Shape;
 use crate::table::Basis;
 use devices::Devices;
+use tripipe_device::document::built_in;
 
 pub(crate) mod devices;
 
 const FILE: &str = include_str!("../../data/space.toml");
 
-#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
-static SPACES: LazyLock<Spaces> =
-    LazyLock::new(|| read(FILE).unwrap_or_else(|error| panic!("data/space.toml: {error}")));
+static SPACES: LazyLock<Spaces> = LazyLock::new(|| built_in("data/space.toml", read(FILE)));
 
 /// All parameters that a family offers for one problem on one device: the union of products of dimensions, without
 /// the points that the family's check refuses.

@@ -4,6 +4,7 @@
 use std::sync::OnceLock;
 
 use tripipe_device::Probe;
+use tripipe_device::document::built_in;
 
 use super::{Device, Relation, TableFile, Target};
 
@@ -59,12 +60,9 @@ impl ShippedFile {
         device.relation_of_times(&on, probe)
     }
 
-    #[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
     fn table(&self) -> &TableFile {
-        self.table.get_or_init(|| {
-            let read = TableFile::parse(self.path, self.text);
-            read.unwrap_or_else(|error| panic!("data/{}.toml: {error}", self.path))
-        })
+        let file = || built_in(&format!("data/{}.toml", self.path), TableFile::parse(self.path, self.text));
+        self.table.get_or_init(file)
     }
 }
 

@@ -145,26 +145,22 @@ fn naive<'p>(problem: &'p Problem, probe: &Probe) -> Variants<'p> {
     Ok(Variant::only(plan))
 }
 
-/// Weights in a buffer, or in an image with four to a texel.
-fn weights<'p>(
+/// Weights in a buffer, or in an image of texels of these numbers.
+pub(crate) fn weights<'p>(
     plan: &mut Plan<'p>,
-    contents: Cow<'p, [u8]>,
-    [rows, columns]: [usize; 2],
-    image: bool,
-    probe: &Probe,
+    contents: impl Into<Cow<'p, [u8]>>,
+    texels: [usize; 2],
+    image: Option<(ChannelType, &Probe)>,
 ) -> Result<Slot, PlanError> {
-    if !image {
-        return Ok(plan.input(contents));
-    }
+    let Some((channel, probe)) = image else { return Ok(plan.input(contents)) };
     let limits = probe.images.ok_or_else(|| PlanError::NotOffered { what: "images".to_owned() })?;
-    let texels = [columns / 4, rows];
     for (extent, limit) in texels.into_iter().zip(limits.max_2d) {
         if extent > limit {
             let what = format!("W as an image of {} x {} texels", texels[0], texels[1]);
             return Err(PlanError::OverLimit { what, limit: limit as u64 });
         }
     }
-    let shape = ImageShape::d2(texels[0], texels[1], ChannelOrder::Rgba, ChannelType::F16);
+    let shape = ImageShape::d2(texels[0], texels[1], ChannelOrder::Rgba, channel);
     Ok(plan.input_image(shape, contents))
 }
 
@@ -179,7 +175,7 @@ fn by_columns<'p>(
     let mut plan = Plan::new();
     let x = plan.input(filled(&problem.inputs[0], [m, k], [m, steps]));
     let contents = filled(&problem.inputs[1], [k, n], [steps, columns]);
-    let w = weights(&mut plan, contents, [steps, columns], image, probe)?;
+    let w = weights(&mut plan, contents, [columns / 4, steps], image.then_some((ChannelType::F16, probe)))?;
     let y = plan.result(2 * m * n);
     let numbers = [n, columns / 4, steps].map(|number| (number as u32).into());
     let arguments = [x.into(), w.into(), y.into()].into_iter().chain(numbers).collect();
@@ -205,7 +201,7 @@ fn group<'p>(problem: &'p Problem, probe: &Probe, rows: usize, image: bool) -> V
     let x = plan.input(filled(&problem.inputs[0], [m, k], [m, steps]));
     let by_output = transposed(problem.inputs[1].as_f16().unwrap_or_default(), [k, n], [outputs, steps]);
     let contents = Cow::Owned(bytemuck::cast_slice(&by_output).to_vec());
-    let w = weights(&mut plan, contents, [outputs, steps], image, probe)?;
+    let w = weights(&mut plan, contents, [steps / 4, outputs], image.then_some((ChannelType::F16, probe)))?;
     let y = plan.result(2 * m * n);
     let program = Program::from_source("gemv/group.cl", include_str!("group.cl"));
     let program = Arc::new(program.define("ROWS", rows).define("IMAGE", u8::from(image)));

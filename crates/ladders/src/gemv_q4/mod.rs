@@ -14,10 +14,10 @@ use tripipe_kernels::plan::{Plan, PlanError, Slot};
 use tripipe_kernels::quantised::{
     Activation, BLOCK, PackedLayout, QuantisedProduct, QuantisedReference, StoredWeights, WeightFormat,
 };
-use tripipe_launch::{Argument, ChannelOrder, ChannelType, ImageShape, NdRange, Program, ScalarType};
+use tripipe_launch::{Argument, ChannelType, NdRange, Program, ScalarType};
 
 use crate::gemm::dimensions;
-use crate::gemv::in_groups;
+use crate::gemv::{in_groups, weights};
 use crate::ladder::{Ladder, Step, Variant, Variants};
 use crate::problem::{Data, Expected, Float, Inputs, Problem, Quoted, Size, SizeKind, Work};
 
@@ -177,21 +177,8 @@ fn packed<'p>(
     let pitch = problem.inputs.get(WORDS).map_or(0, Data::len) / (4 * blocks);
     let mut plan = Plan::new();
     let x = plan.input(operand(problem, X)?);
-    let words = match image {
-        None => plan.input(operand(problem, WORDS)?),
-        Some(probe) => {
-            let limits = probe.images.ok_or_else(|| PlanError::NotOffered { what: "images".to_owned() })?;
-            let texels = [pitch / 4, 4 * blocks];
-            for (extent, limit) in texels.into_iter().zip(limits.max_2d) {
-                if extent > limit {
-                    let what = format!("W as an image of {} x {} texels", texels[0], texels[1]);
-                    return Err(PlanError::OverLimit { what, limit: limit as u64 });
-                }
-            }
-            let shape = ImageShape::d2(texels[0], texels[1], ChannelOrder::Rgba, ChannelType::U32);
-            plan.input_image(shape, operand(problem, WORDS)?)
-        }
-    };
+    let image = image.map(|probe| (ChannelType::U32, probe));
+    let words = weights(&mut plan, operand(problem, WORDS)?, [pitch / 4, 4 * blocks], image)?;
     let scales = plan.input(operand(problem, SCALES)?);
     let y = plan.result(4 * m * n);
     let numbers = [n, pitch / width, blocks].map(|number| (number as u32).into());

@@ -67,13 +67,8 @@ pub const LADDER: Ladder = Ladder {
             plan: |problem, probe| step(LaplaceKernel::EightPixels, problem, probe),
         },
     ],
-    problem,
-    serial: |problem, output| {
-        if let (Some(rgb), Data::U8(result)) = (problem.inputs[0].as_u8(), output) {
-            let (width, height) = extents(problem.size);
-            sharpen::<3>(rgb, width, height, result);
-        }
-    },
+    problem: |size, inputs| problem::<3>(size, packed_rgb(size, inputs)),
+    serial: serial::<3>,
     published: Some(&published::LADDER),
 };
 
@@ -95,18 +90,6 @@ pub enum LaplaceKernel {
 }
 
 impl LaplaceKernel {
-    /// Name of the ladder's step.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Scalar => "scalar",
-            Self::Vectorise => "vectorise",
-            Self::SynthesiseLoads => "synthesise-loads",
-            Self::ShortArithmetic => "short-arithmetic",
-            Self::FourPixels => "four-pixels",
-            Self::EightPixels => "eight-pixels",
-        }
-    }
-
     /// Name of the kernel function, and the number of pixels that each work-item filters.
     fn entry(self) -> (&'static str, usize) {
         match self {
@@ -212,13 +195,18 @@ pub(crate) fn check_image(
         let what = format!("an image of {width}x{height} pixels of {channels} bytes");
         return Err(PlanError::Operand { what, found: source.len() });
     }
+    check_bytes("an image", source.len(), probe)
+}
+
+/// Checks that the kernels and the device support a buffer of this size.
+pub(crate) fn check_bytes(what: &str, bytes: usize, probe: &Probe) -> Result<(), PlanError> {
     // Kernels count bytes in `uint`: 64-bit addresses cost a phone GPU twice the arithmetic.
     let limit = match probe.max_buffer_bytes {
         0 => u64::from(u32::MAX),
-        bytes => bytes.min(u64::from(u32::MAX)),
+        limit => limit.min(u64::from(u32::MAX)),
     };
-    if source.len() as u64 > limit {
-        return Err(PlanError::OverLimit { what: format!("an image of {} bytes", source.len()), limit });
+    if bytes as u64 > limit {
+        return Err(PlanError::OverLimit { what: format!("{what} of {bytes} bytes"), limit });
     }
     Ok(())
 }
@@ -239,16 +227,24 @@ pub(crate) fn packed_rgb(size: Size, inputs: &Inputs<'_>) -> Vec<u8> {
     noise
 }
 
-fn problem(size: Size, inputs: &Inputs<'_>) -> Problem {
+/// The filter of an image of `C` bytes per pixel.
+pub(crate) fn problem<const C: usize>(size: Size, source: Vec<u8>) -> Problem {
     let (width, height) = extents(size);
-    let rgb = packed_rgb(size, inputs);
-    let mut expected = vec![0; rgb.len()];
-    sharpen::<3>(&rgb, width, height, &mut expected);
+    let mut expected = vec![0; source.len()];
+    sharpen::<C>(&source, width, height, &mut expected);
     Problem {
         size,
-        work: filter_work(rgb.len()),
-        inputs: vec![Data::U8(rgb)],
+        work: filter_work(source.len()),
+        inputs: vec![Data::U8(source)],
         expected: Expected::Exact(Data::U8(expected)),
+    }
+}
+
+/// Solves a problem with [`sharpen`].
+pub(crate) fn serial<const C: usize>(problem: &Problem, output: &mut Data) {
+    if let (Some(source), Data::U8(result)) = (problem.inputs[0].as_u8(), output) {
+        let (width, height) = extents(problem.size);
+        sharpen::<C>(source, width, height, result);
     }
 }
 

@@ -16,8 +16,10 @@ use tripipe_device::Probe;
 use tripipe_launch::{NdRange, Program, ScalarType, Text};
 
 use crate::ladder::{Ladder, Step, Variant, Variants};
-use crate::laplace::{STORE_LAST, check_image, extents, filter_work, one_launch, packed_rgb, sharpen};
-use crate::problem::{Data, Expected, Inputs, Problem, Size, SizeKind};
+use crate::laplace::{
+    STORE_LAST, check_bytes, check_image, extents, one_launch, packed_rgb, problem, serial,
+};
+use crate::problem::{Problem, Size, SizeKind};
 use tripipe_kernels::plan::{Output, Plan, PlanError};
 
 /// The filter on gray.
@@ -86,13 +88,9 @@ pub const LADDER: Ladder = Ladder {
             },
         },
     ],
-    problem,
-    serial: |problem, output| {
-        if let (Some(gray), Data::U8(result)) = (problem.inputs[0].as_u8(), output) {
-            let (width, height) = extents(problem.size);
-            sharpen::<1>(gray, width, height, result);
-        }
-    },
+    // Over the photo's luma, or noise.
+    problem: |size, inputs| problem::<1>(size, packed_rgb(size, inputs).chunks_exact(3).map(luma).collect()),
+    serial: serial::<1>,
     published: None,
 };
 
@@ -219,13 +217,7 @@ fn padded_plan<'p>(
     let row = width.next_multiple_of(VECTOR);
     let pitch = row + VECTOR;
     let bytes = VECTOR + pitch * (height + 2);
-    let limit = match probe.max_buffer_bytes {
-        0 => u64::from(u32::MAX),
-        limit => limit.min(u64::from(u32::MAX)),
-    };
-    if bytes as u64 > limit {
-        return Err(PlanError::OverLimit { what: format!("a padded image of {bytes} bytes"), limit });
-    }
+    check_bytes("a padded image", bytes, probe)?;
     let mut plan = Plan::new();
     let from = plan.input(gray);
     let padded = plan.scratch(bytes);
@@ -242,20 +234,6 @@ fn padded_plan<'p>(
 fn step<'p>(loads: Loads, border: Border, problem: &'p Problem, probe: &Probe) -> Variants<'p> {
     let (width, height) = extents(problem.size);
     Ok(Variant::only(plan(loads, border, problem.inputs[0].bytes(), width, height, probe)?))
-}
-
-/// A problem over the photo's luma, or noise.
-fn problem(size: Size, inputs: &Inputs<'_>) -> Problem {
-    let (width, height) = extents(size);
-    let gray: Vec<u8> = packed_rgb(size, inputs).chunks_exact(3).map(luma).collect();
-    let mut expected = vec![0; gray.len()];
-    sharpen::<1>(&gray, width, height, &mut expected);
-    Problem {
-        size,
-        work: filter_work(gray.len()),
-        inputs: vec![Data::U8(gray)],
-        expected: Expected::Exact(Data::U8(expected)),
-    }
 }
 
 /// Luma with the weights of ITU-R BT.601 in units of 1/256, rounded.

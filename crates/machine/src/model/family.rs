@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use tripipe_device::document::built_in;
 use tripipe_device::{Family, Gpu};
 
 use super::Model;
@@ -30,12 +31,9 @@ impl FamilyModels {
         }
     }
 
-    #[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
     fn read(text: &str) -> Self {
-        let read = |name: &str| {
-            Arc::new(Model::from_toml(text, name).unwrap_or_else(|error| panic!("a built-in model: {error}")))
-        };
-        let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("a built-in model: {error}"));
+        let read = |name: &str| Arc::new(built_in("a built-in model", Model::from_toml(text, name)));
+        let file: File = built_in("a built-in model", toml::from_str(text));
         let variants = file.variant;
         // What is named by the same variants shares one model.
         let mut models: BTreeMap<Vec<usize>, Arc<Model>> = BTreeMap::new();

@@ -151,16 +151,24 @@ impl Reader<'_> {
         Ok(left)
     }
 
+    /// What is in parentheses, behind the first one.
+    fn nested<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, ExpressionError>,
+    ) -> Result<T, ExpressionError> {
+        // Each level is a call of this function, and a file must not exhaust the stack.
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return Err(self.expected("fewer parentheses"));
+        }
+        let inner = read(self)?;
+        self.depth -= 1;
+        if self.takes(')') { Ok(inner) } else { Err(self.expected("`)`")) }
+    }
+
     fn factor(&mut self) -> Result<Expression, ExpressionError> {
         if self.takes('(') {
-            // Each level is a call of this function, and a file must not exhaust the stack.
-            self.depth += 1;
-            if self.depth > DEPTH {
-                return Err(self.expected("fewer parentheses"));
-            }
-            let inner = self.sum()?;
-            self.depth -= 1;
-            return if self.takes(')') { Ok(inner) } else { Err(self.expected("`)`")) };
+            return self.nested(Self::sum);
         }
         let first = self.next().ok_or_else(|| self.expected("a name or a number"))?;
         let rest = &self.text[self.at..];
@@ -179,13 +187,13 @@ impl Reader<'_> {
         self.at += length;
         // Without a parenthesis, `max` and `min` are names like any other.
         if matches!(word, "max" | "min") && self.takes('(') {
-            let mut all = vec![self.sum()?];
-            while self.takes(',') {
-                all.push(self.sum()?);
-            }
-            if !self.takes(')') {
-                return Err(self.expected("`)`"));
-            }
+            let all = self.nested(|inner| {
+                let mut all = vec![inner.sum()?];
+                while inner.takes(',') {
+                    all.push(inner.sum()?);
+                }
+                Ok(all)
+            })?;
             return Ok(if word == "max" { Expression::Most(all) } else { Expression::Least(all) });
         }
         Ok(Expression::Name(word.to_owned()))
@@ -226,6 +234,8 @@ mod tests {
         for text in ["", "a +", "(a", "a b", "1.2.3", "max(a", "a $ b", "é"] {
             assert!(matches!(value(text), Err(ExpressionError::Syntax { .. })), "{text}");
         }
-        assert!(value(&"(".repeat(100_000)).is_err());
+        for open in ["(", "max(", "min(1, "] {
+            assert!(value(&open.repeat(100_000)).is_err(), "{open}");
+        }
     }
 }

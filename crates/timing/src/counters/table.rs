@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use serde::Deserialize;
+use tripipe_device::document::built_in;
 use tripipe_device::{Family, Gpu};
 
 use super::expression::{Expression, ExpressionError};
@@ -164,10 +165,9 @@ fn product(gpu: &Gpu) -> (usize, &'static str, &'static str, bool) {
 
 impl Table {
     /// The counters of a GPU.
-    #[allow(clippy::panic, clippy::missing_panics_doc, reason = "embedded data: a test reads it")]
     pub(crate) fn of(gpu: &Gpu) -> Self {
         let (file, naming, product, borrowed) = product(gpu);
-        let file = FILES[file].as_ref().unwrap_or_else(|error| panic!("built-in counters: {error}"));
+        let file = built_in("built-in counters", FILES[file].as_ref());
         let has = |entry: &&Entry| entry.gpus.is_empty() || entry.gpus.iter().any(|gpu| gpu == product);
         Self { naming, product, borrowed, entries: file.counters.iter().filter(has).collect() }
     }

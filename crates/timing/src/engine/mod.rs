@@ -181,7 +181,7 @@ impl<'a> Engine<'a> {
             recorder.begin(CoreSeries::HANDOUT, at - self.times.group_gap, self.times.group_gap);
             recorder.start_group(core, slot, at);
         }
-        self.groups.push(Group { core, slot, left, threads, waiting: Vec::new(), has_barrier: false });
+        self.groups.push(Group { core, slot, left, threads, waiting: Vec::new() });
         if !self.singly {
             on.free_threads -= threads;
             self.resident_now += threads;
@@ -360,7 +360,6 @@ impl<'a> Engine<'a> {
                     if let Some(recorder) = &mut self.recorder {
                         recorder.arrive(number, at);
                     }
-                    self.groups[warp.group].has_barrier = true;
                     self.groups[warp.group].waiting.push(number);
                     return None;
                 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use tripipe_launch_file::Tuning;
+use tripipe_launch_file::{Tuning, quoted};
 
 use super::{FAMILY, KernelProblem};
 use crate::results::ProblemResults;
@@ -208,20 +208,4 @@ fn macro_name(text: &str) -> String {
     let letters = text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
     let text: String = letters.collect();
     text.split('_').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
-}
-
-/// A TOML string.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => quoted.extend(['\\', letter]),
-            letter if letter.is_control() => {
-                let _ = write!(quoted, "\\u{:04X}", letter as u32);
-            }
-            letter => quoted.push(letter),
-        }
-    }
-    quoted.push('"');
-    quoted
 }

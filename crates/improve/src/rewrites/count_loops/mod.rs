@@ -10,9 +10,9 @@ use tripipe_ir::diagnostic::Rule;
 
 use super::text::changed_repeatedly;
 use crate::syntax::{Function, Tree};
-use crate::{Proposal, Rewrite, View};
+use crate::{Proposal, View};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "count-loops",
     title: "loops that count, and memory that is walked along with indices",
     what: "
@@ -45,46 +45,33 @@ type Change = fn(&Tree, &Function) -> Option<String>;
 /// Changes at most.
 const MOST: usize = 40;
 
-/// The rewrite.
-pub(super) struct CountLoops;
-
-impl Rewrite for CountLoops {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn prepares(&self) -> bool {
-        true
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let all: [(&str, Change); 4] = [
-            ("loops count", headers::counted),
-            ("pointers become indices", pointers::indexed),
-            ("walks become multiples of the counter", walks::multiplied),
-            ("variables are declared where they get their value", sink::sunk),
-        ];
-        let mut done: Vec<&str> = Vec::new();
-        let source = changed_repeatedly(view, MOST, |tree, kernel| {
-            let (what, next) = all.iter().find_map(|(what, change)| {
-                let source = change(tree, kernel)?;
-                Some((*what, view.parse(source)?))
-            })?;
-            if !done.contains(&what) {
-                done.push(what);
-            }
-            Some(next)
-        });
-        let Some(source) = source else { return Vec::new() };
-        // Where variables are declared changes nothing for others.
-        if done.iter().all(|what| what.starts_with("variables")) {
-            return Vec::new();
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let all: [(&str, Change); 4] = [
+        ("loops count", headers::counted),
+        ("pointers become indices", pointers::indexed),
+        ("walks become multiples of the counter", walks::multiplied),
+        ("variables are declared where they get their value", sink::sunk),
+    ];
+    let mut done: Vec<&str> = Vec::new();
+    let source = changed_repeatedly(view, MOST, |tree, kernel| {
+        let (what, next) = all.iter().find_map(|(what, change)| {
+            let source = change(tree, kernel)?;
+            Some((*what, view.parse(source)?))
+        })?;
+        if !done.contains(&what) {
+            done.push(what);
         }
-        vec![Proposal {
-            title: done.join(", "),
-            why: "other rewrites see which elements a loop reads".to_owned(),
-            source,
-            ..Proposal::of(RULE.code)
-        }]
+        Some(next)
+    });
+    let Some(source) = source else { return Vec::new() };
+    // Where variables are declared changes nothing for others.
+    if done.iter().all(|what| what.starts_with("variables")) {
+        return Vec::new();
     }
+    vec![Proposal {
+        title: done.join(", "),
+        why: "other rewrites see which elements a loop reads".to_owned(),
+        source,
+        ..Proposal::of(RULE.code)
+    }]
 }

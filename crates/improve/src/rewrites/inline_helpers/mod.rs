@@ -12,10 +12,10 @@ use super::counted::changed;
 use super::text::{Names, changed_repeatedly, indentation};
 use crate::syntax::text::Text;
 use crate::syntax::{Edits, Expr, ExprKind, Function, Printer, Stmt, StmtKind, Tree, Type};
-use crate::{Proposal, Rewrite, View};
+use crate::{Proposal, View};
 use body::{Body, Inlined};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "inline-helpers",
     title: "calls of the author's functions are written out",
     what: "
@@ -46,40 +46,27 @@ const PASSES: usize = 6;
 /// The largest kernel that comes of it, in bytes.
 const LARGEST: usize = 40_000;
 
-/// The rewrite.
-pub(super) struct InlineHelpers;
-
-impl Rewrite for InlineHelpers {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn prepares(&self) -> bool {
-        true
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let mut all: Vec<String> = Vec::new();
-        let source = changed_repeatedly(view, PASSES, |tree, kernel| {
-            let (source, names) = written_out(tree, kernel)?;
-            if source.len() > LARGEST.max(tree.source.len()) {
-                return None;
-            }
-            let next = view.parse(source)?;
-            all.extend(names);
-            Some(next)
-        });
-        let Some(source) = source else { return Vec::new() };
-        all.sort();
-        all.dedup();
-        let names: Vec<String> = all.iter().map(|name| format!("`{name}`")).collect();
-        vec![Proposal {
-            title: format!("{} written out where the kernel calls it", names.join(", ")),
-            why: "other rewrites change what stands in the kernel only".to_owned(),
-            source,
-            ..Proposal::of(RULE.code)
-        }]
-    }
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let mut all: Vec<String> = Vec::new();
+    let source = changed_repeatedly(view, PASSES, |tree, kernel| {
+        let (source, names) = written_out(tree, kernel)?;
+        if source.len() > LARGEST.max(tree.source.len()) {
+            return None;
+        }
+        let next = view.parse(source)?;
+        all.extend(names);
+        Some(next)
+    });
+    let Some(source) = source else { return Vec::new() };
+    all.sort();
+    all.dedup();
+    let names: Vec<String> = all.iter().map(|name| format!("`{name}`")).collect();
+    vec![Proposal {
+        title: format!("{} written out where the kernel calls it", names.join(", ")),
+        why: "other rewrites change what stands in the kernel only".to_owned(),
+        source,
+        ..Proposal::of(RULE.code)
+    }]
 }
 
 /// The source with the kernel's innermost calls written out, and the names of the functions; `None` if there are none.

@@ -8,11 +8,11 @@ use tripipe_ir::diagnostic::Rule;
 
 use super::text::{indentation, is_bounds_test};
 use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Symbol, Tree, Variable};
-use crate::{Condition, HostChange, Proposal, Rewrite, View};
+use crate::{Condition, HostChange, Proposal, View};
 use steps::{Steps, is_memory, root};
 pub(super) use steps::{is_collective, is_pure, is_same};
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "row-per-group",
     title: "a work-group does what one work-item did",
     what: "
@@ -44,24 +44,15 @@ const SIZES: [usize; 4] = [32, 64, 128, 256];
 const FLOAT_ERROR: f64 = 1e-5;
 const HALF_ERROR: f64 = 1e-2;
 
-/// The rewrite.
-pub(super) struct RowPerGroup;
-
-impl Rewrite for RowPerGroup {
-    fn rule(&self) -> &'static Rule {
-        &RULE
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let launch = &view.subject.launch.range;
+    if launch.dimensions() != 1 || launch.global_offset() != [0; 3] {
+        return Vec::new();
     }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let launch = &view.subject.launch.range;
-        if launch.dimensions() != 1 || launch.global_offset() != [0; 3] {
-            return Vec::new();
-        }
-        let Some(tree) = view.tree else { return Vec::new() };
-        let Some(kernel) = tree.kernel(&view.subject.kernel) else { return Vec::new() };
-        let Some(rows) = Rows::of(tree, kernel) else { return Vec::new() };
-        SIZES.iter().filter_map(|size| rows.proposal(*size)).collect()
-    }
+    let Some(tree) = view.tree else { return Vec::new() };
+    let Some(kernel) = tree.kernel(&view.subject.kernel) else { return Vec::new() };
+    let Some(rows) = Rows::of(tree, kernel) else { return Vec::new() };
+    SIZES.iter().filter_map(|size| rows.proposal(*size)).collect()
 }
 
 /// How a variable gathers the steps of a loop.

@@ -17,10 +17,10 @@ use crate::syntax::{
     Affine, Edits, Expr, ExprKind, Function, Printer, Scalar, Space, Stmt, StmtKind, Symbol, Tree, Type,
     Variable, affine, fold,
 };
-use crate::{Condition, Proposal, Rewrite, View};
+use crate::{Condition, Proposal, View};
 use tile::Tile;
 
-const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     code: "unstage-tile",
     title: "what a tile in local memory holds is loaded where it is read",
     what: "
@@ -45,22 +45,9 @@ faster. Tiles with several stores, and those that work-items change, stay.",
     ..Rule::REWRITE
 };
 
-/// The rewrite.
-pub(super) struct UnstageTile;
-
-impl Rewrite for UnstageTile {
-    fn rule(&self) -> &'static Rule {
-        &RULE
-    }
-
-    fn prepares(&self) -> bool {
-        true
-    }
-
-    fn proposals(&self, view: &View<'_>) -> Vec<Proposal> {
-        let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
-        unstaged(view, tree, kernel).into_iter().collect()
-    }
+pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
+    let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
+    unstaged(view, tree, kernel).into_iter().collect()
 }
 
 fn unstaged(view: &View<'_>, tree: &Tree, kernel: &Function) -> Option<Proposal> {

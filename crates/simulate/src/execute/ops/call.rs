@@ -113,12 +113,6 @@ fn quick(builtin: Builtin, scalar: Scalar) -> Option<Run> {
         };
     }
     match builtin {
-        Builtin::Mad if scalar == Scalar::F16 => Some(|s, i| {
-            ternary::<f16, f16, f16, f16>(s, i, |a, b, c| {
-                let product = f16::narrow(a.widen() * b.widen());
-                f16::narrow(product.widen() + c.widen())
-            })
-        }),
         Builtin::Mad => exact!(3, basic::mad),
         Builtin::Fma => exact!(3, basic::fma),
         Builtin::Fabs => exact!(1, basic::fabs),
