@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 import subprocess
 import sys
@@ -188,6 +189,7 @@ def test_predictions_are_those_of_the_command(scale: Path) -> None:
     agree([as_json(each) for each in report.predictions], wanted, "simulate")
     only = report.only
     assert report.seconds == only.seconds == wanted[0]["seconds"]
+    assert only.error_band is not None
     assert only.error_band[0] <= only.seconds <= only.error_band[1]
     (change,) = only.what_if
     assert change.seconds is not None
@@ -196,6 +198,13 @@ def test_predictions_are_those_of_the_command(scale: Path) -> None:
     assert only.counter(counter["name"]) == counter["value"]
     row = report.to_pandas().iloc[0]
     assert (row["gpu"], row["seconds"], row["error"]) == ("Mali-G77", only.seconds, None)
+
+
+def test_a_family_without_published_times_has_no_band(scale: Path) -> None:
+    report = tripipe.simulate(scale, gpu="mali-g76", global_size=1 << 16)
+    assert report.only.error_band is None
+    row = report.to_pandas().iloc[0]
+    assert math.isnan(row["seconds_low"]) and math.isnan(row["seconds_high"])
 
 
 def test_ladders_are_those_of_the_command(tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ impl OpenFiles for NoFiles {
 pub struct Price {
     /// The predicted time.
     pub seconds: f64,
-    /// The lowest and the highest time at which a measurement is expected, in seconds.
-    pub error_band: [f64; 2],
+    /// The lowest and the highest time at which a measurement is expected, in seconds; `None` if that is not known.
+    pub error_band: Option<[f64; 2]>,
     /// Registers of a work-item.
     pub registers: u32,
     /// Bytes of registers that a work-item spills.

@@ -282,8 +282,9 @@ pub struct QuickPrediction {
     pub local: [u64; 3],
     /// Seconds, without the host's launch.
     pub seconds: f64,
-    /// The lowest and the highest time at which a measurement is expected, in seconds.
-    pub error_band: [f64; 2],
+    /// The lowest and the highest time at which a measurement is expected, in seconds; `null` if no measurement of the
+    /// GPU's family is published, so that it is not known.
+    pub error_band: Option<[f64; 2]>,
     /// Clocks of the GPU.
     pub cycles: f64,
     /// What limits it: a resource, `latency` or `launch`.

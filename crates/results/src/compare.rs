@@ -35,8 +35,9 @@ pub struct Capture {
     pub launches: u64,
     /// The predicted time of one launch in seconds.
     pub seconds: f64,
-    /// The lowest and the highest time at which a measurement is expected, in seconds.
-    pub error_band: [f64; 2],
+    /// The lowest and the highest time at which a measurement is expected, in seconds; `null` if no measurement of the
+    /// GPU's family is published, so that it is not known.
+    pub error_band: Option<[f64; 2]>,
     /// Whose counters they are.
     #[serde(default)]
     pub counters_of: CountersOf,

@@ -68,8 +68,9 @@ pub struct ImprovementStep {
     pub gpu: String,
     /// The predicted time in seconds.
     pub seconds: f64,
-    /// The lowest and the highest time at which a measurement is expected, in seconds.
-    pub error_band: [f64; 2],
+    /// The lowest and the highest time at which a measurement is expected, in seconds; `null` if no measurement of the
+    /// GPU's family is published, so that it is not known.
+    pub error_band: Option<[f64; 2]>,
     /// The original's time divided by this.
     pub speedup: f64,
     /// Registers of a work-item.

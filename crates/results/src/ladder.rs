@@ -134,7 +134,8 @@ pub struct LadderStep {
     pub min_seconds: Vec<Option<f64>>,
     /// The longest time in seconds.
     pub max_seconds: Vec<Option<f64>>,
-    /// The lowest and the highest time at which a measurement is expected, in seconds.
+    /// The lowest and the highest time at which a measurement is expected, in seconds; `null` if no measurement of the
+    /// GPU's family is published, so that it is not known.
     pub error_band: Vec<Option<[f64; 2]>>,
     /// The time of the serial version divided by this.
     pub serial_speedup: Vec<Option<f64>>,

@@ -113,8 +113,9 @@ pub struct Prediction {
     pub local: [u64; 3],
     /// Seconds.
     pub seconds: f64,
-    /// The lowest and the highest time at which a measurement is expected, in seconds.
-    pub error_band: [f64; 2],
+    /// The lowest and the highest time at which a measurement is expected, in seconds; `null` if no measurement of the
+    /// GPU's family is published, so that it is not known.
+    pub error_band: Option<[f64; 2]>,
     /// Clocks of the GPU.
     #[serde(default)]
     pub cycles: f64,
@@ -316,7 +317,8 @@ pub struct Change {
     pub local: Option<[u64; 3]>,
     /// Seconds then.
     pub seconds: Option<f64>,
-    /// The lowest and the highest time at which a measurement is expected, in seconds.
+    /// The lowest and the highest time at which a measurement is expected, in seconds; `null` if no measurement of the
+    /// GPU's family is published, so that it is not known.
     pub error_band: Option<[f64; 2]>,
     /// Clocks of the GPU.
     pub cycles: Option<f64>,

@@ -40,7 +40,8 @@ pub struct ValidatedRow {
     pub measured: f64,
     /// The predicted figure.
     pub predicted: Option<f64>,
-    /// The lowest and the highest figure at which a measurement is expected.
+    /// The lowest and the highest figure at which a measurement is expected; `null` if no measurement of the GPU's family
+    /// is published.
     pub band: Option<[f64; 2]>,
     /// Predicted time / measured time - 1.
     pub error: Option<f64>,
@@ -69,6 +70,10 @@ pub struct ErrorSummary {
     pub median_error: f64,
     /// Measurements within their bands.
     pub in_band: usize,
-    /// Median of highest / lowest of the bands.
-    pub median_band_width: f64,
+    /// Rows with a prediction that has no band.
+    pub without_band: usize,
+    /// The share of the rows with a band or without a prediction that are within; `null` if there are none.
+    pub share_in_band: Option<f64>,
+    /// Median of highest / lowest of the bands; `null` of none.
+    pub median_band_width: Option<f64>,
 }

@@ -51,7 +51,8 @@ pub struct KernelLaunches {
     pub measured_seconds: Option<f64>,
     /// Seconds of one launch as predicted.
     pub predicted_seconds: Option<f64>,
-    /// The lowest and the highest time at which a measurement is expected, in seconds.
+    /// The lowest and the highest time at which a measurement is expected, in seconds; `null` if no measurement of the
+    /// GPU's family is published, so that it is not known.
     pub predicted_band: Option<[f64; 2]>,
     /// Seconds that the host needs for a launch.
     pub launch_seconds: Option<f64>,

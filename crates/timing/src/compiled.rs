@@ -79,7 +79,8 @@ impl Compiled {
             // Fractions of issues of a pipe add up to whole ones.
             // From a half, so that sums are rounded to the nearest number and not down.
             let mut left = [0.5; Pipe::ALL.len()];
-            let mut lost: [Option<(usize, Issue)>; Pipe::ALL.len()] = std::array::from_fn(|_| None);
+            // The first issue of each pipe of which nothing was left so far, and its place in `changed`, in this order.
+            let mut lost: Vec<(usize, Issue)> = Vec::new();
             for issue in issues {
                 let count = issue.operations.len().max(1) as f64;
                 let sum: f64 = issue.operations.iter().map(|(_, operation)| times(operation.inst)).sum();
@@ -90,15 +91,16 @@ impl Compiled {
                 left[pipe] -= copies;
                 if copies >= 1.0 {
                     changed.extend(std::iter::repeat_n(issue, copies as usize));
-                } else if often > 0.0 && lost[pipe].is_none() {
+                } else if often > 0.0 && !lost.iter().any(|(_, other)| other.pipe == issue.pipe) {
                     let issue = Issue { cycles: issue.cycles * often, ..issue };
-                    lost[pipe] = Some((changed.len(), issue));
+                    lost.push((changed.len(), issue));
                 }
             }
-            // A pipe of which nothing is left keeps a part of its first issue.
-            for (at, issue) in lost.into_iter().flatten().rev() {
+            // A pipe of which nothing is left keeps a part of its first issue. From the last place on, so that the places before
+            // it stay.
+            for (at, issue) in lost.into_iter().rev() {
                 if !changed.iter().any(|other| other.pipe == issue.pipe) {
-                    changed.insert(at.min(changed.len()), issue);
+                    changed.insert(at, issue);
                 }
             }
             self.code.blocks[block] = changed;
@@ -164,7 +166,10 @@ fn steers(kernel: &Kernel, mut from: EntitySet<Value>, mut reads: bool) -> bool 
                     changed |= data.result.is_some_and(|result| from.insert(result));
                 }
                 // All memory counts as one place: what was stored may come back from any load.
-                if depends && !reads && matches!(data.op, Op::Store(_) | Op::Atomic(_)) {
+                if depends
+                    && !reads
+                    && matches!(data.op, Op::Store(_) | Op::Atomic(_) | Op::ImageWrite { .. })
+                {
                     (reads, changed) = (true, true);
                 }
             }
@@ -183,15 +188,18 @@ fn steers(kernel: &Kernel, mut from: EntitySet<Value>, mut reads: bool) -> bool 
     cfg.order.iter().any(|block| {
         let data = &kernel.blocks[*block];
         let addressed = data.insts.iter().map(|inst| &kernel.insts[*inst]).any(|inst| {
-            let addresses = match inst.op {
-                Op::Load(_) | Op::Store(_) | Op::Atomic(_) => 0..1,
-                // Destination, source and count: each decides which bytes move.
-                Op::Copy(_) => 0..3,
-                Op::ImageRead { .. } | Op::ImageWrite { .. } => 1..2,
-                Op::ImageSample(_) => 2..3,
-                _ => 0..0,
+            let addresses: &[usize] = match inst.op {
+                Op::Load(_) | Op::Store(_) | Op::Atomic(_) => &[0],
+                // Destination, source, count, and the stride of an asynchronous copy: each decides which bytes move.
+                Op::Copy(_) => &[0, 1, 2],
+                Op::AsyncCopy { .. } => &[0, 1, 2, 3],
+                // Coordinates, and where there is one the level, or the gradients that decide it.
+                Op::ImageRead { .. } => &[1, 2],
+                Op::ImageWrite { .. } => &[1, 3],
+                Op::ImageSample(_) => &[2, 3, 4],
+                _ => &[],
             };
-            addresses.filter_map(|at| inst.operands.get(at)).any(|value| from.contains(*value))
+            addresses.iter().filter_map(|at| inst.operands.get(*at)).any(|value| from.contains(*value))
         });
         addressed || data.terminator.decider().is_some_and(|decider| from.contains(decider))
     })
@@ -252,5 +260,41 @@ mod tests {
         assert_eq!(count(&|inst| if inst < 4 { 0.0 } else { 1.5 }, Pipe::Arithmetic), 6.0);
         assert_eq!(count(&|_| 0.25, Pipe::LoadStore), 0.25);
         assert_eq!(count(&|_| 0.0, Pipe::LoadStore), 0.0);
+        // Parts of issues stay where the issues were, whatever the order of the pipes.
+        let order = [Pipe::LoadStore, Pipe::Texture, Pipe::Texture, Pipe::Arithmetic];
+        for order in [order.to_vec(), order.into_iter().rev().collect()] {
+            let mut compiled = compiled.clone();
+            compiled.code.blocks[block] =
+                order.iter().enumerate().map(|(at, pipe)| issue(at, *pipe)).collect();
+            let ends = [Some(Inst::new(0)), Some(Inst::new(3))];
+            let changed = compiled.with_work(|inst| if ends.contains(&inst) { 0.25 } else { 1.0 });
+            let pipes: Vec<Pipe> = changed.code.blocks[block].iter().map(|issue| issue.pipe).collect();
+            assert_eq!(pipes, order);
+        }
+    }
+
+    /// A number that goes into memory and comes back may decide a branch, through an image as through a buffer.
+    #[test]
+    fn what_is_stored_comes_back_from_any_memory() {
+        let kernel = |memory: &str, store: &str, load: &str| {
+            let text = format!(
+                "tripipe-ir 1\nkernel \"k\" {{\n  {memory}\n  parameter \"n\" \"int\" value i32\n  const %2: i32 = 0\n  \
+                 const %3: i32x2 = 0 0\n  const %8: i32x4 = 0 0 0 0\nb0(%0: {}, %1: i32):\n  %4: i32x4 = construct %1, %1, %1, %1\n  {store}\n  \
+                 {load}\n  %6: i32 = extract.0 %5\n  %7: bool = slt %2, %6\n  branch %7, b1, b2\nb1:\n  return\nb2:\n  \
+                 return\n}}\n",
+                if memory.contains("image") { "image.2d.rw" } else { "ptr.global" }
+            );
+            tripipe_ir::text::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        };
+        let buffer = "parameter \"m\" \"int4*\" pointer global align 16 to i32x4";
+        let image = "parameter \"m\" \"image2d_t\" value image.2d.rw";
+        let stored = kernel(buffer, "store.16 %0, %4", "%5: i32x4 = load.16 %0");
+        let written = kernel(image, "imagewrite %0, %3, %4", "%5: i32x4 = imageread %0, %3");
+        for module in [stored, written] {
+            assert!(depends_on_argument(&module.kernels[0], 1));
+        }
+        // What is not stored is not read.
+        let read = kernel(image, "imagewrite %0, %3, %8", "%5: i32x4 = imageread %0, %3");
+        assert!(!depends_on_argument(&read.kernels[0], 1));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 use tripipe_device::document::built_in;
-use tripipe_device::{Gpu, Source};
+use tripipe_device::{Family, Gpu, Source};
 
 use crate::figures::Sheet;
 
@@ -30,10 +30,8 @@ pub struct Comparison {
 /// How far predictions for a family are from published figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorTable {
-    /// The family whose GPUs were compared: `midgard`, `bifrost`, `valhall` (with 5th Gen) or `adreno`.
+    /// The family whose GPUs were compared: `midgard`, `bifrost`, `valhall` or `adreno`.
     pub family: &'static str,
-    /// Whether this is the table of another family, the widest of all: nothing is published for the own one.
-    pub borrowed: bool,
     /// What was compared.
     pub comparisons: Vec<Comparison>,
     /// Number of errors.
@@ -57,7 +55,6 @@ impl ErrorTable {
         let mean = |sum: f64| sum / count.max(1) as f64;
         Self {
             family,
-            borrowed: false,
             count,
             // From 0: the range of errors always contains the prediction itself.
             lowest: errors().fold(0.0, f64::min),
@@ -135,16 +132,27 @@ fn quantiles(sorted: &[f64], level: f64) -> [f64; 2] {
     })
 }
 
-/// The family whose errors count for a GPU: `midgard`, `bifrost`, `valhall` (with 5th Gen) or `adreno`.
+/// The family whose errors count for a GPU: `midgard`, `bifrost`, `valhall` (also for 5th Gen) or `adreno`.
 pub fn family(gpu: &Gpu) -> &'static str {
     Sheet::of(gpu).name()
 }
 
-/// The errors of the family of a GPU, or the widest table of all if nothing is published for its family.
-pub fn of(gpu: &Gpu) -> &'static ErrorTable {
-    static TABLES: LazyLock<[ErrorTable; Sheet::ALL.len()]> =
+/// The usual name of [`family`]: `Midgard`, `Bifrost`, `Valhall` or `Adreno`.
+pub fn family_name(gpu: &Gpu) -> &'static str {
+    Sheet::of(gpu).usual_name()
+}
+
+/// Whether [`family`] is the GPU's own; a GPU of the 5th Gen goes by Valhall, from which it descends.
+pub fn is_own_family(gpu: &Gpu) -> bool {
+    gpu.family() != Family::Arm5thGen
+}
+
+/// The errors of the family of a GPU, for 5th Gen those of Valhall; `None` if no figures are published that predictions
+/// for the family could be compared with.
+pub fn of(gpu: &Gpu) -> Option<&'static ErrorTable> {
+    static TABLES: LazyLock<[Option<ErrorTable>; Sheet::ALL.len()]> =
         LazyLock::new(|| built_in("built-in errors", tables(include_str!("../data/errors.toml"))));
-    &TABLES[Sheet::of(gpu) as usize]
+    TABLES[Sheet::of(gpu) as usize].as_ref()
 }
 
 #[derive(Deserialize)]
@@ -164,8 +172,8 @@ struct ComparisonEntry {
     errors: Vec<f64>,
 }
 
-/// The tables of all sheets.
-fn tables(text: &str) -> Result<[ErrorTable; Sheet::ALL.len()], String> {
+/// The tables of all sheets; `None` where nothing was compared.
+fn tables(text: &str) -> Result<[Option<ErrorTable>; Sheet::ALL.len()], String> {
     let file: ErrorsFile = toml::from_str(text).map_err(|error| error.to_string())?;
     let mut by_sheet = Sheet::ALL.map(|_| Vec::new());
     for entry in file.comparison {
@@ -187,17 +195,9 @@ fn tables(text: &str) -> Result<[ErrorTable; Sheet::ALL.len()], String> {
         });
     }
     let mut sheets = Sheet::ALL.iter();
-    let own = by_sheet.map(|comparisons| {
+    Ok(by_sheet.map(|comparisons| {
         let family = sheets.next().map_or("", |sheet| sheet.name());
-        ErrorTable::new(family, comparisons)
-    });
-    // An unknown error is taken to be as large as the worst known one.
-    let width = |table: &&ErrorTable| table.expected[1] - table.expected[0];
-    let widest = own.iter().filter(|table| table.count > 0).max_by(|a, b| width(a).total_cmp(&width(b)));
-    let widest = widest.ok_or("no comparison")?.clone();
-    Ok(own.map(|table| match table.count {
-        0 => ErrorTable { borrowed: true, ..widest.clone() },
-        _ => table,
+        (!comparisons.is_empty()).then(|| ErrorTable::new(family, comparisons))
     }))
 }
 
@@ -222,7 +222,10 @@ mod tests {
         let text =
             entry("mali-t604", "[0.2, -0.5]") + &entry("mali-t604", "[0.1]") + &entry("mali-g77", "[0.25]");
         let [midgard, bifrost, valhall, adreno] = tables(&text).unwrap();
-        assert_eq!((midgard.count, midgard.borrowed, midgard.family), (3, false, "midgard"));
+        // Nothing was compared for these, so nothing is known.
+        assert_eq!((bifrost, adreno), (None, None));
+        let (midgard, valhall) = (midgard.unwrap(), valhall.unwrap());
+        assert_eq!((midgard.count, midgard.family), (3, "midgard"));
         assert!(
             (midgard.mean + 0.2 / 3.0).abs() < 1e-12 && (midgard.mean_absolute - 0.8 / 3.0).abs() < 1e-12
         );
@@ -231,9 +234,6 @@ mod tests {
         // To both sides of the prediction, whatever the errors.
         let [lowest, highest] = valhall.band(1.0);
         assert!((lowest - 0.8).abs() < 1e-9 && (highest - 1.25).abs() < 1e-9);
-        for borrower in [bifrost, adreno] {
-            assert!(borrower.borrowed && borrower.family == "midgard" && borrower.count == 3);
-        }
     }
 
     /// By hand: two sources of ten errors each. The middle 90 % of one cover the other's.
@@ -243,7 +243,7 @@ mod tests {
         let list = format!("[{}]", errors.join(", "));
         let other = entry("mali-t604", &list).replace("\"estimate\"", "\"leadcore-slides\"");
         let [midgard, ..] = tables(&(entry("mali-t604", &list) + &other)).unwrap();
-        let [lowest, highest] = midgard.band(1.0);
+        let [lowest, highest] = midgard.unwrap().band(1.0);
         assert!((0.5..0.58).contains(&lowest) && highest > 1.0, "{lowest} {highest}");
         let within = (0..10).map(|at| 1.0 / (1.0 + f64::from(at) * 0.1)).filter(|ratio| *ratio >= lowest);
         assert!(within.count() >= 8);
@@ -251,7 +251,6 @@ mod tests {
 
     #[test]
     fn malformed_files_are_refused() {
-        assert!(tables("comparison = []").is_err());
         assert!(tables(&entry("mali-t604", "[]")).is_err());
         assert!(tables(&entry("mali-t604", "[-1.0]")).is_err());
         assert!(tables(&entry("mali-nothing", "[0.1]")).is_err());

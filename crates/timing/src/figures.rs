@@ -240,6 +240,15 @@ impl Sheet {
             Self::Adreno => "adreno",
         }
     }
+
+    pub(crate) fn usual_name(self) -> &'static str {
+        match self {
+            Self::Midgard => "Midgard",
+            Self::Bifrost => "Bifrost",
+            Self::Valhall => "Valhall",
+            Self::Adreno => "Adreno",
+        }
+    }
 }
 
 /// The figures of a family: those of all its GPUs, and those of single ones.

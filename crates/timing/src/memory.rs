@@ -480,7 +480,8 @@ impl Memory {
         let ports = self.cores.iter().map(|near| near.port.free);
         let slices = self.slices.iter().map(|slice| slice.all.free);
         let banks = self.slices.iter().flat_map(|slice| slice.banks.iter().map(|bank| bank.free));
-        ports.chain(slices).chain(banks).fold(self.dram.free.max(self.atomics_end), u64::max)
+        let system = self.system_cache.iter().map(|(_, server)| server.free);
+        ports.chain(slices).chain(banks).chain(system).fold(self.dram.free.max(self.atomics_end), u64::max)
     }
 
     /// Ticks that the busiest slice of the L2, and the busiest port of a core, were busy.
@@ -510,4 +511,22 @@ fn scattered(line: u64, per_page: u64) -> u64 {
     // Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): the factor is 2^64 over the golden ratio.
     let mixed = (page ^ 0x5bd1_e995).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     mixed * per_page + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Modified lines that the system cache takes occupy it, although none goes on to DRAM.
+    #[test]
+    fn memory_is_busy_until_the_system_cache_is_free() {
+        let gpu = tripipe_device::find("adreno-650").unwrap();
+        let mut memory = Memory::new(gpu, &Figures::of(gpu), 1);
+        let line = memory.times.system_line;
+        for number in 0..100 {
+            memory.write_back(number, 0);
+        }
+        assert_eq!((memory.dram.busy, memory.free()), (0, 100 * line));
+        assert!(line > 0);
+    }
 }

@@ -84,8 +84,9 @@ pub struct Prediction {
     /// Seconds from start to end, without the launch.
     pub seconds: f64,
     /// The lowest and the highest number of seconds at which a measurement is expected, given the errors of
-    /// predictions for its family ([`errors`](crate::errors)) and [`Self::sampling_error`].
-    pub error_band: [f64; 2],
+    /// predictions for its family ([`errors`](crate::errors)) and [`Self::sampling_error`]; `None` if no figures of the
+    /// family are published.
+    pub error_band: Option<[f64; 2]>,
     /// The same as `seconds` in clocks of the GPU.
     pub cycles: f64,
     /// Seconds that the host needs for the launch.
@@ -196,13 +197,13 @@ pub fn predict(
         // Before `distinct_bytes`, which runs other work-groups.
         let ran = tracer.ran().collect();
         let distinct = options.distinct.then(|| distinct_bytes(tracer)).transpose()?;
-        let [least, most] = errors::of(gpu).band(clocks / clock_hz);
+        let band = errors::of(gpu).map(|errors| errors.band(clocks / clock_hz));
         Ok(Prediction {
             global: tracer.global(),
             local: tracer.local(),
             seconds: clocks / clock_hz,
             // Both errors may point the same way, so they multiply.
-            error_band: [least * (1.0 - error).max(0.0), most * (1.0 + error)],
+            error_band: band.map(|[least, most]| [least * (1.0 - error).max(0.0), most * (1.0 + error)]),
             cycles: clocks,
             launch_seconds: figures.launch_us * 1e-6,
             watchdog_seconds: figures.watchdog_s,

@@ -318,7 +318,7 @@ pub(crate) fn servers(gpu: &Gpu, pipes: &[f64; Pipe::ALL.len()]) -> [f64; SERVER
             let (fma, convert, special) = (at(Pipe::Fma), at(Pipe::Convert), at(Pipe::Special));
             let times = warp / lanes;
             let Some(rule) = &gpu.core.issue_rule else {
-                return [fma * times, convert * times, 4.0 * special];
+                return [fma * times, convert * times, 4.0 * special * times];
             };
             match rule.value {
                 tripipe_device::IssueRule::Parallel => [fma * times, convert * times, 4.0 * special * times],
@@ -330,6 +330,32 @@ pub(crate) fn servers(gpu: &Gpu, pipes: &[f64; Pipe::ALL.len()]) -> [f64; SERVER
             let engines = f64::from(gpu.core.arithmetic_pipes.value.max(1));
             let rate = f64::from(gpu.operations_per_clock_per_core.fp32_fma.value.max(1)) / engines;
             [at(Pipe::Arithmetic) * warp / rate, 0.0, at(Pipe::Special) * warp / rate]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Half as many lanes take twice as long on every pipe, with and without an issue rule.
+    #[test]
+    fn the_width_of_a_pipe_scales_all_servers() {
+        let mut wide = tripipe_device::find("g77").unwrap().clone();
+        let Some(lanes) = wide.core.lanes_per_pipe.as_mut() else { panic!("no lanes") };
+        lanes.value = wide.core.warp_width.value;
+        let mut without = wide.clone();
+        without.core.issue_rule = None;
+        let mut pipes = [0.0; Pipe::ALL.len()];
+        for (pipe, clocks) in [(Pipe::Fma, 3.0), (Pipe::Convert, 5.0), (Pipe::Special, 7.0)] {
+            pipes[pipe.index()] = clocks;
+        }
+        for wide in [wide, without] {
+            let mut narrow = wide.clone();
+            if let Some(lanes) = narrow.core.lanes_per_pipe.as_mut() {
+                lanes.value /= 2;
+            }
+            assert_eq!(servers(&narrow, &pipes), servers(&wide, &pipes).map(|clocks| 2.0 * clocks));
         }
     }
 }

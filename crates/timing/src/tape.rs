@@ -44,7 +44,11 @@ impl Tape {
             registers: Some(prediction.registers.into()),
             spill_bytes: None,
         };
-        let [least, most] = prediction.error_band.map(|seconds| seconds * 1e6);
+        let micros = |seconds: f64| format!("{:.3} us", seconds * 1e6);
+        let mut arguments = Arguments::default();
+        if let Some([least, most]) = prediction.error_band {
+            arguments.push("error band", format!("{} to {}", micros(least), micros(most)));
+        }
         self.recorder.executed(
             self.queue,
             Command {
@@ -52,9 +56,8 @@ impl Tape {
                 kind: CommandKind::Kernel(launch),
                 start_ns,
                 duration_ns,
-                arguments: Arguments::default()
-                    .with("error band", format!("{least:.3} us to {most:.3} us"))
-                    .with("launch by the host", format!("{:.3} us", prediction.launch_seconds * 1e6))
+                arguments: arguments
+                    .with("launch by the host", micros(prediction.launch_seconds))
                     .with("occupancy", format!("{:.0}%", 100.0 * prediction.occupancy)),
             },
         );

@@ -172,7 +172,7 @@ impl Check {
         }
         findings.retain(|finding| !is_allowed(finding, &sources, own.as_deref()));
         let report = Report {
-            launches: &[Launch { kernel: &kernel, global, local, seconds: elapsed.as_secs_f64() }],
+            launches: &[Launch { kernel: &kernel, global, local, seconds: Some(elapsed.as_secs_f64()) }],
             rules: &looked_for,
             left_out: &Vec::from_iter(left_out),
             findings: &findings,

@@ -40,6 +40,7 @@ use tripipe_device::nearest::nearest;
 use tripipe_device::{Board, Gpu};
 use tripipe_report::{Canvas, page};
 use tripipe_results::Document;
+use tripipe_timing::errors;
 
 use crate::files::output::Output;
 use crate::finish::Finish;
@@ -325,17 +326,24 @@ fn what(device: &Device) -> String {
 fn predicted(device: &Device, virtual_gpu: &VirtualDevice) -> String {
     let gpu = virtual_gpu.gpu();
     let configuration = &gpu.configuration;
-    let errors = tripipe_timing::errors::of(gpu);
-    let of = if errors.borrowed { "other families" } else { "its family" };
+    let known = match errors::of(gpu) {
+        Some(table) => {
+            let of = if errors::is_own_family(gpu) { "its family" } else { "Valhall GPUs" };
+            format!(
+                "The model's errors against {} published figures of {of}: {:+.0}% to {:+.0}%, {:.0}% in the mean \
+                 (docs/model.md)",
+                table.count,
+                100.0 * table.lowest,
+                100.0 * table.highest,
+                100.0 * table.mean_absolute
+            )
+        }
+        None => tripipe_report::simulation::not_compared(gpu),
+    };
     format!(
-        "{}: {} cores at {} MHz; times are predicted. The model's errors against {} published figures of {of}: {:+.0}% to \
-         {:+.0}%, {:.0}% in the mean (docs/model.md)",
+        "{}: {} cores at {} MHz; times are predicted. {known}",
         device.choice(),
         configuration.cores.value,
-        configuration.clock_mhz.value,
-        errors.count,
-        100.0 * errors.lowest,
-        100.0 * errors.highest,
-        100.0 * errors.mean_absolute
+        configuration.clock_mhz.value
     )
 }

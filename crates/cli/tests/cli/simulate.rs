@@ -60,8 +60,12 @@ fn arithmetic_takes_as_long_as_its_rate_says() {
         assert!(matches!(object["limiter"].as_str(), Some("A" | "FMA" | "ALU")), "{object}");
         let clock = f64::from(gpu.configuration.clock_mhz.value) * 1e6;
         assert!((object["cycles"].as_f64().unwrap() / clock / found - 1.0).abs() < 1e-9);
-        let band: Vec<f64> =
-            object["error_band"].as_array().unwrap().iter().map(|end| end.as_f64().unwrap()).collect();
+        // No measurements of Bifrost GPUs are published.
+        let Some(ends) = object["error_band"].as_array() else {
+            assert_eq!(object["family"], "bifrost");
+            continue;
+        };
+        let band: Vec<f64> = ends.iter().map(|end| end.as_f64().unwrap()).collect();
         assert!(band[0] <= found && found <= band[1], "{band:?}");
     }
 }

@@ -396,6 +396,9 @@ fn text_and_sarif_name_the_line_and_the_numbers() {
     crate::sarif_shape::check(&log);
     let result = &log["runs"][0]["results"][0];
     assert_eq!(result["ruleId"], "miscompiled");
+    // No checks were timed.
+    let launches = &log["runs"][0]["properties"]["launches"];
+    assert_eq!((&launches[0]["kernel"], &launches[0]["seconds"]), (&"k".into(), &Value::Null), "{log}");
     assert_eq!(result["locations"][0]["physicalLocation"]["region"]["startLine"], 2);
     assert!(bench.succeed(&["explain", "miscompiled"]).contains("Report the reproducer"));
     bench.refuse(&["verdict", "missing.toml"], &["missing.toml"]);

@@ -125,13 +125,19 @@ impl Device {
         self.probe.base_alignment_bytes
     }
 
-    /// The driver's version: that times are predicted, how wrong predictions for the GPU's family were, and the compiler of
+    /// The driver's version: that times are predicted, how wrong predictions for the GPU's family were
+    /// (5th Gen: for Valhall), and the compiler of
     /// an Adreno.
     pub fn driver_version(&self) -> String {
-        let table = errors::of(self.gpu);
-        let [low, high] = table.band(1.0).map(|bound| ((bound - 1.0) * 100.0).round());
+        let band = errors::of(self.gpu).map_or_else(
+            || "error not known".to_owned(),
+            |table| {
+                let [low, high] = table.band(1.0).map(|bound| ((bound - 1.0) * 100.0).round());
+                format!("{low:+}%..{high:+}%")
+            },
+        );
         let compiler = self.opencl.compiler_text().map_or_else(String::new, |text| format!(" {text}"));
-        format!("{} predicted ({low:+}%..{high:+}%){compiler}", env!("CARGO_PKG_VERSION"))
+        format!("{} predicted ({band}){compiler}", env!("CARGO_PKG_VERSION"))
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::{NEAR, Report};
 use crate::counters::{value, whose};
 use crate::number::{grouped, significant, time};
+use crate::simulation::{band, not_compared};
 use crate::style::{Canvas, Tone, paragraph};
 use crate::table::Columns;
 
@@ -17,19 +18,20 @@ pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
     let (gpu, prediction) = (report.gpu, report.prediction);
     let title = format!("{} beside {} on {}", report.capture, report.kernel, gpu.name());
     let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, &title));
-    let [least, most] = prediction.error_band;
     let launches = match report.launches {
         1 => "one launch".to_owned(),
         launches => format!("each of {} launches", grouped(launches)),
     };
     let said = format!(
-        "The prediction is for {launches}: {} ({} to {} expected). Counters: {}",
+        "The prediction is for {launches}: {}{}. Counters: {}",
         time(prediction.seconds),
-        time(least),
-        time(most),
+        prediction.error_band.map_or_else(String::new, |ends| format!(" ({} expected)", band(ends))),
         whose(&report.comparison.counters)
     );
     out.push_str(&paragraph(canvas, "", 0, &said));
+    if prediction.error_band.is_none() {
+        out.push_str(&paragraph(canvas, "", 0, &not_compared(gpu)));
+    }
     out.push_str(&paragraph(canvas, "", 0, &summary(report)));
     let matched: Vec<Vec<String>> = report
         .comparison

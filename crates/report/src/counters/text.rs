@@ -64,12 +64,33 @@ pub(crate) fn whose(counters: &Counters) -> String {
 
 /// A value: whole numbers in full, others to significant digits.
 pub(crate) fn value(value: f64) -> String {
+    let size = value.abs();
     // Above 1e18 the value might not fit into 64 bits.
-    if value.abs() >= 1000.0 && value < 1e18 {
-        grouped(value.round() as u64)
+    if (1000.0..1e18).contains(&size) {
+        let sign = if value < 0.0 { "-" } else { "" };
+        format!("{sign}{}", grouped(size.round() as u64))
     } else if value.fract() == 0.0 {
         format!("{value}")
     } else {
         significant(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_value_below_zero_keeps_its_digits() {
+        let values = [-1e18, -1_234_567.0, -1000.0, -12.5, 0.0, 999.0, 1000.4, 1e17];
+        let shown = [
+            "-1000000000000000000",
+            "-1,234,567",
+            "-1,000",
+            "-12.5",
+            "0",
+            "999",
+            "1,000",
+            "100,000,000,000,000,000",
+        ];
+        assert_eq!(values.map(super::value), shown);
     }
 }

@@ -39,8 +39,9 @@ pub struct Launch<'a> {
     pub global: [u64; 3],
     /// Work-items of a work-group in each dimension.
     pub local: [u64; 3],
-    /// The duration with its checks, in all its orders together, without compiling and loading.
-    pub seconds: f64,
+    /// The duration with its checks, in all its orders together, without compiling and loading; `None` if it was not
+    /// measured.
+    pub seconds: Option<f64>,
 }
 
 impl Report<'_> {

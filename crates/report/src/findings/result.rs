@@ -21,7 +21,7 @@ pub fn result(report: &Report<'_>) -> CheckReport {
 
 pub(super) fn launch(launch: &Launch<'_>) -> CheckedLaunch {
     let Launch { kernel, global, local, seconds } = *launch;
-    CheckedLaunch { kernel: kernel.to_owned(), global, local, seconds: Some(seconds) }
+    CheckedLaunch { kernel: kernel.to_owned(), global, local, seconds }
 }
 
 pub(crate) fn finding(report: &Report<'_>, finding: &Finding) -> results::Finding {

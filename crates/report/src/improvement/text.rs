@@ -46,7 +46,7 @@ fn table(improved: &Improved, canvas: Canvas, out: &mut String) {
             step.name.clone(),
             step.gpu.clone(),
             time(step.seconds),
-            band(step.error_band),
+            step.error_band.map_or_else(|| "-".to_owned(), band),
             significant(step.speedup),
             format!("{}{spills}", step.registers),
             step.words.to_string(),
@@ -57,6 +57,11 @@ fn table(improved: &Improved, canvas: Canvas, out: &mut String) {
     let rows = improved.steps.iter().map(row).collect();
     let table = Columns { heads: heads.map(str::to_owned).to_vec(), rows, left: vec![0, 1, 7, 8], keys: 2 };
     out.push_str(&table.draw(canvas));
+    if improved.steps.iter().any(|step| step.error_band.is_none()) {
+        let said = "Expected, -: no measurements of the GPU's family are published that predictions could be compared \
+            with: how far a measurement may be from the predicted time is not known.";
+        out.push_str(&paragraph(canvas, "", 0, said));
+    }
 }
 
 fn steps(improved: &Improved, canvas: Canvas, out: &mut String) {

@@ -37,7 +37,7 @@ pub struct Report<'a> {
     pub core: Option<&'a LadderCore>,
     /// Where the GPU overtakes that core.
     pub crossover: Option<&'a Crossover>,
-    /// How far predictions are from published times, if times are predicted.
+    /// How far predictions are from published times, if times are predicted and such times are known.
     pub errors: Option<&'a ErrorTable>,
 }
 

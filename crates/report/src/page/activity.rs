@@ -187,18 +187,11 @@ pub(super) fn counters(counters: &[Counter], gpu: &str, ids: &Ids) -> Markup {
     ];
     let mut table = Table::new(format!("Counters of {gpu}, as predicted"), heads);
     for counter in counters {
-        let shown = |value: f64| {
-            if value.fract() == 0.0 && value >= 0.0 {
-                crate::number::grouped(value as u64)
-            } else {
-                significant(value)
-            }
-        };
         table.push(vec![
             TableCell::text(if counter.title.is_empty() { &counter.name } else { &counter.title }),
             TableCell::text(&counter.name),
             TableCell::text(&counter.group),
-            TableCell::maybe(counter.value, shown),
+            TableCell::maybe(counter.value, crate::counters::value),
             TableCell::text(&counter.unit),
             TableCell::text(&counter.derived).with_class("wide-text"),
         ]);

@@ -1,11 +1,12 @@
 //! The cost of a kernel before it runs.
 
-use tripipe_results::{Analysis, Cost, LaunchBound, MemoryAccess, Registers};
+use tripipe_results::{Analysis, Cost, LaunchBound, MemoryAccess, PathCost, Registers};
 
 use super::compare::{FigureChange, Headline, Kind, differences, under_differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::named::{Named, labels, pairs};
+use super::simulation::expected;
 use super::switch::panels;
 use super::table::{Head, Table, TableCell, facts};
 use crate::number::{bytes, percent, significant, time};
@@ -27,14 +28,23 @@ fn cost_cell(cost: &Cost) -> TableCell {
     }
 }
 
+/// The cost of the pipes that `bound` names: the largest, where it names several that are equally busy.
+fn bound_cost<'a>(path: &'a PathCost, bound: &str) -> Option<&'a Cost> {
+    // What is symbolic has no bound.
+    let size = |cost: &Cost| cost.number().unwrap_or(f64::INFINITY);
+    let costs = bound.split(", ").filter_map(|pipe| path.columns.get(pipe));
+    costs.max_by(|a, b| size(a).total_cmp(&size(b)))
+}
+
 fn verdict(analysis: &Analysis) -> String {
     let bound = &analysis.longest_path.bound;
     let limit = analysis.prediction.as_ref().map(|predicted| predicted.limiter.as_str());
     let is_other = limit.is_some_and(|limit| !bound.split(", ").any(|one| one == limit));
     // The pipe that one work-item needs most is not always what limits the launch.
-    let mut said = match analysis.longest_path.columns.get(bound) {
+    let takes = if bound.contains(", ") { "take" } else { "takes" };
+    let mut said = match bound_cost(&analysis.longest_path, bound) {
         Some(cycles) if is_other => format!(
-            "{} on {}: {bound} takes most of what one work-item does, {} cycles on its longest path",
+            "{} on {}: {bound} {takes} most of what one work-item does, {} cycles on its longest path",
             analysis.kernel,
             analysis.gpu,
             cost_text(cycles)
@@ -50,12 +60,10 @@ fn verdict(analysis: &Analysis) -> String {
     let Registers { threads, max_threads, .. } = &analysis.registers;
     said.push_str(&format!("; {threads} of {max_threads} threads fit a core."));
     if let Some(predicted) = &analysis.prediction {
-        let [low, high] = predicted.error_band;
         said.push_str(&format!(
-            " The launch is predicted to take {} (a measurement is expected between {} and {}), limited by {}.",
+            " The launch is predicted to take {} ({}), limited by {}.",
             time(predicted.seconds),
-            time(low),
-            time(high),
+            expected(predicted.error_band),
             predicted.limiter
         ));
     }
@@ -111,7 +119,7 @@ fn side_by_side(all: &[Named<'_, Analysis>], names: &[String], ids: &Ids) -> Mar
         table.push(vec![
             TableCell::text(name),
             TableCell::text(bound),
-            analysis.longest_path.columns.get(bound).map_or_else(TableCell::missing, cost_cell),
+            bound_cost(&analysis.longest_path, bound).map_or_else(TableCell::missing, cost_cell),
             number(analysis.registers.used),
             number(analysis.registers.threads),
             TableCell::maybe(analysis.prediction.as_ref().map(|predicted| predicted.seconds), time),
@@ -340,7 +348,7 @@ fn changes(all: &[Named<'_, Analysis>], ids: &Ids) -> Markup {
                 |analysis: &Analysis| analysis.prediction.as_ref().map(|predicted| predicted.seconds);
             // Without a launch there is no time: then the cost of the pipe that bounds decides.
             let bound = |analysis: &Analysis| {
-                analysis.longest_path.columns.get(&before.content.longest_path.bound)?.number()
+                bound_cost(&analysis.longest_path, &before.content.longest_path.bound)?.number()
             };
             let pair = |what: &str, figure: &dyn Fn(&Analysis) -> Option<f64>| FigureChange {
                 what: what.to_owned(),

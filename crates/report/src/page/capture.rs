@@ -6,9 +6,11 @@ use super::chart::{self, Bar, Bars};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::named::Named;
+use super::simulation::expected;
 use super::table::{Head, Table, TableCell};
 use crate::comparison::NEAR;
-use crate::number::{grouped, significant, time};
+use crate::counters::value;
+use crate::number::{significant, time};
 
 /// Rows of the chart, and rows that the verdict names.
 const BARS: usize = 16;
@@ -67,17 +69,15 @@ pub(super) fn section(all: &[Named<'_, Capture>], ids: &Ids) -> Section {
 
 fn one(capture: &Capture, ids: &Ids) -> Markup {
     let title = format!("{} beside {} on {}", capture.capture, capture.kernel, capture.gpu);
-    let [low, high] = capture.error_band;
     let launches = if capture.launches == 1 {
         "One launch is".to_owned()
     } else {
         format!("The capture has {} launches; each is", capture.launches)
     };
     let about = format!(
-        "{launches} predicted to take {} ({} to {} expected).{}",
+        "{launches} predicted to take {} ({}).{}",
         time(capture.seconds),
-        time(low),
-        time(high),
+        expected(capture.error_band),
         if capture.guessed {
             " Memory is guessed from the kernel and the global size: a launch file as measured makes the comparison fair."
         } else {
@@ -125,11 +125,6 @@ fn chart(capture: &Capture, ids: &Ids) -> Markup {
     chart::tile(&bars, &Table::new("", Vec::new()), ids)
 }
 
-/// A count or a share.
-fn figure(value: f64) -> String {
-    if value.fract() == 0.0 && value >= 0.0 { grouped(value as u64) } else { significant(value) }
-}
-
 fn table(capture: &Capture, ids: &Ids) -> Markup {
     let heads = vec![
         Head::text("counter"),
@@ -149,8 +144,8 @@ fn table(capture: &Capture, ids: &Ids) -> Markup {
         table.push(vec![
             TableCell::text(name(row)),
             TableCell::text(&counter.group),
-            TableCell::number(row.measured, figure(row.measured)),
-            TableCell::maybe(row.predicted, figure),
+            TableCell::number(row.measured, value(row.measured)),
+            TableCell::maybe(row.predicted, value),
             if is_off { ratio.with_class("worse") } else { ratio },
             TableCell::text(&counter.unit),
             TableCell::text(&counter.basis),
@@ -168,7 +163,7 @@ fn missing(capture: &Capture, ids: &Ids) -> Markup {
         let Some(reason) = &row.reason else { continue };
         table.push(vec![
             TableCell::text(&row.row),
-            TableCell::number(row.measured, figure(row.measured)),
+            TableCell::number(row.measured, value(row.measured)),
             TableCell::text(reason),
         ]);
     }

@@ -76,8 +76,8 @@ fn ladder(improved: &Improved, ids: &Ids) -> (Markup, Markup) {
             TableCell::text(&step.name),
             TableCell::text(&step.gpu),
             TableCell::number(step.seconds, time(step.seconds)),
-            TableCell::number(step.error_band[0], time(step.error_band[0])),
-            TableCell::number(step.error_band[1], time(step.error_band[1])),
+            TableCell::maybe(step.error_band.map(|band| band[0]), time),
+            TableCell::maybe(step.error_band.map(|band| band[1]), time),
             TableCell::number(step.speedup, significant(step.speedup)),
             TableCell::number(f64::from(step.registers), step.registers.to_string()),
             TableCell::number(f64::from(step.spill_bytes), step.spill_bytes.to_string()),
@@ -88,7 +88,7 @@ fn ladder(improved: &Improved, ids: &Ids) -> (Markup, Markup) {
         bars.push(Bar {
             label: format!("{}, {}", step.name, step.gpu),
             value: Some(step.seconds),
-            range: Some(step.error_band),
+            range: step.error_band,
             point: None,
             series: improved.gpus.iter().position(|gpu| *gpu == step.gpu).unwrap_or(0),
         });

@@ -5,7 +5,7 @@ use tripipe_results::{
 };
 
 use super::chart::{self, Axis, Bar, Bars, ChartLine, Form, Ink, Lines};
-use super::compare::{FigureChange, Headline, Kind, differences};
+use super::compare::{FigureChange, Headline, Kind, differences, under_differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::named::{Named, labels, pairs};
@@ -358,7 +358,6 @@ fn time_chart(ladder: &Ladder, size: usize, ids: &Ids) -> Markup {
         numbers.push(cells);
         bars.push(Bar { label: step.name.clone(), value: own, range, point: theirs, series: 0 });
     }
-    let has_ranges = bars.iter().any(|bar| bar.range.is_some());
     let with_host = ladder.predicted && is_published;
     let bars = Bars {
         title: name.clone(),
@@ -367,7 +366,7 @@ fn time_chart(ladder: &Ladder, size: usize, ids: &Ids) -> Markup {
         format: time,
         bars,
         series: vec![if ladder.predicted { "predicted" } else { "median" }.to_owned()],
-        ranges: if has_ranges { what.to_owned() } else { String::new() },
+        ranges: what.to_owned(),
         points: if is_published { "published".to_owned() } else { String::new() },
     };
     chart::small(&bars, &numbers, ids)
@@ -489,10 +488,5 @@ fn changes(all: &[Named<'_, Ladder>], ids: &Ids) -> Markup {
         };
         differences(&kind, &figures, ids)
     };
-    let out: Markup = pairs(all, |ladder| &ladder.device).into_iter().map(change).collect();
-    if out.is_empty() {
-        out
-    } else {
-        markup! { h3 : "Differences"; : &out; }
-    }
+    under_differences(pairs(all, |ladder| &ladder.device).into_iter().map(change).collect())
 }

@@ -42,11 +42,12 @@ fn theoretical(peaks: &Peaks, name: &str) -> Option<f64> {
 
 fn verdict(peaks: &Peaks) -> String {
     let mut parts = Vec::new();
-    if let Some(rate) = best(peaks, "mad float") {
+    // Those of a device, else those of the CPU path.
+    let of = |names: &[&str]| names.iter().find_map(|name| best(peaks, name));
+    if let Some(rate) = of(&["mad float", "mad float, all threads"]) {
         parts.push(format!("{} GFLOP/s of float multiply-adds", giga(rate)));
     }
-    let copies = ["buffer copy", "copy"];
-    if let Some(rate) = copies.iter().find_map(|name| best(peaks, name)) {
+    if let Some(rate) = of(&["buffer copy", "copy", "memory copy, all threads"]) {
         parts.push(format!("{} GB/s copied", giga(rate)));
     }
     if let Some(peak) = peaks.peaks.iter().find(|peak| peak.name == "launch to launch")

@@ -13,6 +13,15 @@ use super::table::{Head, Table, TableCell, facts};
 use crate::number::{bytes, percent, significant, time};
 use crate::simulation::other_results;
 
+/// Where a measurement is expected.
+pub(super) fn expected(band: Option<[f64; 2]>) -> String {
+    match band {
+        Some([low, high]) => format!("a measurement is expected between {} and {}", time(low), time(high)),
+        None => "how far a measurement may be from this is not known, because none of the GPU's family is published"
+            .to_owned(),
+    }
+}
+
 fn verdict(simulated: &Simulated) -> String {
     let prediction = match simulated {
         Simulated::Prediction(prediction) => prediction,
@@ -24,14 +33,12 @@ fn verdict(simulated: &Simulated) -> String {
         "" => format!("Limited by {}.", prediction.limiter),
         sentence => sentence.to_owned(),
     };
-    let [low, high] = prediction.error_band;
     format!(
-        "{} takes {} on {}; a measurement is expected between {} and {}. {limited}",
+        "{} takes {} on {}; {}. {limited}",
         prediction.kernel,
         time(prediction.seconds),
         prediction.gpu,
-        time(low),
-        time(high)
+        expected(prediction.error_band)
     )
 }
 
@@ -103,7 +110,7 @@ fn side_by_side(all: &[Named<'_, Simulated>], names: &[String], ids: &Ids) -> Ma
             Simulated::Refusal(refusal) => (None, &refusal.error),
         };
         let seconds = prediction.map(|prediction| prediction.seconds);
-        let band = prediction.map(|prediction| prediction.error_band);
+        let band = prediction.and_then(|prediction| prediction.error_band);
         table.push(vec![
             TableCell::text(name),
             TableCell::maybe(seconds, time),

@@ -2,7 +2,7 @@
 
 use tripipe_results::{Search, Trial};
 
-use super::compare::{FigureChange, Headline, Kind, differences};
+use super::compare::{FigureChange, Headline, Kind, differences, under_differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::named::{Named, labels, pairs};
@@ -90,7 +90,7 @@ fn changes(all: &[Named<'_, Search>], ids: &Ids) -> Markup {
         };
         differences(&kind, &[], ids)
     };
-    pairs(all, |tuning| &tuning.device).into_iter().map(change).collect()
+    under_differences(pairs(all, |tuning| &tuning.device).into_iter().map(change).collect())
 }
 
 fn device(tuning: &Search, ids: &Ids) -> Markup {

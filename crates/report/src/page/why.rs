@@ -3,7 +3,7 @@
 use tripipe_results::{Application, KernelLaunches};
 
 use super::chart::{self, Bar, Bars};
-use super::compare::{FigureChange, Headline, Kind, differences};
+use super::compare::{FigureChange, Headline, Kind, differences, under_differences};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::named::{Named, labels, pairs};
@@ -221,7 +221,7 @@ fn notes(application: &Application) -> Markup {
 
 /// What differs between files for the same GPU.
 fn changes(all: &[Named<'_, Application>], ids: &Ids) -> Markup {
-    pairs(all, gpu)
+    let out: Markup = pairs(all, gpu)
         .into_iter()
         .map(|(before, after)| {
             let figures: Vec<FigureChange> = before
@@ -255,5 +255,6 @@ fn changes(all: &[Named<'_, Application>], ids: &Ids) -> Markup {
             };
             differences(&kind, &figures, ids)
         })
-        .collect()
+        .collect();
+    under_differences(out)
 }

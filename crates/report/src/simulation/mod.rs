@@ -10,8 +10,8 @@ mod timeline;
 pub use limits::{head, limiter};
 pub use result::results;
 pub(crate) use result::{quick, shares};
-pub use text::text;
 pub(crate) use text::{band, sentence};
+pub use text::{not_compared, text};
 pub use timeline::timeline;
 
 use tripipe_device::Gpu;

@@ -151,7 +151,7 @@ fn change(repriced: &Repriced, before: &Prediction, gpu: &Gpu) -> results::Chang
     results::Change {
         local: after.map(|after| after.local),
         seconds: after.map(|after| after.seconds),
-        error_band: after.map(|after| after.error_band),
+        error_band: after.and_then(|after| after.error_band),
         cycles: after.map(|after| after.cycles),
         limiter: after.map(|after| limiter(after.limiter(), gpu).to_owned()),
         error: repriced.outcome.as_ref().err().cloned(),

@@ -79,11 +79,17 @@ fn single(
 pub(crate) fn sentence(predicted: &Predicted, gpu: &Gpu) -> String {
     let prediction = &predicted.prediction;
     let chosen = if predicted.local_by == LocalBy::Driver { " (the driver's choice)" } else { "" };
+    let expected = match prediction.error_band {
+        Some(ends) => format!("{} expected", band(ends)),
+        None => format!(
+            "no measurements of {} GPUs are published: how far one may be from this is not known",
+            errors::family_name(gpu)
+        ),
+    };
     format!(
-        "Predicted time: {} ({} expected), limited by {}, in work-groups of {}{chosen}; `tripipe simulate` shows \
+        "Predicted time: {} ({expected}), limited by {}, in work-groups of {}{chosen}; `tripipe simulate` shows \
         more.{}",
         time(prediction.seconds),
-        band(prediction.error_band),
         limiter(prediction.limiter(), gpu),
         extents(prediction.local),
         warnings(prediction)
@@ -121,17 +127,31 @@ fn too_long(prediction: &Prediction) -> String {
 
 /// How far a measurement may be from the prediction, and how that is known.
 fn trust(each: &Simulated, prediction: &Prediction) -> String {
-    let errors = errors::of(each.gpu);
-    let mut family = errors.family.to_owned();
-    if let Some(first) = family.get_mut(..1) {
-        first.make_ascii_uppercase();
+    match (prediction.error_band, errors::of(each.gpu)) {
+        (Some(ends), Some(table)) => {
+            let none = if errors::is_own_family(each.gpu) {
+                String::new()
+            } else {
+                format!("; none of {} are", each.gpu.family())
+            };
+            format!(
+                "A measurement is expected within {} (the errors of {} published times of {} GPUs{none}).",
+                band(ends),
+                table.count,
+                errors::family_name(each.gpu)
+            )
+        }
+        _ => not_compared(each.gpu),
     }
-    let whose = if errors.borrowed {
-        format!("no times of its family are published: the errors of {family} GPUs, the widest known")
-    } else {
-        format!("the errors of {} published times of {family} GPUs", errors.count)
-    };
-    format!("A measurement is expected within {} ({whose}).", band(prediction.error_band))
+}
+
+/// What is known of the errors of predictions for a GPU of whose family no figures are published.
+pub fn not_compared(gpu: &Gpu) -> String {
+    format!(
+        "No measurements of {} GPUs are published that predictions could be compared with: how far a measurement may be \
+        from the predicted time is not known.",
+        errors::family_name(gpu)
+    )
 }
 
 fn facts(prediction: &Prediction, predicted: &Predicted, each: &Simulated, canvas: Canvas, out: &mut String) {
@@ -278,7 +298,7 @@ fn several(simulation: &Simulation<'_>, gpus: &[Simulated], canvas: Canvas, out:
             vec![
                 each.gpu.name().to_owned(),
                 time(prediction.seconds),
-                band(prediction.error_band),
+                prediction.error_band.map_or_else(|| "-".to_owned(), band),
                 significant(prediction.seconds / fastest.prediction.seconds),
                 format!("{}{share}", limiter(prediction.limiter(), each.gpu)),
                 format!("{}{driver}", compact(prediction.local)),
@@ -291,6 +311,14 @@ fn several(simulation: &Simulation<'_>, gpus: &[Simulated], canvas: Canvas, out:
         out.push('\n');
         if ranked.iter().any(|(_, predicted)| predicted.local_by == LocalBy::Driver) {
             out.push_str("* the driver's choice: the launch names no work-group size.\n");
+        }
+        let mut unknown: Vec<String> = Vec::new();
+        for (each, _) in ranked.iter().filter(|(_, predicted)| predicted.prediction.error_band.is_none()) {
+            let said = not_compared(each.gpu);
+            if !unknown.contains(&said) {
+                out.push_str(&paragraph(canvas, "", 0, &said));
+                unknown.push(said);
+            }
         }
         out.push_str(&paragraph(canvas, "", 0, &limits(&ranked)));
         let stopped: Vec<&str> = ranked

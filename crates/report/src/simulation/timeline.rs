@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tripipe_device::Gpu;
 use tripipe_timing::activity::{Activity, Sample};
-use tripipe_timing::{Prediction, Resource};
+use tripipe_timing::{Prediction, Resource, errors};
 use tripipe_trace::{
     Arguments, Command, CommandKind, Counter, CounterGroup, CounterSample, CounterUnit, GpuQueue,
     GpuTimeline, KernelLaunch, Process, Slice, Timeline, Track,
@@ -93,7 +93,7 @@ impl OnGpu {
     }
 
     fn add(&mut self, simulation: &Simulation<'_>, predicted: &Predicted) {
-        let Prediction { seconds, error_band: [least, most], .. } = predicted.prediction;
+        let Prediction { seconds, error_band, .. } = predicted.prediction;
         let prediction = &predicted.prediction;
         let launch_ns = nanoseconds(prediction.launch_seconds);
         let mut slice = Slice {
@@ -115,12 +115,14 @@ impl OnGpu {
         let micros = |seconds: f64| format!("{:.3} us", seconds * 1e6);
         let mut arguments = Arguments::default()
             .with("time (predicted)", micros(seconds))
-            .with("error band", format!("{} to {}", micros(least), micros(most)))
             .with("limited by", limiter(prediction.limiter(), self.gpu))
             .with("clocks", prediction.cycles)
             .with("occupancy", percent(prediction.occupancy))
             .with("work-groups", prediction.groups)
             .with("work-groups played", prediction.played);
+        if let Some([least, most]) = error_band {
+            arguments.push("error band", format!("{} to {}", micros(least), micros(most)));
+        }
         if simulation.guessed {
             arguments.push("memory", "guessed: arguments that were not given, and sizes of buffers");
         }
@@ -212,16 +214,18 @@ impl OnGpu {
 
     fn process(self) -> Process {
         let Self { gpu, host, commands, parts, cores, counters, .. } = self;
-        let errors = tripipe_timing::errors::of(gpu);
-        let labels = vec![
-            "times are predicted by a model".to_owned(),
-            format!(
-                "errors against {} published figures: {:+.0}% to {:+.0}%",
+        let errors = errors::of(gpu);
+        let known = match errors {
+            Some(errors) => format!(
+                "errors against {} published figures of {} GPUs: {:+.0}% to {:+.0}%",
                 errors.count,
+                errors::family_name(gpu),
                 100.0 * errors.lowest,
                 100.0 * errors.highest
             ),
-        ];
+            None => super::not_compared(gpu),
+        };
+        let labels = vec!["times are predicted by a model".to_owned(), known];
         let mut tracks = vec![Track { name: "host (predicted)".to_owned(), slices: host }];
         if !parts.is_empty() {
             tracks.push(Track { name: "played parts".to_owned(), slices: parts });

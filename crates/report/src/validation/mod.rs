@@ -32,7 +32,7 @@ pub fn result(file: &str, rows: &[Validated<'_>]) -> Validation {
                 row.held_out == held_out && family.is_none_or(|family| errors::family(row.gpu) == family)
             });
             let summary = Summary::of(own.map(|(_, outcome)| outcome.as_ref().ok()));
-            let Summary { count, refused, median, in_band, width } = summary;
+            let Summary { count, refused, median, in_band, without_band, width } = summary;
             if count + refused > 0 {
                 summaries.push(ErrorSummary {
                     family: family.map(str::to_owned),
@@ -41,7 +41,9 @@ pub fn result(file: &str, rows: &[Validated<'_>]) -> Validation {
                     refused,
                     median_error: median,
                     in_band,
-                    median_band_width: width,
+                    without_band,
+                    share_in_band: summary.share_in_band(),
+                    median_band_width: Some(width).filter(|_| count > without_band),
                 });
             }
         }
@@ -61,9 +63,9 @@ fn validated((row, outcome): &Validated<'_>) -> ValidatedRow {
         unit: row.unit.name().to_owned(),
         measured: row.measured,
         predicted: found.map(|outcome| outcome.predicted),
-        band: found.map(|outcome| outcome.band),
+        band: found.and_then(|outcome| outcome.band),
         error: found.map(|outcome| outcome.error),
-        in_band: found.map(|outcome| outcome.in_band),
+        in_band: found.and_then(|outcome| outcome.in_band),
         held_out: row.held_out,
         reason: outcome.as_ref().err().cloned(),
     }
@@ -74,15 +76,18 @@ pub fn text(validation: &Validation, canvas: Canvas) -> String {
     let mut out = format!("{}\n\n", canvas.paint(Tone::Heading, &validation.file));
     let heads = |heads: &[&str]| heads.iter().map(|head| (*head).to_owned()).collect();
     let percent = |share: f64| format!("{:+.0}%", 100.0 * share);
+    let dash = || "-".to_owned();
     let rows = validation.rows.iter().map(|row| {
         let mut cells =
             vec![row.device.clone(), row.kernel.clone(), row.unit.clone(), significant(row.measured)];
-        match (row.predicted, row.band, row.error, row.in_band) {
-            (Some(predicted), Some([low, high]), Some(error), Some(in_band)) => cells.extend([
+        match (row.predicted, row.error) {
+            (Some(predicted), Some(error)) => cells.extend([
                 significant(predicted),
-                format!("{} to {}", significant(low), significant(high)),
+                row.band.map_or_else(dash, |[low, high]| {
+                    format!("{} to {}", significant(low), significant(high))
+                }),
                 percent(error),
-                if in_band { "yes" } else { "no" }.to_owned(),
+                row.in_band.map_or_else(dash, |is| if is { "yes" } else { "no" }.to_owned()),
             ]),
             _ => cells.push("refused".to_owned()),
         }
@@ -110,18 +115,15 @@ pub fn text(validation: &Validation, canvas: Canvas) -> String {
     out.push_str(&table.draw(canvas));
     out.push('\n');
     let rows = validation.summaries.iter().map(|summary| {
-        let ErrorSummary { family, held_out, count, refused, median_error, in_band, median_band_width } =
-            summary;
+        let ErrorSummary { family, held_out, count, refused, median_error, .. } = summary;
         let family = family.as_deref().unwrap_or("all");
-        // A refused row counts as outside of its band.
-        let all = (count + refused) as f64;
         vec![
             if *held_out { format!("{family}, held out") } else { family.to_owned() },
             count.to_string(),
             refused.to_string(),
             format!("{:.0}%", 100.0 * median_error),
-            format!("{:.0}%", 100.0 * *in_band as f64 / all),
-            format!("{median_band_width:.2}x"),
+            summary.share_in_band.map_or_else(dash, |share| format!("{:.0}%", 100.0 * share)),
+            summary.median_band_width.map_or_else(dash, |width| format!("{width:.2}x")),
         ]
     });
     let table = Columns {
@@ -133,7 +135,8 @@ pub fn text(validation: &Validation, canvas: Canvas) -> String {
     out.push_str(&table.draw(canvas));
     let _ = writeln!(
         out,
-        "\nErrors are those of the time: above 0, the prediction is too slow. Refused rows are in no band."
+        "\nErrors are those of the time: above 0, the prediction is too slow. Refused rows are in no band; -: no \
+        measurement of the family is published, so that there is no band."
     );
     canvas.shown(out)
 }

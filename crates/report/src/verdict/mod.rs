@@ -55,5 +55,5 @@ fn with_verdicts(checks: &[&'static Rule]) -> Vec<&'static Rule> {
 }
 
 fn ran(judged: &Judged) -> findings::Launch<'_> {
-    findings::Launch { kernel: &judged.kernel, global: judged.global, local: judged.local, seconds: 0.0 }
+    findings::Launch { kernel: &judged.kernel, global: judged.global, local: judged.local, seconds: None }
 }

@@ -61,8 +61,8 @@ pub struct PredictedLaunch {
     pub local: [u64; 3],
     /// Seconds, without the launch.
     pub seconds: f64,
-    /// The lowest and the highest number of seconds that is expected.
-    pub band: [f64; 2],
+    /// The lowest and the highest number of seconds that is expected; `None` if that is not known.
+    pub band: Option<[f64; 2]>,
     /// Seconds that the host needs for the launch.
     pub launch_seconds: f64,
     /// What limits it: a resource, `latency` or `launch`.
@@ -72,6 +72,11 @@ pub struct PredictedLaunch {
 }
 
 impl RankedLaunch {
+    /// Number of launches whose time counts: those of the trace, if it has the kernel.
+    pub fn count(&self) -> usize {
+        self.measured.map_or(self.launches, |measured| measured.launches)
+    }
+
     /// Seconds of all its launches: as measured, else as predicted, with what the host needs.
     pub fn seconds(&self) -> Option<f64> {
         if let Some(measured) = &self.measured {
@@ -86,8 +91,7 @@ impl RankedLaunch {
     pub fn at_ceiling(&self) -> Option<f64> {
         let predicted = self.predicted.as_ref()?;
         // Those of the trace, because this is compared with its time.
-        let launches = self.measured.map_or(self.launches, |measured| measured.launches);
-        Some(launches as f64 * predicted.seconds * predicted.ceiling.1)
+        Some(self.count() as f64 * predicted.seconds * predicted.ceiling.1)
     }
 }
 

@@ -27,7 +27,7 @@ fn row(row: &RankedLaunch) -> KernelLaunches {
         measured_launches: row.measured.map(|measured| measured.launches),
         measured_seconds: row.measured.map(|measured| measured.seconds),
         predicted_seconds: predicted.map(|predicted| predicted.seconds),
-        predicted_band: predicted.map(|predicted| predicted.band),
+        predicted_band: predicted.and_then(|predicted| predicted.band),
         launch_seconds: predicted.map(|predicted| predicted.launch_seconds),
         limiter: predicted.map(|predicted| predicted.limiter.clone()),
         ceiling: predicted.map(|predicted| predicted.ceiling.0.clone()),

@@ -9,7 +9,7 @@ use crate::style::{Canvas, paragraph};
 /// A line for each row, with its advice below.
 pub fn text(why: &Why, canvas: Canvas) -> String {
     let all = why.seconds();
-    let launches: usize = why.rows.iter().map(|row| row.launches).sum();
+    let launches: usize = why.rows.iter().map(RankedLaunch::count).sum();
     let mut out = format!("{}, {}", counted(launches as u64, "launch"), time(all));
     if why.rows.iter().any(|row| row.predicted.is_some()) {
         let _ = write!(out, "; predictions for {}", why.gpu.name());
@@ -63,7 +63,7 @@ fn cells(row: &RankedLaunch, all: f64) -> [String; 8] {
     [
         row.seconds().map_or_else(dash, time),
         row.seconds().filter(|_| all > 0.0).map_or_else(dash, |seconds| percent(seconds / all)),
-        row.measured.map_or(row.launches, |measured| measured.launches).to_string(),
+        row.count().to_string(),
         each,
         predicted.map_or_else(dash, |predicted| predicted.limiter.clone()),
         predicted.map_or_else(dash, |predicted| {

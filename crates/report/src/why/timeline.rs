@@ -107,8 +107,9 @@ fn bounds(launch: &RankedLaunch) -> Arguments {
         arguments.push("of ceiling", percent(*share));
         arguments.push("time (predicted)", time(times.seconds));
         arguments.push("time at the ceiling (predicted)", time(times.seconds * share));
-        let [least, most] = times.band;
-        arguments.push("error band", format!("{} to {}", time(least), time(most)));
+        if let Some([least, most]) = times.band {
+            arguments.push("error band", format!("{} to {}", time(least), time(most)));
+        }
         arguments.push("launch by the host (predicted)", time(times.launch_seconds));
     }
     if let Some((advice, _)) = &launch.advice {

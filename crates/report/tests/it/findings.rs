@@ -165,7 +165,7 @@ fn findings() -> Vec<Finding> {
 }
 
 const LAUNCHES: &[Launch<'_>] =
-    &[Launch { kernel: "add", global: [4096, 1, 1], local: [64, 1, 1], seconds: 0.25 }];
+    &[Launch { kernel: "add", global: [4096, 1, 1], local: [64, 1, 1], seconds: Some(0.25) }];
 
 /// [`SOURCE`] with `lines` lines before it.
 fn sources(lines: usize) -> BTreeMap<String, String> {

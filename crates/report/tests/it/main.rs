@@ -17,3 +17,4 @@ mod peaks;
 mod run;
 mod sarif_shape;
 mod simulation;
+mod why;

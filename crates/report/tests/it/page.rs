@@ -193,6 +193,75 @@ fn every_command_has_its_section() {
     }
 }
 
+/// Without published figures of its family, a prediction has no band.
+#[test]
+fn what_is_not_known_has_no_band() {
+    // The prediction and the capture.
+    let lines = [0, 5].map(|at| {
+        let mut unknown = others()[at].clone();
+        unknown["error_band"] = Value::Null;
+        unknown.to_string()
+    });
+    let page = shown(&[("all.json", lines.join("\n"))]);
+    let said =
+        "how far a measurement may be from this is not known, because none of the GPU's family is published";
+    assert!(page.contains(&format!("blur takes 2.00 ms on Mali-T604; {said}. Limited by LS.")), "{page}");
+    assert!(!page.contains("error band") && !page.contains("is expected"), "{page}");
+}
+
+#[test]
+fn the_cpu_path_names_its_rates() {
+    let row = |name: &str, value: f64, unit: &str| json!({ "name": name, "width": null, "value": value, "unit": unit });
+    let cpu = json!({ "command": "peaks", "device": "cpu", "peaks": [
+        row("memory copy, one thread", 5e9, "bytes/s"), row("memory copy, all threads", 9e9, "bytes/s"),
+        row("mad float, one thread", 20e9, "operations/s"), row("mad float, all threads", 64e9, "operations/s")] });
+    let page = shown(&[("cpu.json", cpu.to_string())]);
+    let said = "cpu reaches 64.0 GFLOP/s of float multiply-adds, 9.00 GB/s copied.";
+    assert!(page.contains(said), "{page}");
+}
+
+/// Two pipes may be equally busy: their cycles are those of each.
+#[test]
+fn a_tie_of_pipes_has_its_cycles() {
+    let mut tie = others()[2].clone();
+    for path in ["total", "shortest_path", "longest_path"] {
+        tie[path] =
+            json!({ "columns": { "A": 22.5, "SFU": 22.5, "LS": 3.0 }, "messages": 3.0, "bound": "A, SFU" });
+    }
+    let mut after = tie.clone();
+    after["longest_path"]["columns"] = json!({ "A": 45.0, "SFU": 10.0, "LS": 3.0 });
+    let mut other = others()[2].clone();
+    other["gpu"] = "Mali-T760".into();
+    let page = shown(&[("old.json", format!("{tie}\n{other}")), ("new.json", after.to_string())]);
+    for said in [
+        "blur is bound by A, SFU on Mali-T604: 22.5 cycles on its longest path",
+        "new.json takes 2.00 times as long as old.json: 22.5 before, 45.0 after (cycles of the pipe that bounds).",
+        "<td>A, SFU</td><td class=\"number\" data-key=\"22.5\">22.5</td>",
+    ] {
+        assert!(page.contains(said), "{said} is not in {page}");
+    }
+}
+
+/// Every command shows what changed under the same heading.
+#[test]
+fn differences_have_a_heading() {
+    let tune = json!({ "command": "tune", "family": "gemm", "subject": "64x64x64", "device": "Mali-T604",
+        "predicted": true, "not_tried": 0, "complete": true,
+        "candidates": [{ "parameters": "a=1", "seconds": 1e-3 }] });
+    let all = [
+        others()[0].clone(),
+        others()[2].clone(),
+        others()[3].clone(),
+        others()[6].clone(),
+        tune,
+        ladder("Mali-T604", [2e-3, 1e-3]),
+    ];
+    for document in all {
+        let page = shown(&[("old.json", document.to_string()), ("new.json", document.to_string())]);
+        assert_eq!(page.matches("<h3>Differences</h3>").count(), 1, "{document}");
+    }
+}
+
 #[test]
 fn results_of_one_command_in_two_files_are_compared() {
     let mut after = others();

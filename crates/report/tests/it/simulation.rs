@@ -16,7 +16,7 @@ fn prediction(seconds: f64, busy: &[(Resource, f64)]) -> Prediction {
         global: [4320, 1536, 1],
         local: [8, 8, 1],
         seconds,
-        error_band: [seconds * 0.8, seconds * 1.25],
+        error_band: Some([seconds * 0.8, seconds * 1.25]),
         cycles: seconds * 533e6,
         launch_seconds: 150e-6,
         registers: 8,
@@ -131,6 +131,31 @@ fn every_object_has_the_main_keys() {
             assert!(object.get(key).is_some(), "{key}: {object}");
         }
     }
+}
+
+/// Of Bifrost nothing is published; 5th Gen goes by Valhall.
+#[test]
+fn whose_errors_make_the_band_is_said() {
+    let said = |gpu: &str, error_band| {
+        let prediction = Prediction { error_band, ..prediction(1e-3, &[]) };
+        let text = text(&simulation(&[simulated(gpu, prediction, LocalBy::Launch)]), NARROW);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let unknown = said("g76", None);
+    assert!(unknown.contains("No measurements of Bifrost GPUs are published"), "{unknown}");
+    assert!(!unknown.contains("expected") && !unknown.contains("Midgard"), "{unknown}");
+    let fifth = said("g720", Some([0.8e-3, 1.25e-3]));
+    assert!(fifth.contains("published times of Valhall GPUs; none of Arm 5th Gen are)"), "{fifth}");
+    let own = said("g77", Some([0.8e-3, 1.25e-3]));
+    assert!(own.contains("published times of Valhall GPUs)"), "{own}");
+    let mut gpus = vec![simulated("g77", prediction(1e-3, &[]), LocalBy::Launch)];
+    let prediction = Prediction { error_band: None, ..prediction(2e-3, &[]) };
+    gpus.push(simulated("g76", prediction, LocalBy::Launch));
+    let both = text(&simulation(&gpus), NARROW);
+    let row = both.lines().find(|line| line.starts_with("Mali-G76")).unwrap();
+    assert_eq!(row.split_whitespace().nth(3), Some("-"), "{both}");
+    assert_eq!(both.matches("No measurements of Bifrost").count(), 1, "{both}");
+    assert_eq!(objects(&simulation(&gpus))[1]["error_band"], Value::Null);
 }
 
 #[test]

@@ -7,12 +7,13 @@ use super::{PredictedRow, Row};
 pub struct Outcome {
     /// The predicted figure, in the row's unit.
     pub predicted: f64,
-    /// The lowest and the highest figure at which a measurement is expected.
-    pub band: [f64; 2],
+    /// The lowest and the highest figure at which a measurement is expected; `None` if no errors of the GPU's family are
+    /// known.
+    pub band: Option<[f64; 2]>,
     /// Predicted time / measured time - 1: above 0 where the prediction is too slow.
     pub error: f64,
-    /// Whether the measurement is in the band.
-    pub in_band: bool,
+    /// Whether the measurement is in the band, if there is one.
+    pub in_band: Option<bool>,
 }
 
 impl Outcome {
@@ -20,14 +21,17 @@ impl Outcome {
     pub fn new(row: &Row, predicted: &PredictedRow) -> Self {
         let figure = |seconds| row.unit.figure(seconds, predicted.work);
         let found = figure(predicted.prediction.seconds);
-        let mut band = predicted.prediction.error_band.map(figure);
-        // The longest time is the lowest rate.
-        if row.unit.is_rate() {
-            band.reverse();
-        }
+        let band = predicted.prediction.error_band.map(|band| {
+            let mut band = band.map(figure);
+            // The longest time is the lowest rate.
+            if row.unit.is_rate() {
+                band.reverse();
+            }
+            band
+        });
         // Errors are those of times, so a rate is turned over.
         let error = if row.unit.is_rate() { row.measured / found } else { found / row.measured } - 1.0;
-        let in_band = (band[0]..=band[1]).contains(&row.measured);
+        let in_band = band.map(|[low, high]| (low..=high).contains(&row.measured));
         Self { predicted: found, band, error, in_band }
     }
 }
@@ -43,7 +47,9 @@ pub struct Summary {
     pub median: f64,
     /// Measurements within their bands.
     pub in_band: usize,
-    /// Median width of the bands: highest / lowest.
+    /// Predictions without a band.
+    pub without_band: usize,
+    /// Median width of the bands: highest / lowest; 0 of none.
     pub width: f64,
 }
 
@@ -58,13 +64,20 @@ impl Summary {
                 continue;
             };
             summary.count += 1;
-            summary.in_band += usize::from(outcome.in_band);
+            summary.in_band += usize::from(outcome.in_band == Some(true));
+            summary.without_band += usize::from(outcome.band.is_none());
             errors.push(outcome.error.abs());
-            widths.push(outcome.band[1] / outcome.band[0]);
+            widths.extend(outcome.band.map(|[low, high]| high / low));
         }
         summary.median = median(errors);
         summary.width = median(widths);
         summary
+    }
+
+    /// The share of rows that are in their bands, of those that have a band or no prediction; `None` if there are none.
+    pub fn share_in_band(&self) -> Option<f64> {
+        let judged = self.count + self.refused - self.without_band;
+        (judged > 0).then(|| self.in_band as f64 / judged as f64)
     }
 }
 
@@ -86,11 +99,21 @@ mod tests {
     /// By hand.
     #[test]
     fn a_summary_has_medians() {
-        let outcome = |error, in_band| Outcome { predicted: 1.0, band: [1.0, 2.0], error, in_band };
+        let outcome = |error, in_band| Outcome {
+            predicted: 1.0,
+            band: Some([1.0, 2.0]),
+            error,
+            in_band: Some(in_band),
+        };
         let all = [outcome(0.5, true), outcome(-0.1, true), outcome(0.2, false), outcome(-0.4, true)];
         let summary = Summary::of(all.iter().map(Some).chain([None]));
         assert_eq!((summary.count, summary.refused, summary.in_band), (4, 1, 3));
         assert!((summary.median - 0.3).abs() < 1e-12 && (summary.width - 2.0).abs() < 1e-12);
+        // Three of four predictions, and one row without any.
+        assert_eq!(summary.share_in_band(), Some(0.6));
         assert_eq!(Summary::of([]), Summary::default());
+        let unknown = Outcome { band: None, in_band: None, ..all[0].clone() };
+        let summary = Summary::of([Some(&unknown)]);
+        assert_eq!((summary.count, summary.without_band, summary.share_in_band()), (1, 1, None));
     }
 }

@@ -309,8 +309,8 @@ class QuickPrediction:
     """Work-items of a work-group in each dimension."""
     seconds: float
     """Seconds, without the host's launch."""
-    error_band: tuple[float, float]
-    """The lowest and the highest time at which a measurement is expected, in seconds."""
+    error_band: tuple[float, float] | None
+    """The lowest and the highest time at which a measurement is expected, in seconds; `null` if no measurement of the GPU's family is published, so that it is not known."""
     cycles: float
     """Clocks of the GPU."""
     limiter: str
@@ -462,7 +462,7 @@ class Change:
     seconds: float | None
     """Seconds then."""
     error_band: tuple[float, float] | None
-    """The lowest and the highest time at which a measurement is expected, in seconds."""
+    """The lowest and the highest time at which a measurement is expected, in seconds; `null` if no measurement of the GPU's family is published, so that it is not known."""
     cycles: float | None
     """Clocks of the GPU."""
     limiter: str | None
@@ -645,8 +645,8 @@ class Prediction(PredictionMethods):
     """Work-items of a work-group in each dimension."""
     seconds: float
     """Seconds."""
-    error_band: tuple[float, float]
-    """The lowest and the highest time at which a measurement is expected, in seconds."""
+    error_band: tuple[float, float] | None
+    """The lowest and the highest time at which a measurement is expected, in seconds; `null` if no measurement of the GPU's family is published, so that it is not known."""
     cycles: float
     """Clocks of the GPU."""
     limiter: str
@@ -797,8 +797,8 @@ class ImprovementStep:
     """The GPU."""
     seconds: float
     """The predicted time in seconds."""
-    error_band: tuple[float, float]
-    """The lowest and the highest time at which a measurement is expected, in seconds."""
+    error_band: tuple[float, float] | None
+    """The lowest and the highest time at which a measurement is expected, in seconds; `null` if no measurement of the GPU's family is published, so that it is not known."""
     speedup: float
     """The original's time divided by this."""
     registers: int

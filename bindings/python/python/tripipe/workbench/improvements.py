@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,8 +46,8 @@ class ImprovementReport(Report):
                 "step": step.name,
                 "gpu": step.gpu,
                 "seconds": step.seconds,
-                "seconds_low": step.error_band[0],
-                "seconds_high": step.error_band[1],
+                "seconds_low": step.error_band[0] if step.error_band else math.nan,
+                "seconds_high": step.error_band[1] if step.error_band else math.nan,
                 "speedup": step.speedup,
                 "registers": step.registers,
                 "spill_bytes": step.spill_bytes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,8 +54,8 @@ class SimulationReport(Report):
                 "gpu": each.gpu,
                 "family": each.family,
                 "seconds": each.seconds,
-                "seconds_low": each.error_band[0],
-                "seconds_high": each.error_band[1],
+                "seconds_low": each.error_band[0] if each.error_band else math.nan,
+                "seconds_high": each.error_band[1] if each.error_band else math.nan,
                 "cycles": each.cycles,
                 "limiter": each.limiter,
                 "occupancy": each.occupancy,

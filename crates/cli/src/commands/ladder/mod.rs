@@ -200,7 +200,7 @@ impl Ladder {
                 core: core.as_ref(),
                 crossover: crossover.as_ref(),
                 errors: match device {
-                    Device::Virtual(device) => Some(tripipe_timing::errors::of(device.gpu())),
+                    Device::Virtual(device) => tripipe_timing::errors::of(device.gpu()),
                     _ => None,
                 },
             };

@@ -131,7 +131,7 @@ fn try_out(exercise: &Exercise, solution: &Path, out: &mut dyn Write) -> Result<
     let launches: Vec<Launch<'_>> = attempt
         .launches
         .iter()
-        .map(|(kernel, global, local)| Launch { kernel, global: *global, local: *local, seconds: 0.0 })
+        .map(|(kernel, global, local)| Launch { kernel, global: *global, local: *local, seconds: None })
         .collect();
     let report = Report {
         launches: &launches,

@@ -22,7 +22,7 @@ pub(in crate::page) struct Bars {
     pub(in crate::page) bars: Vec<Bar>,
     /// The names of the series of the bars, if there are several.
     pub(in crate::page) series: Vec<String>,
-    /// What the ranges are; empty if there are none.
+    /// What the ranges are, if bars have some.
     pub(in crate::page) ranges: String,
     /// What the points are; empty if there are none.
     pub(in crate::page) points: String,
@@ -60,7 +60,7 @@ impl Chart for Bars {
         let sign = if self.axis().log { Sign::Point } else { Sign::Bar };
         let mut legend: Vec<_> =
             series.map(|(index, name)| (Ink::Series(index), sign, name.clone())).collect();
-        if !self.ranges.is_empty() {
+        if self.bars.iter().any(|bar| bar.range.is_some()) {
             legend.push((Ink::Text, Sign::Range, self.ranges.clone()));
         }
         if !self.points.is_empty() {

@@ -7,7 +7,7 @@ use tripipe_device::{Gpu, identify};
 use tripipe_kernels::{Plan, Role};
 use tripipe_launch::locks::lock;
 use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind, Timing};
-use tripipe_timing::{VirtualGpu, VirtualOptions};
+use tripipe_timing::{VirtualGpu, VirtualOptions, errors};
 
 use super::Kernels;
 use crate::explanation::{Prediction, Time};
@@ -51,15 +51,22 @@ struct Predicted {
     seconds: f64,
     /// Of these, between kernels: the GPU waits for the host to submit the next one.
     between: f64,
-    /// The least and the most to expect.
-    band: [f64; 2],
+    /// The least and the most to expect, if that is known.
+    band: Option<[f64; 2]>,
 }
 
 impl Predicted {
     /// How it is predicted, and how wrong it may be.
     fn source(&self, gpu: &Gpu) -> String {
-        let [least, most] = self.band.map(Time);
-        let mut source = format!("the timing model of {}; expect {least} to {most}", gpu.name());
+        let mut source = format!("the timing model of {}; ", gpu.name());
+        let _ = match self.band.map(|band| band.map(Time)) {
+            Some([least, most]) => write!(source, "expect {least} to {most}"),
+            None => write!(
+                source,
+                "how wrong it may be is not known: no measurements of {} GPUs are published",
+                errors::family_name(gpu)
+            ),
+        };
         // A time below a hundredth is not seen in the digits that are printed.
         if self.between > 0.01 * self.seconds {
             let _ = write!(source, ", {} of it between launches", Time(self.between));
@@ -83,11 +90,13 @@ fn run<'o>(
     let bound = plan.bind(gpu, made)?;
     let timings = gpu.run(&bound.launches);
     let bands = gpu.predictions().iter().map(|prediction| prediction.error_band);
-    let band = bands.fold([0.0; 2], |sum, band| [sum[0] + band[0], sum[1] + band[1]]);
+    let sum = |sum: [f64; 2], band: Option<[f64; 2]>| band.map(|band| [sum[0] + band[0], sum[1] + band[1]]);
+    // The sum is known only if every part of it is.
+    let band = bands.into_iter().try_fold([0.0; 2], sum);
     bound.release(gpu);
     let timings = timings?;
     let seconds = Timing::span_seconds(&timings);
     let kernels: f64 = timings.iter().map(|timing| Timing::span_seconds(std::slice::from_ref(timing))).sum();
     let between = (seconds - kernels).max(0.0);
-    Ok(Predicted { seconds, between, band: band.map(|bound| bound + between) })
+    Ok(Predicted { seconds, between, band: band.map(|band| band.map(|bound| bound + between)) })
 }
