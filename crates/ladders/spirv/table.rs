@@ -46,10 +46,14 @@ Table {
         module!("37ce143ae3e6d70c5a076e9919fd668e4376066bbeedc027be55fb1f996e5b16"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=8 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
         module!("3a26f7de863e79881728f3bdf72b5a3d1e7bfffa61702c5c6d298f04c814200c"),
+        // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
+        module!("3c63b48941f51184961fe00af72e8d776442b44889f5596cdb224e0317ed2be1"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
         module!("3ddb515831ebd510bf9d29fc5d093e30339cd4373fe8ae869bf0febe46cb0231"),
         // gemv_q4/masks.cl -D IMAGE=0 -D COLUMNS=32 -D PARTS=4
         module!("3e7e4802e4eb827a02acc47b2b13a24cb014873fd520dfb3047885754410232c"),
+        // gemm/tile.cl -D HALF=0 -D TILE_M=8 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
+        module!("4284032d6b2c9aa72d564523c9a0c788e437ebcac3db459c6381168ed95334b2"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
         module!("4449d54895611b55e7e807311e45e2ecc437956a6ce84d355604547bc3059f95"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=0 -D FMA=1 -D UNROLL_K=2
@@ -60,6 +64,8 @@ Table {
         module!("5102d1f38a92ae24f2c353d9fdafe5d57792d9cb4660c822dcfe01d94f9c58cc"),
         // gemm/pack.cl -D HALF=1 -D WIDTH=2 -D TO_IMAGE=0
         module!("534f8cc44ff023c34263786df0db5682f9a73ca796123232a75d0df80b653da1"),
+        // gemm/tile.cl -D HALF=1 -D TILE_M=8 -D TILE_N=8 -D IMAGE_A=1 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
+        module!("5638ca55c6086e3ab1ed19c3ea19de793cc03e8e03c308c495720f2ffc17a334"),
         // gemm/local_tile.cl -D HALF=0 -D SIDE=8 -D GROUP=16 -D DEPTH=8
         module!("5a593d64fe81aa6ae38b3f9f00f42daeaeca681f5c38e6602b7981662b791dda"),
         // gemv_q4/masks.cl -D IMAGE=1 -D COLUMNS=32 -D PARTS=8
@@ -72,6 +78,8 @@ Table {
         module!("6899f6ff1ea7ae4dc61d700ac5d5b91109aa72e6a2c70d6fcfd62a38878801ea"),
         // gemm/local_tile.cl -D HALF=1 -D SIDE=8 -D GROUP=16 -D DEPTH=8
         module!("6ad2b11286af98494d79fb90476a726577c36ee6ade2d8e9fa728623d254845f"),
+        // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=8 -D IMAGE_A=1 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
+        module!("6cc5209d96d3c30616c6042731022d80941e4e7623d8ccf5a31531257d70b463"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=8 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
         module!("6d4573d895e467f6a2c4013ef3b0a0e65e996e70c6bd38d557e532f0857925f8"),
         // gemm/pack.cl -D HALF=0 -D WIDTH=4 -D TO_IMAGE=1
@@ -108,8 +116,12 @@ Table {
         module!("90bcd774572a46f1f6498374147c8b8af44835301acf489fd2601a86eb842ba2"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=1
         module!("91608f798e27a56dfe241e0ac780112b626f2b730c133bed0e98458d614a3d55"),
+        // gemm/tile.cl -D HALF=0 -D TILE_M=8 -D TILE_N=8 -D IMAGE_A=1 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
+        module!("981f29497d0c26ca01930c0ac1a6acb65ad1a774331ed08dd019f05d3f116ebf"),
         // vector_add.cl
         module!("a48f9851e09158d84b609e6925f3b23137beb0eb97ecfb9c4079de7b10f2981c"),
+        // gemm/tile.cl -D HALF=1 -D TILE_M=8 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
+        module!("a9a8d480257537f34cc19cd7f017abacebe8392cf0fddf10d55b3a1616d50a0e"),
         // gemv/group.cl -D ROWS=1 -D IMAGE=0
         module!("aa9e5e85638f90cd878a70050428f7422d78a2f4225234e726a353b42bce7cbc"),
         // gemv_q4/masks.cl -D IMAGE=1 -D COLUMNS=32 -D PARTS=4
@@ -140,6 +152,8 @@ Table {
         module!("caf9b319b8eb6cf17ebe15a39209f60aeacab0d9324582be957df273f806255f"),
         // gemm/naive.cl -D HALF=1
         module!("d559d17d5994f404206eac5f90b089f0711ec504da9f29aa929f89892601ae71"),
+        // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=8 -D IMAGE_A=1 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
+        module!("d66722f30e975c7ee87bc52b8f8aeb7c19306dafea9748b1964a6413abfa599c"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=8 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
         module!("d672eed514aae37ca018daa4fe269e2e1d1c2187935b5e5fa62d37b40dbed562"),
         // transpose/local_tile.cl -D TILE=16
@@ -160,6 +174,8 @@ Table {
         module!("f608faee8261ca631f65c470d0ea86bfc6be97af5e893a78dbaaa53484d43d21"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=1
         module!("f66920834e16667e95ea5dea66d2aea13cf9cc3979fd46c50ecdd332d1e4ce8e"),
+        // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
+        module!("f91cd1f56b800c7d5f48a521163040625818a090e133e3e5191e4d1da26b9199"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=1
         module!("fb14f4374cccbc3ed2eb0e78f2bc45f900b985ec9257122a535d1dac0cc3bd2e"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2

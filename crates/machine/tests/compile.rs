@@ -30,14 +30,19 @@ fn clocks(code: &Code, pipe: Pipe) -> f64 {
     code.cycles(tripipe_ir::Kernel::ENTRY)[pipe.index()]
 }
 
+/// Sums of clocks that are no whole numbers are rounded.
+fn assert_near(found: f64, want: f64) {
+    assert!((found - want).abs() < 1e-6 * want, "{found}, want {want}");
+}
+
 #[test]
 fn a_vector_is_as_many_operations_as_the_family_needs() {
     let body = "  %5: f32x4 = fmul %4, %4\n  %6: f32x4 = fadd %5, %4\n";
     // Midgard: VMUL and VADD of one bundle. Valhall: four multiplications and four additions. Adreno the same.
     assert_eq!(clocks(&on_float4("t860", "%6", body), Pipe::Arithmetic), 1.0);
     assert_eq!(clocks(&on_float4("g77", "%6", body), Pipe::Fma), 8.0);
-    // And two 64-bit addresses of three additions each.
-    assert_eq!(clocks(&on_float4("640", "%6", body), Pipe::Arithmetic), 8.0 + 6.0);
+    // And two 64-bit addresses of three additions each, at 1.12 clocks an instruction.
+    assert_near(clocks(&on_float4("640", "%6", body), Pipe::Arithmetic), 1.12 * (8.0 + 6.0));
     // Bifrost: multiplications go to FMA, additions to either slot; two addresses have one of each.
     let tuples = clocks(&on_float4("g52", "%6", body), Pipe::Arithmetic);
     assert!((6.0..=8.0).contains(&tuples), "{tuples}");
@@ -49,7 +54,7 @@ fn unused_lanes_cost_nothing() {
     // lanes.
     let body = "  %5: f32x4 = fmul %4, %4\n  %6: f32x4 = fadd %5, %4\n  %7: f32 = extract.0 %6\n";
     assert_eq!(clocks(&on_float4("g77", "%7", body), Pipe::Fma), 2.0);
-    assert_eq!(clocks(&on_float4("640", "%7", body), Pipe::Arithmetic), 2.0 + 6.0);
+    assert_near(clocks(&on_float4("640", "%7", body), Pipe::Arithmetic), 1.12 * (2.0 + 6.0));
     assert_eq!(clocks(&on_float4("t860", "%7", body), Pipe::Arithmetic), 1.0);
 }
 

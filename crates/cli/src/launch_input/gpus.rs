@@ -1,8 +1,12 @@
 //! The GPUs that a model computes for.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, bail};
 use clap::Args;
 use tripipe_device::{Gpu, catalog};
+
+use crate::commands::note;
 
 /// One GPU of each family, the most common one: the default of commands that compute for several GPUs.
 const ONE_OF_EACH: &str = "Mali-T860,Mali-G52,Mali-G78,Mali-G610,Mali-G720,Adreno 640";
@@ -46,38 +50,42 @@ impl GpuArgument {
     pub(crate) fn resolve(&self) -> Result<Vec<&'static Gpu>> {
         let gpus = self.named()?;
         let Some(compiler) = &self.compiler else { return Ok(gpus) };
-        gpus.into_iter().map(|gpu| compiled_by(gpu, compiler)).collect()
+        let has = |gpu: &&Gpu| tripipe_timing::compilers(gpu).iter().any(|name| name == compiler);
+        let (compiled, others): (Vec<&Gpu>, Vec<&Gpu>) = gpus.iter().copied().partition(has);
+        if compiled.is_empty() {
+            let known: BTreeSet<&String> = catalog().iter().flat_map(tripipe_timing::compilers).collect();
+            let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
+            bail!(
+                "--compiler: no compiler `{compiler}` of {} is known; there are {} of Mali Midgard GPUs, such as -g t628",
+                names(&others),
+                known.join(" and ")
+            );
+        }
+        let kept = if others.is_empty() {
+            String::new()
+        } else {
+            format!("; {} as usual, because no other compiler of theirs is known", names(&others))
+        };
+        note(&format!("{}: compiled as in {compiler}{kept}", names(&compiled)));
+        Ok(gpus.into_iter().map(|gpu| if has(&gpu) { compiled_by(gpu, compiler) } else { gpu }).collect())
     }
 
     fn named(&self) -> Result<Vec<&'static Gpu>> {
         let mut gpus: Vec<&'static Gpu> = Vec::new();
-        for name in &self.names {
-            if name.eq_ignore_ascii_case("all") {
-                return Ok(catalog().iter().collect());
-            }
+        let is_all = |name: &&String| name.trim().eq_ignore_ascii_case("all");
+        for name in self.names.iter().filter(|name| !is_all(name)) {
             let found = tripipe_device::find(name.trim())?;
             if !gpus.iter().any(|gpu| gpu.name() == found.name()) {
                 gpus.push(found);
             }
         }
-        Ok(gpus)
+        Ok(if self.names.iter().any(|name| is_all(&name)) { catalog().iter().collect() } else { gpus })
     }
 }
 
 /// The GPU with another compiler. It lives as long as the command, like those of the catalog.
-fn compiled_by(gpu: &Gpu, compiler: &str) -> Result<&'static Gpu> {
-    let known = tripipe_timing::compilers(gpu);
-    if known.is_empty() {
-        bail!("--compiler: the compilers of the {} are not told apart; remove the option", gpu.name());
-    }
-    if !known.iter().any(|name| name == compiler) {
-        bail!(
-            "--compiler: the {} has had no compiler `{compiler}`; there are {}",
-            gpu.name(),
-            known.join(", ")
-        );
-    }
+fn compiled_by(gpu: &Gpu, compiler: &str) -> &'static Gpu {
     let mut gpu = gpu.clone();
     gpu.drivers.compiler = Some(compiler.to_owned());
-    Ok(Box::leak(Box::new(gpu)))
+    Box::leak(Box::new(gpu))
 }

@@ -1,5 +1,7 @@
 //! `tripipe simulate`: times on one GPU and several, with changes; inputs that cannot be simulated.
 
+use std::process::Output;
+
 use serde_json::Value;
 use tripipe_device::{Gpu, find};
 
@@ -331,4 +333,32 @@ fn impossible_requests_are_refused() {
     // One change is not possible: the others are priced.
     let text = bench.succeed(&t604(&["--global", "1024", "--what-if", "registers=40,local=512,clock=800"]));
     assert!(text.contains("at most 16 registers") && text.contains("at most 256"), "{text}");
+}
+
+#[test]
+fn midgard_can_be_compiled_as_in_2013() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let launch = ["simulate", "mads.cl", "--global", "16384", "--arg", "n=100", "--arg", "y=0.5"];
+    // The T604 was measured with the compiler of 2013, the T628 with a later one.
+    let gpus = ["-g", "t604,t628,g77", "--format", "json"];
+    let run = |more: &[&str]| bench.run(&[&launch[..], &gpus, more].concat());
+    let [usual, named] = [&[][..], &["--compiler", "2013"]].map(run);
+    let objects = |output: &Output| -> Vec<Value> {
+        String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    let (before, after) = (objects(&usual), objects(&named));
+    assert_eq!((&before[0], &before[2]), (&after[0], &after[2]));
+    assert!(seconds(&after[1]) > seconds(&before[1]), "{} {}", after[1], before[1]);
+    let note = complaint(&named.stderr);
+    assert!(note.contains("Mali-T604, Mali-T628: compiled as in 2013; Mali-G77 as usual"), "{note}");
+    for (gpu, year) in [("g77", "2013"), ("t628", "2014")] {
+        let more = ["-g", gpu, "--compiler", year];
+        bench.refuse(&[&launch[..], &more].concat(), &["--compiler", "2013 and 2017", "-g t628"]);
+    }
 }

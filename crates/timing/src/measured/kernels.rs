@@ -169,7 +169,8 @@ impl MicroKernel {
             return Ok(stream(width));
         }
         if let Some(kind) = name.strip_prefix("mixbench-") {
-            let steps = sizes.defined("N").ok_or_else(|| size("how many multiply-adds? want -D N=80"))?;
+            let steps = sizes.defined("N").filter(|steps| (1..=4096).contains(steps));
+            let steps = steps.ok_or_else(|| size("how many multiply-adds? want -D N=80, from 1 to 4096"))?;
             return mix(kind, steps).ok_or_else(unknown);
         }
         if let Some(what) = name.strip_prefix("stream-") {
@@ -179,7 +180,7 @@ impl MicroKernel {
             "lattice" => {
                 let side = sizes.defined("N").unwrap_or(64);
                 if !(4..=256).contains(&side) || !side.is_multiple_of(4) {
-                    return Err(size("N is not a multiple of 4 of at most 256"));
+                    return Err(size("want a multiple of 4 from 4 to 256, such as -D N=64"));
                 }
                 Ok(lattice(side))
             }

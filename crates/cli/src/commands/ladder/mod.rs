@@ -77,7 +77,7 @@ pub(crate) struct Ladder {
     output: OutputArgument,
     #[command(flatten)]
     pub(crate) trace: TraceArgument,
-    /// Predicts times on virtual GPUs without computing results, which are then not verified.
+    /// Predicts times on virtual GPUs without computing results, which are then not verified; several climb at once.
     #[arg(long)]
     time_only: bool,
     /// Shows the published figures of other devices next to yours. On virtual GPUs, the published kernels are climbed
@@ -178,7 +178,6 @@ impl Ladder {
                 None => climb_on(device, &run, Progress::pieces(run.pieces()), out, &mut between),
                 Some((printed, climbed)) => {
                     out.write_all(&printed)?;
-                    between(out)?;
                     climbed
                 }
             };
@@ -215,6 +214,10 @@ impl Ladder {
             }
             out.flush()?;
             climbs.push(climb);
+        }
+        // Devices that climbed at the same time have left the picture for the end.
+        if let Some(output) = show.take() {
+            self.show_picture(output, &source, &devices, canvas.width, out)?;
         }
         if self.format == LadderFormat::Text {
             let sources: Vec<_> = climbs.iter().map(|climb| climb.time_source).collect();
