@@ -62,7 +62,7 @@ pub use resource::Resource;
 pub use traffic::Traffic;
 
 /// The generations of compilers that a GPU has had, if its code differs between them: names for
-/// [`tripipe_device::Drivers::compiler`].
+/// [`compiler`](tripipe_device::opencl::Drivers::compiler).
 pub fn compilers(gpu: &tripipe_device::Gpu) -> &'static [String] {
     tripipe_machine::Model::compilers(gpu)
 }

@@ -200,7 +200,7 @@ impl Model {
     }
 
     /// The generations of compilers that a GPU has had, if its code differs between them: names for
-    /// [`tripipe_device::Drivers::compiler`].
+    /// [`compiler`](tripipe_device::opencl::Drivers::compiler).
     pub fn compilers(gpu: &Gpu) -> &'static [String] {
         &FamilyModels::of(gpu).compilers
     }
