@@ -94,12 +94,12 @@ pub struct Identification {
 ///
 /// let probe = Probe {
 ///     name: "QUALCOMM Adreno(TM)".to_owned(),
-///     version: "OpenCL 2.0 Adreno(TM) 644".to_owned(),
+///     version: "OpenCL 2.0 Adreno(TM) 661".to_owned(),
 ///     ..Probe::default()
 /// };
 /// let found = identify(&probe);
 /// assert_eq!(found.certainty, Certainty::NearestRelative);
-/// assert_eq!(found.model.unwrap().name(), "Adreno 642L");
+/// assert_eq!(found.model.unwrap().name(), "Adreno 660");
 /// ```
 pub fn identify(probe: &Probe) -> Identification {
     let name = NameParts::read(&probe.name);
