@@ -1,6 +1,7 @@
 //! Errors of predicted times against published ones, by family: `data/errors.toml`, which the tests in
 //! `tests/it/published` check, and rewrite with `BLESS=1`.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
@@ -49,11 +50,13 @@ pub struct ErrorTable {
 }
 
 impl ErrorTable {
-    fn new(family: &'static str, comparisons: Vec<Comparison>) -> Self {
+    /// `None` if too few sources are left to judge.
+    fn new(family: &'static str, comparisons: Vec<Comparison>) -> Option<Self> {
+        let expected = expected(&comparisons, None)?;
         let errors = || comparisons.iter().flat_map(|comparison| &comparison.errors).copied();
         let count = errors().count();
         let mean = |sum: f64| sum / count.max(1) as f64;
-        Self {
+        Some(Self {
             family,
             count,
             // From 0: the range of errors always contains the prediction itself.
@@ -61,75 +64,90 @@ impl ErrorTable {
             highest: errors().fold(0.0, f64::max),
             mean: mean(errors().sum()),
             mean_absolute: mean(errors().map(f64::abs).sum()),
-            expected: expected(&comparisons),
+            expected,
             comparisons,
-        }
+        })
     }
 
-    /// The lowest and the highest time at which a measurement is expected, given a prediction in the same unit: quantiles of the
-    /// table's errors without those of fitted comparisons, as wide as it takes for [`COVERAGE`] of each source's figures to be within those of the other
-    /// sources. It reaches to both sides of the prediction.
+    /// The lowest and the highest time at which a measurement is expected, given a prediction in the same unit: the shortest
+    /// range of measured / predicted that holds [`COVERAGE`] of the table's errors. Each source weighs the same, however many
+    /// figures it has, and what figures of the model were fitted to weighs nothing. The range reaches to both sides of the
+    /// prediction by at least the usual error.
     pub fn band(&self, predicted: f64) -> [f64; 2] {
         self.expected.map(|logarithm| predicted * logarithm.exp())
     }
+
+    /// [`band`](Self::band) as it would be if a source had published nothing, to judge that source's own figures. `source` is
+    /// its name in the data files. `None` if too few sources are left.
+    pub fn band_without(&self, source: &str, predicted: f64) -> Option<[f64; 2]> {
+        let expected = expected(&self.comparisons, Some(source))?;
+        Some(expected.map(|logarithm| predicted * logarithm.exp()))
+    }
+}
+
+/// A band, wider by the relative uncertainty of the prediction from sampling.
+pub(crate) fn widened([least, most]: [f64; 2], sampling: f64) -> [f64; 2] {
+    [least * (1.0 - sampling).max(0.0), most * (1.0 + sampling)]
 }
 
 /// The share of measurements that a band is to contain.
 pub const COVERAGE: f64 = 0.8;
 
-/// Steps of the levels that are tried for quantiles.
-const LEVELS: usize = 100;
+/// The fewest sources of a band: what one has found says nothing of how much sources differ.
+const SOURCES: usize = 2;
 
-/// The narrowest quantiles of measured / predicted that hold across sources, as logarithms; the range of all where none do.
-fn expected(comparisons: &[Comparison]) -> [f64; 2] {
-    let mut by_source: Vec<(&str, Vec<f64>)> = Vec::new();
-    // What figures were fitted to says little of the errors of others.
-    let judges = |comparison: &&Comparison| !comparison.fitted;
-    let fitted_only = !comparisons.iter().any(|comparison| judges(&comparison));
-    for comparison in comparisons.iter().filter(|comparison| fitted_only || judges(comparison)) {
-        // As logarithms, half and twice are equally far from 1.
-        let ratios = comparison.errors.iter().map(|error| -(1.0 + error).ln());
-        let citation = comparison.source.citation.as_str();
-        match by_source.iter_mut().find(|(source, _)| *source == citation) {
-            Some((_, known)) => known.extend(ratios),
-            None => by_source.push((citation, ratios.collect())),
-        }
-    }
-    // Figures of one source share its errors. A whole source is left out at a time (cross-validation by groups).
-    let pooled = |without: Option<usize>| {
-        let kept = by_source.iter().enumerate().filter(|(at, _)| Some(*at) != without);
-        let mut ratios: Vec<f64> = kept.flat_map(|(_, (_, ratios))| ratios).copied().collect();
-        ratios.sort_by(f64::total_cmp);
-        ratios
-    };
-    let all = pooled(None);
-    let holds = |level: f64| {
-        let within = |at: usize| {
-            let [low, high] = quantiles(&pooled(Some(at)), level);
-            by_source[at].1.iter().filter(|ratio| (low..=high).contains(*ratio)).count()
-        };
-        let found: usize = (0..by_source.len()).map(within).sum();
-        found as f64 >= COVERAGE * all.len() as f64
-    };
-    // The narrowest level comes first. Below a half, a band would exclude most of its own figures.
-    let levels = (LEVELS / 2..=LEVELS).map(|step| step as f64 / LEVELS as f64);
-    // One source cannot judge itself, so all its errors are the band.
-    let level = levels.filter(|_| by_source.len() > 1).find(|level| holds(*level)).unwrap_or(1.0);
-    let [low, high] = quantiles(&all, level);
-    // To both sides by the usual error, whatever the sign of the errors so far.
-    let mut sizes: Vec<f64> = all.iter().map(|ratio| ratio.abs()).collect();
-    sizes.sort_by(f64::total_cmp);
-    let usual = sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
-    [low.min(-usual), high.max(usual)]
+/// An error, as the logarithm of measured / predicted, so that half and twice are equally far from 1; and its weight.
+#[derive(Clone, Copy, Debug)]
+struct Weighted {
+    ratio: f64,
+    weight: f64,
 }
 
-/// The quantiles between which a share `level` of sorted values lies; between neighbours, by interpolation.
-fn quantiles(sorted: &[f64], level: f64) -> [f64; 2] {
-    [(1.0 - level) / 2.0, f64::midpoint(1.0, level)].map(|share| {
-        let at = share * sorted.len().saturating_sub(1) as f64;
-        let value = |at: f64| sorted.get(at as usize).copied().unwrap_or(0.0);
-        value(at.floor()) + (value(at.ceil()) - value(at.floor())) * at.fract()
-    })
+/// The band of a family, as logarithms; `None` if it has too few sources that nothing was fitted to.
+fn expected(comparisons: &[Comparison], without: Option<&str>) -> Option<[f64; 2]> {
+    let mut by_source: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    // What figures were fitted to says little of the errors of others.
+    for Comparison { source, errors, .. } in comparisons.iter().filter(|comparison| !comparison.fitted) {
+        if Some(source.id.as_str()) != without {
+            let ratios = errors.iter().map(|error| -(1.0 + error).ln());
+            by_source.entry(&source.id).or_default().extend(ratios);
+        }
+    }
+    if by_source.len() < SOURCES {
+        return None;
+    }
+    let mut all = Vec::new();
+    for ratios in by_source.values() {
+        let weight = 1.0 / (ratios.len() * by_source.len()) as f64;
+        all.extend(ratios.iter().map(|ratio| Weighted { ratio: *ratio, weight }));
+    }
+    let [low, high] = shortest(&mut all)?;
+    // To both sides by the usual error, whatever the sign of the errors so far.
+    all.sort_by(|one, other| one.ratio.abs().total_cmp(&other.ratio.abs()));
+    let mut below = 0.0;
+    let usual = all.iter().find(|error| {
+        below += error.weight;
+        below >= 0.5 - ROUNDING
+    });
+    let usual = usual.map_or(0.0, |error| error.ratio.abs());
+    Some([low.min(-usual), high.max(usual)])
+}
+
+/// What sums of weights may be off by.
+const ROUNDING: f64 = 1e-9;
+
+/// The shortest range with [`COVERAGE`] of all weight, of which there is 1 in all.
+fn shortest(errors: &mut [Weighted]) -> Option<[f64; 2]> {
+    errors.sort_by(|one, other| one.ratio.total_cmp(&other.ratio));
+    let ranges = (0..errors.len()).filter_map(|first| {
+        let mut held = 0.0;
+        let last = errors[first..].iter().find(|error| {
+            held += error.weight;
+            held >= COVERAGE - ROUNDING
+        })?;
+        Some([errors[first].ratio, last.ratio])
+    });
+    ranges.min_by(|one, other| (one[1] - one[0]).total_cmp(&(other[1] - other[0])))
 }
 
 /// The family whose errors count for a GPU: `midgard`, `bifrost`, `valhall` (also for 5th Gen) or `adreno`.
@@ -147,8 +165,8 @@ pub fn is_own_family(gpu: &Gpu) -> bool {
     gpu.family() != Family::Arm5thGen
 }
 
-/// The errors of the family of a GPU, for 5th Gen those of Valhall; `None` if no figures are published that predictions
-/// for the family could be compared with.
+/// The errors of the family of a GPU, for 5th Gen those of Valhall; `None` if fewer than two sources have published figures
+/// that predictions for the family could be compared with.
 pub fn of(gpu: &Gpu) -> Option<&'static ErrorTable> {
     static TABLES: LazyLock<[Option<ErrorTable>; Sheet::ALL.len()]> =
         LazyLock::new(|| built_in("built-in errors", tables(include_str!("../data/errors.toml"))));
@@ -172,7 +190,7 @@ struct ComparisonEntry {
     errors: Vec<f64>,
 }
 
-/// The tables of all sheets; `None` where nothing was compared.
+/// The tables of all sheets; `None` where too little was compared.
 fn tables(text: &str) -> Result<[Option<ErrorTable>; Sheet::ALL.len()], String> {
     let file: ErrorsFile = toml::from_str(text).map_err(|error| error.to_string())?;
     let mut by_sheet = Sheet::ALL.map(|_| Vec::new());
@@ -197,7 +215,7 @@ fn tables(text: &str) -> Result<[Option<ErrorTable>; Sheet::ALL.len()], String> 
     let mut sheets = Sheet::ALL.iter();
     Ok(by_sheet.map(|comparisons| {
         let family = sheets.next().map_or("", |sheet| sheet.name());
-        (!comparisons.is_empty()).then(|| ErrorTable::new(family, comparisons))
+        ErrorTable::new(family, comparisons)
     }))
 }
 
@@ -210,50 +228,60 @@ mod tests {
         assert_eq!(tables(include_str!("../data/errors.toml")).err(), None);
     }
 
-    fn entry(gpu: &str, errors: &str) -> String {
+    fn entry(gpu: &str, source: &str, errors: &str) -> String {
         format!(
-            "[[comparison]]\nname = \"n\"\ngpu = \"{gpu}\"\nwhat = \"w\"\nsource = \"estimate\"\nfitted = false\nerrors = {errors}\n"
+            "[[comparison]]\nname = \"n\"\ngpu = \"{gpu}\"\nwhat = \"w\"\nsource = \"{source}\"\nfitted = false\nerrors = {errors}\n"
         )
     }
 
     /// By hand: 20 % too long is a measurement of 5/6, 50 % too short one of twice the prediction.
     #[test]
     fn a_band_reaches_from_the_highest_to_the_lowest_error() {
-        let text =
-            entry("mali-t604", "[0.2, -0.5]") + &entry("mali-t604", "[0.1]") + &entry("mali-g77", "[0.25]");
+        let text = entry("mali-t604", "estimate", "[0.2]")
+            + &entry("mali-t604", "leadcore-slides", "[-0.5]")
+            + &entry("mali-g77", "estimate", "[0.25]")
+            + &entry("mali-g77", "leadcore-slides", "[0.25]")
+            + &entry("adreno-640", "estimate", "[0.25, 0.1, -0.3]");
         let [midgard, bifrost, valhall, adreno] = tables(&text).unwrap();
-        // Nothing was compared for these, so nothing is known.
+        // Nothing was compared for one, and one source says nothing of how much sources differ.
         assert_eq!((bifrost, adreno), (None, None));
         let (midgard, valhall) = (midgard.unwrap(), valhall.unwrap());
-        assert_eq!((midgard.count, midgard.family), (3, "midgard"));
-        assert!(
-            (midgard.mean + 0.2 / 3.0).abs() < 1e-12 && (midgard.mean_absolute - 0.8 / 3.0).abs() < 1e-12
-        );
+        assert_eq!((midgard.count, midgard.family), (2, "midgard"));
+        assert!((midgard.mean + 0.15).abs() < 1e-12 && (midgard.mean_absolute - 0.35).abs() < 1e-12);
         let [lowest, highest] = midgard.band(6.0);
         assert!((lowest - 5.0).abs() < 1e-9 && (highest - 12.0).abs() < 1e-9);
         // To both sides of the prediction, whatever the errors.
         let [lowest, highest] = valhall.band(1.0);
         assert!((lowest - 0.8).abs() < 1e-9 && (highest - 1.25).abs() < 1e-9);
+        // Without one of two sources there is no band.
+        assert_eq!(midgard.band_without("estimate", 1.0), None);
+        assert_eq!(midgard.band_without("another", 6.0), Some(midgard.band(6.0)));
     }
 
-    /// By hand: two sources of ten errors each. The middle 90 % of one cover the other's.
+    /// By hand: five sources, of which one has eight figures and the others one each. That source weighs a fifth, so that the
+    /// shortest range with four fifths leaves it out: from 1/1.1 to 1/0.8.
     #[test]
-    fn a_band_holds_for_sources_that_it_was_not_made_from() {
-        let errors: Vec<String> = (0..10).map(|at| format!("{:.2}", f64::from(at) * 0.1)).collect();
-        let list = format!("[{}]", errors.join(", "));
-        let other = entry("mali-t604", &list).replace("\"estimate\"", "\"leadcore-slides\"");
-        let [midgard, ..] = tables(&(entry("mali-t604", &list) + &other)).unwrap();
-        let [lowest, highest] = midgard.unwrap().band(1.0);
-        assert!((0.5..0.58).contains(&lowest) && highest > 1.0, "{lowest} {highest}");
-        let within = (0..10).map(|at| 1.0 / (1.0 + f64::from(at) * 0.1)).filter(|ratio| *ratio >= lowest);
-        assert!(within.count() >= 8);
+    fn each_source_weighs_the_same() {
+        let sources = ["estimate", "leadcore-slides", "clpeak-t628", "clpeak-t860"];
+        let many = entry("mali-t604", "tophub-t860", &format!("{:?}", [-0.9; 8]));
+        let one_each = sources.iter().zip(["[0.1]", "[0.0]", "[-0.1]", "[-0.2]"]);
+        let text = one_each.fold(many, |text, (source, errors)| text + &entry("mali-t604", source, errors));
+        let [midgard, ..] = tables(&text).unwrap();
+        let midgard = midgard.unwrap();
+        let [lowest, highest] = midgard.band(1.0);
+        // The usual error, the third of five, is that of 0.9: 1/1.1 is within it.
+        assert!((lowest - 0.9).abs() < 1e-9, "{lowest}");
+        assert!((highest - 1.25).abs() < 1e-9, "{highest}");
+        // To judge the first, four sources are left, all of which it takes for four fifths.
+        let [_, highest] = midgard.band_without("estimate", 1.0).unwrap();
+        assert!((highest - 10.0).abs() < 1e-9, "{highest}");
     }
 
     #[test]
     fn malformed_files_are_refused() {
-        assert!(tables(&entry("mali-t604", "[]")).is_err());
-        assert!(tables(&entry("mali-t604", "[-1.0]")).is_err());
-        assert!(tables(&entry("mali-nothing", "[0.1]")).is_err());
-        assert!(tables(&entry("mali-t604", "[0.1]").replace("estimate", "hearsay")).is_err());
+        assert!(tables(&entry("mali-t604", "estimate", "[]")).is_err());
+        assert!(tables(&entry("mali-t604", "estimate", "[-1.0]")).is_err());
+        assert!(tables(&entry("mali-nothing", "estimate", "[0.1]")).is_err());
+        assert!(tables(&entry("mali-t604", "hearsay", "[0.1]")).is_err());
     }
 }

@@ -203,7 +203,7 @@ pub fn predict(
             local: tracer.local(),
             seconds: clocks / clock_hz,
             // Both errors may point the same way, so they multiply.
-            error_band: band.map(|[least, most]| [least * (1.0 - error).max(0.0), most * (1.0 + error)]),
+            error_band: band.map(|band| errors::widened(band, error)),
             cycles: clocks,
             launch_seconds: figures.launch_us * 1e-6,
             watchdog_seconds: figures.watchdog_s,

@@ -1,14 +1,15 @@
 //! How far predictions are from measurements.
 
 use super::{PredictedRow, Row};
+use crate::errors;
 
 /// A prediction beside a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The predicted figure, in the row's unit.
     pub predicted: f64,
-    /// The lowest and the highest figure at which a measurement is expected; `None` if no errors of the GPU's family are
-    /// known.
+    /// The lowest and the highest figure at which a measurement is expected, by what sources other than the row's have
+    /// measured; `None` if these are too few.
     pub band: Option<[f64; 2]>,
     /// Predicted time / measured time - 1: above 0 where the prediction is too slow.
     pub error: f64,
@@ -20,9 +21,12 @@ impl Outcome {
     /// A row and its prediction.
     pub fn new(row: &Row, predicted: &PredictedRow) -> Self {
         let figure = |seconds| row.unit.figure(seconds, predicted.work);
-        let found = figure(predicted.prediction.seconds);
-        let band = predicted.prediction.error_band.map(|band| {
-            let mut band = band.map(figure);
+        let seconds = predicted.prediction.seconds;
+        let found = figure(seconds);
+        // A row must not judge a band that was made with it.
+        let band = errors::of(row.gpu).and_then(|table| table.band_without(&row.source, seconds));
+        let band = band.map(|band| {
+            let mut band = errors::widened(band, predicted.prediction.sampling_error).map(figure);
             // The longest time is the lowest rate.
             if row.unit.is_rate() {
                 band.reverse();

@@ -18,7 +18,8 @@ fn families_with_published_figures_have_an_error_band() {
         let gpu = find(gpu).unwrap();
         let Some(errors) = errors::of(gpu) else {
             assert_eq!(errors::family(gpu), "bifrost");
-            let _ = writeln!(table, "| {} | nothing | 0 | | | | | not known |", gpu.identity.generation);
+            let row = "| fewer than two sources | | | | | | not known |";
+            let _ = writeln!(table, "| {} {row}", gpu.identity.generation);
             continue;
         };
         let [lowest, highest] = errors.band(1.0);

@@ -59,20 +59,23 @@ fn predictions_are_laid_beside_measurements() {
             );
         }
     }
-    let key = |row: &Row| (row.gpu.name(), row.source.clone(), row.fitted);
-    let mut sources = Vec::new();
-    for row in rows.iter().filter(|row| !row.held_out) {
-        if !sources.contains(&key(row)) {
-            sources.push(key(row));
+    // Of each source: the rows that something was fitted to, and the others, which the bands come from.
+    let key = |row: &Row| (errors::family(row.gpu), row.source.clone(), row.fitted);
+    let mut sources: Vec<(&Row, Vec<f64>)> = Vec::new();
+    for (row, outcome) in rows.iter().zip(&outcomes) {
+        let Ok(Outcome { error, .. }) = outcome else { continue };
+        match sources.iter_mut().find(|(of, _)| key(of) == key(row)) {
+            Some((_, errors)) => errors.push(*error),
+            None => sources.push((row, vec![*error])),
         }
     }
-    for (gpu, source, fitted) in &sources {
-        let own = rows.iter().zip(&outcomes);
-        let own = own.filter(|(row, _)| key(row) == (*gpu, source.clone(), *fitted));
-        let errors = own.filter_map(|(_, outcome)| Some(outcome.as_ref().ok()?.error)).collect();
-        let name = &format!("measured-{source}{}", if *fitted { "-fitted" } else { "" });
+    for (Row { gpu, source, fitted, .. }, errors) in sources {
+        let family = errors::family(gpu);
+        let is_of_several = rows.iter().any(|row| row.source == *source && errors::family(row.gpu) != family);
+        let family = if is_of_several { format!("-{family}") } else { String::new() };
+        let name = &format!("measured-{source}{family}{}", if *fitted { "-fitted" } else { "" });
         let what = "rates and times of docs/measured.md";
-        Compared { name, gpu, what, source, fitted: *fitted, errors }.keep();
+        Compared { name, gpu: gpu.name(), what, source, fitted: *fitted, errors }.keep();
     }
     keep_part("../../docs/measured.md", "<!-- rows -->\n", "<!-- end of rows -->\n", &table);
     keep_part("../../docs/measured.md", "<!-- summary -->\n", "<!-- end of summary -->\n", &summary);
