@@ -158,8 +158,8 @@ impl MicroKernel {
             || NamedKernelError::Unknown { name: name.to_owned(), nearest: nearest(name, NAMES.into_iter()) };
         let size = |what: &str| NamedKernelError::Size { kernel: text.to_owned(), what: what.to_owned() };
         let sizes = Sizes::read(text, device);
-        // Enough for every core to be busy many times over.
-        let items = (gpu.configuration.cores.value as usize * 2048).next_power_of_two();
+        // As many for each core, as clpeak has it (which launches 256 times as many): no core waits for the others at the end.
+        let items = gpu.configuration.cores.value as usize * 2048;
         if let Some(rest) = name.strip_prefix("clpeak-mad-") {
             let (kind, width) = typed(rest).ok_or_else(unknown)?;
             return chain(kind, width, items).ok_or_else(unknown);
