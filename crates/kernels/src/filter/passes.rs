@@ -152,7 +152,12 @@ impl<'c> Pass<'c> {
     /// Whether the stage processes a row as vectors of elements, so that source and result have the same layout.
     /// Other stages process pixel by pixel.
     pub(super) fn is_vector(stage: Option<&Stage>) -> bool {
-        !matches!(stage, None | Some(Stage::Bilateral(_) | Stage::Color(_)))
+        // All by name, so that the compiler asks about a new one.
+        match stage {
+            None | Some(Stage::Bilateral(_) | Stage::Color(_)) => false,
+            Some(Stage::Linear(_) | Stage::Gradient(_) | Stage::Median { .. }) => true,
+            Some(Stage::Morphology(_) | Stage::Convert { .. }) => true,
+        }
     }
 
     /// Whether the stage is a window over vectors.
