@@ -38,7 +38,10 @@ pub(super) fn kernel(
     match stage {
         Some(Stage::Bilateral(bilateral)) => mean(bilateral, border, keep_alpha, [from, to]),
         Some(Stage::Color(color)) => recolor(Some(*color), [from, to]),
-        _ => recolor(None, [from, to]),
+        // Stages over vectors have no kernel of this kind. All by name, so that the compiler asks about a new one.
+        None
+        | Some(Stage::Linear(_) | Stage::Gradient(_) | Stage::Median { .. })
+        | Some(Stage::Morphology(_) | Stage::Convert { .. }) => recolor(None, [from, to]),
     }
 }
 
