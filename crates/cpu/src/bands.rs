@@ -78,7 +78,7 @@ pub(super) fn share_out_with<T: Send, S>(
         return;
     };
     let items = Mutex::new(items.peekable());
-    helpers.share(most, |lend| {
+    helpers.share(most, &|lend| {
         // An item, and whether there are more. Taking one is short: a thread that sleeps meanwhile wakes up too late.
         let next = || {
             let mut items = loop {

@@ -92,7 +92,7 @@ impl Helpers {
     /// Calls `work` on the calling thread, and on at most `most` helpers at the same time. `work` is to take items from
     /// a place that all share until there are none left, and to call its argument whenever there is another item that
     /// a helper could begin with. Returns when every call has returned.
-    pub(super) fn share(&self, most: usize, work: impl Fn(&dyn Fn()) + Sync) {
+    pub(super) fn share(&self, most: usize, work: &(dyn Fn(&dyn Fn()) + Sync)) {
         if self.pool.current_thread_index().is_some() {
             // A helper has no helpers.
             work(&|| ());
@@ -101,16 +101,16 @@ impl Helpers {
             // the caller holds.
             thread::scope(|scope| {
                 scope
-                    .spawn(|| self.share_from_here(most, &work))
+                    .spawn(|| self.share_from_here(most, work))
                     .join()
                     .unwrap_or_else(|panic| resume_unwind(panic));
             });
         } else {
-            self.share_from_here(most, &work);
+            self.share_from_here(most, work);
         }
     }
 
-    fn share_from_here(&self, most: usize, work: &(impl Fn(&dyn Fn()) + Sync)) {
+    fn share_from_here(&self, most: usize, work: &(dyn Fn(&dyn Fn()) + Sync)) {
         let most = most.min(self.count);
         let (lent, ended) = (Cell::new(0), AtomicUsize::new(0));
         self.pool.in_place_scope(|scope| {
@@ -229,7 +229,7 @@ mod tests {
     ) -> Vec<ThreadId> {
         let next = AtomicUsize::new(0);
         let threads = Mutex::new(vec![None; items]);
-        helpers.share(most, |lend| {
+        helpers.share(most, &|lend| {
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 if index >= items {
@@ -259,7 +259,7 @@ mod tests {
     fn run_on_helper(helpers: &Helpers, on_helper: impl Fn() + Sync) {
         let (own, begun) = (thread::current().id(), AtomicUsize::new(0));
         while begun.load(Ordering::Acquire) == 0 {
-            helpers.share(1, |lend| {
+            helpers.share(1, &|lend| {
                 if thread::current().id() != own {
                     begun.store(1, Ordering::Release);
                     return on_helper();
@@ -335,7 +335,7 @@ mod tests {
     fn a_panic_reaches_the_caller_and_helpers_go_on() {
         let helpers = helpers(1);
         helpers.start();
-        let calls: [&dyn Fn(); 2] = [&|| helpers.share(1, |_| panic!("as it should")), &|| {
+        let calls: [&dyn Fn(); 2] = [&|| helpers.share(1, &|_| panic!("as it should")), &|| {
             run_on_helper(helpers, || panic!("as it should"));
         }];
         for call in calls {

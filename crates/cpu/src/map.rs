@@ -1,5 +1,6 @@
 //! Elementwise operations: sums, products, activations, conversions.
 
+use bytemuck::Pod;
 use half::f16;
 use tripipe_kernels::Role;
 use tripipe_kernels::elementwise::{Grid, Map, Number, Step};
@@ -13,7 +14,7 @@ use tripipe_launch::{elements_of as cast, elements_of_mut as cast_mut};
 
 /// Elements per block. A block goes through all steps before the next one is loaded, so that it stays in the
 /// first-level cache.
-const BLOCK: usize = 256;
+const BLOCK: usize = 512;
 
 /// A type that steps compute in.
 trait WorkType: Copy + Default + Send + Sync {
@@ -25,8 +26,8 @@ trait WorkType: Copy + Default + Send + Sync {
     /// Clamps integers to their range; other types are unchanged.
     fn saturated(self, range: [Self; 2]) -> Self;
     fn activated(self, step: &Step) -> Self;
-    fn load(from: ScalarType, elements: &[u8], first: usize, stride: usize, into: &mut [Self]);
-    fn store(values: &[Self], to: ScalarType, elements: &mut [u8], first: usize, stride: usize);
+    fn load(from: ScalarType, elements: &[u8], into: &mut [Self]);
+    fn store(values: &[Self], to: ScalarType, elements: &mut [u8]);
 }
 
 macro_rules! integers {
@@ -115,33 +116,19 @@ macro_rules! floats {
 macro_rules! access {
     ($work:ident) => {
         #[inline(always)]
-        fn load(from: ScalarType, elements: &[u8], first: usize, stride: usize, into: &mut [Self]) {
+        fn load(from: ScalarType, elements: &[u8], into: &mut [Self]) {
             with_type!(from, T => {
-                let elements = &cast::<T>(elements)[first..];
-                if stride == 1 {
-                    for (value, element) in into.iter_mut().zip(elements) {
-                        *value = ConvertTo::<$work>::converted(*element);
-                    }
-                } else {
-                    for (index, value) in into.iter_mut().enumerate() {
-                        *value = ConvertTo::<$work>::converted(elements[index * stride]);
-                    }
+                for (value, element) in into.iter_mut().zip(cast::<T>(elements)) {
+                    *value = ConvertTo::<$work>::converted(*element);
                 }
             });
         }
 
         #[inline(always)]
-        fn store(values: &[Self], to: ScalarType, elements: &mut [u8], first: usize, stride: usize) {
+        fn store(values: &[Self], to: ScalarType, elements: &mut [u8]) {
             with_type!(to, T => {
-                let elements = &mut cast_mut::<T>(elements)[first..];
-                if stride == 1 {
-                    for (value, element) in values.iter().zip(elements) {
-                        *element = ConvertTo::<T>::converted(*value);
-                    }
-                } else {
-                    for (index, value) in values.iter().enumerate() {
-                        elements[index * stride] = ConvertTo::<T>::converted(*value);
-                    }
+                for (value, element) in values.iter().zip(cast_mut::<T>(elements)) {
+                    *element = ConvertTo::<T>::converted(*value);
                 }
             });
         }
@@ -283,6 +270,18 @@ fn range(element: ScalarType) -> [Number; 2] {
     [Number::Integer(least), Number::Integer(most)]
 }
 
+/// Calls a function of the element's size in bytes with an integer type of that size.
+macro_rules! by_size {
+    ($bytes:expr, $function:ident($($argument:expr),*)) => {
+        match $bytes {
+            1 => $function::<u8>($($argument),*),
+            2 => $function::<u16>($($argument),*),
+            4 => $function::<u32>($($argument),*),
+            _ => $function::<u64>($($argument),*),
+        }
+    };
+}
+
 /// Runs the map: `inputs` are the operands in order, without the result, which is `output`.
 ///
 /// # Errors
@@ -298,12 +297,7 @@ pub fn map(map: &Map, inputs: &[&[u8]], output: &mut [u8], threads: Threads) -> 
         check_grid("map", "inputs", grid, element, input)?;
     }
     if map.is_copy() {
-        match map.to.bytes() {
-            1 => copied::<u8>(map, inputs, output, threads),
-            2 => copied::<u16>(map, inputs, output, threads),
-            4 => copied::<u32>(map, inputs, output, threads),
-            _ => copied::<u64>(map, inputs, output, threads),
-        }
+        by_size!(map.to.bytes(), copied(map, inputs, output, threads));
         return Ok(());
     }
     match map.work() {
@@ -320,7 +314,7 @@ fn in_bands<W: WorkType>(map: &Map, inputs: &[&[u8]], output: &mut [u8], threads
     for_each_run(&map.result, map.to.bytes(), output, threads, work);
 }
 
-fn copied<T: bytemuck::Pod>(map: &Map, inputs: &[&[u8]], output: &mut [u8], threads: Threads) {
+fn copied<T: Pod>(map: &Map, inputs: &[&[u8]], output: &mut [u8], threads: Threads) {
     let (Some(source), [elements, ..]) = (map.source, inputs) else { return };
     let work = |output: &mut [u8], first: usize, at, length| {
         let from = &cast::<T>(elements)[index(&source, at)..];
@@ -383,35 +377,84 @@ fn run<W: WorkType>(
     length: usize,
 ) {
     let range = range(map.from).map(W::of);
-    let over = map.result.strides[0];
+    let (over, bytes) = (map.result.strides[0], map.to.bytes());
     vectors::arch().dispatch(Wide(
         #[inline(always)]
         || {
             let (mut values, mut others) = ([W::default(); BLOCK], [W::default(); BLOCK]);
+            let mut memory = [0; BLOCK];
             for begin in (0..length).step_by(BLOCK) {
                 let values = &mut values[..BLOCK.min(length - begin)];
                 let others = &mut others[..values.len()];
                 let at = [i + begin, j, k];
                 let mut inputs = inputs.iter();
-                match (&map.source, inputs.as_slice()) {
-                    (Some(source), [elements, ..]) => {
-                        W::load(map.from, elements, index(source, at), source.strides[0], values);
-                        inputs.next();
+                // In one loop, so that loads of all types are compiled once.
+                for number in 0..=map.steps.len() {
+                    let step = number.checked_sub(1).map(|before| &map.steps[before]);
+                    let operand =
+                        if step.is_some() { step.and_then(Step::operand) } else { map.source.as_ref() };
+                    let read = match operand {
+                        Some(grid) => inputs
+                            .next()
+                            .map(|elements| (map.from, &**elements, [index(grid, at), grid.strides[0]])),
+                        None if step.is_some() => None,
+                        None => Some((map.to, &*output, [first + begin * over, over])),
+                    };
+                    if let Some((from, elements, place)) = read {
+                        let into = if step.is_some() { &mut *others } else { &mut *values };
+                        let elements = neighbours(elements, from.bytes(), place, &mut memory, into.len());
+                        W::load(from, elements, into);
                     }
-                    _ => W::load(map.to, output, first + begin * over, over, values),
-                }
-                for step in &map.steps {
-                    if let (Some(grid), Some(elements)) =
-                        (step.operand(), step.operand().and_then(|_| inputs.next()))
-                    {
-                        W::load(map.from, elements, index(grid, at), grid.strides[0], others);
+                    if let Some(step) = step {
+                        change(step, values, others, range);
                     }
-                    change(step, values, others, range);
                 }
-                W::store(values, map.to, output, first + begin * over, over);
+                let first = first + begin * over;
+                if over == 1 {
+                    W::store(values, map.to, &mut output[first * bytes..][..values.len() * bytes]);
+                } else {
+                    let memory = &mut bytemuck::cast_slice_mut(&mut memory)[..values.len() * bytes];
+                    W::store(values, map.to, memory);
+                    spread(memory, bytes, output, [first, over]);
+                }
             }
         },
     ));
+}
+
+/// `count` elements of this number of bytes from element `first` on, `stride` apart: in place if they are neighbours,
+/// otherwise copied to `memory`.
+#[inline(always)]
+fn neighbours<'a>(
+    elements: &'a [u8],
+    bytes: usize,
+    [first, stride]: [usize; 2],
+    memory: &'a mut [u64],
+    count: usize,
+) -> &'a [u8] {
+    fn copy<T: Pod>(from: &[u8], [first, stride]: [usize; 2], to: &mut [u8]) {
+        let from = &cast::<T>(from)[first..];
+        for (index, to) in cast_mut::<T>(to).iter_mut().enumerate() {
+            *to = from[index * stride];
+        }
+    }
+    if stride == 1 {
+        return &elements[first * bytes..][..count * bytes];
+    }
+    let memory = &mut bytemuck::cast_slice_mut(memory)[..count * bytes];
+    by_size!(bytes, copy(elements, [first, stride], memory));
+    memory
+}
+
+/// Copies elements to those from element `first` of `to` on, `stride` apart.
+fn spread(elements: &[u8], bytes: usize, to: &mut [u8], [first, stride]: [usize; 2]) {
+    fn copy<T: Pod>(from: &[u8], to: &mut [u8], [first, stride]: [usize; 2]) {
+        let to = &mut cast_mut::<T>(to)[first..];
+        for (index, from) in cast::<T>(from).iter().enumerate() {
+            to[index * stride] = *from;
+        }
+    }
+    by_size!(bytes, copy(elements, to, [first, stride]));
 }
 
 /// Applies one step.

@@ -224,6 +224,16 @@ fn lines<'a, T, W, const N: usize>(
     lines
 }
 
+/// Not by `map`, whose functions would be compiled for every kind of term and vectors.
+#[inline(always)]
+pub(super) fn terms<W: Copy, const N: usize>(taps: &[Tap<W>; N]) -> [W; N] {
+    let mut terms = [taps[0].term; N];
+    for t in 1..N {
+        terms[t] = taps[t].term;
+    }
+    terms
+}
+
 /// A pass over `N` taps.
 struct Pass<'a, T, W: Term<T>, const N: usize> {
     taps: &'a [Tap<W>],
@@ -243,7 +253,7 @@ impl<T: Copy + Zeroable, W: Term<T>, const N: usize> WithSimd for Pass<'_, T, W,
         let Some(taps) = taps.first_chunk::<N>() else { return };
         let lines = lines(taps, rows, at, out.len());
         // Copies, so that writes to `out` cannot alias them.
-        let terms = taps.map(|tap| tap.term);
+        let terms = terms(taps);
         let none = [T::zeroed(); LANES];
         for (block, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
             let mut pixels = [&none; N];
@@ -286,7 +296,7 @@ where
     fn with_simd<S: Simd>(self, _: S) {
         let Self { taps, rows, at, sums, outs, result } = self;
         let Some(taps) = taps.first_chunk::<N>() else { return };
-        let terms = taps.map(|tap| tap.term);
+        let terms = terms(taps);
         let none = [T::zeroed(); LANES];
         let no_sums = [W::Sum::zeroed(); LANES];
         let sums = sums.as_chunks::<LANES>().0;

@@ -3,7 +3,7 @@
 use bytemuck::Zeroable;
 use pulp::{Arch, Simd, WithSimd};
 
-use super::fold::{DOWN_ROWS, GroupPass, Tap, Term, fold, fold_into};
+use super::fold::{DOWN_ROWS, GroupPass, Tap, Term, fold, fold_into, terms};
 use super::number::Number;
 use super::rows::{GROUP, Kernel, LANES};
 use crate::aligned::Aligned;
@@ -16,6 +16,9 @@ const CHUNK_BYTES: usize = 2048;
 pub(super) const fn chunk_len<T>() -> usize {
     CHUNK_BYTES / size_of::<T>()
 }
+
+/// What does the last pass: gets its taps, rows and start. Not a type of its own for each: it is called once for many sums.
+pub(super) type LastPass<'a, P, W> = dyn FnMut(&[Tap<W>], &[&[P]], usize) + 'a;
 
 /// Sums over windows.
 pub(super) trait Sums<T> {
@@ -34,7 +37,7 @@ pub(super) trait Sums<T> {
         count: usize,
         at: usize,
         len: usize,
-        last: impl FnOnce(&[Tap<Self::Term>], &[&[Self::Pixel]], usize),
+        last: &mut LastPass<'_, Self::Pixel, Self::Term>,
     );
 }
 
@@ -58,14 +61,7 @@ impl<T: Copy + Zeroable, W: Term<T>> Sums<T> for Full<W> {
     type Pixel = T;
     type Term = W;
 
-    fn sums(
-        &mut self,
-        rows: &[&[T]],
-        _: usize,
-        at: usize,
-        _: usize,
-        last: impl FnOnce(&[Tap<W>], &[&[T]], usize),
-    ) {
+    fn sums(&mut self, rows: &[&[T]], _: usize, at: usize, _: usize, last: &mut LastPass<'_, T, W>) {
         last(&self.taps, rows, at);
     }
 }
@@ -112,7 +108,7 @@ where
         count: usize,
         at: usize,
         len: usize,
-        last: impl FnOnce(&[Tap<A>], &[&[D::Sum]], usize),
+        last: &mut LastPass<'_, D::Sum, A>,
     ) {
         let halo = self.across.last().map_or(0, |tap| tap.shift);
         let len = (len.next_multiple_of(LANES) + halo).next_multiple_of(LANES);
@@ -147,7 +143,7 @@ impl<T: Copy + Zeroable, D: Term<T>, A> Separable<T, D, A> {
         else {
             return false;
         };
-        let terms = taps.map(|tap| tap.term);
+        let terms = terms(taps);
         let groups = rows.windows(READ).step_by(DOWN_ROWS);
         for (rows, outs) in groups.zip(self.middle.chunks_exact_mut(DOWN_ROWS * len)) {
             let Some(rows) = rows.first_chunk::<READ>() else { return false };
@@ -264,7 +260,7 @@ where
                 *part_of = &mut out[part.clone()];
             }
             let parts = &mut parts[..count];
-            of.sums(rows, count, first, part.len(), |taps, rows, at| {
+            of.sums(rows, count, first, part.len(), &mut |taps, rows, at| {
                 finish.finish(*arch, (taps, rows, at), sums, parts);
             });
         }

@@ -1,5 +1,7 @@
 //! Linear filters: weighted sums.
 
+use std::marker::PhantomData;
+
 use bytemuck::Zeroable;
 use pulp::{Arch, Simd, WithSimd};
 use tripipe_kernels::filter::{Axis, Bilateral, FilterError, Fixed, Gradient, Linear, PixelType, Size};
@@ -10,6 +12,7 @@ use super::kernel::{Finish, Finished, Full, Separable, Sums, blocks, chunk_len, 
 use super::number::Number;
 use super::rows::{Input, Kernel, LANES, Rows};
 use crate::aligned::Aligned;
+use crate::wide::Wide;
 
 type Results<'a, U> = Result<Box<dyn Rows<U> + 'a>, FilterError>;
 
@@ -41,12 +44,8 @@ impl Weighed for u8 {
         let short = Short::new(&fixed).filter(|_| !U::REAL);
         Ok(match (&fixed.factors, short) {
             (Some([across, down]), Some(short)) if across.iter().chain(down).all(|weight| *weight == 1) => {
-                let sums = Separable::new(
-                    arch,
-                    down.iter().map(|_| Some(One)),
-                    across.iter().map(|_| Some(One)),
-                    step,
-                );
+                let ones = |weights: &[i32]| vec![Some(One); weights.len()];
+                let sums = Separable::new(arch, ones(down), ones(across), step);
                 input.windows(size, Finished::new(arch, sums, short))
             }
             (Some([across, down]), Some(short)) => {
@@ -59,7 +58,7 @@ impl Weighed for u8 {
             }
             (Some([across, down]), None) if fits_short(down) => {
                 let sums = Separable::new(arch, short_weights(down), weights(across), step);
-                input.windows(size, Finished::new(arch, sums, WholeSums::new(&fixed)))
+                input.windows(size, Finished::new(arch, sums, WholeSums::<u8>::new(&fixed)))
             }
             _ => whole(input, &fixed, arch),
         })
@@ -104,7 +103,7 @@ fn whole<'a, T: Number, U: Number>(input: Input<'a, T>, fixed: &Fixed, arch: Arc
 where
     Weight<i32>: Term<T, Sum = i32>,
 {
-    let (size, step, finish) = (fixed.size, input.shape.channels, WholeSums::new(fixed));
+    let (size, step, finish) = (fixed.size, input.shape.channels, WholeSums::<T>::new(fixed));
     if let Some([across, down]) = &fixed.factors {
         let sums = Separable::new(arch, weights(down), weights(across), step);
         input.windows(size, Finished::new(arch, sums, finish))
@@ -117,7 +116,7 @@ where
 /// A linear filter in `f32`.
 fn real<'a, T: Number, U: Number>(input: Input<'a, T>, linear: &Linear, arch: Arch) -> Box<dyn Rows<U> + 'a> {
     let (size, step) = (linear.size(), input.shape.channels);
-    let finish = RealSums { offset: linear.offset() as f32 };
+    let finish = RealSums { offset: linear.offset() as f32, from: PhantomData::<T> };
     if let Some([across, down]) = linear.real_factors(Axis::Down) {
         let sums = Separable::new(arch, weights(&down), weights(&across), step);
         input.windows(size, Finished::new(arch, sums, finish))
@@ -216,15 +215,17 @@ impl<P: Copy + Zeroable, W: Term<P, Sum = u16>, U: Number> Finish<P, W, U> for S
         match *self {
             // Real results are not computed from short sums; no code need be compiled for them.
             _ if U::REAL => {}
-            Self::Signed { half, shift } => fold_into(
-                arch,
-                last,
-                sums,
-                outs,
-                #[inline(always)]
-                move |sum| U::from_integer(((sum as i16).wrapping_add(half) >> shift).into()),
-            ),
-            Self::Unsigned { half, shift } => fold_into(
+            Self::Signed { half, shift } if const { matches!(U::ELEMENT, PixelType::U8 | PixelType::I16) } => {
+                fold_into(
+                    arch,
+                    last,
+                    sums,
+                    outs,
+                    #[inline(always)]
+                    move |sum| U::from_integer(((sum as i16).wrapping_add(half) >> shift).into()),
+                );
+            }
+            Self::Unsigned { half, shift } if const { fused::<u8, U>() } => fold_into(
                 arch,
                 last,
                 sums,
@@ -232,68 +233,121 @@ impl<P: Copy + Zeroable, W: Term<P, Sum = u16>, U: Number> Finish<P, W, U> for S
                 #[inline(always)]
                 move |sum| U::from_integer((sum.wrapping_add(half) >> shift).into()),
             ),
-            Self::Divided { half, factor, shift } => fold_into(
+            Self::Divided { half, factor, shift } if const { fused::<u8, U>() } => fold_into(
                 arch,
                 last,
                 sums,
                 outs,
                 #[inline(always)]
-                move |sum| {
-                    let product = i32::from((sum as i16).wrapping_add(half)) * i32::from(factor);
-                    U::from_integer(((product >> 16) as i16 >> shift).into())
-                },
+                move |sum| U::from_integer(divided(sum, half, factor, shift).into()),
             ),
+            _ => folded(arch, last, sums, outs, |sums, out| self.quotients(arch, sums, out)),
         }
     }
 }
 
-/// Quotients of 32-bit sums.
-struct WholeSums {
+/// Whether pixels of type `T` of a linear filter become results of type `U` in the last pass over the window. That code is
+/// compiled for every kind of window, so only frequent pairs of types have it. Others are made of sums in the
+/// first-level cache.
+const fn fused<T: Number, U: Number>() -> bool {
+    use PixelType::{F32, I16, U8, U16};
+    matches!((T::ELEMENT, U::ELEMENT), (U8, U8) | (I16, I16) | (U16, U16) | (F32, F32))
+}
+
+/// The sums, and then the results of each row of them.
+fn folded<P: Copy + Zeroable, W: Term<P>, U>(
+    arch: Arch,
+    (taps, rows, at): (&[Tap<W>], &[&[P]], usize),
+    sums: &mut [W::Sum],
+    outs: &mut [&mut [U]],
+    results: impl Fn(&mut [W::Sum], &mut [U]),
+) {
+    for (row, out) in outs.iter_mut().enumerate() {
+        fold(arch, taps, &rows[row..], at, sums);
+        results(sums, out);
+    }
+}
+
+#[inline(always)]
+fn divided(sum: u16, half: i16, factor: i16, shift: u32) -> i16 {
+    let product = i32::from((sum as i16).wrapping_add(half)) * i32::from(factor);
+    (product >> 16) as i16 >> shift
+}
+
+impl Short {
+    fn quotients<U: Number>(&self, arch: Arch, sums: &[u16], out: &mut [U]) {
+        match *self {
+            Self::Signed { half, shift } => {
+                each(arch, sums, out, move |sum| {
+                    U::from_integer(((sum as i16).wrapping_add(half) >> shift).into())
+                });
+            }
+            Self::Unsigned { half, shift } => {
+                each(arch, sums, out, move |sum| U::from_integer((sum.wrapping_add(half) >> shift).into()));
+            }
+            Self::Divided { half, factor, shift } => {
+                each(arch, sums, out, move |sum| U::from_integer(divided(sum, half, factor, shift).into()));
+            }
+        }
+    }
+}
+
+/// Quotients of 32-bit sums of pixels of type `T`.
+struct WholeSums<T> {
+    quotient: Quotient,
+    from: PhantomData<T>,
+}
+
+#[derive(Clone, Copy)]
+struct Quotient {
     divisor: u32,
     offset: i32,
     /// Whether sums use all 32 bits, without a sign.
     unsigned: bool,
 }
 
-impl WholeSums {
+impl<T> WholeSums<T> {
     fn new(fixed: &Fixed) -> Self {
-        Self { divisor: fixed.divisor, offset: fixed.offset, unsigned: fixed.is_unsigned() }
+        let Fixed { divisor, offset, .. } = *fixed;
+        Self { quotient: Quotient { divisor, offset, unsigned: fixed.is_unsigned() }, from: PhantomData }
     }
 }
 
-impl<P: Copy + Zeroable, W: Term<P, Sum = i32>, U: Number> Finish<P, W, U> for WholeSums {
-    fn finish(
-        &self,
+impl<T: Number, P: Copy + Zeroable, W: Term<P, Sum = i32>, U: Number> Finish<P, W, U> for WholeSums<T> {
+    fn finish(&self, arch: Arch, last: (&[Tap<W>], &[&[P]], usize), sums: &mut [i32], outs: &mut [&mut [U]]) {
+        let Quotient { divisor, unsigned, .. } = self.quotient;
+        // The most frequent quotient needs no memory for the sums.
+        if const { fused::<T, U>() && !U::REAL } && !unsigned && divisor.is_power_of_two() {
+            self.quotient.fold_into(arch, last, sums, outs);
+        } else {
+            folded(arch, last, sums, outs, |sums, out| self.quotient.results(arch, sums, out));
+        }
+    }
+}
+
+impl Quotient {
+    /// As [`fold_into`]; the divisor is a power of two, and sums have a sign.
+    fn fold_into<P: Copy + Zeroable, W: Term<P, Sum = i32>, U: Number>(
+        self,
         arch: Arch,
-        (taps, rows, at): (&[Tap<W>], &[&[P]], usize),
+        last: (&[Tap<W>], &[&[P]], usize),
         sums: &mut [i32],
         outs: &mut [&mut [U]],
     ) {
-        let Self { divisor, offset, unsigned } = *self;
-        if !U::REAL && !unsigned && divisor.is_power_of_two() {
-            // The most frequent quotient needs no memory for the sums.
-            let (half, shift) = ((divisor / 2) as i32, divisor.trailing_zeros());
-            return fold_into(
-                arch,
-                (taps, rows, at),
-                sums,
-                outs,
-                #[inline(always)]
-                move |sum: i32| U::from_integer((sum.wrapping_add(half) >> shift).saturating_add(offset)),
-            );
-        }
-        for (row, out) in outs.iter_mut().enumerate() {
-            fold(arch, taps, &rows[row..], at, sums);
-            self.quotients(arch, sums, out);
-        }
+        let Self { divisor, offset, .. } = self;
+        let (half, shift) = ((divisor / 2) as i32, divisor.trailing_zeros());
+        fold_into(
+            arch,
+            last,
+            sums,
+            outs,
+            #[inline(always)]
+            move |sum: i32| U::from_integer((sum.wrapping_add(half) >> shift).saturating_add(offset)),
+        );
     }
-}
 
-impl WholeSums {
-    fn quotients<U: Number>(&self, arch: Arch, sums: &[i32], out: &mut [U]) {
-        let Self { divisor, offset, unsigned } = *self;
-        let half = (divisor / 2) as i32;
-        let shift = divisor.trailing_zeros();
+    fn results<U: Number>(self, arch: Arch, sums: &mut [i32], out: &mut [U]) {
+        let Self { divisor, offset, unsigned } = self;
         if U::REAL {
             let (divisor, offset) = (divisor as f32, offset as f32);
             if unsigned {
@@ -301,46 +355,69 @@ impl WholeSums {
             } else {
                 each(arch, sums, out, move |sum| U::from_float(sum as f32 / divisor + offset));
             }
-        } else if unsigned && divisor.is_power_of_two() {
-            // A division by 2 or more leaves room for a sign.
-            each(arch, sums, out, move |sum| {
-                let quotient = (sum.wrapping_add(half) as u32 >> shift) as i32;
-                U::from_integer(quotient.saturating_add(offset))
-            });
-        } else if unsigned {
-            let divisor = f64::from(divisor);
-            each(arch, sums, out, move |sum| {
-                let quotient = (f64::from(sum.wrapping_add(half) as u32) / divisor).floor();
-                U::from_integer((quotient as i32).saturating_add(offset))
-            });
         } else {
-            // A non-integer quotient of integers below 2^53 never rounds to an integer.
-            let divisor = f64::from(divisor);
-            each(arch, sums, out, move |sum| {
-                let quotient = (f64::from(sum.wrapping_add(half)) / divisor).floor();
-                U::from_integer((quotient as i32).saturating_add(offset))
-            });
+            self.divide(arch, sums);
+            each(arch, sums, out, move |quotient: i32| U::from_integer(quotient.saturating_add(offset)));
+        }
+    }
+
+    /// Divides sums in place.
+    fn divide(self, arch: Arch, sums: &mut [i32]) {
+        let (half, shift) = ((self.divisor / 2) as i32, self.divisor.trailing_zeros());
+        let kind = (self.divisor.is_power_of_two(), self.unsigned);
+        // A non-integer quotient of integers below 2^53 never rounds to an integer.
+        let divisor = f64::from(self.divisor);
+        // A loop for each kind: the compiler does not vectorise one with a choice inside.
+        arch.dispatch(Wide(
+            #[inline(always)]
+            || match kind {
+                (true, false) => change(sums, |sum| sum.wrapping_add(half) >> shift),
+                // A division by 2 or more leaves room for a sign.
+                (true, true) => change(sums, |sum| (sum.wrapping_add(half) as u32 >> shift) as i32),
+                (false, true) => {
+                    change(sums, |sum| (f64::from(sum.wrapping_add(half) as u32) / divisor).floor() as i32);
+                }
+                (false, false) => {
+                    change(sums, |sum| (f64::from(sum.wrapping_add(half)) / divisor).floor() as i32);
+                }
+            },
+        ));
+    }
+}
+
+#[inline(always)]
+fn change(sums: &mut [i32], changed: impl Fn(i32) -> i32) {
+    for sum in sums {
+        *sum = changed(*sum);
+    }
+}
+
+/// Sums of pixels of type `T`, whose weights include the divisor.
+struct RealSums<T> {
+    offset: f32,
+    from: PhantomData<T>,
+}
+
+impl<T: Number, P: Copy + Zeroable, W: Term<P, Sum = f32>, U: Number> Finish<P, W, U> for RealSums<T> {
+    fn finish(&self, arch: Arch, last: (&[Tap<W>], &[&[P]], usize), sums: &mut [f32], outs: &mut [&mut [U]]) {
+        let offset = self.offset;
+        if const { fused::<T, U>() } {
+            fold_into(
+                arch,
+                last,
+                sums,
+                outs,
+                #[inline(always)]
+                move |sum| U::from_float(sum + offset),
+            );
+        } else {
+            folded(arch, last, sums, outs, |sums, out| moved(arch, sums, offset, out));
         }
     }
 }
 
-/// Sums whose weights include the divisor.
-struct RealSums {
-    offset: f32,
-}
-
-impl<P: Copy + Zeroable, W: Term<P, Sum = f32>, U: Number> Finish<P, W, U> for RealSums {
-    fn finish(&self, arch: Arch, last: (&[Tap<W>], &[&[P]], usize), sums: &mut [f32], outs: &mut [&mut [U]]) {
-        let offset = self.offset;
-        fold_into(
-            arch,
-            last,
-            sums,
-            outs,
-            #[inline(always)]
-            move |sum| U::from_float(sum + offset),
-        );
-    }
+fn moved<U: Number>(arch: Arch, sums: &[f32], offset: f32, out: &mut [U]) {
+    each(arch, sums, out, move |sum| U::from_float(sum + offset));
 }
 
 /// Lengths of gradients.
@@ -375,7 +452,7 @@ where
             let count = part.len().next_multiple_of(LANES);
             for (rows, out) in rows.windows(window).zip(&mut *outs) {
                 for (slope, sums) in slopes.iter_mut().zip(&mut *sums) {
-                    slope.sums(rows, 1, first, count, |taps, rows, at| {
+                    slope.sums(rows, 1, first, count, &mut |taps, rows, at| {
                         fold(*arch, taps, rows, at, &mut sums[..count]);
                     });
                 }

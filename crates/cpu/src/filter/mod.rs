@@ -124,7 +124,7 @@ fn run(
 
     let radius: usize = chain.stages.iter().map(|stage| stage.window().height / 2).sum();
     let step = (ROWS_PER_RADIUS * radius).max(1);
-    target::write(to, result, step, threads, || {
+    target::write(to, result, step, threads, &|| {
         pipe(chain, Source { raster: *from, bytes: source }, vectors::arch())
     })
 }

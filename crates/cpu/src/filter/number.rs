@@ -1,13 +1,17 @@
 //! The types of pixels during the computation.
 
 use bytemuck::Pod;
+use tripipe_kernels::filter::PixelType;
 
 use super::rows::{Pipe, Rows};
 
 /// The type of a pixel's channel during the computation: `u8`, `i16`, `u16`, and `f32` for both floating-point types.
 pub(super) trait Number: Pod + PartialOrd + Send + Sync {
+    /// The type of pixels that are computed in it; both floating-point types in `f32`.
+    const ELEMENT: PixelType;
+
     /// Whether it is a floating-point type.
-    const REAL: bool;
+    const REAL: bool = matches!(Self::ELEMENT, PixelType::F16 | PixelType::F32);
 
     /// The same number; every integer is exact.
     fn to_float(self) -> f32;
@@ -40,7 +44,7 @@ pub(super) trait Number: Pod + PartialOrd + Send + Sync {
 macro_rules! integer {
     ($($type:ty: $pipe:ident),*) => { $(
         impl Number for $type {
-            const REAL: bool = false;
+            const ELEMENT: PixelType = PixelType::$pipe;
 
             #[inline(always)]
             fn to_float(self) -> f32 {
@@ -72,7 +76,7 @@ macro_rules! integer {
 integer!(u8: U8, i16: I16, u16: U16);
 
 impl Number for f32 {
-    const REAL: bool = true;
+    const ELEMENT: PixelType = PixelType::F32;
 
     #[inline(always)]
     fn to_float(self) -> f32 {

@@ -246,10 +246,10 @@ pub(super) trait Kernel<T, U> {
 }
 
 /// A stage with a window, and the rows in its window.
-pub(super) struct Windows<'a, T, K> {
+pub(super) struct Windows<'a, T, U> {
     input: Box<dyn Rows<T> + 'a>,
     ring: Ring<T>,
-    kernel: K,
+    kernel: Box<dyn Kernel<T, U> + 'a>,
     /// The rows that are being requested.
     current: Range<isize>,
     /// The number of elements loaded of the last rows in their windows.
@@ -270,10 +270,15 @@ impl<'a, T: Number> Input<'a, T> {
         self,
         size: Size,
         kernel: impl Kernel<T, U> + 'a,
-    ) -> Box<dyn Rows<U> + 'a>
-    where
-        T: 'a,
-    {
+    ) -> Box<dyn Rows<U> + 'a> {
+        self.boxed_windows(size, Box::new(kernel))
+    }
+
+    fn boxed_windows<U: Number>(
+        self,
+        size: Size,
+        kernel: Box<dyn Kernel<T, U> + 'a>,
+    ) -> Box<dyn Rows<U> + 'a> {
         let Self { rows, shape, outside } = self;
         let radius = [size.width / 2, size.height / 2];
         // With a multiple of blocks, all rows are aligned.
@@ -287,7 +292,7 @@ impl<'a, T: Number> Input<'a, T> {
     }
 }
 
-impl<T: Number, K> Windows<'_, T, K> {
+impl<T: Number, U> Windows<'_, T, U> {
     /// Loads the pixels in the windows of `len` elements of `rows` from `at` on.
     fn advance(&mut self, rows: Range<isize>, at: usize, len: usize) {
         let border = self.ring.shape.border;
@@ -310,7 +315,7 @@ impl<T: Number, K> Windows<'_, T, K> {
     }
 }
 
-impl<T: Number, U: Number, K: Kernel<T, U>> Rows<U> for Windows<'_, T, K> {
+impl<T: Number, U: Number> Rows<U> for Windows<'_, T, U> {
     fn part(&mut self, y: isize, at: usize, out: &mut [U]) {
         self.parts(y, at, &mut [out]);
     }

@@ -28,7 +28,7 @@ pub fn semiplanar_to_rgb(
     if to.is_empty() {
         return Ok(());
     }
-    target::write(to, result, 2, threads, || {
+    target::write(to, result, 2, threads, &|| {
         let frame = ToRgb {
             luma: Source { raster: luma_place, bytes: luma },
             chroma: Source { raster: chroma_place, bytes: chroma },
@@ -91,7 +91,9 @@ pub fn rgb_to_frame(
 }
 
 fn write_luma(image: &Source<'_>, place: &Raster, luma: &mut [u8], threads: Threads) -> Result<(), CpuError> {
-    target::write(place, luma, 1, threads, || Ok(Pipe::U8(Box::new(Luma { image: *image, row: Vec::new() }))))
+    target::write(place, luma, 1, threads, &|| {
+        Ok(Pipe::U8(Box::new(Luma { image: *image, row: Vec::new() })))
+    })
 }
 
 fn write_chroma(
@@ -101,7 +103,7 @@ fn write_chroma(
     chroma: &mut [u8],
     threads: Threads,
 ) -> Result<(), CpuError> {
-    target::write(place, chroma, 1, threads, || {
+    target::write(place, chroma, 1, threads, &|| {
         Ok(Pipe::U8(Box::new(Chroma { image: *image, v_first, rows: Default::default() })))
     })
 }

@@ -17,7 +17,7 @@ pub(super) fn write<'p>(
     result: &mut [u8],
     step: usize,
     threads: Threads,
-    pipe: impl Fn() -> Result<Pipe<'p>, FilterError> + Sync,
+    pipe: &(dyn Fn() -> Result<Pipe<'p>, FilterError> + Sync),
 ) -> Result<(), CpuError> {
     let row_bytes = to.row_elements() * to.element.bytes();
     let shared = band_rows(to.height, row_bytes, step, threads);

@@ -9,13 +9,18 @@ use std::marker::PhantomData;
 use bytemuck::Pod;
 use pulp::Arch;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use pulp::core_arch::x86::{Avx2, Avx512f};
+use pulp::{
+    Simd,
+    core_arch::x86::{Avx2, Avx512f},
+    x86::{V3, V4},
+};
 // No such instructions are used on other machines.
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
-use std::convert::Infallible as Avx2;
+use std::convert::Infallible as V3;
 
 use super::sums::WeightedSum;
 use crate::aligned::Aligned;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use crate::wide::Wide;
 
 /// A processor's shuffles of `L` elements.
@@ -56,7 +61,7 @@ impl Shuffle<8> for Avx2 {
 }
 
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
-impl Shuffle<8> for Avx2 {
+impl Shuffle<8> for V3 {
     fn near(self, _: [f32; 8], _: [u32; 8]) -> [f32; 8] {
         match self {}
     }
@@ -73,17 +78,17 @@ impl Shuffle<8> for Avx2 {
 )]
 enum Shuffles {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    Sixteen(Avx512f),
-    Eight(Avx2),
+    Sixteen(V4),
+    Eight(V3),
 }
 
 impl Shuffles {
     fn of(arch: Arch) -> Option<Self> {
         match arch {
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Arch::V4(simd) => Some(Self::Sixteen(simd.avx512f)),
+            Arch::V4(simd) => Some(Self::Sixteen(simd)),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Arch::V3(simd) => Some(Self::Eight(simd.avx2)),
+            Arch::V3(simd) => Some(Self::Eight(simd)),
             _ => None,
         }
     }
@@ -112,18 +117,19 @@ pub(super) struct Gather {
 }
 
 impl Gather {
-    /// `first` are the columns of the first pixel of each sum of `taps` pixels, in rows of `width` pixels of `C` channels.
+    /// `first` are the columns of the first pixel of each sum of `taps` pixels, in rows of `width` pixels.
     ///
     /// `None` if the pixels that neighbours are picked from are too far apart, if the row is too short, or if the
     /// machine has no such shuffles.
-    pub(super) fn new<const C: usize>(arch: Arch, first: &[u32], taps: usize, width: usize) -> Option<Self> {
+    pub(super) fn new(arch: Arch, first: &[u32], taps: usize, [width, channels]: [usize; 2]) -> Option<Self> {
         let shuffles = Shuffles::of(arch)?;
-        u32::try_from(width.checked_mul(C)?).ok()?;
+        u32::try_from(width.checked_mul(channels)?).ok()?;
         let lanes = shuffles.lanes();
-        let len = first.len() * C;
+        let len = first.len() * channels;
         let mut places = Aligned::filled(0, len.next_multiple_of(lanes));
-        for (places, column) in places.as_chunks_mut::<C>().0.iter_mut().zip(first) {
-            *places = std::array::from_fn(|channel| column * C as u32 + channel as u32);
+        for (places, column) in places.chunks_exact_mut(channels).zip(first) {
+            let begin = column * channels as u32;
+            places.iter_mut().zip(begin..).for_each(|(place, element)| *place = element);
         }
         let mut reach = 0;
         let mut from = Vec::with_capacity(places.len().div_ceil(lanes));
@@ -138,7 +144,7 @@ impl Gather {
         // Windows end with the row.
         let near = (reach as usize) < lanes;
         let window = if near { lanes } else { 2 * lanes };
-        let last = (width * C).checked_sub(window + (taps - 1) * C)?;
+        let last = (width * channels).checked_sub(window + (taps - 1) * channels)?;
         for (from, places) in from.iter_mut().zip(places.chunks_exact_mut(lanes)) {
             let beyond = from.saturating_sub(u32::try_from(last).ok()?);
             if beyond > 0 {
@@ -150,56 +156,75 @@ impl Gather {
             }
         }
         let fits = (reach as usize) < window;
-        fits.then_some(Self { shuffles, near, from, places, step: C })
+        fits.then_some(Self { shuffles, near, from, places, step: channels })
     }
 
     /// The picked elements of `row`, from element `at` of the result's row on. They have 32 bits.
-    pub(super) fn copy<T: Pod>(&self, arch: Arch, row: &[T], at: usize, out: &mut [T]) {
+    pub(super) fn copy<T: Pod>(&self, row: &[T], at: usize, out: &mut [T]) {
         let (Ok(row), Ok(out)) = (bytemuck::try_cast_slice(row), bytemuck::try_cast_slice_mut(out)) else {
             return;
         };
-        arch.dispatch(Wide(
-            #[inline(always)]
-            || self.vectors(row, at, out, &Copied),
-        ));
+        self.vectors(row, at, out, &Copied);
     }
 
     /// The sums of the elements of `row`, which have 32 bits, from element `at` of the result's row on. Each of `weights`
     /// has the weights of one tap, padded to whole vectors.
-    #[inline(always)]
     pub(super) fn sums<I: Pod, W: Pod, S: WeightedSum<I, W>, O: Pod>(
         &self,
         row: &[I],
         at: usize,
-        weights: &[impl AsRef<[W]>],
+        weights: &[Aligned<W>],
         out: &mut [O],
         result: impl Fn(S) -> O,
     ) {
         let Ok(row) = bytemuck::try_cast_slice(row) else { return };
         if let [first, second] = weights {
             // The most frequent number of taps.
-            let weights = [first.as_ref(), second.as_ref()];
+            let weights: [&[W]; 2] = [first, second];
             self.vectors(row, at, out, &TapSums { weights, result, of: PhantomData });
         } else {
-            let weights: Vec<&[W]> = weights.iter().map(AsRef::as_ref).collect();
+            let weights: Vec<&[W]> = weights.iter().map(|weights| &**weights).collect();
             self.vectors(row, at, out, &TapSums { weights: &weights[..], result, of: PhantomData });
         }
     }
 
-    /// The elements from `at` on that are made of `row`.
-    #[inline(always)]
+    /// The elements from `at` on that are made of `row`, compiled only for the vectors that the shuffles are of.
     fn vectors<O: Pod>(&self, row: &[f32], at: usize, out: &mut [O], make: &impl Make<O>) {
         match self.shuffles {
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Shuffles::Sixteen(shuffle) if self.near => {
-                self.vectors_by::<16, true, O>(shuffle, row, at, out, make);
-            }
+            Shuffles::Sixteen(simd) => Simd::vectorize(
+                simd,
+                Wide(
+                    #[inline(always)]
+                    || self.near_or_far::<16, O>(simd.avx512f, row, at, out, make),
+                ),
+            ),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Shuffles::Sixteen(shuffle) => self.vectors_by::<16, false, O>(shuffle, row, at, out, make),
-            Shuffles::Eight(shuffle) if self.near => {
-                self.vectors_by::<8, true, O>(shuffle, row, at, out, make);
-            }
-            Shuffles::Eight(shuffle) => self.vectors_by::<8, false, O>(shuffle, row, at, out, make),
+            Shuffles::Eight(simd) => Simd::vectorize(
+                simd,
+                Wide(
+                    #[inline(always)]
+                    || self.near_or_far::<8, O>(simd.avx2, row, at, out, make),
+                ),
+            ),
+            #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+            Shuffles::Eight(none) => self.near_or_far::<8, O>(none, row, at, out, make),
+        }
+    }
+
+    #[inline(always)]
+    fn near_or_far<const L: usize, O: Pod>(
+        &self,
+        shuffle: impl Shuffle<L>,
+        row: &[f32],
+        at: usize,
+        out: &mut [O],
+        make: &impl Make<O>,
+    ) {
+        if self.near {
+            self.vectors_by::<L, true, O>(shuffle, row, at, out, make);
+        } else {
+            self.vectors_by::<L, false, O>(shuffle, row, at, out, make);
         }
     }
 

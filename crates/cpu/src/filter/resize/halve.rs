@@ -143,9 +143,17 @@ fn run<T: Mean, const C: usize, const R: usize, const LEN: usize, const FROM: us
 ) {
     let (blocks, rest) = out.as_chunks_mut::<LEN>();
     let done = blocks.len();
-    let lines = rows.map(|row| &row.as_chunks::<FROM>().0[..done]);
+    // Not by `map`, whose functions would be compiled for every type, number of channels and kind of vectors.
+    let mut lines: [&[[T; FROM]]; R] = [&[]; R];
+    for r in 0..R {
+        lines[r] = &rows[r].as_chunks::<FROM>().0[..done];
+    }
     for (index, out) in blocks.iter_mut().enumerate() {
-        block::<T, C, R, LEN, FROM>(lines.map(|line| &line[index]), out);
+        let mut read = [&lines[0][index]; R];
+        for r in 1..R {
+            read[r] = &lines[r][index];
+        }
+        block::<T, C, R, LEN, FROM>(read, out);
     }
     if !rest.is_empty() {
         let mut padded = [[T::zeroed(); FROM]; R];
@@ -168,8 +176,8 @@ fn block<T: Mean, const C: usize, const R: usize, const LEN: usize, const FROM: 
             out[i] = if R == 1 {
                 rows[0][2 * i]
             } else {
-                let [first, second] = [0, R - 1].map(|r| T::pair(rows[r][2 * i], rows[r][2 * i + 1]));
-                T::mean(first, second)
+                let pair = |row: &[T; FROM]| T::pair(row[2 * i], row[2 * i + 1]);
+                T::mean(pair(rows[0]), pair(rows[R - 1]))
             };
         }
         return;
@@ -179,8 +187,8 @@ fn block<T: Mean, const C: usize, const R: usize, const LEN: usize, const FROM: 
         rows[0]
     } else {
         for i in 0..FROM - C {
-            let [first, second] = [0, R - 1].map(|r| T::pair(rows[r][i], rows[r][i + C]));
-            means[i] = T::mean(first, second);
+            let pair = |row: &[T; FROM]| T::pair(row[i], row[i + C]);
+            means[i] = T::mean(pair(rows[0]), pair(rows[R - 1]));
         }
         &means
     };

@@ -20,7 +20,6 @@ use super::number::Number;
 use super::rows::{LANES, Pipe, Rows, Source};
 use super::{check_raster, target};
 use crate::aligned::Aligned;
-use crate::wide::Wide;
 use crate::{CpuError, Threads, vectors};
 use halve::{HalvedRows, Mean};
 use nearest::{Columns, Copies};
@@ -100,7 +99,7 @@ fn copies(
         })
     }
     let columns = Columns::new(across, from, vectors::arch());
-    target::write(to, result, 1, threads, || {
+    target::write(to, result, 1, threads, &|| {
         let input = Source { raster: *from, bytes: source };
         Ok(match from.element {
             PixelType::U8 => pipe::<u8>(input, &columns, &down.first),
@@ -127,7 +126,7 @@ fn means(
             _ => Box::new(HalvedRows::<T, 4>::new(input, arch)),
         })
     }
-    target::write(to, result, 1, threads, || {
+    target::write(to, result, 1, threads, &|| {
         let input = Source { raster: *from, bytes: source };
         Ok(match from.element {
             PixelType::U8 => pipe::<u8>(input),
@@ -152,29 +151,13 @@ fn bytes(
     let Some(across) = Pairs::new(arch, &axes[0], from.channels, from.width * from.channels) else {
         return run::<u8, i32>(axes, images, source, result, threads);
     };
-    target::write(to, result, 1, threads, || {
+    target::write(to, result, 1, threads, &|| {
         let input = Source { raster: *from, bytes: source };
         Ok(Pipe::U8(Box::new(PairRows::new(input, &across, &axes[1], bits, arch))))
     })
 }
 
 fn run<T: Number, S: Sum<T>>(
-    axes: [Axis<S::Weight>; 2],
-    images: [&Raster; 2],
-    source: &[u8],
-    result: &mut [u8],
-    threads: Threads,
-) -> Result<(), CpuError> {
-    match images[0].channels {
-        1 => run_pixels::<T, S, 1>(axes, images, source, result, threads),
-        2 => run_pixels::<T, S, 2>(axes, images, source, result, threads),
-        3 => run_pixels::<T, S, 3>(axes, images, source, result, threads),
-        _ => run_pixels::<T, S, 4>(axes, images, source, result, threads),
-    }
-}
-
-/// Resizes pixels of `C` channels.
-fn run_pixels<T: Number, S: Sum<T>, const C: usize>(
     [across, down]: [Axis<S::Weight>; 2],
     [from, to]: [&Raster; 2],
     source: &[u8],
@@ -183,11 +166,11 @@ fn run_pixels<T: Number, S: Sum<T>, const C: usize>(
 ) -> Result<(), CpuError> {
     let (arch, bits) = (vectors::arch(), across.bits + down.bits);
     let picked = if to.height < from.height { size_of::<S>() } else { size_of::<T>() };
-    let (across, down) = (&ColumnSums::<_, C>::new(across, from.width, picked, arch), &down);
-    target::write(to, result, 1, threads, || {
+    let (across, down) = (&ColumnSums::new(across, [from.width, from.channels], picked, arch), &down);
+    target::write(to, result, 1, threads, &|| {
         let input = Source { raster: *from, bytes: source };
         Ok(T::pipe(if to.height < from.height {
-            let len = from.width * C;
+            let len = from.width * from.channels;
             let stride = len.next_multiple_of(LANES);
             let (slots, row) = (vec![T::zeroed(); down.count * stride], Aligned::filled(S::zeroed(), len));
             Box::new(DownFirst {
@@ -204,7 +187,7 @@ fn run_pixels<T: Number, S: Sum<T>, const C: usize>(
                 arch,
             })
         } else {
-            let len = to.width * C;
+            let len = to.width * to.channels;
             let stride = len.next_multiple_of(LANES);
             let (slots, row) = (Aligned::filled(S::zeroed(), down.count * stride), Vec::new());
             Box::new(AcrossFirst {
@@ -225,14 +208,14 @@ fn run_pixels<T: Number, S: Sum<T>, const C: usize>(
 }
 
 /// Rows of a result that has at least as many rows as the source.
-struct AcrossFirst<'a, T, S: Sum<T>, const C: usize> {
+struct AcrossFirst<'a, T, S: Sum<T>> {
     input: Source<'a>,
-    across: &'a ColumnSums<S::Weight, C>,
+    across: &'a ColumnSums<S::Weight>,
     down: &'a Axis<S::Weight>,
     bits: u32,
     /// A row of the source that cannot be read in place.
     row: Vec<T>,
-    scratch: Vec<Vec<[T; C]>>,
+    scratch: Vec<Vec<T>>,
     /// The number of elements of a row of the result.
     len: usize,
     /// The distance between slots.
@@ -244,16 +227,21 @@ struct AcrossFirst<'a, T, S: Sum<T>, const C: usize> {
     arch: Arch,
 }
 
-impl<T: Number, S: Sum<T>, const C: usize> Rows<T> for AcrossFirst<'_, T, S, C> {
+impl<T: Number, S: Sum<T>> Rows<T> for AcrossFirst<'_, T, S> {
     fn part(&mut self, y: isize, at: usize, out: &mut [T]) {
         let Self { input, across, down, bits, row, scratch, len, stride, slots, next, arch } = self;
         for y in down.unread(y, next) {
-            let row = input.part_of_row(y, 0, input.raster.width * C, row);
+            let row = input.part_of_row(y, 0, input.raster.width * input.raster.channels, row);
             let slot = &mut slots[y % down.count * *stride..][..*len];
-            arch.dispatch(Wide(
+            across.sums(
+                *arch,
+                row,
+                0,
+                scratch,
+                slot,
                 #[inline(always)]
-                || across.sums(row, 0, scratch, slot, |sum: S| sum),
-            ));
+                |sum: S| sum,
+            );
         }
         let (bits, slot) = (*bits, |y: usize| &slots[y % down.count * *stride..][..*stride]);
         down.sum(*arch, y, slot, at, out, move |sum: S| sum.finish(bits));
@@ -261,9 +249,9 @@ impl<T: Number, S: Sum<T>, const C: usize> Rows<T> for AcrossFirst<'_, T, S, C> 
 }
 
 /// Rows of a result that has fewer rows than the source.
-struct DownFirst<'a, T, S: Sum<T>, const C: usize> {
+struct DownFirst<'a, T, S: Sum<T>> {
     input: Source<'a>,
-    across: &'a ColumnSums<S::Weight, C>,
+    across: &'a ColumnSums<S::Weight>,
     down: &'a Axis<S::Weight>,
     bits: u32,
     /// The distance between slots.
@@ -274,13 +262,13 @@ struct DownFirst<'a, T, S: Sum<T>, const C: usize> {
     next: usize,
     /// Sums down columns of the source.
     row: Aligned<S>,
-    scratch: Vec<Vec<[S; C]>>,
+    scratch: Vec<Vec<S>>,
     /// The row of the result that the sums are for.
     made: Option<isize>,
     arch: Arch,
 }
 
-impl<T: Number, S: Sum<T>, const C: usize> Rows<T> for DownFirst<'_, T, S, C> {
+impl<T: Number, S: Sum<T>> Rows<T> for DownFirst<'_, T, S> {
     fn part(&mut self, y: isize, at: usize, out: &mut [T]) {
         let Self { input, across, down, bits, stride, slots, next, row, scratch, made, arch } = self;
         if *made != Some(y) {
@@ -294,9 +282,15 @@ impl<T: Number, S: Sum<T>, const C: usize> Rows<T> for DownFirst<'_, T, S, C> {
             down.sum(*arch, y, seen, 0, row, |sum: S| sum);
             *made = Some(y);
         }
-        arch.dispatch(Wide(
+        let bits = *bits;
+        across.sums(
+            *arch,
+            row,
+            at,
+            scratch,
+            out,
             #[inline(always)]
-            || across.sums(row, at / C, scratch, out, |sum: S| sum.finish(*bits)),
-        ));
+            move |sum: S| sum.finish(bits),
+        );
     }
 }

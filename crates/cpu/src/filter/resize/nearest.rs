@@ -20,12 +20,9 @@ pub(super) struct Columns {
 impl Columns {
     pub(super) fn new(taps: &ResizeTaps, from: &Raster, arch: Arch) -> Self {
         let all: Vec<u32> = taps.first.iter().map(|first| *first as u32).collect();
-        let gather = match (from.element, from.channels) {
-            (PixelType::U8 | PixelType::I16 | PixelType::U16, _) => None,
-            (_, 1) => Gather::new::<1>(arch, &all, 1, from.width),
-            (_, 2) => Gather::new::<2>(arch, &all, 1, from.width),
-            (_, 3) => Gather::new::<3>(arch, &all, 1, from.width),
-            _ => Gather::new::<4>(arch, &all, 1, from.width),
+        let gather = match from.element {
+            PixelType::U8 | PixelType::I16 | PixelType::U16 => None,
+            _ => Gather::new(arch, &all, 1, [from.width, from.channels]),
         };
         Self { all, gather }
     }
@@ -65,7 +62,7 @@ impl<T: Number, const C: usize> Rows<T> for Copies<'_, T, C> {
         let y = lines[y as usize] as usize;
         // Picking again takes no longer than a copy of what was picked before.
         if let (Some(gather), Some(row)) = (&columns.gather, input.row_in_place(y)) {
-            return gather.copy(*arch, row, at, out);
+            return gather.copy(row, at, out);
         }
         if *made != Some(y) {
             let row = input.part_of_row(y, 0, input.raster.width * C, row);

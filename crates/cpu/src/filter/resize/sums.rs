@@ -140,7 +140,8 @@ impl Axis<u32> {
 }
 
 /// The weighted sums along rows of packed pixels.
-pub(super) struct ColumnSums<W, const C: usize> {
+pub(super) struct ColumnSums<W> {
+    channels: usize,
     /// The first source pixel of each sum.
     first: Vec<u32>,
     /// Whether the sums begin at every second pixel from the first one on, and have at most two taps.
@@ -149,99 +150,130 @@ pub(super) struct ColumnSums<W, const C: usize> {
     gather: Option<Gather>,
     /// For the first tap, the next one and so on: the weight of the pixel in every result, once for each channel;
     /// padded by [`LANES`] pixels.
-    weights: Vec<Taps<W>>,
+    weights: Vec<Aligned<W>>,
 }
 
-/// The weights of a tap.
-struct Taps<W>(Aligned<W>);
-
-impl<W: Copy> AsRef<[W]> for Taps<W> {
-    fn as_ref(&self) -> &[W] {
-        &self.0
-    }
+/// Calls a function of the number of channels, 1 to 4, as a constant. Only what moves whole pixels is compiled for each.
+macro_rules! by_channels {
+    ($channels:expr, $function:ident($($argument:expr),*)) => {
+        match $channels {
+            1 => $function::<1, _>($($argument),*),
+            2 => $function::<2, _>($($argument),*),
+            3 => $function::<3, _>($($argument),*),
+            _ => $function::<4, _>($($argument),*),
+        }
+    };
 }
 
-impl<W: Pod, const C: usize> ColumnSums<W, C> {
+impl<W: Pod> ColumnSums<W> {
     /// The sums of rows of `width` pixels, whose elements have `bytes` bytes.
     pub(super) fn new(
         Axis { first, count, weights, .. }: Axis<W>,
-        width: usize,
+        [width, channels]: [usize; 2],
         bytes: usize,
         arch: Arch,
     ) -> Self {
         let column = |tap: usize| {
-            let mut column = Aligned::filled(W::zeroed(), (first.len() + LANES) * C);
-            let pixels = column.as_chunks_mut::<C>().0.iter_mut();
-            for (pixel, weights) in pixels.zip(weights.chunks_exact(count)) {
-                *pixel = [weights[tap]; C];
-            }
-            Taps(column)
+            let mut column = Aligned::filled(W::zeroed(), (first.len() + LANES) * channels);
+            by_channels!(channels, repeat(weights.iter().skip(tap).step_by(count), &mut column));
+            column
         };
         let halved = count <= 2 && 2 * first.len() <= width;
         let pairs = halved && first.iter().enumerate().all(|(x, first)| *first == 2 * x);
         let weights = (0..count).map(column).collect();
         let first: Vec<u32> = first.iter().map(|first| *first as u32).collect();
-        let gather = if bytes == 4 { Gather::new::<C>(arch, &first, count, width) } else { None };
-        Self { first, pairs, gather, weights }
+        let gather = if bytes == 4 { Gather::new(arch, &first, count, [width, channels]) } else { None };
+        Self { channels, first, pairs, gather, weights }
     }
 
     /// Memory for the pixels that are summed.
-    pub(super) fn scratch<I: Pod>(&self) -> Vec<Vec<[I; C]>> {
+    pub(super) fn scratch<I: Pod>(&self) -> Vec<Vec<I>> {
         if self.gather.is_some() {
             return Vec::new();
         }
-        vec![vec![[I::zeroed(); C]; self.first.len() + LANES]; self.weights.len()]
+        vec![vec![I::zeroed(); (self.first.len() + LANES) * self.channels]; self.weights.len()]
     }
 
-    /// The sums from that of pixel `from` on.
-    #[inline(always)]
+    /// The sums from element `at` on, the first of a pixel.
     pub(super) fn sums<I: Pod, S: WeightedSum<I, W>, O: Pod>(
         &self,
+        arch: Arch,
         row: &[I],
-        from: usize,
-        scratch: &mut [Vec<[I; C]>],
+        at: usize,
+        scratch: &mut [Vec<I>],
         out: &mut [O],
         result: impl Fn(S) -> O,
     ) {
-        if let Some(gather) = &self.gather {
-            return gather.sums(row, from * C, &self.weights, out, result);
+        if const { size_of::<I>() == 4 }
+            && let Some(gather) = &self.gather
+        {
+            return gather.sums(row, at, &self.weights, out, result);
         }
-        let row = row.as_chunks::<C>().0;
-        let first = &self.first[from..][..out.len() / C];
         // All pixels are gathered before any sum: a vector load must not wait for stores of its elements that are still
         // in progress.
-        for (tap, picked) in scratch.iter_mut().enumerate() {
-            let picked = &mut picked[..first.len()];
-            if self.pairs {
-                let pairs = picked.iter_mut().zip(row[2 * from..].as_chunks::<2>().0);
-                // A separate loop for each tap, which the compiler vectorises.
-                if tap == 0 {
-                    pairs.for_each(|(picked, pair)| *picked = pair[0]);
-                } else {
-                    pairs.for_each(|(picked, pair)| *picked = pair[1]);
-                }
-            } else {
-                pick(&row[tap..], first, picked);
-            }
-        }
-        blocks(
-            out,
+        let first = &self.first[at / self.channels..][..out.len() / self.channels];
+        by_channels!(self.channels, pick_all(arch, row, first, self.pairs, scratch));
+        arch.dispatch(Wide(
             #[inline(always)]
-            |index, out| {
-                let mut sums = [S::zeroed(); LANES];
-                for (weights, picked) in self.weights.iter().zip(&*scratch) {
-                    let weights = &weights.as_ref()[from * C + index * LANES..][..LANES];
-                    let picked = &picked.as_flattened()[index * LANES..][..LANES];
-                    for (sum, (weight, pixel)) in sums.iter_mut().zip(weights.iter().zip(picked)) {
-                        *sum = sum.with_any(*weight, *pixel);
-                    }
-                }
-                for (out, sum) in out.iter_mut().zip(sums) {
-                    *out = result(sum);
-                }
+            || {
+                blocks(
+                    out,
+                    #[inline(always)]
+                    |index, out| {
+                        let mut sums = [S::zeroed(); LANES];
+                        for (weights, picked) in self.weights.iter().zip(&*scratch) {
+                            let weights = &weights[at + index * LANES..][..LANES];
+                            let picked = &picked[index * LANES..][..LANES];
+                            for (sum, (weight, pixel)) in sums.iter_mut().zip(weights.iter().zip(picked)) {
+                                *sum = sum.with_any(*weight, *pixel);
+                            }
+                        }
+                        for (out, sum) in out.iter_mut().zip(sums) {
+                            *out = result(sum);
+                        }
+                    },
+                );
             },
-        );
+        ));
     }
+}
+
+/// Writes each of `values` `C` times.
+fn repeat<'a, const C: usize, T: Copy + 'a>(values: impl Iterator<Item = &'a T>, to: &mut [T]) {
+    for (pixel, value) in to.as_chunks_mut::<C>().0.iter_mut().zip(values) {
+        *pixel = [*value; C];
+    }
+}
+
+/// Picks the pixels of each tap, of `C` channels. With `pairs`, `first` are every second pixel, and there are at most two
+/// taps.
+fn pick_all<const C: usize, I: Pod>(
+    arch: Arch,
+    row: &[I],
+    first: &[u32],
+    pairs: bool,
+    scratch: &mut [Vec<I>],
+) {
+    let row = row.as_chunks::<C>().0;
+    arch.dispatch(Wide(
+        #[inline(always)]
+        || {
+            for (tap, picked) in scratch.iter_mut().enumerate() {
+                let picked = &mut picked.as_chunks_mut::<C>().0[..first.len()];
+                if pairs && let Some(begin) = first.first() {
+                    let pairs = picked.iter_mut().zip(row[*begin as usize..].as_chunks::<2>().0);
+                    // A separate loop for each tap, which the compiler vectorises.
+                    if tap == 0 {
+                        pairs.for_each(|(picked, pair)| *picked = pair[0]);
+                    } else {
+                        pairs.for_each(|(picked, pair)| *picked = pair[1]);
+                    }
+                } else {
+                    pick(&row[tap..], first, picked);
+                }
+            }
+        },
+    ));
 }
 
 /// `to[i] = from[places[i]]`, eight at a time: twice as fast.
