@@ -23,7 +23,9 @@ use std::sync::Arc;
 pub use block::Block;
 pub use elements::{elements_of, elements_of_mut};
 pub use error::ExecuteError;
-pub use executor::{Executor, KernelFacts, OverBytes, Prepared, Reading, Submission, TimeSource, Timing};
+pub use executor::{
+    CpuLoad, CpuTime, Executor, KernelFacts, OverBytes, Prepared, Reading, Submission, TimeSource, Timing,
+};
 pub use layer::{Intercept, Layer};
 pub use memory::{
     Access, Addressing, ChannelOrder, ChannelType, Filter, ImageExtent, ImageShape, ImageShapeError,

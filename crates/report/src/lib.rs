@@ -11,6 +11,7 @@ pub mod findings;
 pub mod histogram;
 pub mod improvement;
 pub mod ladder;
+mod load;
 mod number;
 pub mod page;
 pub mod peaks;
@@ -24,5 +25,7 @@ pub mod validation;
 pub mod verdict;
 pub mod why;
 
+pub use load::busy_cores;
+pub(crate) use load::cpu_load;
 pub use number::{bytes, giga, time};
 pub use style::{Canvas, ascii, paragraph};

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cpu_load::CpuLoad;
+
 /// A ladder on a device. Lists of a step have one entry for each size, `null` where nothing was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -36,6 +38,9 @@ pub struct Ladder {
     /// Seconds of the serial version on the CPU for each size; empty if times are predicted.
     #[serde(default)]
     pub serial_seconds: Vec<f64>,
+    /// How busy the CPU was meanwhile, for each size.
+    #[serde(default)]
+    pub serial_cpu_load: Vec<Option<CpuLoad>>,
     /// The work of each size.
     #[serde(default)]
     pub work: Vec<LadderWork>,
@@ -143,6 +148,8 @@ pub struct LadderStep {
     pub rate: Vec<Option<f64>>,
     /// The share of the ceiling that it reaches.
     pub ceiling_share: Vec<Option<f64>>,
+    /// How busy the host's CPU was beside it.
+    pub cpu_load: Vec<Option<CpuLoad>>,
     /// Seconds that preparing the data took.
     pub preparation_seconds: Vec<Option<f64>>,
     /// The fastest of its choices, such as a work-group.

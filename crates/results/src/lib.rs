@@ -9,6 +9,7 @@ mod analyze;
 mod by_name;
 mod check;
 mod compare;
+mod cpu_load;
 mod devices;
 mod diff;
 mod explain;
@@ -36,6 +37,7 @@ pub use analyze::{
 pub use by_name::ByName;
 pub use check::{CheckReport, CheckedLaunch, Finding, Location, Memory, Related, WorkItem};
 pub use compare::{Capture, CapturedRow};
+pub use cpu_load::CpuLoad;
 pub use devices::{DeviceDescription, DeviceImages, DeviceModel, Devices, Figure, GpuModel, OpenClDevice};
 pub use diff::{Changed, Difference};
 pub use explain::{RuleExplanation, Rules};

@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::cpu_load::CpuLoad;
+
 /// An object of the output: the run first, then each memory object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -41,6 +43,9 @@ pub struct RanLaunch {
     pub device: String,
     /// Seconds of the run.
     pub seconds: f64,
+    /// How busy the host's CPU was meanwhile.
+    #[serde(default)]
+    pub cpu_load: Option<CpuLoad>,
     /// The output of `printf`.
     pub printed: String,
 }

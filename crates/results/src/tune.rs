@@ -4,6 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cpu_load::CpuLoad;
+
 /// The search for one problem on one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -71,6 +73,8 @@ pub struct Trial {
     pub runs: Option<usize>,
     /// The time relative to that of the library's own choice, which ran in turns with it.
     pub of_reference: Option<f64>,
+    /// How busy the host's CPU was beside it.
+    pub cpu_load: Option<CpuLoad>,
     /// Arithmetic operations per second.
     pub operations_per_second: Option<f64>,
     /// The estimate before it was tried.

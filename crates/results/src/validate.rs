@@ -66,8 +66,8 @@ pub struct ErrorSummary {
     pub count: usize,
     /// Rows without one.
     pub refused: usize,
-    /// Median of the absolute errors.
-    pub median_error: f64,
+    /// Median of the absolute errors; `null` of none.
+    pub median_error: Option<f64>,
     /// Measurements within their bands.
     pub in_band: usize,
     /// Rows with a prediction that has no band.

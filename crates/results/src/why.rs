@@ -16,6 +16,10 @@ pub struct Application {
     /// Seconds of all launches.
     #[serde(default)]
     pub seconds: f64,
+    /// Seconds of the application as far as it is known: from the start of the first launch of a trace to the end of the last;
+    /// without a trace those of all launches.
+    #[serde(default)]
+    pub application_seconds: f64,
     /// The launches; those of one kernel with the same sizes together.
     pub launches: Vec<KernelLaunches>,
     /// What was left out, one sentence each.
@@ -45,6 +49,10 @@ pub struct KernelLaunches {
     pub seconds: Option<f64>,
     /// Seconds of all of them at the ceiling.
     pub seconds_at_ceiling: Option<f64>,
+    /// How many times as fast the application would be with these launches at their ceiling, and all others as they are.
+    pub application_gain_at_ceiling: Option<f64>,
+    /// The same if these launches took no time: the most that any change of this kernel gains.
+    pub application_gain_if_free: Option<f64>,
     /// Launches of the kernel in the trace.
     pub measured_launches: Option<usize>,
     /// Seconds of these.

@@ -90,6 +90,10 @@ pub struct Times {
     /// The confidence interval of `relative` (95 %, by order statistics); `None` for too few runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_interval: Option<[f64; 2]>,
+    /// How busy the host's CPU was in the timed runs: all threads of the process, and the calling thread, in cores. `None`
+    /// if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_cores: Option<[f64; 2]>,
     /// Whether the time is predicted, not measured.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub predicted: bool,

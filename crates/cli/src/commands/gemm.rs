@@ -9,9 +9,10 @@ use clap::{Args, ValueEnum};
 use half::f16;
 use tripipe::gemm::{Accumulate, Factor, Product, Strides};
 use tripipe::{Arithmetic, Choice, Context, Device, Explanation, Extents, Matrix, MatrixView, Vector};
+use tripipe_launch::{CpuLoad, CpuTime};
 
 use super::filter::summary_line;
-use super::{DeviceArgument, context, failed, say_on};
+use super::{DeviceArgument, context, failed, load_line, say_on};
 use crate::files::input::{is_standard, shown_input};
 use crate::files::memory;
 use crate::files::npy::{self, Elements};
@@ -185,39 +186,42 @@ impl Gemm {
         let type_name = a.matrix.elements.type_name();
         let mut report = output.report_destination(out, self.explain);
         let work = Work { gemm: &self, device: &device, output, size: [m, n, k], count, a: &a, b: &b };
-        let (explanation, total_seconds) = match (&a.matrix.elements, &b.matrix.elements) {
-            (Elements::F16(x), Elements::F16(y)) => work.run::<f16>(x, y, &sides)?,
-            (Elements::F32(x), Elements::F32(y)) => work.run::<f32>(x, y, &sides)?,
-            (Elements::I8(x), Elements::I8(y)) => work.run::<i8>(x, y, &sides)?,
-            (Elements::F64(x), Elements::F64(y)) => {
-                // No device supports it: if the device was not named, the operands stay on the host.
-                let auto = self.device.device == Choice::Auto;
-                let device = if auto { &Device::Cpu } else { &device };
-                Work { device, ..work }.run::<f64>(x, y, &sides)?
-            }
-            (left, right) => {
-                // The wider type holds every number of the other.
-                let width = |of: &Elements| {
-                    ["int8", "float16", "float32"].iter().position(|name| *name == of.type_name())
-                };
-                let is_left = width(left).is_some_and(|left| width(right).is_none_or(|right| left < right));
-                let (converted, to) = if is_left { (&self.a, right) } else { (&self.b, left) };
-                bail!(
-                    "{} holds {} and {} holds {}; convert {} with a.astype('{}')",
-                    shown_input(&self.a),
-                    left.type_name(),
-                    shown_input(&self.b),
-                    right.type_name(),
-                    shown_input(converted),
-                    to.type_name()
-                )
-            }
-        };
+        let Multiplied { explanation, total_seconds, cpu_load } =
+            match (&a.matrix.elements, &b.matrix.elements) {
+                (Elements::F16(x), Elements::F16(y)) => work.run::<f16>(x, y, &sides)?,
+                (Elements::F32(x), Elements::F32(y)) => work.run::<f32>(x, y, &sides)?,
+                (Elements::I8(x), Elements::I8(y)) => work.run::<i8>(x, y, &sides)?,
+                (Elements::F64(x), Elements::F64(y)) => {
+                    // No device supports it: if the device was not named, the operands stay on the host.
+                    let auto = self.device.device == Choice::Auto;
+                    let device = if auto { &Device::Cpu } else { &device };
+                    Work { device, ..work }.run::<f64>(x, y, &sides)?
+                }
+                (left, right) => {
+                    // The wider type holds every number of the other.
+                    let width = |of: &Elements| {
+                        ["int8", "float16", "float32"].iter().position(|name| *name == of.type_name())
+                    };
+                    let is_left =
+                        width(left).is_some_and(|left| width(right).is_none_or(|right| left < right));
+                    let (converted, to) = if is_left { (&self.a, right) } else { (&self.b, left) };
+                    bail!(
+                        "{} holds {} and {} holds {}; convert {} with a.astype('{}')",
+                        shown_input(&self.a),
+                        left.type_name(),
+                        shown_input(&self.b),
+                        right.type_name(),
+                        shown_input(converted),
+                        to.type_name()
+                    )
+                }
+            };
         let sums = if type_name == "int8" { "int32" } else { type_name };
         let times = count.map(|count| format!("{count} times ")).unwrap_or_default();
         writeln!(report, "{a} * {b} -> {} {times}{m}x{n} {sums}", shown_output(&self.output))?;
         if self.explain {
-            write!(report, "{}", terminal::shown(explanation.to_string()))?;
+            let load = cpu_load.map_or_else(String::new, |load| load_line(load, FURTHER_RUNS));
+            write!(report, "{}", terminal::shown(explanation.to_string() + &load))?;
         } else {
             writeln!(report, "{}", summary_line(&explanation, total_seconds))?;
         }
@@ -337,6 +341,18 @@ struct Work<'w> {
     b: &'w FileOperand<'w>,
 }
 
+/// Runs after the first one, for an explanation.
+const FURTHER_RUNS: usize = 4;
+
+/// How a product was made.
+struct Multiplied {
+    explanation: Explanation,
+    /// Wall time of the first run, including start-up and copies.
+    total_seconds: f64,
+    /// How busy the host's CPU was in the further runs.
+    cpu_load: Option<CpuLoad>,
+}
+
 impl Work<'_> {
     /// Extents of the result.
     fn extents(&self) -> Vec<usize> {
@@ -356,7 +372,7 @@ impl Work<'_> {
         Ok(what)
     }
 
-    fn run<T: InFiles>(self, a: &[T], b: &[T], sides: &Sides) -> Result<(Explanation, f64)> {
+    fn run<T: InFiles>(self, a: &[T], b: &[T], sides: &Sides) -> Result<Multiplied> {
         let [m, n, _] = self.size;
         let what = self.name(size_of::<T::Sum>())?;
         let bias = sides.bias.as_ref().map(|bias| self.bias::<T>(bias)).transpose()?;
@@ -399,9 +415,17 @@ impl Work<'_> {
             let first = c.block_mut(0..m, 0..n).map_err(failed)?;
             product().and_then(|product| product.store(first)?.wait()).map_err(failed)?;
         }
-        let c = c.to_vec().map_err(failed)?;
+        let values = c.to_vec().map_err(failed)?;
         let total_seconds = start.elapsed().as_secs_f64();
+        let mut cpu = CpuTime::default();
         if self.gemm.explain {
+            // The first run is not representative. On a virtual GPU, every run is the same, and the load is the simulator's.
+            let further =
+                if matches!(self.device, Device::Virtual(_)) || count == 0 { 0 } else { FURTHER_RUNS };
+            for _ in 0..further {
+                let again = c.block_mut(0..m, 0..n).map_err(failed)?;
+                cpu.measure(|| product().and_then(|product| product.store(again)?.wait())).map_err(failed)?;
+            }
             // Without ceilings, the explanation contains less, and says so.
             let _ = context.measure_ceilings(T::ARITHMETIC);
         }
@@ -412,8 +436,8 @@ impl Work<'_> {
         };
         drop(progress);
         let extents = self.extents();
-        self.output.write(|sink| npy::write(sink, &extents, &c))?;
-        Ok((explanation, total_seconds))
+        self.output.write(|sink| npy::write(sink, &extents, &values))?;
+        Ok(Multiplied { explanation, total_seconds, cpu_load: cpu.load() })
     }
 
     /// The elements of the matrix to add, which has the result's extents and type.

@@ -38,6 +38,7 @@ use clap::{Args, ValueEnum};
 use tripipe::{Choice, Context, Device, Error, ErrorKind, VirtualDevice};
 use tripipe_device::nearest::nearest;
 use tripipe_device::{Board, Gpu};
+use tripipe_launch::CpuLoad;
 use tripipe_report::{Canvas, page};
 use tripipe_results::Document;
 use tripipe_timing::errors;
@@ -168,6 +169,11 @@ fn say_on(progress: &Progress, doing: &str, device: &Device) {
 fn context(device: &Device, falls_back: bool, explained: bool) -> Result<Context, Error> {
     let predictions = explained || matches!(device, Device::Virtual(_));
     Context::builder().cpu_when_faster(falls_back).predictions(predictions).build(device)
+}
+
+/// A line of an explanation: how busy the host's CPU was in `runs` further runs.
+fn load_line(load: CpuLoad, runs: usize) -> String {
+    format!("  CPU load    {} (mean of {runs} runs)\n", tripipe_report::busy_cores(load))
 }
 
 /// An error of an operation on a device, with a way out.

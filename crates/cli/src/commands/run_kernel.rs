@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tripipe::{Choice, Device, ErrorKind};
-use tripipe_launch::{ExecuteError, Executor, Launch, Timing};
+use tripipe_launch::{CpuLoad, CpuTime, ExecuteError, Executor, Launch, Timing};
 use tripipe_launch_file::{Comparison, Dump, StagedMemory};
 use tripipe_opencl::{CacheChoice, ExecutorOptions};
 use tripipe_report::run::{Base, Memory, Run};
@@ -170,13 +170,19 @@ impl RunKernel {
         let staged = loaded.stage(machine.executor(), built.program).with_context(context)?;
         let mut dumps = if self.time_only { None } else { Some(Dumps::open(&description, &staged)?) };
         progress.say(&format!("running {kernel}"));
-        let timings = machine.run(std::slice::from_ref(&staged.launch)).with_context(context)?;
+        // The time of the driver's compiler is not that of the launch.
+        machine.executor().prepare(&staged.launch.program, &staged.launch.entry).with_context(context)?;
+        let mut cpu = CpuTime::default();
+        let timings =
+            cpu.measure(|| machine.run(std::slice::from_ref(&staged.launch))).with_context(context)?;
         drop(progress);
 
         let device = machine.executor().probe().name.clone();
         let seconds = Timing::span_seconds(&timings);
-        let run =
-            Run { kernel: &kernel, program: &name, range: &staged.launch.range, device: &device, seconds };
+        let is_predicted = machine.executor().time_source().is_predicted();
+        let cpu_load = if is_predicted { CpuLoad::predicted(&timings) } else { cpu.load() };
+        let range = &staged.launch.range;
+        let run = Run { kernel: &kernel, program: &name, range, device: &device, seconds, cpu_load };
         let printed = machine.take_printed();
         match self.format {
             Format::Text => {

@@ -65,6 +65,28 @@ fn bad_tables_are_refused_with_their_line() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("m.csv:2: clpeak-mad-floot4: no kernel"), "{said}");
+    assert!(said.contains("did you mean `clpeak-mad-float4`?"), "{said}");
+    // The median error of nothing is not 0 %.
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let all = printed.lines().find(|line| line.starts_with("all ")).unwrap();
+    assert_eq!(all.split_whitespace().collect::<Vec<_>>(), ["all", "0", "1", "-", "0%", "-"], "{printed}");
+    for (row, reason) in [
+        ("mine,mali-g610,,clpeak-mad-float4 -D N=3,me,Gop/s,482", "no macro `N`; it has no macros"),
+        ("mine,mali-g610,,mixbench-float -D M=3,me,Gop/s,482", "no macro `M`; want -D N"),
+        (
+            "mine,mali-g610,,mixbench-float,me,Gop/s,482",
+            "how many multiply-adds? want -D N=80, from 1 to 4096",
+        ),
+        ("mine,mali-g610,,clpeak-mad-float4,me,GB/s,482", "it measures arithmetic: want Gop/s, ms or us"),
+        ("mine,mali-g610,,stream-copy,me,Gop/s,482", "it computes nothing: want GB/s, ms or us"),
+    ] {
+        bench.write("m.csv", format!("{HEADER}{row}\n"));
+        let kernel = row.split(',').nth(3).unwrap();
+        let output = bench.run(&["validate", "m.csv"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("m.csv:2: {kernel}: {reason}")), "{said}");
+    }
     bench.write("m.csv", "device,kernel\nmine,blur\n");
     bench.refuse(&["validate", "m.csv"], &["m.csv", "model_gpu"]);
     bench.refuse(&["validate", "none.csv"], &["none.csv"]);

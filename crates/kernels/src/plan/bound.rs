@@ -1,6 +1,6 @@
 //! Plans with memory on one executor.
 
-use tripipe_launch::{ExecuteError, Executor, Launch, MemoryId, Timing};
+use tripipe_launch::{CpuLoad, ExecuteError, Executor, Launch, MemoryId, Timing};
 
 use super::Output;
 
@@ -50,6 +50,7 @@ pub struct Staged<'e> {
     pub(super) executor: &'e mut dyn Executor,
     pub(super) bound: Bound,
     pub(super) output: Option<Output>,
+    pub(super) predicted_load: Option<CpuLoad>,
 }
 
 impl Staged<'_> {
@@ -69,7 +70,15 @@ impl Staged<'_> {
     /// # Errors
     /// Any error of the executor.
     pub fn run(&mut self) -> Result<f64, ExecuteError> {
-        Ok(Timing::span_seconds(&self.executor.run(&self.bound.launches)?))
+        let timings = self.executor.run(&self.bound.launches)?;
+        let is_predicted = self.executor.time_source().is_predicted();
+        self.predicted_load = CpuLoad::predicted(&timings).filter(|_| is_predicted);
+        Ok(Timing::span_seconds(&timings))
+    }
+
+    /// The load of the host's CPU beside the last run, if its times were predicted.
+    pub fn predicted_load(&self) -> Option<CpuLoad> {
+        self.predicted_load
     }
 
     /// The result, with rows tightly packed; empty when the plan has no output.

@@ -253,7 +253,7 @@ impl<'p> Plan<'p> {
     pub fn stage<'e>(&self, executor: &'e mut dyn Executor) -> Result<Staged<'e>, ExecuteError> {
         let scratch = self.make(executor, true)?;
         let bound = self.bind_all(executor, &[], scratch)?;
-        Ok(Staged { executor, bound, output: self.output })
+        Ok(Staged { executor, bound, output: self.output, predicted_load: None })
     }
 
     /// The launches over `operands`, in any order, and over memory allocated for the rest. On failure, the allocated

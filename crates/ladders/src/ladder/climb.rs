@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use thiserror::Error;
-use tripipe_launch::{ExecuteError, Executor, TimeSource};
+use tripipe_launch::{CpuLoad, CpuTime, ExecuteError, Executor, TimeSource};
 
 use super::{Climb, ClimbedStep, Ladder, Measured, Outcome, Seconds};
 use crate::problem::{Inputs, Mismatch, Problem, ProblemError, Size, Work};
@@ -81,6 +81,10 @@ pub trait Attempt {
     /// # Errors
     /// The result could not be read.
     fn output(&mut self) -> Result<Vec<u8>, AttemptError>;
+    /// The load of the CPU beside the last run, if times are predicted; that of other runs is measured.
+    fn predicted_load(&self) -> Option<CpuLoad> {
+        None
+    }
 }
 
 /// The callback for each variant of a step: its label (empty when there is only one) and the attempt.
@@ -151,6 +155,10 @@ impl Attempt for Staged<'_> {
 
     fn output(&mut self) -> Result<Vec<u8>, AttemptError> {
         Ok(Staged::output(self)?)
+    }
+
+    fn predicted_load(&self) -> Option<CpuLoad> {
+        Staged::predicted_load(self)
     }
 }
 
@@ -274,8 +282,9 @@ fn time_serial(ladder: &Ladder, problem: &Problem) -> Seconds {
         (ladder.serial)(black_box(problem), black_box(&mut output));
         Ok::<_, std::convert::Infallible>(())
     };
-    let samples = SERIAL.times(|| clocked(&mut solve)).unwrap_or_else(|never| match never {});
-    Seconds { samples }
+    let mut cpu = CpuTime::default();
+    let samples = cpu.measure(|| SERIAL.times(|| clocked(&mut solve))).unwrap_or_else(|never| match never {});
+    Seconds { samples, cpu_load: cpu.load() }
 }
 
 /// The labels of the variants that are worth a prediction at the full size: the fastest with fewer columns of A. `None`
@@ -421,13 +430,16 @@ fn time(
         problem.expected.verify(&attempt.output()?)?;
     }
     if source.is_predicted() {
-        let seconds = Seconds { samples: vec![first] };
+        let seconds = Seconds { samples: vec![first], cpu_load: attempt.predicted_load() };
         return Ok(Measured { seconds, preparation_seconds, choice: None, sweep: Vec::new() });
     }
     let limit = Duration::from_secs_f64(STEP_SECONDS);
     Repeat { most: options.warmup, least: 0, limit }.times(|| attempt.run())?;
-    let samples = Repeat { most: options.runs.max(1), least: LEAST_RUNS, limit }.times(|| attempt.run())?;
+    let repeat = Repeat { most: options.runs.max(1), least: LEAST_RUNS, limit };
+    let mut cpu = CpuTime::default();
+    let samples = cpu.measure(|| repeat.times(|| attempt.run()))?;
     // A race may appear only under load.
     problem.expected.verify(&attempt.output()?)?;
-    Ok(Measured { seconds: Seconds { samples }, preparation_seconds, choice: None, sweep: Vec::new() })
+    let seconds = Seconds { samples, cpu_load: cpu.load() };
+    Ok(Measured { seconds, preparation_seconds, choice: None, sweep: Vec::new() })
 }

@@ -1,7 +1,7 @@
 //! The results of climbing a ladder.
 
 use tripipe_kernels::ceilings::Ceilings;
-use tripipe_launch::TimeSource;
+use tripipe_launch::{CpuLoad, TimeSource};
 
 use crate::problem::{Size, Work};
 
@@ -9,17 +9,23 @@ use crate::problem::{Size, Work};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seconds {
     pub(super) samples: Vec<f64>,
+    pub(super) cpu_load: Option<CpuLoad>,
 }
 
 impl Seconds {
     /// `None` without samples.
-    pub fn new(samples: Vec<f64>) -> Option<Self> {
-        (!samples.is_empty()).then_some(Self { samples })
+    pub fn new(samples: Vec<f64>, cpu_load: Option<CpuLoad>) -> Option<Self> {
+        (!samples.is_empty()).then_some(Self { samples, cpu_load })
     }
 
     /// The samples in the order of measurement.
     pub fn samples(&self) -> &[f64] {
         &self.samples
+    }
+
+    /// The load of the host's CPU during these runs; `None` if it is not known.
+    pub fn cpu_load(&self) -> Option<CpuLoad> {
+        self.cpu_load
     }
 
     /// The median; for an even number of samples, the mean of the two middle ones.
@@ -156,10 +162,10 @@ mod tests {
 
     #[test]
     fn statistics() {
-        let seconds = Seconds::new(vec![4.0, 1.0, 3.0, 2.0]).unwrap();
+        let seconds = Seconds::new(vec![4.0, 1.0, 3.0, 2.0], None).unwrap();
         assert_eq!((seconds.median(), seconds.mean()), (2.5, 2.5));
         assert_eq!((seconds.min(), seconds.max()), (1.0, 4.0));
-        assert_eq!(Seconds::new(vec![9.0, 1.0, 2.0]).unwrap().median(), 2.0);
-        assert!(Seconds::new(vec![]).is_none());
+        assert_eq!(Seconds::new(vec![9.0, 1.0, 2.0], None).unwrap().median(), 2.0);
+        assert!(Seconds::new(vec![], None).is_none());
     }
 }

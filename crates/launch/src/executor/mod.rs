@@ -1,6 +1,7 @@
 //! The trait that abstracts from the device that runs a launch.
 
 mod facts;
+mod load;
 mod submission;
 
 use std::any::Any;
@@ -10,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use tripipe_device::Probe;
 
 pub use facts::{KernelFacts, Timing};
+pub use load::{CpuLoad, CpuTime};
 use submission::{Done, Read};
 pub use submission::{Prepared, Reading, Submission};
 

@@ -22,6 +22,7 @@ struct CsvRow<'a> {
     ceiling_share: Option<f64>,
     preparation_seconds: Option<f64>,
     choice: Option<&'a str>,
+    cpu_cores: Option<f64>,
     reason: Option<&'a str>,
 }
 
@@ -52,6 +53,7 @@ pub fn csv(report: &Report<'_>, header: bool) -> String {
                 ceiling_share: figures.and_then(|figures| figures.ceiling_share),
                 preparation_seconds: figures.and_then(|figures| figures.measured.preparation_seconds),
                 choice: figures.and_then(|figures| figures.measured.choice.as_deref()),
+                cpu_cores: figures.and_then(|figures| Some(figures.measured.seconds.cpu_load()?.cores)),
                 reason,
             });
         }

@@ -4,6 +4,7 @@ use tripipe_ladders::ladder::{ClimbedStep, Outcome, Seconds};
 use tripipe_results::{Ladder, LadderCeilings, LadderStep, LadderWork, SweepChoice};
 
 use super::{Figures, Report, rate_unit, verdict};
+use crate::cpu_load;
 
 /// All steps at all sizes.
 pub fn result(report: &Report<'_>) -> Ladder {
@@ -24,6 +25,7 @@ pub fn result(report: &Report<'_>) -> Ladder {
         runs: report.options.runs,
         warmup: report.options.warmup,
         serial_seconds: climb.serial.iter().map(Seconds::median).collect(),
+        serial_cpu_load: climb.serial.iter().map(|serial| serial.cpu_load().map(cpu_load)).collect(),
         work: work.collect(),
         ceilings: climb.ceilings.as_ref().map(|ceilings| LadderCeilings {
             bytes_per_second: ceilings.bytes_per_second,
@@ -52,6 +54,7 @@ fn step_of(report: &Report<'_>, step: &ClimbedStep) -> LadderStep {
         sweep.iter().map(choice).collect()
     };
     let band = |figures: &Option<Figures<'_>>| Some(report.errors?.band(figures.as_ref()?.median));
+    let load = |figures: &Option<Figures<'_>>| figures.as_ref()?.measured.seconds.cpu_load().map(cpu_load);
     LadderStep {
         name: step.name.clone(),
         verified: verified(step),
@@ -67,6 +70,7 @@ fn step_of(report: &Report<'_>, step: &ClimbedStep) -> LadderStep {
         serial_speedup: each(&|figures| figures.serial_speedup),
         rate: each(&|figures| figures.rate),
         ceiling_share: each(&|figures| figures.ceiling_share),
+        cpu_load: figures.iter().map(load).collect(),
         preparation_seconds: each(&|figures| figures.measured.preparation_seconds),
         choice: figures.iter().map(|figures| figures.as_ref()?.measured.choice.clone()).collect(),
         sweep: figures.iter().map(sweep).collect(),

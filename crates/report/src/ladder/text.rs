@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tripipe_ladders::ladder::{ClimbedStep, Options, Outcome, Progress, StepResult};
+use tripipe_ladders::ladder::{ClimbedStep, Options, Outcome, Progress, Seconds, StepResult};
 use tripipe_ladders::problem::Work;
 use tripipe_launch::TimeSource;
 
@@ -126,6 +126,12 @@ fn explained(options: Options, sources: &[TimeSource], canvas: Canvas) -> String
             data stayed in a cache, or the ceiling was measured too low"
                 .to_owned(),
         ),
+        (
+            "cores",
+            "cores of the host's CPU that were busy meanwhile, in the mean: all threads of the process; where times \
+            are predicted, the part of the time in which the host prepares the launch"
+                .to_owned(),
+        ),
     ];
     columns
         .iter()
@@ -163,6 +169,10 @@ fn group(report: &Report<'_>, size: usize) -> Group {
     if with_peak {
         columns.push("peak");
     }
+    columns.push("cores");
+    let cores = |seconds: &Seconds| {
+        seconds.cpu_load().map_or_else(|| "–".to_owned(), |load| format!("{:.2}", load.cores))
+    };
 
     let mut rows = Vec::new();
     if let Some(serial) = climb.serial.get(size) {
@@ -178,6 +188,7 @@ fn group(report: &Report<'_>, size: usize) -> Group {
         if with_peak {
             texts.push(String::new());
         }
+        texts.push(cores(serial));
         rows.push(Row::Cells(texts.into_iter().map(|text| Cell::toned(text, Tone::Faint)).collect()));
     }
     for (step, figures) in climb.steps.iter().zip(&figures) {
@@ -197,6 +208,7 @@ fn group(report: &Report<'_>, size: usize) -> Group {
                 if with_peak {
                     cells.push(Cell::new(figures.ceiling_share.map_or_else(|| "–".to_owned(), percent)));
                 }
+                cells.push(Cell::new(cores(&figures.measured.seconds)));
                 Row::Cells(cells)
             }
             None if step.outcomes.get(size).is_some_and(Outcome::failed) => {

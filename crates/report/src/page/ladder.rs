@@ -244,6 +244,7 @@ fn steps(ladder: &Ladder, ids: &Ids) -> Markup {
             heads.push(Head::number("published"));
         }
         heads.push(Head::number("of ceiling"));
+        heads.push(Head::number("busy CPU cores"));
     }
     heads.push(Head::text("what it changes"));
     let mut table = Table::new(format!("Steps of {} on {}", ladder.ladder, ladder.device), heads);
@@ -265,6 +266,8 @@ fn steps(ladder: &Ladder, ids: &Ids) -> Markup {
                 );
             }
             cells.push(at(&step.ceiling_share, column).map_or_else(TableCell::missing, TableCell::share));
+            let load = step.cpu_load.get(column).copied().flatten();
+            cells.push(TableCell::maybe(load.map(|load| load.cores), |cores| format!("{cores:.2}")));
         }
         let reason = step.reason.iter().flatten().next();
         let choice = step.choice.iter().flatten().next_back();

@@ -9,7 +9,7 @@ use super::markup::{Ids, Markup, markup};
 use super::named::{Named, labels, pairs};
 use super::switch::panels;
 use super::table::{Head, Table, TableCell};
-use crate::number::{percent, time};
+use crate::number::{percent, significant, time};
 
 /// Seconds, seconds at the ceiling, and the band of seconds; `None` where that is not known.
 type LaunchSeconds = (Option<f64>, Option<f64>, Option<[f64; 2]>);
@@ -176,6 +176,8 @@ fn table(application: &Application, ids: &Ids) -> Markup {
         Head::text("ceiling"),
         Head::number("of the ceiling of these instructions"),
         Head::number("at ceiling"),
+        Head::number("application faster at ceiling"),
+        Head::number("application faster if free"),
         Head::number("predicted, one launch"),
         Head::text("launch file"),
     ];
@@ -194,6 +196,8 @@ fn table(application: &Application, ids: &Ids) -> Markup {
             text(&row.ceiling),
             row.of_ceiling.map_or_else(TableCell::missing, TableCell::share),
             TableCell::maybe(row.seconds_at_ceiling, time),
+            TableCell::maybe(row.application_gain_at_ceiling, |gain| format!("{}x", significant(gain))),
+            TableCell::maybe(row.application_gain_if_free, |gain| format!("{}x", significant(gain))),
             TableCell::maybe(row.predicted_seconds, time),
             text(&row.file),
         ]);

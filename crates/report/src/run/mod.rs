@@ -3,7 +3,7 @@
 mod result;
 mod text;
 
-use tripipe_launch::NdRange;
+use tripipe_launch::{CpuLoad, NdRange};
 use tripipe_launch_file::{ArrayShape, Comparison};
 
 /// A run.
@@ -19,6 +19,8 @@ pub struct Run<'a> {
     pub device: &'a str,
     /// The duration of the run.
     pub seconds: f64,
+    /// How busy the host's CPU was meanwhile, if that is known.
+    pub cpu_load: Option<CpuLoad>,
 }
 
 /// A memory object after a run.

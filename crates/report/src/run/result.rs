@@ -20,6 +20,7 @@ pub fn result(run: &Run<'_>, printed: &str) -> KernelRun {
         offset: extents(range, range.global_offset()),
         device: run.device.to_owned(),
         seconds: run.seconds,
+        cpu_load: run.cpu_load.map(crate::cpu_load),
         printed: printed.to_owned(),
     })
 }

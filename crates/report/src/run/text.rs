@@ -7,10 +7,11 @@ use tripipe_launch_file::{Comparison, Scalar};
 use super::{Base, Memory, Run};
 use crate::number::{counted, time};
 
-/// The run in one line: `scale of scale.cl over 16x16 in groups of 4x4, on ...: 1.23 ms`.
+/// The run in one line: `scale of scale.cl over 16x16 in groups of 4x4, on ...: 1.23 ms; 0.12 CPU cores busy, ...`.
 pub fn text(run: &Run<'_>) -> String {
-    let Run { kernel, program, range, device, seconds } = run;
-    format!("{kernel} of {program} over {range:?}, on {device}: {}\n", time(*seconds))
+    let Run { kernel, program, range, device, seconds, cpu_load } = run;
+    let load = cpu_load.map_or_else(String::new, |load| format!("; {}", crate::busy_cores(load)));
+    format!("{kernel} of {program} over {range:?}, on {device}: {}{load}\n", time(*seconds))
 }
 
 /// A memory object, line by line, each with its newline: its numbers if they are shown, in the format of

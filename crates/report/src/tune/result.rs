@@ -55,6 +55,9 @@ fn candidate(report: &TuneReport<'_>, trial: &Trial, estimate: Option<f64>) -> r
         min_seconds: times.map(|times| times.best),
         runs: times.map(|times| times.seconds.len()),
         of_reference: times.and_then(|times| times.relative),
+        cpu_load: times
+            .and_then(|times| times.cpu_cores)
+            .map(|[cores, calling_thread]| results::CpuLoad { cores, calling_thread }),
         operations_per_second: times.zip(report.operations).map(|(times, all)| all / times.median),
         estimate,
         dropped: matches!(trial.outcome, Outcome::Dropped { .. }),

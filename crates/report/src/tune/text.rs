@@ -59,7 +59,8 @@ pub fn search_summary(report: &TuneReport<'_>, top: usize) -> String {
                 let rate = report.operations.map_or(String::new(), |operations| {
                     format!("{:>8.1} GFLOP/s  ", operations / times.median * 1e-9)
                 });
-                writeln!(text, "  {rate}{}  {}", timed(times), trial.parameters)
+                let load = times.cpu_cores.map_or(String::new(), |[cores, _]| format!("  {cores:.2} cores"));
+                writeln!(text, "  {rate}{}{load}  {}", timed(times), trial.parameters)
             }
             other => writeln!(text, "  {}: {}", trial.parameters, other.reason().unwrap_or_default()),
         };

@@ -39,7 +39,7 @@ pub fn result(file: &str, rows: &[Validated<'_>]) -> Validation {
                     held_out,
                     count,
                     refused,
-                    median_error: median,
+                    median_error: Some(median).filter(|_| count > 0),
                     in_band,
                     without_band,
                     share_in_band: summary.share_in_band(),
@@ -121,7 +121,7 @@ pub fn text(validation: &Validation, canvas: Canvas) -> String {
             if *held_out { format!("{family}, held out") } else { family.to_owned() },
             count.to_string(),
             refused.to_string(),
-            format!("{:.0}%", 100.0 * median_error),
+            median_error.map_or_else(dash, |error| format!("{:.0}%", 100.0 * error)),
             summary.share_in_band.map_or_else(dash, |share| format!("{:.0}%", 100.0 * share)),
             summary.median_band_width.map_or_else(dash, |width| format!("{width:.2}x")),
         ]

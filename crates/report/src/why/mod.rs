@@ -107,4 +107,26 @@ impl Why {
     fn seconds(&self) -> f64 {
         self.rows.iter().filter_map(RankedLaunch::seconds).sum()
     }
+
+    /// Seconds of the application as far as it is known: from the start of the first launch of a trace to the end of the last,
+    /// without a trace those of all launches.
+    fn application_seconds(&self) -> f64 {
+        let start = self.measured.iter().map(|launch| launch.start).fold(f64::INFINITY, f64::min);
+        let end = self.measured.iter().map(|launch| launch.start + launch.seconds).fold(0.0, f64::max);
+        // Launches of several queues at once: their sum is longer than the application.
+        self.seconds().max(end - start)
+    }
+
+    /// How many times as fast the application is if all launches of a row take `seconds`: Amdahl's law. `None` without a time of
+    /// the row.
+    fn gain(&self, row: &RankedLaunch, seconds: f64) -> Option<f64> {
+        let all = self.application_seconds();
+        let rest = all - row.seconds()? + seconds;
+        (rest > 1e-9 * all).then_some(all / rest)
+    }
+
+    /// The same if they run at their ceiling.
+    fn gain_at_ceiling(&self, row: &RankedLaunch) -> Option<f64> {
+        self.gain(row, row.at_ceiling()?.min(row.seconds()?))
+    }
 }

@@ -10,12 +10,13 @@ pub fn result(why: &Why) -> Application {
         version: Application::VERSION,
         gpu: why.gpu.name().to_owned(),
         seconds: why.seconds(),
-        launches: why.rows.iter().map(row).collect(),
+        application_seconds: why.application_seconds(),
+        launches: why.rows.iter().map(|ranked| row(why, ranked)).collect(),
         notes: why.notes.clone(),
     }
 }
 
-fn row(row: &RankedLaunch) -> KernelLaunches {
+fn row(why: &Why, row: &RankedLaunch) -> KernelLaunches {
     let predicted = row.predicted.as_ref();
     KernelLaunches {
         kernel: row.kernel.clone(),
@@ -24,6 +25,8 @@ fn row(row: &RankedLaunch) -> KernelLaunches {
         launches: row.launches,
         seconds: row.seconds(),
         seconds_at_ceiling: row.at_ceiling(),
+        application_gain_at_ceiling: why.gain_at_ceiling(row),
+        application_gain_if_free: why.gain(row, 0.0),
         measured_launches: row.measured.map(|measured| measured.launches),
         measured_seconds: row.measured.map(|measured| measured.seconds),
         predicted_seconds: predicted.map(|predicted| predicted.seconds),

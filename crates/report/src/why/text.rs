@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{RankedLaunch, Why};
-use crate::number::{counted, percent, time};
+use crate::number::{counted, percent, significant, time};
 use crate::style::{Canvas, paragraph};
 
 /// A line for each row, with its advice below.
@@ -15,9 +15,20 @@ pub fn text(why: &Why, canvas: Canvas) -> String {
         let _ = write!(out, "; predictions for {}", why.gpu.name());
     }
     out.push_str("\n\n");
-    let heads = ["time", "share", "launches", "each", "limited by", "of ceiling", "at ceiling", "kernel"];
-    let mut rows: Vec<[String; 8]> = vec![heads.map(str::to_owned)];
-    rows.extend(why.rows.iter().map(|row| cells(row, all)));
+    let heads = [
+        "time",
+        "share",
+        "launches",
+        "each",
+        "limited by",
+        "of ceiling",
+        "at ceiling",
+        "gain",
+        "if free",
+        "kernel",
+    ];
+    let mut rows: Vec<[String; 10]> = vec![heads.map(str::to_owned)];
+    rows.extend(why.rows.iter().map(|row| cells(why, row, all)));
     let widths: Vec<usize> = (0..heads.len())
         .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
         .collect();
@@ -27,7 +38,7 @@ pub fn text(why: &Why, canvas: Canvas) -> String {
             .zip(&widths)
             .enumerate()
             .map(|(column, (cell, width))| {
-                if column == 4 || column == 7 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+                if column == 4 || column == 9 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
             })
             .collect();
         let _ = writeln!(out, "{}", line.join("  ").trim_end());
@@ -41,13 +52,21 @@ pub fn text(why: &Why, canvas: Canvas) -> String {
     out.push('\n');
     let ceiling = "A ceiling is that of these instructions and accesses: at 100% of it this code cannot run faster, other code may.";
     out.push_str(&paragraph(canvas, "", 0, ceiling));
+    let gain = "gain: how many times as fast the application is with this kernel at its ceiling and the others as they are; if \
+        free: with a kernel that takes no time, which no change of it can exceed.";
+    out.push_str(&paragraph(canvas, "", 0, gain));
     for note in &why.notes {
         let _ = writeln!(out, "note: {note}");
     }
     canvas.shown(out)
 }
 
-fn cells(row: &RankedLaunch, all: f64) -> [String; 8] {
+/// `1.30x`
+fn times(factor: f64) -> String {
+    format!("{}x", significant(factor))
+}
+
+fn cells(why: &Why, row: &RankedLaunch, all: f64) -> [String; 10] {
     let dash = || "-".to_owned();
     let size = row.global.map_or(String::new(), |global| {
         let used = 3 - global.iter().rev().take_while(|extent| **extent == 1).count().min(2);
@@ -70,6 +89,8 @@ fn cells(row: &RankedLaunch, all: f64) -> [String; 8] {
             format!("{} of {}", percent(predicted.ceiling.1), predicted.ceiling.0)
         }),
         row.at_ceiling().map_or_else(dash, time),
+        why.gain_at_ceiling(row).map_or_else(dash, times),
+        why.gain(row, 0.0).map_or_else(dash, times),
         format!("{}{size}", row.kernel),
     ]
 }

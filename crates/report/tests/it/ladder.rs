@@ -4,13 +4,14 @@ use tripipe_kernels::ceilings::Ceilings;
 use tripipe_ladders::ladder::{Climb, ClimbedStep, Measured, Options, Outcome, Seconds};
 use tripipe_ladders::problem::{Quoted, Size, Work};
 use tripipe_ladders::published::Published;
-use tripipe_launch::TimeSource;
+use tripipe_launch::{CpuLoad, TimeSource};
 use tripipe_report::Canvas;
 use tripipe_report::ladder::{Report, csv, legend, result, text};
 use tripipe_results::{Crossover, CrossoverPoint, Document, LadderCore};
 
 fn seconds(median: f64) -> Seconds {
-    Seconds::new(vec![median * 0.9, median, median * 1.4]).unwrap()
+    let load = CpuLoad { cores: 0.125, calling_thread: 0.1 };
+    Seconds::new(vec![median * 0.9, median, median * 1.4], Some(load)).unwrap()
 }
 
 fn verified(median: f64) -> Outcome {

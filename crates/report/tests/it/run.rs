@@ -1,12 +1,13 @@
 //! Each format of a kernel run, on hand-made figures.
 
-use tripipe_launch::NdRange;
+use tripipe_launch::{CpuLoad, NdRange};
 use tripipe_launch_file::{ArrayShape, Comparison, ElementType, Tolerance};
 use tripipe_report::run::{Base, Memory, Run, lines, memory_result, result, text};
 use tripipe_results::{Document, KernelRun};
 
 fn run(range: &NdRange) -> Run<'_> {
-    Run { kernel: "blur", program: "blur.cl", range, device: "Mali-G610", seconds: 0.0125 }
+    let cpu_load = Some(CpuLoad { cores: 1.5, calling_thread: 0.25 });
+    Run { kernel: "blur", program: "blur.cl", range, device: "Mali-G610", seconds: 0.0125, cpu_load }
 }
 
 fn array(element: &str, extents: &[usize]) -> ArrayShape {
@@ -44,11 +45,12 @@ fn the_run_itself() {
     let range = NdRange::d2(640, 480).local(16, 4, 1).offset(0, 8, 0);
     assert_eq!(
         text(&run(&range)),
-        "blur of blur.cl over 640x480 from 0x8 in groups of 16x4, on Mali-G610: 12.5 ms\n"
+        "blur of blur.cl over 640x480 from 0x8 in groups of 16x4, on Mali-G610: 12.5 ms; 1.50 CPU cores busy, \
+         0.25 of them the calling thread\n"
     );
     assert_eq!(
         json(result(&run(&range), "a \"word\"\n")),
-        r#"{"command":"run-kernel","version":1,"kernel":"blur","program":"blur.cl","global":[640,480],"local":[16,4],"offset":[0,8],"device":"Mali-G610","seconds":0.0125,"printed":"a \"word\"\n"}"#
+        r#"{"command":"run-kernel","version":1,"kernel":"blur","program":"blur.cl","global":[640,480],"local":[16,4],"offset":[0,8],"device":"Mali-G610","seconds":0.0125,"cpu_load":{"cores":1.5,"calling_thread":0.25},"printed":"a \"word\"\n"}"#
     );
     assert!(json(result(&run(&NdRange::d1(5)), "")).contains(r#""global":[5],"local":null,"offset":[0]"#));
 }

@@ -17,7 +17,7 @@ pub(super) struct MicroKernel {
     pub(super) range: Range,
     /// Operations of the launch; a multiply-add counts as two.
     pub(super) operations: f64,
-    /// Bytes that the launch reads and writes.
+    /// Bytes that the launch reads and writes; 0 if their rate says nothing, because it is arithmetic that takes the time.
     pub(super) bytes: f64,
 }
 
@@ -76,16 +76,43 @@ pub enum NamedKernelError {
         /// The name.
         name: String,
         /// The most similar name.
-        nearest: Option<&'static str>,
+        nearest: Option<String>,
     },
-    /// A size that is needed and given nowhere, or is not possible.
-    #[error("`{kernel}`: {what}")]
+    /// A size that is needed and given nowhere, or is not possible. The caller names the kernel.
+    #[error("{what}")]
     Size {
         /// The kernel.
         kernel: String,
         /// What is missing or wrong.
         what: String,
     },
+}
+
+/// Types of elements, and lanes of vectors, in names.
+const TYPES: [&str; 4] = ["float", "half", "double", "int"];
+const WIDTHS: [usize; 5] = [1, 2, 4, 8, 16];
+
+/// All names, without placeholders.
+fn all_names() -> Vec<String> {
+    let typed = |prefix: &'static str, kind: &'static str| {
+        WIDTHS.into_iter().map(move |width| format!("{prefix}{kind}{width}"))
+    };
+    let chains = TYPES.into_iter().flat_map(|kind| typed("clpeak-mad-", kind));
+    let mixes = ["float", "half", "int"].map(|kind| format!("mixbench-{kind}"));
+    let others = NAMES.into_iter().filter(|name| !name.contains("TYPE") && !name.ends_with("floatn"));
+    chains.chain(typed("clpeak-bw-", "float")).chain(mixes).chain(others.map(str::to_owned)).collect()
+}
+
+/// The macros of a kernel that a row may define.
+fn macros(name: &str) -> &'static [&'static str] {
+    match name {
+        "rows" | "dense" => &["K", "U"],
+        "product" => &["N", "TILE", "STEP"],
+        "lattice" | "loop-float" | "pf" | "loop-half2" | "ph" | "saxpy" | "nb8" | "nb16" | "b22v4"
+        | "b44v4" => &["N"],
+        _ if name.starts_with("mixbench-") => &["N"],
+        _ => &[],
+    }
 }
 
 /// The names; what may follow them is in the help of `tripipe validate`. The short ones are those of the first table.
@@ -154,10 +181,27 @@ impl MicroKernel {
     pub(super) fn named(text: &str, device: &str, gpu: &Gpu) -> Result<Self, NamedKernelError> {
         let mut words = text.split_whitespace();
         let name = words.next().unwrap_or_default();
-        let unknown =
-            || NamedKernelError::Unknown { name: name.to_owned(), nearest: nearest(name, NAMES.into_iter()) };
+        let unknown = || {
+            let all = all_names();
+            let similar = nearest(name, all.iter().map(String::as_str)).map(str::to_owned);
+            NamedKernelError::Unknown { name: name.to_owned(), nearest: similar }
+        };
         let size = |what: &str| NamedKernelError::Size { kernel: text.to_owned(), what: what.to_owned() };
         let sizes = Sizes::read(text, device);
+        let known = macros(name);
+        let defined = Sizes::read(text, "");
+        if let Some(other) = defined.defines.keys().find(|other| !known.contains(&other.as_str())) {
+            let has = if known.is_empty() {
+                "it has no macros".to_owned()
+            } else {
+                format!("want -D {}", known.join(", -D "))
+            };
+            return Err(if all_names().iter().any(|one| one == name) {
+                size(&format!("no macro `{other}`; {has}"))
+            } else {
+                unknown()
+            });
+        }
         // As many for each core, as clpeak has it (which launches 256 times as many): no core waits for the others at the end.
         let items = gpu.configuration.cores.value as usize * 2048;
         if let Some(rest) = name.strip_prefix("clpeak-mad-") {
@@ -202,7 +246,7 @@ impl MicroKernel {
                     range: Range { global: [items, 1], local: Local::AtMost(64) },
                     // 512 iterations of two multiply-adds.
                     operations: 512.0 * 4.0 * lanes * items as f64,
-                    bytes: 4.0 * items as f64,
+                    bytes: 0.0,
                 })
             }
             "rows" | "dense" => {
@@ -297,7 +341,7 @@ fn chain(kind: &'static str, width: usize, items: usize) -> Option<MicroKernel> 
         values: Values::Last(vec![value]),
         range: Range { global: [items, 1], local: Local::AtMost(GROUP) },
         operations: 2.0 * (turns * 16 * width * items) as f64,
-        bytes: (items * element) as f64,
+        bytes: 0.0,
     })
 }
 
@@ -376,9 +420,8 @@ fn stream(width: usize) -> MicroKernel {
 
 /// `float4`: the type of an element, and how many.
 fn typed(text: &str) -> Option<(&'static str, usize)> {
-    let kinds = ["float", "half", "double", "int"];
-    let kind = kinds.into_iter().find(|kind| text.starts_with(kind))?;
-    let width = text[kind.len()..].parse().ok().filter(|width| [1, 2, 4, 8, 16].contains(width))?;
+    let kind = TYPES.into_iter().find(|kind| text.starts_with(kind))?;
+    let width = text[kind.len()..].parse().ok().filter(|width| WIDTHS.contains(width))?;
     Some((kind, width))
 }
 

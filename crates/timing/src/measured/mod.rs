@@ -36,8 +36,11 @@ pub enum MeasuredError {
     #[error(transparent)]
     Change(#[from] GpuChangeError),
     /// The kernel has no operations that a rate could count.
-    #[error("`{0}` computes nothing: want GB/s, ms or us instead of Gop/s")]
+    #[error("it computes nothing: want GB/s, ms or us instead of Gop/s")]
     NoOperations(String),
+    /// The kernel has no traffic that a rate could count.
+    #[error("it measures arithmetic: want Gop/s, ms or us instead of GB/s")]
+    NoBytes(String),
     /// The launch cannot run.
     #[error(transparent)]
     Execute(#[from] ExecuteError),
@@ -96,6 +99,9 @@ impl Row {
             MicroKernel::named(&self.kernel, &self.device, gpu)?;
         if self.unit == Unit::GigaoperationsPerSecond && operations == 0.0 {
             return Err(MeasuredError::NoOperations(self.kernel.clone()));
+        }
+        if self.unit == Unit::GigabytesPerSecond && bytes == 0.0 {
+            return Err(MeasuredError::NoBytes(self.kernel.clone()));
         }
         let prediction = Options::default();
         // No path of these kernels depends on the contents of buffers.

@@ -2,7 +2,7 @@
 
 use tripipe_device::Probe;
 use tripipe_kernels::bench::{Bench as Device, CandidateTimes, Interval, Limits, Turn, interleave, median};
-use tripipe_launch::Executor;
+use tripipe_launch::{CpuTime, Executor};
 
 use super::kernel::KernelSubject;
 use super::subject::{BoundCandidate, LibrarySubject, Subject};
@@ -217,17 +217,21 @@ impl Turns<'_, '_> {
             rival: effort.rival.map(|[low, high]| Interval { low, high }),
         };
         let expected: Vec<f64> = valid.iter().map(|(_, seconds)| *seconds).collect();
+        let mut cpu = vec![CpuTime::default(); valid.len()];
         let mut run = |turn| match turn {
-            Turn::Candidate(number) => self.run(Turn::Candidate(valid[number].0)),
+            Turn::Candidate(number) => cpu[number].measure(|| self.run(Turn::Candidate(valid[number].0))),
             Turn::Reference => self.run(turn),
         };
-        let mut all = interleave(&mut run, &expected, &limits).into_iter();
+        let all = interleave(&mut run, &expected, &limits);
+        let mut all = all.into_iter().zip(cpu);
         on_phase(Phase::Verify);
         let mut outcome = |entry: Result<(usize, f64), Outcome>| {
             let (index, _) = entry?;
-            let measured = all.next().ok_or(Outcome::NoTime)??;
+            let (measured, cpu) = all.next().ok_or(Outcome::NoTime)?;
+            let measured = measured?;
             self.verify(index)?;
-            Ok(Outcome::Measured(times(measured, has_reference)))
+            let cpu_cores = cpu.load().map(|load| [load.cores, load.calling_thread]);
+            Ok(Outcome::Measured(Times { cpu_cores, ..times(measured, has_reference) }))
         };
         entries.into_iter().map(|entry| outcome(entry).unwrap_or_else(|outcome| outcome)).collect()
     }
@@ -290,6 +294,7 @@ fn times(measured: CandidateTimes, with_reference: bool) -> Times {
         relative: with_reference.then(|| median(&rounds)),
         relative_interval,
         predicted: false,
+        cpu_cores: None,
         seconds,
     }
 }

@@ -37,6 +37,7 @@ impl Bench for Hot {
             reference: Some(2.0 * self.slowdown),
             relative: Some(truth / 2.0),
             relative_interval: Some([truth / 2.0; 2]),
+            cpu_cores: None,
             predicted: false,
         });
         Ok(Trial { parameters: parameters.to_owned(), outcome })

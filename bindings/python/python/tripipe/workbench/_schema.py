@@ -724,6 +724,16 @@ class Refusal:
 
 
 @dataclass(frozen=True)
+class CpuLoad:
+    """Cores that a run keeps busy on average: seconds of CPU time divided by seconds that pass."""
+
+    cores: float
+    """All threads of the process: 1.98 on two busy cores, almost 0 while a GPU works."""
+    calling_thread: float
+    """The calling thread alone: at most 1."""
+
+
+@dataclass(frozen=True)
 class Trial:
     """A candidate that was tried; times in seconds, `null` where there is none, for a `reason`."""
 
@@ -739,6 +749,8 @@ class Trial:
     """The number of runs."""
     of_reference: float | None
     """The time relative to that of the library's own choice, which ran in turns with it."""
+    cpu_load: CpuLoad | None
+    """How busy the host's CPU was beside it."""
     operations_per_second: float | None
     """Arithmetic operations per second."""
     estimate: float | None

@@ -153,7 +153,8 @@ impl Filter {
             _ => bail!("{} cannot store the result of the filters", shown_output(&self.output)),
         };
         let said = if self.explain {
-            done.explain(true).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+            let each: Vec<String> = done.explain(true).iter().map(ToString::to_string).collect();
+            each.join("\n") + &done.load()
         } else {
             format!("{}\n", done.summary())
         };

@@ -9,10 +9,11 @@ use half::f16;
 use image::{ColorType, DynamicImage};
 use tripipe::filter::{Border, Chain, Color, PixelType, Raster, Semiplanar, Stage};
 use tripipe::{Arithmetic, Context, Device, Error, Explanation, Image, Pixel, Size, Vector};
+use tripipe_launch::{CpuLoad, CpuTime};
 
 use super::alpha::{apart, together};
 use super::steps::{Resize, Step, Steps, check_constant};
-use crate::commands::{context, failed};
+use crate::commands::{context, failed, load_line};
 use crate::files::frame::ChromaOrder;
 use crate::files::memory;
 use crate::files::picture::{self, Picture, is_deep};
@@ -49,9 +50,16 @@ pub(super) struct Done {
     context: Context,
     /// Wall time of the first run, including start-up and copies.
     total_seconds: f64,
+    /// How busy the host's CPU was in the further runs of an explanation.
+    cpu_load: Option<CpuLoad>,
 }
 
 impl Done {
+    /// A line for an explanation: how busy the host's CPU was. Empty on a virtual GPU, where it was the simulator's.
+    pub(super) fn load(&self) -> String {
+        self.cpu_load.map_or_else(String::new, |load| load_line(load, EXPLAINED_RUNS - 1))
+    }
+
     /// Adds the time until the host could access the result.
     pub(super) fn add_seconds(&mut self, seconds: f64) {
         self.total_seconds += seconds;
@@ -145,12 +153,14 @@ pub(crate) fn filter(
         FilterOutput::Picture(OnDevice { pixels, color, icc_profile })
     };
     let total_seconds = start.elapsed().as_secs_f64();
+    let is_virtual = matches!(device, Device::Virtual(_));
+    let mut cpu = CpuTime::default();
     if let Some(again) = again {
         for _ in 1..EXPLAINED_RUNS {
-            run(&context, steps, again.clone(), failed)?;
+            cpu.measure(|| run(&context, steps, again.clone(), failed))?;
         }
     }
-    Ok(Filtered { made, done: Done { context, total_seconds } })
+    Ok(Filtered { made, done: Done { context, total_seconds, cpu_load: cpu.load().filter(|_| !is_virtual) } })
 }
 
 /// Runs the steps on the source. An error of any of its operations is returned.
