@@ -1,12 +1,16 @@
-//! Lists the files in `data`, so that adding a file adds a GPU, a CPU or a board.
+//! Lists the files in `data`, so that adding a file adds a GPU, a CPU, a board or a driver.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs, io};
 
 /// Each list, and the folders whose files it has: by path, or by name without ending if there is one folder.
-const LISTS: [(&str, &[&str]); 3] =
-    [("models", &["arm", "qualcomm"]), ("cpus", &["cpu"]), ("boards", &["boards"])];
+const LISTS: [(&str, &[&str]); 4] = [
+    ("models", &["arm", "qualcomm"]),
+    ("cpus", &["cpu"]),
+    ("boards", &["boards"]),
+    ("drivers", &["drivers"]),
+];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, folders) in LISTS {
@@ -18,6 +22,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             files.sort();
             for file in files {
                 let file = file.to_string_lossy();
+                if !file.ends_with(".toml") {
+                    continue;
+                }
                 let path = format!("{folder}/{file}");
                 let id = if folders.len() > 1 { &path } else { file.trim_end_matches(".toml") };
                 let text = format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/data/{path}\"))");

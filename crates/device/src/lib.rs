@@ -39,6 +39,7 @@ mod catalog;
 mod change;
 mod cpu;
 pub mod document;
+pub mod drivers;
 mod family;
 mod generation;
 mod gpu;

@@ -16,7 +16,7 @@ pub use data::{
 };
 pub use offer::{Drivers, OpenCl, Svm};
 
-use crate::family::Vendor;
+use crate::drivers::DriverVersion;
 use crate::gpu::Gpu;
 use crate::nearest::nearest;
 
@@ -56,36 +56,18 @@ impl Gpu {
     /// The text contains no version of this vendor's.
     pub fn opencl_of(&self, driver: &str) -> Result<&OpenCl, UnknownDriver> {
         let Drivers { earlier, current, .. } = &self.drivers;
-        let letter = match self.vendor() {
-            Vendor::Arm => 'r',
-            Vendor::Qualcomm => 'E',
-        };
-        let wanted = release(driver, letter).ok_or_else(|| UnknownDriver {
+        let of = DriverVersion::read;
+        let scheme = of(&current.driver).map(|version| version.scheme);
+        let wanted = of(driver).filter(|wanted| Some(wanted.scheme) == scheme);
+        let wanted = wanted.ok_or_else(|| UnknownDriver {
             text: driver.to_owned(),
             device: self.name().to_owned(),
             example: current.driver.clone(),
         })?;
         let all = || earlier.iter().chain([current]);
-        let newest =
-            all().rev().find(|known| release(&known.driver, letter).is_some_and(|own| own <= wanted));
+        let newest = all().rev().find(|known| of(&known.driver).is_some_and(|own| own <= wanted));
         Ok(newest.or_else(|| all().next()).unwrap_or(current))
     }
-}
-
-/// The numbers of a release that begins with `letter`: `v1.r38p1-01rel0` is 38, 1; `Compiler E031.45.02` is 31, 45, 2.
-fn release(text: &str, letter: char) -> Option<Vec<u32>> {
-    let mut starts = text.match_indices(letter).filter(|(at, _)| {
-        let before = text[..*at].chars().next_back();
-        !before.is_some_and(|before| before.is_ascii_alphanumeric())
-    });
-    let numbers = |(at, _): (usize, &str)| -> Option<Vec<u32>> {
-        let rest = &text[at + letter.len_utf8()..];
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.' && c != 'p').unwrap_or(rest.len());
-        let mut numbers = rest[..end].split(['.', 'p']).map(str::parse);
-        let first = numbers.next()?.ok()?;
-        Some([first].into_iter().chain(numbers.map_while(Result::ok)).collect())
-    };
-    starts.find_map(numbers)
 }
 
 impl OpenCl {

@@ -1,5 +1,5 @@
-use super::*;
 use crate::catalog::{catalog, find};
+use crate::family::Vendor;
 
 /// What clinfo printed on the devices of the sources, in part.
 #[test]
