@@ -20,13 +20,13 @@ pub(super) fn all() -> &'static [Quirk] {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Data {
-    entry: Vec<Entry>,
+struct QuirkFile {
+    entry: Vec<QuirkEntry>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct QuirkEntry {
     id: String,
     kind: String,
     since: Option<String>,
@@ -72,8 +72,8 @@ const IMAGES: [&str; 6] = ["1d", "1d-array", "1d-buffer", "2d", "2d-array", "3d"
 /// The quirks of a file; the error says what is wrong with it.
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Quirk>, String> {
     let maker = word(&Maker::WORDS, name).ok_or_else(|| format!("no maker of drivers is called {name}"))?;
-    let data: Data = toml::from_str(text).map_err(|error| error.to_string())?;
-    let read = |entry: Entry| {
+    let data: QuirkFile = toml::from_str(text).map_err(|error| error.to_string())?;
+    let read = |entry: QuirkEntry| {
         let id = entry.id.clone();
         entry.quirk(maker).map_err(|wrong| format!("{id}: {wrong}"))
     };
@@ -84,7 +84,7 @@ fn word<T: Copy>(words: &[(&str, T)], word: &str) -> Option<T> {
     words.iter().find(|(known, _)| *known == word).map(|(_, meaning)| *meaning)
 }
 
-impl Entry {
+impl QuirkEntry {
     fn quirk(self, maker: Maker) -> Result<Quirk, String> {
         let kind = match self.kind.as_str() {
             "defect" => QuirkKind::Defect,

@@ -271,12 +271,16 @@ pub fn quirks() -> &'static [Quirk] {
 
 /// A name that is no quirk's.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("no defect of a driver is called `{id}`{}", .nearest.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
+#[error("no defect of a driver is called `{id}`{}", .nearest.as_ref().map_or_else(String::new, question))]
 pub struct UnknownQuirk {
     /// The name.
     pub id: String,
     /// A name that is similar.
     pub nearest: Option<String>,
+}
+
+fn question(near: &String) -> String {
+    format!("; did you mean `{near}`?")
 }
 
 /// The quirk of a name.
