@@ -9,9 +9,12 @@
 //! 4. [`number`]: equal pure operations are merged where one dominates the other.
 //! 5. [`clean`]: unused code is removed, consecutive blocks are merged, and everything is renumbered in reverse
 //!    postorder.
+//!
+//! [`corrupt`] is no such step: it makes a kernel wrong on purpose.
 
 pub mod clean;
 pub mod copies;
+pub mod corrupt;
 pub mod fold;
 pub mod number;
 pub mod promote;

@@ -15,11 +15,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tripipe_device::Probe;
+use tripipe_device::drivers::Driver;
 use tripipe_ir::{Kernel, ObjectData, Space};
 use tripipe_launch::{
     Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Program, Timing,
 };
 
+use crate::drivers::{Subject, Suspicions};
 use crate::execute::rows::WIDTH;
 use memory::Objects;
 use program::{Programs, Purpose};
@@ -86,6 +88,21 @@ impl Simulator {
         let loaded = self.programs.load(program, &self.options, &self.probe.name)?;
         loaded.code(program, entry, Purpose::Run)?;
         loaded.kernel(program, entry)
+    }
+
+    /// What a driver is known to do to a kernel.
+    ///
+    /// # Errors
+    /// As [`Executor::prepare`].
+    pub fn suspicions(
+        &mut self,
+        program: &Arc<Program>,
+        entry: &str,
+        driver: &Driver,
+    ) -> Result<Suspicions, ExecuteError> {
+        let loaded = self.programs.load(program, &self.options, &self.probe.name)?;
+        let kernel = loaded.kernel(program, entry)?;
+        Ok(Subject { module: &loaded.module, kernel, options: &program.options }.suspicions(driver))
     }
 
     /// Makes a memory object without bytes. Before a launch that uses it, [`Self::swap_bytes`] brings them, all of

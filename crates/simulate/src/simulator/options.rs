@@ -1,6 +1,7 @@
 //! The options of the simulator.
 
 use tripipe_device::Gpu;
+use tripipe_device::drivers::Quirk;
 use tripipe_ir::front::clang;
 use tripipe_launch::Program;
 
@@ -33,6 +34,8 @@ pub struct Options {
     /// The GPU whose limits apply: work-group size and local memory; its warp width becomes the sub-group size, and
     /// programs are built for what it offers, unless `build` says for what.
     pub gpu: Option<&'static Gpu>,
+    /// A defect of a driver, which results have on purpose ([`crate::drivers::inject`]).
+    pub inject: Option<&'static Quirk>,
     /// How OpenCL C is compiled; the program's options are added.
     pub build: clang::Build,
 }
@@ -48,6 +51,7 @@ impl Default for Options {
             prebuilt: None,
             schedule: Schedule::numbered(0),
             gpu: None,
+            inject: None,
             build: clang::Build::default(),
         }
     }

@@ -10,6 +10,7 @@ use tripipe_ir::{Inst, Kernel, Module};
 use tripipe_launch::{ExecuteError, Program, Source};
 
 use super::options::Options;
+use crate::drivers;
 use crate::execute::code::Code;
 use crate::execute::decode::{self, Observes};
 use crate::execute::slice::Slice;
@@ -122,12 +123,16 @@ impl Loaded {
                 });
             }
         };
-        let options = spirv::Options { math: spirv::Math::of(&program.options), ..spirv::Options::default() };
-        let spirv::Loaded { module, refused } = spirv::load_each(bytes, &options).map_err(|error| {
+        let math = spirv::Math::of(&program.options);
+        let load = spirv::Options { math, ..spirv::Options::default() };
+        let spirv::Loaded { mut module, refused } = spirv::load_each(bytes, &load).map_err(|error| {
             let line =
                 error.location().and_then(|location| location.source.as_ref()).map(|location| location.line);
             failed(error.to_string(), line)
         })?;
+        if let Some(quirk) = options.inject {
+            drivers::inject(&mut module, &program.options, quirk);
+        }
         Ok(Self { module, refused, without_double, codes: HashMap::new(), objects: None })
     }
 

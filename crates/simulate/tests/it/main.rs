@@ -11,6 +11,7 @@
 
 mod bounds;
 mod depend;
+mod drivers;
 mod execute_groups;
 mod fuzz;
 mod images;
