@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
+use tripipe_device::drivers::Quirk;
 use tripipe_device::{Gpu, OpenCl, Probe, opencl};
 use tripipe_ir::Kernel;
 use tripipe_ir::front::clang;
@@ -36,6 +37,8 @@ pub struct VirtualOptions {
     pub limit_steps: Option<u64>,
     /// Whether loads outside of buffers load zeros: [`SimulatorOptions::tolerant`].
     pub tolerant: bool,
+    /// What a driver does wrong, on purpose: [`SimulatorOptions::inject`].
+    pub inject: Option<&'static Quirk>,
     /// A changed copy of the GPU, for which times are predicted instead. The probe and its limits stay those of the
     /// GPU itself.
     pub changed: Option<Arc<Gpu>>,
@@ -86,6 +89,7 @@ impl VirtualGpu {
             build,
             prebuilt: options.prebuilt,
             tolerant: options.tolerant,
+            inject: options.inject,
             steps: options.limit_steps.unwrap_or(SimulatorOptions::default().steps),
             memory_bytes: (figures.memory_gib * f64::from(1 << 30)) as u64,
             ..SimulatorOptions::default()

@@ -172,10 +172,11 @@ pub fn compile(
     code: i32,
 ) -> Outcome<Built> {
     let unavailable = |error: std::io::Error| Failure::new(cl::CL_COMPILER_NOT_AVAILABLE, error.to_string());
+    let settings = Settings::current();
     let mut build = clang::Build {
         options: options.words_with_standard(),
-        // Checks find errors in the source, some of which the optimiser removes.
-        optimization: if options.unoptimized || Settings::current().check {
+        // Checks find errors in the source, and injections patterns, some of which the optimiser removes.
+        optimization: if options.unoptimized || settings.check || settings.inject.is_some() {
             Optimization::AsWritten
         } else {
             Optimization::Driver

@@ -58,8 +58,13 @@ impl Engine {
         let mut gpu = lock(&slot.gpu);
         let gpu = gpu.get_or_insert_with(|| {
             let settings = Settings::current();
-            let (time_only, tolerant) = (settings.execute != Execute::All, !settings.check);
-            VirtualGpu::new(device.gpu, VirtualOptions { time_only, tolerant, ..VirtualOptions::default() })
+            let options = VirtualOptions {
+                time_only: settings.execute != Execute::All,
+                tolerant: !settings.check,
+                inject: settings.inject,
+                ..VirtualOptions::default()
+            };
+            VirtualGpu::new(device.gpu, options)
         });
         let released =
             std::mem::replace(&mut *lock(&slot.released), Released { used: true, ..Released::default() });

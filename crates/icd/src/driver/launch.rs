@@ -7,6 +7,7 @@ use opencl_sys as cl;
 use opencl_sys::cl_command_type;
 use tripipe_launch::locks::lock;
 use tripipe_launch::{Argument, Executor as _, Launch, NdRange};
+use tripipe_simulate::drivers::Subject;
 use tripipe_simulate::watch::Checks;
 use tripipe_timing::VirtualGpu;
 
@@ -15,6 +16,7 @@ use super::engine;
 use super::event::Event;
 use super::failure::{Failure, Outcome, require};
 use super::findings;
+use super::inject;
 use super::kernel::{Kernel, Set};
 use super::queue::{Queue, Waits};
 use super::settings::{Execute, Settings};
@@ -140,6 +142,7 @@ pub fn enqueue(
         let what = format!("kernel `{entry}` uses {local} bytes of local memory, the device has {limit}");
         return Err(Failure::new(cl::CL_OUT_OF_RESOURCES, what));
     }
+    inject::launch(&Subject { module: &kernel.executable.module, kernel: kernel.ir(), options: &[] })?;
     if sizes.global.contains(&0) {
         // OpenCL 3.0: such a command does nothing.
         return queue.submit(kind, wait, Waits::Queue, Box::new(|| Ok(Span::default())));

@@ -19,6 +19,7 @@ pub mod handle;
 pub mod image;
 pub mod image_format;
 pub mod info;
+pub mod inject;
 pub mod kernel;
 pub mod kernel_info;
 pub mod launch;

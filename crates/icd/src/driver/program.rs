@@ -12,6 +12,7 @@ use tripipe_ir::Module;
 use tripipe_ir::front::spirv;
 use tripipe_launch::locks::lock;
 use tripipe_launch::{Executor as _, KernelFacts, Source};
+use tripipe_simulate::drivers::Subject;
 
 use super::binary::Binary;
 use super::build::{self, BuildOptions, Built};
@@ -21,6 +22,7 @@ use super::engine::{self, Engine};
 use super::failure::{Failure, Outcome, require};
 use super::handle::{ApiObject, Handle, api_object, register};
 use super::info::{self, Answer};
+use super::inject;
 
 /// What a program was made of.
 pub enum Origin {
@@ -245,6 +247,12 @@ impl Program {
                 format!("kernel `{kernel}` uses `double`; no `double` (cl_khr_fp64): {}", names.join(", "));
             return Err(Failure::new(cl::CL_BUILD_PROGRAM_FAILURE, what));
         }
+        let options: Vec<String> = lock(&self.state).options.split_whitespace().map(str::to_owned).collect();
+        let module = &executable.module;
+        module
+            .kernels
+            .iter()
+            .try_for_each(|kernel| inject::build(&Subject { module, kernel, options: &options }))?;
         Ok(executable)
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, Mutex, Once};
 
+use tripipe_device::drivers::{Quirk, find_quirk, quirks};
 use tripipe_device::{Gpu, OpenCl, UnknownGpu, find};
 use tripipe_launch::locks::lock;
 use tripipe_simulate::RunError;
@@ -11,6 +12,9 @@ use super::failure::Failure;
 
 /// The variable that names the devices.
 pub const DEVICES: &str = "TRIPIPE_DEVICES";
+
+/// The variable that names what a real driver does wrong.
+const INJECT: &str = "TRIPIPE_INJECT";
 
 /// The device without [`DEVICES`].
 const DEFAULT_DEVICE: &str = "mali-g77";
@@ -38,10 +42,14 @@ pub struct Settings {
     pub check: bool,
     /// Extensions, features and versions of OpenCL C that every device is assumed to offer, too (`TRIPIPE_ASSUME`).
     pub assume: Vec<String>,
+    /// What a real driver does wrong, and this one shall do, too (`TRIPIPE_INJECT`).
+    pub inject: Option<&'static Quirk>,
     /// Whether failures are logged on the standard error stream (`TRIPIPE_LOG`).
     pub log: bool,
     /// What is wrong with the variables.
     pub problems: Vec<String>,
+    /// Why nothing is injected though it was asked for.
+    pub refused: Option<String>,
 }
 
 impl Settings {
@@ -68,7 +76,13 @@ impl Settings {
         };
         let is_on = |name| variable(name).is_some_and(|value| !value.is_empty() && value != "0");
         let (check, log) = (is_on("TRIPIPE_CHECK"), is_on("TRIPIPE_LOG"));
-        let mut settings = Self { gpus, execute, check, assume: Vec::new(), log, problems };
+        let (inject, refused) =
+            match variable(INJECT).filter(|id| !id.trim().is_empty()).map(|id| injected(id.trim())) {
+                Some(Err(refused)) => (None, Some(refused)),
+                Some(Ok(quirk)) => (Some(quirk), None),
+                None => (None, None),
+            };
+        let mut settings = Self { gpus, execute, check, assume: Vec::new(), inject, log, problems, refused };
         let assume = variable("TRIPIPE_ASSUME").unwrap_or_default();
         for name in assume.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             let known = settings.gpus.first().map(|gpu| gpu.opencl().clone().assuming(&[name]));
@@ -92,9 +106,21 @@ impl Settings {
             for problem in &settings.problems {
                 settings.print(problem);
             }
+            settings.print_refused();
             settings
         });
         &SETTINGS
+    }
+
+    /// Says that nothing is injected, whatever the user asked for: results that are right would seem to prove something.
+    #[allow(
+        clippy::print_stderr,
+        reason = "a test of a defect that is not there passes, and nobody else says why"
+    )]
+    fn print_refused(&self) {
+        if let Some(refused) = &self.refused {
+            eprintln!("tripipe: {refused}");
+        }
     }
 
     /// Says once in a process, whatever the user asked for, that a command failed: many applications look at no event.
@@ -131,6 +157,17 @@ impl Settings {
     }
 }
 
+/// The quirk of an id, if it can be injected.
+fn injected(id: &str) -> Result<&'static Quirk, String> {
+    let quirk = find_quirk(id).map_err(|error| format!("{INJECT}: {error}; nothing is injected"))?;
+    if quirk.injection.is_some() {
+        return Ok(quirk);
+    }
+    let those: Vec<&str> =
+        quirks().iter().filter(|quirk| quirk.injection.is_some()).map(|quirk| quirk.id.as_str()).collect();
+    Err(format!("{INJECT}: `{id}` cannot be injected; those that can: {}", those.join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,5 +193,19 @@ mod tests {
         assert!(wrong.problems[0].contains("mali-x"));
         assert_eq!(settings(&[("TRIPIPE_EXECUTE", "none")]).execute, Execute::None);
         assert!(settings(&[("TRIPIPE_CHECK", "1")]).check && !settings(&[("TRIPIPE_CHECK", "0")]).check);
+    }
+    #[test]
+    fn only_what_can_be_injected_is() {
+        let injected = |id: &str| {
+            let settings = settings(&[(INJECT, id)]);
+            (settings.inject.map(|quirk| quirk.id.as_str()), settings.refused.unwrap_or_default())
+        };
+        assert_eq!(injected(""), (None, String::new()));
+        assert_eq!(injected(" adreno-nibble-packing"), (Some("adreno-nibble-packing"), String::new()));
+        let (none, refused) = injected("adreno-nibble-pakking");
+        assert!(none.is_none() && refused.contains("did you mean `adreno-nibble-packing`"), "{refused}");
+        let (none, refused) = injected("adreno-half-fma");
+        assert!(none.is_none() && refused.contains("adreno-half-fma` cannot be injected"), "{refused}");
+        assert!(refused.contains("mali-t860-resources"), "{refused}");
     }
 }

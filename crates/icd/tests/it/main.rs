@@ -18,6 +18,7 @@ mod callbacks;
 mod device;
 mod driver;
 mod images;
+mod inject;
 mod modules;
 mod objects;
 mod offered;
