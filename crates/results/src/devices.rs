@@ -23,6 +23,41 @@ pub enum Devices {
         /// The GPUs that are known.
         models: Vec<GpuModel>,
     },
+    /// `--drivers`.
+    Drivers {
+        /// What drivers are known to do.
+        drivers: Vec<DriverQuirk>,
+    },
+}
+
+/// A defect or habit of a driver of OpenCL.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct DriverQuirk {
+    /// Its name.
+    pub id: String,
+    /// Whose driver: `adreno`, `mali`, `powervr`, `clspv`, `pocl`, `mesa`.
+    pub driver: String,
+    /// `defect` or `habit`.
+    pub kind: String,
+    /// The versions, in words.
+    pub versions: String,
+    /// The GPUs, families or generations; empty for all.
+    pub gpus: Vec<String>,
+    /// What makes it happen.
+    pub trigger: String,
+    /// Whether `tripipe check --driver` recognises it in a kernel.
+    pub recognised: bool,
+    /// What happens.
+    pub effect: String,
+    /// What to do instead.
+    pub workaround: String,
+    /// A link to where somebody describes it.
+    pub thread: String,
+    /// How it is known.
+    pub basis: String,
+    /// Whether a virtual driver can do it, too (`TRIPIPE_INJECT`).
+    pub injectable: bool,
 }
 
 /// A device. All but the first three fields are those of OpenCL; a limit of 0 was not reported.

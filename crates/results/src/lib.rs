@@ -38,7 +38,9 @@ pub use by_name::ByName;
 pub use check::{CheckReport, CheckedLaunch, Finding, Location, Memory, Related, WorkItem};
 pub use compare::{Capture, CapturedRow};
 pub use cpu_load::CpuLoad;
-pub use devices::{DeviceDescription, DeviceImages, DeviceModel, Devices, Figure, GpuModel, OpenClDevice};
+pub use devices::{
+    DeviceDescription, DeviceImages, DeviceModel, Devices, DriverQuirk, Figure, GpuModel, OpenClDevice,
+};
 pub use diff::{Changed, Difference};
 pub use explain::{RuleExplanation, Rules};
 pub use histogram::{ChannelHistogram, Histogram};

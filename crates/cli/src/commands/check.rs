@@ -9,12 +9,12 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
 use tripipe_device::Gpu;
-use tripipe_ir::diagnostic::{Finding, Rule, Severity};
+use tripipe_ir::diagnostic::{Finding, Rule, Severity, SourceLocation};
 use tripipe_launch::{ExecuteError, NdRange};
 use tripipe_launch_file::Loaded;
 use tripipe_report::findings::{self, Launch, Report};
 use tripipe_simulate::watch::{Checks, rules};
-use tripipe_simulate::{Schedule, Simulator};
+use tripipe_simulate::{Schedule, Simulator, drivers};
 use tripipe_timing::{VirtualGpu, VirtualOptions};
 
 use crate::commands::allow::{self, RuleOptions, RuleTable};
@@ -28,6 +28,7 @@ const EXAMPLES: &str = "Examples:
   tripipe check filter.toml
   tripipe check filter.cl --global 640,480 --arg width=640 --arg height=480
   tripipe check filter.toml --gpu \"Mali-G610\" --schedules 4
+  tripipe check filter.toml --driver E031.47
   tripipe check filter.toml --format sarif > filter.sarif";
 
 /// Run a kernel with all checks (bounds, races, uninitialised values, barriers, arithmetic ...) and report what is
@@ -70,8 +71,20 @@ pub(crate) struct Check {
 struct CheckRules;
 
 impl RuleTable for CheckRules {
-    const ALL: &'static [&'static Rule] = rules::ALL;
+    const ALL: &'static [&'static Rule] = &RULES;
 }
+
+/// Those of the simulator, and those of drivers.
+const RULES: [&Rule; rules::ALL.len() + drivers::RULES.len()] = {
+    let mut all = [drivers::RULES[0]; rules::ALL.len() + drivers::RULES.len()];
+    let mut index = 1;
+    while index < all.len() {
+        let of_drivers = drivers::RULES.len();
+        all[index] = if index < of_drivers { drivers::RULES[index] } else { rules::ALL[index - of_drivers] };
+        index += 1;
+    }
+    all
+};
 
 /// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -109,8 +122,9 @@ impl Check {
 
     fn report(&self, out: &mut ReportWriter<'_>) -> Result<Finish> {
         let text = self.text.open(self.format == CheckFormat::Text)?;
-        let description = self.launch.open()?;
+        let mut description = self.launch.open()?;
         let progress = Progress::compiler("compiling the kernel");
+        let driver = description.take_driver(self.gpu)?;
         let mut description = description.with_launch(self.gpu)?;
         description.file.forget_results();
         let built = description.build(self.gpu)?;
@@ -119,12 +133,17 @@ impl Check {
             checks.set(rule, !self.rules.allows(rule));
         }
         checks.set_elements(description.file.element_types());
-        let looked_for: Vec<&'static Rule> =
+        let mut looked_for: Vec<&'static Rule> =
             rules::ALL.iter().copied().filter(|rule| checks.has(rule)).collect();
         let mut findings: Vec<Finding> = Vec::new();
         let (mut launch, mut range) = (None, None);
         let mut elapsed = Duration::ZERO;
         let mut left_out: BTreeSet<String> = BTreeSet::new();
+        let driver = driver.map(|(driver, not_built_for)| {
+            left_out.extend(not_built_for);
+            looked_for.extend(drivers::RULES.iter().copied().filter(|rule| !self.rules.allows(rule)));
+            driver
+        });
         for index in 0..self.schedules {
             // Each run starts with the memory contents of the launch file.
             let mut loaded = description.load(&built, self.limits.memory())?;
@@ -155,13 +174,26 @@ impl Check {
             }
             merge(&mut findings, checked.findings);
             left_out.extend(checked.left_out);
+            if let Some(driver) = driver.as_ref().filter(|_| index == 0) {
+                let of_driver =
+                    simulator.suspicions(&built.program, &kernel, driver).with_context(context)?;
+                findings
+                    .extend(of_driver.findings.into_iter().filter(|found| !self.rules.allows(found.rule)));
+                left_out.extend(of_driver.left_out);
+            }
             elapsed += checked.report.elapsed;
             launch = Some((kernel, checked.report.global, checked.report.local));
         }
         drop(progress);
         let (kernel, global, local) = launch.ok_or_else(|| anyhow!("nothing was run"))?;
-        let sources = sources(&findings);
         let own = description.text();
+        for finding in findings.iter_mut().filter(|finding| is_of_driver(finding)) {
+            finding.location = finding.location.take().or_else(|| {
+                let line = allow::declaration(own.as_deref()?, &finding.kernel)?;
+                Some(SourceLocation { file: description.shown(), line, column: 0 })
+            });
+        }
+        let sources = sources(&findings);
         let asks = |vendor: &str| own.as_deref().is_some_and(|text| text.contains(vendor));
         if self.gpu.is_none() && (asks("cl_arm_") || asks("cl_qcom_")) {
             left_out.insert(
@@ -192,6 +224,10 @@ impl Check {
         });
         Ok(if fails { Finish::Findings } else { Finish::Clean })
     }
+}
+
+fn is_of_driver(finding: &Finding) -> bool {
+    drivers::RULES.contains(&finding.rule)
 }
 
 /// Whether a comment in the source suppresses the finding; a finding about the whole kernel belongs to its

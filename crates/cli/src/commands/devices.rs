@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::Args;
 use tripipe::{Device, Devices, VirtualDevice};
-use tripipe_report::devices::{Entry, OpenCl, models};
+use tripipe_device::drivers::{Driver, Fit, Quirk, quirks};
+use tripipe_report::devices::{Entry, OpenCl, drivers, models};
 
 use super::{Format, OutputArgument, ReportWriter};
 use crate::finish::Finish;
@@ -15,7 +16,7 @@ use crate::finish::Finish;
 /// The CPU path is built in and always available. OpenCL devices are found through the system's OpenCL library; the
 /// environment variable `TRIPIPE_OPENCL` names another library, or `none`. With --models, the command lists the GPU
 /// models that Tripipe knows instead, whether or not such a device is present; with --virtual, the virtual GPUs: what
-/// --device virtual:GPU offers to a program.
+/// --device virtual:GPU offers to a program; with --drivers, what real drivers are known to do wrong.
 #[derive(Args)]
 pub(crate) struct ListDevices {
     /// Lists the GPU models that `tripipe analyze` supports, with their main figures.
@@ -24,6 +25,16 @@ pub(crate) struct ListDevices {
     /// Lists the virtual GPUs: devices that are not there, whose times are predicted.
     #[arg(long = "virtual", conflicts_with = "models")]
     is_virtual: bool,
+    /// Lists the known defects and habits of OpenCL drivers; with VERSION, such as E031.47 or what clinfo prints as one,
+    /// only those that this driver has or may have.
+    #[arg(
+        long,
+        value_name = "VERSION",
+        num_args = 0..=1,
+        default_missing_value = "",
+        conflicts_with_all = ["models", "is_virtual"]
+    )]
+    drivers: Option<String>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -42,6 +53,21 @@ impl ListDevices {
             match self.format {
                 Format::Text => out.write_all(models::text(models, self.output.canvas()).as_bytes())?,
                 Format::Json | Format::Html => out.result(models::result(models))?,
+            }
+            return Ok(Finish::Clean);
+        }
+        if let Some(version) = &self.drivers {
+            let driver = match version.as_str() {
+                "" => None,
+                version => Some(Driver::read(version, None).context("--drivers")?),
+            };
+            let is_meant = |quirk: &&Quirk| {
+                driver.as_ref().is_none_or(|driver| matches!(quirk.fits(driver), Fit::Yes | Fit::Perhaps))
+            };
+            let quirks: Vec<&Quirk> = quirks().iter().filter(is_meant).collect();
+            match self.format {
+                Format::Text => out.write_all(drivers::text(&quirks, self.output.canvas()).as_bytes())?,
+                Format::Json | Format::Html => out.result(drivers::result(&quirks))?,
             }
             return Ok(Finish::Clean);
         }

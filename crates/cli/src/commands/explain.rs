@@ -8,13 +8,14 @@ use tripipe_device::nearest::nearest;
 use tripipe_ir::diagnostic::Rule;
 use tripipe_report::rules;
 use tripipe_results::Document;
+use tripipe_simulate::drivers;
 use tripipe_simulate::watch::rules::ALL;
 
 use crate::finish::Finish;
 use crate::terminal;
 
 /// All rules, by the crate that reports them.
-const TABLES: &[&[&Rule]] = &[ALL, tripipe_analyze::lints::ALL];
+const TABLES: &[&[&Rule]] = &[ALL, drivers::RULES, tripipe_analyze::lints::ALL];
 
 /// All rules, those of rewrites last.
 fn all() -> Vec<&'static Rule> {

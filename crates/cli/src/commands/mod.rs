@@ -125,7 +125,7 @@ impl DevicesArgument {
 }
 
 /// The chosen device; a note names it if it was chosen among several.
-fn resolve(choice: Choice) -> anyhow::Result<Device> {
+pub(crate) fn resolve(choice: Choice) -> anyhow::Result<Device> {
     let device = choice.resolve().map_err(|error| match error.kind() {
         ErrorKind::NoOpenCl => anyhow!("{error}; --device cpu needs no OpenCL"),
         ErrorKind::NoSuchDevice => anyhow!("{error}; `tripipe devices` lists them"),

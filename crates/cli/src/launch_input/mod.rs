@@ -1,6 +1,7 @@
 //! What commands launch: programs and launch files, read, built, loaded and run.
 
 mod disk;
+mod driver;
 mod dump;
 mod gpus;
 mod options;

@@ -23,7 +23,9 @@ pub(crate) struct BuildArgument {
     /// as `cl_khr_subgroup_shuffle` or CL3.0.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', num_args = 1)]
     assume: Vec<String>,
-    /// Version of the GPU's driver, such as r32p1 or E031.41, which decides what it offers [default: the newest known].
+    /// Version of the GPU's driver, such as r32p1 or E031.41, or what clinfo prints as one, which decides what it offers
+    /// [default: the newest known]. `check` also warns of this driver's known defects, takes opencl:N for the driver of a
+    /// live device, and needs no GPU.
     #[arg(long, value_name = "VERSION")]
     driver: Option<String>,
 }

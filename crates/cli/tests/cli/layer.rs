@@ -8,7 +8,7 @@ use crate::import::captures;
 use crate::run_kernel::compiles;
 
 /// A library that cargo builds for tests: beside them, or one folder up.
-fn built(name: &str) -> PathBuf {
+pub(crate) fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let deps = test.parent().unwrap();
     let found = [deps.join(name), deps.parent().unwrap().join(name)];

@@ -16,6 +16,7 @@ mod decisions;
 #[path = "../../../trace/tests/decoder/mod.rs"]
 mod decoder;
 mod devices;
+mod drivers;
 mod examples;
 mod explain;
 mod faults;

@@ -173,7 +173,7 @@ fn what_a_gpu_lacks_is_an_error_with_a_way_out() {
     );
     bench.refuse_said(&["check", "k.toml", "-g", "mali-g77", "--driver", "E031"], &["want one such as r38"]);
     bench.refuse_said(
-        &["check", "k.toml", "--driver", "r32p1"],
+        &["verdict", "k.toml", "--driver", "r32p1"],
         &["the driver r32p1 is one of a GPU, but none is named"],
     );
     // Of several GPUs, those that have it have results.

@@ -1,5 +1,6 @@
 //! The devices of a machine, as text and JSON.
 
+pub mod drivers;
 pub mod models;
 mod result;
 mod text;
