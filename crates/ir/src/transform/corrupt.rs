@@ -28,7 +28,7 @@ pub fn corrupt(kernel: &mut Kernel, insts: &[Inst], how: Corruption) {
         };
         match (how, written, data.result) {
             (Corruption::RoundedTwice, _, Some(result)) => round_twice(kernel, *inst, result),
-            (Corruption::RoundedTwice, ..) => {}
+            (Corruption::RoundedTwice, ..) | (_, None, None) => {}
             (_, Some(position), _) => {
                 let right = data.operands[position];
                 let (wrong, added) = spoiled(kernel, right, how, *inst);
@@ -40,7 +40,6 @@ pub fn corrupt(kernel: &mut Kernel, insts: &[Inst], how: Corruption) {
                 insert(kernel, *inst, 1, &added);
                 replace(kernel, result, wrong, &added);
             }
-            (_, None, None) => {}
         }
     }
 }

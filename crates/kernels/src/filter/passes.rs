@@ -155,8 +155,13 @@ impl<'c> Pass<'c> {
         // All by name, so that the compiler asks about a new one.
         match stage {
             None | Some(Stage::Bilateral(_) | Stage::Color(_)) => false,
-            Some(Stage::Linear(_) | Stage::Gradient(_) | Stage::Median { .. }) => true,
-            Some(Stage::Morphology(_) | Stage::Convert { .. }) => true,
+            Some(
+                Stage::Linear(_)
+                | Stage::Gradient(_)
+                | Stage::Median { .. }
+                | Stage::Morphology(_)
+                | Stage::Convert { .. },
+            ) => true,
         }
     }
 

@@ -40,8 +40,13 @@ pub(super) fn kernel(
         Some(Stage::Color(color)) => recolor(Some(*color), [from, to]),
         // Stages over vectors have no kernel of this kind. All by name, so that the compiler asks about a new one.
         None
-        | Some(Stage::Linear(_) | Stage::Gradient(_) | Stage::Median { .. })
-        | Some(Stage::Morphology(_) | Stage::Convert { .. }) => recolor(None, [from, to]),
+        | Some(
+            Stage::Linear(_)
+            | Stage::Gradient(_)
+            | Stage::Median { .. }
+            | Stage::Morphology(_)
+            | Stage::Convert { .. },
+        ) => recolor(None, [from, to]),
     }
 }
 

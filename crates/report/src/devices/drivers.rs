@@ -1,5 +1,7 @@
 //! What real drivers do wrong, as text and as a result.
 
+use std::fmt::Write as _;
+
 use tripipe_device::drivers::Quirk;
 use tripipe_results::{Devices, DriverQuirk};
 
@@ -17,7 +19,7 @@ pub fn text(quirks: &[&Quirk], canvas: Canvas) -> String {
         out.push_str(&paragraph(canvas, "", 2, &format!("{}: {}", quirk.id, head.join("; "))));
         out.push_str(&paragraph(canvas, "  ", 4, &format!("{}: {}", quirk.trigger, quirk.effect)));
         out.push_str(&paragraph(canvas, "  instead: ", 4, &quirk.workaround));
-        out.push_str(&format!("  {}\n\n", quirk.thread));
+        let _ = writeln!(out, "  {}\n", quirk.thread);
     }
     let recognised = quirks.iter().filter(|quirk| !quirk.pattern.is_empty()).count();
     let legend = format!(

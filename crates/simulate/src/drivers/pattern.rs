@@ -56,7 +56,7 @@ pub(super) fn places(part: &Pattern, subject: &Subject<'_>) -> Option<Vec<Inst>>
         Pattern::Narrowed(bits) => each(&|inst| is_part_of_wider(kernel, inst, *bits)),
         Pattern::ConstantBytes(most) => {
             let constants = module.objects.values().filter(|object| object.space == Space::Constant);
-            whole(constants.map(|object| object.bytes()).sum::<u64>() > *most)
+            whole(constants.map(tripipe_ir::ObjectData::bytes).sum::<u64>() > *most)
         }
         Pattern::BuildOption(option) => whole(options.contains(option)),
     }

@@ -69,10 +69,13 @@ const DEQUANTISE: &str = "kernel void k(global const uchar *q, global const floa
     to[i] = sub_group_reduce_add(sum);
 }";
 
+/// A source, the driver, the GPU, options of the build, and the quirks that are found, with their lines.
+type Case<'c> = (&'c str, &'c str, Option<&'c str>, &'c [&'c str], &'c [(&'c str, u32)]);
+
 #[test]
 fn patterns_are_found_at_their_lines_and_nothing_else_is() {
     let crash = ("adreno-sub-group-arithmetic-crash", 3);
-    let cases: &[(&str, &str, Option<&str>, &[&str], &[(&str, u32)])] = &[
+    let cases: &[Case<'_>] = &[
         (REDUCE, "E031.37.12", None, &[], &[crash]),
         (REDUCE, "E031.38.11.14", None, &[], &[]),
         (REDUCE, "r38p1", None, &[], &[]),

@@ -14,8 +14,11 @@ use super::super::{
 /// A name, its numbers, and what it does.
 type Name = (&'static str, &'static str, &'static str);
 
+/// A row of [`SUMS`].
+type NamedSum = (&'static str, &'static str, fn() -> Linear);
+
 /// Weighted sums without numbers: the name, what it does, and the filter.
-const SUMS: &[(&str, &str, fn() -> Linear)] = &[
+const SUMS: &[NamedSum] = &[
     ("laplace", "sharpen: 9 x the pixel - its 8 neighbours", Linear::laplace_sharpen),
     ("laplace4", "Laplace operator over 4 neighbours", Linear::laplace4),
     ("laplace8", "Laplace operator over 8 neighbours", Linear::laplace8),
