@@ -10,7 +10,7 @@ const LAYERS: [&[&str]; 7] = [
     &["execute"],
     &["shadow"],
     &["trace", "watch"],
-    &["bounds", "depend"],
+    &["bounds", "depend", "drivers"],
     &["simulator"],
 ];
 
