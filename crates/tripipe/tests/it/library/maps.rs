@@ -217,11 +217,17 @@ fn woken_tasks_may_use_the_context() {
             }
             let mut pending = Box::pin(filter.run(&image, &mut result).unwrap());
             if pending.as_mut().poll(&mut Task::from_waker(&waker)).is_pending() {
-                while !busy.done.swap(false, Ordering::SeqCst) {
-                    thread::sleep(Duration::from_millis(1));
+                loop {
+                    while !busy.done.swap(false, Ordering::SeqCst) {
+                        thread::sleep(Duration::from_millis(1));
+                    }
+                    // A waker may be called once more than necessary, also for the operation before.
+                    match pending.as_mut().poll(&mut Task::from_waker(&waker)) {
+                        Poll::Ready(result) => break result.unwrap(),
+                        Poll::Pending => {}
+                    }
                 }
                 woken += 1;
-                assert!(matches!(pending.as_mut().poll(&mut Task::from_waker(&waker)), Poll::Ready(Ok(()))));
             }
         }
         // An operation that the CPU path does as a fallback for a device has ended when the call returns.
