@@ -233,6 +233,7 @@ fn crossover(core: &LadderCore, crossover: &Crossover, ids: &Ids) -> Markup {
 /// The table of all steps.
 fn steps(ladder: &Ladder, ids: &Ids) -> Markup {
     let has_published = laplace(ladder).is_some();
+    let has_load = ladder.steps.iter().any(|step| step.cpu_load.iter().any(Option::is_some));
     let mut heads = vec![Head::text("step")];
     for size in &ladder.sizes {
         heads.push(Head::number(format!("{size}: time")));
@@ -244,7 +245,9 @@ fn steps(ladder: &Ladder, ids: &Ids) -> Markup {
             heads.push(Head::number("published"));
         }
         heads.push(Head::number("of ceiling"));
-        heads.push(Head::number("busy CPU cores"));
+        if has_load {
+            heads.push(Head::number("busy CPU cores"));
+        }
     }
     heads.push(Head::text("what it changes"));
     let mut table = Table::new(format!("Steps of {} on {}", ladder.ladder, ladder.device), heads);
@@ -266,8 +269,10 @@ fn steps(ladder: &Ladder, ids: &Ids) -> Markup {
                 );
             }
             cells.push(at(&step.ceiling_share, column).map_or_else(TableCell::missing, TableCell::share));
-            let load = step.cpu_load.get(column).copied().flatten();
-            cells.push(TableCell::maybe(load.map(|load| load.cores), |cores| format!("{cores:.2}")));
+            if has_load {
+                let load = step.cpu_load.get(column).copied().flatten();
+                cells.push(TableCell::maybe(load.map(|load| load.cores), |cores| format!("{cores:.2}")));
+            }
         }
         let reason = step.reason.iter().flatten().next();
         let choice = step.choice.iter().flatten().next_back();

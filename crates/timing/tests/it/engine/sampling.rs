@@ -107,9 +107,6 @@ fn samples_and_all(name: &str) {
     let exact = Options { exact: true, ..Options::default() };
     let mut errors = Vec::new();
     for Case { file, entry, passed, range } in cases(gpu.core.warp_width.value > 1) {
-        if !std::env::var("ONLY").map_or(true, |o| o.contains(entry)) {
-            continue;
-        }
         let program = program(file);
         let Some(mut all) = device(gpu, exact.clone(), &program, entry) else { return };
         let Some(mut some) = device(gpu, Options::default(), &program, entry) else { return };
