@@ -16,7 +16,7 @@ use super::{DeviceArgument, context, failed, load_line, say_on};
 use crate::files::input::{is_standard, shown_input};
 use crate::files::memory;
 use crate::files::npy::{self, Elements};
-use crate::files::output::{Output, shown_output};
+use crate::files::output::{Output, OutputArgument, shown_output};
 use crate::finish::Finish;
 use crate::progress::Progress;
 use crate::terminal;
@@ -50,9 +50,8 @@ pub(crate) struct Gemm {
     a: PathBuf,
     /// Right matrix, or a batch.
     b: PathBuf,
-    /// Output file for the product, M x N, or a batch; an existing file is replaced once the new one is complete.
-    #[arg(short, long, value_name = "C")]
-    output: PathBuf,
+    #[command(flatten)]
+    output: OutputArgument,
     /// Transposes A.
     #[arg(long)]
     transpose_a: bool,
@@ -172,7 +171,7 @@ impl Gemm {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
         let device = self.device.resolve()?;
         self.check_inputs()?;
-        let output = Output::open_or_standard(&self.output)?;
+        let output = Output::open_or_standard(self.output.path())?;
         let progress = Progress::spinner("reading the matrices");
         let a = FileOperand::read(&self.a, self.transpose_a)?;
         let b = FileOperand::read(&self.b, self.transpose_b)?;
@@ -218,7 +217,7 @@ impl Gemm {
             };
         let sums = if type_name == "int8" { "int32" } else { type_name };
         let times = count.map(|count| format!("{count} times ")).unwrap_or_default();
-        writeln!(report, "{a} * {b} -> {} {times}{m}x{n} {sums}", shown_output(&self.output))?;
+        writeln!(report, "{a} * {b} -> {} {times}{m}x{n} {sums}", shown_output(self.output.path()))?;
         if self.explain {
             let load = cpu_load.map_or_else(String::new, |load| load_line(load, FURTHER_RUNS));
             write!(report, "{}", terminal::shown(explanation.to_string() + &load))?;

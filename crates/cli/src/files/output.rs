@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
 use anyhow::{Context, Result, bail};
+use clap::Args;
 use tempfile::{NamedTempFile, TempDir};
 use tripipe_launch::locks::lock;
 
@@ -18,6 +19,24 @@ static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn pending() -> MutexGuard<'static, Vec<PathBuf>> {
     lock(&PENDING)
+}
+
+/// Where a command writes its result: its last argument, or an option.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct OutputArgument {
+    /// File to write; - for standard output. An existing file is replaced once the new one is complete.
+    #[arg(value_name = "OUTPUT")]
+    last: Option<PathBuf>,
+    /// The same, as an option.
+    #[arg(short, long, value_name = "OUTPUT")]
+    output: Option<PathBuf>,
+}
+
+impl OutputArgument {
+    pub(crate) fn path(&self) -> &Path {
+        self.last.as_deref().or(self.output.as_deref()).unwrap_or(Path::new("-"))
+    }
 }
 
 /// The output `path` of the command line, for messages.

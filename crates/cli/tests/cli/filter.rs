@@ -433,3 +433,17 @@ fn invalid_window_sizes_are_rejected_with_a_message() {
         bench.refuse(&["filter", filters, "a.png", "b.png"], &[window]);
     }
 }
+
+#[test]
+fn the_output_is_the_last_argument_or_an_option() {
+    let bench = Bench::new();
+    rgb(9, 5).save(bench.path().join("in.png")).unwrap();
+    bench.succeed(&["filter", "laplace", "in.png", "last.png"]);
+    for option in ["-o", "--output"] {
+        bench.succeed(&["filter", "laplace", "in.png", option, "option.png"]);
+        assert_eq!(bench.read("option.png"), bench.read("last.png"));
+    }
+    bench.refuse(&["filter", "laplace", "in.png"], &["<OUTPUT|--output <OUTPUT>>"]);
+    bench.refuse(&["filter", "laplace", "in.png", "a.png", "-o", "b.png"], &["cannot be used with"]);
+    assert!(!bench.path().join("a.png").exists());
+}

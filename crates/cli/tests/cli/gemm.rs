@@ -35,6 +35,8 @@ fn float_in_either_order() {
     assert!(said.contains("5x13") && said.contains("13x7") && said.contains("CPU path"), "{said}");
     assert!(said.lines().count() <= 2, "{said}");
     let c = bench.read("c.npy");
+    bench.succeed(&["gemm", "a.npy", "b.npy", "last.npy"]);
+    assert_eq!(bench.read("last.npy"), c);
     let (header, data) = parts(&c);
     assert!(header.contains("'<f4'") && header.contains("(5, 7"), "{header}");
     assert!(header.contains("'fortran_order': False"), "{header}");

@@ -20,7 +20,7 @@ use self::work::{FilterOutput, Filtered, channels};
 use super::{DeviceArgument, failed, note, say_on};
 use crate::files::frame::{ChromaOrder, FrameLayout};
 use crate::files::input::{self, shown_input};
-use crate::files::output::{Output, shown_output};
+use crate::files::output::{Output, OutputArgument, shown_output};
 use crate::files::picture::{self, PictureFormat};
 use crate::finish::Finish;
 use crate::progress::Progress;
@@ -55,8 +55,8 @@ pub(crate) struct Filter {
     filters: String,
     /// Picture to read; - for standard input.
     input: PathBuf,
-    /// Picture to write; - for standard output. An existing file is replaced once the new one is complete.
-    output: PathBuf,
+    #[command(flatten)]
+    output: OutputArgument,
     /// Pixels outside the picture: none (the border is copied from the input), constant[:VALUE], replicate, reflect,
     /// reflect101, wrap.
     #[arg(long, default_value_t = Border::Reflect101)]
@@ -115,9 +115,9 @@ fn encoding(name: &str) -> Result<Encoding, String> {
 impl Filter {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
         let steps = Steps::parse(&self.filters, self.border)?;
-        let to = self.to.map_or_else(|| Encoding::of(&self.output), Ok)?;
+        let to = self.to.map_or_else(|| Encoding::of(self.output.path()), Ok)?;
         let device = self.device.resolve()?;
-        let output = Output::open_or_standard(&self.output)?;
+        let output = Output::open_or_standard(self.output.path())?;
         let name = shown_input(&self.input);
         let progress = Progress::spinner(format!("reading {name}"));
         let source = self.source()?;
@@ -131,7 +131,7 @@ impl Filter {
         let made = match (made, to) {
             (FilterOutput::Picture(result), Encoding::Picture(format)) => {
                 let (color, extents) = (result.color, result.size());
-                format.check(&self.output, color, extents)?;
+                format.check(self.output.path(), color, extents)?;
                 let begun = Instant::now();
                 let written = result.with(|pixels, profile| {
                     done.add_seconds(begun.elapsed().as_secs_f64());
@@ -150,7 +150,7 @@ impl Filter {
                 output.write(|sink| Ok(sink.write_all(&bytes)?))?;
                 format!(" {kind}")
             }
-            _ => bail!("{} cannot store the result of the filters", shown_output(&self.output)),
+            _ => bail!("{} cannot store the result of the filters", shown_output(self.output.path())),
         };
         let said = if self.explain {
             let each: Vec<String> = done.explain(true).iter().map(ToString::to_string).collect();
@@ -160,7 +160,7 @@ impl Filter {
         };
         let said = terminal::shown(said);
         let [width, height] = size;
-        writeln!(out, "{name} {width}x{height} {what} -> {}{made}", shown_output(&self.output))?;
+        writeln!(out, "{name} {width}x{height} {what} -> {}{made}", shown_output(self.output.path()))?;
         write!(out, "{said}")?;
         Ok(Finish::Clean)
     }
