@@ -23,7 +23,7 @@ const CLANG: &str = "clang-15";
 const TRANSLATOR: &str = "llvm-spirv-15";
 const VALIDATOR: &str = "spirv-val";
 
-fn tools_are_there() -> bool {
+pub(crate) fn tools_are_there() -> bool {
     let missing: Vec<_> = [CLANG, TRANSLATOR, VALIDATOR]
         .into_iter()
         .filter(|tool| Command::new(tool).arg("--version").output().is_err())
@@ -184,7 +184,7 @@ fn llvm(text: &str, options: &[String], folder: &Path) -> String {
 }
 
 /// Plans of every family of the library, with types, layouts and borders that compile to different branches.
-fn library_plans() -> Vec<Plan<'static>> {
+pub(crate) fn library_plans() -> Vec<Plan<'static>> {
     let mut plans = Vec::new();
     for gpu in ["Mali-T604", "Mali-G77", "Adreno 650"] {
         let probe = tripipe_device::find(gpu).unwrap().expected_probe();

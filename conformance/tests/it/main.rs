@@ -11,6 +11,7 @@
 mod analysis;
 mod cliffs;
 mod compile;
+mod drivers;
 mod filter_candidates;
 mod filters;
 mod gemm;

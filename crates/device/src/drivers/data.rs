@@ -56,6 +56,7 @@ struct Part {
     r#type: Option<String>,
     kernel: Option<Vec<String>>,
     kernels: Option<usize>,
+    instructions: Option<usize>,
     arithmetic: Option<String>,
     image: Option<String>,
     access: Option<String>,
@@ -153,7 +154,9 @@ impl Part {
                 number: r#type.map(|found| known("type", &NUMBERS, found)).transpose()?,
             },
             Self { kernel: Some(names), .. } => Pattern::Kernel(names),
-            Self { kernels: Some(count), .. } => Pattern::Kernels(count),
+            Self { kernels: Some(count), instructions, .. } => {
+                Pattern::Kernels { count, instructions: instructions.unwrap_or(0) }
+            }
             Self { arithmetic: Some(number), .. } => {
                 Pattern::Arithmetic(known("arithmetic", &NUMBERS, number)?)
             }

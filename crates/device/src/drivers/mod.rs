@@ -121,8 +121,13 @@ pub enum Pattern {
     },
     /// A kernel with one of these names; `*` at the start or the end stands for the rest.
     Kernel(Vec<String>),
-    /// This many kernels in a program, or more.
-    Kernels(usize),
+    /// This many kernels in a program, or more, which have this many instructions together, or more.
+    Kernels {
+        /// Their number.
+        count: usize,
+        /// Their instructions, as SPIR-V has them after inlining.
+        instructions: usize,
+    },
     /// An operation on numbers of a type, as in `Function`.
     Arithmetic(String),
     /// An access of an image: `1d`, `1d-array`, `1d-buffer`, `2d`, `2d-array` or `3d`.

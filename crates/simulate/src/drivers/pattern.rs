@@ -25,7 +25,11 @@ pub(super) fn places(part: &Pattern, subject: &Subject<'_>) -> Option<Vec<Inst>>
                 && number.as_ref().is_none_or(|number| computes_with(kernel, inst, number))
         }),
         Pattern::Kernel(names) => whole(names.iter().any(|wanted| is_like(&kernel.name, wanted))),
-        Pattern::Kernels(count) => whole(module.kernels.len() >= *count),
+        Pattern::Kernels { count, instructions } => {
+            let own = |kernel: &Kernel| kernel.blocks.values().map(|block| block.insts.len()).sum::<usize>();
+            let all = module.kernels.iter().map(own).sum::<usize>();
+            whole(module.kernels.len() >= *count && all >= *instructions)
+        }
         Pattern::Arithmetic(number) => each(&|inst| {
             let op = kernel.insts[inst].op;
             let is_arithmetic = matches!(op, Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Builtin(_));

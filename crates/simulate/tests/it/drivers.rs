@@ -105,6 +105,17 @@ fn patterns_are_found_at_their_lines_and_nothing_else_is() {
             "E031.38",
             Some("642L"),
             &[],
+            &[],
+        ),
+        (
+            "kernel void k(global int *p) {
+    #pragma unroll
+    for (int i = 0; i < 128; i++) p[i * p[i]] += 1;
+}
+kernel void l(global int *p) { p[0] = 2; }",
+            "E031.38",
+            Some("642L"),
+            &[],
             &[("adreno-several-kernels", 0)],
         ),
         (
