@@ -204,11 +204,19 @@ fn edges() {
     Case::new([3, 3, 3], 0, [1, 0], [Arrangement::Rows; 3], 0).check_all();
 }
 
+/// Products of these extents, whose matrices have these orders: with gaps and all types, and dense.
+fn check_sizes(sizes: &[([usize; 3], [Arrangement; 3])]) {
+    for (extents, orders) in sizes {
+        Case::new(*extents, 1, [1, 2], *orders, 1).check_all();
+        Case::new(*extents, 1, [1, 0], *orders, 0).check_all();
+    }
+}
+
 /// Sizes that span several tiles, bands, and vectors.
 #[test]
 fn larger() {
     use Arrangement::{Columns, Rows};
-    for (extents, orders) in [
+    check_sizes(&[
         ([1030, 5, 9], [Rows, Rows, Rows]),
         ([3, 1029, 11], [Columns, Rows, Columns]),
         ([5, 7, 2050], [Rows, Columns, Rows]),
@@ -219,27 +227,37 @@ fn larger() {
         // One to four panels of B, whose last one is narrow; rows of A in place, and some left over.
         ([39, 16, 400], [Rows, Rows, Rows]),
         ([29, 100, 50], [Rows, Columns, Rows]),
-        // Few rows: whole blocks of vectors, a rest of columns and of K, several runs of columns.
+    ]);
+    Case::new([60, 50, 40], 9, [1, 0], [Rows; 3], 0).check_all();
+}
+
+/// Few rows: whole blocks of vectors, a rest of columns and of K, several runs of columns.
+#[test]
+fn few_rows() {
+    use Arrangement::{Columns, Rows};
+    check_sizes(&[
         ([2, 128, 32], [Rows, Rows, Rows]),
         ([7, 301, 70], [Columns, Rows, Rows]),
         ([16, 1029, 45], [Rows, Rows, Rows]),
         ([9, 130, 3100], [Rows, Rows, Columns]),
-        // Several parts of K; rows of A in place.
-        ([100, 90, 900], [Rows, Columns, Rows]),
-        ([2, 4200, 800], [Rows, Columns, Rows]),
-        ([400, 60, 100], [Rows, Rows, Rows]),
-        // K divided among the threads.
-        ([33, 34, 3100], [Rows, Rows, Rows]),
-        ([24, 40, 3200], [Columns, Rows, Columns]),
-    ] {
-        Case::new(extents, 1, [1, 2], orders, 1).check_all();
-        Case::new(extents, 1, [1, 0], orders, 0).check_all();
-    }
-    Case::new([60, 50, 40], 9, [1, 0], [Rows; 3], 0).check_all();
+    ]);
     // B larger than caches, in parts of K; lines of a matrix in pieces.
     Case::new([1, 1041, 1100], 1, [1, 2], [Rows; 3], 1).check_single();
     Case::new([3, 900, 1301], 1, [1, 0], [Columns, Rows, Columns], 0).check_single();
     Case::new([1, 17_000, 67], 1, [1, 0], [Rows; 3], 0).check_single();
+}
+
+/// Several parts of K, also divided among the threads; rows of A in place.
+#[test]
+fn parts_of_k() {
+    use Arrangement::{Columns, Rows};
+    check_sizes(&[
+        ([100, 90, 900], [Rows, Columns, Rows]),
+        ([2, 4200, 800], [Rows, Columns, Rows]),
+        ([400, 60, 100], [Rows, Rows, Rows]),
+        ([33, 34, 3100], [Rows, Rows, Rows]),
+        ([24, 40, 3200], [Columns, Rows, Columns]),
+    ]);
 }
 
 /// The extreme products of bytes, with a larger K than `f32` could sum.
