@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use tripipe_device::nearest::nearest;
 use tripipe_ir::diagnostic::Rule;
-use tripipe_report::rules;
+use tripipe_report::{paragraph, rules, simulation};
 use tripipe_results::Document;
 use tripipe_simulate::drivers;
 use tripipe_simulate::watch::rules::ALL;
@@ -33,6 +33,8 @@ const EXAMPLES: &str = "Examples:
   tripipe explain data-race";
 
 /// Explain a finding's code: what the check detects, why it matters, what to write instead.
+///
+/// What limits a launch is explained, too: `latency`, `launch`, `DRAM` and the other words of `tripipe simulate`.
 ///
 /// Without CODE, the codes are listed; --format markdown prints all explanations as one page, --format json as one
 /// object.
@@ -74,7 +76,14 @@ impl Explain {
         };
         // Verdicts are explained too; they are no checks, so the list does not have them.
         all.extend(tripipe_capture::verdict::rules::ALL);
-        let rule = find(&all, &code)?;
+        let rule = match (find(&all, &code), simulation::explanation(&code)) {
+            (Ok(rule), _) => rule,
+            (Err(_), Some(limit)) if self.format != ExplainFormat::Json => {
+                out.write_all(terminal::shown(paragraph(canvas, "", 0, &limit)).as_bytes())?;
+                return Ok(Finish::Clean);
+            }
+            (Err(error), _) => return Err(error),
+        };
         match self.format {
             ExplainFormat::Text => out.write_all(rules::text(rule, canvas).as_bytes())?,
             ExplainFormat::Markdown => out.write_all(rules::markdown(rule).as_bytes())?,

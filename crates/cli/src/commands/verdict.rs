@@ -232,7 +232,10 @@ pub(super) fn launches(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
             if captured {
                 bail!("{shown} is a capture; make launch files of it first: tripipe import {shown}");
             }
-            bail!("{shown} has no launch.toml, nor has a folder in it; tripipe import makes such folders");
+            bail!(
+                "{shown} has no launch.toml, nor has a folder in it; name launch files of other names, or make such \
+                folders by tripipe import"
+            );
         }
         found.sort_by_key(|launch| (number(launch), launch.clone()));
         all.extend(found);

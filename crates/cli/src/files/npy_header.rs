@@ -30,6 +30,9 @@ impl Header {
     /// # Errors
     /// There is no header, it is truncated, or its numbers are impossible.
     pub(super) fn parse(start: &[u8]) -> Result<(Self, u64)> {
+        if start.is_empty() {
+            bail!("it is empty");
+        }
         if !start.starts_with(MAGIC) {
             bail!("it does not start as one");
         }

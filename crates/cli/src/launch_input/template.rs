@@ -20,6 +20,9 @@ const LOCAL: [&[usize]; 3] = [&[64], &[8, 8], &[4, 4, 4]];
 const IMAGE_EXTENT: usize = 64;
 const IMAGE_EXTENT_MAX: usize = 2048;
 
+/// The least that each device has of constant memory: `CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE` in the OpenCL specification.
+const CONSTANT_BYTES: u64 = 64 << 10;
+
 /// Bytes for each work-item behind a pointer whose element type is unknown.
 const UNTYPED_BYTES: u64 = 16;
 
@@ -183,7 +186,7 @@ impl<'k> LaunchTemplate<'k> {
                 format!("local = {bytes}  # bytes: a `{element}` for each work-item of a group\n")
             }
             ParameterKind::Pointer { space, pointee, read_only, .. } => {
-                let mut text = self.buffer(index as u64 + 1, type_name, pointee);
+                let mut text = self.buffer(index as u64 + 1, type_name, pointee, *space);
                 if *read_only || *space == Space::Constant {
                     text.push_str("access = \"read\"\n");
                 } else {
@@ -206,9 +209,11 @@ impl<'k> LaunchTemplate<'k> {
         }
     }
 
-    /// A buffer with one element for each work-item, or as many as it has grown to.
-    fn buffer(&self, seed: u64, type_name: &str, layout: &TypeLayout) -> String {
-        let items = all(&self.extents).saturating_mul(self.growth as u64);
+    /// A buffer with one element for each work-item, or as many as it has grown to; constant memory has few.
+    fn buffer(&self, seed: u64, type_name: &str, layout: &TypeLayout, space: Space) -> String {
+        let most = if space == Space::Constant { CONSTANT_BYTES / layout.bytes().max(1) } else { u64::MAX };
+        let wanted = all(&self.extents).saturating_mul(self.growth as u64);
+        let items = wanted.min(most);
         let pointed_at = type_name.trim_end_matches('*').trim();
         let bytes_for = |bytes: u64, each: &str| {
             let count = items.saturating_mul(bytes);
@@ -221,7 +226,7 @@ impl<'k> LaunchTemplate<'k> {
             return bytes_for(layout.bytes().max(1), &format!("`{pointed_at}`, one per work-item"));
         };
         let numbers = (layout.bytes() / element.bytes() as u64).max(1);
-        let is_one = self.global == self.extents && self.growth == 1;
+        let is_one = self.global == self.extents && self.growth == 1 && items == wanted;
         let each = if is_one { "one for each work-item" } else { "a guess" };
         let (count, comment) = match numbers {
             1 => (items.to_string(), String::new()),

@@ -88,3 +88,20 @@ fn the_page_of_checks_is_up_to_date() {
         assert!(kept == page, "{} is old (BLESS=1 rewrites it)", path.display());
     }
 }
+
+#[test]
+fn limits_are_explained() {
+    let bench = Bench::new();
+    for (name, words) in [
+        ("latency", "More threads in flight"),
+        ("launch", "the host needs longer"),
+        ("dram", "fewer bytes"),
+        ("FMA", "fewer operations"),
+        ("EFU", "special functions"),
+        ("port", "L2 to a core"),
+    ] {
+        let said = bench.succeed(&["explain", name]).replace('\n', " ");
+        assert!(said.starts_with("What limits a launch: ") && said.contains(words), "{said}");
+    }
+    bench.refuse(&["explain", "latencies"], &["no finding has the code"]);
+}

@@ -70,61 +70,85 @@ pub(super) fn what(resource: Resource, gpu: &Gpu) -> &'static str {
     }
 }
 
+/// What a limit means, and what helps.
+fn meaning(limiter: Limiter, gpu: &Gpu) -> &'static str {
+    match limiter {
+        Limiter::Launch => {
+            "the host needs longer to start the kernel than the GPU to run it, so that a faster kernel gains nothing \
+            where launches follow each other. More work in a launch helps"
+        }
+        Limiter::Latency => {
+            "work-items wait for results. More threads in flight (more work-items, fewer registers) or more \
+            independent work in a work-item help"
+        }
+        Limiter::Resource(resource) => match resource {
+            Resource::Arithmetic => {
+                "fewer operations, narrower types or fuller vectors help; less memory traffic does not"
+            }
+            Resource::Convert => {
+                "fewer conversions, comparisons and integer additions help, such as simpler index arithmetic"
+            }
+            Resource::Special => {
+                "fewer special functions and integer multiplications help, or less precise ones"
+            }
+            Resource::LoadStore => {
+                "fewer or wider accesses help: vectors, adjacent addresses, values kept in registers"
+            }
+            Resource::Texture if gpu.family() == Family::Midgard => {
+                "fewer image reads and barriers help, or buffers for a part of the data"
+            }
+            Resource::Texture => "fewer image reads help, or buffers for a part of the data",
+            Resource::Local => {
+                "fewer accesses to local memory help: values kept in registers, more outputs for each value read"
+            }
+            Resource::Start => {
+                "the core waits for new work-groups and threads: larger work-groups or more work in a work-item help"
+            }
+            Resource::Port => "the L1 misses too often: tiles that fit into it and adjacent accesses help",
+            Resource::L2 => {
+                "the L1 of all cores misses too often: tiles that fit into it and adjacent accesses help"
+            }
+            Resource::Translation => {
+                "accesses go to too many pages at a time: neighbouring work-items and iterations that stay in the \
+                same rows or tiles help"
+            }
+            Resource::Dram => {
+                "fewer bytes help: narrower types, tiles that stay in the L2, several steps in one kernel"
+            }
+        },
+    }
+}
+
+/// The explanation of a limit by its short name, as [`limiter`] has it for some GPU; capitals do not matter.
+pub fn explanation(name: &str) -> Option<String> {
+    let all = [Limiter::Latency, Limiter::Launch].into_iter().chain(Resource::ALL.map(Limiter::Resource));
+    let (found, gpu) = all
+        .flat_map(|each| tripipe_device::catalog().iter().map(move |gpu| (each, gpu)))
+        .find(|(each, gpu)| limiter(*each, gpu).eq_ignore_ascii_case(name))?;
+    let head = match found {
+        Limiter::Resource(resource) => {
+            format!("{} ({}), busy nearly all the time", limiter(found, gpu), what(resource, gpu))
+        }
+        Limiter::Latency => "latency: no resource is busy nearly all the time".to_owned(),
+        Limiter::Launch => "launch".to_owned(),
+    };
+    Some(format!("What limits a launch: {head}: {}.", meaning(found, gpu)))
+}
+
 /// What limits a launch and what that means, in sentences.
 pub(super) fn verdict(prediction: &Prediction, gpu: &Gpu) -> String {
     let (busiest, share) = prediction.busiest();
     let (name, busy) = (head(busiest, gpu), percent(share));
-    match prediction.limiter() {
-        Limiter::Launch => {
-            "Limited by the launch: the host needs longer to start the kernel than the GPU to run \
-            it. More work in a launch helps."
-                .to_owned()
-        }
+    let limiter = prediction.limiter();
+    let means = meaning(limiter, gpu);
+    match limiter {
+        Limiter::Launch => format!("Limited by the launch: {means}."),
         Limiter::Latency => format!(
             "Limited by latency: no resource is busy for 80% of the time (the busiest is {name}, {}, at {busy}), \
-            because work-items wait for results. More threads in flight (more work-items, fewer registers) or more \
-            independent work in a work-item help.",
+            because {means}.",
             what(busiest, gpu)
         ),
         Limiter::Resource(resource) => {
-            let means = match resource {
-                Resource::Arithmetic => {
-                    "fewer operations, narrower types or fuller vectors help; less memory traffic does not"
-                }
-                Resource::Convert => {
-                    "fewer conversions, comparisons and integer additions help, such as simpler index arithmetic"
-                }
-                Resource::Special => {
-                    "fewer special functions and integer multiplications help, or less precise ones"
-                }
-                Resource::LoadStore => {
-                    "fewer or wider accesses help: vectors, adjacent addresses, values kept in registers"
-                }
-                Resource::Texture if gpu.family() == Family::Midgard => {
-                    "fewer image reads and barriers help, or buffers for a part of the data"
-                }
-                Resource::Texture => "fewer image reads help, or buffers for a part of the data",
-                Resource::Local => {
-                    "fewer accesses to local memory help: values kept in registers, more outputs for each value read"
-                }
-                Resource::Start => {
-                    "the core waits for new work-groups and threads: larger work-groups or more work in a \
-                    work-item help"
-                }
-                Resource::Port => {
-                    "the L1 misses too often: tiles that fit into it and adjacent accesses help"
-                }
-                Resource::L2 => {
-                    "the L1 of all cores misses too often: tiles that fit into it and adjacent accesses help"
-                }
-                Resource::Translation => {
-                    "accesses go to too many pages at a time: neighbouring work-items and iterations that stay in \
-                    the same rows or tiles help"
-                }
-                Resource::Dram => {
-                    "fewer bytes help: narrower types, tiles that stay in the L2, several steps in one kernel"
-                }
-            };
             let near: Vec<String> = Resource::ALL
                 .into_iter()
                 .zip(prediction.shares)

@@ -7,7 +7,7 @@ mod result;
 mod text;
 mod timeline;
 
-pub use limits::{head, limiter};
+pub use limits::{explanation, head, limiter};
 pub use result::results;
 pub(crate) use result::{quick, shares};
 pub(crate) use text::{band, sentence};

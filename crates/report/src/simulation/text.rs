@@ -215,14 +215,15 @@ fn facts(prediction: &Prediction, predicted: &Predicted, each: &Simulated, canva
         (
             "Occupancy",
             format!(
-                "{} of {} threads of a core fit, {} of them are busy on average",
+                "{} of {} threads of a core fit, {} of them are occupied on average{}",
                 prediction.threads,
                 gpu.core.max_threads.value,
                 // Occupancy is a share of all threads of a core, but this sentence is about those that fit.
                 percent(
                     prediction.occupancy * f64::from(gpu.core.max_threads.value)
                         / f64::from(prediction.threads.max(1))
-                )
+                ),
+                partial_warps(prediction.local, gpu)
             ),
         ),
         ("Cache hits", caches),
@@ -241,6 +242,16 @@ fn facts(prediction: &Prediction, predicted: &Predicted, each: &Simulated, canva
         let first = canvas.paint(Tone::Faint, &format!("{name:<NAME$} "));
         out.push_str(&paragraph(canvas, &first, NAME + 1, &fact));
     }
+}
+
+/// How many threads of a work-group's warps have a work-item, if not all.
+fn partial_warps(local: [u64; 3], gpu: &Gpu) -> String {
+    let (items, width) = (local.iter().product::<u64>(), u64::from(gpu.core.warp_width.value));
+    let threads = items.next_multiple_of(width.max(1));
+    if items == threads {
+        return String::new();
+    }
+    format!("; {items} of {threads} in the warps of a work-group have a work-item")
 }
 
 /// `1.56 to 1.91 ms`; each end with its unit if they differ.

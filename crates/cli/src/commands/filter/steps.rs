@@ -1,6 +1,7 @@
 //! The steps of the command line: filters, and steps that change a picture's extents.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use tripipe::Size;
@@ -119,6 +120,10 @@ fn parse_stage(text: &str) -> Result<Stage> {
                 Some(near) => bail!(
                     "there is no filter `{name}`; did you mean {near}? (`tripipe filter --help` lists them)"
                 ),
+                None if name.is_empty() => bail!("a filter is missing before or after a comma"),
+                None if Path::new(&name).is_file() => {
+                    bail!("there is no filter `{name}`, but a file: the filters come first, then the picture")
+                }
                 None => bail!("there is no filter `{name}`; there are {}", names.join(", ")),
             }
         }
@@ -227,7 +232,9 @@ mod tests {
             ("resize:4x4:cubic", "nearest|linear|area"),
             ("copy:1", "want copy"),
             ("", "copy"),
-            ("laplace,,laplace", "there is no filter ``"),
+            ("laplace,,laplace", "a filter is missing"),
+            ("laplace,", "a filter is missing"),
+            ("Cargo.toml", "the filters come first"),
         ] {
             let error = Steps::parse(text, Border::None).unwrap_err().to_string();
             assert!(error.contains(says), "{text}: {error}");

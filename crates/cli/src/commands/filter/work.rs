@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use half::f16;
 use image::{ColorType, DynamicImage};
 use tripipe::filter::{Border, Chain, Color, PixelType, Raster, Semiplanar, Stage};
@@ -196,9 +196,15 @@ fn run(
 
 fn check_room(resize: &Resize, from: &Raster) -> Result<()> {
     let Size { width, height } = resize.size(from.size());
-    // The result on the device and on the host, and its file.
-    let bytes = [height, from.channels, from.element.bytes(), 3];
+    let bytes = [height, from.channels, from.element.bytes()];
     let bytes = bytes.into_iter().try_fold(width, usize::checked_mul).map(|bytes| bytes as u64);
+    // As much as can be read again.
+    ensure!(
+        bytes.is_some_and(|bytes| bytes <= picture::DECODED_MAX),
+        "a picture of {width}x{height} has more than 2 GiB; choose smaller extents"
+    );
+    // The result on the device and on the host, and its file.
+    let bytes = bytes.and_then(|bytes| bytes.checked_mul(3));
     memory::check(&format!("a picture of {width}x{height}"), bytes, "choose smaller extents")
 }
 
