@@ -40,7 +40,7 @@ const SIZED: [&str; 9] = [
 /// Sizes of windows.
 const SIZES: [usize; 7] = [3, 5, 7, 9, 11, 13, 15];
 /// Filters of one size, and chains.
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 18] = [
     "laplace",
     "laplace4",
     "sharpen",
@@ -49,6 +49,8 @@ const OTHERS: [&str; 16] = [
     "sobel-x",
     "median:3",
     "median:5",
+    "median:7",
+    "threshold:100",
     "gray",
     "yuv",
     "convert:f32",
@@ -126,7 +128,7 @@ fn filters(probe: &Probe) -> Plans {
 
 fn resizings(probe: &Probe) -> Plans {
     let mut plans = Vec::new();
-    for how in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area] {
+    for how in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area, Interpolation::Cubic] {
         for (element, size) in [
             (PixelType::U8, Size::new(320, 240)),
             (PixelType::U8, Size::new(900, 700)),

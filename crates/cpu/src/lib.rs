@@ -48,7 +48,7 @@ use helpers::helpers;
 
 pub use ceilings::{MultiplyAdd, copy_rate, multiply_add_rate};
 pub use error::CpuError;
-pub use filter::{filter, resize, rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
+pub use filter::{filter, filter_inside, resize, rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
 pub use gemm::{
     Gemm, GemmElement, Position, gemm, gemm_f16, gemm_f32, gemm_f64, gemm_i8, gemm_with, small_product,
 };

@@ -22,6 +22,8 @@ trait WorkType: Copy + Default + Send + Sync {
     fn sum(self, other: Self) -> Self;
     fn difference(self, other: Self) -> Self;
     fn product(self, other: Self) -> Self;
+    /// Of floating-point numbers; integers are not divided.
+    fn quotient(self, other: Self) -> Self;
     fn limit(self, least: Self, most: Self) -> Self;
     /// Clamps integers to their range; other types are unchanged.
     fn saturated(self, range: [Self; 2]) -> Self;
@@ -47,6 +49,10 @@ macro_rules! integers {
             #[inline(always)]
             fn product(self, other: Self) -> Self {
                 self.saturating_mul(other)
+            }
+            #[inline(always)]
+            fn quotient(self, _: Self) -> Self {
+                self
             }
             #[inline(always)]
             fn limit(self, least: Self, most: Self) -> Self {
@@ -82,6 +88,10 @@ macro_rules! floats {
             #[inline(always)]
             fn product(self, other: Self) -> Self {
                 self * other
+            }
+            #[inline(always)]
+            fn quotient(self, other: Self) -> Self {
+                self / other
             }
             #[inline(always)]
             fn limit(self, least: Self, most: Self) -> Self {
@@ -464,6 +474,11 @@ fn change<W: WorkType>(step: &Step, values: &mut [W], others: &[W], range: [W; 2
         Step::Add(_) => pairs(values, others, |value, other| value.sum(other).saturated(range)),
         Step::Subtract(_) => pairs(values, others, |value, other| value.difference(other).saturated(range)),
         Step::Multiply(_) => pairs(values, others, |value, other| value.product(other).saturated(range)),
+        Step::Divide(_) => pairs(values, others, WorkType::quotient),
+        Step::DivideNumber(number) => {
+            let number = W::of(*number);
+            each(values, |value| value.quotient(number));
+        }
         Step::AddNumber(number) => {
             let number = W::of(*number);
             each(values, |value| value.sum(number).saturated(range));

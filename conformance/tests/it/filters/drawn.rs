@@ -5,7 +5,7 @@ use tripipe_device::Probe;
 use tripipe_kernels::Role;
 use tripipe_kernels::filter::{
     Bilateral, Border, Chain, Color, Fuse, Gradient, Linear, Loads, Morphology, Neighbourhood, Parameters,
-    PixelType, Raster, Size, Stage, Sums, plan, reference,
+    PixelType, Rank, Raster, Size, Stage, Sums, plan, reference,
 };
 use tripipe_launch::Executor;
 use tripipe_simulate::watch::Checks;
@@ -97,6 +97,8 @@ pub(super) fn stages(element: PixelType, channels: usize) -> Vec<Stage> {
     let mut found: Vec<Stage> = linear.into_iter().map(Stage::Linear).collect();
     found.extend([Gradient::Sobel, Gradient::Scharr].map(Stage::Gradient));
     found.extend([3, 5].map(|size| Stage::Median { size }));
+    found.extend([(7, 24), (3, 1), (5, 20)].map(|(size, rank)| Stage::Rank(Rank { size, rank })));
+    found.extend([0.0, 99.5, -7.0].map(|level| Stage::threshold(level).unwrap()));
     found.extend(
         [
             Morphology::Erode(Neighbourhood::Rectangle(Size::square(3))),

@@ -18,8 +18,14 @@ fn images_are_resized() {
     let mut random = Rng::with_seed(4);
     for mut executor in executors() {
         let sizes = [Size::new(7, 5), Size::square(1), Size::new(20, 9), Size::new(3, 14)];
-        let methods = [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area];
-        for (turn, interpolation) in methods.into_iter().cycle().take(12).enumerate() {
+        let methods = [
+            Interpolation::Nearest,
+            Interpolation::Bilinear,
+            Interpolation::Area,
+            Interpolation::Cubic,
+            Interpolation::Lanczos4,
+        ];
+        for (turn, interpolation) in methods.into_iter().cycle().take(15).enumerate() {
             let element = choose(&mut random, &WITHOUT_HALF);
             let (channels, size) = (random.usize(1..=4), [sizes[turn % 4], choose(&mut random, &sizes)]);
             let rasters = size.map(|size| laid_out(&mut random, size, channels, element));

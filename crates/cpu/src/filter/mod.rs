@@ -9,11 +9,13 @@
 
 mod bilateral;
 mod fold;
+mod inside;
 mod kernel;
 mod linear;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod luma;
 mod number;
+mod order;
 mod point;
 mod rank;
 mod resize;
@@ -30,6 +32,7 @@ use linear::Weighed;
 use point::{Convert, Recolor, Shade};
 use rows::{Halved, Input, Pipe, PipeShape, Rows, Source};
 
+pub use inside::filter_inside;
 pub use resize::resize;
 pub use semiplanar::{rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
 
@@ -119,14 +122,18 @@ fn run(
     result: &mut [u8],
     threads: Threads,
 ) -> Result<(), CpuError> {
+    target::write(to, result, step_of(chain), threads, &|| {
+        pipe(chain, Source { raster: *from, bytes: source }, vectors::arch())
+    })
+}
+
+/// The rows of which a band has a multiple.
+fn step_of(chain: &Chain) -> usize {
     /// Rows of a band for each row above and below that windows read, which the neighbouring bands compute as well.
     const ROWS_PER_RADIUS: usize = 8;
 
     let radius: usize = chain.stages.iter().map(|stage| stage.window().height / 2).sum();
-    let step = (ROWS_PER_RADIUS * radius).max(1);
-    target::write(to, result, step, threads, &|| {
-        pipe(chain, Source { raster: *from, bytes: source }, vectors::arch())
-    })
+    (ROWS_PER_RADIUS * radius).max(1)
 }
 
 /// The rows of the chain's result.
@@ -183,6 +190,7 @@ fn apply<'a, T: Weighed + Shade>(
         Stage::Gradient(gradient) => T::pipe(T::gradient(input, *gradient, arch)?),
         Stage::Median { size } => T::pipe(rank::median(input, *size, arch)),
         Stage::Morphology(morphology) => T::pipe(rank::morphology(input, *morphology, arch)),
+        Stage::Rank(place) => T::pipe(order::ranked(input, *place, arch)),
         Stage::Bilateral(bilateral) => T::pipe(T::bilateral(input, *bilateral, arch)),
         Stage::Convert { scale, offset, .. } => {
             let convert = Convert::new(input.rows, [*scale, *offset], arch);

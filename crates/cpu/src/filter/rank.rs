@@ -60,11 +60,11 @@ pub(super) fn median<T: Number>(input: Input<'_, T>, size: usize, arch: Arch) ->
 }
 
 /// A kernel of comparisons, which lose a NaN; here the result of every window that holds one is NaN.
-struct WithNan<K> {
-    kernel: K,
-    arch: Arch,
-    neighbourhood: Neighbourhood,
-    step: usize,
+pub(super) struct WithNan<K> {
+    pub(super) kernel: K,
+    pub(super) arch: Arch,
+    pub(super) neighbourhood: Neighbourhood,
+    pub(super) step: usize,
 }
 
 impl<T: Number, K: Kernel<T, T>> Kernel<T, T> for WithNan<K> {

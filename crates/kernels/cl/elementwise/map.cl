@@ -72,12 +72,17 @@
 #define PARAMETERS_MULTIPLY(n) OPERAND(n)
 #define DO_MULTIPLY(n) value = PRODUCT(value, LOAD(other##n + AT(place##n)));
 
+#define PARAMETERS_DIVIDE(n) OPERAND(n)
+#define DO_DIVIDE(n) value = value / LOAD(other##n + AT(place##n));
+
 #define PARAMETERS_ADD_NUMBER(n) , const WORK number##n
 #define DO_ADD_NUMBER(n) value = SUM(value, number##n);
 #define PARAMETERS_SUBTRACT_NUMBER(n) , const WORK number##n
 #define DO_SUBTRACT_NUMBER(n) value = DIFFERENCE(value, number##n);
 #define PARAMETERS_MULTIPLY_NUMBER(n) , const WORK number##n
 #define DO_MULTIPLY_NUMBER(n) value = PRODUCT(value, number##n);
+#define PARAMETERS_DIVIDE_NUMBER(n) , const WORK number##n
+#define DO_DIVIDE_NUMBER(n) value = value / number##n;
 #define PARAMETERS_CLAMP(n) , const WORK least##n, const WORK most##n
 #define DO_CLAMP(n) \
     value = AT_LEAST(value, least##n); \

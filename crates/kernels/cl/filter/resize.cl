@@ -1,6 +1,6 @@
 // An image of other extents.
 //
-// Nearest, bilinear and area differ only in weights: a column of the result is a weighted sum of TAPS_X columns from
+// Interpolations differ only in weights: a column of the result is a weighted sum of TAPS_X columns from
 // `first_x` on, and so are rows. The host computes the weights once for each column and once for each row, where each
 // work-item would compute them again; neighbours load neighbouring entries.
 //
@@ -8,6 +8,7 @@
 // the limit when an image shrinks. The texture unit could do the bilinear sum, but not to the bit.
 //
 // SUM:  holds every sum: int for 8 bits, long for more, float. WEIGHT: the type of a weight. A weight of 1 is 2^BITS.
+// SIGNED: 1 when weights may be below 0, so that sums may exceed what the result's type has.
 // TAPS_X, TAPS_Y: weights of each sum if they are 1 or 2; 0 if the arguments give their number: one program for all
 //                 sizes.
 
@@ -16,6 +17,9 @@
 #define SUM float
 #define WEIGHT float
 #define BITS 0
+#endif
+#ifndef SIGNED
+#define SIGNED 0
 #endif
 #ifndef TAPS_X
 #define TAPS_X 2
@@ -46,8 +50,13 @@
 #define STORE(value, at) VSTORE(value, at)
 #else
 #define LOAD(at) JOIN(convert_, Sums)(VLOAD(at))
+#if SIGNED
+#define TO_ELEMENTS JOIN(JOIN(convert_, Elements), _sat)
+#else
+#define TO_ELEMENTS JOIN(convert_, Elements)
+#endif
 // Half is added, so that the shift rounds to the nearest.
-#define STORE(value, at) VSTORE(JOIN(convert_, Elements)((value + ((SUM)1 << (2 * BITS - 1))) >> (2 * BITS)), at)
+#define STORE(value, at) VSTORE(TO_ELEMENTS((value + ((SUM)1 << (2 * BITS - 1))) >> (2 * BITS)), at)
 #endif
 
 // A value whose weight is 0 may be NaN or infinite.

@@ -41,12 +41,17 @@ pub enum Step {
     Subtract(Grid),
     /// Multiplies by the element of another operand.
     Multiply(Grid),
+    /// Divides by the element of another operand; for floating-point numbers only. Devices are within 2.5 units in the
+    /// last place.
+    Divide(Grid),
     /// Adds a number.
     AddNumber(Number),
     /// Subtracts a number.
     SubtractNumber(Number),
     /// Multiplies by a number.
     MultiplyNumber(Number),
+    /// Divides by a number; as [`Step::Divide`].
+    DivideNumber(Number),
     /// Limits the element to the range from the first number to the second. NaN stays NaN, in this step and those
     /// below.
     Clamp(Number, Number),
@@ -105,7 +110,7 @@ impl Step {
     /// The operand that it reads.
     pub fn operand(&self) -> Option<&Grid> {
         match self {
-            Self::Add(grid) | Self::Subtract(grid) | Self::Multiply(grid) => Some(grid),
+            Self::Add(grid) | Self::Subtract(grid) | Self::Multiply(grid) | Self::Divide(grid) => Some(grid),
             _ => None,
         }
     }
@@ -113,7 +118,7 @@ impl Step {
     /// As [`Self::operand`], mutable.
     pub fn operand_mut(&mut self) -> Option<&mut Grid> {
         match self {
-            Self::Add(grid) | Self::Subtract(grid) | Self::Multiply(grid) => Some(grid),
+            Self::Add(grid) | Self::Subtract(grid) | Self::Multiply(grid) | Self::Divide(grid) => Some(grid),
             _ => None,
         }
     }
@@ -124,9 +129,11 @@ impl Step {
             Self::Add(_) => "ADD",
             Self::Subtract(_) => "SUBTRACT",
             Self::Multiply(_) => "MULTIPLY",
+            Self::Divide(_) => "DIVIDE",
             Self::AddNumber(_) => "ADD_NUMBER",
             Self::SubtractNumber(_) => "SUBTRACT_NUMBER",
             Self::MultiplyNumber(_) => "MULTIPLY_NUMBER",
+            Self::DivideNumber(_) => "DIVIDE_NUMBER",
             Self::Clamp(..) => "CLAMP",
             Self::Relu => "RELU",
             Self::Sigmoid => "SIGMOID",
@@ -137,9 +144,10 @@ impl Step {
 
     fn numbers(&self) -> Vec<Number> {
         match self {
-            Self::AddNumber(number) | Self::SubtractNumber(number) | Self::MultiplyNumber(number) => {
-                vec![*number]
-            }
+            Self::AddNumber(number)
+            | Self::SubtractNumber(number)
+            | Self::MultiplyNumber(number)
+            | Self::DivideNumber(number) => vec![*number],
             Self::Clamp(least, most) => vec![*least, *most],
             _ => Vec::new(),
         }
@@ -147,7 +155,7 @@ impl Step {
 
     /// Whether it exists for floating-point numbers only.
     fn wants_float(&self) -> bool {
-        matches!(self, Self::Sigmoid | Self::Tanh | Self::Gelu)
+        matches!(self, Self::Divide(_) | Self::DivideNumber(_) | Self::Sigmoid | Self::Tanh | Self::Gelu)
     }
 }
 
@@ -227,7 +235,8 @@ impl Map {
         }
         for step in &self.steps {
             if step.wants_float() && !is_float(self.work()) {
-                return wrong("an activation", step.name().to_lowercase(), "integers have relu and clamp");
+                let step = step.name().to_lowercase();
+                return wrong("a step of integers", step, "one that they have: sums, products, relu, clamp");
             }
             if let Step::Clamp(least, most) = step
                 && least.real().partial_cmp(&most.real()).is_none_or(Ordering::is_gt)

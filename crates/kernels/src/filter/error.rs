@@ -42,6 +42,14 @@ pub enum FilterError {
         /// The given size.
         found: usize,
     },
+    /// A place that a window does not have.
+    #[error("rank {rank}: the window has {pixels} pixels, so ranks are 0 to {}", pixels - 1)]
+    Rank {
+        /// The given place.
+        rank: usize,
+        /// The number of pixels.
+        pixels: usize,
+    },
     /// Integer weights were requested for sums in `float`.
     #[error("the sums are in float: there are no fixed-point weights")]
     NotInteger,
@@ -79,7 +87,7 @@ pub enum FilterError {
         name: String,
     },
     /// An unknown interpolation name.
-    #[error("unknown interpolation `{name}`; there are nearest, linear, area")]
+    #[error("unknown interpolation `{name}`; there are nearest, linear, area, cubic, lanczos4")]
     UnknownInterpolation {
         /// The given name.
         name: String,

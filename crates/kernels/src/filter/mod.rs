@@ -60,6 +60,6 @@ pub use raster::{ChannelLayout, PixelType, Raster, Size};
 pub use resize::{Interpolation, ResizeTaps, resize, resize_reference};
 pub use semiplanar::{Semiplanar, rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
 pub use space::{space, work};
-pub use stage::{Bilateral, Gradient, Morphology, Neighbourhood, Stage};
+pub use stage::{Bilateral, Gradient, Morphology, Neighbourhood, Rank, Stage};
 pub use table::{ChainChoice, ChainSeries, ChainTime, TimedChain, TimedChainError, default_parameters};
 pub use text::ParametersError;

@@ -154,7 +154,7 @@ impl<'c> Pass<'c> {
     pub(super) fn is_vector(stage: Option<&Stage>) -> bool {
         // All by name, so that the compiler asks about a new one.
         match stage {
-            None | Some(Stage::Bilateral(_) | Stage::Color(_)) => false,
+            None | Some(Stage::Rank(_) | Stage::Bilateral(_) | Stage::Color(_)) => false,
             Some(
                 Stage::Linear(_)
                 | Stage::Gradient(_)

@@ -1,4 +1,4 @@
-//! Passes that process pixel by pixel: colour conversions and the bilateral filter.
+//! Passes that process pixel by pixel: colour conversions, the bilateral filter, ranks.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use tripipe_launch::{Argument, Program};
 
 use super::raster::is_aligned;
 use super::window::{block, border_defines, float};
-use super::{Bilateral, Border, ChannelLayout, Color, PixelType, Raster, Stage};
+use super::{Bilateral, Border, ChannelLayout, Color, PixelType, Rank, Raster, Stage};
 use crate::plan::{Plan, Slot};
-use crate::source::{BILATERAL, COLOR};
+use crate::source::{BILATERAL, COLOR, RANK};
 
 /// A kernel and the tables that are its last arguments.
 pub(super) struct Kernel {
@@ -27,7 +27,7 @@ impl Kernel {
     }
 }
 
-/// The kernel for a colour conversion or a bilateral filter. Without a stage: a kernel that copies the channels to
+/// The kernel for a colour conversion, a bilateral filter or a rank. Without a stage: a kernel that copies the channels to
 /// their location in the result.
 pub(super) fn kernel(
     stage: Option<&Stage>,
@@ -37,6 +37,7 @@ pub(super) fn kernel(
 ) -> Kernel {
     match stage {
         Some(Stage::Bilateral(bilateral)) => mean(bilateral, border, keep_alpha, [from, to]),
+        Some(Stage::Rank(rank)) => ranked(*rank, border, keep_alpha, [from, to]),
         Some(Stage::Color(color)) => recolor(Some(*color), [from, to]),
         // Stages over vectors have no kernel of this kind. All by name, so that the compiler asks about a new one.
         None
@@ -113,4 +114,17 @@ fn mean(bilateral: &Bilateral, border: Border, keep_alpha: bool, [from, to]: [&R
     let literal = |value: f64| if from.element.is_float() { float(value) } else { value.to_string() };
     let program = border_defines(program, border, from.element, literal);
     Kernel { program: Arc::new(program), entry: "filter_bilateral", pixels: 1, tables }
+}
+
+fn ranked(Rank { size, rank }: Rank, border: Border, keep_alpha: bool, [from, to]: [&Raster; 2]) -> Kernel {
+    let filtered = if keep_alpha && from.channels == 4 { 3 } else { from.channels };
+    let program = elements(RANK.program(), [from, to])
+        .define("BASE", if from.element == PixelType::I16 { 32768 } else { 0 })
+        .define("BITS", if from.element.is_float() { 32 } else { 8 * from.element.bytes() })
+        .define("FILTERED", filtered)
+        .define("SIZE", size)
+        .define("RANK", rank);
+    let literal = |value: f64| if from.element.is_float() { float(value) } else { value.to_string() };
+    let program = border_defines(program, border, from.element, literal);
+    Kernel { program: Arc::new(program), entry: "filter_rank", pixels: 1, tables: Vec::new() }
 }

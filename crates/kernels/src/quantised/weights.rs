@@ -116,6 +116,29 @@ impl StoredWeights {
         Ok(Self { format, outputs, inputs, bytes, scales: Vec::new() })
     }
 
+    /// Weights of which [`Self::bytes`] and [`Self::scales`] gave all there is.
+    ///
+    /// # Errors
+    /// A number of bytes or scales that does not match.
+    pub fn from_parts(
+        format: WeightFormat,
+        bytes: Vec<u8>,
+        scales: Vec<f32>,
+        extents: Extents,
+    ) -> Result<Self, WeightsError> {
+        let Extents { rows: outputs, columns: inputs } = extents;
+        let of_scales = if format == WeightFormat::I8 { outputs } else { 0 };
+        for (what, want, found) in [
+            ("stored bytes", stored_bytes(format, extents)?, bytes.len()),
+            ("scales", of_scales, scales.len()),
+        ] {
+            if want != found {
+                return Err(WeightsError::Length { what, outputs, inputs, want, found });
+            }
+        }
+        Ok(Self { format, outputs, inputs, bytes, scales })
+    }
+
     /// Signed bytes, a row for each output and a column for each input, with the scale of each output.
     ///
     /// # Errors

@@ -81,6 +81,8 @@ programs! {
         [[MACROS, ELEMENT, CHANNELS, PIXELS, LUMA, part!("filter/color.cl")]];
     BILATERAL = "filter/bilateral", "a blur that keeps edges",
         [[ELEMENT, CHANNELS, BORDER, part!("filter/bilateral.cl")]];
+    RANK = "filter/rank", "the pixel at a place in the order of a window",
+        [[ELEMENT, CHANNELS, BORDER, part!("filter/rank.cl")]];
     RESIZE = "filter/resize", "an image of other extents",
         [[MACROS, ELEMENT, CHANNELS, part!("filter/resize.cl")]];
     SEMIPLANAR = "filter/semiplanar", "frames of cameras (NV12, NV21) from and to RGB",

@@ -144,7 +144,18 @@ impl<'m, T: Element, M> Elementwise<'m, T, M> {
     }
 }
 
-impl<T: Float, M> Elementwise<'_, T, M> {
+impl<'m, T: Float, M> Elementwise<'m, T, M> {
+    /// Adds a step: divide by the elements of another array with the same shape. Within 2.5 ulp on devices, rounded
+    /// correctly on the CPU path.
+    pub fn divide(self, other: impl Array<'m, Element = T>) -> Self {
+        self.with(other.part(), Step::Divide)
+    }
+
+    /// Adds a step: divide each element by a number; as [`Self::divide`].
+    pub fn divide_scalar(self, scalar: T) -> Self {
+        self.step(Step::DivideNumber(scalar.number()))
+    }
+
     /// Adds a step: `1 / (1 + exp(-x))`.
     pub fn sigmoid(self) -> Self {
         self.step(Step::Sigmoid)

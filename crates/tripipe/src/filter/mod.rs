@@ -27,7 +27,7 @@ use tripipe_kernels::Role;
 use tripipe_kernels::filter::{Axis, ChainChoice, Fuse, Loads, Parameters, Size, Sums, plan, runners_up};
 pub use tripipe_kernels::filter::{
     Bilateral, Border, Chain, ChannelLayout, Color, FilterError, Fixed, Gradient, Interpolation, Linear,
-    Morphology, Neighbourhood, PixelType, Raster, Semiplanar, Stage, Taps,
+    Morphology, Neighbourhood, PixelType, Rank, Raster, Semiplanar, Stage, Taps,
 };
 
 #[cfg(feature = "cpu")]
@@ -345,6 +345,9 @@ fn operations(chain: &Chain, from: &Raster) -> f64 {
             let Size { width, height } = morphology.neighbourhood().size();
             (width + height) as f64 * compared
         }
+        // Two for each pixel that enters or leaves the window: a histogram of bytes; others select.
+        Stage::Rank(Rank { size, .. }) if from.element == PixelType::U8 => 8.0 * *size as f64,
+        Stage::Rank(Rank { size, .. }) => 8.0 * (size * size) as f64,
         Stage::Bilateral(bilateral) => 6.0 * (bilateral.size * bilateral.size) as f64,
         Stage::Convert { .. } => 2.0,
         Stage::Color(_) => 6.0,

@@ -11,7 +11,11 @@ use crate::commands::did_you_mean;
 
 /// Steps besides the library's filters: name, numbers, description.
 const OTHERS: [(&str, &str, &str); 2] = [
-    ("resize", "WIDTHxHEIGHT[:HOW]", "another size; HOW: nearest, linear or area; 640x or x480 is enough"),
+    (
+        "resize",
+        "WIDTHxHEIGHT[:HOW]",
+        "another size; HOW: nearest, linear, area, cubic, lanczos4; 640x will do",
+    ),
     ("copy", "", "the unchanged picture, to write it in another format"),
 ];
 
@@ -45,7 +49,7 @@ impl Resize {
     fn parse(text: &str, numbers: &str) -> Result<Self> {
         let wrong = || {
             anyhow::anyhow!(
-                "`{text}`: want resize:WIDTHxHEIGHT[:nearest|linear|area], each extent 1 to {EXTENT_MAX}"
+                "`{text}`: want resize:WIDTHxHEIGHT[:nearest|linear|area|cubic|lanczos4], each extent 1 to {EXTENT_MAX}"
             )
         };
         let (size, how) = match numbers.split_once(':') {
@@ -229,7 +233,7 @@ mod tests {
             ("resize:0x4", "resize:WIDTHxHEIGHT"),
             ("resize:4", "resize:WIDTHxHEIGHT"),
             ("resize:x", "resize:WIDTHxHEIGHT"),
-            ("resize:4x4:cubic", "nearest|linear|area"),
+            ("resize:4x4:best", "nearest|linear|area|cubic"),
             ("copy:1", "want copy"),
             ("", "copy"),
             ("laplace,,laplace", "a filter is missing"),

@@ -49,8 +49,9 @@ pub fn resize(
         return Ok(());
     }
     let images = [from, to];
-    // Both others than nearest take means of two by two then. Weights would take longer to compute than the result.
-    if interpolation != Interpolation::Nearest && from.size() == Size::new(2 * to.width, 2 * to.height) {
+    // Both take means of two by two then. Weights would take longer to compute than the result.
+    let averages = matches!(interpolation, Interpolation::Bilinear | Interpolation::Area);
+    if averages && from.size() == Size::new(2 * to.width, 2 * to.height) {
         return means(images, source, result, threads);
     }
     let taps = [interpolation.taps(from.width, to.width)?, interpolation.taps(from.height, to.height)?];
@@ -63,6 +64,9 @@ pub fn resize(
     let bits = interpolation.bits(from, to);
     let axes = taps.map(|taps| Axis::whole(&taps, bits));
     match from.element {
+        PixelType::U8 if interpolation.is_signed() => {
+            run::<u8, i32>(axes.map(|axis| axis.map(|step| step as i16)), images, source, result, threads)
+        }
         PixelType::U8 if bits <= 11 && axes[0].count == 2 => bytes(axes, images, source, result, threads),
         PixelType::U8 if axes[0].bits + axes[1].bits <= 8 => {
             run::<u8, u16>(axes.map(|axis| axis.map(|step| step as u16)), images, source, result, threads)
@@ -139,7 +143,7 @@ fn means(
 
 /// Resizes bytes with two weights of at most 2^11 for each pixel of a row.
 fn bytes(
-    axes: [Axis<u32>; 2],
+    axes: [Axis<i32>; 2],
     images @ [from, to]: [&Raster; 2],
     source: &[u8],
     result: &mut [u8],

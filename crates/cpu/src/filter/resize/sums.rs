@@ -69,13 +69,13 @@ impl Sum<u8> for u16 {
     }
 }
 
-/// For weights of at most 22 bits.
+/// For weights of at most 22 bits; some may be below 0.
 impl Sum<u8> for i32 {
     type Weight = i16;
 
     #[inline(always)]
     fn finish(self, bits: u32) -> u8 {
-        ((self + (1 << bits >> 1)) >> bits) as u8
+        ((self + (1 << bits >> 1)) >> bits).clamp(0, 255) as u8
     }
 }
 
@@ -123,7 +123,7 @@ impl Axis<f32> {
     }
 }
 
-impl Axis<u32> {
+impl Axis<i32> {
     /// Uses the largest steps that all weights are multiples of, 2^-`bits` or more.
     pub(super) fn whole(taps: &ResizeTaps, bits: u32) -> Self {
         let steps = taps.steps(bits);
@@ -133,7 +133,7 @@ impl Axis<u32> {
         Self { first, count: taps.count, weights, bits: bits - spare }
     }
 
-    pub(super) fn map<W>(self, weight: impl Fn(u32) -> W) -> Axis<W> {
+    pub(super) fn map<W>(self, weight: impl Fn(i32) -> W) -> Axis<W> {
         let Self { first, count, weights, bits } = self;
         Axis { first, count, weights: weights.into_iter().map(weight).collect(), bits }
     }

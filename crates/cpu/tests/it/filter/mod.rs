@@ -10,7 +10,8 @@ use half::f16;
 use tripipe_cpu::{self as cpu, Threads};
 use tripipe_kernels::filter::reference::{self, Mismatch};
 use tripipe_kernels::filter::{
-    Bilateral, Border, Chain, Gradient, Linear, Morphology, Neighbourhood, PixelType, Raster, Size, Stage,
+    Bilateral, Border, Chain, Gradient, Linear, Morphology, Neighbourhood, PixelType, Rank, Raster, Size,
+    Stage,
 };
 
 const BORDERS: [Border; 6] = [
@@ -101,6 +102,9 @@ fn stages() -> Vec<Stage> {
         Stage::Gradient(Gradient::Scharr),
         Stage::Median { size: 3 },
         Stage::Median { size: 5 },
+        Stage::Rank(Rank { size: 7, rank: 24 }),
+        Stage::Rank(Rank { size: 3, rank: 2 }),
+        Stage::threshold(77.5).unwrap(),
         Stage::Morphology(Morphology::Erode(Neighbourhood::Rectangle(Size::new(5, 3)))),
         Stage::Morphology(Morphology::Dilate(Neighbourhood::Rectangle(Size::new(1, 7)))),
         Stage::Morphology(Morphology::Dilate(Neighbourhood::Cross(Size::new(7, 5)))),

@@ -15,7 +15,7 @@ use half::f16;
 use thiserror::Error;
 
 use super::{
-    Bilateral, Border, Chain, ChannelLayout, Color, FilterError, Morphology, Neighbourhood, PixelType,
+    Bilateral, Border, Chain, ChannelLayout, Color, FilterError, Morphology, Neighbourhood, PixelType, Rank,
     Raster, Size, Stage,
 };
 use color::recolor;
@@ -215,7 +215,7 @@ fn step(chain: &Chain, stage: &Stage, from: &Image) -> Result<Image, FilterError
 enum Operation<'s> {
     Linear(Weights),
     Gradient([Weights; 2]),
-    Median(usize),
+    Rank(Rank),
     Morphology(Morphology),
     Bilateral { bilateral: Bilateral, space: Vec<f64>, channels: usize, integer: bool },
     Convert { scale: f32, offset: f32 },
@@ -230,7 +230,8 @@ impl<'s> Operation<'s> {
             Stage::Gradient(gradient) => {
                 Self::Gradient(Weights::of_gradient(*gradient, !from.element.is_float()))
             }
-            Stage::Median { size } => Self::Median(*size),
+            Stage::Median { size } => Self::Rank(Rank { size: *size, rank: size * size / 2 }),
+            Stage::Rank(rank) => Self::Rank(*rank),
             Stage::Morphology(morphology) => Self::Morphology(*morphology),
             Stage::Bilateral(bilateral) => {
                 let integer = !from.element.is_float();
@@ -269,11 +270,11 @@ impl<'s> Operation<'s> {
                     high: across.high + down.high,
                 }
             }
-            Self::Median(size) => {
+            Self::Rank(Rank { size, rank: ahead }) => {
                 let seen = window(Size::square(*size), |_| true, from, place, border);
                 rank(&seen, |mut values| {
                     values.sort_by(f64::total_cmp);
-                    values[values.len() / 2]
+                    values[*ahead]
                 })
             }
             Self::Morphology(morphology) => {

@@ -1,5 +1,6 @@
 //! Resizing images.
 
+mod kernels;
 mod reference;
 
 use std::sync::Arc;
@@ -22,8 +23,8 @@ pub use reference::resize_reference;
 /// Columns and rows are weighted sums of source columns and rows, by weights that sum to 1. A pixel whose weight is 0
 /// is not read. *Integer pixels:* weights are multiples of 2^-11 or of 2^-18 ([`Interpolation::bits`]): the
 /// cumulative weight up to a pixel, rounded half up, less the cumulative weight before it. The sum over both
-/// directions is exact and is rounded once, half up. *Floating-point pixels:* in `float`, within (columns + rows of
-/// the sum + 8) 2^-24 of the largest magnitude that is read.
+/// directions is exact, is rounded once, half up, and saturated. *Floating-point pixels:* in `float`, within (columns +
+/// rows of the sum + 8) 2^-24 of the largest magnitude that is read; three times that where weights are below 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Interpolation {
     /// The pixel at `floor(x * from / to)`.
@@ -33,44 +34,80 @@ pub enum Interpolation {
     /// The mean of the source area that the pixel covers; partly covered pixels count in proportion. For shrinking:
     /// when enlarging, most pixels cover one source pixel.
     Area,
+    /// Keys' cubic convolution with a = -0.75 over the four nearest pixels along each axis; at the edge, the outermost
+    /// pixel stands for those outside. Some weights are below 0, so results overshoot at edges. For enlarging: it reads
+    /// no more pixels when shrinking.
+    Cubic,
+    /// Lanczos' kernel with 4 lobes over the eight nearest pixels along each axis, divided by the sum of its weights;
+    /// otherwise as `Cubic`.
+    Lanczos4,
 }
 
 /// The start of each weighted sum along one axis, and its weights.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ResizeTaps {
     /// Weights per sum.
     pub count: usize,
     /// First source pixel of each result pixel; `first + count` stays inside the source.
     pub first: Vec<i32>,
-    /// `count` weights for each result pixel, as multiples of 1 / `unit`; each group sums to `unit`.
-    parts: Vec<u64>,
-    unit: u64,
+    /// `count` weights for each result pixel.
+    parts: Parts,
+}
+
+/// Weights of sums.
+#[derive(Clone, Debug, PartialEq)]
+enum Parts {
+    /// Multiples of 1 / `unit`; each group sums to `unit`.
+    Whole { parts: Vec<u64>, unit: u64 },
+    /// Numbers; each group sums to 1, up to rounding.
+    Real(Vec<f64>),
 }
 
 impl ResizeTaps {
     /// The weights, `count` for each result pixel.
     pub fn weights(&self) -> Vec<f64> {
-        self.parts.iter().map(|part| *part as f64 / self.unit as f64).collect()
+        match &self.parts {
+            Parts::Whole { parts, unit } => parts.iter().map(|part| *part as f64 / *unit as f64).collect(),
+            Parts::Real(weights) => weights.clone(),
+        }
     }
 
     /// The weights in steps of 2^-`bits` (at most 18 bits); the weights of each pixel sum to 2^`bits`. A rounding
     /// error carries over to the next weight, so that no run of weights is too large by more than one step.
-    pub fn steps(&self, bits: u32) -> Vec<u32> {
-        let mut all = Vec::with_capacity(self.parts.len());
-        let (half, unit) = (self.unit / 2, self.unit as f64);
-        for parts in self.parts.chunks(self.count.max(1)) {
-            let (mut sum, mut before) = (0, 0);
-            for part in parts {
-                sum += part;
-                let steps = if sum == self.unit {
-                    1 << bits
-                } else {
-                    // Exact: a quotient of integers below 2^53 that is not an integer never rounds to one, and the sum is
-                    // below 2^33 x 2^18. On many processors a division of 64-bit integers takes ten times as long.
-                    (((sum << bits) + half) as f64 / unit) as u64
-                };
-                all.push((steps - before) as u32);
-                before = steps;
+    pub fn steps(&self, bits: u32) -> Vec<i32> {
+        let count = self.count.max(1);
+        let mut all = Vec::with_capacity(count * self.first.len());
+        match &self.parts {
+            Parts::Whole { parts, unit } => {
+                let half = unit / 2;
+                for parts in parts.chunks(count) {
+                    let (mut sum, mut before) = (0, 0);
+                    for part in parts {
+                        sum += part;
+                        let steps = if sum == *unit {
+                            1 << bits
+                        } else {
+                            // Exact: a quotient of integers below 2^53 that is not an integer never rounds to one, and the
+                            // sum is below 2^33 x 2^18. On many processors a division of 64-bit integers takes ten times
+                            // as long.
+                            (((sum << bits) + half) as f64 / *unit as f64) as u64
+                        };
+                        all.push((steps - before) as i32);
+                        before = steps;
+                    }
+                }
+            }
+            Parts::Real(weights) => {
+                for weights in weights.chunks(count) {
+                    let (mut sum, mut before) = (0.0, 0);
+                    for (place, weight) in weights.iter().enumerate() {
+                        sum += weight;
+                        let rounded = (sum * f64::from(1 << bits) + 0.5).floor() as i32;
+                        let steps = if place + 1 == weights.len() { 1 << bits } else { rounded };
+                        all.push(steps - before);
+                        before = steps;
+                    }
+                }
             }
         }
         all
@@ -88,6 +125,11 @@ impl Interpolation {
         if fine { 18 } else { COARSE }
     }
 
+    /// Whether weights may be below 0, so that sums may exceed the pixels.
+    pub fn is_signed(self) -> bool {
+        matches!(self, Self::Cubic | Self::Lanczos4)
+    }
+
     /// The sums along one axis that turn `from` pixels into `to` pixels.
     ///
     /// # Errors
@@ -96,10 +138,12 @@ impl Interpolation {
         if [from, to].iter().any(|extent| *extent == 0 || i32::try_from(*extent).is_err()) {
             return Err(FilterError::TooLarge { size: Size::new(from, to) });
         }
+        if let Some(kernel) = kernels::Kernel::of(self) {
+            return Ok(kernel.taps(from, to));
+        }
         let whole = |extent: usize| extent as u64;
         let (source, result) = (whole(from), whole(to));
         let (count, unit) = match self {
-            Self::Nearest => (1, 1),
             Self::Bilinear => (from.min(2), 2 * result),
             Self::Area => {
                 let edges = Quotients::new(0, source, result);
@@ -107,14 +151,11 @@ impl Interpolation {
                     edges.clone().zip(edges.skip(1)).map(|(begin, end)| end.rounded_up() - begin.quotient);
                 (seen.take(to).max().unwrap_or(1) as usize, source)
             }
+            _ => (1, 1),
         };
         let (mut first, mut all) = (Vec::with_capacity(to), vec![0; count * to]);
         let sums = all.chunks_exact_mut(count);
         match self {
-            Self::Nearest => {
-                all.fill(1);
-                first.extend(Quotients::new(0, source, result).map(|at| at.quotient as i32).take(to));
-            }
             Self::Bilinear => {
                 // Twice the centre of each result pixel in source coordinates, less 1, in units of 1 / `to`.
                 let centres = Quotients::new(from as i64 - to as i64, 2 * source, unit);
@@ -152,8 +193,12 @@ impl Interpolation {
                     }
                 }
             }
+            _ => {
+                all.fill(1);
+                first.extend(Quotients::new(0, source, result).map(|at| at.quotient as i32).take(to));
+            }
         }
-        Ok(ResizeTaps { count, first, parts: all, unit })
+        Ok(ResizeTaps { count, first, parts: Parts::Whole { parts: all, unit } })
     }
 }
 
@@ -239,8 +284,8 @@ pub fn resize(
     let bits = interpolation.bits(from, to);
     let (sum, weight) = match from.element {
         _ if float => ("float", "float"),
-        _ if bits == COARSE => ("int", "ushort"),
-        _ => ("long", "uint"),
+        _ if bits == COARSE => ("int", "short"),
+        _ => ("long", "int"),
     };
     let axes = [interpolation.taps(from.width, to.width)?, interpolation.taps(from.height, to.height)?];
     // Longer loops gain nothing from a count known at compile time, and each count would need its own program.
@@ -249,6 +294,7 @@ pub fn resize(
         .define("SUM", sum)
         .define("WEIGHT", weight)
         .define("BITS", bits)
+        .define("SIGNED", usize::from(interpolation.is_signed()))
         .define("TAPS_X", if known { axes[0].count } else { 0 })
         .define("TAPS_Y", if known { axes[1].count } else { 0 });
     let mut arguments = arguments(slots, [None; 2], [from, to], to.size());
@@ -257,7 +303,7 @@ pub fn resize(
             let weights: Vec<f32> = axis.weights().iter().map(|weight| *weight as f32).collect();
             cast_slice(&weights).to_vec()
         } else if bits == COARSE {
-            let steps: Vec<u16> = axis.steps(bits).iter().map(|steps| *steps as u16).collect();
+            let steps: Vec<i16> = axis.steps(bits).iter().map(|steps| *steps as i16).collect();
             cast_slice(&steps).to_vec()
         } else {
             cast_slice(&axis.steps(bits)).to_vec()
@@ -279,21 +325,31 @@ pub(super) fn work_group(probe: &Probe) -> [usize; 2] {
 
 #[cfg(test)]
 mod tests {
+    use std::f64::consts::PI;
+
     use super::*;
+
+    const ALL: [Interpolation; 5] = [
+        Interpolation::Nearest,
+        Interpolation::Bilinear,
+        Interpolation::Area,
+        Interpolation::Cubic,
+        Interpolation::Lanczos4,
+    ];
 
     /// Steps are never below 0 and sum to 1. The steps of 83 equal weights are 24 or 25 of 2048 and never differ by
     /// two.
     #[test]
     fn rounded_steps_sum_to_1() -> Result<(), FilterError> {
         let steps = Interpolation::Area.taps(83, 1)?.steps(11);
-        assert_eq!(steps.iter().sum::<u32>(), 2048);
+        assert_eq!(steps.iter().sum::<i32>(), 2048);
         assert!(steps.iter().all(|step| [24, 25].contains(step)), "{steps:?}");
         for (from, to) in [(5000, 1), (4097, 2), (7, 5), (5, 7)] {
-            for interpolation in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area] {
+            for interpolation in ALL {
                 let taps = interpolation.taps(from, to)?;
                 for bits in [11, 18] {
                     let steps = taps.steps(bits);
-                    assert!(steps.chunks(taps.count).all(|steps| steps.iter().sum::<u32>() == 1 << bits));
+                    assert!(steps.chunks(taps.count).all(|steps| steps.iter().sum::<i32>() == 1 << bits));
                 }
                 assert!(taps.first.iter().all(|first| *first as usize + taps.count <= from));
             }
@@ -309,7 +365,7 @@ mod tests {
         let extents = [1usize, 2, 3, 4, 5, 7, 12, 31, 64, 100];
         for (from, to) in extents.into_iter().flat_map(|from| extents.map(|to| (from, to))) {
             let scale = from as f64 / to as f64;
-            for interpolation in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area] {
+            for interpolation in ALL {
                 let taps = interpolation.taps(from, to)?;
                 let weights = taps.weights();
                 assert_eq!([taps.first.len(), weights.len()], [to, to * taps.count]);
@@ -318,7 +374,16 @@ mod tests {
                     for tap in 0..taps.count {
                         found[taps.first[x] as usize + tap] += weights[x * taps.count + tap];
                     }
-                    let centre = ((x as f64 + 0.5) * scale - 0.5).clamp(0.0, from as f64 - 1.0);
+                    let exact = (x as f64 + 0.5) * scale - 0.5;
+                    let centre = exact.clamp(0.0, from as f64 - 1.0);
+                    // Of an image without edges: pixels outside count for the outermost one.
+                    let endless = |place: f64, weight: &dyn Fn(f64) -> f64| -> f64 {
+                        let all: Vec<f64> = (-9..from as i32 + 9).map(f64::from).collect();
+                        let of = |place: &&f64| place.clamp(0.0, from as f64 - 1.0);
+                        let sum: f64 = all.iter().map(|place| weight((place - exact).abs())).sum();
+                        let own = all.iter().filter(|other| of(other) == place);
+                        own.map(|place| weight((place - exact).abs())).sum::<f64>() / sum
+                    };
                     let [begin, end] = [x, x + 1].map(|edge| edge as f64 * scale);
                     for (pixel, found) in found.iter().enumerate() {
                         let place = pixel as f64;
@@ -326,6 +391,15 @@ mod tests {
                             Interpolation::Nearest => f64::from(u8::from(pixel == x * from / to)),
                             Interpolation::Bilinear => (1.0 - (place - centre).abs()).max(0.0),
                             Interpolation::Area => (end.min(place + 1.0) - begin.max(place)).max(0.0) / scale,
+                            Interpolation::Cubic => endless(place, &|away| match away {
+                                ..1.0 => 1.25 * away.powi(3) - 2.25 * away.powi(2) + 1.0,
+                                ..2.0 => -0.75 * (away.powi(3) - 5.0 * away.powi(2) + 8.0 * away - 4.0),
+                                _ => 0.0,
+                            }),
+                            Interpolation::Lanczos4 => endless(place, &|away| {
+                                let sinc = |x: f64| if x == 0.0 { 1.0 } else { (PI * x).sin() / (PI * x) };
+                                if away < 4.0 { sinc(away) * sinc(away / 4.0) } else { 0.0 }
+                            }),
                         };
                         assert!(
                             (found - want).abs() < 1e-12,
@@ -349,7 +423,7 @@ mod tests {
     #[test]
     fn sizes_are_arguments() -> Result<(), PlanError> {
         let from = Raster::packed(Size::new(640, 480), 3, PixelType::U8);
-        for interpolation in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area] {
+        for interpolation in ALL {
             let mut programs = Vec::new();
             for turn in 0..20 {
                 let to = Raster::packed(Size::new(60 + 13 * turn, 45 + 7 * turn), 3, PixelType::U8);

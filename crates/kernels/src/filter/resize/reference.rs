@@ -1,6 +1,8 @@
 //! The reference for resizing, slow and plain. It shares no code with what it judges: positions, weights and sums are
 //! computed independently.
 
+use std::f64::consts::PI;
+
 use super::check;
 use crate::filter::reference::{check_length, load, places, store};
 use crate::filter::{FilterError, Interpolation, PixelType, Raster};
@@ -47,6 +49,41 @@ pub fn resize_reference(
     Ok(())
 }
 
+/// As [`shares`], for kernels of the distance: pixels before the first and after the last are copies of these.
+fn spread(
+    interpolation: Interpolation,
+    [from, to]: [usize; 2],
+    at: usize,
+    one: Option<i128>,
+) -> Vec<(usize, f64)> {
+    let centre = (at as f64 + 0.5) * from as f64 / to as f64 - 0.5;
+    let sinc = |x: f64| if x == 0.0 { 1.0 } else { (PI * x).sin() / (PI * x) };
+    let weight = |place: f64| match (interpolation, (place - centre).abs()) {
+        (Interpolation::Cubic, away @ 0.0..1.0) => 1.0 - 2.25 * away.powi(2) + 1.25 * away.powi(3),
+        (Interpolation::Cubic, away @ 1.0..2.0) => {
+            3.0 - 6.0 * away + 3.75 * away.powi(2) - 0.75 * away.powi(3)
+        }
+        (Interpolation::Lanczos4, away @ 0.0..4.0) => sinc(away) * sinc(away / 4.0),
+        _ => 0.0,
+    };
+    let nearest = centre.floor() as i64;
+    let mut weights = vec![0.0; from];
+    for place in nearest - 4..=nearest + 5 {
+        weights[place.clamp(0, from as i64 - 1) as usize] += weight(place as f64);
+    }
+    let all: f64 = weights.iter().sum();
+    let (mut sum, mut before) = (0.0, 0.0);
+    let counts = weights.into_iter().map(|weight| {
+        let Some(one) = one else { return weight / all };
+        sum += weight / all;
+        let rounded = (sum * one as f64 + 0.5).floor();
+        let counts = rounded - before;
+        before = rounded;
+        counts
+    });
+    counts.enumerate().filter(|(_, counts)| counts.abs() > 1e-15).collect()
+}
+
 /// The source pixels that contribute to result pixel `at`, with their weights: in steps of 1 / `one`, or exact.
 fn shares(
     interpolation: Interpolation,
@@ -65,9 +102,12 @@ fn shares(
                 let place = ((2 * x + 1) * length - parts).clamp(0, 2 * parts * (length - 1));
                 ((2 * parts * pixel - place).clamp(0, 2 * parts), 2 * parts)
             }
-            Interpolation::Area => ((pixel * parts - x * length).clamp(0, length), length),
+            _ => ((pixel * parts - x * length).clamp(0, length), length),
         }
     };
+    if interpolation.is_signed() {
+        return spread(interpolation, [from, to], at, one);
+    }
     let counts = |pixel: i128| -> f64 {
         let [(before, of), (after, _)] = [ahead(pixel), ahead(pixel + 1)];
         match one {

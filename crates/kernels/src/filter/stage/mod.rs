@@ -2,6 +2,7 @@
 
 mod cost;
 mod text;
+mod weights;
 
 use super::linear::check_window;
 use super::{Color, FilterError, Linear, PixelType, Raster, Size};
@@ -21,6 +22,9 @@ pub enum Stage {
     },
     /// The smallest or largest value of a neighbourhood, separately for each channel. NaN as in [`Stage::Median`].
     Morphology(Morphology),
+    /// The pixel of a place in the order of the window, separately for each channel. NaN as in [`Stage::Median`].
+    /// [`Stage::ranked`] finds the stage that is fastest.
+    Rank(Rank),
     /// An edge-preserving blur.
     Bilateral(Bilateral),
     /// Converts to another element type: `value * scale + offset`, the product and the sum each rounded to `float`,
@@ -55,6 +59,16 @@ impl Gradient {
             Self::Scharr => [Linear::scharr_x(), Linear::scharr_y()],
         }
     }
+}
+
+/// A place in the order of a window's pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rank {
+    /// Extent of the window.
+    pub size: usize,
+    /// The number of pixels that are not larger, without the pixel itself: 0 for the smallest, `size * size - 1` for
+    /// the largest.
+    pub rank: usize,
 }
 
 /// Erosion or dilation.
@@ -162,6 +176,41 @@ impl Bilateral {
 }
 
 impl Stage {
+    /// The pixel at a place in the order of a window, 0 for the smallest: an erosion, a dilation, a median where there
+    /// are kernels for them, otherwise a [`Rank`].
+    ///
+    /// # Errors
+    /// A size that is even or over 31; a rank that the window does not have.
+    pub fn ranked(size: usize, rank: usize) -> Result<Self, FilterError> {
+        let window = Size::square(size);
+        check_window(window)?;
+        let pixels = size * size;
+        Ok(match rank {
+            0 => Self::Morphology(Morphology::Erode(Neighbourhood::Rectangle(window))),
+            _ if rank >= pixels => return Err(FilterError::Rank { rank, pixels }),
+            _ if rank + 1 == pixels => Self::Morphology(Morphology::Dilate(Neighbourhood::Rectangle(window))),
+            _ if rank == pixels / 2 && [3, 5].contains(&size) => Self::Median { size },
+            _ => Self::Rank(Rank { size, rank }),
+        })
+    }
+
+    /// 255 for a value above `level`, 0 for others and for NaN, in bytes, whatever the element type. In floating point,
+    /// values that exceed the level by less than 2^-118 may become something between.
+    ///
+    /// # Errors
+    /// A level that is not finite.
+    pub fn threshold(level: f32) -> Result<Self, FilterError> {
+        if !level.is_finite() {
+            return Err(FilterError::NotFinite);
+        }
+        // Products with powers of two are exact, as long as that of the level is finite: differences are then exact in
+        // sign, and saturate. Products of larger values may be infinite, and saturate likewise.
+        let exponent = if level.abs() < 1.0 { 0 } else { level.abs().log2().floor() as i32 + 1 };
+        let scale = (126 - exponent.min(127)) as f32;
+        let scale = scale.exp2();
+        Ok(Self::Convert { to: PixelType::U8, scale, offset: -level * scale })
+    }
+
     /// Whether [`super::Chain::keep_alpha`] copies alpha for this stage: true for all stages except conversions,
     /// which scale it, and colour, which has its own rules.
     pub fn keeps_alpha(&self) -> bool {
@@ -175,6 +224,7 @@ impl Stage {
             Self::Gradient(_) => Size::square(3),
             Self::Median { size } => Size::square(*size),
             Self::Morphology(morphology) => morphology.neighbourhood().size(),
+            Self::Rank(rank) => Size::square(rank.size),
             Self::Bilateral(bilateral) => Size::square(bilateral.size),
             Self::Convert { .. } | Self::Color(_) => Size::square(1),
         }
@@ -196,6 +246,9 @@ impl Stage {
                 Ok((channels, linear.result(element)))
             }
             Self::Median { size } if ![3, 5].contains(size) => Err(FilterError::MedianSize { found: *size }),
+            Self::Rank(Rank { size, rank }) if *rank >= size * size => {
+                Err(FilterError::Rank { rank: *rank, pixels: size * size })
+            }
             Self::Bilateral(Bilateral { size, .. }) if !(3..=Bilateral::SIZE_MAX).contains(size) => {
                 Err(FilterError::Window { size: Size::square(*size), max: Bilateral::SIZE_MAX })
             }
@@ -207,7 +260,9 @@ impl Stage {
                 }
                 Ok((channels, element))
             }
-            Self::Gradient(_) | Self::Median { .. } | Self::Morphology(_) => Ok((channels, element)),
+            Self::Gradient(_) | Self::Median { .. } | Self::Morphology(_) | Self::Rank(_) => {
+                Ok((channels, element))
+            }
             Self::Convert { to, scale, offset } if scale.is_finite() && offset.is_finite() => {
                 Ok((channels, *to))
             }

@@ -8,8 +8,9 @@ use std::str::FromStr;
 
 use super::super::{
     Axis, Bilateral, Border, Chain, Color, FilterError, Gradient, Interpolation, Linear, Morphology,
-    Neighbourhood, PixelType, Size, Stage, Taps,
+    Neighbourhood, PixelType, Rank, Size, Stage, Taps,
 };
+use super::weights;
 
 /// A name, its numbers, and what it does.
 type Name = (&'static str, &'static str, &'static str);
@@ -36,7 +37,10 @@ const OTHERS: &[Name] = &[
     ("gaussian", "SIZE[:SIGMA]", "Gaussian blur"),
     ("box", "SIZE", "mean of SIZE x SIZE pixels"),
     ("unsharp", "SIZE[:AMOUNT]", "sharpen by the difference to a Gaussian blur, amount 1 by default"),
-    ("median", "3|5", "median of 3 x 3 or 5 x 5 pixels"),
+    ("weights", "ROWS[:DIVISOR]", "any weights, such as 1 2 1/2 4 2/1 2 1:16"),
+    ("median", "SIZE", "median of SIZE x SIZE pixels"),
+    ("percentile", "SIZE:PERCENT", "the pixel that so many percent of SIZE x SIZE are below"),
+    ("rank", "SIZE:PLACE", "the pixel at a place in the order of SIZE x SIZE, 0 for the smallest"),
     ("erode", "SIZE", "smallest of SIZE x SIZE pixels"),
     ("dilate", "SIZE", "largest of SIZE x SIZE pixels"),
     ("erode-cross", "SIZE", "smallest of the middle row and column"),
@@ -52,6 +56,7 @@ const OTHERS: &[Name] = &[
     ("from-yuv", "", "YUV to RGB"),
     ("ycrcb", "", "RGB to Y Cr Cb (JPEG's), as OpenCV's COLOR_RGB2YCrCb"),
     ("from-ycrcb", "", "Y Cr Cb to RGB"),
+    ("threshold", "LEVEL", "255 where a value is above LEVEL, else 0, in bytes"),
     (
         "convert",
         "TYPE[:SCALE[:OFFSET]]",
@@ -117,7 +122,20 @@ impl FromStr for Stage {
             "gaussian" => linear(Linear::gaussian(size(0)?, real(1)?)?),
             "box" => linear(Linear::mean(square()?)?),
             "unsharp" => linear(Linear::unsharp(size(0)?, None, real(1)?.unwrap_or(1.0))?),
-            "median" => Ok(Self::Median { size: size(0)? }),
+            "weights" => {
+                let rows = numbers.first().ok_or_else(wrong)?;
+                linear(weights::parse(rows, numbers.get(1).copied()).ok_or_else(wrong)??)
+            }
+            "median" => Self::ranked(size(0)?, size(0)?.saturating_mul(size(0)?) / 2),
+            "percentile" => {
+                let percent = real(1)?.filter(|percent| (0.0..=100.0).contains(percent)).ok_or_else(wrong)?;
+                let pixels = size(0)?.saturating_mul(size(0)?);
+                // As SciPy's: rounded down, and the largest for 100.
+                let rank = (pixels as f64 * f64::from(percent) / 100.0) as usize;
+                Self::ranked(size(0)?, rank.min(pixels.saturating_sub(1)))
+            }
+            "rank" => Self::ranked(size(0)?, size(1)?),
+            "threshold" => Self::threshold(real(0)?.ok_or_else(wrong)?),
             "erode" => Ok(Self::Morphology(Morphology::Erode(Neighbourhood::Rectangle(square()?)))),
             "dilate" => Ok(Self::Morphology(Morphology::Dilate(Neighbourhood::Rectangle(square()?)))),
             "erode-cross" => Ok(Self::Morphology(Morphology::Erode(Neighbourhood::Cross(square()?)))),
@@ -177,6 +195,8 @@ impl fmt::Display for Stage {
             Self::Gradient(Gradient::Sobel) => f.write_str("sobel"),
             Self::Gradient(Gradient::Scharr) => f.write_str("scharr"),
             Self::Median { size } => write!(f, "median:{size}"),
+            Self::Rank(Rank { size, rank }) if *rank == size * size / 2 => write!(f, "median:{size}"),
+            Self::Rank(Rank { size, rank }) => write!(f, "rank:{size}:{rank}"),
             Self::Morphology(morphology) => {
                 let name = match morphology {
                     Morphology::Erode(_) => "erode",
@@ -193,6 +213,10 @@ impl fmt::Display for Stage {
             }
             Self::Bilateral(Bilateral { size, sigma_color, sigma_space }) => {
                 write!(f, "bilateral:{size}:{sigma_color}:{sigma_space}")
+            }
+            Self::Convert { scale, offset, .. } if Self::threshold(-offset / scale).as_ref() == Ok(self) => {
+                // A level of -0 is one of 0.
+                write!(f, "threshold:{}", 0.0 - offset / scale)
             }
             Self::Convert { to, scale, offset } => write!(f, "convert:{to}:{scale}:{offset}"),
             Self::Color(color) => write!(f, "{color}"),
@@ -218,13 +242,15 @@ impl fmt::Display for Color {
     }
 }
 
-/// `nearest`, `linear` or `area`.
+/// `nearest`, `linear`, `area`, `cubic` or `lanczos4`.
 impl fmt::Display for Interpolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Nearest => "nearest",
             Self::Bilinear => "linear",
             Self::Area => "area",
+            Self::Cubic => "cubic",
+            Self::Lanczos4 => "lanczos4",
         })
     }
 }
@@ -239,6 +265,8 @@ impl FromStr for Interpolation {
             "nearest" => Ok(Self::Nearest),
             "linear" | "bilinear" => Ok(Self::Bilinear),
             "area" => Ok(Self::Area),
+            "cubic" => Ok(Self::Cubic),
+            "lanczos4" => Ok(Self::Lanczos4),
             _ => Err(FilterError::UnknownInterpolation { name: text.to_owned() }),
         }
     }
@@ -250,6 +278,9 @@ fn linear_name(linear: &Linear) -> Option<String> {
         return Some((*name).to_owned());
     }
     let Size { width, height } = linear.size();
+    if let Some(text) = weights::text(linear) {
+        return Some(text);
+    }
     if width != height {
         return None;
     }
@@ -339,12 +370,15 @@ mod tests {
                 "" => "",
                 "TYPE[:SCALE[:OFFSET]]" => ":f32:2:0.5",
                 "SIZE:COLOR:SPACE" => ":5:20:1.5",
+                "SIZE:PERCENT" => ":7:25",
+                "SIZE:PLACE" => ":7:4",
+                "ROWS[:DIVISOR]" => ":1 2 3/-4 5 6/7 8 9:11",
                 _ => ":3",
             };
             let text = format!("{name}{numbers}");
             let stage: Stage = text.parse().unwrap();
-            // Its weights say less than its name.
-            if *name != "unsharp" {
+            // Weights and ranks say less than these names.
+            if !["unsharp", "percentile"].contains(name) {
                 assert_eq!(stage.to_string(), text);
             }
         }
@@ -362,6 +396,9 @@ mod tests {
             "gaussian:7",
             "box:5",
             "median:3,median:5",
+            "median:7,rank:5:3",
+            "threshold:0,threshold:-2.5,threshold:300",
+            "weights:0.5 0.25 -1.5,weights:1/2/1:4",
             "erode:3,dilate-cross:5",
             "bilateral:5:20:1.5",
             "gray,rgb,swap-red-blue",
@@ -392,6 +429,14 @@ mod tests {
             ("laplace:3", "`laplace:3`"),
             ("convert:u9", "convert:TYPE"),
             ("bilateral:5:1", "bilateral:SIZE:COLOR:SPACE"),
+            ("weights:1 2/3", "weights:ROWS[:DIVISOR]"),
+            ("weights:1 x 2", "weights:ROWS[:DIVISOR]"),
+            ("weights:1 2", "2x1"),
+            ("weights:1 2 1:0", "divisor"),
+            ("percentile:3:101", "percentile:SIZE:PERCENT"),
+            ("rank:3:9", "rank 9"),
+            ("median:4", "4x4"),
+            ("threshold:nan", "finite"),
             ("gaussian:5:-1", "above 0"),
         ] {
             let error = Chain::parse(text, Border::None).unwrap_err().to_string();

@@ -216,7 +216,7 @@ impl Window {
                 whole: false,
                 ..plain
             },
-            Stage::Bilateral(_) | Stage::Color(_) => plain,
+            Stage::Rank(_) | Stage::Bilateral(_) | Stage::Color(_) => plain,
         })
     }
 
