@@ -5,9 +5,10 @@ use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use tripipe::Extents;
 use tripipe::filter::Raster;
-use tripipe::{Elementwise, Extents};
 
+use crate::arithmetic::{self, Operation};
 use crate::context::{PyContext, resolve};
 use crate::elements::{Elements, Stored, for_elements};
 use crate::error;
@@ -107,12 +108,12 @@ impl PyArray {
         }
     }
 
-    fn dtype_name(&self) -> &'static str {
+    pub(crate) fn dtype_name(&self) -> &'static str {
         self.elements.element().name()
     }
 
     /// A new array with elements that are computed from this one's, in C order.
-    fn with<F>(&self, py: Python<'_>, compute: F) -> PyResult<Self>
+    pub(crate) fn with<F>(&self, py: Python<'_>, compute: F) -> PyResult<Self>
     where
         F: FnOnce(&Elements) -> Result<Elements, tripipe::Error> + Send,
     {
@@ -120,48 +121,7 @@ impl PyArray {
         Ok(Self::new(self.context.bind(py), made, self.shape.clone()))
     }
 
-    /// Elementwise, with another array of the same shape and type, or with a number.
-    fn combined(&self, operation: Operation, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let py = other.py();
-        if other.extract::<f64>().is_ok() {
-            return for_elements!(&self.elements, own: T => {
-                let _ = own;
-                let number = T::number_of(other)?;
-                self.with(py, |elements| {
-                    let Some(vector) = T::stored(elements) else { return Ok(elements.clone()) };
-                    let start = Elementwise::new(&**vector);
-                    let computed = match operation {
-                        Operation::Add => start.add_scalar(number),
-                        Operation::Subtract => start.subtract_scalar(number),
-                        Operation::Multiply => start.multiply_scalar(number),
-                    };
-                    Ok(T::store(computed.into_array()?))
-                })
-            });
-        }
-        let context = self.context.bind(py);
-        let other = Self::on("other", other, context)?;
-        let other = other.get();
-        if other.shape != self.shape || other.elements.element() != self.elements.element() {
-            let (own, found) = (self.described(), other.described());
-            return Err(error::value("other", format!("{found} with {own}: shapes and types must be equal")));
-        }
-        self.with(py, |elements| {
-            let others = other.plain()?;
-            for_elements!(elements, vector: T => {
-                let Some(others) = T::stored(&others) else { return Ok(elements.clone()) };
-                let start = Elementwise::new(&**vector);
-                let computed = match operation {
-                    Operation::Add => start.add(&**others),
-                    Operation::Subtract => start.subtract(&**others),
-                    Operation::Multiply => start.multiply(&**others),
-                };
-                Ok(T::store(computed.into_array()?))
-            })
-        })
-    }
-
-    fn described(&self) -> String {
+    pub(crate) fn described(&self) -> String {
         format!("{} of {}", shape_text(&self.shape), self.dtype_name())
     }
 
@@ -177,14 +137,6 @@ impl PyArray {
             Ok((T::to_python(py, value)?, index))
         })
     }
-}
-
-/// An elementwise operation.
-#[derive(Clone, Copy)]
-enum Operation {
-    Add,
-    Subtract,
-    Multiply,
 }
 
 #[pymethods]
@@ -250,7 +202,7 @@ impl PyArray {
     }
 
     /// A copy as an array of NumPy. Waits for the operations that it depends on.
-    fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let mut shape = self.shape.clone();
         if self.is_transposed {
             shape.reverse();
@@ -364,22 +316,46 @@ impl PyArray {
         })
     }
 
-    /// The sum of all elements: exact for integers, in float32 for float16 and float32.
-    fn sum<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        for_elements!(&self.elements, vector: T => {
+    /// The sum of all elements: exact for integers, in float32 for float16 and float32. With an axis, or several: sums
+    /// along it by NumPy, as an array of NumPy.
+    #[pyo3(signature = (axis = None))]
+    fn sum<'py>(slf: &Bound<'py, Self>, axis: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(axis) = axis {
+            return arithmetic::along(slf, "sum", axis);
+        }
+        let py = slf.py();
+        for_elements!(&slf.get().elements, vector: T => {
             let queued = py.detach(|| vector.sum()).map_err(|failed| error::of(&failed))?;
             wait::wait(py, queued)?.into_bound_py_any(py)
         })
     }
 
-    /// The smallest element; NaN is ignored.
-    fn min<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.extreme(py, false)?.0)
+    /// The mean of all elements, a `float`; NaN without any. With an axis as [`Self::sum`].
+    #[pyo3(signature = (axis = None))]
+    fn mean<'py>(slf: &Bound<'py, Self>, axis: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        match axis {
+            Some(axis) => arithmetic::along(slf, "mean", axis),
+            None if slf.get().size() == 0 => f64::NAN.into_bound_py_any(slf.py()),
+            None => Self::sum(slf, None)?.div(slf.get().size()),
+        }
     }
 
-    /// The largest element; NaN is ignored.
-    fn max<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.extreme(py, true)?.0)
+    /// The smallest element; NaN is ignored. With an axis as [`Self::sum`].
+    #[pyo3(signature = (axis = None))]
+    fn min<'py>(slf: &Bound<'py, Self>, axis: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        match axis {
+            Some(axis) => arithmetic::along(slf, "nanmin", axis),
+            None => Ok(slf.get().extreme(slf.py(), false)?.0),
+        }
+    }
+
+    /// The largest element; NaN is ignored. With an axis as [`Self::sum`].
+    #[pyo3(signature = (axis = None))]
+    fn max<'py>(slf: &Bound<'py, Self>, axis: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        match axis {
+            Some(axis) => arithmetic::along(slf, "nanmax", axis),
+            None => Ok(slf.get().extreme(slf.py(), true)?.0),
+        }
     }
 
     /// The position in C order of the smallest element; NaN is ignored.
@@ -410,35 +386,45 @@ impl PyArray {
         })
     }
 
-    fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.combined(Operation::Add, other)
+    fn __add__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        arithmetic::combined(Operation::Add, slf, other)
     }
 
-    fn __radd__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.combined(Operation::Add, other)
+    fn __radd__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        arithmetic::combined(Operation::Add, slf, other)
     }
 
-    fn __sub__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.combined(Operation::Subtract, other)
+    fn __sub__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        arithmetic::combined(Operation::Subtract, slf, other)
     }
 
     fn __rsub__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (py, own) = (slf.py(), slf.get());
-        // A number is as an array of it.
-        let other = if other.extract::<f64>().is_ok() {
-            numpy(py)?.call_method1(intern!(py, "full"), (own.shape.clone(), other, own.dtype_name()))?
-        } else {
-            other.clone()
-        };
-        Self::on("other", &other, own.context.bind(py))?.get().combined(Operation::Subtract, slf)
+        arithmetic::reversed(Operation::Subtract, slf, other)
     }
 
-    fn __mul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.combined(Operation::Multiply, other)
+    fn __mul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        arithmetic::combined(Operation::Multiply, slf, other)
     }
 
-    fn __rmul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.combined(Operation::Multiply, other)
+    fn __rmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        arithmetic::combined(Operation::Multiply, slf, other)
+    }
+
+    fn __truediv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        arithmetic::combined(Operation::Divide, slf, other)
+    }
+
+    fn __rtruediv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        arithmetic::reversed(Operation::Divide, slf, other)
+    }
+
+    fn __neg__(slf: &Bound<'_, Self>) -> PyResult<Self> {
+        arithmetic::combined(Operation::Multiply, slf, &(-1).into_bound_py_any(slf.py())?)
+    }
+
+    /// A part along the first two axes, which indices and slices without a step select; a number for a single element.
+    fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        arithmetic::part(slf, key)
     }
 
     fn __matmul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {

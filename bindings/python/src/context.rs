@@ -69,9 +69,33 @@ impl PyDevice {
         self.device.probe().map(|probe| probe.global_memory_bytes).filter(|bytes| *bytes > 0)
     }
 
+    /// A device is the one of this name where it is unpickled.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let make = slf.py().import("tripipe._tripipe")?.getattr("_device")?;
+        Ok((make, (slf.get().choice(),)))
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| other.get().choice() == self.choice())
+    }
+
+    fn __hash__(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+        let mut hasher = DefaultHasher::new();
+        self.choice().hash(&mut hasher);
+        hasher.finish()
+    }
+
     fn __repr__(&self) -> String {
         format!("<tripipe.Device {}: {}>", self.device.choice(), self.device.name())
     }
+}
+
+/// The device with a name, for `pickle`.
+#[pyfunction]
+#[pyo3(name = "_device")]
+pub(crate) fn unpickled_device(py: Python<'_>, choice: &str) -> PyResult<PyDevice> {
+    Ok(PyDevice { device: named(py, "device", choice)? })
 }
 
 /// The devices of this machine, the CPU path first. With `virtual`, the GPUs that can be simulated follow.

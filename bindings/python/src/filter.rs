@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use tripipe::filter::{Interpolation, Raster};
 use tripipe::{Context, Image, Pixel, Size};
 use tripipe_cpu::{self as cpu, Threads};
@@ -26,19 +27,34 @@ pub(crate) const SIZE: &str = "(rows, columns), two whole numbers of at least 0"
 /// The result of a chain of filters on an image.
 ///
 /// `img` has (rows, columns) or (rows, columns, channels), in any strides. An `Array` gives an `Array`, which stays on
-/// its device; anything else gives an array of NumPy, or is written to `out`.
+/// its device; anything else gives an array of NumPy, or is written to `out`, which may be `img` itself.
+///
+/// Axes before these are a stack of images. `channels` says whether the last axis is one of channels; without it, it is
+/// if there are at least three axes and 1 to 4 places along the last. Pixels of bool and of integers and floats of other
+/// sizes are computed in the nearest type that images have, and converted back: float64 and int32 in float32, which is
+/// exact for integers up to 2^24 (larger ones are refused).
+///
+/// A text may have steps `resize:WIDTHxHEIGHT[:HOW]` between stages.
 #[pyfunction]
-#[pyo3(name = "filter", signature = (img, chain, *, border = None, keep_alpha = None, out = None, context = None))]
+#[pyo3(
+    name = "filter",
+    signature = (img, chain, *, border = None, keep_alpha = None, channels = None, out = None, context = None)
+)]
 pub(crate) fn filter<'py>(
     img: &Bound<'py, PyAny>,
     chain: &Bound<'py, PyAny>,
     border: Option<&str>,
     keep_alpha: Option<bool>,
+    channels: Option<bool>,
     out: Option<&Bound<'py, PyAny>>,
     context: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if chain.cast::<PyString>().is_ok_and(|text| text.to_str().is_ok_and(|text| text.contains("resize"))) {
+        let arguments = (img, chain, border, keep_alpha, channels, out, context);
+        return img.py().import("tripipe._images")?.call_method1("in_steps", arguments);
+    }
     let chain = chain::of_argument(chain, border, keep_alpha)?;
-    run(img, &chain, out, context)
+    apply(img, Work::Chain(chain), channels, out, context)
 }
 
 /// As [`filter`], for a parsed chain.
@@ -48,23 +64,26 @@ pub(crate) fn run<'py>(
     out: Option<&Bound<'py, PyAny>>,
     context: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    apply(img, Work::Chain(Arc::clone(chain)), out, context)
+    apply(img, Work::Chain(Arc::clone(chain)), None, out, context)
 }
 
-/// The image with `size` = (rows, columns), by `nearest`, `linear` or `area`.
+/// The image with `size` = (rows, columns), by `nearest`, `linear`, `area`, `cubic` or `lanczos4`.
+///
+/// Images are those of `filter`.
 #[pyfunction]
-#[pyo3(signature = (img, size, interpolation = "linear", *, out = None, context = None))]
+#[pyo3(signature = (img, size, interpolation = "linear", *, channels = None, out = None, context = None))]
 pub(crate) fn resize<'py>(
     img: &Bound<'py, PyAny>,
     size: &Bound<'py, PyAny>,
     interpolation: &str,
+    channels: Option<bool>,
     out: Option<&Bound<'py, PyAny>>,
     context: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let interpolation: Interpolation =
         interpolation.parse().map_err(|failed| error::value("interpolation", failed))?;
     let (rows, columns) = error::extracted("size", size, SIZE)?;
-    apply(img, Work::Resize(Size::new(columns, rows), interpolation), out, context)
+    apply(img, Work::Resize(Size::new(columns, rows), interpolation), channels, out, context)
 }
 
 /// What a chain does on a device, and why; nothing is computed.
@@ -101,6 +120,7 @@ pub(crate) fn explain(
 }
 
 /// What is done with an image.
+#[derive(Clone)]
 enum Work {
     Chain(Arc<ParsedChain>),
     Resize(Size, Interpolation),
@@ -187,9 +207,42 @@ impl Work {
     }
 }
 
+/// What is done with one image, for stacks and for other types of pixels (`tripipe._images`).
+#[pyclass(name = "_Work", module = "tripipe._tripipe", frozen)]
+pub(crate) struct PyWork {
+    work: Work,
+    context: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl PyWork {
+    #[pyo3(signature = (img, out = None))]
+    fn __call__<'py>(
+        &self,
+        img: &Bound<'py, PyAny>,
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let context = self.context.as_ref().map(|context| context.bind(img.py()));
+        apply(img, self.work.clone(), None, out, context)
+    }
+}
+
+/// Whether an array is a single image with pixels that images have. `channels` says whether its last axis is one of
+/// channels.
+fn is_image(array: &HostArray, channels: Option<bool>) -> bool {
+    let fits = match *array.shape() {
+        [_, _] => channels != Some(true),
+        [_, _, last] => channels != Some(false) && (1..=4).contains(&last),
+        // Not enough axes for any image: the error is that of a single one.
+        ref few => few.len() < 2,
+    };
+    fits && array.element().pixel("img").is_ok()
+}
+
 fn apply<'py>(
     img: &Bound<'py, PyAny>,
     work: Work,
+    channels: Option<bool>,
     out: Option<&Bound<'py, PyAny>>,
     context: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -198,19 +251,41 @@ fn apply<'py>(
         if out.is_some() {
             return Err(error::value("out", "results of an Array stay on its device: leave it out"));
         }
+        if channels.is_some() {
+            return Err(error::value(
+                "channels",
+                "an Array is one image: give it the shape of one by reshape()",
+            ));
+        }
         return on_device(array.get(), &work, py, context)?.into_bound_py_any(py);
     }
-    let source = HostArray::of("img", img)?;
+    let images = || py.import("tripipe._images");
+    let source = match HostArray::of("img", img) {
+        Ok(source) if is_image(&source, channels) => Some(source),
+        Ok(_) => None,
+        Err(failed) => match images()?.call_method1("takes", (img,))?.extract()? {
+            true => None,
+            false => return Err(failed),
+        },
+    };
+    let Some(mut source) = source else {
+        let work = PyWork { work, context: context.map(|context| context.clone().unbind()) };
+        return images()?.call_method1("stacked", (img, work, channels, out));
+    };
     let (size, channels) = image_shape("img", source.shape())?;
     let from = Raster::packed(size, channels, source.element().pixel("img")?);
     let to = work.result(&from)?;
     let shape = result_shape(source.shape().len(), &from, &to);
     let (result, to) = match out {
-        Some(out) => given(out, &source, &shape, &to)?,
+        Some(out) => given(out, &shape, &to)?,
         None => (HostArray::empty(py, &shape, ElementType::of_pixel(to.element))?, to),
     };
     let object = result.object(py);
     let context = resolve(py, context)?;
+    if result.overlaps(&source) {
+        // As NumPy's functions with an `out` over their input.
+        source = HostArray::of("img", &source.object(py).call_method0("copy")?)?;
+    }
     let (source, from) = match source.raster("img")? {
         Some(from) => (source, from),
         None => (source.contiguous(py)?, from),
@@ -225,13 +300,8 @@ fn apply<'py>(
 /// The array that a result is written to, and its layout.
 ///
 /// # Errors
-/// Another shape or type; read-only; strides that images do not have; memory shared with the source.
-fn given(
-    out: &Bound<'_, PyAny>,
-    source: &HostArray,
-    shape: &[usize],
-    to: &Raster,
-) -> PyResult<(HostArray, Raster)> {
+/// Another shape or type; read-only; strides that images do not have.
+fn given(out: &Bound<'_, PyAny>, shape: &[usize], to: &Raster) -> PyResult<(HostArray, Raster)> {
     if out.cast::<PyArray>().is_ok() {
         return Err(error::wrong_type("out", format!("{} instead of an array of NumPy", type_name(out))));
     }
@@ -247,9 +317,6 @@ fn given(
     }
     if !result.object(out.py()).is(out) || !result.is_writeable() {
         return Err(error::value("out", "it is not writeable"));
-    }
-    if result.overlaps(source) {
-        return Err(error::value("out", "it shares memory with img"));
     }
     match result.raster("out")? {
         Some(raster) => Ok((result, raster)),
@@ -305,4 +372,42 @@ fn on_device(
     });
     let made = queued.map_err(|failed| error::of_argument(work.argument(), &failed))?;
     Ok(PyArray::new(&context, made, shape))
+}
+
+/// Writes the part of a chain's result that begins at (row, column) of it and has the extents of `out`, on the CPU path:
+/// for chunks, whose neighbours were put around them.
+#[pyfunction]
+#[pyo3(name = "_filter_inside")]
+pub(crate) fn filter_inside(
+    img: &Bound<'_, PyAny>,
+    chain: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    start: (usize, usize),
+    context: &Bound<'_, PyContext>,
+) -> PyResult<()> {
+    let py = img.py();
+    let chain = chain::of_argument(chain, None, None)?;
+    let source = HostArray::of("img", img)?;
+    let mut result = HostArray::of("out", out)?;
+    let strides = |argument| move || error::value(argument, "its strides are not those of an image");
+    let from = source.raster("img")?.ok_or_else(strides("img"))?;
+    let to = result.raster("out")?.ok_or_else(strides("out"))?;
+    if !result.is_writeable() || result.overlaps(&source) {
+        return Err(error::value("out", "it is not writeable, or shares memory with img"));
+    }
+    let threads = context.get().inner().threads();
+    let is_large = source.bytes().len() >= LONG_BYTES;
+    wait::run(py, is_large, move || {
+        let (row, column) = start;
+        let done = cpu::filter_inside(
+            &chain,
+            &from,
+            source.bytes(),
+            [column, row],
+            &to,
+            result.bytes_mut(),
+            threads,
+        );
+        Ok(done?)
+    })
 }

@@ -7,6 +7,7 @@
 #![allow(clippy::doc_markdown, reason = "NumPy is a name, and doc comments are shown by Python")]
 #![allow(clippy::needless_pass_by_value, reason = "functions for Python take what the macros extract")]
 
+mod arithmetic;
 mod array;
 mod chain;
 mod context;
@@ -32,17 +33,21 @@ mod _tripipe {
     #[pymodule_export]
     use super::chain::{PyChain, stages, unpickled};
     #[pymodule_export]
-    use super::context::{PyContext, PyDevice, context_of_host, devices, shared_context};
+    use super::context::{PyContext, PyDevice, context_of_host, devices, shared_context, unpickled_device};
     #[pymodule_export]
     use super::error::{DeviceError, Error, UnsupportedError};
     #[pymodule_export]
-    use super::explanation::PyExplanation;
+    use super::explanation::{PyExplanation, unpickled_explanation};
     #[pymodule_export]
-    use super::filter::{explain, filter, resize};
+    use super::filter::{PyWork, explain, filter, filter_inside, resize};
     #[pymodule_export]
-    use super::packed::{PyPacked, pack};
+    use super::packed::{PyPacked, pack, unpickled_packed};
     #[pymodule_export]
     use super::product::{explain_matmul, matmul};
     #[pymodule_export]
     use super::reduce::{from_frame, histogram, to_frame};
+
+    /// The version of the package.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

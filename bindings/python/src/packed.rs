@@ -3,7 +3,8 @@
 use pyo3::IntoPyObjectExt;
 use pyo3::intern;
 use pyo3::prelude::*;
-use tripipe::quantised::{ActivationElement, PackedWeights, WeightFormat};
+use pyo3::types::PyBytes;
+use tripipe::quantised::{ActivationElement, PackedWeights, StoredWeights, WeightFormat};
 use tripipe::{Extents, Matrix, f16};
 
 use crate::array::PyArray;
@@ -18,6 +19,8 @@ use crate::wait;
 #[pyclass(name = "Packed", module = "tripipe", frozen)]
 pub(crate) struct PyPacked {
     weights: PackedWeights,
+    /// What `pickle` sends: the packed layout is the device's own.
+    stored: StoredWeights,
     context: Py<PyContext>,
 }
 
@@ -48,10 +51,33 @@ pub(crate) fn pack(
     let host = host.contiguous(py)?;
     let context = resolve(py, context)?;
     let inner = context.get().inner();
-    let packed =
-        py.detach(|| PackedWeights::quantise(inner, format, host.elements(), Extents::new(outputs, inputs)));
-    let weights = packed.map_err(|failed| error::of_argument("weights", &failed))?;
-    Ok(PyPacked { weights, context: context.clone().unbind() })
+    let packed = py.detach(|| {
+        let stored = StoredWeights::quantise(format, host.elements(), Extents::new(outputs, inputs))?;
+        Ok((PackedWeights::new(inner, &stored)?, stored))
+    });
+    let (weights, stored) = packed.map_err(|failed| error::of_argument("weights", &failed))?;
+    Ok(PyPacked { weights, stored, context: context.clone().unbind() })
+}
+
+/// Packed weights of what `pickle` sent.
+#[pyfunction]
+#[pyo3(name = "_packed")]
+pub(crate) fn unpickled_packed(
+    py: Python<'_>,
+    format: &str,
+    extents: (usize, usize),
+    bytes: Vec<u8>,
+    scales: Vec<f32>,
+    context: &Bound<'_, PyContext>,
+) -> PyResult<PyPacked> {
+    let format: WeightFormat = format.parse().map_err(|failed| error::value("format", failed))?;
+    let inner = context.get().inner();
+    let packed = py.detach(|| {
+        let stored = StoredWeights::from_parts(format, bytes, scales, Extents::new(extents.0, extents.1))?;
+        Ok((PackedWeights::new(inner, &stored)?, stored))
+    });
+    let (weights, stored) = packed.map_err(|failed| error::of_argument("weights", &failed))?;
+    Ok(PyPacked { weights, stored, context: context.clone().unbind() })
 }
 
 impl PyPacked {
@@ -164,6 +190,15 @@ impl PyPacked {
     #[classattr]
     fn __array_ufunc__() -> Option<u8> {
         None
+    }
+
+    /// The weights in their format, with the context by its name.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, own) = (slf.py(), slf.get());
+        let make = py.import("tripipe._tripipe")?.getattr("_packed")?;
+        let extents = (own.weights.outputs(), own.weights.inputs());
+        let (bytes, scales) = (PyBytes::new(py, own.stored.bytes()), own.stored.scales().to_vec());
+        (make, (own.format(), extents, bytes, scales, own.context.clone_ref(py))).into_bound_py_any(py)
     }
 
     fn __repr__(&self) -> String {

@@ -19,6 +19,9 @@ CHAINS = [
     "box:5",
     "unsharp:5",
     "median:5",
+    "median:9",
+    "weights:1 2 -1/0 3 1/1 1 1/2 0 0/1 1 5:7",
+    "threshold:99",
     "erode:7,dilate:3",
     "dilate-cross:5",
     "bilateral:5:30:2",
@@ -62,7 +65,10 @@ def test_every_stage_that_has_a_name(random_array):
         "SIZE": "5",
         "SIZE[:SIGMA]": "5:1.1",
         "SIZE[:AMOUNT]": "5:0.7",
-        "3|5": "3",
+        "SIZE:PERCENT": "5:30",
+        "SIZE:PLACE": "5:7",
+        "ROWS[:DIVISOR]": "1 2 1/-2 4 2/1 2 1:16",
+        "LEVEL": "100",
         "SIZE:COLOR:SPACE": "7:40:3",
         "": "",
         "TYPE[:SCALE[:OFFSET]]": "f32:0.5:1",
@@ -159,3 +165,27 @@ def test_two_processes_one_of_which_is_killed(random_array):
         pids = client.run(lambda: __import__("os").getpid(), workers=[victim])
         __import__("os").kill(pids[victim], 9)
         assert numpy.array_equal(running.result(timeout=120), wanted)
+
+
+@pytest.mark.parametrize("border", ["reflect101", "wrap", "none"])
+@pytest.mark.parametrize("chain", ["gaussian:5,sobel", "threshold:50", "gray,median:7", "gray"])
+def test_results_are_written_where_they_belong(random_array, border, chain):
+    img = random_array((61, 83, 3) if "gray" in chain else (61, 83), "uint8")
+    wanted = tripipe.filter(img, chain, border=border)
+    source = da.from_array(img, chunks=(17, 30, 2)[: img.ndim])
+    memory = numpy.zeros((70, 90), "uint8")
+    store = memory[3:64, 4:87]
+    assert tripipe.dask.apply(chain, source, border=border, context="cpu", store=store) is store
+    assert numpy.array_equal(store, wanted)
+    memory[3:64, 4:87] = 0
+    assert not memory.any()
+
+
+def test_results_are_written_to_zarr(random_array, tmp_path):
+    zarr = pytest.importorskip("zarr")
+    img = random_array((61, 83), "uint8")
+    store = zarr.create_array(str(tmp_path / "edges.zarr"), shape=img.shape, chunks=(20, 30), dtype="uint8")
+    tripipe.dask.apply("sobel", da.from_array(img, chunks=(20, 30)), context="cpu", store=store)
+    assert numpy.array_equal(store[:], tripipe.filter(img, "sobel"))
+    with pytest.raises(ValueError, match=r"store: \(61, 82\) of uint8, the result is \(61, 83\)"):
+        tripipe.dask.apply("sobel", da.from_array(img), store=numpy.zeros((61, 82), "uint8"))

@@ -40,11 +40,13 @@ from ._tripipe import (
     stages,
     to_frame,
 )
+from ._tripipe import VERSION as __version__
 from ._colour import color
+from ._windows import convolve, correlate, weights
 
 if TYPE_CHECKING:
     from . import workbench
-    from .workbench import analyze, check, improve, simulate, tune
+    from .workbench import analyze, check, improve, simulate, simulate_grid, tune
 
 __all__ = [
     "Array",
@@ -56,10 +58,13 @@ __all__ = [
     "Explanation",
     "Packed",
     "UnsupportedError",
+    "__version__",
     "analyze",
     "array",
     "check",
     "color",
+    "convolve",
+    "correlate",
     "devices",
     "dot",
     "explain",
@@ -74,17 +79,19 @@ __all__ = [
     "pack",
     "resize",
     "simulate",
+    "simulate_grid",
     "stages",
     "sum",
     "to_frame",
     "tune",
+    "weights",
     "workbench",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """The workbench, on first use: importing it takes as long as importing NumPy."""
-    if name not in ("analyze", "check", "improve", "simulate", "tune", "workbench"):
+    if name not in ("analyze", "check", "improve", "simulate", "simulate_grid", "tune", "workbench"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     workbench = import_module(".workbench", __name__)
     return workbench if name == "workbench" else getattr(workbench, name)

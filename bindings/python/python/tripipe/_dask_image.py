@@ -66,10 +66,16 @@ def _ordered(
     **options: Any,
 ) -> Any:
     size = _square(footprint.shape, origin) if footprint.all() else None
-    stage = {"minimum_filter": "erode", "maximum_filter": "dilate", "median_filter": "median"}[name]
     found = None
-    if size is not None and (stage != "median" or size in (3, 5)):
-        found = _filtered(block, f"{stage}:{size}", size, mode, devices)
+    if size is not None:
+        stage = {
+            "minimum_filter": f"erode:{size}",
+            "maximum_filter": f"dilate:{size}",
+            "median_filter": f"median:{size}",
+            "rank_filter": f"rank:{size}:{options.get('rank')}",
+            "percentile_filter": f"percentile:{size}:{options.get('percentile')}",
+        }[name]
+        found = _filtered(block, stage, size, mode, devices)
     if found is None:
         plain = getattr(scipy.ndimage, name)(
             numpy.asarray(block), footprint=footprint, mode=mode, origin=origin, **options
@@ -115,6 +121,16 @@ def _gaussian(
     return found
 
 
+def _sobel(block: Any, *, devices: tuple[str, ...], axis: int = -1, mode: str = "reflect", **options: Any) -> Any:
+    found = None
+    if block.dtype == numpy.float32:
+        found = _filtered(block, "sobel-y" if axis in (0, -2) else "sobel-x", 3, mode, devices)
+    if found is None:
+        plain = scipy.ndimage.sobel(numpy.asarray(block), axis=axis, mode=mode, **options)
+        found = marked(plain, devices=devices)
+    return found
+
+
 def register() -> None:
     """Registers the filters with dask-image's dispatch, once; only chunks of `Chunk` use them."""
     from dask_image.dispatch import _dispatch_ndfilters as dispatch
@@ -127,8 +143,9 @@ def register() -> None:
 
     with _LOCK:
         if not _REGISTERED:
-            for name in ("minimum_filter", "maximum_filter", "median_filter"):
+            for name in ("minimum_filter", "maximum_filter", "median_filter", "rank_filter", "percentile_filter"):
                 add(name, partial(_ordered, name=name))
+            add("sobel", _sobel)
             add("uniform_filter", _uniform)
             add("gaussian_filter", _gaussian)
             _REGISTERED.append(True)

@@ -20,12 +20,14 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import dask.base
 import dask.array as da
 import numpy
 from dask.base import tokenize
+from dask.core import flatten
 from dask.highlevelgraph import HighLevelGraph
 
-from ._tripipe import Chain, Context, filter as _filter, matmul as _matmul
+from ._tripipe import Chain, Context, _filter_inside as _write_inside, filter as _filter, matmul as _matmul
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,8 +86,10 @@ def _scratch(name: str, shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> NDAr
     return held[:size].view(dtype).reshape(shape)
 
 
-def _filter_block(block: NDArray[Any], chain: Chain, devices: tuple[str, ...]) -> NDArray[Any]:
-    return _filter(block, chain, context=_context(devices))
+def _filter_block(
+    block: NDArray[Any], chain: Chain, devices: tuple[str, ...], into: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    return _filter(block, chain, out=into, context=_context(devices))
 
 
 def _part(step: int, extent: int, reach: int) -> slice:
@@ -114,6 +118,7 @@ def _filter_inside(
     reach: tuple[int, int],
     chain: Chain,
     devices: tuple[str, ...],
+    into: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     """The result of a chunk whose neighbours gave their rims, in the order of `_steps`; none at an edge of the image."""
     rows, columns = block.shape[:2]
@@ -125,7 +130,7 @@ def _filter_inside(
     extents = (left + columns + right, *block.shape[2:])
     context = _context(devices)
     shape, dtype = chain.output((rows, *block.shape[1:]), block.dtype)
-    result: NDArray[Any] = numpy.empty(shape, dtype)
+    result: NDArray[Any] = numpy.empty(shape, dtype) if into is None else into
     # A border that wraps needs the opposite rows, and a device its whole work at once.
     is_whole = context.device != "cpu" or (chain.border == "wrap" and not reach[0])
     height, depth = (rows if is_whole else _BAND_ROWS), chain.depth[0]
@@ -142,9 +147,12 @@ def _filter_inside(
                 low, high = max(start, begin), min(stop, begin + part.shape[0])
                 if low < high:
                     band[low - start : high - start, across[x]] = part[low - begin : high - begin]
-            into = _scratch("result", (stop - start, extents[0], *shape[2:]), dtype)
-            _filter(band, chain, out=into, context=context)
-            result[first:last] = into[first - start : last - start, across[0]]
+            if context.device == "cpu":
+                _write_inside(band, chain, result[first:last], (first - start, left), context)
+                continue
+            whole = _scratch("result", (stop - start, extents[0], *shape[2:]), dtype)
+            _filter(band, chain, out=whole, context=context)
+            result[first:last] = whole[first - start : last - start, across[0]]
     except BaseException:
         # After Ctrl-C the operation may still use it.
         _SCRATCH.__dict__.clear()
@@ -155,8 +163,8 @@ def _filter_inside(
 def image(array: Any, context: str | Sequence[str] = "auto") -> Any:
     """The same array in chunks that ``dask_image.ndfilters`` filters with this package.
 
-    Needs dask-image. ``minimum_filter``, ``maximum_filter`` and ``median_filter`` give SciPy's results to the bit, ``gaussian_filter``
-    and ``uniform_filter`` of float32 up to rounding. What this package computes otherwise, or not at all, is left to SciPy.
+    Needs dask-image. ``minimum_filter``, ``maximum_filter``, ``median_filter``, ``rank_filter`` and
+    ``percentile_filter`` give SciPy's results to the bit, ``gaussian_filter``, ``uniform_filter`` and ``sobel`` of float32 up to rounding. What this package computes otherwise, or not at all, is left to SciPy.
     """
     from . import _dask_image
 
@@ -174,12 +182,16 @@ def apply(
     border: str | None = None,
     keep_alpha: bool | None = None,
     context: str | Sequence[str] = "auto",
+    store: Any = None,
 ) -> Any:
     """Filter an image of (rows, columns) or (rows, columns, channels) chunk by chunk.
 
     Chunks overlap by the depth of the chain. Borders are the chain's own: nothing is added around
     the image, except that with the border ``wrap`` chunks at an edge get pixels of the opposite one.
     ``context`` names the device of the workers, or several devices, which the workers take in turn.
+
+    ``store`` is an array to write the result to, NumPy's or Zarr's, which is computed now and returned: in the memory of
+    this process chunks are written where they belong, without a copy of each.
     """
     if isinstance(chain, str):
         chain = Chain(chain, border or "reflect101", keep_alpha=bool(keep_alpha))
@@ -196,21 +208,71 @@ def apply(
             array = array.rechunk({axis: -1})
         elif min(array.chunks[axis]) < extent:
             array = array.rechunk({axis: _merged(array.chunks[axis], extent)})
+    if store is not None:
+        _check_store(store, shape, dtype)
     # One chunk needs no neighbours.
     rows, columns = (chain.depth[axis] if array.numblocks[axis] > 1 else 0 for axis in (0, 1))
     chunks = array.chunks[:2] + tuple((extent,) for extent in shape[2:])
     meta = numpy.empty((0,) * len(shape), dtype)
-    token = tokenize(array.name, chain.stages, chain.border, chain.keep_alpha, devices)
+    token = tokenize(array.name, chain.stages, chain.border, chain.keep_alpha, devices, id(store))
     name = f"tripipe-filter-{token}"
+    works = partial(_works, array.chunks, store, chain, devices)
     if rows or columns:
-        layer = _with_neighbours(name, array, (rows, columns), len(shape), chain, devices)
+        layer = _with_neighbours(name, array, (rows, columns), len(shape), chain, works)
     else:
         tail = (0,) * (array.ndim - 2)
         places = itertools.product(*map(range, array.numblocks[:2]))
-        work = partial(_filter_block, chain=chain, devices=devices)
-        layer = {(name, *at, *(0,) * (len(shape) - 2)): (work, (array.name, *at, *tail)) for at in places}
+        result_tail = (0,) * (len(shape) - 2)
+        layer = {(name, *at, *result_tail): (works(at, None), (array.name, *at, *tail)) for at in places}
     graph = HighLevelGraph.from_collections(name, layer, dependencies=[array])
-    return da.Array(graph, name, chunks, dtype=dtype, meta=meta)
+    result = da.Array(graph, name, chunks, dtype=dtype, meta=meta)
+    if store is None:
+        return result
+    # Tasks of chunks that are written give nothing.
+    dask.base.compute_as_if_collection(da.Array, graph, list(flatten(result.__dask_keys__())))
+    return store
+
+
+def _check_store(store: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> None:
+    if tuple(store.shape) != tuple(shape) or numpy.dtype(store.dtype) != dtype:
+        raise ValueError(f"store: {tuple(store.shape)} of {store.dtype}, the result is {tuple(shape)} of {dtype}")
+    if not isinstance(store, numpy.ndarray):
+        return
+    try:
+        from distributed import default_client
+
+        default_client()
+    except (ImportError, ValueError):
+        return
+    raise ValueError("store: an array of NumPy, which the workers of a cluster cannot write to: give one of Zarr")
+
+
+def _works(
+    chunks: tuple[tuple[int, ...], ...],
+    store: Any,
+    chain: Chain,
+    devices: tuple[str, ...],
+    at: tuple[int, ...],
+    reach: tuple[int, int] | None,
+) -> Any:
+    """What a task does with the chunk at a place, and with the rims of its neighbours if there is a reach."""
+    work = (
+        partial(_filter_block, chain=chain, devices=devices)
+        if reach is None
+        else partial(_filter_inside, reach=reach, chain=chain, devices=devices)
+    )
+    if store is None:
+        return work
+    starts = [sum(extents[:place]) for extents, place in zip(chunks, at)]
+    part = tuple(slice(start, start + extents[place]) for start, extents, place in zip(starts, chunks, at))
+    return partial(_stored, store=store, part=part, work=work)
+
+
+def _stored(*arguments: Any, store: Any, part: tuple[slice, ...], work: Any) -> None:
+    if isinstance(store, numpy.ndarray):
+        work(*arguments, into=store[part])
+    else:
+        store[part] = work(*arguments)
 
 
 def _with_neighbours(
@@ -219,7 +281,7 @@ def _with_neighbours(
     reach: tuple[int, int],
     dimensions: int,
     chain: Chain,
-    devices: tuple[str, ...],
+    works: Any,
 ) -> dict[Any, Any]:
     """Two tasks for each chunk: what others need of it, and its result.
 
@@ -231,7 +293,6 @@ def _with_neighbours(
     tail, result_tail = (0,) * (array.ndim - 2), (0,) * (dimensions - 2)
     is_periodic = chain.border == "wrap"
     cut = partial(_rims, reach=reach)
-    work = partial(_filter_inside, reach=reach, chain=chain, devices=devices)
     for at in itertools.product(*map(range, extents)):
         around: list[tuple[Any, ...] | None] = []
         for step in _steps(reach):
@@ -242,7 +303,7 @@ def _with_neighbours(
             around.append((f"{name}-rims", *next_to) if is_inside else None)
         block = (array.name, *at, *tail)
         layer[(f"{name}-rims", *at)] = (cut, block)
-        layer[(name, *at, *result_tail)] = (work, block, around)
+        layer[(name, *at, *result_tail)] = (works(at, reach), block, around)
     return layer
 
 

@@ -29,6 +29,7 @@ from ._tuning import tune
 from .analyses import Advice, Analysis, AnalysisReport
 from .arguments import Argument, Buffer, Image, Local, Sampler
 from .findings import CheckReport, Finding, Location
+from .grids import Cell, Grid, simulate_grid
 from .improvements import Improved, ImprovementReport, ImprovementStep, RefusedRewrite
 from .searches import Search, Trial, TuneReport
 from .simulations import Counter, Prediction, Refusal, SimulationReport
@@ -41,11 +42,13 @@ __all__ = [
     "ArgumentError",
     "Arguments",
     "Buffer",
+    "Cell",
     "CheckReport",
     "CommandError",
     "Counter",
     "Finding",
     "FormatError",
+    "Grid",
     "Image",
     "Improved",
     "ImprovementReport",
@@ -70,6 +73,7 @@ __all__ = [
     "check",
     "improve",
     "simulate",
+    "simulate_grid",
     "tune",
 ]
 

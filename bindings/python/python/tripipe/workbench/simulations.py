@@ -53,6 +53,10 @@ class SimulationReport(Report):
                 "kernel": each.kernel,
                 "gpu": each.gpu,
                 "family": each.family,
+                "global_size": each.global_size,
+                "local_size": each.local_size,
+                "change": None,
+                "gain": None,
                 "seconds": each.seconds,
                 "seconds_low": each.error_band[0] if each.error_band else math.nan,
                 "seconds_high": each.error_band[1] if each.error_band else math.nan,
@@ -66,5 +70,24 @@ class SimulationReport(Report):
                 "error": None,
             }
             for each in self.predictions
+        ]
+        rows += [
+            {
+                "kernel": each.kernel,
+                "gpu": each.gpu,
+                "family": each.family,
+                "global_size": each.global_size,
+                "local_size": change.local_size or each.local_size,
+                "change": change.change,
+                "gain": change.gain,
+                "seconds": change.seconds,
+                "seconds_low": change.error_band[0] if change.error_band else math.nan,
+                "seconds_high": change.error_band[1] if change.error_band else math.nan,
+                "cycles": change.cycles,
+                "limiter": change.limiter,
+                "error": change.error,
+            }
+            for each in self.predictions
+            for change in each.what_if
         ]
         return rows + [{"kernel": each.kernel, "gpu": each.gpu, "error": each.error} for each in self.refusals]
