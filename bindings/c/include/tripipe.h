@@ -35,6 +35,9 @@ typedef struct tripipe_context tripipe_context;
 // Elements in the memory of a context. One thread at a time writes to it; any number may read.
 typedef struct tripipe_vector tripipe_vector;
 
+// The weights of a layer, packed once for the kernels of a device. Any number of threads may use it.
+typedef struct tripipe_weights tripipe_weights;
+
 // The order of the elements of all matrices of a call. The numbers are those of CBLAS and CLBlast.
 typedef int32_t tripipe_layout;
 
@@ -102,6 +105,9 @@ typedef struct tripipe_matrix {
   tripipe_order order;
 } tripipe_matrix;
 
+// How the pixels of a resized image are computed (docs/filters.md).
+typedef int32_t tripipe_interpolation;
+
 // Row by row.
 #define TRIPIPE_LAYOUT_ROW_MAJOR 101
 
@@ -137,6 +143,21 @@ typedef struct tripipe_matrix {
 
 // `half`: the fastest where the device has it, and the least accurate.
 #define TRIPIPE_ACCUMULATE_F16 1
+
+// The nearest pixel.
+#define TRIPIPE_INTERPOLATION_NEAREST 0
+
+// The two nearest pixels along each axis.
+#define TRIPIPE_INTERPOLATION_LINEAR 1
+
+// The mean of the area that a pixel covers: for shrinking.
+#define TRIPIPE_INTERPOLATION_AREA 2
+
+// Cubic convolution of four pixels along each axis.
+#define TRIPIPE_INTERPOLATION_CUBIC 3
+
+// Lanczos' kernel over eight pixels along each axis.
+#define TRIPIPE_INTERPOLATION_LANCZOS4 4
 
 // `uint8_t`
 #define TRIPIPE_ELEMENT_U8 0
@@ -351,6 +372,16 @@ enum tripipe_status tripipe_filter(const struct tripipe_context *context,
                                    void *result,
                                    const struct tripipe_image *to);
 
+// Chooses and builds the kernels for images with these layouts in vectors, and waits for the compiler: the first
+// `tripipe_filter_vectors` with them then takes as long as any other. The context keeps those of the latest layouts.
+//
+// # Safety
+// `context` and `chain` are live; `from` and `to` are valid.
+enum tripipe_status tripipe_filter_prepare(const struct tripipe_context *context,
+                                           const struct tripipe_chain *chain,
+                                           const struct tripipe_image *from,
+                                           const struct tripipe_image *to);
+
 // Queues a chain over an image in a vector, into another vector; returns at once. With a context over a queue of the
 // application, it runs after the commands enqueued there before, and before those enqueued later.
 //
@@ -386,6 +417,16 @@ enum tripipe_status tripipe_matmul(const struct tripipe_matrix *a,
                                    const struct tripipe_product *options,
                                    const struct tripipe_matrix *c);
 
+// Chooses and builds the kernels of a product whose C is row-major without gaps, and waits for the compiler: the first
+// `tripipe_matmul` with operands of these layouts then takes as long as any other. The context keeps those of the latest
+// layouts.
+//
+// # Safety
+// As `tripipe_matmul`.
+enum tripipe_status tripipe_matmul_prepare(const struct tripipe_matrix *a,
+                                           const struct tripipe_matrix *b,
+                                           const struct tripipe_product *options);
+
 // Gives what a product would do, why, and how long it takes. Free the text with `tripipe_string_free`.
 //
 // # Safety
@@ -394,6 +435,65 @@ enum tripipe_status tripipe_matmul_explain(const struct tripipe_matrix *a,
                                            const struct tripipe_matrix *b,
                                            const struct tripipe_product *options,
                                            char **explanation);
+
+// Gives the sum of all elements, in `float` for `F16` and `F32`; that of integers is rounded if it exceeds 2^53. Waits.
+//
+// # Safety
+// `x` is live; `sum` is valid for a write.
+enum tripipe_status tripipe_vector_sum(const struct tripipe_vector *x,
+                                       double *sum);
+
+// As `tripipe_vector_sum`, exact; for integers only.
+//
+// # Safety
+// As `tripipe_vector_sum`.
+enum tripipe_status tripipe_vector_whole_sum(const struct tripipe_vector *x, int64_t *sum);
+
+// Gives the sum of the products of the elements of two vectors of one type and length, as `tripipe_vector_sum`. Waits.
+//
+// # Safety
+// `x` and `y` are live; `sum` is valid for a write.
+enum tripipe_status tripipe_vector_dot(const struct tripipe_vector *x,
+                                       const struct tripipe_vector *y,
+                                       double *sum);
+
+// Gives the smallest element and the position of the first such one; NaN is ignored. `position` may be null. Waits.
+//
+// # Safety
+// `x` is live; `value` is valid for a write, `position` too or null.
+enum tripipe_status tripipe_vector_min(const struct tripipe_vector *x,
+                                       double *value,
+                                       size_t *position);
+
+// As `tripipe_vector_min`, the largest element.
+//
+// # Safety
+// As `tripipe_vector_min`.
+enum tripipe_status tripipe_vector_max(const struct tripipe_vector *x, double *value, size_t *position);
+
+// Resizes an image in the memory of the application to the extents of `to`, which has the channels and the type of `from`;
+// returns when the result is there. Memory, devices and copies are as with `tripipe_filter`.
+//
+// # Safety
+// `context` is live; `source` and `result` have all elements of the images `from` and `to`, which are valid.
+enum tripipe_status tripipe_resize(const struct tripipe_context *context,
+                                   tripipe_interpolation how,
+                                   const void *source,
+                                   const struct tripipe_image *from,
+                                   void *result,
+                                   const struct tripipe_image *to);
+
+// Makes a vector with a resized image: that of `source` with `width` x `height` pixels, without gaps. Queued, as
+// `tripipe_filter_vectors`. Free the vector with `tripipe_vector_free`.
+//
+// # Safety
+// `source` is live; `from` is valid; `resized` is valid for a write.
+enum tripipe_status tripipe_resize_vector(tripipe_interpolation how,
+                                          const struct tripipe_vector *source,
+                                          const struct tripipe_image *from,
+                                          size_t width,
+                                          size_t height,
+                                          struct tripipe_vector **resized);
 
 // The version of the library, e.g. `0.1.0`. The string is constant.
 const char *tripipe_version(void);
@@ -473,6 +573,39 @@ enum tripipe_status tripipe_vector_write(struct tripipe_vector *vector, const vo
 // # Safety
 // `vector` is null or live, and is not used afterwards.
 void tripipe_vector_free(struct tripipe_vector *vector);
+
+// Quantises and packs weights, a row of `inputs` numbers for each of `outputs`, as `f16`, `i8`, `q8_0` or `q4_0`
+// (docs/quantised.md). Free them with `tripipe_weights_free`.
+//
+// # Safety
+// `context` is live; `format` is a string; `numbers` has `outputs * inputs` elements; `weights` is valid for a write.
+enum tripipe_status tripipe_weights_new(const struct tripipe_context *context,
+                                        const char *format,
+                                        size_t outputs,
+                                        size_t inputs,
+                                        const float *numbers,
+                                        struct tripipe_weights **weights);
+
+// Queues Y = X W for the rows of X, each a vector of the weights' inputs; Y has a row of their outputs for each. Both are
+// row-major, of `F32` or `F16`, and share no elements. Returns at once; runs where the weights are.
+//
+// # Safety
+// `weights` are live; `x` and `y` are valid, with live vectors.
+enum tripipe_status tripipe_weights_multiply(const struct tripipe_weights *weights,
+                                             const struct tripipe_matrix *x,
+                                             const struct tripipe_matrix *y);
+
+// Gives the size of packed weights in bytes.
+//
+// # Safety
+// `weights` are live; `bytes` is valid for a write.
+enum tripipe_status tripipe_weights_bytes(const struct tripipe_weights *weights, size_t *bytes);
+
+// Frees packed weights, once nothing that is queued uses them. Null is allowed.
+//
+// # Safety
+// `weights` are null or live, and are not used afterwards.
+void tripipe_weights_free(struct tripipe_weights *weights);
 
 #ifdef __cplusplus
 }  // extern "C"

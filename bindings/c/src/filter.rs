@@ -36,7 +36,7 @@ pub struct tripipe_image {
 pub struct tripipe_chain(Chain);
 
 impl tripipe_image {
-    fn raster(&self, argument: &str) -> Result<Raster, Failure> {
+    pub(crate) fn raster(&self, argument: &str) -> Result<Raster, Failure> {
         let Self { width, height, channels, element, offset, pitch } = *self;
         let element = match element {
             TRIPIPE_ELEMENT_U8 => PixelType::U8,
@@ -154,17 +154,54 @@ pub unsafe extern "C" fn tripipe_filter(
         let (from, to) = unsafe { (object(from, "from")?.raster("from")?, object(to, "to")?.raster("to")?) };
         made(&chain.0, &from)?;
         chain.0.check(&from, &to).map_err(|error| Failure::argument(format_args!("to: {error}")))?;
-        let [read, written] = [size(&from, "source")?, size(&to, "result")?];
-        let [source_at, result_at] = [source.addr(), result.addr()];
-        if read > 0 && written > 0 && source_at < result_at + written && result_at < source_at + read {
-            return Err(Failure::argument("source and result overlap: give the result memory of its own"));
-        }
+        check_apart(source, &from, result, &to)?;
         // SAFETY: as the caller guarantees.
         let source = unsafe { bytes(source, &from, "source") }?;
         // SAFETY: as the caller guarantees; it does not overlap the source.
         let result = unsafe { bytes_mut(result, &to, "result") }?;
         Ok(context.context.filter_bytes(&chain.0, &from, source, &to, result)?)
     })
+}
+
+/// Chooses and builds the kernels for images with these layouts in vectors, and waits for the compiler: the first
+/// `tripipe_filter_vectors` with them then takes as long as any other. The context keeps those of the latest layouts.
+///
+/// # Safety
+/// `context` and `chain` are live; `from` and `to` are valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tripipe_filter_prepare(
+    context: *const tripipe_context,
+    chain: *const tripipe_chain,
+    from: *const tripipe_image,
+    to: *const tripipe_image,
+) -> tripipe_status {
+    call(|| {
+        // SAFETY: as the caller guarantees.
+        let (context, chain) = unsafe { (object(context, "context")?, object(chain, "chain")?) };
+        // SAFETY: as the caller guarantees.
+        let (from, to) = unsafe { (object(from, "from")?.raster("from")?, object(to, "to")?.raster("to")?) };
+        made(&chain.0, &from)?;
+        context.context.filter(&chain.0, &from, &to)?;
+        Ok(())
+    })
+}
+
+/// Checks that a result is not over its source.
+///
+/// # Errors
+/// They share memory, or are larger than memory.
+pub(crate) fn check_apart(
+    source: *const c_void,
+    from: &Raster,
+    result: *mut c_void,
+    to: &Raster,
+) -> Result<(), Failure> {
+    let [read, written] = [size(from, "source")?, size(to, "result")?];
+    let [source, result] = [source.addr(), result.addr()];
+    if read > 0 && written > 0 && source < result + written && result < source + read {
+        return Err(Failure::argument("source and result overlap: give the result memory of its own"));
+    }
+    Ok(())
 }
 
 /// The layout of a chain's result.
@@ -184,7 +221,11 @@ fn size(raster: &Raster, argument: &str) -> Result<usize, Failure> {
 
 /// # Safety
 /// `source` is null or has all elements of the raster.
-unsafe fn bytes<'b>(source: *const c_void, raster: &Raster, argument: &str) -> Result<&'b [u8], Failure> {
+pub(crate) unsafe fn bytes<'b>(
+    source: *const c_void,
+    raster: &Raster,
+    argument: &str,
+) -> Result<&'b [u8], Failure> {
     let size = size(raster, argument)?;
     if source.is_null() {
         return Err(Failure::null(argument));
@@ -195,7 +236,7 @@ unsafe fn bytes<'b>(source: *const c_void, raster: &Raster, argument: &str) -> R
 
 /// # Safety
 /// `result` is null or has all elements of the raster, which nothing else uses.
-unsafe fn bytes_mut<'b>(
+pub(crate) unsafe fn bytes_mut<'b>(
     result: *mut c_void,
     raster: &Raster,
     argument: &str,

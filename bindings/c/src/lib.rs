@@ -7,7 +7,10 @@
 //! - [`context`]: devices and contexts, over a command queue of the application too;
 //! - [`vector`]: memory of a context, which may be a buffer of the application;
 //! - [`filter`]: chains of image filters;
+//! - [`resize`]: images with other extents;
+//! - [`reduce`]: sums and extremes;
 //! - [`product`]: matrix products;
+//! - [`weights`]: products with quantised weights;
 //! - [`blas`]: matrix products on buffers of the application, with the arguments of CLBlast.
 #![allow(unsafe_code, reason = "the boundary of a C API; each block says why it is sound")]
 #![allow(non_camel_case_types, reason = "the names that C programs use")]
@@ -20,7 +23,10 @@ pub mod blas;
 pub mod context;
 pub mod filter;
 pub mod product;
+pub mod reduce;
+pub mod resize;
 pub mod status;
 pub mod vector;
+pub mod weights;
 
 pub use status::tripipe_status;

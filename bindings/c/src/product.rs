@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 use half::f16;
 use tripipe::gemm::{Accumulate, Factor, Product};
-use tripipe::{Extents, MatrixView, MatrixViewMut, Order};
+use tripipe::{Extents, MatrixView, MatrixViewMut, Order, Vector};
 
 use crate::status::{Failure, call, give_text, object, tripipe_status};
 use crate::vector::{Typed, TypedElement, of_type, tripipe_vector};
@@ -105,14 +105,17 @@ impl tripipe_matrix {
 
     /// # Safety
     /// The vector is null or live.
-    unsafe fn vector<'v>(&self, argument: &str) -> Result<&'v Typed, Failure> {
+    pub(crate) unsafe fn vector<'v>(&self, argument: &str) -> Result<&'v Typed, Failure> {
         // SAFETY: as the caller guarantees.
         Ok(&unsafe { object(self.vector.cast_const(), argument) }?.0)
     }
 
     /// # Safety
     /// The vector is null or live.
-    unsafe fn view<'v, T: TypedElement>(&self, argument: &str) -> Result<MatrixView<'v, T>, Failure> {
+    pub(crate) unsafe fn view<'v, T: TypedElement>(
+        &self,
+        argument: &str,
+    ) -> Result<MatrixView<'v, T>, Failure> {
         // SAFETY: as the caller guarantees.
         let vector = of_type::<T>(unsafe { self.vector(argument) }?, argument)?;
         let view = MatrixView::within(
@@ -123,6 +126,26 @@ impl tripipe_matrix {
             self.stride(),
         );
         view.map_err(|error| Failure::argument(format_args!("{argument}: {error}")))
+    }
+
+    /// The elements of a matrix that is written.
+    ///
+    /// # Safety
+    /// The vector is null or live.
+    pub(crate) unsafe fn shared<T: TypedElement>(&self, argument: &str) -> Result<Vector<T>, Failure> {
+        // SAFETY: as the caller guarantees.
+        Ok(of_type::<T>(unsafe { self.vector(argument) }?, argument)?.share())
+    }
+
+    /// The matrix within these elements, to be written.
+    pub(crate) fn view_mut<'v, T: TypedElement>(
+        &self,
+        vector: &'v mut Vector<T>,
+        argument: &str,
+    ) -> Result<MatrixViewMut<'v, T>, Failure> {
+        let extents = Extents::new(self.rows, self.columns);
+        MatrixViewMut::within(vector, self.offset, extents, self.order(argument)?, self.stride())
+            .map_err(|error| Failure::argument(format_args!("{argument}: {error}")))
     }
 }
 
@@ -159,6 +182,22 @@ pub unsafe extern "C" fn tripipe_matmul(
     })
 }
 
+/// Chooses and builds the kernels of a product whose C is row-major without gaps, and waits for the compiler: the first
+/// `tripipe_matmul` with operands of these layouts then takes as long as any other. The context keeps those of the latest
+/// layouts.
+///
+/// # Safety
+/// As `tripipe_matmul`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tripipe_matmul_prepare(
+    a: *const tripipe_matrix,
+    b: *const tripipe_matrix,
+    options: *const tripipe_product,
+) -> tripipe_status {
+    // SAFETY: as the caller guarantees.
+    call(|| unsafe { explained(a, b, options) }.map(drop))
+}
+
 /// Gives what a product would do, why, and how long it takes. Free the text with `tripipe_string_free`.
 ///
 /// # Safety
@@ -170,24 +209,31 @@ pub unsafe extern "C" fn tripipe_matmul_explain(
     options: *const tripipe_product,
     explanation: *mut *mut c_char,
 ) -> tripipe_status {
-    call(|| {
+    // SAFETY: as the caller guarantees.
+    call(|| unsafe { give_text(explanation, &explained(a, b, options)?, "explanation") })
+}
+
+/// # Safety
+/// As `tripipe_matmul`.
+unsafe fn explained(
+    a: *const tripipe_matrix,
+    b: *const tripipe_matrix,
+    options: *const tripipe_product,
+) -> Result<String, Failure> {
+    // SAFETY: as the caller guarantees.
+    let call = unsafe { Call::new(a, b, options) }?;
+    // SAFETY: as the caller guarantees.
+    match unsafe { call.a.vector("a") }? {
         // SAFETY: as the caller guarantees.
-        let call = unsafe { Call::new(a, b, options) }?;
+        Typed::F32(_) => unsafe { call.explain::<f32>() },
         // SAFETY: as the caller guarantees.
-        let text = match unsafe { call.a.vector("a") }? {
-            // SAFETY: as the caller guarantees.
-            Typed::F32(_) => unsafe { call.explain::<f32>() },
-            // SAFETY: as the caller guarantees.
-            Typed::F16(_) => unsafe { call.explain::<f16>() },
-            // SAFETY: as the caller guarantees.
-            Typed::F64(_) => unsafe { call.explain::<f64>() },
-            // SAFETY: as the caller guarantees.
-            Typed::I8(_) => unsafe { call.explain::<i8>() },
-            other => Err(no_product(other)),
-        }?;
+        Typed::F16(_) => unsafe { call.explain::<f16>() },
         // SAFETY: as the caller guarantees.
-        unsafe { give_text(explanation, &text, "explanation") }
-    })
+        Typed::F64(_) => unsafe { call.explain::<f64>() },
+        // SAFETY: as the caller guarantees.
+        Typed::I8(_) => unsafe { call.explain::<i8>() },
+        other => Err(no_product(other)),
+    }
 }
 
 fn no_product(a: &Typed) -> Failure {
@@ -263,16 +309,8 @@ impl Call<'_> {
         // SAFETY: as the caller guarantees.
         let product = unsafe { self.product::<T>() }?;
         // SAFETY: as the caller guarantees.
-        let mut vector = of_type::<T::Sum>(unsafe { c.vector("c") }?, "c")?.share();
-        let into = MatrixViewMut::within(
-            &mut vector,
-            c.offset,
-            Extents::new(c.rows, c.columns),
-            c.order("c")?,
-            c.stride(),
-        )
-        .map_err(|error| Failure::argument(format_args!("c: {error}")))?;
-        product.store(into)?;
+        let mut vector = unsafe { c.shared::<T::Sum>("c") }?;
+        product.store(c.view_mut(&mut vector, "c")?)?;
         Ok(())
     }
 

@@ -234,12 +234,16 @@ pub(crate) fn of_type<'v, T: TypedElement>(
 
 /// # Safety
 /// `into` is null or valid for a write.
-unsafe fn give_vector(into: *mut *mut tripipe_vector, vector: Typed) -> Result<(), Failure> {
+pub(crate) unsafe fn give_vector(
+    into: *mut *mut tripipe_vector,
+    vector: Typed,
+    argument: &str,
+) -> Result<(), Failure> {
     if into.is_null() {
-        return Err(Failure::null("vector"));
+        return Err(Failure::null(argument));
     }
     // SAFETY: as the caller guarantees.
-    unsafe { give(into, Box::into_raw(Box::new(tripipe_vector(vector))), "vector") }
+    unsafe { give(into, Box::into_raw(Box::new(tripipe_vector(vector))), argument) }
 }
 
 /// Makes a vector with a copy of `contents` (`length` elements), or of zeros if that is null. Free it with
@@ -259,7 +263,7 @@ pub unsafe extern "C" fn tripipe_vector_new(
         // SAFETY: as the caller guarantees.
         let context = unsafe { &object(context, "context")?.context };
         // SAFETY: as the caller guarantees.
-        unsafe { give_vector(vector, new_typed(context, element, length, contents)?) }
+        unsafe { give_vector(vector, new_typed(context, element, length, contents)?, "vector") }
     })
 }
 
@@ -282,7 +286,7 @@ pub unsafe extern "C" fn tripipe_vector_import(
         // SAFETY: as the caller guarantees.
         let external = unsafe { external(buffer, "buffer") }?;
         // SAFETY: as the caller guarantees.
-        unsafe { give_vector(vector, import_typed(context, element, length, external)?) }
+        unsafe { give_vector(vector, import_typed(context, element, length, external)?, "vector") }
     })
 }
 
@@ -316,7 +320,7 @@ pub unsafe extern "C" fn tripipe_vector_import_hardware_buffer(
         // SAFETY: as the caller guarantees.
         let external = unsafe { External::hardware_buffer(buffer, bytes) };
         // SAFETY: as the caller guarantees.
-        unsafe { give_vector(vector, import_typed(context, element, length, external)?) }
+        unsafe { give_vector(vector, import_typed(context, element, length, external)?, "vector") }
     })
 }
 

@@ -11,7 +11,7 @@ fn the_c_example_is_right_under_valgrind() {
     let program = compiled("gcc", &["-std=c11"], example("edges.c"), prefix.path());
     let mut command = with_library("valgrind", prefix.path());
     command.args(["--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite", "-q"]);
-    let suppressions = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/valgrind.supp");
+    let suppressions = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("valgrind.supp");
     command.arg(format!("--suppressions={}", suppressions.display()));
     // Valgrind 3.19 has no AVX-512.
     let output = run(command.arg(&program).arg("cpu").env("TRIPIPE_CPU_VECTORS", "avx2"));
@@ -54,6 +54,35 @@ fn the_cpp_example_is_right_on_an_opencl_device() {
 }
 
 #[test]
+fn the_example_of_the_cpp_header_is_right() {
+    let Some(prefix) = installed() else { return };
+    for standard in ["-std=c++17", "-std=c++20"] {
+        let program = compiled("g++", &[standard], example("layer.cpp"), prefix.path());
+        let output = run(with_library(&program, prefix.path()).arg("cpu"));
+        let said = String::from_utf8(output.stdout).unwrap();
+        for line in [
+            "sum 38400, from 200 to 200",
+            "off by 0 at most",
+            "dot 1289",
+            "refused: filters: unknown filter `blurr`",
+        ] {
+            assert!(said.contains(line), "{line}: {said}");
+        }
+    }
+    assert!(prefix.path().join("share/tripipe/valgrind.supp").is_file());
+}
+
+#[test]
+fn the_header_is_c99_and_cpp11() {
+    let Some(prefix) = installed() else { return };
+    let source = prefix.path().join("plain.c");
+    std::fs::write(&source, "#include <tripipe.h>\nint main(void) { return tripipe_last_error() == 0; }\n")
+        .unwrap();
+    compiled("gcc", &["-std=c99"], source.clone(), prefix.path());
+    compiled("g++", &["-x", "c++", "-std=c++11"], source, prefix.path());
+}
+
+#[test]
 fn cmake_finds_the_library() {
     let Some(prefix) = installed() else { return };
     if !has("cmake") {
@@ -72,4 +101,25 @@ fn cmake_finds_the_library() {
     run(Command::new("cmake").arg("-S").arg(&project).arg("-B").arg(&build).arg(prefixes));
     run(Command::new("cmake").arg("--build").arg(&build));
     run(Command::new(build.join("edges")).arg("cpu"));
+
+    // The very version, and one that is not.
+    for (version, is_found) in
+        [("0.1.0 EXACT", true), ("0.1.1 EXACT", false), ("0.0.9 EXACT", false), ("1.0", false)]
+    {
+        let text = format!(
+            "cmake_minimum_required(VERSION 3.16)\nproject(x C)\nfind_package(tripipe {version} REQUIRED)\n"
+        );
+        std::fs::write(project.join("CMakeLists.txt"), text).unwrap();
+        let build = prefix.path().join(version);
+        let prefixes = format!("-DCMAKE_PREFIX_PATH={}", prefix.path().display());
+        let output = Command::new("cmake")
+            .arg("-S")
+            .arg(&project)
+            .arg("-B")
+            .arg(&build)
+            .arg(prefixes)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.success(), is_found, "{version}");
+    }
 }
