@@ -226,7 +226,7 @@ impl PyArray {
         if !in_place && copy == Some(false) {
             return Err(error::value("copy", "elements of a device have to be copied"));
         }
-        let array = if in_place { view::of(py, self)? } else { self.numpy(py)? };
+        let array = if in_place { view::of(py, self.stored(), &self.shape)? } else { self.numpy(py)? };
         let Some(dtype) = dtype else { return Ok(array) };
         let options = PyDict::new(py);
         options.set_item("copy", false)?;
@@ -261,7 +261,7 @@ impl PyArray {
             options.set_item("max_version", version)?;
         }
         if copy != Some(true) && self.context.get().is_host() {
-            let view = view::of(py, self)?;
+            let view = view::of(py, self.stored(), &self.shape)?;
             if let Ok(capsule) = view.call_method("__dlpack__", (), Some(&options)) {
                 return Ok(capsule);
             }

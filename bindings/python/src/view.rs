@@ -4,7 +4,6 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::array::PyArray;
 use crate::elements::Elements;
 use crate::host::{HostArray, numpy};
 use crate::wait;
@@ -25,23 +24,27 @@ impl HostView {
     }
 }
 
-/// A read-only array of NumPy over the memory of an array, on the CPU path.
+/// A read-only array of NumPy over the memory of an array with a shape, on the CPU path; `is_transposed` says whether the
+/// memory has the elements of the transposed matrix.
 ///
 /// # Errors
 /// The operation that made the array failed.
-pub(crate) fn of<'py>(py: Python<'py>, array: &PyArray) -> PyResult<Bound<'py, PyAny>> {
-    let (elements, is_transposed) = array.stored();
+pub(crate) fn of<'py>(
+    py: Python<'py>,
+    (elements, is_transposed): (&Elements, bool),
+    shape: &[usize],
+) -> PyResult<Bound<'py, PyAny>> {
     let elements = elements.clone();
     let waited = elements.clone();
     let (address, bytes) = wait::run(py, true, move || waited.address())?;
     if bytes == 0 {
-        return Ok(HostArray::empty(py, array.shape(), elements.element())?.object(py));
+        return Ok(HostArray::empty(py, shape, elements.element())?.object(py));
     }
     let interface = PyDict::new(py);
     let order = if cfg!(target_endian = "little") { '<' } else { '>' };
     let element = elements.element();
     let order = if element.bytes() == 1 { '|' } else { order };
-    let mut shape = array.shape().to_vec();
+    let mut shape = shape.to_vec();
     if is_transposed {
         shape.reverse();
     }

@@ -475,22 +475,14 @@ fn change<W: WorkType>(step: &Step, values: &mut [W], others: &[W], range: [W; 2
         Step::Subtract(_) => pairs(values, others, |value, other| value.difference(other).saturated(range)),
         Step::Multiply(_) => pairs(values, others, |value, other| value.product(other).saturated(range)),
         Step::Divide(_) => pairs(values, others, WorkType::quotient),
-        Step::DivideNumber(number) => {
-            let number = W::of(*number);
-            each(values, |value| value.quotient(number));
-        }
-        Step::AddNumber(number) => {
-            let number = W::of(*number);
-            each(values, |value| value.sum(number).saturated(range));
-        }
+        Step::AddNumber(number) => with(values, *number, |value, number| value.sum(number).saturated(range)),
         Step::SubtractNumber(number) => {
-            let number = W::of(*number);
-            each(values, |value| value.difference(number).saturated(range));
+            with(values, *number, |value, number| value.difference(number).saturated(range));
         }
         Step::MultiplyNumber(number) => {
-            let number = W::of(*number);
-            each(values, |value| value.product(number).saturated(range));
+            with(values, *number, |value, number| value.product(number).saturated(range));
         }
+        Step::DivideNumber(number) => with(values, *number, WorkType::quotient),
         Step::Clamp(least, most) => {
             let (least, most) = (W::of(*least), W::of(*most));
             each(values, |value| value.limit(least, most));
@@ -504,6 +496,12 @@ fn each<W: WorkType>(values: &mut [W], changed: impl Fn(W) -> W) {
     for value in values {
         *value = changed(*value);
     }
+}
+
+#[inline(always)]
+fn with<W: WorkType>(values: &mut [W], number: Number, changed: impl Fn(W, W) -> W) {
+    let number = W::of(number);
+    each(values, |value| changed(value, number));
 }
 
 #[inline(always)]

@@ -70,7 +70,7 @@ impl Step {
                 9 => choose(random, &[Self::Laplace4, Self::Laplace8, Self::LaplaceSharpen, Self::Sharpen]),
                 10 => Self::Derivative { scharr: random.bool(), down: random.bool() },
                 11 => Self::Gradient { scharr: random.bool() },
-                12 | 13 => Self::Median(choose(random, &[3, 3, 5])),
+                12 | 13 => Self::Median(choose(random, &[3, 3, 5, 7])),
                 14 | 15 => Self::Extreme {
                     dilate: random.bool(),
                     cross: random.bool(),

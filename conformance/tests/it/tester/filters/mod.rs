@@ -218,7 +218,9 @@ impl Step {
             }),
             Self::Gradient { scharr: false } => Stage::Gradient(filter::Gradient::Sobel),
             Self::Gradient { scharr: true } => Stage::Gradient(filter::Gradient::Scharr),
-            Self::Median(size) => Stage::Median { size: *size },
+            Self::Median(size) => {
+                Stage::ranked(*size, size * size / 2).unwrap_or(Stage::Median { size: *size })
+            }
             Self::Extreme { dilate, cross, size } => {
                 let seen = if *cross { Neighbourhood::Cross } else { Neighbourhood::Rectangle }(
                     rasters::size(*size),

@@ -11,11 +11,7 @@ use crate::commands::did_you_mean;
 
 /// Steps besides the library's filters: name, numbers, description.
 const OTHERS: [(&str, &str, &str); 2] = [
-    (
-        "resize",
-        "WIDTHxHEIGHT[:HOW]",
-        "another size; HOW: nearest, linear, area, cubic, lanczos4; 640x will do",
-    ),
+    ("resize", "WIDTHxHEIGHT[:HOW]", "a size; HOW: nearest, linear, area, cubic, lanczos4; 640x will do"),
     ("copy", "", "the unchanged picture, to write it in another format"),
 ];
 

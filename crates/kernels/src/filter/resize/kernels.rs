@@ -4,14 +4,14 @@ use std::f64::consts::PI;
 
 use super::{Interpolation, Parts, ResizeTaps};
 
-/// A function of the distance.
+/// A weight that is a function of the distance.
 #[derive(Clone, Copy)]
-pub(super) enum Kernel {
+pub(super) enum DistanceWeight {
     Cubic,
     Lanczos4,
 }
 
-impl Kernel {
+impl DistanceWeight {
     /// That of an interpolation, if it has one.
     pub(super) fn of(interpolation: Interpolation) -> Option<Self> {
         match interpolation {

@@ -138,7 +138,7 @@ impl Interpolation {
         if [from, to].iter().any(|extent| *extent == 0 || i32::try_from(*extent).is_err()) {
             return Err(FilterError::TooLarge { size: Size::new(from, to) });
         }
-        if let Some(kernel) = kernels::Kernel::of(self) {
+        if let Some(kernel) = kernels::DistanceWeight::of(self) {
             return Ok(kernel.taps(from, to));
         }
         let whole = |extent: usize| extent as u64;
