@@ -122,6 +122,7 @@ pub unsafe extern "C" fn tripipe_vector_dot(
 ///
 /// # Safety
 /// `x` is null or live; `value` and `position` are null or valid for a write.
+#[allow(clippy::useless_conversion, reason = "one of the types is f64 already")]
 unsafe fn extreme(
     x: *const tripipe_vector,
     is_largest: bool,

@@ -193,7 +193,7 @@ impl Places {
                     found.step
                 )));
             }
-            let count = found.slicelength.max(0) as usize;
+            let count = found.slicelength;
             return Ok(Self {
                 first: if count == 0 { 0 } else { found.start as usize },
                 count,

@@ -263,10 +263,8 @@ fn apply<'py>(
     let source = match HostArray::of("img", img) {
         Ok(source) if is_image(&source, channels) => Some(source),
         Ok(_) => None,
-        Err(failed) => match images()?.call_method1("takes", (img,))?.extract()? {
-            true => None,
-            false => return Err(failed),
-        },
+        Err(_) if images()?.call_method1("takes", (img,))?.extract()? => None,
+        Err(failed) => return Err(failed),
     };
     let Some(mut source) = source else {
         let work = PyWork { work, context: context.map(|context| context.clone().unbind()) };

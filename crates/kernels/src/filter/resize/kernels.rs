@@ -66,7 +66,9 @@ impl DistanceWeight {
             let sum: f64 = weights.iter().sum();
             // At a pixel's centre, sines of multiples of pi leave traces.
             let clean = |weight: f64| if weight.abs() < 1e-15 { 0.0 } else { weight };
-            weights.iter_mut().for_each(|weight| *weight = clean(*weight / sum));
+            for weight in weights.iter_mut() {
+                *weight = clean(*weight / sum);
+            }
         }
         ResizeTaps { count, first, parts: Parts::Real(all) }
     }
