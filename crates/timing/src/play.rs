@@ -224,25 +224,10 @@ impl Mapping {
         let addresses = chunk.addresses(access);
         let mine = access.mask & lanes;
         sent.lanes = mine.count_ones() as u16;
-        let each = |visit: &mut dyn FnMut(u64)| {
-            // A single address stands for all work-items that take part.
-            if let [only] = addresses {
-                if mine != 0 {
-                    visit(*only);
-                }
-                return;
-            }
-            let mut left = mine;
-            while left != 0 {
-                let lane = left.trailing_zeros();
-                left &= left - 1;
-                // Addresses are recorded for active work-items only, in their order.
-                let before = access.mask & ((1u64 << lane) - 1);
-                if let Some(address) = addresses.get(before.count_ones() as usize) {
-                    visit(*address);
-                }
-            }
-        };
+        // A single address stands for all work-items that take part.
+        let alone = addresses.len() == 1 && mine != 0;
+        let mut gathered = SmallVec::new();
+        let own = if alone { addresses } else { select(addresses, access.mask, mine, &mut gathered) };
         match access.reach {
             Reach::Image(index) => {
                 let Some(image) = self.images.get(index as usize) else { return };
@@ -251,11 +236,7 @@ impl Mapping {
                 let rate = (f64::from(image.texel_bytes) / self.full_rate_bytes).max(1.0);
                 // Work-items that read the same texel share the read, unless they share no requests.
                 let mut texels: SmallVec<[u64; 64]> = SmallVec::new();
-                each(&mut |offset| {
-                    if texels.last() != Some(&offset) {
-                        texels.push(offset);
-                    }
-                });
+                texels.extend_from_slice(own);
                 texels.sort_unstable();
                 texels.dedup();
                 let reads = if self.request_bytes > 0 { mine.count_ones() as usize } else { texels.len() };
@@ -267,10 +248,10 @@ impl Mapping {
             Reach::Private => {
                 // Private variables of neighbouring work-items lie side by side, so equal addresses are adjacent.
                 let width = u64::from(self.width);
-                each(&mut |address| {
+                for address in own {
                     let line = (address + u64::from(from)) * width / LINE_BYTES;
                     enter(&mut play.lines, start, Line::new(Kind::Private, write, line));
-                });
+                }
             }
             Reach::Local | Reach::Global => {
                 let kind = if access.reach == Reach::Local { Kind::Local } else { Kind::Global };
@@ -288,13 +269,13 @@ impl Mapping {
                     _ => u32::MAX,
                 };
                 // A single address still takes a request for each set of work-items that one request can serve.
-                let times = if addresses.len() == 1 { mine.count_ones().div_ceil(together) } else { 1 };
+                let times = if alone { mine.count_ones().div_ceil(together) } else { 1 };
                 let (mut first, mut left) = (start, together);
                 // Dedicated local memory has banks, of which a request reads a word each.
                 let banked = kind == Kind::Local && self.request_bytes > 0;
                 let mut words: SmallVec<[u64; BANKS]> = SmallVec::new();
                 for _ in 0..times {
-                    each(&mut |address| {
+                    for address in own {
                         if left == 0 {
                             if banked {
                                 conflict(&mut play.lines, first, &mut words);
@@ -314,7 +295,7 @@ impl Mapping {
                             let line = if low == high { whole.half(low) } else { whole };
                             enter(&mut play.lines, first, line);
                         }
-                    });
+                    }
                     // What follows is another request.
                     left = 0;
                 }
@@ -322,12 +303,11 @@ impl Mapping {
                     conflict(&mut play.lines, first, &mut words);
                 }
                 if access.action == Action::Atomic {
-                    sent.clashes = if addresses.len() == 1 {
+                    sent.clashes = if alone {
                         mine.count_ones() as u16
                     } else {
                         // Operations on one address take turns, so the longest queue bounds the message.
-                        let mut own: SmallVec<[u64; 64]> = SmallVec::new();
-                        each(&mut |address| own.push(address));
+                        let mut own: SmallVec<[u64; 64]> = own.into();
                         own.sort_unstable();
                         own.chunk_by(|a, b| a == b).map(|same| same.len() as u16).max().unwrap_or(0)
                     };
@@ -357,10 +337,37 @@ fn conflict(lines: &mut Vec<Line>, first: usize, words: &mut SmallVec<[u64; BANK
 
 /// Adds a line to those from `first` on, unless it is one of them.
 fn enter(lines: &mut Vec<Line>, first: usize, line: Line) {
-    // A message has few lines, so a search is faster than a set.
-    if !lines[first..].iter_mut().any(|other| other.merge(line)) {
+    // A message has few lines, so a search is faster than a set; neighbours share the newest ones.
+    if !lines[first..].iter_mut().rev().any(|other| other.merge(line)) {
         lines.push(line);
     }
+}
+
+/// The addresses of the work-items `mine`, of those that were recorded for the work-items `active`, in their order.
+fn select<'a>(
+    addresses: &'a [u64],
+    active: u64,
+    mine: u64,
+    gathered: &'a mut SmallVec<[u64; 64]>,
+) -> &'a [u64] {
+    if mine == 0 {
+        return &[];
+    }
+    let below = |lane: u32| (1u64 << lane) - 1;
+    let (lowest, highest) = (mine.trailing_zeros(), 63 - mine.leading_zeros());
+    let first = (active & below(lowest)).count_ones() as usize;
+    // Mostly, all active work-items of the warp take part, so that their addresses follow each other.
+    if active & !below(lowest) & (below(highest) << 1 | 1) == mine {
+        let all = addresses.get(first..).unwrap_or_default();
+        return &all[..all.len().min(mine.count_ones() as usize)];
+    }
+    let mut left = mine;
+    while left != 0 {
+        let before = active & below(left.trailing_zeros());
+        left &= left - 1;
+        gathered.extend(addresses.get(before.count_ones() as usize).copied());
+    }
+    gathered
 }
 
 fn find(here: &[(u32, TracedAccess)], near: usize, inst: Inst) -> Option<usize> {
@@ -381,16 +388,17 @@ fn tiled(image: &TracedImage, offset: u64) -> u64 {
     }
     let (y, rest) = (offset / image.pitch[0], offset % image.pitch[0]);
     let x = rest / texel;
-    // A square of texels in each line.
+    // A square of texels in each line; its side is a power of two.
     let side = match LINE_BYTES / texel {
-        0..4 => 1,
-        4..16 => 2,
-        16..64 => 4,
-        _ => 8,
+        0..4 => 0,
+        4..16 => 1,
+        16..64 => 2,
+        _ => 3,
     };
-    let tiles = (image.extent.width() as u64).div_ceil(side);
-    let tile = y / side * tiles + x / side;
-    image.base + (tile * side * side + (y % side) * side + x % side) * texel
+    let inside = (1 << side) - 1;
+    let tiles = (image.extent.width() as u64 + inside) >> side;
+    let tile = (y >> side) * tiles + (x >> side);
+    image.base + ((tile << (2 * side)) + ((y & inside) << side) + (x & inside)) * texel
 }
 
 /// The block of that number.
