@@ -46,7 +46,7 @@ impl Slice {
         slice.close(kernel, open);
         let written = written(kernel);
         // A load that decides must see what the kernel stored before it.
-        let reads_what_it_may_write = slice.insts.keys().any(|inst| {
+        let reads_what_it_may_write = slice.insts.iter().any(|inst| {
             let data = &kernel.insts[inst];
             matches!(
                 data.op,
