@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::syntax::{Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Type};
 
-use super::assume::Turns;
 use super::functions::{self, FunctionKind as Kind};
 use super::shape::Shape;
-use super::{Engine, Local, Obstacle, Plan};
+use super::{Engine, Local, Obstacle, Plan, Turns};
 
 /// Rounds after which shapes are final in any kernel that people write.
 const MOST_ROUNDS: usize = 20;

@@ -8,26 +8,14 @@ use std::collections::BTreeMap;
 
 use crate::syntax::{Affine, Expr, ExprKind, Symbol, affine, fold};
 
-use super::Engine;
 use super::functions;
 use super::shape::Shape;
+use super::{Assumption, Engine, Turns};
 use crate::syntax::text::{ADDITIVE, Text, level_of};
-
-/// A sum that is at least 0 for all outputs, in terms of parameters and of the first output's ids.
-pub(super) type Assumption = Affine;
 
 /// The term that stands for the first output's `get_global_id(dimension)`.
 fn id_term(dimension: usize) -> String {
     format!("@{dimension}")
-}
-
-/// The values of a loop's variable: from `least` to `most`, or to the one below `most`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Turns<'t> {
-    pub(super) least: &'t Expr,
-    pub(super) most: &'t Expr,
-    /// 1 where `most` itself is not reached.
-    pub(super) below: i128,
 }
 
 impl Engine<'_> {

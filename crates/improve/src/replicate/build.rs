@@ -106,14 +106,14 @@ impl Engine<'_> {
     /// The kernel's body where groups are placed by [`super::edges`].
     fn body_with_edges(
         &mut self,
-        edges: &super::edges::Edges,
+        edges: &super::Edges,
         one: &str,
         [first_text, guard, rest_text, indent]: [&str; 4],
         first: &[Stmt],
     ) -> String {
         let (along, lanes) = self.plan.vector.unwrap_or_default();
         let (name, done) = (self.fresh(["i", "j", "k"][along.min(2)]), self.fresh("done"));
-        let super::edges::Edges { lowest, room, first: own, skip, .. } = edges;
+        let super::Edges { lowest, room, first: own, skip, .. } = edges;
         // Loops over single outputs, those along the copies outside.
         let outer = self.plan.copies.filter(|(across, _)| *across != along);
         let copy = outer.map(|(across, _)| self.fresh(["i", "j", "k"][across.min(2)]));

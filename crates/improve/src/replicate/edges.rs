@@ -11,25 +11,8 @@ use std::fmt::Write as _;
 use crate::syntax::{Affine, Expr, ExprKind, Scalar, Symbol, Type};
 
 use super::assume::inequality;
-use super::{Engine, Obstacle};
+use super::{Edges, Engine, Obstacle};
 use crate::syntax::text::Text;
-
-/// How groups along the vectors' dimension are placed.
-#[derive(Clone, Debug)]
-pub(super) struct Edges {
-    /// The first output inside.
-    pub(super) lowest: i128,
-    /// The last place of a group, in terms of parameters.
-    pub(super) limit: String,
-    /// That the limit is not below the first output.
-    pub(super) room: String,
-    /// The variable of the first output that is the group's own.
-    pub(super) first: String,
-    /// The variable of the number of outputs that the group was moved by.
-    pub(super) skip: String,
-    /// The function that stores the last lanes of a vector, by element type.
-    pub(super) stores: BTreeMap<&'static str, String>,
-}
 
 impl Engine<'_> {
     /// Finds how groups are placed, from the assumptions of the path for all outputs; what remains of these.

@@ -25,7 +25,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::syntax::{Affine, Expr, ExprKind, Function, Symbol, Tree, Type};
 
-use assume::{Assumption, Turns};
 use shape::Shape;
 
 /// What is replicated.
@@ -102,6 +101,35 @@ struct Local<'t> {
     copied: bool,
 }
 
+/// A sum that is at least 0 for all outputs, in terms of parameters and of the first output's ids.
+type Assumption = Affine;
+
+/// The values of a loop's variable: from `least` to `most`, or to the one below `most`.
+#[derive(Clone, Copy, Debug)]
+struct Turns<'t> {
+    least: &'t Expr,
+    most: &'t Expr,
+    /// 1 where `most` itself is not reached.
+    below: i128,
+}
+
+/// How groups along the vectors' dimension are placed.
+#[derive(Clone, Debug)]
+struct Edges {
+    /// The first output inside.
+    lowest: i128,
+    /// The last place of a group, in terms of parameters.
+    limit: String,
+    /// That the limit is not below the first output.
+    room: String,
+    /// The variable of the first output that is the group's own.
+    first: String,
+    /// The variable of the number of outputs that the group was moved by.
+    skip: String,
+    /// The function that stores the last lanes of a vector, by element type.
+    stores: BTreeMap<&'static str, String>,
+}
+
 /// The replication of a kernel.
 struct Engine<'t> {
     tree: &'t Tree,
@@ -120,7 +148,7 @@ struct Engine<'t> {
     /// The mask of the condition that the statement depends on, with the width of its lanes.
     mask: Option<(String, u8)>,
     ranges: range::Ranges,
-    edges: Option<edges::Edges>,
+    edges: Option<Edges>,
     /// The variable of the loop over channels that is written.
     channel_name: Option<String>,
 }
