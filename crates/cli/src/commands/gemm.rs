@@ -16,7 +16,7 @@ use super::{DeviceArgument, context, failed, load_line, say_on};
 use crate::files::input::{is_standard, shown_input};
 use crate::files::memory;
 use crate::files::npy::{self, Elements};
-use crate::files::output::{Output, OutputArgument, shown_output};
+use crate::files::output::{Output, OutputPath, shown_output};
 use crate::finish::Finish;
 use crate::progress::Progress;
 use crate::terminal;
@@ -51,7 +51,7 @@ pub(crate) struct Gemm {
     /// Right matrix, or a batch.
     b: PathBuf,
     #[command(flatten)]
-    output: OutputArgument,
+    output: OutputPath,
     /// Transposes A.
     #[arg(long)]
     transpose_a: bool,

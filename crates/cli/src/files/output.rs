@@ -24,7 +24,7 @@ fn pending() -> MutexGuard<'static, Vec<PathBuf>> {
 /// Where a command writes its result: its last argument, or an option.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
-pub(crate) struct OutputArgument {
+pub(crate) struct OutputPath {
     /// File to write; - for standard output. An existing file is replaced once the new one is complete.
     #[arg(value_name = "OUTPUT")]
     last: Option<PathBuf>,
@@ -33,7 +33,7 @@ pub(crate) struct OutputArgument {
     output: Option<PathBuf>,
 }
 
-impl OutputArgument {
+impl OutputPath {
     pub(crate) fn path(&self) -> &Path {
         self.last.as_deref().or(self.output.as_deref()).unwrap_or(Path::new("-"))
     }

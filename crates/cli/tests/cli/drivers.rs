@@ -135,8 +135,8 @@ fn findings_without_an_instruction_are_at_the_declaration() {
         return;
     }
     let bench = bench();
-    let unrolled = "#pragma unroll\n    for (int i = 0; i < 128; i++) out[i * out[i]] += 1;";
-    let two = format!("{SUM}kernel void other(global int *out)\n{{\n    {unrolled}\n}}\n")
+    let long: String = (0..128).map(|i| format!("    out[{i} * out[{i}]] += {i};\n")).collect();
+    let two = format!("{SUM}kernel void other(global int *out)\n{{\n{long}}}\n")
         .replace("sub_group_reduce_add", "");
     bench.write("sum.cl", two);
     let several = ("driver-defect".to_owned(), 1, "adreno-several-kernels".to_owned());

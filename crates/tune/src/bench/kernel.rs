@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tripipe_device::Probe;
 use tripipe_kernels::bench::Bench;
-use tripipe_launch::{Access, ExecuteError, ImageExtent, Launch, MemoryId, MemoryKind};
+use tripipe_launch::{Access, ExecuteError, ImageExtent, Launch, MemoryId, MemoryKind, ScalarType};
 use tripipe_launch_file::{
     ArrayShape, Comparison, Contents, Difference, Given, LaunchFile, LoadedMemory, Memory, MemoryShape,
     Tolerance,
@@ -209,12 +209,20 @@ impl KernelSubject {
         }
     }
 
-    fn differs(comparison: &Comparison, name: &str) -> Result<(), Outcome> {
+    fn differs(comparison: &Comparison, name: &str, array: &ArrayShape) -> Result<(), Outcome> {
         let Some(Difference { index, found, want }) = comparison.first.first() else { return Ok(()) };
         let index = index.iter().fold(String::new(), |text, index| text + "[" + &index.to_string() + "]");
         let (differing, numbers) = (comparison.differing, comparison.numbers);
-        let reason =
-            format!("{name}{index} is {found}, expected {want} ({differing} of {numbers} numbers differ)");
+        // Candidates that add in another order round otherwise.
+        let way_out = match array.element.scalar() {
+            ScalarType::F16 | ScalarType::F32 | ScalarType::F64 => {
+                "; where it is rounding, raise `tolerance`"
+            }
+            _ => "",
+        };
+        let reason = format!(
+            "{name}{index} is {found}, expected {want} ({differing} of {numbers} numbers differ{way_out})"
+        );
         Err(Outcome::Wrong { reason })
     }
 }
@@ -326,7 +334,11 @@ impl Subject for KernelSubject {
         for (object, want, tolerance) in &run.expected {
             let object = &self.objects[*object];
             let found = object.read(bench)?;
-            Self::differs(&Comparison::of(&object.array, &found, want, tolerance), &object.name)?;
+            Self::differs(
+                &Comparison::of(&object.array, &found, want, tolerance),
+                &object.name,
+                &object.array,
+            )?;
         }
         for (argument, is_sum) in KernelProblem::compared(&run.file) {
             let reference = self.reference.iter().find(|(known, ..)| *known == argument);
@@ -340,9 +352,9 @@ impl Subject for KernelSubject {
             let tolerance = KernelProblem::tolerance(&run.file, argument, array);
             if is_sum {
                 let comparison = Comparison::of_sums([&object.array, array], [&found, want], &tolerance);
-                Self::differs(&comparison, &format!("the sum of {}", object.name))?;
+                Self::differs(&comparison, &format!("the sum of {}", object.name), array)?;
             } else if object.array == *array {
-                Self::differs(&Comparison::of(array, &found, want, &tolerance), &object.name)?;
+                Self::differs(&Comparison::of(array, &found, want, &tolerance), &object.name, array)?;
             } else {
                 let reason = format!("{} has {} elements instead of {array}", object.name, object.array);
                 return Err(Outcome::Wrong { reason });

@@ -20,7 +20,7 @@ use self::work::{FilterOutput, Filtered, channels};
 use super::{DeviceArgument, failed, note, say_on};
 use crate::files::frame::{ChromaOrder, FrameLayout};
 use crate::files::input::{self, shown_input};
-use crate::files::output::{Output, OutputArgument, shown_output};
+use crate::files::output::{Output, OutputPath, shown_output};
 use crate::files::picture::{self, PictureFormat};
 use crate::finish::Finish;
 use crate::progress::Progress;
@@ -56,7 +56,7 @@ pub(crate) struct Filter {
     /// Picture to read; - for standard input.
     input: PathBuf,
     #[command(flatten)]
-    output: OutputArgument,
+    output: OutputPath,
     /// Pixels outside the picture: none (the border is copied from the input), constant[:VALUE], replicate, reflect,
     /// reflect101, wrap.
     #[arg(long, default_value_t = Border::Reflect101)]
