@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How soon do strategies of `tripipe tune` come near the optimum, beside other tuners?
 
-Every tuner searches the same recorded spaces (data/tune/*.tsv), so that nothing is measured here:
+Every tuner searches the same recorded spaces (data/tune/*.tsv*), so that nothing is measured here:
 
 - the strategies of `tripipe tune`, by `cargo run --release -p tripipe-tune --example replay`;
 - Kernel Tuner in its simulation mode (`pip install kernel-tuner`), with the strategies named by --kernel-tuner. A run that takes longer
@@ -9,7 +9,7 @@ Every tuner searches the same recorded spaces (data/tune/*.tsv), so that nothing
   end where a sample of a space has an island with fewer candidates than trials. Complete spaces have none;
 - CLBlast's tuner: the candidates of a small fixed set in order, then a random part of the rest.
 
-    python3 benches/tune_strategies.py data/tune/*.tsv --chart docs/tune.svg
+    python3 benches/tune_strategies.py data/tune/*.tsv* --chart docs/tune.svg
 
 prints the geometric mean over the recordings of the best time so far over the optimum, after 10, 20, 40 and 80 trials.
 With --record, it makes a recording of a log: `benches/tune_strategies.py --record LOG PROBE OUT`, where PROBE is a file
@@ -18,6 +18,7 @@ with the device as JSON.
 
 import argparse
 import contextlib
+import gzip
 import io
 import json
 import math
@@ -50,7 +51,9 @@ def record(log, probe, out):
 
 
 def read(path):
-    problem, _, *lines = Path(path).read_text().splitlines()
+    opened = gzip.open if str(path).endswith(".gz") else open
+    with opened(path, "rt") as file:
+        problem, _, *lines = file.read().splitlines()
     times = {}
     for line in lines:
         time, text = line.split("\t")

@@ -5,7 +5,7 @@
 //! prints one JSON object: the best time so far over the optimum, after each trial.
 //!
 //! ```text
-//! cargo run --release -p tripipe-tune --example replay -- --seeds 20 data/tune/*.tsv
+//! cargo run --release -p tripipe-tune --example replay -- --seeds 20 data/tune/*.tsv*
 //! ```
 //!
 //! `--learned FASTEST,RANDOM,PRIOR` plays the strategy `learned` with these options (`LearnedOptions`) too; it can be given
@@ -15,6 +15,7 @@
 
 use std::collections::HashMap;
 use std::error::Error;
+use std::process::Command;
 
 use tripipe_device::Probe;
 use tripipe_tune::{Candidates, Learned, LearnedOptions, Problem, Strategy, StrategyKind};
@@ -27,7 +28,11 @@ struct Recording {
 }
 
 fn read(path: &str) -> Result<Recording, Box<dyn Error>> {
-    let text = std::fs::read_to_string(path)?;
+    let text = if path.ends_with(".gz") {
+        String::from_utf8(Command::new("gzip").args(["-dc", path]).output()?.stdout)?
+    } else {
+        std::fs::read_to_string(path)?
+    };
     let mut lines = text.lines();
     let problem = lines.next().ok_or("no problem")?.parse()?;
     let probe = serde_json::from_str(lines.next().ok_or("no device")?)?;
