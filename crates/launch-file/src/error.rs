@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use tripipe_device::document::{LineColumn, Number, ReadError, ReadReason, suggestion};
+use tripipe_device::document::{Item, LineColumn, Number, ReadError, ReadReason, suggestion};
 use tripipe_launch::ImageShapeError;
 
 use crate::element::{ArrayShape, ElementType, integer_range};
@@ -34,6 +34,11 @@ impl From<ReadError> for FileError {
     fn from(ReadError { file, location, reason }: ReadError) -> Self {
         Self { file, location, reason: Box::new((*reason).into()) }
     }
+}
+
+/// An error with `reason`, located at the value.
+pub(crate) fn error_at(item: &Item<'_>, reason: FileReason) -> FileError {
+    FileError { file: item.file().to_owned(), location: item.location(), reason: Box::new(reason) }
 }
 
 /// Why a launch file cannot be run.
@@ -121,6 +126,23 @@ pub enum FileReason {
         found: String,
         /// The reason.
         reason: &'static str,
+    },
+    /// `use` does not name the memory of an earlier launch.
+    #[error("`use` names {found}, which {reason}")]
+    Use {
+        /// What it names.
+        found: String,
+        /// The reason.
+        reason: &'static str,
+    },
+    /// Several launches where one is wanted.
+    #[error(
+        "the file has a list of {launches} launches, which `tripipe simulate` and `tripipe run-kernel` take; other \
+        commands want a file of its own for each launch (docs/launch-files.md)"
+    )]
+    Several {
+        /// Their number.
+        launches: usize,
     },
     /// The program has several kernels, and the file does not name one.
     #[error("`kernel` is missing, and {program} has {}; name one", some(.kernels))]

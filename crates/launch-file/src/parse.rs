@@ -3,16 +3,16 @@
 use crate::compare::Tolerance;
 use crate::contents::{Contents, Random};
 use crate::element::{ArrayShape, ElementType, append, is_float};
-use crate::error::{FileError, FileReason};
+use crate::error::{FileError, FileReason, error_at};
 use crate::expression::{Names, Overrides};
+use crate::given::{bytes, element, same_as, sampler, value};
 use crate::options::BuildOptions;
+use crate::sequence::Uses;
 use crate::tuning::Chosen;
-use crate::{BytesFrom, Dump, Entry, Expect, Given, LaunchFile, Memory, MemoryShape, ProgramFile};
-use crate::{range, resolve, tuning};
+use crate::{Dump, Entry, Expect, Given, LaunchFile, Memory, MemoryShape, ProgramFile};
+use crate::{range, tuning};
 use tripipe_device::document::{Document, Item, Number, ReadReason, Table};
-use tripipe_launch::{
-    Access, Addressing, ChannelOrder, ChannelType, Filter, ImageExtent, ImageShape, Sampler,
-};
+use tripipe_launch::{Access, ChannelOrder, ChannelType, ImageExtent, ImageShape};
 
 /// More than any device supports: `CL_DEVICE_MAX_PARAMETER_SIZE` is some thousand bytes.
 const ARGUMENTS_MAX: usize = 1024;
@@ -27,7 +27,7 @@ const ROOT_KEYS: [&str; 11] = [
 ];
 const CONTENT_KEYS: [&str; 7] = ["fill", "range", "random", "values", "file", "npy", "picture"];
 /// The keys that determine an argument's kind.
-const KINDS: [&str; 8] = ["buffer", "image", "value", "bytes", "local", "sampler", "null", "same_as"];
+const KINDS: [&str; 9] = ["buffer", "image", "value", "bytes", "local", "sampler", "null", "same_as", "use"];
 
 /// Parses a launch file in the format of `docs/launch-files.md`. `name` is the file's name in messages. No other file
 /// is read, and memory use is proportional to the text.
@@ -45,7 +45,7 @@ pub fn parse(text: &str, name: &str) -> Result<LaunchFile, FileError> {
 /// # Errors
 /// As [`parse`].
 pub fn parse_with(text: &str, name: &str, overrides: &Overrides) -> Result<LaunchFile, FileError> {
-    launch(&Document::parse(text, name)?.root("a launch file"), name, overrides, None)
+    single(text, name, overrides, None)
 }
 
 /// The same with a combination of the values of its table `[tune]`, as text ([`crate::TuningPoints`]).
@@ -58,36 +58,48 @@ pub fn parse_combination(
     overrides: &Overrides,
     combination: &str,
 ) -> Result<LaunchFile, FileError> {
-    launch(&Document::parse(text, name)?.root("a launch file"), name, overrides, Some(combination))
+    single(text, name, overrides, Some(combination))
 }
 
-/// An error with `reason`, located at the value.
-fn error_at(item: &Item<'_>, reason: FileReason) -> FileError {
-    FileError { file: item.file().to_owned(), location: item.location(), reason: Box::new(reason) }
-}
-
-fn launch(
-    root: &Table<'_>,
+fn single(
+    text: &str,
     name: &str,
     overrides: &Overrides,
     combination: Option<&str>,
 ) -> Result<LaunchFile, FileError> {
+    let document = Document::parse(text, name)?;
+    let root = document.root("a launch file");
+    if let Some(item) = root.get("launch") {
+        return Err(error_at(&item, FileReason::Several { launches: item.items().count() }));
+    }
     root.check_keys(&ROOT_KEYS)?;
-    let program = root.one_of(&["source", "spirv"])?;
-    let path = program.string()?.to_owned();
+    launch(&root, &root, name, overrides, combination, &mut Uses::default())
+}
+
+/// A launch of the program that `program` describes; `root` has the rest.
+pub(crate) fn launch(
+    program: &Table<'_>,
+    root: &Table<'_>,
+    name: &str,
+    overrides: &Overrides,
+    combination: Option<&str>,
+    uses: &mut Uses<'_>,
+) -> Result<LaunchFile, FileError> {
+    let file = program.one_of(&["source", "spirv"])?;
+    let path = file.string()?.to_owned();
     let source =
-        if program.key() == "spirv" { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
-    let mut options = match root.get("options") {
+        if file.key() == "spirv" { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
+    let mut options = match program.get("options") {
         Some(item) => {
             BuildOptions::parse(item.string_or_empty()?).map_err(|reason| error_at(&item, reason))?
         }
         None => BuildOptions::default(),
     };
-    if let Some(item) = root.get("assume") {
+    if let Some(item) = program.get("assume") {
         let names = item.list().ok_or_else(|| item.wrong_type("a list of names"))?;
         options.assume = names.map(|name| name.string().map(str::to_owned)).collect::<Result<_, _>>()?;
     }
-    options.driver = root.get("driver").map(|item| item.string().map(str::to_owned)).transpose()?;
+    options.driver = program.get("driver").map(|item| item.string().map(str::to_owned)).transpose()?;
     let kernel = root.get("kernel");
     let numbers = numbers(root);
     let names = |options: &BuildOptions| Names::new(options, numbers.iter().cloned(), overrides);
@@ -115,7 +127,7 @@ fn launch(
         if index == ARGUMENTS_MAX {
             return Err(item.impossible(format!("at most {ARGUMENTS_MAX} arguments")).into());
         }
-        let entry = argument(&item, index, &file.arguments, &names)?;
+        let entry = argument(&item, index, &file.arguments, &names, uses)?;
         file.arguments.push(entry);
     }
     if let Some(table) = &table {
@@ -137,7 +149,13 @@ fn numbers(root: &Table<'_>) -> Vec<(String, Number)> {
     arguments.filter_map(number).collect()
 }
 
-fn argument(item: &Item<'_>, index: usize, before: &[Entry], names: &Names) -> Result<Entry, FileError> {
+fn argument(
+    item: &Item<'_>,
+    index: usize,
+    before: &[Entry],
+    names: &Names,
+    uses: &mut Uses<'_>,
+) -> Result<Entry, FileError> {
     let table = item.table(format!("argument {index}"))?;
     // A typing error in the key that determines the kind must be reported as such, not as a missing key.
     let all: Vec<&str> =
@@ -164,20 +182,11 @@ fn argument(item: &Item<'_>, index: usize, before: &[Entry], names: &Names) -> R
             kind.only_true()?;
             Given::Null
         }
+        "use" => Given::Memory(uses.memory(&kind, index)?),
         _ => Given::SameAs { index: same_as(&kind, before)? },
     };
     let name = table.get("name").map(|name| name.string().map(str::to_owned)).transpose()?;
     Ok(Entry { name, location: table.location(), given })
-}
-
-/// Parses the name of a type, or returns an error at its location.
-fn element(item: &Item<'_>) -> Result<ElementType, FileError> {
-    let found = item.string()?;
-    if let Some(element) = ElementType::from_opencl_name(found) {
-        return Ok(element);
-    }
-    // Only for the message, which lists all names.
-    Ok(item.word(ElementType::all().map(|element| (element.to_string(), element)))?)
 }
 
 fn buffer(table: &Table<'_>, kind: &Item<'_>, names: &Names) -> Result<Memory, FileError> {
@@ -419,70 +428,4 @@ fn expect(item: &Item<'_>, element: ElementType, array: Option<&ArrayShape>) -> 
         None => 0,
     };
     Ok(Expect { contents, tolerance: Tolerance { absolute, relative, ulp } })
-}
-
-fn value(table: &Table<'_>, kind: &Item<'_>) -> Result<Given, FileError> {
-    let numbers = kind.numbers()?;
-    let Some(item) = table.get("type") else {
-        return Ok(Given::Value { element: None, numbers });
-    };
-    let element = element(&item)?;
-    resolve::value(element, &numbers).map_err(|reason| error_at(kind, reason))?;
-    Ok(Given::Value { element: Some(element), numbers })
-}
-
-fn bytes(item: &Item<'_>) -> Result<BytesFrom, FileError> {
-    if item.as_string().is_none() {
-        let inner = item.table("`bytes`".to_owned())?;
-        inner.check_keys(&["file"])?;
-        return Ok(BytesFrom::File { path: inner.must("file")?.string()?.to_owned() });
-    }
-    let digits: Vec<u32> = item
-        .string()?
-        .chars()
-        .filter(|character| !character.is_whitespace())
-        .map(|digit| digit.to_digit(16))
-        .collect::<Option<_>>()
-        .ok_or_else(|| item.impossible("pairs of hexadecimal digits, e.g. \"00 01 ff\""))?;
-    if digits.is_empty() || !digits.len().is_multiple_of(2) {
-        return Err(item.impossible("pairs of hexadecimal digits, e.g. \"00 01 ff\"").into());
-    }
-    Ok(BytesFrom::Written(digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()))
-}
-
-fn sampler(table: &Table<'_>) -> Result<Sampler, FileError> {
-    table.check_keys(&["normalized", "addressing", "filter"])?;
-    let normalized = table.must("normalized")?.boolean()?;
-    let item = table.must("addressing")?;
-    let addressing = item.word([
-        ("none".to_owned(), Addressing::None),
-        ("clamp-to-edge".to_owned(), Addressing::ClampToEdge),
-        ("clamp".to_owned(), Addressing::Clamp),
-        ("repeat".to_owned(), Addressing::Repeat),
-        ("mirrored-repeat".to_owned(), Addressing::MirroredRepeat),
-    ])?;
-    if !normalized && matches!(addressing, Addressing::Repeat | Addressing::MirroredRepeat) {
-        return Err(item.impossible("none, clamp-to-edge or clamp, unless `normalized` is true").into());
-    }
-    let filter = table
-        .must("filter")?
-        .word([("nearest".to_owned(), Filter::Nearest), ("linear".to_owned(), Filter::Linear)])?;
-    Ok(Sampler { normalized, addressing, filter })
-}
-
-/// The earlier argument that `same_as` refers to by index or by name.
-fn same_as(item: &Item<'_>, before: &[Entry]) -> Result<usize, FileError> {
-    let (found, index) = if let Some(name) = item.as_string() {
-        let index = before.iter().position(|entry| entry.name.as_deref() == Some(name));
-        (format!("`{name}`"), index)
-    } else {
-        let index = item.whole(&(0..=usize::MAX))?;
-        (format!("argument {index}"), Some(index).filter(|index| *index < before.len()))
-    };
-    let refused = |reason| error_at(item, FileReason::SameAs { found, reason });
-    match index {
-        None => Err(refused("is not an argument before this one")),
-        Some(index) if matches!(before[index].given, Given::Memory(_)) => Ok(index),
-        Some(_) => Err(refused("is neither a buffer nor an image")),
-    }
 }

@@ -51,10 +51,28 @@ impl Loaded {
     /// # Errors
     /// Any error of the executor.
     pub fn stage(self, executor: &mut dyn Executor, program: Arc<Program>) -> Result<Staged, ExecuteError> {
+        self.stage_with(executor, program, &[])
+    }
+
+    /// The same with memory that is there already: arguments, and what is passed for them. It is not among
+    /// [`Staged::memory`].
+    ///
+    /// # Errors
+    /// Any error of the executor.
+    pub(crate) fn stage_with(
+        self,
+        executor: &mut dyn Executor,
+        program: Arc<Program>,
+        known: &[(usize, MemoryId)],
+    ) -> Result<Staged, ExecuteError> {
         let mut memory = Vec::new();
         // The object passed for each memory object.
         let mut passed = Vec::new();
         for loaded in self.memory {
+            if let Some((_, id)) = known.iter().find(|(argument, _)| *argument == loaded.argument) {
+                passed.push(*id);
+                continue;
+            }
             let initial = loaded.initial.as_deref();
             let id = match &loaded.kind {
                 MemoryKind::Image(shape) if matches!(shape.extent, ImageExtent::Buffer { .. }) => {

@@ -6,7 +6,7 @@ use tripipe_device::document::{Item, LineColumn, ReadReason, Table, suggestion};
 use tripipe_device::nearest::nearest;
 
 use crate::compare::Tolerance;
-use crate::error::{FileError, FileReason};
+use crate::error::{FileError, FileReason, error_at};
 use crate::expression::{Names, Overrides, names_in};
 use crate::options::BuildOptions;
 
@@ -123,10 +123,6 @@ pub(crate) fn chosen<'a>(
 /// An error with `reason`, located at the table.
 pub(crate) fn table_error(table: &Table<'_>, reason: FileReason) -> FileError {
     FileError { file: table.file().to_owned(), location: table.location(), reason: Box::new(reason) }
-}
-
-fn error_at(item: &Item<'_>, reason: FileReason) -> FileError {
-    FileError { file: item.file().to_owned(), location: item.location(), reason: Box::new(reason) }
 }
 
 fn expression(text: &str, reason: String) -> FileReason {

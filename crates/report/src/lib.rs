@@ -17,6 +17,7 @@ pub mod page;
 pub mod peaks;
 pub mod rules;
 pub mod run;
+pub mod schedule;
 pub mod simulation;
 mod style;
 mod table;

@@ -18,6 +18,7 @@ mod improve;
 mod ladder;
 mod peaks;
 mod run_kernel;
+mod schedule;
 mod simulate;
 mod tune;
 mod validate;
@@ -52,6 +53,7 @@ pub use ladder::{
 };
 pub use peaks::{Peak, Peaks, TransferRate};
 pub use run_kernel::{ComparedNumber, ComparedNumbers, KernelRun, MemoryContents, RanLaunch};
+pub use schedule::{HostCost, Schedule, ScheduleStep, ScheduledKernel, ScheduledOtherwise};
 pub use simulate::{
     Activity, ActivityLine, Change, Counter, CountersOf, EnergyPart, GpuPeaks, LaunchEnergy, MissingCounter,
     Prediction, Refusal, Sample, Simulated, Traffic, Window,
@@ -88,6 +90,8 @@ pub enum Document {
     Peaks(Box<Peaks>),
     /// `tripipe run-kernel`: the run, then each memory object.
     RunKernel(Box<KernelRun>),
+    /// `tripipe simulate` and `tripipe run-kernel` of a launch file with several launches: on a GPU.
+    Schedule(Box<Schedule>),
     /// `tripipe simulate`: a kernel on a GPU.
     Simulate(Box<Simulated>),
     /// `tripipe tune`: a problem on a device.
@@ -102,7 +106,7 @@ pub enum Document {
 
 impl Document {
     /// The names that `command` may have.
-    pub const COMMANDS: [&str; 16] = [
+    pub const COMMANDS: [&str; 17] = [
         "analyze",
         "check",
         "compare",
@@ -114,6 +118,7 @@ impl Document {
         "ladder",
         "peaks",
         "run-kernel",
+        "schedule",
         "simulate",
         "tune",
         "validate",
@@ -153,6 +158,7 @@ documents!(
     Ladder(Ladder),
     Peaks(Peaks),
     RunKernel(KernelRun),
+    Schedule(Schedule),
     Simulate(Simulated),
     Tune(Search),
     Validate(Validation),

@@ -139,6 +139,18 @@ impl VirtualGpu {
         self.simulator.take_strays()
     }
 
+    /// Whether a kernel may write through each of its arguments: [`Simulator::written_arguments`].
+    ///
+    /// # Errors
+    /// As [`Executor::prepare`].
+    pub fn written_arguments(
+        &mut self,
+        program: &Arc<Program>,
+        entry: &str,
+    ) -> Result<Vec<bool>, ExecuteError> {
+        self.simulator.written_arguments(program, entry)
+    }
+
     /// The output that kernels have printed since the last call.
     pub fn take_printed(&mut self) -> Vec<u8> {
         self.simulator.take_printed()

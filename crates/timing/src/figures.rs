@@ -116,6 +116,8 @@ figures! {
     group_start_clocks,
     /// Host time from the call to the start of the kernel, in microseconds.
     launch_us,
+    /// The same for a launch of a list that was recorded before, in microseconds. 0: nobody has measured it.
+    recorded_launch_us,
     /// Seconds after which the kernel driver stops a launch and resets the GPU.
     watchdog_s,
     /// Messages of a warp in flight. 0: a thread waits for each word.

@@ -18,6 +18,8 @@
 //! - [`activity`] is what happened in a launch, and when, for those who ask for it.
 //! - [`counters`] has that under the names of the GPU's vendor, and lays captures of real GPUs beside it.
 //! - [`energy`] is what a launch costs where the vendor's driver says what a counter does.
+//! - [`host`] is what the host's calls cost beside kernels; [`schedule`] lays them and the kernels of an application on
+//!   one timeline.
 //! - [`VirtualGpu`] is an executor: results computed, times predicted.
 //! - [`errors`] are the errors of predictions against published figures, and the error band of a prediction.
 //! - [`measured`] lays other people's measurements beside predictions.
@@ -40,6 +42,7 @@ mod events;
 mod executor;
 pub mod figures;
 mod handout;
+pub mod host;
 pub mod local;
 pub mod measured;
 mod memory;
@@ -50,6 +53,7 @@ mod program;
 mod resident;
 mod resource;
 mod sample;
+pub mod schedule;
 mod shape;
 mod tape;
 mod traffic;

@@ -12,7 +12,7 @@ use tripipe_capture::trace::{self, KernelTimes};
 use tripipe_device::Gpu;
 use tripipe_report::simulation::{head, limiter};
 use tripipe_report::why::{Measured, PredictedLaunch, RankedLaunch, Why as Ranking};
-use tripipe_timing::Options;
+use tripipe_timing::{Options, Prediction};
 use tripipe_trace::TraceFile;
 
 use super::analyze::launch_setup;
@@ -141,15 +141,7 @@ impl Why {
             Ok(timed) => {
                 let prediction = timed.prediction;
                 workload.price(&mut analysis, &setup, &prediction);
-                let (busiest, share) = prediction.busiest();
-                row.predicted = Some(PredictedLaunch {
-                    local: prediction.local,
-                    seconds: prediction.seconds,
-                    band: prediction.error_band,
-                    launch_seconds: prediction.launch_seconds,
-                    limiter: limiter(prediction.limiter(), self.gpu).to_owned(),
-                    ceiling: (head(busiest, self.gpu).to_owned(), share.clamp(0.0, 1.0)),
-                });
+                row.predicted = Some(predicted(&prediction, self.gpu));
             }
             Err(error) => notes.push(format!("{file}: {}", chain(&error))),
         }
@@ -160,6 +152,19 @@ impl Why {
             (said, seconds.map(|[before, after]| 1.0 - after / before))
         });
         Ok(row)
+    }
+}
+
+/// What a prediction says about a launch.
+pub(super) fn predicted(prediction: &Prediction, gpu: &Gpu) -> PredictedLaunch {
+    let (busiest, share) = prediction.busiest();
+    PredictedLaunch {
+        local: prediction.local,
+        seconds: prediction.seconds,
+        band: prediction.error_band,
+        launch_seconds: prediction.launch_seconds,
+        limiter: limiter(prediction.limiter(), gpu).to_owned(),
+        ceiling: (head(busiest, gpu).to_owned(), share.clamp(0.0, 1.0)),
     }
 }
 

@@ -4,19 +4,19 @@ mod disk;
 mod driver;
 mod dump;
 mod gpus;
+mod input;
 mod options;
 mod price;
 mod program;
+mod sequence;
 mod subject;
 mod template;
 mod tuned;
 mod workload;
 
-use std::fs;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use tripipe_device::{Gpu, OpenCl};
 use tripipe_ir::Kernel;
@@ -30,16 +30,17 @@ pub(crate) use gpus::{DEFAULT_GPU, GpuArgument, gpu, names};
 pub(crate) use options::{BuildArgument, LaunchOptions, options_text};
 pub(crate) use price::price_statically;
 pub(crate) use program::{Built, DriverBuild, GpuBuild, one_kernel};
+pub(crate) use sequence::{Launches, Sequence, StagedSequence};
 pub(crate) use subject::LaunchFiles;
 use workload::{GUESS_MOST, described_bytes};
 pub(crate) use workload::{LIMIT_STEPS, Timed, Trial, Workload, is_fault_of_kernel};
 
+use input::{Input, is_module};
 use template::LaunchTemplate;
 
 use crate::commands::note;
-use crate::files::input::{is_standard, shown_input};
+use crate::files::input::shown_input;
 use crate::files::originals;
-use crate::files::output::plain;
 
 /// A kernel and its launch.
 #[derive(Args)]
@@ -60,6 +61,14 @@ impl LaunchArgument {
     /// As [`Description::open`].
     pub(crate) fn open(&self) -> Result<Description> {
         Description::open(&self.path, &self.options)
+    }
+
+    /// The same for a launch file that may have several launches.
+    ///
+    /// # Errors
+    /// As [`Description::open`].
+    pub(crate) fn open_all(&self) -> Result<Launches> {
+        Launches::open(&self.path, &self.options)
     }
 }
 
@@ -190,32 +199,26 @@ impl Description {
     /// working folder.
     ///
     /// # Errors
-    /// It cannot be read, or is not a launch file although its ending says so; an option is not possible.
+    /// It cannot be read, or is not a launch file although its ending says so; it has several launches; an option is not
+    /// possible.
     pub(crate) fn open(path: &Path, options: &LaunchOptions) -> Result<Self> {
         options.check()?;
+        Self::of_input(Input::read(path)?, path, options)
+    }
+
+    /// The same for what was read from there.
+    fn of_input(input: Input, path: &Path, options: &LaunchOptions) -> Result<Self> {
         let more = options.build.options()?;
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
-        let read = || if is_standard(path) { standard_input() } else { contents(path) };
-        let toml = |text: String| -> Result<Self> {
-            let file = file::parse_with(&text, &shown_input(path), &options.overrides(&more))?;
-            Ok(Self { text: Some(text), ..Self::of_launch_file(file) })
-        };
-        let opened = match ending.as_str() {
-            "toml" => toml(utf8(read()?, path)?)?,
-            "sim" => Self::of_launch_file(file::sim::parse(&utf8(read()?, path)?, &shown_input(path))?),
-            "cl" | "spv" => Self::of_file(path, ending == "spv")?,
-            _ => {
-                let bytes = read()?;
-                match String::from_utf8(bytes) {
-                    Ok(text) if is_launch_file(&text) => toml(text)?,
-                    _ if !is_standard(path) => Self::of_file(path, false)?,
-                    Ok(text) => Self::of_read(STANDARD_INPUT.to_owned(), text.into_bytes(), false),
-                    Err(error) => {
-                        let program = error.into_bytes();
-                        let is_spirv = is_module(&program);
-                        Self::of_read(STANDARD_INPUT.to_owned(), program, is_spirv)
-                    }
-                }
+        let opened = match input {
+            Input::Toml(text) => {
+                let file = file::parse_with(&text, &shown_input(path), &options.overrides(&more))?;
+                Self { text: Some(text), ..Self::of_launch_file(file) }
+            }
+            Input::Sim(text) => Self::of_launch_file(file::sim::parse(&text, &shown_input(path))?),
+            Input::File { is_spirv } => Self::of_file(path, is_spirv)?,
+            Input::Program(bytes) => {
+                let is_spirv = is_module(&bytes);
+                Self::of_read(STANDARD_INPUT.to_owned(), bytes, is_spirv)
             }
         };
         let folder = if opened.has_launch() { path.parent().map(Path::to_owned) } else { None };
@@ -424,47 +427,6 @@ impl Description {
     fn load_file(&self, file: &LaunchFile, built: &Built, limits: Limits) -> Result<Loaded> {
         Ok(file.load(&built.kernels, &mut disk::Disk { folder: &self.folder }, limits)?)
     }
-}
-
-/// Whether a text is a launch file in TOML and not OpenCL C: whether its first line that is neither empty nor starts
-/// with `#` is a key or a table.
-fn is_launch_file(text: &str) -> bool {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let Some(line) = lines.next() else { return false };
-    let key = |key: &str| !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-\"'".contains(c));
-    line.starts_with('[') || line.split_once('=').is_some_and(|(first, _)| key(first.trim()))
-}
-
-/// Whether a program is a SPIR-V module, in either byte order.
-fn is_module(program: &[u8]) -> bool {
-    const MAGIC: [u8; 4] = [0x03, 0x02, 0x23, 0x07];
-    let mut backwards = MAGIC;
-    backwards.reverse();
-    program.starts_with(&MAGIC) || program.starts_with(&backwards)
-}
-
-fn standard_input() -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    io::stdin()
-        .read_to_end(&mut bytes)
-        .map_err(|error| anyhow!("standard input cannot be read: {}", plain(&error)))?;
-    Ok(bytes)
-}
-
-fn contents(path: &Path) -> Result<Vec<u8>> {
-    let shown = path.display();
-    fs::read(path).map_err(|error| match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => anyhow!("{shown} is a folder; name a launch file in it"),
-        _ => anyhow!("{shown} cannot be read: {}; check the path", plain(&error)),
-    })
-}
-
-/// The text of a launch file.
-fn utf8(bytes: Vec<u8>, path: &Path) -> Result<String> {
-    String::from_utf8(bytes).map_err(|_| {
-        let shown = path.display();
-        anyhow!("{shown} is not UTF-8 text, so it is not a launch file; see docs/launch-files.md")
-    })
 }
 
 #[cfg(test)]

@@ -43,6 +43,7 @@ mod readme;
 mod run_kernel;
 #[path = "../../../report/tests/it/sarif_shape/mod.rs"]
 mod sarif_shape;
+mod schedule;
 mod simulate;
 #[path = "../../../opencl/tests/it/support/stand_in.rs"]
 mod stand_in;

@@ -1,11 +1,9 @@
 //! A device: a GPU that is not there.
 
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, Mutex};
 
 use opencl_sys as cl;
-use serde::Deserialize;
-use tripipe_device::document::built_in;
-use tripipe_device::{Gpu, OpenCl, Probe, Vendor};
+use tripipe_device::{Gpu, OpenCl, Probe};
 use tripipe_launch::locks::lock;
 use tripipe_timing::{VirtualGpu, VirtualOptions, errors};
 
@@ -13,29 +11,6 @@ use super::failure::{Failure, Outcome};
 use super::handle::{Handle, api_object};
 use super::settings::Settings;
 use super::timeline::Timeline;
-
-/// `data/map.toml`.
-#[derive(Debug, Deserialize)]
-struct Data {
-    map: Maps,
-}
-
-/// The cost of maps, by vendor.
-#[derive(Debug, Deserialize)]
-struct Maps {
-    arm: MapData,
-    qualcomm: MapData,
-}
-
-/// The cost of a map or unmap.
-#[derive(Debug, Deserialize)]
-pub(super) struct MapData {
-    /// Bandwidth of the maintenance of caches as a share of the memory's; without it there is none.
-    pub(super) maintenance_share: Option<f64>,
-}
-
-static DATA: LazyLock<Data> =
-    LazyLock::new(|| built_in("map.toml", toml::from_str(include_str!("../../data/map.toml"))));
 
 /// A device.
 pub struct Device {
@@ -86,13 +61,6 @@ impl Device {
     /// Gives back memory of an object.
     pub fn release(&self, bytes: u64) {
         *lock(&self.allocated) -= bytes;
-    }
-
-    pub(super) fn map_data(&self) -> &'static MapData {
-        match self.gpu.vendor() {
-            Vendor::Arm => &DATA.map.arm,
-            Vendor::Qualcomm => &DATA.map.qualcomm,
-        }
     }
 
     /// Whether its version of OpenCL is this one or a later one.

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use tripipe_launch::locks::lock;
-use tripipe_timing::figures::Figures;
+use tripipe_timing::host::HostCosts;
 
 use super::device::Device;
 
@@ -19,20 +19,21 @@ pub struct Span {
 impl Span {
     /// A copy in the memory of a device: `bytes` are read and written once, at the memory's nominal bandwidth.
     pub fn copy(device: &Device, bytes: usize) -> Self {
-        let gb_s = device.gpu.configuration.dram_gb_s_peak.value;
-        Self { launch_ns: 0, busy_ns: (2.0 * bytes as f64 / gb_s).round() as u64 }
+        let seconds = HostCosts::of(device.gpu).copy_seconds(bytes as u64);
+        Self { launch_ns: 0, busy_ns: nanoseconds(seconds) }
     }
 
     /// A map or unmap: the driver's call, the maintenance of caches for `visible` bytes, and the copy of `copied`
     /// bytes.
     pub fn map(device: &Device, visible: usize, copied: usize) -> Self {
-        let gb_s = device.gpu.configuration.dram_gb_s_peak.value;
-        let call_ns = Figures::of(device.gpu).launch_us * 1e3;
-        let share = device.map_data().maintenance_share;
-        let maintenance_ns = share.map_or(0.0, |share| visible as f64 / (share * gb_s));
-        let copy = Self::copy(device, copied);
-        Self { busy_ns: copy.busy_ns + (call_ns + maintenance_ns).round() as u64, ..copy }
+        let costs = HostCosts::of(device.gpu);
+        let call = costs.launch.value + costs.maintenance_seconds(visible as u64);
+        Self { launch_ns: 0, busy_ns: nanoseconds(costs.copy_seconds(copied as u64)) + nanoseconds(call) }
     }
+}
+
+fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
 }
 
 /// When a command was queued, submitted, started and ended, in nanoseconds.

@@ -1,7 +1,7 @@
 //! Checks `docs/launch-files.md`: its examples load, its lists are complete.
 
 use tripipe_launch::{ChannelOrder, ChannelType};
-use tripipe_launch_file::{Limits, ParameterKind};
+use tripipe_launch_file::{Limits, Overrides, ParameterKind};
 
 use super::{Shelf, buffer, kernel, parse, value};
 
@@ -16,8 +16,14 @@ fn blocks(language: &str) -> Vec<&'static str> {
 #[test]
 fn examples_are_launch_files() {
     let examples = blocks("toml");
-    assert_eq!(examples.len(), 7);
+    assert_eq!(examples.len(), 8);
     for example in examples {
+        if let Some(sequence) = tripipe_launch_file::parse_sequence(example, "k.toml", &Overrides::default())
+            .unwrap_or_else(|error| panic!("{error}\n{example}"))
+        {
+            assert!(sequence.launches.iter().any(|launch| !launch.uses.is_empty()));
+            continue;
+        }
         let file = parse(example).unwrap_or_else(|error| panic!("{error}\n{example}"));
         // For a kernel with unknown parameters, every argument can be passed except a value without its type.
         let kinds: Vec<ParameterKind> = file
@@ -60,6 +66,12 @@ fn every_word_is_documented() {
     for text in ["x = 1", "source = 'a'\nglobal = 1\n[[argument]]\nx = 1"] {
         let error = parse(text).unwrap_err().to_string();
         for key in error.split_once("there are ").unwrap().1.split(", ") {
+            assert!(said(key) || DOCUMENTATION.contains(&format!("`[[{key}]]`")), "{key}");
+        }
+    }
+    for text in ["launch = []\nx = 1", "source = 'a'\n[[launch]]\nx = 1"] {
+        let error = tripipe_launch_file::parse_sequence(text, "k.toml", &Overrides::default()).unwrap_err();
+        for key in error.to_string().split_once("there are ").unwrap().1.split(", ") {
             assert!(said(key) || DOCUMENTATION.contains(&format!("`[[{key}]]`")), "{key}");
         }
     }

@@ -7,6 +7,7 @@ mod keys;
 mod loaded;
 mod refused;
 mod robust;
+mod sequence;
 mod sim;
 mod tuning;
 

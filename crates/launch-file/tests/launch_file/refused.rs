@@ -61,12 +61,13 @@ fn the_run() {
 fn arguments() {
     refuses_argument(
         "",
-        "3:1: argument 0 needs one of buffer, image, value, bytes, local, sampler, null, same_as",
+        "3:1: argument 0 needs one of buffer, image, value, bytes, local, sampler, null, same_as, use",
     );
     refuses_argument(
         "bufer = 'int'",
         "4:1: unknown key `bufer` in argument 0, did you mean `buffer`?; there are name, buffer, image, value, bytes, \
-         local, sampler, null, same_as, count, fill, range, random, values, file, npy, picture, access, dump, expect, type",
+         local, sampler, null, same_as, use, count, fill, range, random, values, file, npy, picture, access, dump, \
+         expect, type",
     );
     refuses_argument("buffer = 'int'\nvalue = 5", "5:9: argument 0 has both `buffer` and `value`; keep one");
     refuses_argument(

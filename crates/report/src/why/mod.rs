@@ -9,6 +9,7 @@ use tripipe_device::Gpu;
 
 pub use result::result;
 pub use text::text;
+pub(crate) use text::{aligned, name};
 pub use timeline::timeline;
 
 /// The launches of an application.
@@ -121,12 +122,16 @@ impl Why {
     /// the row.
     fn gain(&self, row: &RankedLaunch, seconds: f64) -> Option<f64> {
         let all = self.application_seconds();
-        let rest = all - row.seconds()? + seconds;
-        (rest > 1e-9 * all).then_some(all / rest)
+        gain(all, all - row.seconds()? + seconds)
     }
 
     /// The same if they run at their ceiling.
     fn gain_at_ceiling(&self, row: &RankedLaunch) -> Option<f64> {
         self.gain(row, row.at_ceiling()?.min(row.seconds()?))
     }
+}
+
+/// How many times as fast something is that takes `after` seconds instead of `before`; `None` if nothing is left.
+pub(crate) fn gain(before: f64, after: f64) -> Option<f64> {
+    (after > 1e-9 * before).then_some(before / after)
 }

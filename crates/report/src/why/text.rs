@@ -29,19 +29,9 @@ pub fn text(why: &Why, canvas: Canvas) -> String {
     ];
     let mut rows: Vec<[String; 10]> = vec![heads.map(str::to_owned)];
     rows.extend(why.rows.iter().map(|row| cells(why, row, all)));
-    let widths: Vec<usize> = (0..heads.len())
-        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
-        .collect();
-    for (index, row) in rows.iter().enumerate() {
-        let line: Vec<String> = row
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(|(column, (cell, width))| {
-                if column == 4 || column == 9 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-            })
-            .collect();
-        let _ = writeln!(out, "{}", line.join("  ").trim_end());
+    let left = [false, false, false, false, true, false, false, false, false, true];
+    for (index, line) in aligned(&rows, &left).lines().enumerate() {
+        let _ = writeln!(out, "{line}");
         let advice = index.checked_sub(1).and_then(|row| why.rows[row].advice.as_ref());
         if let Some((advice, saves)) = advice {
             let saves = saves.map_or(String::new(), |saves| format!(" (saves {})", percent(saves)));
@@ -61,6 +51,33 @@ pub fn text(why: &Why, canvas: Canvas) -> String {
     canvas.shown(out)
 }
 
+/// Rows of cells as lines; the cells of columns that are not `left` end at the same place.
+pub(crate) fn aligned<const N: usize>(rows: &[[String; N]], left: &[bool; N]) -> String {
+    let widths: Vec<usize> =
+        (0..N).map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(&widths).zip(left);
+        let cells = cells.map(
+            |((cell, width), left)| {
+                if *left { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+            },
+        );
+        let cells: Vec<String> = cells.collect();
+        format!("{}\n", cells.join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+/// The kernel and its global size: `blur 512x512`.
+pub(crate) fn name(row: &RankedLaunch) -> String {
+    let size = row.global.map_or(String::new(), |global| {
+        let used = 3 - global.iter().rev().take_while(|extent| **extent == 1).count().min(2);
+        let shown: Vec<String> = global[..used].iter().map(ToString::to_string).collect();
+        format!(" {}", shown.join("x"))
+    });
+    format!("{}{size}", row.kernel)
+}
+
 /// `1.30x`
 fn times(factor: f64) -> String {
     format!("{}x", significant(factor))
@@ -68,11 +85,6 @@ fn times(factor: f64) -> String {
 
 fn cells(why: &Why, row: &RankedLaunch, all: f64) -> [String; 10] {
     let dash = || "-".to_owned();
-    let size = row.global.map_or(String::new(), |global| {
-        let used = 3 - global.iter().rev().take_while(|extent| **extent == 1).count().min(2);
-        let shown: Vec<String> = global[..used].iter().map(ToString::to_string).collect();
-        format!(" {}", shown.join("x"))
-    });
     let predicted = row.predicted.as_ref();
     let each = match (&row.measured, predicted) {
         (Some(measured), _) => time(measured.seconds / measured.launches.max(1) as f64),
@@ -91,6 +103,6 @@ fn cells(why: &Why, row: &RankedLaunch, all: f64) -> [String; 10] {
         row.at_ceiling().map_or_else(dash, time),
         why.gain_at_ceiling(row).map_or_else(dash, times),
         why.gain(row, 0.0).map_or_else(dash, times),
-        format!("{}{size}", row.kernel),
+        name(row),
     ]
 }

@@ -1,5 +1,6 @@
 //! `tripipe simulate`: how long a kernel takes on GPUs that you do not have.
 
+mod sequence;
 mod what_if;
 
 use std::io::Write;
@@ -16,6 +17,7 @@ use tripipe_results::Document;
 use tripipe_timing::Options;
 use tripipe_timing::counters::counters;
 use tripipe_timing::energy;
+use tripipe_timing::schedule::Buffers;
 use tripipe_trace::TraceFile;
 
 use super::analyze::{earlier, exceeded, warn};
@@ -24,7 +26,7 @@ use crate::error_chain::chain;
 use crate::files::output::Output;
 use crate::finish::Finish;
 use crate::launch_input::{
-    GpuArgument, GpuBuild, LIMIT_STEPS, LaunchArgument, Timed, Trial, Workload, one_kernel,
+    GpuArgument, GpuBuild, LIMIT_STEPS, LaunchArgument, Launches, Timed, Trial, Workload, one_kernel,
 };
 use crate::progress::Progress;
 use crate::terminal;
@@ -35,6 +37,7 @@ use what_if::{Change, Variant, WhatIf};
 const EXAMPLES: &str = "Examples:
   tripipe simulate blur.cl -g mali-g77,adreno-650 --global 1920,1080
   tripipe simulate product.toml -g \"Mali-T604\" --format json
+  tripipe simulate chain.toml -g \"Adreno 620\" --buffers map
   tripipe simulate product.cl -g g77 --global 256,256 --arg n=1024 --what-if clock=800,local=16,8
   tripipe simulate blur.cl -g g610 --global 1920,1080 --what-if \"-D RADIUS=1\"";
 
@@ -46,6 +49,9 @@ const NO_ESTIMATE: &str = "no estimate, because nobody has published what its co
 /// The kernel is compiled by a model of the GPU's compiler, and its work-groups are played on a model of its cores,
 /// caches and memory, so this needs no GPU and no OpenCL; source is compiled by clang. The exit code is 2 if a GPU
 /// cannot run the kernel. docs/simulate.md explains the output, docs/model.md how accurate it is.
+///
+/// A launch file with several launches has a schedule: copies, the host's calls and kernels on one timeline, and how much
+/// faster the application can get by each kernel.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Simulate {
@@ -62,6 +68,13 @@ pub(crate) struct Simulate {
     /// .perfetto-trace, Chrome JSON if it ends in .json.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// How buffers get to the GPU and back, for a launch file with several launches: copy, map, zero-copy [default:
+    /// copy].
+    #[arg(long, value_name = "HOW", value_parser = sequence::buffers)]
+    buffers: Option<Buffers>,
+    /// The host waits for every call, for a launch file with several launches.
+    #[arg(long)]
+    blocking: bool,
     /// Play every work-group instead of a part; slow for large launches.
     #[arg(long)]
     exact: bool,
@@ -120,7 +133,16 @@ impl Simulate {
         let gpus = self.gpu.resolve()?;
         let trace = self.trace.as_deref().map(TraceFile::new).transpose()?;
         let changes: Vec<&Change> = self.what_if.iter().flat_map(|what_if| &what_if.changes).collect();
-        let description = self.launch.open()?;
+        let description = match self.launch.open_all()? {
+            Launches::One(description) => *description,
+            Launches::Several(sequence) => {
+                return self.schedule(&sequence, &gpus, trace, text, out);
+            }
+        };
+        if self.buffers.is_some() || self.blocking {
+            let option = if self.blocking { "--blocking" } else { "--buffers" };
+            bail!("{option}: for a launch file with a list of launches (docs/launch-files.md)");
+        }
         let progress = Progress::compiler("compiling the kernel");
         let (builds, lacking) = GpuBuild::split(description.as_drivers(&gpus)?)?;
         let name = description.shown();
@@ -200,10 +222,10 @@ impl Simulate {
             results.push((workload.ok_or_else(|| anyhow!("{name} has no kernel"))?, all));
         }
         drop(progress);
-        let failed: Vec<(&str, &Simulated, &str)> = results
+        let failed: Vec<(&str, &Gpu, &str)> = results
             .iter()
             .flat_map(|(workload, all)| all.iter().map(move |each| (workload.kernel().name.as_str(), each)))
-            .filter_map(|(kernel, each)| Some((kernel, each, each.outcome.as_ref().err()?.as_str())))
+            .filter_map(|(kernel, each)| Some((kernel, each.gpu, each.outcome.as_ref().err()?.as_str())))
             .collect();
         let count = results.iter().map(|(_, all)| all.len()).sum::<usize>();
         if failed.len() == count {
@@ -315,12 +337,12 @@ fn write_counters(path: &Path, results: &[(Workload<'_>, Vec<Simulated>)]) -> Re
 }
 
 /// Why kernels cannot run, in one line; a reason that several GPUs share is given once.
-fn reasons(failed: &[(&str, &Simulated, &str)]) -> String {
+fn reasons(failed: &[(&str, &Gpu, &str)]) -> String {
     let mut groups: Vec<(&str, &str, Vec<&str>)> = Vec::new();
-    for (kernel, each, reason) in failed {
+    for (kernel, gpu, reason) in failed {
         match groups.iter_mut().find(|(name, known, _)| name == kernel && known == reason) {
-            Some((.., gpus)) => gpus.push(each.gpu.name()),
-            None => groups.push((kernel, reason, vec![each.gpu.name()])),
+            Some((.., gpus)) => gpus.push(gpu.name()),
+            None => groups.push((kernel, reason, vec![gpu.name()])),
         }
     }
     let said: Vec<String> = groups

@@ -1,4 +1,6 @@
-//! `tripipe run-kernel`: one run of one kernel, as a launch file describes it.
+//! `tripipe run-kernel`: one run of what a launch file describes.
+
+mod sequence;
 
 use std::io::Write;
 use std::str::FromStr;
@@ -6,15 +8,16 @@ use std::str::FromStr;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tripipe::{Choice, Device, ErrorKind};
+use tripipe_device::Gpu;
 use tripipe_launch::{CpuLoad, CpuTime, ExecuteError, Executor, Launch, Timing};
-use tripipe_launch_file::{Comparison, Dump, StagedMemory};
+use tripipe_launch_file::{Comparison, Dump, Staged, StagedMemory};
 use tripipe_opencl::{CacheChoice, ExecutorOptions};
 use tripipe_report::run::{Base, Memory, Run};
 use tripipe_simulate::Simulator;
 
 use super::{Format, OutputArgument, ReportWriter, resolve};
 use crate::finish::Finish;
-use crate::launch_input::{Dumps, LaunchArgument, LaunchLimits};
+use crate::launch_input::{Built, Description, Dumps, LaunchArgument, LaunchLimits, Launches};
 use crate::open_device::OpenDevice;
 use crate::progress::Progress;
 use crate::terminal;
@@ -29,7 +32,8 @@ const EXAMPLES: &str = "Examples:
 /// Run a kernel as described in a launch file: program, arguments, sizes, what to show, what to compare with.
 ///
 /// It runs on the simulator, which needs no OpenCL (source is compiled by clang), or on an OpenCL device. The exit
-/// code is 1 if a result differs from what the file expects. docs/launch-files.md describes launch files.
+/// code is 1 if a result differs from what the file expects. docs/launch-files.md describes launch files. Several launches
+/// run one after the other, and their times are shown on one timeline.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct RunKernel {
@@ -131,38 +135,16 @@ impl RunKernel {
         if self.time_only && !matches!(self.device, Target::Device(Choice::Virtual(_))) {
             bail!("--time-only needs a virtual GPU: --device virtual:GPU");
         }
-        let description = self.launch.open()?;
-        let progress = Progress::compiler("compiling the kernel");
-        let gpu = match self.device {
-            Target::Device(Choice::Virtual(name)) => {
-                tripipe_device::catalog().iter().find(|gpu| gpu.name() == name)
-            }
-            _ => None,
+        let description = match self.launch.open_all()? {
+            Launches::One(description) => *description,
+            Launches::Several(sequence) => return self.run_sequence(&sequence, out),
         };
-        let mut description = description.with_launch(gpu)?;
+        let progress = Progress::compiler("compiling the kernel");
+        let mut description = description.with_launch(self.gpu())?;
         if self.time_only {
             description.file.forget_results();
         }
-        let (mut machine, built) = match self.device {
-            Target::Simulator => {
-                let simulator = Simulator::new(self.limits.simulation());
-                (Machine::Simulator(Box::new(simulator)), description.build(None)?)
-            }
-            Target::Device(choice) => {
-                let device = resolve(choice)?;
-                // A kernel under development changes with every run, and its include files may change too.
-                let options = ExecutorOptions::default().cache(CacheChoice::Off);
-                let Some(opened) = OpenDevice::new(&device, &options, self.time_only)? else {
-                    bail!("{} cannot run launch files", device.name())
-                };
-                let built = match &device {
-                    Device::OpenCl(device) => description.build_for(device)?,
-                    Device::Virtual(device) => description.build_optimized(device.gpu())?,
-                    _ => description.build(None)?,
-                };
-                (Machine::Device(opened), built)
-            }
-        };
+        let (mut machine, built) = self.machine(&description)?;
         progress.say("loading");
         let loaded = description.load(&built, self.limits.memory())?;
         let (kernel, name) = (loaded.kernel.clone(), built.program.name.to_string());
@@ -196,14 +178,35 @@ impl RunKernel {
         let mut finish = Finish::Clean;
         let Some(dumps) = &mut dumps else { return Ok(finish) };
         let written = machine.written(&staged.launch);
+        let results = Results { description: &description, staged: &staged, written: written.as_deref() };
+        if self.results(&results, str::to_owned, dumps, &mut machine, out)? {
+            finish = Finish::Findings;
+        }
+        Ok(finish)
+    }
+}
+
+impl RunKernel {
+    /// Reads what the launch file shows, writes or compares of a launch, under the names that `name` makes; whether
+    /// something differs.
+    fn results(
+        &self,
+        results: &Results<'_>,
+        name: impl Fn(&str) -> String,
+        dumps: &mut Dumps,
+        machine: &mut Machine,
+        out: &mut ReportWriter<'_>,
+    ) -> Result<bool> {
+        let Results { description, staged, written } = results;
+        let mut differs = false;
         for (index, memory) in staged.memory.iter().enumerate().filter(|(_, memory)| memory.is_wanted()) {
             let outcome = memory.read(machine.executor()).with_context(|| format!("`{}`", memory.name))?;
-            dumps.write(&description, index, memory, &outcome.bytes)?;
-            if outcome.comparison.as_ref().is_some_and(|comparison| comparison.differing > 0) {
-                finish = Finish::Findings;
-            }
-            let written = written.as_deref().map(|written| may_write(&staged.launch, memory, written));
-            let memory = Memory { written, ..shown(memory, &outcome.bytes, outcome.comparison.as_ref()) };
+            dumps.write(description, index, memory, &outcome.bytes)?;
+            differs |= outcome.comparison.as_ref().is_some_and(|comparison| comparison.differing > 0);
+            let written = written.map(|written| may_write(&staged.launch, memory, written));
+            let name = name(&memory.name);
+            let shown = shown(memory, &outcome.bytes, outcome.comparison.as_ref());
+            let memory = Memory { name: &name, written, ..shown };
             match self.format {
                 Format::Text => {
                     tripipe_report::run::lines(&memory)
@@ -214,8 +217,45 @@ impl RunKernel {
                 }
             }
         }
-        Ok(finish)
+        Ok(differs)
     }
+
+    /// The virtual GPU that it runs on.
+    fn gpu(&self) -> Option<&'static Gpu> {
+        let Target::Device(Choice::Virtual(name)) = self.device else { return None };
+        tripipe_device::catalog().iter().find(|gpu| gpu.name() == name)
+    }
+
+    /// What runs the launches, and the program built for it.
+    fn machine(&self, description: &Description) -> Result<(Machine, Built)> {
+        let choice = match self.device {
+            Target::Simulator => {
+                let simulator = Simulator::new(self.limits.simulation());
+                return Ok((Machine::Simulator(Box::new(simulator)), description.build(None)?));
+            }
+            Target::Device(choice) => choice,
+        };
+        let device = resolve(choice)?;
+        // A kernel under development changes with every run, and its include files may change too.
+        let options = ExecutorOptions::default().cache(CacheChoice::Off);
+        let Some(opened) = OpenDevice::new(&device, &options, self.time_only)? else {
+            bail!("{} cannot run launch files", device.name())
+        };
+        let built = match &device {
+            Device::OpenCl(device) => description.build_for(device)?,
+            Device::Virtual(device) => description.build_optimized(device.gpu())?,
+            _ => description.build(None)?,
+        };
+        Ok((Machine::Device(opened), built))
+    }
+}
+
+/// A launch that has run.
+struct Results<'a> {
+    description: &'a Description,
+    staged: &'a Staged,
+    /// Whether the kernel may write through each of its arguments, if that is known.
+    written: Option<&'a [bool]>,
 }
 
 /// Whether one of the arguments that a memory object was passed for is `written`.

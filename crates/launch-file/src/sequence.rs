@@ -1,0 +1,178 @@
+//! Launch files with several launches of one program, some of which use memory of earlier ones.
+
+use std::sync::Arc;
+
+use tripipe_device::document::{Document, Item};
+use tripipe_launch::{Access, Argument, ExecuteError, Executor, MemoryId, Program};
+
+use crate::error::{FileError, FileReason, error_at};
+use crate::expression::Overrides;
+use crate::parse::launch;
+use crate::{Contents, Given, LaunchFile, Loaded, Memory, MemoryShape, Staged};
+
+/// More than an application launches in a frame.
+const LAUNCHES_MAX: usize = 10_000;
+const REPEAT_MAX: usize = 1_000_000;
+
+const ROOT_KEYS: [&str; 6] = ["source", "spirv", "options", "assume", "driver", "launch"];
+const LAUNCH_KEYS: [&str; 7] = ["name", "kernel", "global", "local", "offset", "argument", "repeat"];
+
+/// The launches of a file, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LaunchSequence {
+    /// The launches; at least one.
+    pub launches: Vec<SequenceLaunch>,
+}
+
+/// A launch among several.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SequenceLaunch {
+    /// Its name; by default the kernel's.
+    pub name: String,
+    /// How often it runs, one after the other; at least once.
+    pub repeat: usize,
+    /// The launch. Arguments that use memory of an earlier launch have the shape of that memory, without contents.
+    pub file: LaunchFile,
+    /// These arguments.
+    pub uses: Vec<Use>,
+}
+
+/// An argument that is the memory of an earlier launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// The argument, from 0.
+    pub argument: usize,
+    /// The launch that the memory is made for, from 0.
+    pub launch: usize,
+    /// The argument of that launch that it is made for.
+    pub of: usize,
+}
+
+/// Parses a launch file with a list `[[launch]]`, in the format of `docs/launch-files.md`; `None` if it has no such
+/// list: [`parse_with`](crate::parse_with) reads it.
+///
+/// # Errors
+/// As [`parse`](crate::parse); `use` does not name memory of an earlier launch.
+pub fn parse_sequence(
+    text: &str,
+    name: &str,
+    overrides: &Overrides,
+) -> Result<Option<LaunchSequence>, FileError> {
+    let document = Document::parse(text, name)?;
+    let root = document.root("a launch file");
+    let Some(list) = root.get("launch") else { return Ok(None) };
+    root.check_keys(&ROOT_KEYS)?;
+    let mut launches: Vec<SequenceLaunch> = Vec::new();
+    for (index, item) in list.items().enumerate() {
+        if index == LAUNCHES_MAX {
+            return Err(item.impossible(format!("at most {LAUNCHES_MAX} launches")).into());
+        }
+        let table = item.table(format!("launch {index}"))?;
+        table.check_keys(&LAUNCH_KEYS)?;
+        let mut uses = Uses { earlier: &launches, found: Vec::new() };
+        let file = launch(&root, &table, name, overrides, None, &mut uses)?;
+        let uses = uses.found;
+        let repeat = table.get("repeat").map(|item| item.whole(&(1..=REPEAT_MAX))).transpose()?.unwrap_or(1);
+        let named = table.get("name").map(|item| item.string().map(str::to_owned)).transpose()?;
+        let name = named.or_else(|| file.kernel.clone()).unwrap_or_else(|| format!("launch {index}"));
+        launches.push(SequenceLaunch { name, repeat, file, uses });
+    }
+    if launches.is_empty() {
+        return Err(list.impossible("at least one launch").into());
+    }
+    // One launch may write what another one reads, whatever each of them does.
+    let owners: Vec<Use> = launches.iter().flat_map(|launch| launch.uses.iter().copied()).collect();
+    for Use { launch, of, .. } in owners {
+        if let Some(Given::Memory(memory)) =
+            launches[launch].file.arguments.get_mut(of).map(|entry| &mut entry.given)
+        {
+            memory.access = Access::ReadWrite;
+        }
+    }
+    Ok(Some(LaunchSequence { launches }))
+}
+
+/// The memory that a launch can use of earlier ones, and what it uses.
+#[derive(Debug, Default)]
+pub(crate) struct Uses<'l> {
+    earlier: &'l [SequenceLaunch],
+    found: Vec<Use>,
+}
+
+impl Uses<'_> {
+    /// The memory that `item`, the key `use` of an argument, names as `LAUNCH.ARGUMENT`.
+    ///
+    /// # Errors
+    /// It is not that of an earlier launch.
+    pub(crate) fn memory(&mut self, item: &Item<'_>, argument: usize) -> Result<Memory, FileError> {
+        let text = item.string()?;
+        let refused = |reason| error_at(item, FileReason::Use { found: format!("`{text}`"), reason });
+        if self.earlier.is_empty() {
+            return Err(refused("is not possible here: no launch comes before this one"));
+        }
+        let Some((name, of)) = text.rsplit_once('.') else {
+            return Err(refused("is not of the form `LAUNCH.ARGUMENT`"));
+        };
+        // Of launches with the same name, the last one.
+        let Some(launch) = self.earlier.iter().rposition(|launch| launch.name == name) else {
+            return Err(refused("is not of a launch before this one, each with a `name` or its kernel's"));
+        };
+        let arguments = &self.earlier[launch].file.arguments;
+        let named = arguments.iter().position(|entry| entry.name.as_deref() == Some(of));
+        let position = named.or_else(|| of.parse().ok().filter(|position| *position < arguments.len()));
+        let Some(mut position) = position else {
+            return Err(refused("is not an argument of that launch, by its name or position"));
+        };
+        if let Given::SameAs { index } = arguments[position].given {
+            position = index;
+        }
+        let Given::Memory(memory) = &arguments[position].given else {
+            return Err(refused("is neither a buffer nor an image"));
+        };
+        // What that launch uses itself was made for another one.
+        let own = Use { argument, launch, of: position };
+        let older = self.earlier[launch].uses.iter().find(|older| older.argument == position);
+        self.found.push(older.map_or(own, |older| Use { argument, ..*older }));
+        let is_sized = match &memory.shape {
+            MemoryShape::Buffer { extents, .. } => extents.is_some(),
+            MemoryShape::Image { extent, .. } => extent.is_some(),
+        };
+        // Contents decide the size of what has no other.
+        let contents = if is_sized { Contents::Unwritten } else { memory.contents.clone() };
+        Ok(Memory { contents, dump: None, expect: None, ..memory.clone() })
+    }
+}
+
+impl LaunchSequence {
+    /// Creates the memory of all launches on `executor`, each of them once. `loaded` are the launches with their
+    /// contents, in order. [`Staged::memory`] of a launch is what is made for it.
+    ///
+    /// # Errors
+    /// Any error of the executor.
+    pub fn stage(
+        &self,
+        loaded: Vec<Loaded>,
+        executor: &mut dyn Executor,
+        program: &Arc<Program>,
+    ) -> Result<Vec<Staged>, ExecuteError> {
+        let mut all: Vec<Staged> = Vec::with_capacity(loaded.len());
+        for (launch, loaded) in self.launches.iter().zip(loaded) {
+            let known = |used: &Use| match all
+                .get(used.launch)
+                .and_then(|staged| staged.launch.arguments.get(used.of))
+            {
+                Some(Argument::Memory(id)) => Some((used.argument, *id)),
+                _ => None,
+            };
+            let known: Vec<(usize, MemoryId)> = launch.uses.iter().filter_map(known).collect();
+            all.push(loaded.stage_with(executor, Arc::clone(program), &known)?);
+        }
+        Ok(all)
+    }
+
+    /// The number of each launch as often as it runs, in order.
+    pub fn order(&self) -> Vec<usize> {
+        let launches = self.launches.iter().enumerate();
+        launches.flat_map(|(index, launch)| std::iter::repeat_n(index, launch.repeat)).collect()
+    }
+}

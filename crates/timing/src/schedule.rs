@@ -1,0 +1,441 @@
+//! The launches of an application on one timeline: uploads, maps, flushes of caches, launches, kernels and reads, of one
+//! host thread with one queue in order and one GPU.
+//!
+//! The host works on a call while the GPU works on earlier ones. All inputs are uploaded before the first launch, and all
+//! results are read after the last. What the application computes itself is not on it.
+
+use tripipe_launch::Timing;
+
+use crate::host::HostCosts;
+
+/// How memory gets to the GPU and back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Buffers {
+    /// `clEnqueueWriteBuffer` and `clEnqueueReadBuffer`: the device copies each byte.
+    #[default]
+    Copy,
+    /// `clEnqueueMapBuffer` of memory that the driver allocated (`CL_MEM_ALLOC_HOST_PTR`): the host writes and reads in
+    /// place, and the driver maintains caches where host and GPU are not coherent.
+    Map,
+    /// Memory that both see at any time: imported, or fine-grained shared virtual memory.
+    ZeroCopy,
+}
+
+impl Buffers {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Copy, Self::Map, Self::ZeroCopy];
+
+    /// Its name on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Copy => "copy",
+            Self::Map => "map",
+            Self::ZeroCopy => "zero-copy",
+        }
+    }
+}
+
+/// How an application makes its calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// How memory gets to the GPU and back.
+    pub buffers: Buffers,
+    /// Whether the host waits for every call.
+    pub blocking: bool,
+    /// Whether the launches were recorded before, and are replayed.
+    pub recorded: bool,
+}
+
+/// Memory that gets to the GPU, or back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Its name.
+    pub name: String,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// A launch of an application.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScheduledLaunch {
+    /// Its number among those that the application describes: repetitions share it.
+    pub index: usize,
+    /// Seconds of its kernel.
+    pub seconds: f64,
+}
+
+/// What an application has the GPU do, in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Application {
+    /// The names of the launches that it describes.
+    pub names: Vec<String>,
+    /// Memory with contents, before the first launch.
+    pub uploads: Vec<Transfer>,
+    /// The launches, with repetitions.
+    pub launches: Vec<ScheduledLaunch>,
+    /// Results, after the last launch.
+    pub reads: Vec<Transfer>,
+}
+
+/// What takes time in a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StepKind {
+    /// A copy to the GPU.
+    Upload,
+    /// The call that maps memory, or ends its mapping.
+    Map,
+    /// The maintenance of caches, by the host.
+    Flush,
+    /// The call that launches a kernel.
+    Launch,
+    /// A kernel.
+    Kernel,
+    /// A copy from the GPU.
+    Read,
+    /// The host waits for the GPU.
+    Wait,
+}
+
+impl StepKind {
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Upload => "upload",
+            Self::Map => "map",
+            Self::Flush => "flush",
+            Self::Launch => "launch",
+            Self::Kernel => "kernel",
+            Self::Read => "read",
+            Self::Wait => "wait",
+        }
+    }
+
+    /// Whether the GPU does it, and not the host.
+    pub fn is_of_gpu(self) -> bool {
+        matches!(self, Self::Upload | Self::Kernel | Self::Read)
+    }
+}
+
+/// Something that takes time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// What it is.
+    pub kind: StepKind,
+    /// The memory or the launch; empty for a wait.
+    pub name: String,
+    /// The number of the launch among those that the application describes.
+    pub launch: Option<usize>,
+    /// Seconds from the start of the schedule to its start.
+    pub start: f64,
+    /// Its seconds.
+    pub seconds: f64,
+    /// Bytes that it transfers or makes visible.
+    pub bytes: u64,
+    /// Seconds for which the GPU has had nothing to do before it; 0 for what the host does.
+    pub idle: f64,
+}
+
+impl Step {
+    /// Seconds from the start of the schedule to its end.
+    pub fn end(&self) -> f64 {
+        self.start + self.seconds
+    }
+}
+
+/// Seconds of a schedule by what it waits for. They add up to its length.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Parts {
+    /// A kernel runs.
+    pub kernel: f64,
+    /// Else memory is copied or mapped, or caches are flushed.
+    pub copy: f64,
+    /// Else the host launches.
+    pub launch: f64,
+    /// Nothing of it.
+    pub wait: f64,
+}
+
+/// A timeline.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Schedule {
+    /// What takes time, by start.
+    pub steps: Vec<Step>,
+    /// Seconds from the first start to the last end.
+    pub seconds: f64,
+}
+
+impl Schedule {
+    fn new(mut steps: Vec<Step>) -> Self {
+        steps.sort_by(|a, b| a.start.total_cmp(&b.start));
+        let seconds = steps.iter().map(Step::end).fold(0.0, f64::max);
+        Self { steps, seconds }
+    }
+
+    /// The schedule of launches that a device ran, by its own clock; `indices` are their numbers among those that the
+    /// application describes, whose names are `names`. The time from the end of a kernel, or from its own call if that
+    /// is later, to the start of the next one is that of its launch.
+    pub fn measured(names: &[String], indices: &[usize], timings: &[Timing]) -> Self {
+        let first = timings.iter().map(|timing| timing.queued_ns).min().unwrap_or(0);
+        let seconds = |ns: u64| ns.saturating_sub(first) as f64 * 1e-9;
+        let mut steps = Vec::new();
+        let mut free = first;
+        for (index, timing) in indices.iter().zip(timings) {
+            let mut add = |kind, from: u64, to: u64| {
+                let (start, end) = (seconds(from), seconds(to));
+                let name = names.get(*index).cloned().unwrap_or_default();
+                let idle = if kind == StepKind::Kernel { start - seconds(free.min(from)) } else { 0.0 };
+                let launch = Some(*index);
+                steps.push(Step { kind, name, launch, start, seconds: end - start, bytes: 0, idle });
+            };
+            let called = timing.queued_ns.max(free);
+            if timing.start_ns > called {
+                add(StepKind::Launch, called, timing.start_ns);
+            }
+            add(StepKind::Kernel, timing.start_ns, timing.end_ns);
+            free = free.max(timing.end_ns);
+        }
+        Self::new(steps)
+    }
+
+    /// Seconds of the host for a launch of those that a device ran: the mean time from one call to the next, or, of a
+    /// single launch, until it starts.
+    pub fn measured_launch(timings: &[Timing]) -> f64 {
+        let calls = timings.iter().map(|timing| timing.queued_ns);
+        let (first, last) = (calls.clone().min().unwrap_or(0), calls.max().unwrap_or(0));
+        let ns = match timings {
+            [] => 0.0,
+            [only] => only.start_ns.saturating_sub(only.queued_ns) as f64,
+            all => (last - first) as f64 / (all.len() - 1) as f64,
+        };
+        ns * 1e-9
+    }
+
+    /// Where its time goes.
+    pub fn parts(&self) -> Parts {
+        // At each moment the first of these that happens counts.
+        let rank = |kind: StepKind| match kind {
+            StepKind::Kernel => Some(0),
+            StepKind::Upload | StepKind::Map | StepKind::Flush | StepKind::Read => Some(1),
+            StepKind::Launch => Some(2),
+            StepKind::Wait => None,
+        };
+        let mut edges: Vec<(f64, usize, bool)> = Vec::new();
+        for step in &self.steps {
+            if let Some(rank) = rank(step.kind) {
+                edges.extend([(step.start, rank, true), (step.end(), rank, false)]);
+            }
+        }
+        edges.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (mut sums, mut active, mut now) = ([0.0; 3], [0usize; 3], 0.0);
+        for (time, rank, starts) in edges {
+            if let Some(first) = active.iter().position(|count| *count > 0) {
+                sums[first] += time - now;
+            }
+            now = time;
+            // The sort is stable, so a step without time starts before it ends.
+            active[rank] = if starts { active[rank] + 1 } else { active[rank].saturating_sub(1) };
+        }
+        let [kernel, copy, launch] = sums;
+        Parts { kernel, copy, launch, wait: (self.seconds - kernel - copy - launch).max(0.0) }
+    }
+
+    /// The share of the time in which the host works.
+    pub fn host_share(&self) -> f64 {
+        let works = |step: &&Step| !step.kind.is_of_gpu() && step.kind != StepKind::Wait;
+        let busy: f64 = self.steps.iter().filter(works).map(|step| step.seconds).sum();
+        if self.seconds > 0.0 { busy / self.seconds } else { 0.0 }
+    }
+}
+
+impl Application {
+    /// The same with other kernels: `seconds` has the seconds of a launch's kernel from its number and what it takes.
+    #[must_use]
+    pub fn with_kernels(&self, seconds: impl Fn(usize, f64) -> f64) -> Self {
+        let mut changed = self.clone();
+        for launch in &mut changed.launches {
+            launch.seconds = seconds(launch.index, launch.seconds);
+        }
+        changed
+    }
+
+    /// The schedule of the launches alone, each of which costs the host `launch` seconds, and none of which it waits for.
+    pub fn back_to_back(&self, launch: f64) -> Schedule {
+        let mut lanes = Lanes::default();
+        self.launch(&mut lanes, launch);
+        Schedule::new(lanes.steps)
+    }
+
+    fn launch(&self, lanes: &mut Lanes, launch: f64) {
+        for ScheduledLaunch { index, seconds } in &self.launches {
+            let name = self.names.get(*index).map_or("", String::as_str);
+            lanes.host(StepKind::Launch, name, Some(*index), launch, 0);
+            lanes.gpu(StepKind::Kernel, name, Some(*index), *seconds, 0);
+        }
+    }
+
+    /// The schedule with the costs of a host. Without recorded launches' cost, recorded ones cost as others.
+    pub fn schedule(&self, costs: &HostCosts, calls: Calls) -> Schedule {
+        let recorded = costs.recorded_launch.as_ref().filter(|_| calls.recorded);
+        let launch = recorded.unwrap_or(&costs.launch).value;
+        let mut lanes = Lanes { blocking: calls.blocking, ..Lanes::default() };
+        for Transfer { name, bytes } in &self.uploads {
+            match calls.buffers {
+                Buffers::Copy => lanes.gpu(StepKind::Upload, name, None, costs.copy_seconds(*bytes), *bytes),
+                Buffers::Map => {
+                    // All of it is overwritten, so only the end of the mapping makes bytes visible.
+                    lanes.host(StepKind::Map, name, None, costs.launch.value, 0);
+                    lanes.host(StepKind::Map, name, None, costs.launch.value, 0);
+                    lanes.host(StepKind::Flush, name, None, costs.maintenance_seconds(*bytes), *bytes);
+                }
+                Buffers::ZeroCopy => {}
+            }
+        }
+        self.launch(&mut lanes, launch);
+        for Transfer { name, bytes } in &self.reads {
+            match calls.buffers {
+                Buffers::Copy => lanes.gpu(StepKind::Read, name, None, costs.copy_seconds(*bytes), *bytes),
+                Buffers::Map => {
+                    lanes.wait();
+                    lanes.host(StepKind::Map, name, None, costs.launch.value, 0);
+                    lanes.host(StepKind::Flush, name, None, costs.maintenance_seconds(*bytes), *bytes);
+                    lanes.host(StepKind::Map, name, None, costs.launch.value, 0);
+                }
+                Buffers::ZeroCopy => {}
+            }
+        }
+        lanes.wait();
+        Schedule::new(lanes.steps)
+    }
+}
+
+/// The host and the GPU, each with the time at which it is free.
+#[derive(Debug, Default)]
+struct Lanes {
+    blocking: bool,
+    host: f64,
+    gpu: f64,
+    steps: Vec<Step>,
+}
+
+impl Lanes {
+    fn host(&mut self, kind: StepKind, name: &str, launch: Option<usize>, seconds: f64, bytes: u64) {
+        self.add(kind, name, launch, (self.host, 0.0), seconds, bytes);
+        self.host += seconds;
+    }
+
+    /// A command of the queue, which the host has just enqueued.
+    fn gpu(&mut self, kind: StepKind, name: &str, launch: Option<usize>, seconds: f64, bytes: u64) {
+        let start = self.host.max(self.gpu);
+        self.add(kind, name, launch, (start, start - self.gpu), seconds, bytes);
+        self.gpu = start + seconds;
+        if self.blocking {
+            self.wait();
+        }
+    }
+
+    /// The host waits for all commands.
+    fn wait(&mut self) {
+        if self.gpu > self.host {
+            self.add(StepKind::Wait, "", None, (self.host, 0.0), self.gpu - self.host, 0);
+            self.host = self.gpu;
+        }
+    }
+
+    fn add(
+        &mut self,
+        kind: StepKind,
+        name: &str,
+        launch: Option<usize>,
+        (start, idle): (f64, f64),
+        seconds: f64,
+        bytes: u64,
+    ) {
+        // Driver calls without cost, such as the maintenance of coherent caches, are no steps.
+        if seconds > 0.0 || kind == StepKind::Kernel {
+            self.steps.push(Step { kind, name: name.to_owned(), launch, start, seconds, bytes, idle });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tripipe_device::{Basis, Source, Sourced};
+
+    use super::*;
+
+    fn costs() -> HostCosts {
+        let source = Arc::new(Source { id: String::new(), citation: String::new() });
+        let cost = |value| Sourced { value, basis: Basis::Guessed, source: Arc::clone(&source), note: None };
+        HostCosts {
+            launch: cost(10.0),
+            recorded_launch: Some(cost(4.0)),
+            copy_rate: cost(2.0),
+            maintenance_rate: Some(cost(5.0)),
+        }
+    }
+
+    /// 20 bytes up, launches of kernels of 100, 3 and 3 seconds, 40 bytes back.
+    fn application() -> Application {
+        let transfer = |name: &str, bytes| Transfer { name: name.to_owned(), bytes };
+        let launch = |index, seconds| ScheduledLaunch { index, seconds };
+        Application {
+            names: vec!["long".to_owned(), "short".to_owned()],
+            uploads: vec![transfer("in", 20)],
+            launches: vec![launch(0, 100.0), launch(1, 3.0), launch(1, 3.0)],
+            reads: vec![transfer("out", 40)],
+        }
+    }
+
+    fn seconds(buffers: Buffers, blocking: bool) -> f64 {
+        application().schedule(&costs(), Calls { buffers, blocking, recorded: false }).seconds
+    }
+
+    /// By hand.
+    #[test]
+    fn the_three_modes_blocking_or_not() {
+        // Copy: the upload ends at 10, as the first launch does; short kernels follow the long one at 110.
+        assert_eq!(seconds(Buffers::Copy, false), 10.0 + 100.0 + 6.0 + 20.0);
+        assert_eq!(seconds(Buffers::Copy, true), 10.0 + 3.0 * 10.0 + 106.0 + 20.0);
+        // Map: two calls and 4 s of flushing; the same at the end, where 40 bytes take 8 s.
+        assert_eq!(seconds(Buffers::Map, false), 24.0 + 10.0 + 106.0 + 28.0);
+        assert_eq!(seconds(Buffers::ZeroCopy, false), 10.0 + 106.0);
+        // Kernels shorter than the host's part follow each other as fast as the host launches.
+        let short = application().with_kernels(|_, _| 3.0);
+        let calls = Calls { buffers: Buffers::ZeroCopy, ..Calls::default() };
+        assert_eq!(short.schedule(&costs(), calls).seconds, 33.0);
+        assert_eq!(short.schedule(&costs(), Calls { recorded: true, ..calls }).seconds, 15.0);
+    }
+
+    #[test]
+    fn parts_add_up_to_the_length() {
+        for buffers in Buffers::ALL {
+            for blocking in [false, true] {
+                let calls = Calls { buffers, blocking, recorded: false };
+                let schedule = application().schedule(&costs(), calls);
+                let Parts { kernel, copy, launch, wait } = schedule.parts();
+                assert!((kernel + copy + launch + wait - schedule.seconds).abs() < 1e-9, "{calls:?}");
+                assert_eq!(kernel, 106.0, "{calls:?}");
+                assert_eq!(wait, 0.0, "{calls:?}");
+            }
+        }
+        let calls = Calls { buffers: Buffers::Copy, blocking: true, recorded: false };
+        let schedule = application().schedule(&costs(), calls);
+        assert_eq!((schedule.parts().launch, schedule.parts().copy), (30.0, 30.0));
+        assert!((schedule.host_share() - 30.0 / 166.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn measured_gaps_are_launches() {
+        let timing =
+            |queued_ns, start_ns, end_ns| Timing { queued_ns, submit_ns: queued_ns, start_ns, end_ns };
+        let names = ["a".to_owned()];
+        let timings = [timing(100, 150, 250), timing(110, 260, 360), timing(400, 400, 500)];
+        let schedule = Schedule::measured(&names, &[0, 0, 0], &timings);
+        let Parts { kernel, launch, copy, wait } = schedule.parts();
+        let ns = [schedule.seconds, kernel, launch, copy, wait].map(|seconds| (seconds * 1e9).round() as u64);
+        // The third was not called for 40 ns after the second had ended.
+        assert_eq!(ns, [400, 300, 60, 0, 40]);
+    }
+}
