@@ -22,6 +22,9 @@ pub struct Application {
     pub application_seconds: f64,
     /// The launches; those of one kernel with the same sizes together.
     pub launches: Vec<KernelLaunches>,
+    /// What the estimates of energy are based on, or why there are none; `null` without `--energy`.
+    #[serde(default)]
+    pub energy: Option<String>,
     /// What was left out, one sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -70,6 +73,10 @@ pub struct KernelLaunches {
     pub ceiling: Option<String>,
     /// Its share of the time.
     pub of_ceiling: Option<f64>,
+    /// Joules of one launch; `null` without an estimate.
+    pub joules: Option<f64>,
+    /// Watts while it runs.
+    pub watts: Option<f64>,
     /// The advice with the largest gain.
     pub advice: Option<String>,
     /// The share of the time that it saves.

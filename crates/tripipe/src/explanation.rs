@@ -65,6 +65,8 @@ pub struct Prediction {
     pub seconds: f64,
     /// How the prediction is derived.
     pub from: String,
+    /// The share of the time in which the host works on calls, as the timing model has it; `None` if another source predicts.
+    pub host_share: Option<f64>,
 }
 
 /// The ceiling that limits an operation.
@@ -101,8 +103,15 @@ impl fmt::Display for Explanation {
         if !self.rests_on.is_empty() {
             writeln!(f, "  based on    {}", self.rests_on)?;
         }
-        if let Some(Prediction { seconds, from }) = &self.predicted {
+        if let Some(Prediction { seconds, from, host_share }) = &self.predicted {
             writeln!(f, "  predicted   {} ({from})", Time(*seconds))?;
+            // On a device that is there, it can be measured.
+            if let Some(share) = host_share.filter(|_| self.is_virtual) {
+                writeln!(
+                    f,
+                    "  CPU load    {share:.2} CPU cores busy (predicted: the host launches, then waits)"
+                )?;
+            }
         }
         match self.measured_seconds {
             Some(seconds) if self.measured_runs > 1 => {

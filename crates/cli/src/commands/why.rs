@@ -16,6 +16,7 @@ use tripipe_timing::{Options, Prediction};
 use tripipe_trace::TraceFile;
 
 use super::analyze::launch_setup;
+use super::simulate::launch_energy;
 use super::verdict::launches;
 use super::{Format, OutputArgument, ReportWriter};
 use crate::error_chain::chain;
@@ -51,6 +52,10 @@ pub(crate) struct Why {
     /// Maximum number of instructions that a work-group may run, counted once for all work-items that run them together.
     #[arg(long, value_name = "N", default_value_t = LIMIT_STEPS, value_parser = clap::value_parser!(u64).range(1..))]
     limit_steps: u64,
+    /// Estimate the energy of each launch from its counters, as `simulate --energy` does, for the GPUs that Arm's driver has
+    /// coefficients for (docs/simulate.md).
+    #[arg(long)]
+    energy: bool,
     /// Writes the launches one after the other for ui.perfetto.dev (docs/traces.md), with their times and what bounds
     /// them: a Perfetto trace if FILE ends in .pftrace or .perfetto-trace, Chrome JSON if it ends in .json.
     #[arg(long, value_name = "FILE")]
@@ -96,7 +101,12 @@ impl Why {
                     // The mean of launches of the same sizes.
                     if let (Some(known_time), Some(time)) = (&mut known.predicted, &row.predicted) {
                         let count = known.launches as f64;
-                        known_time.seconds = (known_time.seconds * count + time.seconds) / (count + 1.0);
+                        let mean = |known: f64, own: f64| (known * count + own) / (count + 1.0);
+                        known_time.seconds = mean(known_time.seconds, time.seconds);
+                        if let (Some(Ok(known)), Some(Ok(own))) = (&mut known_time.energy, &time.energy) {
+                            known.joules = mean(known.joules, own.joules);
+                            known.watts = known.joules / known_time.seconds;
+                        }
                     }
                     known.launches += 1;
                 }
@@ -137,11 +147,13 @@ impl Why {
         };
         let setup = launch_setup(&description)?;
         let mut analysis = analyze(kernel, self.gpu, &setup);
-        match workload.predict(self.gpu, &Trial::default(), &Options::default()) {
+        let options = Options { activity: self.energy, ..Options::default() };
+        match workload.predict(self.gpu, &Trial::default(), &options) {
             Ok(timed) => {
                 let prediction = timed.prediction;
                 workload.price(&mut analysis, &setup, &prediction);
-                row.predicted = Some(predicted(&prediction, self.gpu));
+                let energy = self.energy.then(|| launch_energy(self.gpu, &prediction));
+                row.predicted = Some(PredictedLaunch { energy, ..predicted(&prediction, self.gpu) });
             }
             Err(error) => notes.push(format!("{file}: {}", chain(&error))),
         }
@@ -165,6 +177,7 @@ pub(super) fn predicted(prediction: &Prediction, gpu: &Gpu) -> PredictedLaunch {
         launch_seconds: prediction.launch_seconds,
         limiter: limiter(prediction.limiter(), gpu).to_owned(),
         ceiling: (head(busiest, gpu).to_owned(), share.clamp(0.0, 1.0)),
+        energy: None,
     }
 }
 

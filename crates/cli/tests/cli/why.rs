@@ -71,6 +71,34 @@ fn launches_of_the_same_sizes_share_a_row_and_a_trace_gives_their_times() {
     assert!(why["launches"][0]["limiter"].is_null());
 }
 
+/// The joules of a launch are those of `simulate --energy`; a GPU without coefficients says so.
+#[test]
+fn energies_are_those_of_simulate() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let energy = |gpu: &str| -> Value {
+        let all = ["why", "launches", "-g", gpu, "--energy", "--format", "json"];
+        serde_json::from_str(&bench.succeed(&all)).unwrap()
+    };
+    let why = energy("mali-g610");
+    assert!(why["energy"].as_str().unwrap().contains("mali_kbase_ipa_counter_csf.c"), "{why}");
+    for row in why["launches"].as_array().unwrap() {
+        let file = row["file"].as_str().unwrap();
+        let all = ["simulate", file, "-g", "mali-g610", "--energy", "--format", "json"];
+        let alone: Value = serde_json::from_str(&bench.succeed(&all)).unwrap();
+        assert!(row["joules"].as_f64().is_some_and(|joules| joules > 0.0), "{row}");
+        assert_eq!((&row["joules"], &row["watts"]), (&alone["energy"]["joules"], &alone["energy"]["watts"]));
+    }
+    let said = bench.succeed(&["why", "launches", "-g", "mali-g610", "--energy"]);
+    assert!(said.contains("    Energy: ") && said.contains("Energy is an estimate, at 0.750 V."), "{said}");
+    let none = energy("mali-g77");
+    assert!(none["energy"].as_str().unwrap().starts_with("Energy on Mali-G77: no estimate"), "{none}");
+    assert!(none["launches"][0]["joules"].is_null());
+    assert!(ranked(&bench, &["launches"])["energy"].is_null());
+}
+
 #[test]
 fn text_and_page_name_the_ceilings() {
     if !compiles() {

@@ -166,7 +166,7 @@ fn chart(
 }
 
 fn table(application: &Application, ids: &Ids) -> Markup {
-    let heads = vec![
+    let mut heads = vec![
         Head::text("kernel"),
         Head::number("launches"),
         Head::number("time"),
@@ -181,12 +181,16 @@ fn table(application: &Application, ids: &Ids) -> Markup {
         Head::number("predicted, one launch"),
         Head::text("launch file"),
     ];
+    let has_energy = application.launches.iter().any(|row| row.joules.is_some());
+    if has_energy {
+        heads.extend([Head::number("energy, one launch"), Head::number("power")]);
+    }
     let mut table = Table::new("All kernels, the longest first", heads);
     let all = seconds(application);
     let text = |text: &Option<String>| text.as_ref().map_or_else(TableCell::missing, TableCell::text);
     for row in &application.launches {
         let share = row.seconds.filter(|_| all > 0.0).map(|seconds| seconds / all);
-        table.push(vec![
+        let mut cells = vec![
             TableCell::text(name(row)),
             TableCell::number(count(row) as f64, count(row).to_string()),
             TableCell::maybe(row.seconds, time),
@@ -200,7 +204,12 @@ fn table(application: &Application, ids: &Ids) -> Markup {
             TableCell::maybe(row.application_gain_if_free, |gain| format!("{}x", significant(gain))),
             TableCell::maybe(row.predicted_seconds, time),
             text(&row.file),
-        ]);
+        ];
+        if has_energy {
+            cells.push(TableCell::maybe(row.joules, |joules| format!("{} mJ", significant(joules * 1e3))));
+            cells.push(TableCell::maybe(row.watts, |watts| format!("{} W", significant(watts))));
+        }
+        table.push(cells);
     }
     table.draw(ids)
 }
@@ -220,7 +229,12 @@ fn advice(application: &Application, ids: &Ids) -> Markup {
 }
 
 fn notes(application: &Application) -> Markup {
-    application.notes.iter().map(|note| markup! { p(class = "about") : note; }).collect()
+    application
+        .energy
+        .iter()
+        .chain(&application.notes)
+        .map(|note| markup! { p(class = "about") : note; })
+        .collect()
 }
 
 /// What differs between files for the same GPU.

@@ -18,14 +18,21 @@ pub(super) fn sentence(energy: &Result<Energy, String>, gpu: &str) -> String {
     let parts = energy.parts.iter().filter(|(_, joules)| *joules != 0.0);
     let parts: Vec<String> =
         parts.map(|(name, joules)| format!("{name} {}", crate::number::percent(joules / total))).collect();
-    let mut said = format!(
-        "Energy on {gpu}: {} mJ, {} W while the kernel runs, at {} V ({}). The coefficients are {} ({}), with its \
-         usual scale of {}, which makers of chips replace: better for comparing kernels than as a figure. DRAM, static \
-         power and the host are not in it.",
+    format!(
+        "Energy on {gpu}: {} mJ, {} W while the kernel runs, at {} V ({}). {}",
         significant(total * 1e3),
         significant(energy.watts),
         significant(energy.reference_volts),
         parts.join(", "),
+        basis(energy)
+    )
+}
+
+/// What an estimate is based on.
+pub(crate) fn basis(energy: &Energy) -> String {
+    let mut said = format!(
+        "The coefficients are {} ({}), with its usual scale of {}, which makers of chips replace: better for comparing \
+         kernels than as a figure. DRAM, static power and the host are not in it.",
         energy.basis,
         energy.source,
         significant(energy.scale)

@@ -1,7 +1,7 @@
 //! Predicted times of kernels ([`tripipe_timing::Prediction`]).
 
 mod activity;
-mod energy;
+pub(crate) mod energy;
 mod limits;
 mod result;
 mod text;

@@ -6,6 +6,10 @@ mod timeline;
 
 use tripipe_capture::trace::MeasuredLaunch;
 use tripipe_device::Gpu;
+use tripipe_timing::energy::Energy;
+
+use crate::number::significant;
+use crate::simulation::energy;
 
 pub use result::result;
 pub use text::text;
@@ -70,6 +74,8 @@ pub struct PredictedLaunch {
     pub limiter: String,
     /// The busiest resource, and its share of the time: what the launch reaches of its ceiling.
     pub ceiling: (String, f64),
+    /// The energy of one launch, if it is wanted, or why it has no estimate.
+    pub energy: Option<Result<Energy, String>>,
 }
 
 impl RankedLaunch {
@@ -96,7 +102,27 @@ impl RankedLaunch {
     }
 }
 
+impl RankedLaunch {
+    /// The energy of one launch, if there is an estimate.
+    pub fn energy(&self) -> Option<&Energy> {
+        self.predicted.as_ref()?.energy.as_ref()?.as_ref().ok()
+    }
+}
+
 impl Why {
+    /// What the energies are based on, or why there are none; `None` if none is wanted.
+    fn energy_basis(&self) -> Option<String> {
+        let mut all = self.rows.iter().filter_map(|row| row.predicted.as_ref()?.energy.as_ref());
+        // One GPU, so one model.
+        Some(match all.next()? {
+            Ok(energy) => {
+                let volts = significant(energy.reference_volts);
+                format!("Energy is an estimate, at {volts} V. {}", energy::basis(energy))
+            }
+            Err(reason) => format!("Energy on {}: {reason}.", self.gpu.name()),
+        })
+    }
+
     /// Sorts the rows: the longest first, those without a time last.
     pub fn rank(&mut self) {
         // Below every time, so that rows without one come last.

@@ -12,6 +12,7 @@ pub fn result(why: &Why) -> Application {
         seconds: why.seconds(),
         application_seconds: why.application_seconds(),
         launches: why.rows.iter().map(|ranked| row(why, ranked)).collect(),
+        energy: why.energy_basis(),
         notes: why.notes.clone(),
     }
 }
@@ -35,6 +36,8 @@ fn row(why: &Why, row: &RankedLaunch) -> KernelLaunches {
         limiter: predicted.map(|predicted| predicted.limiter.clone()),
         ceiling: predicted.map(|predicted| predicted.ceiling.0.clone()),
         of_ceiling: predicted.map(|predicted| predicted.ceiling.1),
+        joules: row.energy().map(|energy| energy.joules),
+        watts: row.energy().map(|energy| energy.watts),
         advice: row.advice.as_ref().map(|(advice, _)| advice.clone()),
         advice_saves: row.advice.as_ref().and_then(|(_, saves)| *saves),
     }

@@ -32,8 +32,17 @@ pub fn text(why: &Why, canvas: Canvas) -> String {
     let left = [false, false, false, false, true, false, false, false, false, true];
     for (index, line) in aligned(&rows, &left).lines().enumerate() {
         let _ = writeln!(out, "{line}");
-        let advice = index.checked_sub(1).and_then(|row| why.rows[row].advice.as_ref());
-        if let Some((advice, saves)) = advice {
+        let Some(row) = index.checked_sub(1).and_then(|row| why.rows.get(row)) else { continue };
+        if let Some(energy) = row.energy() {
+            let text = format!(
+                "Energy: {} mJ a launch, {} mJ in all; {} W while it runs",
+                significant(energy.joules * 1e3),
+                significant(energy.joules * 1e3 * row.count() as f64),
+                significant(energy.watts)
+            );
+            out.push_str(&paragraph(canvas, "    ", 4, &text));
+        }
+        if let Some((advice, saves)) = &row.advice {
             let saves = saves.map_or(String::new(), |saves| format!(" (saves {})", percent(saves)));
             let text = format!("{advice}{saves}");
             out.push_str(&paragraph(canvas, "    ", 4, &text));
@@ -45,6 +54,9 @@ pub fn text(why: &Why, canvas: Canvas) -> String {
     let gain = "gain: how many times as fast the application is with this kernel at its ceiling and the others as they are; if \
         free: with a kernel that takes no time, which no change of it can exceed.";
     out.push_str(&paragraph(canvas, "", 0, gain));
+    if let Some(basis) = why.energy_basis() {
+        out.push_str(&paragraph(canvas, "", 0, &basis));
+    }
     for note in &why.notes {
         let _ = writeln!(out, "note: {note}");
     }

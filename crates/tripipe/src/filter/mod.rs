@@ -230,8 +230,8 @@ impl Described for Chained {
                 } else {
                     "times of the same stages over an image near this size"
                 };
-                explanation.predicted =
-                    choice.estimated_seconds.map(|seconds| Prediction { seconds, from: from.to_owned() });
+                let predicted = |seconds| Prediction { seconds, from: from.to_owned(), host_share: None };
+                explanation.predicted = choice.estimated_seconds.map(predicted);
                 if let Some(probe) = core.probe() {
                     let others = if choice.runners_up.is_empty() {
                         runners_up(&self.chain, &self.from, &self.to, &choice.parameters, probe)

@@ -312,18 +312,20 @@ impl GemmOperation {
                     Some(Prediction {
                         seconds: self.gemm.operations() / (measured.gflops * 1e9),
                         from: format!("{:.0} GFLOP/s, as measured for {m}x{n}x{k}", measured.gflops),
+                        host_share: None,
                     })
                 };
                 explanation.predicted = match (self.first_use_seconds, choice.estimated_seconds) {
                     (Some(seconds), _) => {
-                        Some(Prediction { seconds, from: "as measured on first use".to_owned() })
+                        let from = "as measured on first use".to_owned();
+                        Some(Prediction { seconds, from, host_share: None })
                     }
                     (None, Some(seconds)) => {
                         let from = format!(
                             "the cost of this shape, corrected by times {} at shapes near it",
                             choice.basis
                         );
-                        Some(Prediction { seconds, from })
+                        Some(Prediction { seconds, from, host_share: None })
                     }
                     (None, None) => by_rate(),
                 };

@@ -179,7 +179,8 @@ impl Operation {
         }
         if explanation.predicted.as_ref().is_none_or(|predicted| predicted.seconds < bound.seconds) {
             let from = format!("{} alone, everything else free", bound.ceiling);
-            explanation.predicted = Some(Prediction { seconds: bound.seconds, from });
+            let host_share = explanation.predicted.take().and_then(|predicted| predicted.host_share);
+            explanation.predicted = Some(Prediction { seconds: bound.seconds, from, host_share });
         }
         explanation.bound = Some(bound);
     }

@@ -1,6 +1,6 @@
 //! Launch files with several launches, one after the other.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::io::Write as _;
 
 use anyhow::{Context as _, Result, bail};
@@ -88,7 +88,7 @@ fn warm_up(sequence: &Sequence, loaded: &[Loaded], built: &Built, executor: &mut
         _ => None,
     });
     let made = staged.launches.iter().flat_map(|staged| &staged.memory).map(|memory| memory.id);
-    let all: BTreeSet<MemoryId> = passed.chain(made).collect();
+    let all: HashSet<MemoryId> = passed.chain(made).collect();
     for memory in all {
         executor.release(memory)?;
     }

@@ -14,10 +14,10 @@ use tripipe_ir::Kernel;
 use tripipe_report::diff;
 use tripipe_report::simulation::{self, Predicted, Repriced, Simulated, Simulation};
 use tripipe_results::Document;
-use tripipe_timing::Options;
 use tripipe_timing::counters::counters;
-use tripipe_timing::energy;
+use tripipe_timing::energy::{self, Energy};
 use tripipe_timing::schedule::Buffers;
+use tripipe_timing::{Options, Prediction};
 use tripipe_trace::TraceFile;
 
 use super::analyze::{earlier, exceeded, warn};
@@ -204,15 +204,10 @@ impl Simulate {
                 progress.say(&format!("simulating {} on {}", kernel.name, gpu.name()));
                 let outcome = match workload.predict(gpu, &Trial::default(), &options) {
                     Ok(timed) => {
-                        let counters =
-                            (wanted || self.energy).then(|| counters(gpu, &timed.prediction)).flatten();
-                        let energy = counters.as_ref().filter(|_| self.energy);
-                        let seconds = timed.prediction.seconds;
-                        let energy = energy.map(|counters| {
-                            energy::energy(gpu, counters, seconds).ok_or_else(|| NO_ESTIMATE.to_owned())
-                        });
+                        let counters = wanted.then(|| counters(gpu, &timed.prediction)).flatten();
+                        let energy = self.energy.then(|| launch_energy(gpu, &timed.prediction));
                         let all = Self::predicted(timed, gpu, workload, variants, &options);
-                        Ok(Predicted { counters: counters.filter(|_| wanted), energy, ..all })
+                        Ok(Predicted { counters, energy, ..all })
                     }
                     Err(error) => Err(chain(&error)),
                 };
@@ -319,6 +314,13 @@ impl Simulate {
         });
         Predicted { what_if, ..timed.into() }
     }
+}
+
+/// The energy of a launch whose activity was recorded, or why it has no estimate.
+pub(super) fn launch_energy(gpu: &Gpu, prediction: &Prediction) -> Result<Energy, String> {
+    let counters = counters(gpu, prediction);
+    let energy = counters.and_then(|counters| energy::energy(gpu, &counters, prediction.seconds));
+    energy.ok_or_else(|| NO_ESTIMATE.to_owned())
 }
 
 /// Writes the counters of the only launch.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tripipe_device::{Gpu, identify};
 use tripipe_kernels::{Plan, Role};
 use tripipe_launch::locks::lock;
-use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind, Timing};
+use tripipe_launch::{Access, CpuLoad, ExecuteError, Executor, MemoryId, MemoryKind, Timing};
 use tripipe_timing::{VirtualGpu, VirtualOptions, errors};
 
 use super::Kernels;
@@ -41,7 +41,8 @@ impl Kernels {
             let _ = gpu.release(memory);
         }
         let predicted = predicted.ok()?;
-        Some(Prediction { seconds: predicted.seconds, from: predicted.source(gpu.gpu()) })
+        let Predicted { seconds, host_share, .. } = predicted;
+        Some(Prediction { seconds, from: predicted.source(gpu.gpu()), host_share })
     }
 }
 
@@ -53,6 +54,8 @@ struct Predicted {
     between: f64,
     /// The least and the most to expect, if that is known.
     band: Option<[f64; 2]>,
+    /// The share of the time in which the host works.
+    host_share: Option<f64>,
 }
 
 impl Predicted {
@@ -98,5 +101,6 @@ fn run<'o>(
     let seconds = Timing::span_seconds(&timings);
     let kernels: f64 = timings.iter().map(|timing| Timing::span_seconds(std::slice::from_ref(timing))).sum();
     let between = (seconds - kernels).max(0.0);
-    Ok(Predicted { seconds, between, band: band.map(|band| band.map(|bound| bound + between)) })
+    let host_share = CpuLoad::predicted(&timings).map(|load| load.cores);
+    Ok(Predicted { seconds, between, band: band.map(|band| band.map(|bound| bound + between)), host_share })
 }
