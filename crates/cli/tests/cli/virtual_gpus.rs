@@ -110,6 +110,36 @@ fn a_picture_and_a_product_are_the_cpu_paths() {
     assert_eq!(read("virtual.png"), read("cpu.png"));
 }
 
+/// One launch: the host works for its 18.7 us, and waits for the kernel's predicted time.
+#[test]
+fn the_load_of_the_host_is_predicted() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    image::GrayImage::from_fn(256, 128, |x, y| image::Luma([(x * y) as u8]))
+        .save(bench.path().join("in.png"))
+        .unwrap();
+    let filter = ["filter", "laplace", "in.png", "out.png", "--explain", "--device"];
+    let said = bench.succeed(&[&filter[..], &["virtual:adreno-620"]].concat());
+    let after = |text: &str, word: &str| -> f64 {
+        let rest = text.split_once(word).unwrap_or_else(|| panic!("{word} in {text}")).1;
+        rest.split_whitespace().next().unwrap().parse().unwrap()
+    };
+    let load = after(&said, "  CPU load    ");
+    assert!(said.contains("CPU cores busy (predicted: "), "{said}");
+    let line = said.lines().find(|line| line.starts_with("  predicted   ")).unwrap();
+    let unit = match line.split_whitespace().nth(2).unwrap() {
+        "ms" => 1e3,
+        "µs" => 1.0,
+        other => panic!("{other}: {said}"),
+    };
+    let kernel = after(line, "predicted   ") * unit;
+    assert!((load - 18.7 / (18.7 + kernel)).abs() < 0.01, "{said}");
+    let measured = bench.succeed(&[&filter[..], &["cpu"]].concat());
+    assert!(!measured.contains("(predicted: "), "{measured}");
+}
+
 #[test]
 fn launch_files_run_with_the_limits_of_the_gpu() {
     if !compiles() {

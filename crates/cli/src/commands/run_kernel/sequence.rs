@@ -52,10 +52,13 @@ impl RunKernel {
         drop(progress);
         let device = machine.executor().probe().name.clone();
         let printed = machine.take_printed();
+        let scheduled = measured(sequence, &staged, &timings, device);
         let scheduled = Scheduled {
+            // The simulator's host and device are one thread.
+            modelled: scheduled.modelled.filter(|_| matches!(machine, Machine::Device(_))),
             printed: String::from_utf8_lossy(&printed).into_owned(),
             notes: cpu.load().map(tripipe_report::busy_cores).into_iter().collect(),
-            ..measured(sequence, &staged, &timings, device)
+            ..scheduled
         };
         match self.format {
             Format::Text => {
