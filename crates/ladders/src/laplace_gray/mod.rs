@@ -6,7 +6,8 @@
 //!
 //! The border strategies are those that Arm recommends for Bifrost, each with its cost: a test in the kernel
 //! (branches), a separate kernel (another launch), a padded buffer (which must be filled: the preparation does that,
-//! timed separately). Images too narrow for a vector of 16 pixels use the scalar kernel of the same strategy.
+//! timed separately). The separate kernel leaves an interior whose extents may have no useful divisors, so that a driver
+//! chooses narrow work-groups: `border-kernel` takes what it chooses, `border-divided` does not leave it the choice. Images too narrow for a vector of 16 pixels use the scalar kernel of the same strategy.
 
 mod work_group;
 
@@ -17,7 +18,7 @@ use tripipe_launch::{NdRange, Program, ScalarType, Text};
 
 use crate::ladder::{Ladder, Step, Variant, Variants};
 use crate::laplace::{
-    STORE_LAST, check_bytes, check_image, extents, one_launch, packed_rgb, problem, serial,
+    GLOBAL_MULTIPLE, STORE_LAST, check_bytes, check_image, extents, one_launch, packed_rgb, problem, serial,
 };
 use crate::problem::{Problem, Size, SizeKind};
 use tripipe_kernels::plan::{Output, Plan, PlanError};
@@ -45,6 +46,11 @@ pub const LADDER: Ladder = Ladder {
             plan: |problem, probe| step(Loads::Scalar, Border::Kernel, problem, probe),
         },
         Step {
+            name: "scalar/border-divided",
+            about: "the same in launches that 16x4 divides, or in partial work-groups",
+            plan: |problem, probe| divided(Loads::Scalar, problem, probe),
+        },
+        Step {
             name: "scalar/padded",
             about: "no branch: a buffer with padding around the image",
             plan: |problem, probe| step(Loads::Scalar, Border::Padded, problem, probe),
@@ -60,6 +66,11 @@ pub const LADDER: Ladder = Ladder {
             plan: |problem, probe| step(Loads::Vector, Border::Kernel, problem, probe),
         },
         Step {
+            name: "vector/border-divided",
+            about: "the same in launches that 16x4 divides, or in partial work-groups",
+            plan: |problem, probe| divided(Loads::Vector, problem, probe),
+        },
+        Step {
             name: "vector/padded",
             about: "the same in a buffer with padding around the image",
             plan: |problem, probe| step(Loads::Vector, Border::Padded, problem, probe),
@@ -73,6 +84,11 @@ pub const LADDER: Ladder = Ladder {
             name: "synthesised/border-kernel",
             about: "the same, the border in a second launch",
             plan: |problem, probe| step(Loads::Synthesised, Border::Kernel, problem, probe),
+        },
+        Step {
+            name: "synthesised/border-divided",
+            about: "the same in launches that 16x4 divides, or in partial work-groups",
+            plan: |problem, probe| divided(Loads::Synthesised, problem, probe),
         },
         Step {
             name: "synthesised/padded",
@@ -112,6 +128,9 @@ pub enum Border {
     Test,
     /// A separate kernel, in a second launch.
     Kernel,
+    /// The same, with the interior in several launches, which overlap, of extents that work-groups of 16x4 divide. An
+    /// interior that is smaller is that of [`Self::Kernel`].
+    Divided,
     /// A buffer with a margin around the image, filled by the preparation.
     Padded,
 }
@@ -159,7 +178,8 @@ pub fn plan<'p>(
     let loads = if width < LEAST_WIDTH { Loads::Scalar } else { loads };
     match border {
         Border::Test => Ok(test_plan(loads, gray, [width, height])),
-        Border::Kernel => Ok(border_kernel_plan(loads, gray, [width, height])),
+        Border::Kernel => Ok(border_kernel_plan(loads, gray, [width, height], &Interior::Whole)),
+        Border::Divided => Ok(border_kernel_plan(loads, gray, [width, height], &Interior::Divided)),
         Border::Padded => padded_plan(loads, gray, [width, height], probe),
     }
 }
@@ -179,7 +199,47 @@ fn test_plan(loads: Loads, gray: &[u8], extents: [usize; 2]) -> Plan<'_> {
     one_launch(&TEST, entry, gray, global, extents)
 }
 
-fn border_kernel_plan(loads: Loads, gray: &[u8], [width, height]: [usize; 2]) -> Plan<'_> {
+/// How the interior is launched whose border has a kernel of its own.
+enum Interior {
+    /// At once; the driver chooses the work-groups.
+    Whole,
+    /// In parts that [`GLOBAL_MULTIPLE`] divides.
+    Divided,
+    /// At once in work-groups of [`GLOBAL_MULTIPLE`], those at the edge partial; the program allows that.
+    NonUniform(Arc<Program>),
+}
+
+impl Interior {
+    /// The ranges of the launches.
+    fn ranges(&self, whole: [usize; 2]) -> Vec<NdRange> {
+        let [x, y] = whole;
+        let [across, down] = GLOBAL_MULTIPLE;
+        match self {
+            Self::Divided if x >= across && y >= down => {
+                // What is left over is done by a part that overlaps the one before: both store the same.
+                let parts = |extent: usize, multiple: usize| {
+                    let most = extent / multiple * multiple;
+                    let rest = (most < extent).then_some((extent - multiple, multiple));
+                    [(0, most)].into_iter().chain(rest)
+                };
+                let rows = parts(y, down);
+                rows.flat_map(|(top, rows)| {
+                    parts(x, across).map(move |(left, columns)| NdRange::d2(columns, rows).offset(left, top, 0))
+                })
+                .collect()
+            }
+            Self::Whole | Self::Divided => vec![NdRange::d2(x, y)],
+            Self::NonUniform(_) => vec![NdRange::d2(x, y).local(across, down, 1)],
+        }
+    }
+}
+
+fn border_kernel_plan<'p>(
+    loads: Loads,
+    gray: &'p [u8],
+    [width, height]: [usize; 2],
+    launches: &Interior,
+) -> Plan<'p> {
     let (entry, pixels) = match loads {
         Loads::Scalar => ("gray_interior_scalar", 1),
         Loads::Vector => ("gray_interior_vector", VECTOR),
@@ -191,8 +251,13 @@ fn border_kernel_plan(loads: Loads, gray: &[u8], [width, height]: [usize; 2]) ->
     let to = plan.result(gray.len());
     let whole = [interior[0] / pixels, interior[1]];
     if !whole.contains(&0) {
-        let arguments = [from.into(), to.into(), (width as u32).into()];
-        plan.launch(&BORDER_KERNEL, entry, arguments, NdRange::d2(whole[0], whole[1]));
+        let program = match launches {
+            Interior::NonUniform(program) => program,
+            _ => &*BORDER_KERNEL,
+        };
+        for range in launches.ranges(whole) {
+            plan.launch(program, entry, [from.into(), to.into(), (width as u32).into()], range);
+        }
     }
     let [width_, height_, rest] = [width, height, interior[0] % pixels].map(|value| value as u32);
     // The kernel checks its bounds, so a few surplus work-items are harmless.
@@ -236,8 +301,45 @@ fn step<'p>(loads: Loads, border: Border, problem: &'p Problem, probe: &Probe) -
     Ok(Variant::only(plan(loads, border, problem.inputs[0].bytes(), width, height, probe)?))
 }
 
+/// The interior in parts, and, where the device allows them, in partial work-groups.
+fn divided<'p>(loads: Loads, problem: &'p Problem, probe: &Probe) -> Variants<'p> {
+    let (width, height) = extents(problem.size);
+    let gray = problem.inputs[0].bytes();
+    let parts = plan(loads, Border::Divided, gray, width, height, probe)?;
+    let mut variants = vec![Variant { label: "parts".to_owned(), plan: parts }];
+    if let Some(option) = work_group::non_uniform_option(probe) {
+        let loads = if width < LEAST_WIDTH { Loads::Scalar } else { loads };
+        let program = Arc::new(Program::clone(&BORDER_KERNEL).option(option));
+        let plan = border_kernel_plan(loads, gray, [width, height], &Interior::NonUniform(program));
+        variants.push(Variant { label: "non-uniform".to_owned(), plan });
+    }
+    Ok(variants)
+}
+
 /// Luma with the weights of ITU-R BT.601 in units of 1/256, rounded.
 fn luma(rgb: &[u8]) -> u8 {
     let sum: u32 = rgb.iter().zip([77, 150, 29]).map(|(channel, weight)| u32::from(*channel) * weight).sum();
     ((sum + 128) >> 8) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The parts of the interior of 7680x4320 and of smaller ones cover it, and 16x4 divides each.
+    #[test]
+    fn parts_cover_the_interior() {
+        for whole in [[479, 4318], [16, 4], [17, 5], [64, 64], [15, 9], [30, 3]] {
+            let mut covered = vec![0u8; whole[0] * whole[1]];
+            let ranges = Interior::Divided.ranges(whole);
+            for range in &ranges {
+                let ([x, y, _], [left, top, _]) = (range.global_size(), range.global_offset());
+                assert!(ranges.len() == 1 || (x % 16 == 0 && y % 4 == 0), "{range:?}");
+                for row in top..top + y {
+                    covered[row * whole[0] + left..][..x].fill(1);
+                }
+            }
+            assert!(covered.iter().all(|pixel| *pixel == 1), "{whole:?}");
+        }
+    }
 }

@@ -88,7 +88,7 @@ fn swept<'p>(
 
 /// The build option that allows partial work-groups at the edge, if there is one: Arm's for OpenCL 1.2, or a language
 /// version that allows them.
-fn non_uniform_option(probe: &Probe) -> Option<&'static str> {
+pub(super) fn non_uniform_option(probe: &Probe) -> Option<&'static str> {
     if probe.has_extension("cl_arm_non_uniform_work_group_size") {
         return Some("-cl-arm-non-uniform-work-group-size");
     }

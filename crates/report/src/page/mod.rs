@@ -20,6 +20,7 @@ mod markup;
 mod named;
 mod other;
 mod peaks;
+mod schedule;
 mod simulation;
 mod switch;
 mod table;
@@ -47,6 +48,7 @@ pub fn page(documents: &[Document]) -> String {
     let mut applications = Vec::new();
     let mut captures = Vec::new();
     let mut improved = Vec::new();
+    let mut schedules = Vec::new();
     let mut others = Vec::new();
     for Document { file, result } in documents {
         match result {
@@ -58,6 +60,7 @@ pub fn page(documents: &[Document]) -> String {
             Result::Tune(content) => searches.push(Named { file, content: &**content }),
             Result::Why(content) => applications.push(Named { file, content: &**content }),
             Result::Improve(content) => improved.push(Named { file, content: &**content }),
+            Result::Schedule(content) => schedules.push(Named { file, content: &**content }),
             Result::Compare(content) => captures.push(Named { file, content: &**content }),
             // Results without a section of their own are shown as their JSON.
             other => others.push((file, serde_json::to_value(other).unwrap_or_default())),
@@ -86,6 +89,9 @@ pub fn page(documents: &[Document]) -> String {
     }
     if !applications.is_empty() {
         sections.push(why::section(&applications, &ids));
+    }
+    for group in by(&schedules, |schedule| &schedule.file) {
+        sections.push(schedule::section(&group, &ids));
     }
     if !captures.is_empty() {
         sections.push(capture::section(&captures, &ids));

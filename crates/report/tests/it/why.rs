@@ -38,6 +38,7 @@ fn a_kernel_gains_no_more_than_its_share() {
         launch_seconds: 1e-5,
         limiter: "memory".to_owned(),
         ceiling: ("memory".to_owned(), 0.25),
+        energy: None,
     };
     let row = |kernel: &str, launches, seconds| RankedLaunch {
         kernel: kernel.to_owned(),
