@@ -205,7 +205,7 @@ fn a_run_of_20_launches_agrees_with_its_own_trace() {
         assert!(std::env::var_os("TRIPIPE_REQUIRE_OPENCL").is_none());
         return;
     }
-    let bench = bench(&chain(1 << 16, 2000, 19, "expect = { fill = 2, absolute = 1e-3 }"));
+    let bench = bench(&chain(1 << 16, 400, 19, "expect = { fill = 2, absolute = 1e-3 }"));
     let arguments =
         ["run-kernel", "chain.toml", "--device", "opencl:0", "--format", "json", "--trace", "t.json"];
     let said = done(&bench.command(&arguments).env_remove("TRIPIPE_OPENCL").output().unwrap());
@@ -217,10 +217,13 @@ fn a_run_of_20_launches_agrees_with_its_own_trace() {
         steps.iter().filter(|step| step["kind"] == "kernel").map(|step| number(step, "seconds")).collect();
     let trace: Value = serde_json::from_slice(&bench.read("t.json")).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
-    let kernels: Vec<&Value> = events.iter().filter(|event| event["cat"] == "kernel").collect();
-    assert_eq!((of_steps.len(), kernels.len()), (20, 20));
+    let mut kernels: Vec<&Value> = events.iter().filter(|event| event["cat"] == "kernel").collect();
     // Microseconds.
     let start = |event: &Value| number(event, "ts");
+    kernels.sort_by(|a, b| start(a).total_cmp(&start(b)));
+    // Before, both launches ran once.
+    assert_eq!((of_steps.len(), kernels.len()), (20, 22));
+    kernels.drain(..2);
     let end = |event: &Value| start(event) + number(event, "dur");
     let first = kernels.iter().map(|event| start(event)).fold(f64::INFINITY, f64::min);
     let last = kernels.iter().map(|event| end(event)).fold(0.0, f64::max);

@@ -131,7 +131,7 @@ fn the_load_of_the_host_is_predicted() {
     let line = said.lines().find(|line| line.starts_with("  predicted   ")).unwrap();
     let unit = match line.split_whitespace().nth(2).unwrap() {
         "ms" => 1e3,
-        "µs" => 1.0,
+        "us" | "µs" => 1.0,
         other => panic!("{other}: {said}"),
     };
     let kernel = after(line, "predicted   ") * unit;

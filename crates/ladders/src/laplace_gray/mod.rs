@@ -224,7 +224,8 @@ impl Interior {
                 };
                 let rows = parts(y, down);
                 rows.flat_map(|(top, rows)| {
-                    parts(x, across).map(move |(left, columns)| NdRange::d2(columns, rows).offset(left, top, 0))
+                    parts(x, across)
+                        .map(move |(left, columns)| NdRange::d2(columns, rows).offset(left, top, 0))
                 })
                 .collect()
             }
