@@ -102,10 +102,14 @@ Table {
         module!("7ab87daa575efe59b4798665f6c04f41ef1fd345d49ad2c163cb10bb2452a434"),
         // gemv/vector.cl -D IMAGE=0
         module!("7b05bd3eaa398dfc7526fededb75d998bb37cf8e822e34de00f07d8341703479"),
+        // border_kernel.cl -cl-arm-non-uniform-work-group-size
+        module!("7d911f1546a2ebf6bc8d95c7f4e931e588a9889a17ef77a74aa235f2e9db068f"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=1
         module!("7f4eda3021e1b019e5ee3b72e67456f5008deb92bc9d86e9a5728282f848be2c"),
         // gemm/naive.cl -D HALF=0
         module!("85b958edc70faa6c1dd55412d190f0f35bc051c6eecd38e74a5c8ca72b0ea3c4"),
+        // border_kernel.cl -cl-std=CL2.0
+        module!("86d9dbba8bb2e93e74bb11471942f66058d70ed56004754ebd5c18448e04fe91"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
         module!("87d927bdee3afe606034c8ce60d2f88ca90c9008cb2939248a96ad296adb7083"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=8 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
@@ -118,6 +122,8 @@ Table {
         module!("91608f798e27a56dfe241e0ac780112b626f2b730c133bed0e98458d614a3d55"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=8 -D TILE_N=8 -D IMAGE_A=1 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
         module!("981f29497d0c26ca01930c0ac1a6acb65ad1a774331ed08dd019f05d3f116ebf"),
+        // border_kernel.cl -cl-std=CL3.0
+        module!("a2ee98963e51c55e22ce276d20ba975c437c1dd4c2295944283ceb4dbdc5298c"),
         // vector_add.cl
         module!("a48f9851e09158d84b609e6925f3b23137beb0eb97ecfb9c4079de7b10f2981c"),
         // gemm/tile.cl -D HALF=1 -D TILE_M=8 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2

@@ -12,7 +12,8 @@ use crate::{Contents, Given, LaunchFile, Loaded, Memory, MemoryShape, Staged};
 
 /// More than an application launches in a frame.
 const LAUNCHES_MAX: usize = 10_000;
-const REPEAT_MAX: usize = 1_000_000;
+/// Of all launches together, with repetitions.
+const RUNS_MAX: usize = 1_000_000;
 
 const ROOT_KEYS: [&str; 6] = ["source", "spirv", "options", "assume", "driver", "launch"];
 const LAUNCH_KEYS: [&str; 7] = ["name", "kernel", "global", "local", "offset", "argument", "repeat"];
@@ -72,7 +73,17 @@ pub fn parse_sequence(
         let mut uses = Uses { earlier: &launches, found: Vec::new() };
         let file = launch(&root, &table, name, overrides, None, &mut uses)?;
         let uses = uses.found;
-        let repeat = table.get("repeat").map(|item| item.whole(&(1..=REPEAT_MAX))).transpose()?.unwrap_or(1);
+        let left = RUNS_MAX - launches.iter().map(|launch| launch.repeat).sum::<usize>();
+        let repeat = match table.get("repeat") {
+            Some(item) => {
+                let want = || format!("from 1 to {left}: all launches together run at most {RUNS_MAX} times");
+                item.whole_of(&(1..=left), want)?
+            }
+            None if left == 0 => {
+                return Err(item.impossible(format!("left out: {RUNS_MAX} runs come before it")).into());
+            }
+            None => 1,
+        };
         let named = table.get("name").map(|item| item.string().map(str::to_owned)).transpose()?;
         let name = named.or_else(|| file.kernel.clone()).unwrap_or_else(|| format!("launch {index}"));
         launches.push(SequenceLaunch { name, repeat, file, uses });

@@ -118,7 +118,7 @@ impl StepKind {
 
 /// Something that takes time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct ScheduleStep {
     /// What it is.
     pub kind: StepKind,
     /// The memory or the launch; empty for a wait.
@@ -135,7 +135,7 @@ pub struct Step {
     pub idle: f64,
 }
 
-impl Step {
+impl ScheduleStep {
     /// Seconds from the start of the schedule to its end.
     pub fn end(&self) -> f64 {
         self.start + self.seconds
@@ -159,15 +159,15 @@ pub struct Parts {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schedule {
     /// What takes time, by start.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScheduleStep>,
     /// Seconds from the first start to the last end.
     pub seconds: f64,
 }
 
 impl Schedule {
-    fn new(mut steps: Vec<Step>) -> Self {
+    fn new(mut steps: Vec<ScheduleStep>) -> Self {
         steps.sort_by(|a, b| a.start.total_cmp(&b.start));
-        let seconds = steps.iter().map(Step::end).fold(0.0, f64::max);
+        let seconds = steps.iter().map(ScheduleStep::end).fold(0.0, f64::max);
         Self { steps, seconds }
     }
 
@@ -185,7 +185,7 @@ impl Schedule {
                 let name = names.get(*index).cloned().unwrap_or_default();
                 let idle = if kind == StepKind::Kernel { start - seconds(free.min(from)) } else { 0.0 };
                 let launch = Some(*index);
-                steps.push(Step { kind, name, launch, start, seconds: end - start, bytes: 0, idle });
+                steps.push(ScheduleStep { kind, name, launch, start, seconds: end - start, bytes: 0, idle });
             };
             let called = timing.queued_ns.max(free);
             if timing.start_ns > called {
@@ -241,7 +241,7 @@ impl Schedule {
 
     /// The share of the time in which the host works.
     pub fn host_share(&self) -> f64 {
-        let works = |step: &&Step| !step.kind.is_of_gpu() && step.kind != StepKind::Wait;
+        let works = |step: &&ScheduleStep| !step.kind.is_of_gpu() && step.kind != StepKind::Wait;
         let busy: f64 = self.steps.iter().filter(works).map(|step| step.seconds).sum();
         if self.seconds > 0.0 { busy / self.seconds } else { 0.0 }
     }
@@ -314,7 +314,7 @@ struct Lanes {
     blocking: bool,
     host: f64,
     gpu: f64,
-    steps: Vec<Step>,
+    steps: Vec<ScheduleStep>,
 }
 
 impl Lanes {
@@ -352,7 +352,15 @@ impl Lanes {
     ) {
         // Driver calls without cost, such as the maintenance of coherent caches, are no steps.
         if seconds > 0.0 || kind == StepKind::Kernel {
-            self.steps.push(Step { kind, name: name.to_owned(), launch, start, seconds, bytes, idle });
+            self.steps.push(ScheduleStep {
+                kind,
+                name: name.to_owned(),
+                launch,
+                start,
+                seconds,
+                bytes,
+                idle,
+            });
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::files::input::is_standard;
 use crate::files::output::plain;
 
 /// What a command was given.
-pub(super) enum Input {
+pub(super) enum LaunchInput {
     /// A launch file in TOML.
     Toml(String),
     /// A launch file of Oclgrind.
@@ -21,7 +21,7 @@ pub(super) enum Input {
     Program(Vec<u8>),
 }
 
-impl Input {
+impl LaunchInput {
     /// Reads a launch file, or a program from standard input.
     ///
     /// # Errors

@@ -35,7 +35,7 @@ pub(crate) use subject::LaunchFiles;
 use workload::{GUESS_MOST, described_bytes};
 pub(crate) use workload::{LIMIT_STEPS, Timed, Trial, Workload, is_fault_of_kernel};
 
-use input::{Input, is_module};
+use input::{LaunchInput, is_module};
 use template::LaunchTemplate;
 
 use crate::commands::note;
@@ -61,14 +61,6 @@ impl LaunchArgument {
     /// As [`Description::open`].
     pub(crate) fn open(&self) -> Result<Description> {
         Description::open(&self.path, &self.options)
-    }
-
-    /// The same for a launch file that may have several launches.
-    ///
-    /// # Errors
-    /// As [`Description::open`].
-    pub(crate) fn open_all(&self) -> Result<Launches> {
-        Launches::open(&self.path, &self.options)
     }
 }
 
@@ -203,20 +195,20 @@ impl Description {
     /// possible.
     pub(crate) fn open(path: &Path, options: &LaunchOptions) -> Result<Self> {
         options.check()?;
-        Self::of_input(Input::read(path)?, path, options)
+        Self::of_input(LaunchInput::read(path)?, path, options)
     }
 
     /// The same for what was read from there.
-    fn of_input(input: Input, path: &Path, options: &LaunchOptions) -> Result<Self> {
+    fn of_input(input: LaunchInput, path: &Path, options: &LaunchOptions) -> Result<Self> {
         let more = options.build.options()?;
         let opened = match input {
-            Input::Toml(text) => {
+            LaunchInput::Toml(text) => {
                 let file = file::parse_with(&text, &shown_input(path), &options.overrides(&more))?;
                 Self { text: Some(text), ..Self::of_launch_file(file) }
             }
-            Input::Sim(text) => Self::of_launch_file(file::sim::parse(&text, &shown_input(path))?),
-            Input::File { is_spirv } => Self::of_file(path, is_spirv)?,
-            Input::Program(bytes) => {
+            LaunchInput::Sim(text) => Self::of_launch_file(file::sim::parse(&text, &shown_input(path))?),
+            LaunchInput::File { is_spirv } => Self::of_file(path, is_spirv)?,
+            LaunchInput::Program(bytes) => {
                 let is_spirv = is_module(&bytes);
                 Self::of_read(STANDARD_INPUT.to_owned(), bytes, is_spirv)
             }

@@ -8,9 +8,9 @@ use tripipe_ir::front::spirv;
 use tripipe_launch::{Executor, Launch};
 use tripipe_launch_file::{LaunchSequence, Limits, Loaded, Staged, parse_sequence};
 
-use super::input::Input;
+use super::input::LaunchInput;
 use super::program::one_kernel;
-use super::{Built, Description, LaunchOptions};
+use super::{Built, Description, LaunchArgument, LaunchOptions};
 use crate::files::input::shown_input;
 use crate::files::originals;
 
@@ -47,15 +47,25 @@ impl StagedSequence {
     }
 }
 
+impl LaunchArgument {
+    /// As [`Self::open`], for a launch file that may have several launches.
+    ///
+    /// # Errors
+    /// As [`Description::open`]; an option is one for a single launch.
+    pub(crate) fn open_all(&self) -> Result<Launches> {
+        Launches::open(&self.path, &self.options)
+    }
+}
+
 impl Launches {
     /// As [`Description::open`], for files with several launches too.
     ///
     /// # Errors
     /// As [`Description::open`]; an option is one for a single launch.
-    pub(super) fn open(path: &Path, options: &LaunchOptions) -> Result<Self> {
+    fn open(path: &Path, options: &LaunchOptions) -> Result<Self> {
         options.check()?;
-        let input = Input::read(path)?;
-        let Input::Toml(text) = &input else {
+        let input = LaunchInput::read(path)?;
+        let LaunchInput::Toml(text) = &input else {
             return Description::of_input(input, path, options).map(|one| Self::One(Box::new(one)));
         };
         let more = options.build.options()?;

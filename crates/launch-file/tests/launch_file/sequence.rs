@@ -74,6 +74,10 @@ fn what_is_wrong_is_located() {
     refuses(&using("5"), "21:7: `use` must be a string");
     refuses("[[launch]]\nkernel = 'second'\n", "17:1: launch 1 needs `global`");
     refuses("[[launch]]\nglobal = 8\nrepeat = 0\n", "19:10: `repeat` is 0, but must be from 1 to");
+    refuses(
+        "[[launch]]\nglobal = 8\nrepeat = 1000000\n",
+        "19:10: `repeat` is 1000000, but must be from 1 to 999999",
+    );
     refuses("[[launch]]\nglobal = 8\nsource = 'k.cl'\n", "19:1: unknown key `source` in launch 1");
     // A file of one launch has nothing to use, and a file of several is not one launch.
     let error = parse("source = 'k.cl'\nglobal = 8\n[[argument]]\nuse = 'first.out'\n").unwrap_err();

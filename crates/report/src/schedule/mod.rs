@@ -5,7 +5,7 @@ mod text;
 mod timeline;
 
 use tripipe_timing::host::HostCosts;
-use tripipe_timing::schedule::{Calls, Schedule, Step, StepKind};
+use tripipe_timing::schedule::{Calls, Schedule, ScheduleStep, StepKind};
 
 use crate::number::{bytes, giga, percent, time};
 use crate::why::RankedLaunch;
@@ -54,7 +54,7 @@ pub struct ScheduledKernel {
 
 impl Scheduled {
     /// A step in words, without its time.
-    fn about(&self, step: &Step) -> String {
+    fn about(&self, step: &ScheduleStep) -> String {
         let name = &step.name;
         let costs = self.calls.as_ref().map(|(_, costs)| costs);
         let rate =
@@ -93,7 +93,7 @@ impl Scheduled {
     }
 
     /// Where a step is done.
-    fn place(step: &Step) -> &'static str {
+    fn place(step: &ScheduleStep) -> &'static str {
         if step.kind.is_of_gpu() { "gpu" } else { "host" }
     }
 }

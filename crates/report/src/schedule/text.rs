@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use tripipe_device::Sourced;
-use tripipe_timing::schedule::{Calls, Step, StepKind};
+use tripipe_timing::schedule::{Calls, ScheduleStep, StepKind};
 
 use super::{Scheduled, ScheduledKernel};
 use crate::number::{counted, giga, percent, significant, time};
@@ -107,7 +107,7 @@ fn steps(scheduled: &Scheduled, out: &mut String) {
     let mut rows = vec![["start", "time", "on", "what"].map(str::to_owned)];
     let all = &scheduled.schedule.steps;
     let mut shown: Vec<(StepKind, Option<usize>, &str)> = Vec::new();
-    let mut repeated: Vec<(usize, &Step)> = Vec::new();
+    let mut repeated: Vec<(usize, &ScheduleStep)> = Vec::new();
     for step in all {
         // Two calls map the same memory, and blocking calls wait often: only launches repeat.
         let key = (step.kind, step.launch, step.name.as_str());

@@ -163,7 +163,7 @@ impl Simulate {
     }
 }
 
-/// Predicts the launches in order; those that are `executed` anew for each repetition.
+/// Predicts the launches in order; if they are executed, each repetition of its own.
 fn predictions(staged: &StagedSequence, device: &mut VirtualGpu, executes: bool) -> Result<Vec<Predictions>> {
     let mut all: Vec<Predictions> = vec![Vec::new(); staged.launches.len()];
     for index in &staged.order {
