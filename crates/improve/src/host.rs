@@ -1,9 +1,9 @@
-//! What the host's code must change for a rewritten kernel, and what must hold for its launches.
+//! What the host's code must change for a rewritten kernel.
 
 use std::fmt;
 
-use tripipe_launch::NdRange;
-use tripipe_launch_file::{Given, LaunchFile, Memory, MemoryShape, Number};
+use tripipe_launch::{ChannelOrder, ChannelType, ImageExtent, NdRange};
+use tripipe_launch_file::{Contents, Given, LaunchFile, Memory, MemoryShape, Number};
 
 /// A change of the launch.
 ///
@@ -44,11 +44,26 @@ pub enum HostChange {
     },
     /// Another work-group size.
     Local([usize; 3]),
+    /// A version of OpenCL C that the program is compiled as.
+    Standard(&'static str),
     /// A dimension of the work-group that takes part in it no more: the global size and the work-group size are divided
     /// by the work-group size.
     Groups {
         /// The dimension: 0, 1 or 2.
         dimension: usize,
+    },
+    /// An image of two dimensions in place of a buffer of rows, with the same bytes.
+    Image {
+        /// The argument's position, from 0.
+        argument: usize,
+        /// Its name.
+        name: String,
+        /// The elements of a row.
+        pitch: Extent,
+        /// The elements of a texel: 1 or 4. Elements that are vectors of 4 are a texel each.
+        per_texel: usize,
+        /// The type of a channel.
+        channel: ChannelType,
     },
     /// A buffer with more elements at its end, whose contents do not matter.
     Pad {
@@ -97,12 +112,22 @@ impl fmt::Display for Extent {
 }
 
 /// The value of an integer argument.
-fn integer(launch: &LaunchFile, argument: usize) -> Option<i128> {
+pub(crate) fn integer(launch: &LaunchFile, argument: usize) -> Option<i128> {
     match &launch.arguments.get(argument)?.given {
         Given::Value { numbers, .. } => match numbers[..] {
             [Number::Integer(number)] => Some(number),
             _ => None,
         },
+        _ => None,
+    }
+}
+
+/// The elements of a buffer; `None` if the launch does not show them.
+pub(crate) fn elements(launch: &LaunchFile, argument: usize) -> Option<usize> {
+    match &launch.arguments.get(argument)?.given {
+        Given::Memory(Memory { shape: MemoryShape::Buffer { extents: Some(extents), .. }, .. }) => {
+            Some(extents.iter().product())
+        }
         _ => None,
     }
 }
@@ -146,6 +171,11 @@ impl HostChange {
                 }
             }
             Self::Local([x, y, z]) => launch.range = launch.range.local(*x, *y, *z),
+            Self::Standard(version) => {
+                let flags = &mut launch.options.flags;
+                flags.retain(|flag| !flag.starts_with("-cl-std="));
+                flags.push(format!("-cl-std={version}"));
+            }
             Self::Groups { dimension } => {
                 let range = launch.range;
                 if let Some(mut local) = range.local_size().filter(|_| *dimension < range.dimensions()) {
@@ -153,6 +183,26 @@ impl HostChange {
                     global[*dimension] = global[*dimension].div_ceil(local[*dimension].max(1));
                     local[*dimension] = 1;
                     launch.range = ranging(range.dimensions(), global, range.global_offset(), Some(local));
+                }
+            }
+            Self::Image { argument, pitch, per_texel, channel, .. } => {
+                let Some(row) = pitch.of(launch) else { return };
+                let given = launch.arguments.get_mut(*argument).map(|entry| &mut entry.given);
+                if let Some(Given::Memory(Memory { shape, contents, .. })) = given
+                    && let MemoryShape::Buffer { element, extents: Some(extents) } = shape
+                {
+                    let lanes = element.lanes();
+                    let elements: usize = extents.iter().product();
+                    let (width, height) = ((row / (*per_texel).max(1)).max(1), (elements / row).max(1));
+                    let order = if lanes * per_texel == 1 { ChannelOrder::R } else { ChannelOrder::Rgba };
+                    *shape = MemoryShape::Image {
+                        extent: Some(ImageExtent::D2 { width, height }),
+                        order,
+                        channel: *channel,
+                    };
+                    if let Contents::Values(numbers) = contents {
+                        numbers.truncate(width * height * lanes * per_texel);
+                    }
                 }
             }
             Self::Pad { argument, elements, .. } => {
@@ -242,195 +292,32 @@ impl fmt::Display for HostChange {
                 let shown: Vec<String> = sides[..=last].iter().map(usize::to_string).collect();
                 write!(f, "launch work-groups of {}", shown.join(" x "))
             }
+            Self::Standard(version) => {
+                write!(
+                    f,
+                    "build the program with -cl-std={version}, which allows work-groups that do not divide"
+                )
+            }
             Self::Groups { dimension } => {
                 write!(f, "launch a work-item where a work-group was in dimension {dimension}")
+            }
+            Self::Image { name, pitch, per_texel, channel, .. } => {
+                let width = match per_texel {
+                    1 => pitch.to_string(),
+                    _ => format!("{pitch} / {per_texel}"),
+                };
+                write!(
+                    f,
+                    "pass `{name}` as an image2d_t, {width} texels wide and as many high as there are rows, each of \
+                     {per_texel} element{} of type {}, filled with the same bytes (clEnqueueCopyBufferToImage, or an image \
+                     over the buffer where its rows have the pitch that the device asks for)",
+                    if *per_texel == 1 { "" } else { "s" },
+                    channel.opencl_name()
+                )
             }
             Self::Pad { name, elements, .. } => {
                 write!(f, "allocate {elements} more elements at the end of `{name}`")
             }
-        }
-    }
-}
-
-/// A number of work-items in terms of integer arguments: the sum of products, divided by `times` and rounded up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bound {
-    /// Products of arguments, each with its position from 0 and its name, and what each product is multiplied by.
-    pub products: Vec<(Vec<(usize, String)>, i128)>,
-    /// What is added.
-    pub constant: i128,
-    /// The divisor, at least 1.
-    pub times: i128,
-}
-
-impl Bound {
-    /// Whether `extent` work-items are at least as many; `None` if the launch does not show it.
-    fn is_reached(&self, extent: usize, integer: &dyn Fn(usize) -> Option<i128>) -> Option<bool> {
-        let mut sum = self.constant;
-        for (factors, times) in &self.products {
-            let product = factors.iter().map(|(argument, _)| integer(*argument));
-            sum = sum.saturating_add(times * product.product::<Option<i128>>()?);
-        }
-        Some(self.times.saturating_mul(extent as i128) >= sum)
-    }
-}
-
-impl fmt::Display for Bound {
-    /// `width - 2`, `(n + 3) / 4`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = String::new();
-        for (factors, times) in &self.products {
-            let names: Vec<&str> = factors.iter().map(|(_, name)| name.as_str()).collect();
-            let product = names.join(" * ");
-            match (text.is_empty(), *times) {
-                (true, 1) => text = product,
-                (true, times) => text = format!("{times} * {product}"),
-                (false, 1) => text = format!("{text} + {product}"),
-                (false, times) => text = format!("{text} + {times} * {product}"),
-            }
-        }
-        let constant = self.constant + self.times - 1;
-        match constant {
-            0 => {}
-            1.. => text = format!("{text} + {constant}"),
-            _ => text = format!("{text} - {}", -constant),
-        }
-        match self.times {
-            1 => write!(f, "`{text}`"),
-            times if text.contains(' ') => write!(f, "`({text}) / {times}`"),
-            times => write!(f, "`{text} / {times}`"),
-        }
-    }
-}
-
-/// What must hold for the results to be the same.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Condition {
-    /// The number of work-items of the original launch is a multiple in a dimension.
-    GlobalMultiple {
-        /// The dimension: 0, 1 or 2.
-        dimension: usize,
-        /// What it is a multiple of, at least 1.
-        of: usize,
-    },
-    /// The work-items of the original launch in a dimension are a multiple, or all that the kernel's test lets through.
-    GlobalCovers {
-        /// The dimension: 0, 1 or 2.
-        dimension: usize,
-        /// What they are a multiple of otherwise, at least 1; `None` where only the second will do.
-        of: Option<usize>,
-        /// The work-items that pass the test.
-        bound: Bound,
-    },
-    /// The number of work-items of the original launch in dimension 0 is a multiple of a number that each launch shows.
-    GlobalRows {
-        /// The number.
-        of: Extent,
-    },
-    /// An integer argument is a multiple.
-    ArgumentMultiple {
-        /// The argument's position, from 0.
-        argument: usize,
-        /// Its name.
-        name: String,
-        /// What it is a multiple of, at least 1.
-        of: u64,
-    },
-    /// An integer argument has a value.
-    ArgumentIs {
-        /// The argument's position, from 0.
-        argument: usize,
-        /// Its name.
-        name: String,
-        /// The value.
-        value: i128,
-    },
-    /// Something that a launch does not show, as a sentence without a full stop: `the buffers do not overlap`.
-    Stated(String),
-}
-
-impl Condition {
-    /// Whether it holds for a launch of the original kernel; `None` if the launch does not show it.
-    pub fn holds(&self, launch: &LaunchFile) -> Option<bool> {
-        match self {
-            Self::GlobalMultiple { dimension, of } => {
-                Some(launch.range.global_size().get(*dimension)?.is_multiple_of((*of).max(1)))
-            }
-            Self::GlobalCovers { dimension, of, bound } => {
-                let extent = *launch.range.global_size().get(*dimension)?;
-                if of.is_some_and(|of| extent.is_multiple_of(of.max(1))) {
-                    return Some(true);
-                }
-                bound.is_reached(extent, &|argument| integer(launch, argument))
-            }
-            Self::GlobalRows { of } => Some(launch.range.global_size()[0].is_multiple_of(of.of(launch)?)),
-            Self::ArgumentMultiple { argument, of, .. } => {
-                Some(integer(launch, *argument)?.rem_euclid(i128::from((*of).max(1))) == 0)
-            }
-            Self::ArgumentIs { argument, value, .. } => Some(integer(launch, *argument)? == *value),
-            Self::Stated(_) => None,
-        }
-    }
-}
-
-impl fmt::Display for Condition {
-    /// A sentence without a full stop.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::GlobalMultiple { dimension, of } => {
-                write!(f, "the work-items in dimension {dimension} are a multiple of {of}")
-            }
-            Self::GlobalCovers { dimension, of, bound } => {
-                write!(f, "the work-items in dimension {dimension} are at least {bound}")?;
-                of.map_or(Ok(()), |of| write!(f, ", or a multiple of {of}"))
-            }
-            Self::GlobalRows { of } => write!(f, "the work-items are a multiple of {of}"),
-            Self::ArgumentMultiple { name, of, .. } => write!(f, "`{name}` is a multiple of {of}"),
-            Self::ArgumentIs { name, value, .. } => write!(f, "`{name}` is {value}"),
-            Self::Stated(sentence) => f.write_str(sentence),
-        }
-    }
-}
-
-/// A condition of a rewrite that was applied after others.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Required {
-    /// The condition.
-    pub condition: Condition,
-    /// The number of host changes that come before the launch that it is about.
-    pub after: usize,
-}
-
-impl From<Condition> for Required {
-    /// It is about the original launch.
-    fn from(condition: Condition) -> Self {
-        Self { condition, after: 0 }
-    }
-}
-
-impl Required {
-    /// Whether it holds, where `host` are all changes of `launch`; `None` if the launch does not show it.
-    pub fn holds(&self, host: &[HostChange], launch: &LaunchFile) -> Option<bool> {
-        let before = &host[..self.after.min(host.len())];
-        self.condition.holds(&HostChange::apply_all(before, launch))
-    }
-}
-
-impl fmt::Display for Required {
-    /// A sentence without a full stop.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.condition)?;
-        match (&self.condition, self.after) {
-            (
-                Condition::GlobalMultiple { .. }
-                | Condition::GlobalCovers { .. }
-                | Condition::GlobalRows { .. },
-                after @ 1..,
-            ) => {
-                write!(f, " after the first {after} of the changes in the host's code")
-            }
-            _ => Ok(()),
         }
     }
 }

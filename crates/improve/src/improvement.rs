@@ -55,7 +55,7 @@ pub enum Refusal {
     #[error("it needs that {0}")]
     Condition(Condition),
     /// It rounds floating-point results differently, which is not allowed.
-    #[error("it rounds results differently (relative, at most {bound:e}); --allow-rounding allows it")]
+    #[error("it rounds results differently, by a relative {bound:e} at most")]
     Rounding {
         /// The most that a result may deviate, relative.
         bound: f64,

@@ -5,6 +5,7 @@
 //! step only after the simulator has shown that it computes the same.
 
 pub mod advice;
+mod condition;
 mod error;
 mod finish;
 mod host;
@@ -14,13 +15,15 @@ mod price;
 mod replicate;
 mod rewrite;
 mod rewrites;
+mod rivals;
 mod search;
 mod subject;
 pub mod syntax;
 mod verify;
 
+pub use condition::{Bound, Condition, Required};
 pub use error::SearchError;
-pub use host::{Bound, Condition, Extent, HostChange, Required};
+pub use host::{Extent, HostChange};
 pub use improvement::{Improvement, Refusal, Refused, Step};
 pub use price::{OpenFiles, Price, PriceError, Pricing, Target};
 pub use rewrite::{Allowed, Proposal, Rewrite, View};

@@ -41,6 +41,8 @@ impl OpenFiles for NoFiles {
 pub struct Price {
     /// The predicted time.
     pub seconds: f64,
+    /// The seconds that the host needs for the launch, which are not part of the time.
+    pub launch_seconds: f64,
     /// The lowest and the highest time at which a measurement is expected, in seconds; `None` if that is not known.
     pub error_band: Option<[f64; 2]>,
     /// Registers of a work-item.
@@ -159,11 +161,16 @@ impl<'f> Pricing<'f> {
     }
 }
 
+/// The least share of the predicted time at which a band begins that says something.
+const LEAST: f64 = 0.01;
+
 impl Price {
     fn new(prediction: &Prediction, spill_bytes: u32, words: usize) -> Self {
         Self {
             seconds: prediction.seconds,
-            error_band: prediction.error_band,
+            launch_seconds: prediction.launch_seconds,
+            // A band down to 0 says only that too little of the launch was played.
+            error_band: prediction.error_band.filter(|[low, _]| *low > LEAST * prediction.seconds),
             registers: prediction.registers,
             spill_bytes,
             words,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 use tripipe_launch::NdRange;
 
+use crate::rivals::RIVALS;
 use crate::syntax::SyntaxError;
 use crate::{
     Allowed, Condition, CounterExample, HostChange, Improvement, OpenFiles, Price, PriceError, Pricing,
@@ -65,6 +66,12 @@ const PATIENCE: usize = 2;
 
 /// The share of the time limit in which the original runs on launches to compare with.
 const REFERENCE: f64 = 0.25;
+
+/// The share of the time of the search after which all launches of the original and of the best are priced next.
+const SWEEP: f64 = 0.6;
+
+/// The most of the time limit in which the result is compared with other kernels, as a share.
+const COMPARING: f64 = 0.1;
 
 /// The share of the time limit after which no proof begins.
 const PROVING: f64 = 0.9;
@@ -138,6 +145,7 @@ struct Untried {
 }
 
 /// A rewrite that was priced.
+#[derive(Clone)]
 pub(crate) struct Candidate {
     /// The index of the kernel that it was made of.
     pub(crate) parent: usize,
@@ -252,7 +260,8 @@ impl Search<'_> {
     /// Whether the time that is left is needed for the result.
     fn is_over(&self, best: &State) -> bool {
         let steps = best.steps.len() + 1;
-        Instant::now() + self.time_of_prices(steps) + self.time_of_proofs(steps) >= self.last
+        let rivals = self.time_of_prices(RIVALS).min(self.options.limit.mul_f64(COMPARING));
+        Instant::now() + rivals + self.time_of_prices(steps) + self.time_of_proofs(steps) >= self.last
     }
 
     /// The best first: kernels that are made of the fastest ones are priced before those of slower ones.
@@ -281,8 +290,15 @@ impl Search<'_> {
         }
         let mut candidates: Vec<Candidate> = Vec::new();
         let (mut best, mut idle) = (prepared, 0);
-        let (mut is_over, mut swept) = (false, false);
+        let (mut is_over, mut swept, mut is_last) = (false, false, false);
+        let begin = Instant::now();
+        let sweep = begin + self.last.saturating_duration_since(begin).mul_f64(SWEEP);
         while !untried.is_empty() && !is_over {
+            if !swept && Instant::now() >= sweep {
+                swept = true;
+                let is_launch = |it: &&mut Untried| is_launch(it, &states, &[best, prepared]);
+                untried.iter_mut().filter(is_launch).for_each(|it| it.rank = 0.0);
+            }
             untried.sort_by(|a, b| a.rank.total_cmp(&b.rank));
             let round: Vec<Untried> = untried.drain(..ROUND.min(untried.len())).collect();
             candidates.extend(self.price(&states, best, round, &mut refused, progress));
@@ -302,20 +318,14 @@ impl Search<'_> {
             let is_exhausted = untried.iter().all(|it| it.parent != best);
             if idle >= PATIENCE && is_exhausted || idle >= 2 * PATIENCE {
                 // Before the end, all launches of the original and of the best: they are cheap, and often gain most.
-                let is_launch = |it: &Untried| {
-                    (it.parent == best || it.parent == prepared)
-                        && it.proposal.source == states[it.parent].subject.source
-                };
-                if swept || !untried.iter().any(is_launch) {
+                untried.retain(|it| is_launch(it, &states, &[best, prepared]));
+                if is_last || untried.is_empty() {
                     break;
                 }
-                untried.retain(is_launch);
-                for it in &mut untried {
-                    it.rank = 0.0;
-                }
-                (swept, idle) = (true, 0);
+                (is_last, swept, idle) = (true, true, 0);
             }
         }
+        best = self.fastest(&mut states, best, &mut candidates, &mut refused, progress);
         for Candidate { parent, proposal: Proposal { code, title, .. }, score, .. } in candidates {
             let (ratio, depth) = (score / states[parent].score, states[parent].steps.len());
             if ratio * self.options.gain > 1.0 {
@@ -363,7 +373,9 @@ impl Search<'_> {
                     refuse(Refusal::Condition(condition.clone()));
                     continue;
                 }
-                let rank = state.score * (1.0 + LATER * variant as f64);
+                // Launches cost little to price, and often gain much.
+                let later = if is_launch_only { LATER / 3.0 } else { LATER };
+                let rank = state.score * (1.0 + later * variant as f64);
                 untried.push(Untried { parent, proposal, subject, rank });
             }
         }
@@ -466,6 +478,11 @@ impl Search<'_> {
         state.steps.push(Applied { proposal, subject, verified, host, conditions, relative_error, score });
         Ok(state)
     }
+}
+
+/// Whether a proposal is another launch of one of some kernels.
+fn is_launch(it: &Untried, states: &[State], of: &[usize]) -> bool {
+    of.contains(&it.parent) && it.proposal.source == states[it.parent].subject.source
 }
 
 /// Whether the source can be rewritten for all targets together.

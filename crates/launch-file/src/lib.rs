@@ -31,7 +31,7 @@ pub use error::{FileError, FileReason};
 pub use expression::Overrides;
 pub use load::{Array, Files, Limits, Loaded, LoadedMemory, NoFiles};
 pub use options::BuildOptions;
-pub use parse::{parse, parse_combination, parse_with};
+pub use parse::{parse, parse_combination, parse_with, plain_name};
 pub use picture::Pixels;
 pub use resolve::{Parameter, ParameterKind, Signature};
 pub use sequence::{LaunchSequence, SequenceLaunch, Use, parse_sequence};

@@ -267,7 +267,7 @@ fn image(table: &Table<'_>, kind: &Item<'_>, names: &Names) -> Result<Memory, Fi
 }
 
 /// OpenCL's name without `CL_`, in lower case, with hyphens: `CL_UNORM_INT8` is `unorm-int8`.
-fn plain_name(name: &str) -> String {
+pub fn plain_name(name: &str) -> String {
     name.strip_prefix("CL_").unwrap_or(name).to_lowercase().replace('_', "-")
 }
 

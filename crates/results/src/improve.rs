@@ -34,6 +34,8 @@ pub struct Improved {
     pub out_of_time: bool,
     /// Whether times are predictions of fewer steps than those of `simulate`, as the time limit left none for more.
     pub is_rough: bool,
+    /// What else is to be said of the times, in sentences.
+    pub notes: Vec<String>,
     /// The source of the original.
     pub original: String,
     /// The source after the last step.

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike, Value};
 use tripipe_device::Gpu;
 use tripipe_improve::{OpenFiles, Subject, Target};
 use tripipe_ir::Kernel;
 use tripipe_ir::front::clang;
-use tripipe_launch_file::{BuildOptions, Files, Given, LaunchFile, Memory, MemoryShape, Number};
+use tripipe_launch::ImageExtent;
+use tripipe_launch_file::{BuildOptions, Files, Given, LaunchFile, Memory, MemoryShape, Number, plain_name};
 
 use super::disk::Disk;
 use super::options::{absolute, options_text};
@@ -144,6 +145,20 @@ impl Description {
                     }) if *extents != self.extents(index) => {
                         let extents = extents.iter().map(|extent| *extent as i64);
                         table["count"] = Item::Value(Value::Array(extents.collect::<Array>()));
+                    }
+                    Given::Memory(Memory {
+                        shape:
+                            MemoryShape::Image { extent: Some(ImageExtent::D2 { width, height }), order, channel },
+                        ..
+                    }) if table.contains_key("buffer") => {
+                        let mut image = InlineTable::new();
+                        image.insert("width", i64::try_from(*width)?.into());
+                        image.insert("height", i64::try_from(*height)?.into());
+                        image.insert("order", plain_name(order.opencl_name()).into());
+                        image.insert("channel", plain_name(channel.opencl_name()).into());
+                        table.remove("count");
+                        table.remove("buffer");
+                        table["image"] = Item::Value(Value::InlineTable(image));
                     }
                     _ => {}
                 }

@@ -37,7 +37,7 @@ pub(super) fn address(tree: &Tree, expr: &Expr, values: &Values<'_>) -> Option<A
 }
 
 /// The element that a pointer's value points to: `p`, `p + i`, `&p[i]`.
-fn pointer(tree: &Tree, expr: &Expr, values: &Values<'_>) -> Option<Address> {
+pub(super) fn pointer(tree: &Tree, expr: &Expr, values: &Values<'_>) -> Option<Address> {
     match &expr.kind {
         ExprKind::Parentheses(inner) | ExprKind::Cast { implicit: true, operand: inner, .. } => {
             pointer(tree, inner, values)

@@ -3,6 +3,7 @@
 mod address;
 mod batch_loads;
 mod block;
+mod buffer_to_image;
 mod clamp_indices;
 mod coarsen;
 mod compiled_branches;
@@ -60,6 +61,7 @@ all! {
     batch_loads: false,
     merge_accesses: false,
     share_loads: false,
+    buffer_to_image: false,
     narrow_index: false,
     restrict_pointers: false,
     stage_tile: false,

@@ -1,5 +1,6 @@
 //! `resize-work-group`: another work-group size.
 
+use tripipe_device::Gpu;
 use tripipe_ir::diagnostic::Rule;
 
 use crate::{HostChange, Proposal, View};
@@ -85,25 +86,42 @@ pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
         range.global_size().iter().zip(local).all(|(extent, side)| extent.is_multiple_of(*side))
     };
     let sizes = SIZES[range.dimensions().clamp(1, 3) - 1].iter().filter(fits);
+    // A driver compiles as OpenCL C 1.2 unless it is told otherwise.
+    let versions = [((2, 0), "CL2.0"), ((3, 0), "CL3.0")];
+    let is_taken = |version: &(u8, u8)| view.gpus.iter().all(|gpu| gpu.opencl().c_versions.contains(version));
+    let standard = versions.iter().find(|(version, _)| is_taken(version)).map(|(_, name)| *name);
     let propose = |local: &[usize; 3]| {
-        let change = HostChange::Local(*local);
         let shown: Vec<String> = local[..range.dimensions()].iter().map(usize::to_string).collect();
-        Proposal {
-            title: format!(
-                "work-groups of {}{}",
-                shown.join(" x "),
-                if parts.is_none() && !divides(local) {
-                    ", which do not divide: build with -cl-std=CL2.0 or newer"
-                } else {
-                    ""
-                }
-            ),
-            why: "neighbours that share cache lines run at the same time on a core, and warps are full"
-                .to_owned(),
+        let needs = (parts.is_none() && !divides(local)).then_some(standard);
+        let standard = match needs {
+            // No version that allows it is common to all drivers.
+            Some(None) => return None,
+            Some(Some(standard)) => Some(HostChange::Standard(standard)),
+            None => None,
+        };
+        Some(Proposal {
+            title: format!("work-groups of {}", shown.join(" x ")),
+            why: why(local.iter().product(), view.gpus),
             source: subject.source.clone(),
-            host: vec![change],
+            host: standard.into_iter().chain([HostChange::Local(*local)]).collect(),
             ..Proposal::of(RULE.code)
-        }
+        })
     };
-    sizes.map(propose).collect()
+    sizes.filter_map(propose).collect()
+}
+
+/// What a group of `size` work-items gains.
+fn why(size: usize, gpus: &[&'static Gpu]) -> String {
+    let has_warps = |gpu: &&&'static Gpu| gpu.core.warp_width.value > 1;
+    let narrowest = gpus.iter().filter(has_warps).map(|gpu| gpu.core.warp_width.value as usize).min();
+    let near = "work-items of a group run at the same time on a core, and these share cache lines";
+    match narrowest {
+        None => format!("{near}; a thread runs each alone"),
+        Some(width) if size.is_multiple_of(width) => format!("{near}; they fill warps of {width}"),
+        Some(width) => {
+            format!(
+                "{near}; they leave warps of {width} partly empty, which costs less than what the shape gains"
+            )
+        }
+    }
 }

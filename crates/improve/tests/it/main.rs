@@ -5,6 +5,7 @@
 mod advice;
 mod fidelity;
 mod helpers;
+mod images;
 mod loads;
 mod rewrites;
 mod rewriting;

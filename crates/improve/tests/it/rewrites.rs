@@ -85,7 +85,41 @@ fn sums_and_extremes_of_a_row_are_taken_by_a_group() {
             sum += out[r * columns + i]; } for (int i = 0; i < columns; i++) out[r * columns + i] /= sum;",
     ] {
         let source = holds("row-per-group", &rows(body));
-        assert!(source.contains("get_group_id(0)") && source.contains("+= 32"), "{source}");
+        assert!(source.contains("get_group_id(0)") && source.contains("lane"), "{source}");
+    }
+}
+
+/// A group reads 4 elements at once, and keeps them for the next loop where the row is short enough.
+#[test]
+fn a_group_takes_vectors_and_keeps_rows() {
+    let kept = |body: &str| {
+        let subject = subject(&rows(body).source, &ROWS.replace("value = 70", "value = 72"));
+        holds("row-per-group", &subject);
+        let all = proposals("row-per-group", &subject);
+        all.into_iter().find(|it| it.title.contains("stay in registers")).map(|it| it.source)
+    };
+    // Loaded once, stored once.
+    let source = kept(
+        "float most = in[r * columns]; for (int i = 1; i < columns; i++) if (in[r * columns + i] > most) \
+            most = in[r * columns + i]; float sum = 0; for (int i = 0; i < columns; i++) { out[r * columns + i] = \
+            exp(in[r * columns + i] - most); sum += out[r * columns + i]; } \
+            for (int j = 0; j < columns; ++j) out[r * columns + j] /= sum;",
+    );
+    let source = source.unwrap();
+    assert_eq!((source.matches("vload4(").count(), source.matches("vstore4(").count()), (1, 1), "{source}");
+    let source = kept(
+        "global const float *row = in + r * columns; float sum = 0.0f; for (int i = 0; i < columns; i++) { \
+            float v = row[i]; sum += v * v; } for (int i = 0; i < columns; i++) out[r * columns + i] = row[i] / sum;",
+    );
+    assert_eq!(source.unwrap().matches("vload4(").count(), 1);
+    // What is kept may have changed, or be wanted by others.
+    for body in [
+        "float sum = 0; for (int i = 0; i < columns; i++) { out[r * columns + i] = 2 * in[r * columns + i]; sum += \
+            in[r * columns + i]; } out[r * columns] = 1; for (int i = 0; i < columns; i++) out[r * columns + i] /= sum;",
+        "int at = r * columns; float sum = 0; for (int i = 0; i < columns; i++) sum += in[at + i]; at = 0; \
+            for (int i = 0; i < columns; i++) out[r * columns + i] = in[at + i] / sum;",
+    ] {
+        assert_eq!(kept(body), None, "{body}");
     }
 }
 

@@ -4,6 +4,7 @@ use tripipe_improve::{Improvement, Price, Refusal, Target, Verified};
 use tripipe_results::{Improved, ImprovementStep, RefusedRewrite};
 
 use super::unified;
+use crate::number::time;
 use crate::simulation::limiter;
 
 /// The result for some GPUs. `launch` is the text of the launch file after the last step, if the launch has changed.
@@ -69,11 +70,28 @@ pub fn result(improvement: &Improvement, targets: &[Target], launch: Option<Stri
         tried: improvement.tried as u64,
         out_of_time: improvement.out_of_time,
         is_rough: improvement.is_rough,
+        notes: notes(improvement, targets),
         original: original.source.clone(),
         source: source.clone(),
         diff: unified(program, &original.source, source),
         launch,
     }
+}
+
+/// Where the launch takes longer than the kernel, which no rewrite of the kernel changes.
+fn notes(improvement: &Improvement, targets: &[Target]) -> Vec<String> {
+    let note = |(target, price): (&Target, &Price)| {
+        (price.launch_seconds > price.seconds).then(|| {
+            format!(
+                "On a {} the host's launch takes {}, longer than the kernel's {}: what the kernel gains hardly matters. \
+                 Do more in one launch, or fewer launches.",
+                target.gpu.name(),
+                time(price.launch_seconds),
+                time(price.seconds)
+            )
+        })
+    };
+    targets.iter().zip(&improvement.prices).filter_map(note).collect()
 }
 
 fn priced(name: &str, target: &Target, price: &Price, before: &Price) -> ImprovementStep {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tripipe_results::{Improved, ImprovementStep};
+use tripipe_results::{Improved, ImprovementStep, RefusedRewrite};
 
 use crate::number::{counted, significant, time};
 use crate::simulation::band;
@@ -24,6 +24,9 @@ pub fn text(improved: &Improved, all: bool, canvas: Canvas) -> String {
     out.push('\n');
     if improved.is_rough {
         out.push_str(&paragraph(canvas, "", 0, ROUGH));
+    }
+    for note in &improved.notes {
+        out.push_str(&paragraph(canvas, "", 0, note));
     }
     steps(improved, canvas, &mut out);
     list("Holds if:", &improved.conditions, canvas, &mut out);
@@ -58,9 +61,14 @@ fn table(improved: &Improved, canvas: Canvas, out: &mut String) {
     let table = Columns { heads: heads.map(str::to_owned).to_vec(), rows, left: vec![0, 1, 7, 8], keys: 2 };
     out.push_str(&table.draw(canvas));
     if improved.steps.iter().any(|step| step.error_band.is_none()) {
-        let said = "Expected, -: no measurements of the GPU's family are published that predictions could be compared \
-            with: how far a measurement may be from the predicted time is not known.";
-        out.push_str(&paragraph(canvas, "", 0, said));
+        let why = if improved.is_rough {
+            "too little of the launch was played, or no measurements of the GPU's family are published"
+        } else {
+            "no measurements of the GPU's family are published that predictions could be compared with"
+        };
+        let said =
+            format!("Expected, -: {why}: how far a measurement may be from the predicted time is not known.");
+        out.push_str(&paragraph(canvas, "", 0, &said));
     }
 }
 
@@ -126,22 +134,47 @@ fn refused(improved: &Improved, all: bool, canvas: Canvas, out: &mut String) {
         return;
     }
     let _ = writeln!(out, "\n{}", canvas.paint(Tone::Heading, "Tried and not applied"));
-    // A rewrite that is wrong says most.
+    // A rewrite that is wrong says most, then one that an option allows.
     let mut sorted: Vec<_> = improved.refused.iter().collect();
     sorted.sort_by_key(|refused| match refused.kind.as_str() {
         "wrong" => 0,
-        "impossible" => 1,
-        _ => 2,
+        "rounding" => 1,
+        "impossible" => 2,
+        _ => 3,
     });
-    let shown = if all { sorted.len() } else { REFUSED.min(sorted.len()) };
-    for refused in &sorted[..shown] {
+    // Variants of one rewrite that failed alike are one line.
+    let mut alike: Vec<(&RefusedRewrite, usize)> = Vec::new();
+    for refused in sorted {
+        let is_alike = |it: &RefusedRewrite| it.name == refused.name && it.kind == refused.kind;
+        match alike.iter_mut().find(|(first, _)| !all && is_alike(first)) {
+            Some((_, others)) => *others += 1,
+            None => alike.push((refused, 0)),
+        }
+    }
+    let shown = if all { alike.len() } else { REFUSED.min(alike.len()) };
+    for (refused, others) in &alike[..shown] {
         let after = if refused.depth == 0 { String::new() } else { format!(" after step {}", refused.depth) };
-        // What is not slower gains too little.
-        let kind = if refused.kind == "slower" { "no gain" } else { &refused.kind };
-        let said = format!("{}, {}{after}: {kind}: {}.", refused.name, refused.title, refused.reason);
+        let kind = match refused.kind.as_str() {
+            // What is not slower gains too little.
+            "slower" => "no gain",
+            "rounding" => "needs --allow-rounding",
+            kind => kind,
+        };
+        let more = match others {
+            0 => String::new(),
+            1 => " (and a variant of it)".to_owned(),
+            others => format!(" (and {others} variants of it)"),
+        };
+        let said = format!("{}, {}{after}: {kind}: {}{more}.", refused.name, refused.title, refused.reason);
         out.push_str(&paragraph(canvas, "  - ", 4, &said));
     }
-    if shown < sorted.len() {
-        let _ = writeln!(out, "  and {} more (--verbose)", sorted.len() - shown);
+    if shown < alike.len() || alike.iter().any(|(_, others)| *others > 0) {
+        let left: usize = alike[shown..].iter().map(|(_, others)| others + 1).sum();
+        let said = if left > 0 {
+            format!("and {left} more (--verbose lists all)")
+        } else {
+            "--verbose lists all".to_owned()
+        };
+        let _ = writeln!(out, "  {said}");
     }
 }

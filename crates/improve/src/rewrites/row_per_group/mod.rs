@@ -1,23 +1,32 @@
 //! `row-per-group`: the loops of a work-item are divided among the work-items of a work-group.
 
+mod group;
 mod steps;
+mod vectors;
+mod ways;
 
-use std::fmt::Write as _;
+use std::collections::BTreeSet;
 
 use tripipe_ir::diagnostic::Rule;
 
-use super::text::{indentation, is_bounds_test};
-use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Symbol, Tree, Variable};
-use crate::{Condition, HostChange, Proposal, View};
+use super::address::Values;
+use super::counted::changed;
+use super::text::is_bounds_test;
+use crate::syntax::{Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Type, Variable, fold};
+use crate::{Proposal, View};
 use steps::{Steps, is_memory, root};
 pub(super) use steps::{is_collective, is_pure, is_same};
+use vectors::{Finder, Row};
+use ways::Length;
 
 pub(super) const RULE: Rule = Rule {
     code: "row-per-group",
     title: "a work-group does what one work-item did",
     what: "
 A work-item that walks along a row with loops becomes a work-group: its work-items take the loop's steps in turns, and add
-up sums, and find minima and maxima, over local memory.",
+up sums, and find minima and maxima, over local memory. Where a loop reads or writes neighbouring elements in turn, a
+work-item takes 4 or 8 of them as a vector; a row that is short enough is loaded once, and stays in registers from loop to
+loop.",
     why: "
 Neighbours in a work-group then load neighbouring elements, which share cache lines; and a launch with few rows has enough
 work-items to fill the GPU.",
@@ -28,6 +37,8 @@ for (int i = 0; i < columns; i++) sum += in[row * columns + i];",
 float sum = 0.0f;
 for (int i = lane; i < columns; i += 64) sum += in[row * columns + i];
 partial[lane] = sum;  // and a sum of 64 numbers over local memory",
+    remark: "
+What a loop stores and a later one stores again is stored by the last one alone.",
     exceptions: "
 Where rows are short, or where there are enough of them and they lie side by side in memory. Sums of floats are taken in
 another order, so that is only done with `--allow-rounding`.",
@@ -38,11 +49,10 @@ another order, so that is only done with `--allow-rounding`.",
 };
 
 /// Work-items of a work-group that are tried.
-const SIZES: [usize; 4] = [32, 64, 128, 256];
+const SIZES: [usize; 4] = [64, 128, 256, 32];
 
-/// The most that a sum in another order deviates, relative to the sum of magnitudes: of 2^16 terms in `float`, in `half`.
-const FLOAT_ERROR: f64 = 1e-5;
-const HALF_ERROR: f64 = 1e-2;
+/// The first value of a counter from which on vectors are not tried: a loop may leave out the first elements of a row.
+const LATEST: usize = 4;
 
 pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
     let launch = &view.subject.launch.range;
@@ -52,7 +62,19 @@ pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
     let Some(tree) = view.tree else { return Vec::new() };
     let Some(kernel) = tree.kernel(&view.subject.kernel) else { return Vec::new() };
     let Some(rows) = Rows::of(tree, kernel) else { return Vec::new() };
-    SIZES.iter().filter_map(|size| rows.proposal(*size)).collect()
+    let length = Length::of(&rows, view.subject);
+    let all = SIZES.iter().flat_map(|size| {
+        let ways = ways::ways(&rows, length.as_ref(), *size);
+        ways.into_iter().map(|way| (*size, way))
+    });
+    let written = all.filter_map(|(size, way)| rows.proposal(size, way, length.as_ref()));
+    written.fold(Vec::new(), |mut all, proposal| {
+        // A loop without rows is taken in one way alone.
+        if !all.iter().any(|it: &Proposal| it.source == proposal.source) {
+            all.push(proposal);
+        }
+        all
+    })
 }
 
 /// How a variable gathers the steps of a loop.
@@ -75,9 +97,17 @@ struct Loop<'t> {
     /// The first value and the step `i++` of its counter.
     first: &'t Expr,
     step: &'t Expr,
-    counter: &'t str,
+    counter: &'t Variable,
+    body: &'t Stmt,
+    /// What the counter stays below, if it starts from `start`.
+    end: Option<&'t Expr>,
+    /// The first value of the counter, if that is a small constant.
+    start: usize,
     gathered: Vec<Gathered<'t>>,
-    stores: bool,
+    /// The memory objects that it stores to.
+    stored: Vec<Symbol>,
+    /// The elements that its steps load and store in turn.
+    rows: Vec<Row<'t>>,
 }
 
 /// A kernel whose work-items walk along rows.
@@ -89,6 +119,14 @@ struct Rows<'t> {
     stores: Vec<&'t Stmt>,
     /// The calls of `get_global_id(0)`.
     ids: Vec<&'t Expr>,
+    /// Variables that are set once, and their values.
+    values: Values<'t>,
+    /// All others that the kernel declares or assigns to.
+    changed: BTreeSet<Symbol>,
+    /// Memory objects that something else than the rows of the loops loads or stores.
+    used_elsewhere: BTreeSet<Symbol>,
+    /// Those of them that it stores to.
+    stored_elsewhere: BTreeSet<Symbol>,
 }
 
 impl<'t> Rows<'t> {
@@ -113,10 +151,73 @@ impl<'t> Rows<'t> {
         if !is_alone || ids.is_empty() || !ids.iter().all(of_rows) {
             return None;
         }
-        let mut rows = Self { tree, kernel, loops: Vec::new(), stores: Vec::new(), ids };
+        let (changed, values) = changed(&kernel.body);
+        let mut rows = Self {
+            tree,
+            kernel,
+            loops: Vec::new(),
+            stores: Vec::new(),
+            ids,
+            values,
+            changed,
+            used_elsewhere: BTreeSet::new(),
+            stored_elsewhere: BTreeSet::new(),
+        };
         let mut variables: Vec<&Variable> = kernel.parameters.iter().collect();
         rows.statements(body, &mut variables)?;
+        rows.find_other_uses(&variables);
         (!rows.loops.is_empty()).then_some(rows)
+    }
+
+    /// Finds what is loaded and stored outside the rows of the loops.
+    fn find_other_uses(&mut self, variables: &[&'t Variable]) {
+        let taken: Vec<_> = self
+            .loops
+            .iter()
+            .flat_map(|it| &it.rows)
+            .flat_map(|row| &row.accesses)
+            .map(|it| it.element.place.range.clone())
+            .collect();
+        let is_taken = |expr: &Expr| {
+            let at = &expr.place.range;
+            taken.iter().any(|it| it.start <= at.start && at.end <= it.end)
+        };
+        let (mut used, mut stored) = (BTreeSet::new(), BTreeSet::new());
+        // A pointer whose memory is not known is a memory object of its own, and no row is in it.
+        let memory = |symbol: Symbol| root(symbol, variables).unwrap_or(symbol);
+        let pointers = |expr: &Expr, found: &mut BTreeSet<Symbol>| {
+            expr.walk(&mut |it| {
+                let is_pointer =
+                    matches!(&it.kind, ExprKind::Name { .. }) && matches!(it.ty, Type::Pointer { .. });
+                if is_pointer && !is_taken(it) {
+                    found.extend(it.symbol().map(memory));
+                }
+            });
+        };
+        self.kernel.body.walk(&mut |stmt| {
+            if let StmtKind::Declare(all) = &stmt.kind {
+                let of_numbers = all.iter().filter(|it| !matches!(it.ty, Type::Pointer { .. }));
+                of_numbers.filter_map(|it| it.value.as_ref()).for_each(|value| pointers(value, &mut used));
+                return;
+            }
+            for expr in stmt.expressions() {
+                pointers(expr, &mut used);
+                expr.walk(&mut |it| match &it.kind {
+                    ExprKind::Assign { target, .. } if is_memory(target) => pointers(target, &mut stored),
+                    ExprKind::Call { name, .. } if name.starts_with("vstore") => pointers(it, &mut stored),
+                    _ => {}
+                });
+            }
+        });
+        (self.used_elsewhere, self.stored_elsewhere) = (used, stored);
+    }
+
+    fn uses_elsewhere(&self, memory: Symbol) -> bool {
+        self.used_elsewhere.contains(&memory)
+    }
+
+    fn stores_elsewhere(&self, memory: Symbol) -> bool {
+        self.stored_elsewhere.contains(&memory)
     }
 
     /// What a row's statements do; `None` if they cannot be divided.
@@ -227,95 +328,25 @@ impl<'t> Rows<'t> {
             variable.ty.as_number()?;
             gathered.push(Gathered { variable, by });
         }
-        Some(Loop {
-            statement,
-            first: start,
-            step,
-            counter: &counter.name,
-            gathered,
-            stores: !steps.stored.is_empty(),
-        })
-    }
-
-    fn proposal(&self, size: usize) -> Option<Proposal> {
-        let source = &self.tree.source;
-        let lane = self.free("lane");
-        let mut edits = Edits::new();
-        let StmtKind::Block(body) = &self.kernel.body.kind else { return None };
-        let top = body.first()?;
-        let indent = indentation(source, top.full.start);
-        let mut head = format!("const int {lane} = get_local_id(0);\n{indent}");
-        let mut scratches: Vec<(Scalar, String)> = Vec::new();
-        for gathered in self.loops.iter().flat_map(|divided| &divided.gathered) {
-            let scalar = gathered.variable.ty.as_number()?;
-            if !scratches.iter().any(|(known, _)| *known == scalar) {
-                let name = self.free(&format!("partial_{}", scalar.name()));
-                let _ = write!(head, "local {} {name}[{size}];\n{indent}", scalar.name());
-                scratches.push((scalar, name));
+        let stored = steps.stored.iter().filter_map(|(pointer, _)| root(*pointer, variables)).collect();
+        let finder =
+            Finder { tree, kernel: self.kernel, counter, values: &self.values, changed: &self.changed };
+        let from = fold(start).and_then(|it| usize::try_from(it).ok()).filter(|it| *it < LATEST);
+        let end = match &condition.bare().kind {
+            ExprKind::Binary { operator, right, .. }
+                if operator == "<" && from.is_some() && right.place.exact && !right.place.in_macro =>
+            {
+                Some(&**right)
             }
+            _ => None,
+        };
+        let from = from.unwrap_or(0);
+        let mut rows = if end.is_some() { finder.rows(body) } else { Vec::new() };
+        // Elements before the first step are loaded with the others, and stay as they are.
+        if from > 0 && rows.iter().any(Row::stores) {
+            rows.clear();
         }
-        edits.insert(top.full.start, head).ok()?;
-        for id in &self.ids {
-            edits.replace(id.place.range.clone(), "get_group_id(0)").ok()?;
-        }
-        for store in &self.stores {
-            edits.insert(store.full.start, format!("if ({lane} == 0) ")).ok()?;
-        }
-        let mut error: f64 = 0.0;
-        for (index, divided) in self.loops.iter().enumerate() {
-            let indent = indentation(source, divided.statement.full.start);
-            let first = self.tree.text(&divided.first.place);
-            let first = if first == "0" { lane.clone() } else { format!("{first} + {lane}") };
-            edits.replace(divided.first.place.range.clone(), first).ok()?;
-            edits.replace(divided.step.place.range.clone(), format!("{} += {size}", divided.counter)).ok()?;
-            let (mut before, mut after) = (String::new(), String::new());
-            for Gathered { variable, by } in &divided.gathered {
-                let scalar = variable.ty.as_number()?;
-                let scratch = &scratches.iter().find(|(known, _)| *known == scalar)?.1;
-                let name = &variable.name;
-                let gather = match by {
-                    Gather::Sum => format!("{scratch}[{lane}] += {scratch}[{lane} + step]"),
-                    Gather::Least | Gather::Most => {
-                        let test = if *by == Gather::Most { '>' } else { '<' };
-                        format!(
-                            "{scratch}[{lane}] = {scratch}[{lane} + step] {test} {scratch}[{lane}] ? {scratch}[{lane} + \
-                            step] : {scratch}[{lane}]"
-                        )
-                    }
-                };
-                if *by == Gather::Sum {
-                    let _ = write!(before, "{name} = {lane} == 0 ? {name} : 0;\n{indent}");
-                    if let Scalar::Float { bits } = scalar {
-                        error = error.max(if bits == 16 { HALF_ERROR } else { FLOAT_ERROR });
-                    }
-                }
-                let _ = write!(
-                    after,
-                    "\n{indent}{scratch}[{lane}] = {name};\n{indent}barrier(CLK_LOCAL_MEM_FENCE);\n{indent}for (int step = {}; \
-                    step > 0; step /= 2) {{\n{indent}    if ({lane} < step)\n{indent}        {gather};\n{indent}    \
-                    barrier(CLK_LOCAL_MEM_FENCE);\n{indent}}}\n{indent}{name} = {scratch}[0];\n{indent}\
-                    barrier(CLK_LOCAL_MEM_FENCE);",
-                    size / 2
-                );
-            }
-            // What was stored may be loaded by another work-item later.
-            if divided.stores && index + 1 < self.loops.len() {
-                let _ = write!(after, "\n{indent}barrier(CLK_GLOBAL_MEM_FENCE);");
-            }
-            edits.insert(divided.statement.full.start, before).ok()?;
-            edits.insert(divided.statement.full.end, after).ok()?;
-        }
-        let count = self.loops.len();
-        let loops = if count == 1 { "its loop".to_owned() } else { format!("its {count} loops") };
-        Some(Proposal {
-            code: RULE.code,
-            title: format!("a work-group of {size} does what a work-item did"),
-            why: format!("neighbours take the steps of {loops} in turns and load neighbouring elements"),
-            source: edits.apply(source),
-            conditions: vec![Condition::Stated("the buffers do not overlap".to_owned())],
-            host: vec![HostChange::Multiply { dimension: 0, by: size }, HostChange::Local([size, 1, 1])],
-            relative_error: error,
-        })
+        Some(Loop { statement, first: start, step, counter, body, end, start: from, gathered, stored, rows })
     }
 
     /// A name that the source does not use.

@@ -1,0 +1,308 @@
+//! The kernel of a work-group that does what a work-item did.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use super::super::address::Address;
+use super::super::text::{Names, indentation};
+use super::vectors::{Row, Writer};
+use super::ways::{Length, Way};
+use super::{Gather, Gathered, Loop, RULE, Rows};
+use crate::syntax::{Edits, Scalar, StmtKind};
+use crate::{Condition, HostChange, Proposal};
+
+/// The most that a sum in another order deviates, relative to the sum of magnitudes: of 2^16 terms in `float`, in `half`.
+const FLOAT_ERROR: f64 = 1e-5;
+const HALF_ERROR: f64 = 1e-2;
+
+/// A row's vectors that stay in registers.
+struct KeptRow {
+    start: Address,
+    /// One for each turn.
+    names: Vec<String>,
+}
+
+/// What is written of the loops so far.
+struct Group {
+    size: usize,
+    lane: String,
+    names: Names,
+    /// Declarations at the top of the kernel.
+    head: String,
+    kept: Vec<KeptRow>,
+}
+
+impl<'t> Rows<'t> {
+    /// The kernel for work-groups of a size; `None` where a macro stands in the way.
+    pub(super) fn proposal(&self, size: usize, way: Way, length: Option<&Length<'t>>) -> Option<Proposal> {
+        let source = &self.tree.source;
+        let lane = self.free("lane");
+        let mut edits = Edits::new();
+        let StmtKind::Block(body) = &self.kernel.body.kind else { return None };
+        let top = body.first()?;
+        let at_top = indentation(source, top.full.start);
+        let head = format!("const int {lane} = get_local_id(0);\n{at_top}");
+        let mut group =
+            Group { size, lane: lane.clone(), names: Names::new(self.tree), head, kept: Vec::new() };
+        group.names.exactly(&lane);
+        let mut scratches: Vec<(Scalar, String)> = Vec::new();
+        for gathered in self.loops.iter().flat_map(|divided| &divided.gathered) {
+            let scalar = gathered.variable.ty.as_number()?;
+            if !scratches.iter().any(|(known, _)| *known == scalar) {
+                let name = self.free(&format!("partial_{}", scalar.name()));
+                group.names.exactly(&name);
+                let _ = write!(group.head, "local {} {name}[{size}];\n{at_top}", scalar.name());
+                scratches.push((scalar, name));
+            }
+        }
+        for store in &self.stores {
+            edits.insert(store.full.start, format!("if ({lane} == 0) ")).ok()?;
+        }
+        let mut error: f64 = 0.0;
+        let mut whole: Vec<Range<usize>> = Vec::new();
+        for (index, divided) in self.loops.iter().enumerate() {
+            let indent = indentation(source, divided.statement.full.start);
+            let text = match way {
+                _ if divided.rows.is_empty() => None,
+                Way::Single => None,
+                Way::Vectors(lanes) => self.vectors(divided, lanes, indent, &mut group),
+                // What one loop keeps another one relies on.
+                Way::Kept { lanes, turns } => {
+                    let fills = length.is_some_and(|it| it.fills(size, lanes, turns));
+                    Some(self.turns(index, [lanes, turns], fills, [indent, at_top], &mut group)?)
+                }
+            };
+            if let Some(text) = text {
+                edits.replace(divided.statement.full.clone(), text).ok()?;
+                whole.push(divided.statement.full.clone());
+            } else {
+                let first = self.tree.text(&divided.first.place);
+                let first = if first == "0" { lane.clone() } else { format!("{first} + {lane}") };
+                edits.replace(divided.first.place.range.clone(), first).ok()?;
+                let step = format!("{} += {size}", divided.counter.name);
+                edits.replace(divided.step.place.range.clone(), step).ok()?;
+            }
+            let (mut before, mut after) = (String::new(), String::new());
+            for Gathered { variable, by } in &divided.gathered {
+                let scalar = variable.ty.as_number()?;
+                let scratch = &scratches.iter().find(|(known, _)| *known == scalar)?.1;
+                let name = &variable.name;
+                let gather = match by {
+                    Gather::Sum => format!("{scratch}[{lane}] += {scratch}[{lane} + step]"),
+                    Gather::Least | Gather::Most => {
+                        let test = if *by == Gather::Most { '>' } else { '<' };
+                        format!(
+                            "{scratch}[{lane}] = {scratch}[{lane} + step] {test} {scratch}[{lane}] ? {scratch}[{lane} + \
+                            step] : {scratch}[{lane}]"
+                        )
+                    }
+                };
+                if *by == Gather::Sum {
+                    let _ = write!(before, "{name} = {lane} == 0 ? {name} : 0;\n{indent}");
+                    if let Scalar::Float { bits } = scalar {
+                        error = error.max(if bits == 16 { HALF_ERROR } else { FLOAT_ERROR });
+                    }
+                }
+                let _ = write!(
+                    after,
+                    "\n{indent}{scratch}[{lane}] = {name};\n{indent}barrier(CLK_LOCAL_MEM_FENCE);\n{indent}for (int step = {}; \
+                    step > 0; step /= 2) {{\n{indent}    if ({lane} < step)\n{indent}        {gather};\n{indent}    \
+                    barrier(CLK_LOCAL_MEM_FENCE);\n{indent}}}\n{indent}{name} = {scratch}[0];\n{indent}\
+                    barrier(CLK_LOCAL_MEM_FENCE);",
+                    size / 2
+                );
+            }
+            // What was stored may be loaded by another work-item later; what is kept is not.
+            let is_kept = matches!(way, Way::Kept { .. });
+            if !divided.stored.is_empty() && index + 1 < self.loops.len() && !is_kept {
+                let _ = write!(after, "\n{indent}barrier(CLK_GLOBAL_MEM_FENCE);");
+            }
+            edits.insert(divided.statement.full.start, before).ok()?;
+            edits.insert(divided.statement.full.end, after).ok()?;
+        }
+        for (at, new) in self.replaced() {
+            if !whole.iter().any(|it| it.start <= at.start && at.end <= it.end) {
+                edits.replace(at, new).ok()?;
+            }
+        }
+        edits.insert(top.full.start, group.head).ok()?;
+        let count = self.loops.len();
+        let loops = if count == 1 { "its loop".to_owned() } else { format!("its {count} loops") };
+        let (mut conditions, more, why) = match way {
+            Way::Single => (Vec::new(), String::new(), ""),
+            Way::Vectors(lanes) => (
+                Vec::new(),
+                format!(", with vectors of {lanes}"),
+                ", and one load or store takes the elements of several steps",
+            ),
+            Way::Kept { lanes, turns } => (
+                length?.conditions(size, lanes, turns)?,
+                format!(", with vectors of {lanes} that stay in registers"),
+                ", and each element is loaded and stored once",
+            ),
+        };
+        conditions.insert(0, Condition::Stated("the buffers do not overlap".to_owned()));
+        Some(Proposal {
+            code: RULE.code,
+            title: format!("a work-group of {size} does what a work-item did{more}"),
+            why: format!("neighbours take the steps of {loops} in turns and load neighbouring elements{why}"),
+            source: edits.apply(source),
+            conditions,
+            host: vec![HostChange::Multiply { dimension: 0, by: size }, HostChange::Local([size, 1, 1])],
+            relative_error: error,
+        })
+    }
+
+    /// What has another text in the group's kernel, loops aside.
+    fn replaced(&self) -> Vec<(Range<usize>, String)> {
+        self.ids.iter().map(|id| (id.place.range.clone(), "get_group_id(0)".to_owned())).collect()
+    }
+
+    /// A loop whose steps are taken as vectors, and a second one for those that are left over.
+    fn vectors(&self, divided: &Loop<'_>, lanes: usize, indent: &str, group: &mut Group) -> Option<String> {
+        let (lane, size, counter) = (&group.lane, group.size, &divided.counter.name);
+        let end = self.tree.text(&divided.end?.place);
+        let ty = &divided.counter.ty;
+        let inner = format!("{indent}    ");
+        let mut text = format!(
+            "for ({ty} {counter} = {lanes} * {lane}; {counter} + {} < {end}; {counter} += {}) {{\n",
+            lanes - 1,
+            lanes * size
+        );
+        let mut after = String::new();
+        let names: Vec<String> = divided.rows.iter().map(|row| group.names.fresh(&row.start.name)).collect();
+        let inside = self.inside(divided);
+        let writer = self.writer(divided, &names, lanes, &inside);
+        for (row, name) in divided.rows.iter().zip(&names) {
+            let (vector, place) = (row.vector(lanes)?, writer.place(row)?);
+            let constant = if row.stores() { "" } else { "const " };
+            let value =
+                if row.loads_first() { format!(" = vload{lanes}(0, {place})") } else { String::new() };
+            let _ = writeln!(text, "{inner}{constant}{vector} {name}{value};");
+            if row.stores() {
+                let _ = writeln!(after, "{inner}vstore{lanes}({name}, 0, {place});");
+            }
+        }
+        text.push_str(&writer.steps(&inner)?);
+        let lane = &group.lane;
+        let left = if end.chars().all(|it| it.is_alphanumeric() || it == '_') {
+            end.to_owned()
+        } else {
+            format!("({end})")
+        };
+        let whole = format!("{left} / {lanes} * {lanes}");
+        let whole = match divided.start {
+            0 => whole,
+            start => format!("({left} < {lanes} ? {start} : {whole})"),
+        };
+        let _ = write!(
+            text,
+            "{after}{indent}}}\n{indent}for ({ty} {counter} = {whole} + {lane}; {counter} < {end}; {counter} += {size})"
+        );
+        let mut rest = Edits::new();
+        for (at, new) in &inside {
+            rest.replace(at.clone(), new.clone()).ok()?;
+        }
+        let gap = if matches!(divided.body.kind, StmtKind::Block(_)) {
+            " ".to_owned()
+        } else {
+            format!("\n{inner}")
+        };
+        Some(text + &gap + &rest.apply_to(&self.tree.source, divided.body.full.clone()))
+    }
+
+    /// A loop as a copy for each vector of a row that a work-item has.
+    fn turns(
+        &self,
+        index: usize,
+        [lanes, turns]: [usize; 2],
+        fills: bool,
+        [indent, top]: [&str; 2],
+        group: &mut Group,
+    ) -> Option<String> {
+        let divided = &self.loops[index];
+        let later: Vec<&Row<'_>> = self.loops[index + 1..].iter().flat_map(|it| &it.rows).collect();
+        let inside = self.inside(divided);
+        let mut is_new: BTreeSet<usize> = BTreeSet::new();
+        for (number, row) in divided.rows.iter().enumerate() {
+            if group.kept.iter().any(|it| it.start == row.start) {
+                continue;
+            }
+            is_new.insert(number);
+            if later.iter().any(|it| it.start == row.start) {
+                let names: Vec<String> = (0..turns).map(|_| group.names.fresh(&row.start.name)).collect();
+                let _ = write!(group.head, "{} {};\n{top}", row.vector(lanes)?, names.join(", "));
+                group.kept.push(KeptRow { start: row.start.clone(), names });
+            }
+        }
+        let mut copies = Vec::new();
+        let (inner, deeper) = (format!("{indent}    "), format!("{indent}        "));
+        for turn in 0..turns {
+            let (mut before, mut after) = (String::new(), String::new());
+            let at = if fills { &inner } else { &deeper };
+            let mut names = Vec::new();
+            for row in &divided.rows {
+                let kept = group.kept.iter().find(|it| it.start == row.start);
+                names.push(match kept {
+                    Some(kept) => kept.names.get(turn)?.clone(),
+                    None => group.names.fresh(&row.start.name),
+                });
+            }
+            let writer = self.writer(divided, &names, lanes, &inside);
+            for (number, (row, name)) in divided.rows.iter().zip(&names).enumerate() {
+                let place = writer.place(row)?;
+                let is_kept = group.kept.iter().any(|it| it.start == row.start);
+                let value =
+                    if row.loads_first() { format!(" = vload{lanes}(0, {place})") } else { String::new() };
+                if !is_kept {
+                    let constant = if row.stores() { "" } else { "const " };
+                    let _ = writeln!(before, "{at}{constant}{} {name}{value};", row.vector(lanes)?);
+                } else if is_new.contains(&number) && row.loads_first() {
+                    let _ = writeln!(before, "{at}{name}{value};");
+                }
+                let is_stored_again = later.iter().any(|it| it.start == row.start && it.stores());
+                if row.stores() && !is_stored_again {
+                    let _ = writeln!(after, "{at}vstore{lanes}({name}, 0, {place});");
+                }
+            }
+            let (ty, counter, lane) = (&divided.counter.ty, &divided.counter.name, &group.lane);
+            let first = match turn * lanes * group.size {
+                0 => format!("{lanes} * {lane}"),
+                start => format!("{lanes} * {lane} + {start}"),
+            };
+            let steps = writer.steps(at)?;
+            let mut text = format!("{{\n{inner}const {ty} {counter} = {first};\n");
+            if fills {
+                let _ = write!(text, "{before}{steps}{after}{indent}}}");
+            } else {
+                let end = self.tree.text(&divided.end?.place);
+                let _ = write!(
+                    text,
+                    "{inner}if ({counter} < {end}) {{\n{before}{steps}{after}{inner}}}\n{indent}}}"
+                );
+            }
+            copies.push(text);
+        }
+        Some(copies.join(&format!("\n{indent}")))
+    }
+
+    /// What has another text in a loop's body.
+    fn inside(&self, divided: &Loop<'_>) -> Vec<(Range<usize>, String)> {
+        let body = &divided.body.full;
+        let mut inside = self.replaced();
+        inside.retain(|(at, _)| body.start <= at.start && at.end <= body.end);
+        inside
+    }
+
+    fn writer<'a>(
+        &self,
+        divided: &'a Loop<'t>,
+        names: &'a [String],
+        lanes: usize,
+        replaced: &'a [(Range<usize>, String)],
+    ) -> Writer<'a, 't> {
+        let Loop { body, counter, rows, start, .. } = divided;
+        Writer { tree: self.tree, body, counter, rows, names, lanes, start: *start, replaced }
+    }
+}
