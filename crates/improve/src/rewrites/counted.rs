@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::address::Values;
-use super::text::indentation;
+use super::text::{Names, indentation};
 use crate::syntax::{Edits, Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Type, fold};
 
 /// `for (int k = start; k < end; ++k)`, whose body neither leaves the loop early nor changes what it counts.
@@ -129,27 +129,62 @@ impl<'t> Counted<'t> {
         all
     }
 
-    /// The steps one after the other, if there are at most `most`, and none declares a variable.
-    fn unrolled(&self, source: &str, most: i128) -> Option<String> {
+    /// The steps one after the other, if there are at most `most`. What a step declares has a name of its own in each.
+    fn unrolled(&self, source: &str, most: i128, names: &mut Names) -> Option<String> {
         let (start, turns) = (self.start?, self.turns.filter(|turns| (2..=most).contains(turns))?);
         let is_own = matches!(self.first.kind, StmtKind::Declare(_));
-        let plain = self.statements().iter().all(|it| matches!(it.kind, StmtKind::Expr(_)) && it.place.exact);
-        if !is_own || !plain {
+        let is_plain =
+            |it: &Stmt| matches!(it.kind, StmtKind::Expr(_) | StmtKind::Declare(_)) && it.place.exact;
+        if !is_own || !self.statements().iter().all(is_plain) {
             return None;
         }
         let counters = self.counters(&[])?;
+        let declared: Vec<(Symbol, &str)> = self
+            .statements()
+            .iter()
+            .flat_map(|stmt| match &stmt.kind {
+                StmtKind::Declare(variables) => &variables[..],
+                _ => &[],
+            })
+            .map(|variable| (variable.symbol, variable.name.as_str()))
+            .collect();
         let indent = indentation(source, self.stmt.full.start);
         let mut text = "{\n".to_owned();
         for value in start..start + turns {
             let mut edits = Edits::new();
+            let number = if value < 0 { format!("({value})") } else { value.to_string() };
             for at in &counters {
-                edits.replace(at.clone(), value.to_string()).ok()?;
+                edits.replace(at.clone(), number.clone()).ok()?;
+            }
+            for (symbol, name) in &declared {
+                let own = names.fresh(name);
+                for at in self.places(*symbol)? {
+                    edits.replace(at, own.clone()).ok()?;
+                }
             }
             for stmt in self.statements() {
                 let _ = writeln!(text, "{indent}    {}", edits.apply_to(source, stmt.full.clone()));
             }
         }
         Some(text + indent + "}")
+    }
+
+    /// Where a variable of the body is declared and used; `None` if a macro hides one.
+    fn places(&self, symbol: Symbol) -> Option<Vec<Range<usize>>> {
+        let mut all = Vec::new();
+        for stmt in self.statements() {
+            if let StmtKind::Declare(variables) = &stmt.kind {
+                all.extend(variables.iter().filter(|it| it.symbol == symbol).map(|it| it.name_range.clone()));
+            }
+        }
+        let mut is_exact = true;
+        self.body.walk_expressions(&mut |expr| {
+            if matches!(&expr.kind, ExprKind::Name { symbol: own, .. } if *own == symbol) {
+                is_exact &= expr.place.exact && !expr.place.in_macro;
+                all.push(expr.place.range.clone());
+            }
+        });
+        is_exact.then_some(all)
     }
 
     /// The statements of the body.
@@ -219,12 +254,18 @@ pub(super) fn root(target: &Expr) -> Option<Symbol> {
     }
 }
 
-/// The source with the kernel's short loops written out; `None` if there are none.
-pub(super) fn unrolled(tree: &Tree, kernel: &Function, most: i128) -> Option<String> {
+/// The source with those of the kernel's short loops written out that are wanted; `None` if there are none.
+pub(super) fn unrolled(
+    tree: &Tree,
+    kernel: &Function,
+    most: i128,
+    wanted: &dyn Fn(&Counted<'_>) -> bool,
+) -> Option<String> {
     let mut edits = Edits::new();
+    let mut names = Names::new(tree);
     kernel.body.walk(&mut |stmt| {
-        let text = Counted::of(stmt).and_then(|counted| counted.unrolled(&tree.source, most));
-        if let Some(text) = text {
+        let counted = Counted::of(stmt).filter(|counted| wanted(counted));
+        if let Some(text) = counted.and_then(|counted| counted.unrolled(&tree.source, most, &mut names)) {
             // Loops without another one inside do not overlap.
             let _ = edits.replace(stmt.full.clone(), text);
         }

@@ -38,7 +38,7 @@ const TURNS: i128 = 16;
 pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
     let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
     let mut all: Vec<Proposal> = merged(tree, kernel).into_iter().collect();
-    if let Some(source) = unrolled(tree, kernel, TURNS) {
+    if let Some(source) = unrolled(tree, kernel, TURNS, &|_| true) {
         let subject = crate::Subject { source, ..view.subject.clone() };
         let tree = subject.tree(view.gpus.first().map(|gpu| gpu.opencl().clone())).ok();
         let kernel = tree.as_ref().and_then(|tree| Some((tree, tree.kernel(&subject.kernel)?)));

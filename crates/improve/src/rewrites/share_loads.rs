@@ -1,21 +1,25 @@
-//! `share-loads`: overlapping vector loads of one row from two of them.
+//! `share-loads`: overlapping vector loads of one row from few of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use tripipe_ir::diagnostic::Rule;
 
+use super::counted::{Counted, unrolled};
+use super::outputs::{Outputs, propose};
 use super::text::Names;
+use crate::replicate::Plan;
 use crate::syntax::{Affine, Edits, Expr, ExprKind, Stmt, StmtKind, Symbol, Tree, Type, affine, fold};
 use crate::{Proposal, View};
 
 /// Its documentation.
 pub(super) const RULE: Rule = Rule {
     code: "share-loads",
-    title: "overlapping vector loads of one row from two of them",
+    title: "overlapping vector loads of one row from few of them",
     what: "
-Vector loads of one row that start a few elements apart, as a window needs them, become two loads: the first and the
-last. Those between are put together of their lanes. A load that is written twice is done once.",
+Vector loads of one row that start a few elements apart, as a window needs them, become the fewest that read all elements:
+those between are put together of their lanes. A loop over a window is written out for that. A load that is written twice is
+done once. Where a work-item computes one output, it computes several first.",
     why: "
 A window of three has three loads that share most of their elements. The load/store pipe is often the bound of filters,
 and a shuffle of lanes costs the arithmetic pipe less, or nothing where it is a choice of registers.",
@@ -30,16 +34,103 @@ sum -= convert_short8(in_1) + convert_short8((uchar8)(in_1.s1234567, in_2.s6)) +
     ..Rule::REWRITE
 };
 
+/// Steps of a loop over a window that are written out at most.
+const STEPS: i128 = 32;
+
+/// Outputs of a work-item that are tried where several share what they load.
+const LANES: [usize; 3] = [8, 4, 16];
+
+const WHY: &str =
+    "neighbouring vectors share most of their elements, and the load/store pipe loads each once";
+
 pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
-    let source = view.tree.and_then(|tree| shared(tree, &view.subject.kernel));
-    let Some(source) = source else { return Vec::new() };
-    vec![Proposal {
-        title: "overlapping loads from two of them".to_owned(),
-        why: "neighbouring vectors share most of their elements, and the load/store pipe loads each once"
-            .to_owned(),
+    let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
+    let own = with_window(view, tree).map(|source| Proposal {
+        title: "overlapping loads from few of them".to_owned(),
+        why: WHY.to_owned(),
         source,
         ..Proposal::of(RULE.code)
-    }]
+    });
+    let mut has_vectors = false;
+    kernel.body.walk_expressions(&mut |expr| {
+        has_vectors |= matches!(&expr.kind, ExprKind::Call { name, .. } if name.starts_with("vload"));
+    });
+    let windows = if has_vectors { Vec::new() } else { windows(view) };
+    own.into_iter().chain(windows).collect()
+}
+
+/// Several outputs a work-item, with shared loads: alone, vectors that overlap may gain nothing. A window whose size is an
+/// argument is one of the given size.
+fn windows(view: &View<'_>) -> Vec<Proposal> {
+    let fixed = super::specialise_arguments::proposals(view).pop();
+    let fixed = fixed.and_then(|fixed| Some((view.parse(fixed.source.clone())?, fixed)));
+    let subject = fixed.as_ref().map(|(_, fixed)| fixed.subject(view.subject));
+    let view = match (&fixed, &subject) {
+        (Some((tree, _)), Some(subject)) => &View { subject, tree: Some(tree), ..*view },
+        _ => view,
+    };
+    let mut all = Vec::new();
+    let rows = view.subject.launch.range.dimensions() > 1;
+    for copies in [None, Some((1, 2))].into_iter().take(1 + usize::from(rows)) {
+        for edges in [false, true] {
+            for lanes in LANES {
+                let plan = Plan { vector: Some((0, lanes)), copies, narrow: true, channels: None, edges };
+                let Some(widened) = widened(view, plan) else { continue };
+                let shared = view.parse(widened.source.clone()).and_then(|tree| with_window(view, &tree));
+                let Some(source) = shared else {
+                    // What has no window with some lanes has none with others.
+                    if all.is_empty() && edges {
+                        return all;
+                    }
+                    continue;
+                };
+                let (mut title, mut conditions) = (widened.title, widened.conditions);
+                if let Some((_, fixed)) = &fixed {
+                    title = format!("{title}; {}", fixed.title);
+                    conditions.extend(fixed.conditions.iter().cloned());
+                }
+                let why = WHY.to_owned();
+                all.push(Proposal {
+                    title,
+                    why,
+                    source,
+                    conditions,
+                    host: widened.host,
+                    ..Proposal::of(RULE.code)
+                });
+            }
+        }
+    }
+    all
+}
+
+/// The kernel with several outputs a work-item.
+fn widened(view: &View<'_>, plan: Plan) -> Option<Proposal> {
+    let title = |plan: &Plan| {
+        let lanes = plan.vector.map_or(1, |(_, lanes)| lanes);
+        let rows = plan.copies.map_or(1, |(_, count)| count);
+        let edges = if plan.edges { ", the last group of a row moved inwards" } else { "" };
+        format!("{lanes} x {rows} outputs a work-item that share overlapping loads{edges}")
+    };
+    propose(view, &[plan], &Outputs { code: RULE.code, title: &title, why: WHY }).pop()
+}
+
+/// The source with shared loads, after the loops over windows of vectors are written out; `None` where nothing overlaps.
+fn with_window(view: &View<'_>, tree: &Tree) -> Option<String> {
+    let name = &view.subject.kernel;
+    let kernel = tree.kernel(name)?;
+    let is_window = |counted: &Counted<'_>| {
+        let mut moves = false;
+        counted.body.walk_expressions(&mut |expr| {
+            if let ExprKind::Call { name, arguments, .. } = &expr.kind {
+                moves |= name.starts_with("vload") && arguments.last().is_some_and(|it| counted.changes(it));
+            }
+        });
+        moves
+    };
+    let whole = unrolled(tree, kernel, STEPS, &is_window).and_then(|source| view.parse(source));
+    let of_loops = whole.and_then(|tree| shared(&tree, name));
+    of_loops.or_else(|| shared(tree, name))
 }
 
 /// A vector load.
@@ -141,13 +232,15 @@ fn share_run(tree: &Tree, run: &[&Stmt], names: &mut Names, edits: &mut Edits) -
         row.sort_by_key(|load| load.constant);
         let mut from = 0;
         while from < row.len() {
-            // A group reaches as far as two loads hold all of its elements.
-            let start = row[from].constant;
-            let count = row[from..].iter().take_while(|it| it.constant - start <= i128::from(lanes)).count();
+            // The loads of a group touch or overlap, so that it reads each element between its ends.
+            let joined =
+                row[from..].windows(2).take_while(|it| it[1].constant - it[0].constant <= i128::from(lanes));
+            let count = 1 + joined.count();
             let group = &row[from..from + count];
             from += count;
+            let few = starts(group, lanes).len();
             let places: BTreeSet<i128> = group.iter().map(|it| it.constant).collect();
-            if group.len() > 2.min(places.len()) {
+            if group.len() > few && (few < places.len() || places.len() < group.len()) {
                 share_group(tree, run, lanes, group, names, edits)?;
             }
         }
@@ -155,7 +248,19 @@ fn share_run(tree: &Tree, run: &[&Stmt], names: &mut Names, edits: &mut Edits) -
     Some(())
 }
 
-/// Replaces the loads of a group by two variables.
+/// Where the fewest loads start that read all elements of a group, and no others.
+fn starts(group: &[Load<'_>], lanes: u8) -> Vec<i128> {
+    let [first, .., last] = group else { return group.iter().map(|it| it.constant).collect() };
+    let mut starts = vec![first.constant];
+    let mut at = first.constant;
+    while at < last.constant {
+        at = (at + i128::from(lanes)).min(last.constant);
+        starts.push(at);
+    }
+    starts
+}
+
+/// Replaces the loads of a group by variables.
 fn share_group(
     tree: &Tree,
     run: &[&Stmt],
@@ -164,58 +269,54 @@ fn share_group(
     names: &mut Names,
     edits: &mut Edits,
 ) -> Option<()> {
-    let (first, last) = (group.first()?, group.last()?);
-    let wanted = match &last.expr.kind {
-        ExprKind::Call { arguments, .. } => base_name(&arguments[1]).unwrap_or_default(),
-        _ => String::new(),
-    };
-    let left = names.fresh(&wanted);
-    let right = if last.constant == first.constant { left.clone() } else { names.fresh(&wanted) };
+    let first = group.first()?;
+    let ExprKind::Call { arguments, .. } = &first.expr.kind else { return None };
+    let address = &arguments[1];
+    let wanted = base_name(address).unwrap_or_default();
     let at = run[group.iter().map(|it| it.statement).min()?].full.start;
     let line = &tree.source[..at];
     let indent: String =
         line[line.rfind('\n').map_or(0, |it| it + 1)..].chars().take_while(|it| it.is_whitespace()).collect();
-    let mut declared =
-        format!("const {} {left} = {};\n{indent}", first.expr.ty, tree.text(&first.expr.place));
-    if right != left {
-        let _ =
-            write!(declared, "const {} {right} = {};\n{indent}", last.expr.ty, tree.text(&last.expr.place));
+    let mut declared = String::new();
+    let mut vectors: Vec<(i128, String)> = Vec::new();
+    for start in starts(group, lanes) {
+        let name = names.fresh(&wanted);
+        // As the source writes it, where it does.
+        let written = group.iter().find(|it| it.constant == start);
+        let value = match written {
+            Some(load) => tree.text(&load.expr.place).to_owned(),
+            None => format!("vload{lanes}(0, {} + {})", tree.text(&address.place), start - first.constant),
+        };
+        let _ = write!(declared, "const {} {name} = {value};\n{indent}", first.expr.ty);
+        vectors.push((start, name));
     }
     edits.insert(at, declared).ok()?;
-    let distance = last.constant - first.constant;
     for load in group {
-        let shift = load.constant - first.constant;
-        let text = if shift == 0 {
-            left.clone()
-        } else if shift == distance {
-            right.clone()
-        } else {
-            between(&load.expr.ty, lanes, &left, &right, shift, distance)
-        };
-        edits.replace(load.expr.place.range.clone(), text).ok()?;
+        edits
+            .replace(load.expr.place.range.clone(), taken(&load.expr.ty, lanes, &vectors, load.constant)?)
+            .ok()?;
     }
     Some(())
 }
 
-/// The vector that starts `shift` elements after `left`, where `right` starts `distance` after it.
-fn between(ty: &Type, lanes: u8, left: &str, right: &str, shift: i128, distance: i128) -> String {
-    let lanes = usize::from(lanes);
-    let [shift, distance] = [shift, distance].map(|it| usize::try_from(it).unwrap_or(0));
-    let mut parts: Vec<String> = Vec::new();
-    let mut add = |vector: &str, from: usize, to: usize| {
+/// The vector that starts at an element, from the lanes of others.
+fn taken(ty: &Type, lanes: u8, vectors: &[(i128, String)], start: i128) -> Option<String> {
+    if let Some((_, name)) = vectors.iter().find(|(at, _)| *at == start) {
+        return Some(name.clone());
+    }
+    let lanes = i128::from(lanes);
+    let mut parts = Vec::new();
+    let mut element = start;
+    while element < start + lanes {
+        let (at, name) = vectors.iter().find(|(at, _)| (*at..at + lanes).contains(&element))?;
+        let from = usize::try_from(element - at).ok()?;
+        let most = usize::try_from((at + lanes).min(start + lanes) - element).ok()?;
         // Components come in vectors of 1, 2, 4 and 8.
-        let mut at = from;
-        while at < to {
-            let count = [8, 4, 2, 1].into_iter().find(|count| at + count <= to).unwrap_or(1);
-            let lanes = &"0123456789abcdef"[at..at + count];
-            parts.push(format!("{vector}.s{lanes}"));
-            at += count;
-        }
-    };
-    add(left, shift, lanes);
-    let rest = lanes + shift - distance;
-    add(right, lanes - distance, rest);
-    format!("({ty})({})", parts.join(", "))
+        let count = [8, 4, 2, 1].into_iter().find(|count| *count <= most)?;
+        parts.push(format!("{name}.s{}", "0123456789abcdef".get(from..from + count)?));
+        element += count as i128;
+    }
+    Some(format!("({ty})({})", parts.join(", ")))
 }
 
 /// Calls `found` for the vector loads that are always evaluated, with their addresses.
