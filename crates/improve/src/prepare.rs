@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::search::{Candidate, Search, State, all_prices, worst};
-use crate::{Progress, Proposal, Refusal, Refused, Rewrite, Subject, View};
+use crate::{HostChange, Progress, Proposal, Refusal, Refused, Rewrite, Subject, View};
 
 /// How much slower a form may be that others understand better: a product without its tile takes five times as long before
 /// its outputs are merged.
@@ -67,8 +67,12 @@ impl Search<'_> {
         for index in (0..best.steps.len()).rev() {
             let before = index.checked_sub(1).map_or(1.0, |before| best.steps[before].score);
             let is_over = Instant::now() + self.time_of_prices(best.steps.len()) >= self.last;
-            // The last one is left out where it gains nothing.
-            if is_over || best.steps[index].score < before * IDLE || index + 1 == best.steps.len() {
+            let Some(next) = best.steps.get(index + 1) else { continue };
+            // The last one is left out where it gains nothing; of two launches of one kernel, the second one counts.
+            let is_replaced = next.proposal.code == best.steps[index].proposal.code
+                && next.subject.source == best.steps[index].subject.source
+                && best.steps[index].proposal.host.iter().all(|it| matches!(it, HostChange::Local(_)));
+            if is_over || best.steps[index].score < before * IDLE && !is_replaced {
                 continue;
             }
             if let Some(state) = self.without(original, &best, index) {

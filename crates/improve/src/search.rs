@@ -61,7 +61,7 @@ const VARIANTS: usize = 2;
 /// How much slower than the fastest a kernel may be that is rewritten further.
 const NEAR: f64 = 1.5;
 
-/// Rounds without a gain after which the search ends; twice as many while the fastest kernel has proposals left.
+/// Rounds without a gain after which the search ends; one more while the fastest kernel has proposals left.
 const PATIENCE: usize = 2;
 
 /// The share of the time limit in which the original runs on launches to compare with.
@@ -316,7 +316,7 @@ impl Search<'_> {
             }
             idle = if states[best].score * self.options.gain <= before { 0 } else { idle + 1 };
             let is_exhausted = untried.iter().all(|it| it.parent != best);
-            if idle >= PATIENCE && is_exhausted || idle >= 2 * PATIENCE {
+            if idle >= PATIENCE && is_exhausted || idle > PATIENCE {
                 // Before the end, all launches of the original and of the best: they are cheap, and often gain most.
                 untried.retain(|it| is_launch(it, &states, &[best, prepared]));
                 if is_last || untried.is_empty() {

@@ -1,6 +1,6 @@
 //! Rewrites of loads and stores: several elements in one access.
 
-use crate::rewrites::{ROWS, holds, leaves_alone, rows};
+use crate::rewrites::{ROWS, holds, leaves_alone, proposals, rows};
 use tripipe_improve::Subject;
 
 use crate::subject;
@@ -334,4 +334,73 @@ fn a_block_at_the_edge_has_all_rows() {
     let launch = PRODUCT.replace("['k', 'n']", "['n', 'k']");
     let source = holds("tile-product", &subject(source, &launch));
     assert!(source.contains("sum_1_1 ") || source.contains("sum__1"), "{source}");
+}
+
+/// A filter along a row, and its launch: `taps` weights.
+fn filter(body: &str) -> Subject {
+    let source = format!(
+        "kernel void k(global const float *in, global const float *weights, global float *out, int n, int taps) {{
+    int i = get_global_id(0);
+    if (i >= n) return;
+    float sum = 0;
+{body}
+    out[i] = sum;
+}}
+"
+    );
+    let launch = "global = ['n']
+[[argument]]
+name = 'in'
+buffer = 'float'
+count = ['n + taps']
+random = { seed = 1 }
+[[argument]]
+name = 'weights'
+buffer = 'float'
+count = ['taps']
+random = { seed = 2 }
+[[argument]]
+name = 'out'
+buffer = 'float'
+count = ['n']
+[[argument]]
+name = 'n'
+value = 100
+[[argument]]
+name = 'taps'
+value = 16
+";
+    subject(&source, launch)
+}
+
+/// A window of 16 beside vectors of 8 reads 23 elements: three loads.
+#[test]
+fn a_window_is_read_by_the_fewest_loads() {
+    for body in [
+        "for (int k = 0; k < 16; k++) sum += weights[k] * in[i + k];",
+        "for (int k = 0; k < taps; k++) sum += weights[k] * in[i + k];",
+        "for (int k = 0; k < 16; ++k) { const float v = in[i + k]; float w = v * 2; w += weights[k]; sum += v * w; }",
+        "for (int k = -15; k <= 0; k++) sum += weights[-k] * in[i - k];",
+    ] {
+        let subject = filter(body);
+        holds("share-loads", &subject);
+        let all = proposals("share-loads", &subject);
+        let eight = all.iter().find(|it| it.title.starts_with("8 x 1")).unwrap();
+        assert_eq!(eight.source.matches("vload8(").count(), 3, "{}", eight.source);
+        assert_eq!(eight.source.matches("for (int k").count(), 1, "the function of one output has it still");
+    }
+}
+
+#[test]
+fn what_does_not_overlap_is_loaded_as_before() {
+    for body in [
+        // Steps of a whole vector, or no window at all.
+        "for (int k = 0; k < 16; k++) sum += weights[k] * in[i];",
+        "for (int k = 0; k < n; k++) sum += in[k];",
+        "sum = in[i];",
+        // The turns are not known.
+        "for (int k = 0; k < (int)in[0]; k++) sum += in[i + k];",
+    ] {
+        leaves_alone("share-loads", &filter(body));
+    }
 }
