@@ -354,7 +354,7 @@ fn select<'a>(
         return &[];
     }
     let below = |lane: u32| (1u64 << lane) - 1;
-    let (lowest, highest) = (mine.trailing_zeros(), 63 - mine.leading_zeros());
+    let (lowest, highest) = (mine.trailing_zeros(), mine.ilog2());
     let first = (active & below(lowest)).count_ones() as usize;
     // Mostly, all active work-items of the warp take part, so that their addresses follow each other.
     if active & !below(lowest) & (below(highest) << 1 | 1) == mine {
