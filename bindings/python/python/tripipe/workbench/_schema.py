@@ -879,6 +879,8 @@ class Improved:
     """Whether the time limit ended the search."""
     is_rough: bool
     """Whether times are predictions of fewer steps than those of `simulate`, as the time limit left none for more."""
+    notes: tuple[str, ...]
+    """What else is to be said of the times, in sentences."""
     original: str
     """The source of the original."""
     source: str
