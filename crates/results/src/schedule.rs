@@ -77,7 +77,7 @@ pub struct HostCost {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct ScheduleStep {
-    /// `upload`, `map`, `flush`, `launch`, `kernel`, `read` or `wait`.
+    /// `enqueue` (of a copy), `upload`, `map`, `flush`, `launch`, `kernel`, `read` or `wait`.
     pub kind: String,
     /// Where: `host` or `gpu`.
     pub on: String,

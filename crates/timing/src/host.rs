@@ -39,7 +39,8 @@ static MAPS: LazyLock<Maps> =
 /// What the host's calls cost beside a GPU, each with its provenance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostCosts {
-    /// Seconds of the host for a launch, and for a map or unmap without the maintenance of caches.
+    /// Seconds of the host for a launch, and for other calls: a map or unmap without the maintenance of caches, a copy
+    /// until it starts.
     pub launch: Sourced<f64>,
     /// Seconds of the host for a launch of a list that was recorded before; `None` if nobody has measured it.
     pub recorded_launch: Option<Sourced<f64>>,

@@ -61,6 +61,7 @@ impl Scheduled {
             |rate: Option<f64>| rate.map_or_else(String::new, |rate| format!(" at {}", giga(rate, "B")));
         let copy = || rate(costs.map(|costs| costs.copy_rate.value));
         match step.kind {
+            StepKind::Enqueue => format!("enqueue the copy of {name}: the host's call"),
             StepKind::Upload => format!("upload {name}: {}{}", bytes(step.bytes), copy()),
             StepKind::Read => format!("read {name}: {}{}", bytes(step.bytes), copy()),
             StepKind::Map => format!("map or unmap {name}: the driver's call"),
