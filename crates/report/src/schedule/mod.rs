@@ -4,6 +4,8 @@ mod result;
 mod text;
 mod timeline;
 
+use std::fmt::Write as _;
+
 use tripipe_timing::host::HostCosts;
 use tripipe_timing::schedule::{Calls, Schedule, ScheduleStep, StepKind};
 
@@ -81,11 +83,11 @@ impl Scheduled {
                 let mut said = format!("kernel {name}");
                 if let Some(predicted) = own.and_then(|kernel| kernel.launch.predicted.as_ref()) {
                     let (resource, share) = &predicted.ceiling;
-                    said +=
-                        &format!(": limited by {}, {resource} {} busy", predicted.limiter, percent(*share));
+                    let share = percent(*share);
+                    let _ = write!(said, ": limited by {}, {resource} {share} busy", predicted.limiter);
                 }
                 if step.idle > 0.0 {
-                    said += &format!("; the GPU was idle for {} before", time(step.idle));
+                    let _ = write!(said, "; the GPU was idle for {} before", time(step.idle));
                 }
                 said
             }

@@ -1,6 +1,5 @@
 //! Launch files with several launches, one after the other.
 
-use std::collections::HashSet;
 use std::io::Write as _;
 
 use anyhow::{Context as _, Result, bail};
@@ -91,7 +90,9 @@ fn warm_up(sequence: &Sequence, loaded: &[Loaded], built: &Built, executor: &mut
         _ => None,
     });
     let made = staged.launches.iter().flat_map(|staged| &staged.memory).map(|memory| memory.id);
-    let all: HashSet<MemoryId> = passed.chain(made).collect();
+    let mut all: Vec<MemoryId> = passed.chain(made).collect();
+    all.sort_unstable_by_key(|id| id.0);
+    all.dedup();
     for memory in all {
         executor.release(memory)?;
     }
