@@ -85,7 +85,7 @@ fn the_schedule_is_that_of_its_costs_and_kernels() {
     assert!((number(cost("launch"), "seconds") - 18.7e-6).abs() < 1e-12);
     assert_eq!(cost("launch")["basis"], "measured");
     assert!((number(cost("recorded launch"), "seconds") - 8.6e-6).abs() < 1e-12);
-    let copy = (1 << 20) as f64 / number(cost("copy"), "bytes_per_second");
+    let copy = f64::from(1 << 20) / number(cost("copy"), "bytes_per_second");
     // A kernel is longer than a launch, so only what the first one waits for counts.
     assert!(kernels.iter().all(|seconds| *seconds > 18.7e-6), "{kernels:?}");
     let sum: f64 = kernels.iter().sum();

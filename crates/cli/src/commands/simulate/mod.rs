@@ -53,6 +53,7 @@ const NO_ESTIMATE: &str = "no estimate, because nobody has published what its co
 /// A launch file with several launches has a schedule: copies, the host's calls and kernels on one timeline, and how much
 /// faster the application can get by each kernel.
 #[derive(Args)]
+#[allow(clippy::struct_excessive_bools, reason = "options of the command line")]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Simulate {
     #[command(flatten)]
