@@ -94,7 +94,8 @@ impl<'t> Batch<'t> {
         }
         let mut rows: Vec<RowOfLoads<'t>> = Vec::new();
         for stmt in counted.statements() {
-            if !matches!(stmt.kind, StmtKind::Declare(_) | StmtKind::Expr(_)) {
+            // The condition of a branch is evaluated in every step.
+            if !matches!(stmt.kind, StmtKind::Declare(_) | StmtKind::Expr(_) | StmtKind::If { .. }) {
                 continue;
             }
             for expr in stmt.expressions() {

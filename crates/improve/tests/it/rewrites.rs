@@ -78,6 +78,9 @@ fn sums_and_extremes_of_a_row_are_taken_by_a_group() {
             out[r * columns] = least;",
         "global const float *row = in + r * columns; float sum = 3.0f; for (int i = 0; i < columns; i++) \
             sum += row[i]; for (int i = 0; i < columns; i++) out[r * columns + i] = row[i] / sum;",
+        "int count = 5; for (int i = 0; i < columns; i++) if (in[r * columns + i] > 0.5f) count++; out[r * columns] = count;",
+        "float sum = 0, squares = 0; for (int i = 0; i < columns; i++) { float v = in[r * columns + i]; sum += v; \
+            squares += v * v; } out[r * columns] = sum * squares;",
         "if (columns > 3) { float sum = 0; for (int i = 0; i < columns; i++) sum += in[r * columns + i]; \
             out[r * columns] = sum; }",
         // Steps load what they stored themselves.

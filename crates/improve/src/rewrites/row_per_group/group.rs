@@ -16,11 +16,20 @@ use crate::{Condition, HostChange, Proposal};
 const FLOAT_ERROR: f64 = 1e-5;
 const HALF_ERROR: f64 = 1e-2;
 
+/// The most that a sum in another order deviates; `None` for integers.
+fn error_of(scalar: Scalar) -> Option<f64> {
+    match scalar {
+        Scalar::Float { bits: 16 } => Some(HALF_ERROR),
+        Scalar::Float { .. } => Some(FLOAT_ERROR),
+        _ => None,
+    }
+}
+
 /// A row's vectors that stay in registers.
 struct KeptRow {
     start: Address,
-    /// One for each turn.
-    names: Vec<String>,
+    /// A vector, or an array of one for each turn.
+    name: String,
 }
 
 /// What is written of the loops so far.
@@ -46,16 +55,7 @@ impl<'t> Rows<'t> {
         let mut group =
             Group { size, lane: lane.clone(), names: Names::new(self.tree), head, kept: Vec::new() };
         group.names.exactly(&lane);
-        let mut scratches: Vec<(Scalar, String)> = Vec::new();
-        for gathered in self.loops.iter().flat_map(|divided| &divided.gathered) {
-            let scalar = gathered.variable.ty.as_number()?;
-            if !scratches.iter().any(|(known, _)| *known == scalar) {
-                let name = self.free(&format!("partial_{}", scalar.name()));
-                group.names.exactly(&name);
-                let _ = write!(group.head, "local {} {name}[{size}];\n{at_top}", scalar.name());
-                scratches.push((scalar, name));
-            }
-        }
+        let scratches = self.scratches(&mut group, at_top)?;
         for store in &self.stores {
             edits.insert(store.full.start, format!("if ({lane} == 0) ")).ok()?;
         }
@@ -73,7 +73,13 @@ impl<'t> Rows<'t> {
                     Some(self.turns(index, [lanes, turns], fills, [indent, at_top], &mut group)?)
                 }
             };
-            if let Some(text) = text {
+            if let Some(mut text) = text {
+                // A pragma stands on a line of its own.
+                let line = source[..divided.statement.full.start].trim_end_matches([' ', '\t']);
+                let sums = divided.gathered.iter().any(|it| it.by == Gather::Sum);
+                if text.starts_with('#') && !line.ends_with('\n') && !sums {
+                    text.insert(0, '\n');
+                }
                 edits.replace(divided.statement.full.clone(), text).ok()?;
                 whole.push(divided.statement.full.clone());
             } else {
@@ -83,36 +89,9 @@ impl<'t> Rows<'t> {
                 let step = format!("{} += {size}", divided.counter.name);
                 edits.replace(divided.step.place.range.clone(), step).ok()?;
             }
-            let (mut before, mut after) = (String::new(), String::new());
-            for Gathered { variable, by } in &divided.gathered {
-                let scalar = variable.ty.as_number()?;
-                let scratch = &scratches.iter().find(|(known, _)| *known == scalar)?.1;
-                let name = &variable.name;
-                let gather = match by {
-                    Gather::Sum => format!("{scratch}[{lane}] += {scratch}[{lane} + step]"),
-                    Gather::Least | Gather::Most => {
-                        let test = if *by == Gather::Most { '>' } else { '<' };
-                        format!(
-                            "{scratch}[{lane}] = {scratch}[{lane} + step] {test} {scratch}[{lane}] ? {scratch}[{lane} + \
-                            step] : {scratch}[{lane}]"
-                        )
-                    }
-                };
-                if *by == Gather::Sum {
-                    let _ = write!(before, "{name} = {lane} == 0 ? {name} : 0;\n{indent}");
-                    if let Scalar::Float { bits } = scalar {
-                        error = error.max(if bits == 16 { HALF_ERROR } else { FLOAT_ERROR });
-                    }
-                }
-                let _ = write!(
-                    after,
-                    "\n{indent}{scratch}[{lane}] = {name};\n{indent}barrier(CLK_LOCAL_MEM_FENCE);\n{indent}for (int step = {}; \
-                    step > 0; step /= 2) {{\n{indent}    if ({lane} < step)\n{indent}        {gather};\n{indent}    \
-                    barrier(CLK_LOCAL_MEM_FENCE);\n{indent}}}\n{indent}{name} = {scratch}[0];\n{indent}\
-                    barrier(CLK_LOCAL_MEM_FENCE);",
-                    size / 2
-                );
-            }
+            let (before, mut after) = self.gather(index, size, &lane, &scratches)?;
+            let sums = divided.gathered.iter().filter(|it| it.by == Gather::Sum);
+            error = sums.filter_map(|it| error_of(it.variable.ty.as_number()?)).fold(error, f64::max);
             // What was stored may be loaded by another work-item later; what is kept is not.
             let is_kept = matches!(way, Way::Kept { .. });
             if !divided.stored.is_empty() && index + 1 < self.loops.len() && !is_kept {
@@ -212,7 +191,7 @@ impl<'t> Rows<'t> {
         Some(text + &gap + &rest.apply_to(&self.tree.source, divided.body.full.clone()))
     }
 
-    /// A loop as a copy for each vector of a row that a work-item has.
+    /// A loop whose turns are the vectors of a row that a work-item has.
     fn turns(
         &self,
         index: usize,
@@ -231,60 +210,137 @@ impl<'t> Rows<'t> {
             }
             is_new.insert(number);
             if later.iter().any(|it| it.start == row.start) {
-                let names: Vec<String> = (0..turns).map(|_| group.names.fresh(&row.start.name)).collect();
-                let _ = write!(group.head, "{} {};\n{top}", row.vector(lanes)?, names.join(", "));
-                group.kept.push(KeptRow { start: row.start.clone(), names });
+                let name = group.names.fresh(&row.start.name);
+                let count = if turns == 1 { String::new() } else { format!("[{turns}]") };
+                let _ = write!(group.head, "{} {name}{count};\n{top}", row.vector(lanes)?);
+                group.kept.push(KeptRow { start: row.start.clone(), name });
             }
         }
-        let mut copies = Vec::new();
+        let turn = if turns == 1 { String::new() } else { group.names.fresh("turn") };
         let (inner, deeper) = (format!("{indent}    "), format!("{indent}        "));
-        for turn in 0..turns {
-            let (mut before, mut after) = (String::new(), String::new());
-            let at = if fills { &inner } else { &deeper };
-            let mut names = Vec::new();
-            for row in &divided.rows {
-                let kept = group.kept.iter().find(|it| it.start == row.start);
-                names.push(match kept {
-                    Some(kept) => kept.names.get(turn)?.clone(),
-                    None => group.names.fresh(&row.start.name),
+        let (mut before, mut after) = (String::new(), String::new());
+        let at = if fills { &inner } else { &deeper };
+        let mut names = Vec::new();
+        for row in &divided.rows {
+            names.push(match group.kept.iter().find(|it| it.start == row.start) {
+                Some(kept) if turns == 1 => kept.name.clone(),
+                Some(kept) => format!("{}[{turn}]", kept.name),
+                None => group.names.fresh(&row.start.name),
+            });
+        }
+        let writer = self.writer(divided, &names, lanes, &inside);
+        for (number, (row, name)) in divided.rows.iter().zip(&names).enumerate() {
+            let place = writer.place(row)?;
+            let is_kept = group.kept.iter().any(|it| it.start == row.start);
+            let value =
+                if row.loads_first() { format!(" = vload{lanes}(0, {place})") } else { String::new() };
+            if !is_kept {
+                let constant = if row.stores() { "" } else { "const " };
+                let _ = writeln!(before, "{at}{constant}{} {name}{value};", row.vector(lanes)?);
+            } else if is_new.contains(&number) && row.loads_first() {
+                let _ = writeln!(before, "{at}{name}{value};");
+            }
+            let is_stored_again = later.iter().any(|it| it.start == row.start && it.stores());
+            if row.stores() && !is_stored_again {
+                let _ = writeln!(after, "{at}vstore{lanes}({name}, 0, {place});");
+            }
+        }
+        let (ty, counter, lane) = (&divided.counter.ty, &divided.counter.name, &group.lane);
+        let steps = writer.steps(at)?;
+        let head = if turns == 1 {
+            format!("{{\n{inner}const {ty} {counter} = {lanes} * {lane};\n")
+        } else {
+            format!(
+                "#pragma unroll\n{indent}for (int {turn} = 0; {turn} < {turns}; ++{turn}) {{\n{inner}const {ty} {counter} = \
+                 {lanes} * {lane} + {} * {turn};\n",
+                lanes * group.size
+            )
+        };
+        if fills {
+            return Some(format!("{head}{before}{steps}{after}{indent}}}"));
+        }
+        let end = self.tree.text(&divided.end?.place);
+        Some(format!("{head}{inner}if ({counter} < {end}) {{\n{before}{steps}{after}{inner}}}\n{indent}}}"))
+    }
+
+    /// Names of local memory for what a loop gathers: one for each variable of a type.
+    fn scratches(&self, group: &mut Group, indent: &str) -> Option<Vec<Vec<String>>> {
+        let mut all: Vec<(Scalar, String)> = Vec::new();
+        let mut of_loops = Vec::new();
+        for divided in &self.loops {
+            let mut own: Vec<String> = Vec::new();
+            for gathered in &divided.gathered {
+                let scalar = gathered.variable.ty.as_number()?;
+                let known = all.iter().find(|(of, name)| *of == scalar && !own.contains(name));
+                own.push(match known {
+                    Some((_, name)) => name.clone(),
+                    None => {
+                        let wanted = match all.iter().filter(|(of, _)| *of == scalar).count() {
+                            0 => format!("partial_{}", scalar.name()),
+                            others => format!("partial_{}_{}", scalar.name(), others + 1),
+                        };
+                        let name = self.free(&wanted);
+                        group.names.exactly(&name);
+                        let _ =
+                            write!(group.head, "local {} {name}[{}];\n{indent}", scalar.name(), group.size);
+                        all.push((scalar, name.clone()));
+                        name
+                    }
                 });
             }
-            let writer = self.writer(divided, &names, lanes, &inside);
-            for (number, (row, name)) in divided.rows.iter().zip(&names).enumerate() {
-                let place = writer.place(row)?;
-                let is_kept = group.kept.iter().any(|it| it.start == row.start);
-                let value =
-                    if row.loads_first() { format!(" = vload{lanes}(0, {place})") } else { String::new() };
-                if !is_kept {
-                    let constant = if row.stores() { "" } else { "const " };
-                    let _ = writeln!(before, "{at}{constant}{} {name}{value};", row.vector(lanes)?);
-                } else if is_new.contains(&number) && row.loads_first() {
-                    let _ = writeln!(before, "{at}{name}{value};");
-                }
-                let is_stored_again = later.iter().any(|it| it.start == row.start && it.stores());
-                if row.stores() && !is_stored_again {
-                    let _ = writeln!(after, "{at}vstore{lanes}({name}, 0, {place});");
-                }
-            }
-            let (ty, counter, lane) = (&divided.counter.ty, &divided.counter.name, &group.lane);
-            let first = match turn * lanes * group.size {
-                0 => format!("{lanes} * {lane}"),
-                start => format!("{lanes} * {lane} + {start}"),
-            };
-            let steps = writer.steps(at)?;
-            let mut text = format!("{{\n{inner}const {ty} {counter} = {first};\n");
-            if fills {
-                let _ = write!(text, "{before}{steps}{after}{indent}}}");
-            } else {
-                let end = self.tree.text(&divided.end?.place);
-                let _ = write!(
-                    text,
-                    "{inner}if ({counter} < {end}) {{\n{before}{steps}{after}{inner}}}\n{indent}}}"
-                );
-            }
-            copies.push(text);
+            of_loops.push(own);
         }
-        Some(copies.join(&format!("\n{indent}")))
+        Some(of_loops)
+    }
+
+    /// What is written before and after a loop so that all work-items have what it gathers.
+    fn gather(
+        &self,
+        index: usize,
+        size: usize,
+        lane: &str,
+        scratches: &[Vec<String>],
+    ) -> Option<(String, String)> {
+        let divided = &self.loops[index];
+        let indent = indentation(&self.tree.source, divided.statement.full.start);
+        let (mut before, mut gathers) = (String::new(), Vec::new());
+        let (mut give, mut take) = (String::new(), String::new());
+        for (Gathered { variable, by }, scratch) in divided.gathered.iter().zip(scratches.get(index)?) {
+            let name = &variable.name;
+            gathers.push(match by {
+                Gather::Sum => format!("{scratch}[{lane}] += {scratch}[{lane} + step];"),
+                Gather::Least | Gather::Most => {
+                    let test = if *by == Gather::Most { '>' } else { '<' };
+                    let other = format!("{scratch}[{lane} + step]");
+                    format!(
+                        "{scratch}[{lane}] = {other} {test} {scratch}[{lane}] ? {other} : {scratch}[{lane}];"
+                    )
+                }
+            });
+            if *by == Gather::Sum {
+                let _ = write!(before, "{name} = {lane} == 0 ? {name} : 0;\n{indent}");
+            }
+            let _ = write!(give, "\n{indent}{scratch}[{lane}] = {name};");
+            let _ = write!(take, "\n{indent}{name} = {scratch}[0];");
+        }
+        let gather = match &gathers[..] {
+            [] => return Some((String::new(), String::new())),
+            [only] => format!("\n{indent}        {only}\n"),
+            all => {
+                let lines: String = all.iter().map(|line| format!("{indent}        {line}\n")).collect();
+                format!(" {{\n{lines}{indent}    }}\n")
+            }
+        };
+        let wait = "barrier(CLK_LOCAL_MEM_FENCE);";
+        // What a later loop gathers goes to the same memory.
+        let is_last = self.loops[index + 1..].iter().all(|it| it.gathered.is_empty());
+        let end = if is_last { String::new() } else { format!("\n{indent}{wait}") };
+        let after = format!(
+            "{give}\n{indent}{wait}\n{indent}for (int step = {}; step > 0; step /= 2) {{\n{indent}    if ({lane} < \
+             step){gather}{indent}    {wait}\n{indent}}}{take}{end}",
+            size / 2
+        );
+        Some((before, after))
     }
 
     /// What has another text in a loop's body.

@@ -126,7 +126,13 @@ impl<'t> Steps<'t> {
                 self.gather(symbol, by)
             }
             ExprKind::Unary { operator, operand, .. } if operator == "++" || operator == "--" => {
-                operand.symbol().filter(|symbol| self.inner.contains(symbol)).map(|_| ())
+                let symbol = operand.symbol()?;
+                match operator.as_str() {
+                    _ if self.inner.contains(&symbol) => Some(()),
+                    // A count is a sum.
+                    "++" => self.gather(symbol, Gather::Sum),
+                    _ => None,
+                }
             }
             _ => self.value(expr),
         }

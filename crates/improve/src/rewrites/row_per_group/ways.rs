@@ -18,13 +18,16 @@ pub(super) enum Way {
 }
 
 /// Lanes that are tried.
-const LANES: [usize; 2] = [8, 4];
+const LANES: [usize; 3] = [8, 4, 16];
 
 /// The most bytes of a vector: those that GPUs of phones load at once.
 const WIDEST: usize = 16;
 
-/// The most vectors of a row that a work-item keeps. Each is a copy of the loops' bodies.
-const TURNS: usize = 4;
+/// The most bytes of a row that a work-item keeps: half of the registers that most GPUs have without halving threads.
+const KEPT: usize = 128;
+
+/// The most vectors of a row that a work-item keeps.
+const TURNS: usize = 8;
 
 /// The number of steps of all loops.
 pub(super) struct Length<'t> {
@@ -89,7 +92,9 @@ pub(super) fn ways(rows: &Rows<'_>, length: Option<&Length<'_>>, size: usize) ->
         }
         let kept = length.filter(|_| keeps(rows)).and_then(|length| {
             let turns = length.value.div_ceil(size * lanes).max(1);
-            let is_kept = turns <= TURNS && length.conditions(size, lanes, turns).is_some();
+            let is_kept = turns <= TURNS
+                && turns * lanes * widest.unwrap_or(1) <= KEPT
+                && length.conditions(size, lanes, turns).is_some();
             is_kept.then_some(Way::Kept { lanes, turns })
         });
         // What is in registers as a whole is not read in turns.
