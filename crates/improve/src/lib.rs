@@ -10,6 +10,7 @@ mod error;
 mod finish;
 mod host;
 mod improvement;
+mod one_source;
 mod prepare;
 mod price;
 mod replicate;

@@ -4,11 +4,8 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::search::{Candidate, Search, State, all_prices, worst};
+use crate::search::{Candidate, RIVALS, Search, State, all_prices, worst};
 use crate::{Price, Progress, Refused, Subject};
-
-/// Kernels that are priced again beside the best.
-pub(crate) const RIVALS: usize = 4;
 
 /// How much slower than the best by the search's prices a kernel may be that is priced again.
 const NEAR: f64 = 1.5;

@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 use tripipe_launch::NdRange;
 
-use crate::rivals::RIVALS;
-use crate::syntax::SyntaxError;
+use crate::one_source::check_source;
 use crate::{
     Allowed, Condition, CounterExample, HostChange, Improvement, OpenFiles, Price, PriceError, Pricing,
     Proposal, Refusal, Refused, Required, Rewrite, SearchError, Subject, Target, Verified, Verifier,
@@ -69,6 +68,9 @@ const REFERENCE: f64 = 0.25;
 
 /// The share of the time of the search after which all launches of the original and of the best are priced next.
 const SWEEP: f64 = 0.6;
+
+/// Kernels that are priced again beside the best in the end.
+pub(crate) const RIVALS: usize = 4;
 
 /// The most of the time limit in which the result is compared with other kernels, as a share.
 const COMPARING: f64 = 0.1;
@@ -483,30 +485,4 @@ impl Search<'_> {
 /// Whether a proposal is another launch of one of some kernels.
 fn is_launch(it: &Untried, states: &[State], of: &[usize]) -> bool {
     of.contains(&it.parent) && it.proposal.source == states[it.parent].subject.source
-}
-
-/// Whether the source can be rewritten for all targets together.
-fn check_source(original: &Subject, targets: &[Target]) -> Result<(), SearchError> {
-    let Some((first, others)) = targets.split_first() else { return Ok(()) };
-    let reduced = |target: &Target| original.with_compiled_branches(Some(&target.offered));
-    let read = |target: &Target| match original.tree(Some(target.offered.clone())) {
-        Ok(tree) => Ok(Some((original.source.clone(), tree.outline()))),
-        Err(error @ SyntaxError::Conditional { .. }) => {
-            let Some(source) = reduced(target) else { return Err(error) };
-            let subject = Subject { source, ..original.clone() };
-            let tree = subject.tree(Some(target.offered.clone()));
-            Ok(tree.ok().map(|tree| (subject.source, tree.outline())))
-        }
-        Err(error @ SyntaxError::Called { .. }) => Err(error),
-        // What does not compile is reported with the price.
-        Err(_) => Ok(None),
-    };
-    let outline = read(first)?;
-    for other in others.iter().filter(|other| other.offered != first.offered) {
-        if read(other)? != outline {
-            let [first, other] = [first, other].map(|target| target.gpu.name().to_owned());
-            return Err(SearchError::Differs { first, other });
-        }
-    }
-    Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::row_per_group::{is_collective, is_pure};
+use super::effects::{is_collective, is_pure};
 use crate::syntax::{
     Affine, Edits, Expr, ExprKind, Function, Space, Stmt, StmtKind, Symbol, Tree, Type, affine,
 };

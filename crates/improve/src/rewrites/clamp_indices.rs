@@ -4,7 +4,7 @@ use tripipe_ir::diagnostic::Rule;
 
 use super::count_loops::variables::{counts, is_costly, line_of, lists, mentions};
 use super::counted::changed;
-use super::row_per_group::is_same;
+use super::effects::is_same;
 use super::text::changed_repeatedly;
 use crate::syntax::print::ALONE;
 use crate::syntax::text::Text;

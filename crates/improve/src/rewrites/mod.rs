@@ -9,6 +9,7 @@ mod coarsen;
 mod compiled_branches;
 mod count_loops;
 mod counted;
+mod effects;
 mod inline_helpers;
 mod integer_dot;
 mod merge_accesses;

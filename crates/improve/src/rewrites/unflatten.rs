@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use tripipe_ir::diagnostic::Rule;
 
-use super::row_per_group::is_collective;
+use super::effects::is_collective;
 use super::text::{Names, dimension, indentation};
 use crate::host::Extent;
 use crate::syntax::{Edits, Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Variable, fold};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tripipe_launch::ChannelType;
 
-use super::reads::{Read, residue, uses};
+use super::reads::{ElementRead, residue, uses};
 use super::texel;
 use crate::host::elements;
 use crate::syntax::{Affine, Expr, ExprKind, Function, Tree, Type};
@@ -18,7 +18,7 @@ const SHORTEST: i128 = 8;
 
 /// How an image holds a buffer.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(super) struct ImageRows {
     /// The elements of a row.
     pub(super) pitch: Extent,
     /// The elements of a texel: 1 or 4.
@@ -32,15 +32,15 @@ pub(super) struct Position {
     pub(super) row: Affine,
 }
 
-impl Layout {
+impl ImageRows {
     /// The layout of a parameter; `None` if it has no rows, or is used otherwise than to read elements.
     pub(super) fn of(view: &View<'_>, tree: &Tree, kernel: &Function, position: usize) -> Option<Self> {
         let parameter = kernel.parameters.get(position)?;
         let texel = texel(parameter)?;
         let reads = uses(tree, kernel, parameter.symbol)?.reads;
         let pitch = pitches(kernel, &reads).into_iter().find(|pitch| fits(pitch, &reads))?;
-        let of_rows = |read: &Read<'_>| position_of(&pitch, &read.sum);
-        let is_aligned = |read: &Read<'_>| residue(&of_rows(read).column, &read.aligned).is_some();
+        let of_rows = |read: &ElementRead<'_>| position_of(&pitch, &read.sum);
+        let is_aligned = |read: &ElementRead<'_>| residue(&of_rows(read).column, &read.aligned).is_some();
         let has_vectors = reads.iter().any(|read| read.lanes > 1);
         let per_texel = match has_vectors {
             _ if texel.whole => (!has_vectors).then_some(1)?,
@@ -66,7 +66,7 @@ impl Layout {
 }
 
 /// Lengths of rows that the indices speak for, the likeliest first.
-fn pitches(kernel: &Function, reads: &[Read<'_>]) -> Vec<Extent> {
+fn pitches(kernel: &Function, reads: &[ElementRead<'_>]) -> Vec<Extent> {
     let mut counts: BTreeMap<(usize, &str), usize> = BTreeMap::new();
     let mut constants: Vec<i128> = Vec::new();
     for read in reads {
@@ -95,7 +95,7 @@ fn pitches(kernel: &Function, reads: &[Read<'_>]) -> Vec<Extent> {
 }
 
 /// Whether rows of a length have columns that do not depend on it.
-fn fits(pitch: &Extent, reads: &[Read<'_>]) -> bool {
+fn fits(pitch: &Extent, reads: &[ElementRead<'_>]) -> bool {
     let all = || reads.iter().map(|read| position_of(pitch, &read.sum));
     let mentions = |sum: &Affine| match pitch {
         Extent::Argument { name, .. } => sum.coefficient(name) != Some(0),

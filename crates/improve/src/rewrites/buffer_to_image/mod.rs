@@ -11,7 +11,7 @@ use tripipe_launch::ChannelType;
 
 use crate::syntax::{Function, Scalar, Space, Type, Variable};
 use crate::{Condition, Extent, HostChange, Proposal, View};
-use layout::Layout;
+use layout::ImageRows;
 use write::Converted;
 
 pub(super) const RULE: Rule = Rule {
@@ -49,10 +49,10 @@ pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
     let candidates: Vec<usize> =
         parameters.filter(|(_, it)| texel(it).is_some()).map(|(position, _)| position).collect();
     let convert = |position: &usize| {
-        let layout = Layout::of(view, tree, kernel, *position)?;
+        let layout = ImageRows::of(view, tree, kernel, *position)?;
         Some((*position, layout))
     };
-    let layouts: BTreeMap<usize, Layout> = candidates.iter().filter_map(convert).collect();
+    let layouts: BTreeMap<usize, ImageRows> = candidates.iter().filter_map(convert).collect();
     let all: Vec<usize> = layouts.keys().copied().collect();
     let alone = all.iter().map(|position| vec![*position]);
     let both = (2..=TOGETHER).contains(&all.len()).then(|| all.clone());
@@ -63,7 +63,7 @@ pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
 fn proposal(
     view: &View<'_>,
     kernel: &Function,
-    layouts: &BTreeMap<usize, Layout>,
+    layouts: &BTreeMap<usize, ImageRows>,
     chosen: &[usize],
 ) -> Option<Proposal> {
     let tree = view.tree?;

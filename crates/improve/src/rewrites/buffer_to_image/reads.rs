@@ -7,7 +7,7 @@ use crate::rewrites::counted::changed;
 use crate::syntax::{Affine, Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Type, affine, fold};
 
 /// Elements that are read together.
-pub(super) struct Read<'t> {
+pub(super) struct ElementRead<'t> {
     /// What is replaced.
     pub(super) expr: &'t Expr,
     /// Their number: 1, or that of a vector load.
@@ -23,7 +23,7 @@ pub(super) struct Read<'t> {
 /// All uses of a buffer in a function.
 #[derive(Default)]
 pub(super) struct Uses<'t> {
-    pub(super) reads: Vec<Read<'t>>,
+    pub(super) reads: Vec<ElementRead<'t>>,
     /// Functions of the source that it is passed to, and the position of the argument.
     pub(super) calls: Vec<(Symbol, usize, &'t [Expr])>,
     /// Declarations of pointers into it.
@@ -31,7 +31,7 @@ pub(super) struct Uses<'t> {
 }
 
 /// The search for the uses of a buffer.
-struct Finder<'t> {
+struct UseFinder<'t> {
     tree: &'t Tree,
     buffer: Symbol,
     /// Variables whose values hold wherever they are visible.
@@ -43,7 +43,7 @@ struct Finder<'t> {
 /// All uses of a parameter in a function; `None` if it is used otherwise than to read elements.
 pub(super) fn uses<'t>(tree: &'t Tree, function: &'t Function, buffer: Symbol) -> Option<Uses<'t>> {
     let values = lasting_values(function);
-    let mut finder = Finder { tree, buffer, values, uses: Uses::default(), aligned: BTreeSet::new() };
+    let mut finder = UseFinder { tree, buffer, values, uses: Uses::default(), aligned: BTreeSet::new() };
     finder.statement(&function.body)?;
     Some(finder.uses)
 }
@@ -126,7 +126,7 @@ fn assigned(expr: &Expr) -> Vec<Symbol> {
     all
 }
 
-impl<'t> Finder<'t> {
+impl<'t> UseFinder<'t> {
     fn statement(&mut self, stmt: &'t Stmt) -> Option<()> {
         match &stmt.kind {
             StmtKind::Block(inner) => {
@@ -293,7 +293,13 @@ impl<'t> Finder<'t> {
             }
         });
         let is_plain = names <= 1 && expr.place.exact && !expr.place.in_macro;
-        self.uses.reads.push(Read { expr, lanes, sum, names: variables, aligned: self.aligned.clone() });
+        self.uses.reads.push(ElementRead {
+            expr,
+            lanes,
+            sum,
+            names: variables,
+            aligned: self.aligned.clone(),
+        });
         is_plain.then_some(())
     }
 }

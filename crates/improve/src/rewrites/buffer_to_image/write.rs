@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::layout::{Layout, is_known_in};
-use super::reads::{Read, residue, uses};
+use super::layout::{ImageRows, is_known_in};
+use super::reads::{ElementRead, residue, uses};
 use super::{Texel, texel};
 use crate::rewrites::text::Names;
 use crate::syntax::{Affine, Edits, Function, Symbol, Tree};
@@ -26,9 +26,9 @@ pub(super) struct Converted<'t> {
 }
 
 /// How the elements of one buffer are read.
-struct Reader<'l> {
+struct ImageReader<'l> {
     image: &'l str,
-    layout: &'l Layout,
+    layout: &'l ImageRows,
     texel: Texel,
 }
 
@@ -45,7 +45,12 @@ impl<'t> Converted<'t> {
     }
 
     /// Makes a parameter an image; `None` where that is not possible.
-    pub(super) fn convert(&mut self, function: &'t Function, position: usize, layout: &Layout) -> Option<()> {
+    pub(super) fn convert(
+        &mut self,
+        function: &'t Function,
+        position: usize,
+        layout: &ImageRows,
+    ) -> Option<()> {
         let mut helper = None;
         self.function(function, position, layout, &mut helper, 0)
     }
@@ -54,7 +59,7 @@ impl<'t> Converted<'t> {
         &mut self,
         function: &'t Function,
         position: usize,
-        layout: &Layout,
+        layout: &ImageRows,
         helper: &mut Option<String>,
         depth: usize,
     ) -> Option<()> {
@@ -66,7 +71,7 @@ impl<'t> Converted<'t> {
             return Some(());
         }
         self.start = self.start.min(before(&self.tree.source, function.place.range.start));
-        let reader = Reader { image: &parameter.name, layout, texel: texel(parameter)? };
+        let reader = ImageReader { image: &parameter.name, layout, texel: texel(parameter)? };
         let declared = format!("read_only image2d_t {}", parameter.name);
         self.edits.replace(parameter.place.range.clone(), declared).ok()?;
         let found = uses(self.tree, function, parameter.symbol)?;
@@ -116,9 +121,9 @@ impl<'t> Converted<'t> {
     }
 }
 
-impl Reader<'_> {
+impl ImageReader<'_> {
     /// The text of a read; `None` if the channel of its first element is not known.
-    fn text(&self, read: &Read<'_>) -> Option<String> {
+    fn text(&self, read: &ElementRead<'_>) -> Option<String> {
         let at = self.layout.position(&read.sum);
         let per_texel = self.layout.per_texel;
         let row = sum_text(&named(&at.row, read));
@@ -186,7 +191,7 @@ impl Reader<'_> {
 }
 
 /// A sum in terms of the variables that the source has for them.
-fn named(sum: &Affine, read: &Read<'_>) -> Affine {
+fn named(sum: &Affine, read: &ElementRead<'_>) -> Affine {
     let name = |factor: &String| read.names.get(factor).unwrap_or(factor).clone();
     let terms = sum.terms.iter().map(|(term, times)| (term.iter().map(name).collect(), *times));
     Affine { constant: sum.constant, terms: terms.collect() }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::counted::{changed, root};
-use super::super::row_per_group::is_collective;
+use super::super::effects::is_collective;
 use super::Pass;
 use crate::syntax::text::{Text, UNARY};
 use crate::syntax::{Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Type};

@@ -6,9 +6,10 @@ use std::ops::Range;
 
 use super::super::address::Address;
 use super::super::text::{Names, indentation};
-use super::vectors::{Row, Writer};
+use super::steps::Gather;
+use super::vectors::{ElementRow, Writer};
 use super::ways::{Length, Way};
-use super::{Gather, Gathered, Loop, RULE, Rows};
+use super::{Gathered, Loop, RULE, Rows};
 use crate::syntax::{Edits, Scalar, StmtKind};
 use crate::{Condition, HostChange, Proposal};
 
@@ -33,7 +34,7 @@ struct KeptRow {
 }
 
 /// What is written of the loops so far.
-struct Group {
+struct GroupText {
     size: usize,
     lane: String,
     names: Names,
@@ -53,7 +54,7 @@ impl<'t> Rows<'t> {
         let at_top = indentation(source, top.full.start);
         let head = format!("const int {lane} = get_local_id(0);\n{at_top}");
         let mut group =
-            Group { size, lane: lane.clone(), names: Names::new(self.tree), head, kept: Vec::new() };
+            GroupText { size, lane: lane.clone(), names: Names::new(self.tree), head, kept: Vec::new() };
         group.names.exactly(&lane);
         let scratches = self.scratches(&mut group, at_top)?;
         for store in &self.stores {
@@ -139,7 +140,13 @@ impl<'t> Rows<'t> {
     }
 
     /// A loop whose steps are taken as vectors, and a second one for those that are left over.
-    fn vectors(&self, divided: &Loop<'_>, lanes: usize, indent: &str, group: &mut Group) -> Option<String> {
+    fn vectors(
+        &self,
+        divided: &Loop<'_>,
+        lanes: usize,
+        indent: &str,
+        group: &mut GroupText,
+    ) -> Option<String> {
         let (lane, size, counter) = (&group.lane, group.size, &divided.counter.name);
         let end = self.tree.text(&divided.end?.place);
         let ty = &divided.counter.ty;
@@ -198,10 +205,10 @@ impl<'t> Rows<'t> {
         [lanes, turns]: [usize; 2],
         fills: bool,
         [indent, top]: [&str; 2],
-        group: &mut Group,
+        group: &mut GroupText,
     ) -> Option<String> {
         let divided = &self.loops[index];
-        let later: Vec<&Row<'_>> = self.loops[index + 1..].iter().flat_map(|it| &it.rows).collect();
+        let later: Vec<&ElementRow<'_>> = self.loops[index + 1..].iter().flat_map(|it| &it.rows).collect();
         let inside = self.inside(divided);
         let mut is_new: BTreeSet<usize> = BTreeSet::new();
         for (number, row) in divided.rows.iter().enumerate() {
@@ -264,7 +271,7 @@ impl<'t> Rows<'t> {
     }
 
     /// Names of local memory for what a loop gathers: one for each variable of a type.
-    fn scratches(&self, group: &mut Group, indent: &str) -> Option<Vec<Vec<String>>> {
+    fn scratches(&self, group: &mut GroupText, indent: &str) -> Option<Vec<Vec<String>>> {
         let mut all: Vec<(Scalar, String)> = Vec::new();
         let mut of_loops = Vec::new();
         for divided in &self.loops {

@@ -11,12 +11,12 @@ use tripipe_ir::diagnostic::Rule;
 
 use super::address::Values;
 use super::counted::changed;
+use super::effects::{is_collective, is_pure, is_same};
 use super::text::is_bounds_test;
 use crate::syntax::{Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Type, Variable, fold};
 use crate::{Proposal, View};
-use steps::{Steps, is_memory, root};
-pub(super) use steps::{is_collective, is_pure, is_same};
-use vectors::{Finder, Row};
+use steps::{Gather, Steps, is_memory, root};
+use vectors::{ElementRow, RowFinder};
 use ways::Length;
 
 pub(super) const RULE: Rule = Rule {
@@ -77,14 +77,6 @@ pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
     })
 }
 
-/// How a variable gathers the steps of a loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Gather {
-    Sum,
-    Least,
-    Most,
-}
-
 /// A variable that a loop changes.
 struct Gathered<'t> {
     variable: &'t Variable,
@@ -107,7 +99,7 @@ struct Loop<'t> {
     /// The memory objects that it stores to.
     stored: Vec<Symbol>,
     /// The elements that its steps load and store in turn.
-    rows: Vec<Row<'t>>,
+    rows: Vec<ElementRow<'t>>,
 }
 
 /// A kernel whose work-items walk along rows.
@@ -330,7 +322,7 @@ impl<'t> Rows<'t> {
         }
         let stored = steps.stored.iter().filter_map(|(pointer, _)| root(*pointer, variables)).collect();
         let finder =
-            Finder { tree, kernel: self.kernel, counter, values: &self.values, changed: &self.changed };
+            RowFinder { tree, kernel: self.kernel, counter, values: &self.values, changed: &self.changed };
         let from = fold(start).and_then(|it| usize::try_from(it).ok()).filter(|it| *it < LATEST);
         let end = match &condition.bare().kind {
             ExprKind::Binary { operator, right, .. }
@@ -343,7 +335,7 @@ impl<'t> Rows<'t> {
         let from = from.unwrap_or(0);
         let mut rows = if end.is_some() { finder.rows(body) } else { Vec::new() };
         // Elements before the first step are loaded with the others, and stay as they are.
-        if from > 0 && rows.iter().any(Row::stores) {
+        if from > 0 && rows.iter().any(ElementRow::stores) {
             rows.clear();
         }
         Some(Loop { statement, first: start, step, counter, body, end, start: from, gathered, stored, rows })

@@ -1,7 +1,15 @@
 //! What the steps of a loop do, and whether they can be taken by several work-items.
 
-use super::Gather;
-use crate::syntax::{Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Type, Variable, affine};
+use crate::rewrites::effects::is_same;
+use crate::syntax::{Expr, ExprKind, Stmt, StmtKind, Symbol, Tree, Type, Variable, affine};
+
+/// How a variable gathers the steps of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gather {
+    Sum,
+    Least,
+    Most,
+}
 
 /// What the steps of a loop do to what is outside of them.
 pub(super) struct Steps<'t> {
@@ -203,50 +211,4 @@ fn target_of(target: &Expr) -> Option<(Symbol, &Expr)> {
         ExprKind::Index { base, index } => Some((base.symbol()?, &**index)),
         _ => None,
     }
-}
-
-/// Whether two expressions without effects are the same, apart from their places.
-pub(in crate::rewrites) fn is_same(a: &Expr, b: &Expr) -> bool {
-    let (a, b) = (a.bare(), b.bare());
-    let own = match (&a.kind, &b.kind) {
-        (ExprKind::Integer(a), ExprKind::Integer(b)) => a == b,
-        (ExprKind::Float(a), ExprKind::Float(b)) => a.to_bits() == b.to_bits(),
-        (ExprKind::Name { symbol: a, .. }, ExprKind::Name { symbol: b, .. })
-        | (ExprKind::Call { symbol: a, .. }, ExprKind::Call { symbol: b, .. }) => a == b,
-        (ExprKind::Binary { operator: a, .. }, ExprKind::Binary { operator: b, .. })
-        | (ExprKind::Unary { operator: a, .. }, ExprKind::Unary { operator: b, .. }) => a == b,
-        (ExprKind::Index { .. }, ExprKind::Index { .. }) => true,
-        (ExprKind::Cast { .. }, ExprKind::Cast { .. }) => a.ty == b.ty,
-        _ => false,
-    };
-    let (inner, other) = (a.children(), b.children());
-    own && inner.len() == other.len() && inner.iter().zip(other).all(|(a, b)| is_same(a, b))
-}
-
-/// Whether a function waits for other work-items, or exchanges something with them.
-pub(in crate::rewrites) fn is_collective(name: &str) -> bool {
-    [
-        "barrier",
-        "work_group",
-        "sub_group",
-        "atom",
-        "async",
-        "wait_group",
-        "mem_fence",
-        "read_mem_fence",
-        "printf",
-    ]
-    .iter()
-    .any(|part| name.contains(part))
-}
-
-/// Whether a function of the source computes from its arguments alone.
-pub(in crate::rewrites) fn is_pure(function: &Function) -> bool {
-    let mut pure = function.parameters.iter().all(|parameter| parameter.ty.scalar().is_some());
-    function.body.walk_expressions(&mut |expr| {
-        if let ExprKind::Call { name, .. } = &expr.kind {
-            pure &= !name.starts_with("get_") && !is_collective(name);
-        }
-    });
-    pure
 }

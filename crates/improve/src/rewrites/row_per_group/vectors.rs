@@ -11,18 +11,18 @@ use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Sym
 
 /// The elements that each step of a loop loads or stores at its own place of a row of memory.
 #[derive(Clone, Debug)]
-pub(super) struct Row<'t> {
+pub(super) struct ElementRow<'t> {
     /// The row's first element: without the counter's term, so that it is the same in all loops.
     pub(super) start: Address,
     pub(super) scalar: Scalar,
-    pub(super) accesses: Vec<Access<'t>>,
+    pub(super) accesses: Vec<ElementUse<'t>>,
     /// Whether the place depends on what never changes, the counter aside.
     pub(super) is_fixed: bool,
 }
 
 /// A load or a store of an element.
 #[derive(Clone, Debug)]
-pub(super) struct Access<'t> {
+pub(super) struct ElementUse<'t> {
     pub(super) element: &'t Expr,
     loads: bool,
     stores: bool,
@@ -30,7 +30,7 @@ pub(super) struct Access<'t> {
     always: bool,
 }
 
-impl Row<'_> {
+impl ElementRow<'_> {
     pub(super) fn stores(&self) -> bool {
         self.accesses.iter().any(|it| it.stores)
     }
@@ -47,7 +47,7 @@ impl Row<'_> {
 }
 
 /// What the search for rows needs to know.
-pub(super) struct Finder<'t, 'k> {
+pub(super) struct RowFinder<'t, 'k> {
     pub(super) tree: &'t Tree,
     pub(super) kernel: &'k Function,
     pub(super) counter: &'t Variable,
@@ -57,9 +57,9 @@ pub(super) struct Finder<'t, 'k> {
     pub(super) changed: &'k BTreeSet<Symbol>,
 }
 
-impl<'t> Finder<'t, '_> {
+impl<'t> RowFinder<'t, '_> {
     /// The rows of a loop's body; none if its steps cannot be vectors.
-    pub(super) fn rows(&self, body: &'t Stmt) -> Vec<Row<'t>> {
+    pub(super) fn rows(&self, body: &'t Stmt) -> Vec<ElementRow<'t>> {
         let mut rows = Vec::new();
         let mut is_plain = true;
         body.walk(&mut |stmt| is_plain &= !matches!(stmt.kind, StmtKind::For { .. }));
@@ -68,7 +68,7 @@ impl<'t> Finder<'t, '_> {
             return rows;
         }
         self.block(body, true, &mut rows);
-        rows.retain(|row: &Row<'_>| {
+        rows.retain(|row: &ElementRow<'_>| {
             row.accesses.iter().any(|it| it.always)
                 && row.accesses.iter().all(|it| it.always || !it.stores)
                 && !is_volatile(self.tree, self.kernel, row.start.base)
@@ -76,7 +76,7 @@ impl<'t> Finder<'t, '_> {
         rows
     }
 
-    fn block(&self, stmt: &'t Stmt, always: bool, rows: &mut Vec<Row<'t>>) {
+    fn block(&self, stmt: &'t Stmt, always: bool, rows: &mut Vec<ElementRow<'t>>) {
         for expr in stmt.expressions() {
             self.accesses(expr, always, rows);
         }
@@ -86,7 +86,7 @@ impl<'t> Finder<'t, '_> {
     }
 
     /// Loads and stores in the order in which they happen.
-    fn accesses(&self, expr: &'t Expr, always: bool, rows: &mut Vec<Row<'t>>) {
+    fn accesses(&self, expr: &'t Expr, always: bool, rows: &mut Vec<ElementRow<'t>>) {
         match &expr.kind {
             ExprKind::Assign { operator, target, value, .. } if is_memory(target) => {
                 self.accesses(value, always, rows);
@@ -111,7 +111,14 @@ impl<'t> Finder<'t, '_> {
         }
     }
 
-    fn note(&self, element: &'t Expr, loads: bool, stores: bool, always: bool, rows: &mut Vec<Row<'t>>) {
+    fn note(
+        &self,
+        element: &'t Expr,
+        loads: bool,
+        stores: bool,
+        always: bool,
+        rows: &mut Vec<ElementRow<'t>>,
+    ) {
         for child in element.children() {
             self.accesses(child, always, rows);
         }
@@ -124,14 +131,14 @@ impl<'t> Finder<'t, '_> {
             return;
         }
         let start = Address { sum: at.sum.without(name), ..at };
-        let access = Access { element, loads, stores, always };
+        let access = ElementUse { element, loads, stores, always };
         let is_fixed = self.is_fixed(element);
         match rows.iter_mut().find(|row| row.start == start && row.scalar == *scalar) {
             Some(row) => {
                 row.accesses.push(access);
                 row.is_fixed &= is_fixed;
             }
-            None => rows.push(Row { start, scalar: *scalar, accesses: vec![access], is_fixed }),
+            None => rows.push(ElementRow { start, scalar: *scalar, accesses: vec![access], is_fixed }),
         }
     }
 
@@ -165,7 +172,7 @@ pub(super) struct Writer<'a, 't> {
     pub(super) tree: &'t Tree,
     pub(super) body: &'t Stmt,
     pub(super) counter: &'t Variable,
-    pub(super) rows: &'a [Row<'t>],
+    pub(super) rows: &'a [ElementRow<'t>],
     /// The vectors of the rows.
     pub(super) names: &'a [String],
     pub(super) lanes: usize,
@@ -177,7 +184,7 @@ pub(super) struct Writer<'a, 't> {
 
 impl Writer<'_, '_> {
     /// The address of a row's elements, before the steps.
-    pub(super) fn place(&self, row: &Row<'_>) -> Option<String> {
+    pub(super) fn place(&self, row: &ElementRow<'_>) -> Option<String> {
         let inner = changed(self.body).1;
         let element = row.accesses.first()?.element;
         let mut text = match &element.kind {

@@ -1,8 +1,9 @@
 //! How the work-items of a group take the steps of loops: one by one, or as vectors.
 
-use super::vectors::Row;
-use super::{Rows, is_same};
+use super::Rows;
+use super::vectors::ElementRow;
 use crate::host::integer;
+use crate::rewrites::effects::is_same;
 use crate::syntax::{Expr, fold};
 use crate::{Condition, Subject};
 
@@ -107,16 +108,16 @@ pub(super) fn ways(rows: &Rows<'_>, length: Option<&Length<'_>>, size: usize) ->
 /// Whether a loop uses what another one has loaded or stored, and finds it as the other left it.
 fn keeps(rows: &Rows<'_>) -> bool {
     let all = || rows.loops.iter().flat_map(|it| &it.rows);
-    let is_again = |index: usize, row: &Row<'_>| {
+    let is_again = |index: usize, row: &ElementRow<'_>| {
         let later = rows.loops[index + 1..].iter().flat_map(|it| &it.rows);
         later.clone().any(|it| it.start == row.start)
     };
     let mut loops = rows.loops.iter().enumerate();
     // What is stored elsewhere in a memory object may be what was loaded.
-    let is_alone = |row: &Row<'_>| {
+    let is_alone = |row: &ElementRow<'_>| {
         let memory = row.start.base;
         let mut own = all().filter(|other| other.start.base == memory);
-        let stores = own.clone().any(Row::stores);
+        let stores = own.clone().any(ElementRow::stores);
         !rows.stores_elsewhere(memory)
             && (!stores || !rows.uses_elsewhere(memory) && own.all(|other| other.start == row.start))
     };

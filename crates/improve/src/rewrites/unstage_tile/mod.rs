@@ -10,7 +10,7 @@ use tripipe_ir::diagnostic::Rule;
 
 use super::address::Values;
 use super::counted::changed;
-use super::row_per_group::is_collective;
+use super::effects::is_collective;
 use super::text::dimension;
 use crate::syntax::text::{ADDITIVE, Text, UNARY, written_level};
 use crate::syntax::{
