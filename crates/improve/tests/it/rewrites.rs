@@ -78,6 +78,11 @@ fn sums_and_extremes_of_a_row_are_taken_by_a_group() {
             out[r * columns] = least;",
         "global const float *row = in + r * columns; float sum = 3.0f; for (int i = 0; i < columns; i++) \
             sum += row[i]; for (int i = 0; i < columns; i++) out[r * columns + i] = row[i] / sum;",
+        // The first of equal numbers, as before.
+        "float most = 0.5f; int at = -1; for (int i = 0; i < columns; i++) { float v = floor(8 * in[r * columns + i]); \
+            if (v > most) { most = v; at = i; } } out[r * columns] = at + most;",
+        "float least = in[r * columns]; int at = 0; for (int i = 1; i < columns; i++) if (in[r * columns + i] < least) { \
+            at = i; least = in[r * columns + i]; } out[r * columns] = at;",
         "int count = 5; for (int i = 0; i < columns; i++) if (in[r * columns + i] > 0.5f) count++; out[r * columns] = count;",
         "float sum = 0, squares = 0; for (int i = 0; i < columns; i++) { float v = in[r * columns + i]; sum += v; \
             squares += v * v; } out[r * columns] = sum * squares;",
@@ -140,6 +145,11 @@ fn loops_whose_steps_depend_on_each_other_stay_whole() {
         "float sum = 0; for (int i = 0; i < columns - sum; i++) sum += in[r * columns + i]; out[r * columns] = sum;",
         // The loop may end early.
         "for (int i = 0; i < columns; i++) { if (in[r * columns + i] > 0.5f) break; out[r * columns + i] = 1; }",
+        // The last of equal numbers, and a place that the steps look at.
+        "float most = 0; int at = 0; for (int i = 0; i < columns; i++) if (in[r * columns + i] >= most) { \
+            most = in[r * columns + i]; at = i; } out[r * columns] = at;",
+        "float most = 0; int at = 0; for (int i = 0; i < columns; i++) { if (in[r * columns + i] > most) { \
+            most = in[r * columns + i]; at = i; } out[r * columns + i] = at; }",
         // A product is no sum.
         "float all = 1; for (int i = 0; i < columns; i++) all *= in[r * columns + i]; out[r * columns] = all;",
     ] {

@@ -276,8 +276,10 @@ impl<'t> Rows<'t> {
         let mut of_loops = Vec::new();
         for divided in &self.loops {
             let mut own: Vec<String> = Vec::new();
-            for gathered in &divided.gathered {
-                let scalar = gathered.variable.ty.as_number()?;
+            for variable in
+                divided.gathered.iter().flat_map(|it| std::iter::once(it.variable).chain(it.position))
+            {
+                let scalar = variable.ty.as_number()?;
                 let known = all.iter().find(|(of, name)| *of == scalar && !own.contains(name));
                 own.push(match known {
                     Some((_, name)) => name.clone(),
@@ -312,23 +314,32 @@ impl<'t> Rows<'t> {
         let indent = indentation(&self.tree.source, divided.statement.full.start);
         let (mut before, mut gathers) = (String::new(), Vec::new());
         let (mut give, mut take) = (String::new(), String::new());
-        for (Gathered { variable, by }, scratch) in divided.gathered.iter().zip(scratches.get(index)?) {
-            let name = &variable.name;
-            gathers.push(match by {
-                Gather::Sum => format!("{scratch}[{lane}] += {scratch}[{lane} + step];"),
-                Gather::Least | Gather::Most => {
-                    let test = if *by == Gather::Most { '>' } else { '<' };
-                    let other = format!("{scratch}[{lane} + step]");
-                    format!(
-                        "{scratch}[{lane}] = {other} {test} {scratch}[{lane}] ? {other} : {scratch}[{lane}];"
-                    )
-                }
-            });
-            if *by == Gather::Sum {
-                let _ = write!(before, "{name} = {lane} == 0 ? {name} : 0;\n{indent}");
-            }
+        let mut own = scratches.get(index)?.iter();
+        for Gathered { variable, by, position } in &divided.gathered {
+            let (name, scratch) = (&variable.name, own.next()?);
             let _ = write!(give, "\n{indent}{scratch}[{lane}] = {name};");
             let _ = write!(take, "\n{indent}{name} = {scratch}[0];");
+            let test = if *by == Gather::Most { '>' } else { '<' };
+            let (mine, other) = (format!("{scratch}[{lane}]"), format!("{scratch}[{lane} + step]"));
+            match (by, position) {
+                (Gather::Sum, _) => {
+                    gathers.push(format!("{mine} += {other};"));
+                    let _ = write!(before, "{name} = {lane} == 0 ? {name} : 0;\n{indent}");
+                }
+                (_, None) => gathers.push(format!("{mine} = {other} {test} {mine} ? {other} : {mine};")),
+                (_, Some(position)) => {
+                    let steps = own.next()?;
+                    let _ = write!(give, "\n{indent}{steps}[{lane}] = {};", position.name);
+                    let _ = write!(take, "\n{indent}{} = {steps}[0];", position.name);
+                    let (my_step, its_step) = (format!("{steps}[{lane}]"), format!("{steps}[{lane} + step]"));
+                    gathers.push(format!(
+                        "if ({other} {test} {mine} || ({other} == {mine} && {its_step} < {my_step})) {{"
+                    ));
+                    gathers.push(format!("    {mine} = {other};"));
+                    gathers.push(format!("    {my_step} = {its_step};"));
+                    gathers.push("}".to_owned());
+                }
+            }
         }
         let gather = match &gathers[..] {
             [] => return Some((String::new(), String::new())),

@@ -81,6 +81,8 @@ pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
 struct Gathered<'t> {
     variable: &'t Variable,
     by: Gather,
+    /// The variable that has the step of an extreme, the first of several.
+    position: Option<&'t Variable>,
 }
 
 /// A loop at the top of the kernel.
@@ -296,7 +298,9 @@ impl<'t> Rows<'t> {
         steps.value(condition)?;
         steps.statement(body)?;
         // No step looks at what another one stores or gathers.
-        let gathers = |symbol: &Symbol| steps.gathered.iter().any(|(gathered, _)| gathered == symbol);
+        let gathers = |symbol: &Symbol| {
+            steps.gathered.iter().any(|(gathered, _, at)| gathered == symbol || *at == Some(*symbol))
+        };
         if steps.used.iter().any(gathers) {
             return None;
         }
@@ -315,10 +319,13 @@ impl<'t> Rows<'t> {
             }
         }
         let mut gathered = Vec::new();
-        for (symbol, by) in steps.gathered {
+        let known = |symbol: Symbol| {
             let variable = variables.iter().find(|variable| variable.symbol == symbol)?;
-            variable.ty.as_number()?;
-            gathered.push(Gathered { variable, by });
+            variable.ty.as_number().map(|_| *variable)
+        };
+        for (symbol, by, position) in steps.gathered {
+            let position = position.map_or(Some(None), |at| known(at).map(Some))?;
+            gathered.push(Gathered { variable: known(symbol)?, by, position });
         }
         let stored = steps.stored.iter().filter_map(|(pointer, _)| root(*pointer, variables)).collect();
         let finder =

@@ -11,13 +11,23 @@ pub(super) enum Gather {
     Most,
 }
 
+/// `if (x > most) { most = x; at = i; }`.
+struct Extreme<'e> {
+    kept: Symbol,
+    by: Gather,
+    value: &'e Expr,
+    /// The variable that has the step.
+    position: Option<Symbol>,
+}
+
 /// What the steps of a loop do to what is outside of them.
 pub(super) struct Steps<'t> {
     pub(super) tree: &'t Tree,
     pub(super) counter: &'t Variable,
     /// Variables of a step's own.
     pub(super) inner: Vec<Symbol>,
-    pub(super) gathered: Vec<(Symbol, Gather)>,
+    /// Variables, how they gather, and those that have the step of an extreme.
+    pub(super) gathered: Vec<(Symbol, Gather, Option<Symbol>)>,
     /// Variables and pointers whose values are used.
     pub(super) used: Vec<Symbol>,
     /// Elements that are loaded: pointers and indices.
@@ -39,9 +49,9 @@ impl<'t> Steps<'t> {
             StmtKind::If { condition, then, otherwise: None }
                 if self.as_extreme(condition, then).is_some() =>
             {
-                let (symbol, by, value) = self.as_extreme(condition, then)?;
+                let Extreme { kept, by, value, position } = self.as_extreme(condition, then)?;
                 self.value(value)?;
-                self.gather(symbol, by)
+                self.gather(kept, by, position)
             }
             StmtKind::If { condition, then, otherwise } => {
                 self.value(condition)?;
@@ -59,33 +69,47 @@ impl<'t> Steps<'t> {
         }
     }
 
-    /// `if (x > most) most = x;`: the variable, how it gathers, and x.
-    fn as_extreme<'e>(&self, condition: &'e Expr, then: &'e Stmt) -> Option<(Symbol, Gather, &'e Expr)> {
+    /// `if (x > most) most = x;`: the variable, how it gathers, and x. With `at = i;` beside it, `at` is the step.
+    fn as_extreme<'e>(&self, condition: &'e Expr, then: &'e Stmt) -> Option<Extreme<'e>> {
         let ExprKind::Binary { operator, left, right } = &condition.bare().kind else { return None };
         let then = match &then.kind {
-            StmtKind::Block(inner) => match &inner[..] {
-                [only] => only,
-                _ => return None,
-            },
-            _ => then,
+            StmtKind::Block(inner) => inner,
+            _ => std::slice::from_ref(then),
         };
-        let StmtKind::Expr(Expr { kind: ExprKind::Assign { operator: None, target, value, .. }, .. }) =
-            &then.kind
-        else {
-            return None;
+        let assigned = |stmt: &'e Stmt| match &stmt.kind {
+            StmtKind::Expr(Expr { kind: ExprKind::Assign { operator: None, target, value, .. }, .. }) => {
+                let symbol = target.symbol().filter(|symbol| !self.inner.contains(symbol))?;
+                Some((symbol, &**value))
+            }
+            _ => None,
         };
-        let kept = target.symbol().filter(|symbol| !self.inner.contains(symbol))?;
+        let is_step = |(_, value): &(Symbol, &Expr)| value.symbol() == Some(self.counter.symbol);
+        let (kept, value, position) = match then {
+            [only] => assigned(only).map(|(symbol, value)| (symbol, value, None))?,
+            [one, other] => {
+                let (one, other) = (assigned(one)?, assigned(other)?);
+                let ((kept, value), at) = match (is_step(&one), is_step(&other)) {
+                    (false, true) => (one, other),
+                    (true, false) => (other, one),
+                    _ => return None,
+                };
+                (kept, value, Some(at.0))
+            }
+            _ => return None,
+        };
         let (other, is_left) = match (left.symbol() == Some(kept), right.symbol() == Some(kept)) {
             (false, true) => (left, true),
             (true, false) => (right, false),
             _ => return None,
         };
         let by = match (operator.as_str(), is_left) {
+            // Of equal numbers, the first one's step is known.
+            (">=" | "<=", _) if position.is_some() => return None,
             (">" | ">=", true) | ("<" | "<=", false) => Gather::Most,
             ("<" | "<=", true) | (">" | ">=", false) => Gather::Least,
             _ => return None,
         };
-        is_same(other, value).then_some((kept, by, &**other))
+        is_same(other, value).then_some(Extreme { kept, by, value: other, position })
     }
 
     /// An expression that may assign.
@@ -131,14 +155,14 @@ impl<'t> Steps<'t> {
                     }
                     _ => return None,
                 };
-                self.gather(symbol, by)
+                self.gather(symbol, by, None)
             }
             ExprKind::Unary { operator, operand, .. } if operator == "++" || operator == "--" => {
                 let symbol = operand.symbol()?;
                 match operator.as_str() {
                     _ if self.inner.contains(&symbol) => Some(()),
                     // A count is a sum.
-                    "++" => self.gather(symbol, Gather::Sum),
+                    "++" => self.gather(symbol, Gather::Sum, None),
                     _ => None,
                 }
             }
@@ -147,11 +171,14 @@ impl<'t> Steps<'t> {
     }
 
     /// A variable gathers in one way, and the steps do not look at it.
-    fn gather(&mut self, symbol: Symbol, by: Gather) -> Option<()> {
-        if symbol == self.counter.symbol || self.gathered.iter().any(|(known, _)| *known == symbol) {
-            return None;
+    fn gather(&mut self, symbol: Symbol, by: Gather, position: Option<Symbol>) -> Option<()> {
+        for symbol in std::iter::once(symbol).chain(position) {
+            let is_known = self.gathered.iter().any(|(known, _, at)| *known == symbol || *at == Some(symbol));
+            if symbol == self.counter.symbol || is_known {
+                return None;
+            }
         }
-        self.gathered.push((symbol, by));
+        self.gathered.push((symbol, by, position));
         Some(())
     }
 
