@@ -37,8 +37,10 @@ sum -= convert_short8(in_1) + convert_short8((uchar8)(in_1.s1234567, in_2.s6)) +
 /// Steps of a loop over a window that are written out at most.
 const STEPS: i128 = 32;
 
-/// Outputs of a work-item that are tried where several share what they load.
-const LANES: [usize; 3] = [8, 4, 16];
+/// Outputs of a work-item that are tried where several share what they load: in a row, rows, and whether the last ones of a
+/// row are moved inwards.
+const SHAPES: [(usize, usize, bool); 6] =
+    [(8, 1, false), (4, 1, false), (8, 2, false), (8, 1, true), (4, 2, false), (16, 1, false)];
 
 const WHY: &str =
     "neighbouring vectors share most of their elements, and the load/store pipe loads each once";
@@ -55,7 +57,10 @@ pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
     kernel.body.walk_expressions(&mut |expr| {
         has_vectors |= matches!(&expr.kind, ExprKind::Call { name, .. } if name.starts_with("vload"));
     });
-    let windows = if has_vectors { Vec::new() } else { windows(view) };
+    // Nor where a work-item computes several outputs already.
+    let one = format!("{}_one", kernel.name);
+    let is_replicated = tree.functions.iter().any(|it| it.name == one);
+    let windows = if has_vectors || is_replicated { Vec::new() } else { windows(view) };
     own.into_iter().chain(windows).collect()
 }
 
@@ -69,37 +74,22 @@ fn windows(view: &View<'_>) -> Vec<Proposal> {
         (Some((tree, _)), Some(subject)) => &View { subject, tree: Some(tree), ..*view },
         _ => view,
     };
+    let has_rows = view.subject.launch.range.dimensions() > 1;
     let mut all = Vec::new();
-    let rows = view.subject.launch.range.dimensions() > 1;
-    for copies in [None, Some((1, 2))].into_iter().take(1 + usize::from(rows)) {
-        for edges in [false, true] {
-            for lanes in LANES {
-                let plan = Plan { vector: Some((0, lanes)), copies, narrow: true, channels: None, edges };
-                let Some(widened) = widened(view, plan) else { continue };
-                let shared = view.parse(widened.source.clone()).and_then(|tree| with_window(view, &tree));
-                let Some(source) = shared else {
-                    // What has no window with some lanes has none with others.
-                    if all.is_empty() && edges {
-                        return all;
-                    }
-                    continue;
-                };
-                let (mut title, mut conditions) = (widened.title, widened.conditions);
-                if let Some((_, fixed)) = &fixed {
-                    title = format!("{title}; {}", fixed.title);
-                    conditions.extend(fixed.conditions.iter().cloned());
-                }
-                let why = WHY.to_owned();
-                all.push(Proposal {
-                    title,
-                    why,
-                    source,
-                    conditions,
-                    host: widened.host,
-                    ..Proposal::of(RULE.code)
-                });
-            }
+    for (lanes, rows, edges) in SHAPES.iter().filter(|(_, rows, _)| *rows == 1 || has_rows) {
+        let copies = (*rows > 1).then_some((1, *rows));
+        let plan = Plan { vector: Some((0, *lanes)), copies, narrow: true, channels: None, edges: *edges };
+        let Some(widened) = widened(view, plan) else { continue };
+        let shared = view.parse(widened.source.clone()).and_then(|tree| with_window(view, &tree));
+        // What has no window with some lanes has none with others.
+        let Some(source) = shared else { break };
+        let (mut title, mut conditions) = (widened.title, widened.conditions);
+        if let Some((_, fixed)) = &fixed {
+            title = format!("{title}; {}", fixed.title);
+            conditions.extend(fixed.conditions.iter().cloned());
         }
+        let why = WHY.to_owned();
+        all.push(Proposal { title, why, source, conditions, host: widened.host, ..Proposal::of(RULE.code) });
     }
     all
 }

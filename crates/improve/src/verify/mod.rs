@@ -292,8 +292,8 @@ impl<'f> Verifier<'f> {
     }
 
     /// Verifies a changed kernel on all launches: `changed` is its source, `host` all changes of the original's launch that it needs.
-    /// Floating-point results may deviate by `relative_error` of their value plus as much of the mean magnitude in
-    /// their memory object, halves also by one step of their type, and integers of 8 and 16 bits by one; all others are the same, and NaN equals NaN.
+    /// Floating-point results may deviate by `relative_error` of their value plus as much of the mean magnitude in their
+    /// memory object, halves also by one step of their type, integers of 8 and 16 bits by one; all others are the same.
     ///
     /// # Errors
     /// A counter-example.
@@ -456,16 +456,15 @@ fn tolerance(expected: &OutputMemory, relative_error: f64) -> Tolerance {
     let is_pixel = matches!(scalar, ScalarType::I8 | ScalarType::U8 | ScalarType::I16 | ScalarType::U16);
     if relative_error > 0.0 && is_pixel {
         return Tolerance { absolute: 1.0, ..Tolerance::default() };
-    }
-    if relative_error == 0.0 || !matches!(scalar, ScalarType::F16 | ScalarType::F32 | ScalarType::F64) {
+    } else if relative_error == 0.0 || !matches!(scalar, ScalarType::F16 | ScalarType::F32 | ScalarType::F64)
+    {
         return Tolerance::default();
     }
     let numbers = expected.array.numbers(&expected.bytes);
     let magnitudes = numbers.map(|bytes| Scalar::from_bytes(scalar, bytes).to_f64().abs());
-    let (count, sum) = magnitudes
-        .filter(|magnitude| magnitude.is_finite())
-        .fold((0.0, 0.0), |(count, sum), magnitude| (count + 1.0, sum + magnitude));
-    // Halves are sums that were rounded once more: a deviation that is none of them may still cross a border between two.
+    let finite = magnitudes.filter(|magnitude| magnitude.is_finite());
+    let (count, sum) = finite.fold((0.0, 0.0), |(count, sum), magnitude| (count + 1.0, sum + magnitude));
+    // A deviation that is less than a step between halves may cross the border between two.
     let ulp = u64::from(scalar == ScalarType::F16);
     Tolerance { absolute: relative_error * sum / f64::max(count, 1.0), relative: relative_error, ulp }
 }
