@@ -28,7 +28,7 @@ impl Search<'_> {
         &self,
         states: &mut Vec<State>,
         best: usize,
-        candidates: &mut Vec<Candidate>,
+        candidates: &[Candidate],
         refused: &mut Vec<Refused>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> usize {

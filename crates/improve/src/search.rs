@@ -327,7 +327,7 @@ impl Search<'_> {
                 (is_last, swept, idle) = (true, true, 0);
             }
         }
-        best = self.fastest(&mut states, best, &mut candidates, &mut refused, progress);
+        best = self.fastest(&mut states, best, &candidates, &mut refused, progress);
         for Candidate { parent, proposal: Proposal { code, title, .. }, score, .. } in candidates {
             let (ratio, depth) = (score / states[parent].score, states[parent].steps.len());
             if ratio * self.options.gain > 1.0 {

@@ -184,3 +184,63 @@ fn bad_input_is_refused_and_nothing_is_written() {
     );
     assert_eq!(bench.files(), before);
 }
+
+/// A product of matrices whose operands an Adreno reads as images: the launch file that is written describes them.
+const PRODUCT: &str =
+    "kernel void product(global const float *a, global const float *b, global float *c, int n, int k) {
+    int x = 4 * get_global_id(0), y = get_global_id(1);
+    if (x >= n) return;
+    float4 sum = 0;
+    for (int i = 0; i < k; i++)
+        sum += a[y * k + i] * vload4(0, &b[i * n + x]);
+    vstore4(sum, 0, &c[y * n + x]);
+}
+";
+
+#[test]
+fn launches_with_images_are_written_and_run() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("product.cl", PRODUCT);
+    let matrix = |name: &str| {
+        format!(
+            "[[argument]]\nname = '{name}'\nbuffer = 'float'\ncount = [256, 256]\nrandom = {{ seed = 1 }}\n"
+        )
+    };
+    let value = |name: &str| format!("[[argument]]\nname = '{name}'\nvalue = 256\n");
+    let all = [matrix("a"), matrix("b"), matrix("c"), value("n"), value("k")].concat();
+    bench.write("product.toml", &format!("source = 'product.cl'\nglobal = [64, 256]\nlocal = [8, 8]\n{all}"));
+    let said = bench.succeed(&[
+        "improve",
+        "product.toml",
+        "-g",
+        "adreno-740",
+        "-o",
+        "better.cl",
+        "--allow-rounding",
+        "--limit",
+        "30",
+    ]);
+    let launch = String::from_utf8(bench.read("better.toml")).unwrap();
+    assert!(said.contains("as an image2d_t"), "{said}");
+    assert!(
+        launch.contains("image = { width = 64, height = 256, order = \"rgba\", channel = \"float\" }"),
+        "{launch}"
+    );
+    bench.succeed(&["check", "better.toml"]);
+}
+
+/// A kernel of two microseconds is not what takes the time.
+#[test]
+fn a_launch_that_takes_longer_than_the_kernel_is_said() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("scale.cl", COLUMNS);
+    bench.write("scale.toml", &LAUNCH.replace("[256, 128]", "[16, 8]").replace("= 128", "= 8"));
+    let said = improve(&bench, &[]);
+    assert!(said.contains("the host's launch takes"), "{said}");
+}

@@ -16,6 +16,9 @@ const CHANNELS: usize = 4;
 /// The least number of elements of a row whose length is a constant.
 const SHORTEST: i128 = 8;
 
+/// The fewest rows of a buffer: one that has fewer is a row itself, which loops read in parts.
+const FEWEST: usize = 8;
+
 /// How an image holds a buffer.
 #[derive(Clone, Debug)]
 pub(super) struct ImageRows {
@@ -53,10 +56,15 @@ impl ImageRows {
         let row = pitch.of(launch)?;
         let elements = elements(launch, position)?;
         let limits = view.gpus.iter().map(|gpu| gpu.images.max_2d.value);
+        let is_whole = !matches!(pitch, Extent::Constant(row) if !row.is_multiple_of(per_texel));
         let is_small = limits.into_iter().all(|[wide, high]| {
             row.div_ceil(per_texel) <= wide as usize && elements.div_ceil(row) <= high as usize
         });
-        is_small.then_some(Self { pitch, per_texel, channel: texel.channel })
+        (is_small && is_whole && elements / row >= FEWEST).then_some(Self {
+            pitch,
+            per_texel,
+            channel: texel.channel,
+        })
     }
 
     /// The place of an element.
@@ -116,9 +124,10 @@ fn position_of(pitch: &Extent, sum: &Affine) -> Position {
                     Some(at) => {
                         let mut rest = term.clone();
                         rest.remove(at);
-                        let rest = match rest.is_empty() {
-                            true => Affine::constant(1),
-                            false => Affine { constant: 0, terms: BTreeMap::from([(rest, 1)]) },
+                        let rest = if rest.is_empty() {
+                            Affine::constant(1)
+                        } else {
+                            Affine { constant: 0, terms: BTreeMap::from([(rest, 1)]) }
                         };
                         row = row.plus(&rest, *times);
                     }

@@ -198,9 +198,9 @@ impl<'t> UseFinder<'t> {
         if let StmtKind::For { first: Some(first), .. } = &stmt.kind
             && let StmtKind::Declare(variables) = &first.kind
         {
-            variables.iter().for_each(|it| {
-                self.aligned.remove(&it.name);
-            });
+            for variable in variables {
+                self.aligned.remove(&variable.name);
+            }
         }
         self.aligned.extend(name.map(|it| it.name.clone()));
         stmt.expressions().into_iter().try_for_each(|expr| self.expression(expr))?;

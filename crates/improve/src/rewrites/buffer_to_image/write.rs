@@ -88,13 +88,12 @@ impl<'t> Converted<'t> {
             let text = match reader.text(read) {
                 Some(text) => text,
                 None if read.lanes == 1 => {
-                    let name = match helper {
-                        Some(name) => name.clone(),
-                        None => {
-                            let name = self.names.exactly(&format!("{}_at", parameter.name));
-                            self.helpers.push_str(&reader.helper(&name));
-                            helper.insert(name).clone()
-                        }
+                    let name = if let Some(name) = helper {
+                        name.clone()
+                    } else {
+                        let name = self.names.exactly(&format!("{}_at", parameter.name));
+                        self.helpers.push_str(&reader.helper(&name));
+                        helper.insert(name).clone()
                     };
                     let at = layout.position(&read.sum);
                     let [column, row] = [&at.column, &at.row].map(|it| sum_text(&named(it, read)));

@@ -281,21 +281,19 @@ impl<'t> Rows<'t> {
             {
                 let scalar = variable.ty.as_number()?;
                 let known = all.iter().find(|(of, name)| *of == scalar && !own.contains(name));
-                own.push(match known {
-                    Some((_, name)) => name.clone(),
-                    None => {
-                        let wanted = match all.iter().filter(|(of, _)| *of == scalar).count() {
-                            0 => format!("partial_{}", scalar.name()),
-                            others => format!("partial_{}_{}", scalar.name(), others + 1),
-                        };
-                        let name = self.free(&wanted);
-                        group.names.exactly(&name);
-                        let _ =
-                            write!(group.head, "local {} {name}[{}];\n{indent}", scalar.name(), group.size);
-                        all.push((scalar, name.clone()));
-                        name
-                    }
-                });
+                if let Some((_, name)) = known {
+                    own.push(name.clone());
+                    continue;
+                }
+                let wanted = match all.iter().filter(|(of, _)| *of == scalar).count() {
+                    0 => format!("partial_{}", scalar.name()),
+                    others => format!("partial_{}_{}", scalar.name(), others + 1),
+                };
+                let name = self.free(&wanted);
+                group.names.exactly(&name);
+                let _ = write!(group.head, "local {} {name}[{}];\n{indent}", scalar.name(), group.size);
+                all.push((scalar, name.clone()));
+                own.push(name);
             }
             of_loops.push(own);
         }
@@ -345,8 +343,8 @@ impl<'t> Rows<'t> {
             [] => return Some((String::new(), String::new())),
             [only] => format!("\n{indent}        {only}\n"),
             all => {
-                let lines: String = all.iter().map(|line| format!("{indent}        {line}\n")).collect();
-                format!(" {{\n{lines}{indent}    }}\n")
+                let lines = all.join(&format!("\n{indent}        "));
+                format!(" {{\n{indent}        {lines}\n{indent}    }}\n")
             }
         };
         let wait = "barrier(CLK_LOCAL_MEM_FENCE);";
