@@ -211,7 +211,7 @@ fn launches_with_images_are_written_and_run() {
     };
     let value = |name: &str| format!("[[argument]]\nname = '{name}'\nvalue = 256\n");
     let all = [matrix("a"), matrix("b"), matrix("c"), value("n"), value("k")].concat();
-    bench.write("product.toml", &format!("source = 'product.cl'\nglobal = [64, 256]\nlocal = [8, 8]\n{all}"));
+    bench.write("product.toml", format!("source = 'product.cl'\nglobal = [64, 256]\nlocal = [8, 8]\n{all}"));
     let said = bench.succeed(&[
         "improve",
         "product.toml",
@@ -240,7 +240,7 @@ fn a_launch_that_takes_longer_than_the_kernel_is_said() {
     }
     let bench = Bench::new();
     bench.write("scale.cl", COLUMNS);
-    bench.write("scale.toml", &LAUNCH.replace("[256, 128]", "[16, 8]").replace("= 128", "= 8"));
+    bench.write("scale.toml", LAUNCH.replace("[256, 128]", "[16, 8]").replace("= 128", "= 8"));
     let said = improve(&bench, &[]);
     assert!(said.contains("the host's launch takes"), "{said}");
 }

@@ -30,8 +30,8 @@ fn one(name: &str, improved: &Improved, ids: &Ids) -> Markup {
         "Nothing gains".to_owned()
     };
     let rough = if improved.is_rough { format!(" {ROUGH}") } else { String::new() };
-    let notes: String = improved.notes.iter().map(|note| format!(" {note}")).collect();
-    let verdict = format!("{verdict}, after {} kernels were priced.{rough}{notes}", improved.tried);
+    let verdict = format!("{verdict}, after {} kernels were priced.{rough}", improved.tried);
+    let verdict = [&[verdict][..], &improved.notes].concat().join(" ");
     let (ladder, times) = ladder(improved, ids);
     let steps = steps(improved);
     let sentences = |title: &str, all: &[String]| {
