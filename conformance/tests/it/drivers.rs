@@ -28,7 +28,7 @@ const DRIVERS: [&str; 15] = [
 ];
 
 /// What is worth knowing and no defect: the work-groups that products require may be slower on an Adreno, and halves
-/// less accurate on an old PowerVR.
+/// less accurate on an old GPU of Imagination.
 const KNOWN: [&str; 2] = ["adreno-required-work-group", "powervr-half-accuracy"];
 
 #[test]
