@@ -28,7 +28,7 @@ struct Recording {
 }
 
 fn read(path: &str) -> Result<Recording, Box<dyn Error>> {
-    let text = if path.ends_with(".gz") {
+    let text = if std::path::Path::new(path).extension().is_some_and(|ending| ending == "gz") {
         String::from_utf8(Command::new("gzip").args(["-dc", path]).output()?.stdout)?
     } else {
         std::fs::read_to_string(path)?

@@ -135,7 +135,7 @@ fn findings_without_an_instruction_are_at_the_declaration() {
         return;
     }
     let bench = bench();
-    let long: String = (0..128).map(|i| format!("    out[{i} * out[{i}]] += {i};\n")).collect();
+    let long = (0..128).fold(String::new(), |text, i| text + &format!("    out[{i} * out[{i}]] += {i};\n"));
     let two = format!("{SUM}kernel void other(global int *out)\n{{\n{long}}}\n")
         .replace("sub_group_reduce_add", "");
     bench.write("sum.cl", two);

@@ -10,7 +10,7 @@ use crate::syntax::{Affine, Expr, ExprKind, Symbol, affine, fold};
 
 use super::functions;
 use super::shape::Shape;
-use super::{Assumption, Engine, Turns};
+use super::{Assumption, Engine};
 use crate::syntax::text::{ADDITIVE, Text, level_of};
 
 /// The term that stands for the first output's `get_global_id(dimension)`.

@@ -129,7 +129,7 @@ fn compiler(context: &Context) {
 
 #[test]
 fn resizing_counts_copies_too() {
-    run("resize", &[("TRIPIPE_STAND_IN_TRANSFER_MS", "40")]);
+    run("resize", &[("TRIPIPE_STAND_IN_TRANSFER_MS", "200")]);
 }
 
 fn resized(context: &Context) {
