@@ -80,7 +80,9 @@ pub fn parse_sequence(
                 item.whole_of(&(1..=left), want)?
             }
             None if left == 0 => {
-                return Err(item.impossible(format!("left out: {RUNS_MAX} runs come before it")).into());
+                return Err(item
+                    .impossible(format!("within {RUNS_MAX} runs, which the launches before it have"))
+                    .into());
             }
             None => 1,
         };

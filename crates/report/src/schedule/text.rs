@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use tripipe_device::Sourced;
-use tripipe_timing::schedule::{Calls, ScheduleStep, StepKind};
+use tripipe_timing::schedule::{Buffers, Calls, ScheduleStep, StepKind};
 
 use super::{Scheduled, ScheduledKernel};
 use crate::number::{counted, giga, percent, significant, time};
@@ -84,7 +84,7 @@ fn words(calls: Calls) -> String {
 
 /// What the calls cost, and who says so.
 fn costs(scheduled: &Scheduled) -> Option<String> {
-    let (_, costs) = scheduled.calls.as_ref()?;
+    let (calls, costs) = scheduled.calls.as_ref()?;
     let source = |figure: &Sourced<f64>| {
         let note = figure.note.as_ref().map_or_else(String::new, |note| format!("; {note}"));
         format!("{}: {}{note}", figure.basis, figure.source.citation)
@@ -95,9 +95,18 @@ fn costs(scheduled: &Scheduled) -> Option<String> {
         let _ = write!(said, " Recorded, it costs {} ({}).", time(recorded.value), source(recorded));
     }
     let rate = |figure: &Sourced<f64>| format!("{} ({})", giga(figure.value, "B"), source(figure));
-    let _ = write!(said, " A copy runs at {}, half of the memory's peak.", rate(&costs.copy_rate));
-    if let Some(maintenance) = &costs.maintenance_rate {
-        let _ = write!(said, " Caches are flushed at {}.", rate(maintenance));
+    match (calls.buffers, &costs.maintenance_rate) {
+        (Buffers::Copy, _) => {
+            let copies = rate(&costs.copy_rate);
+            let _ = write!(
+                said,
+                " A copy runs at {copies}, half of the memory's peak; its call costs as much as a launch."
+            );
+        }
+        (Buffers::Map, Some(maintenance)) => {
+            let _ = write!(said, " Caches are flushed at {}.", rate(maintenance));
+        }
+        _ => {}
     }
     Some(said)
 }
