@@ -149,7 +149,7 @@ fn shared(tree: &Tree, kernel: &str) -> Option<String> {
         let mut run: Vec<&Stmt> = Vec::new();
         for stmt in block {
             let is_plain = matches!(stmt.kind, StmtKind::Declare(_) | StmtKind::Expr(_)) && stmt.place.exact;
-            if is_plain && !stores(stmt) {
+            if is_plain && !stores(tree, stmt) {
                 run.push(stmt);
             } else {
                 // A store comes after the loads of its own statement.
@@ -164,19 +164,20 @@ fn shared(tree: &Tree, kernel: &str) -> Option<String> {
 }
 
 /// Whether a statement stores to memory, or calls what may.
-fn stores(stmt: &Stmt) -> bool {
+fn stores(tree: &Tree, stmt: &Stmt) -> bool {
     let mut stores = false;
     stmt.walk_expressions(&mut |expr| match &expr.kind {
         ExprKind::Assign { target, .. } => {
             stores |= !matches!(target.bare().kind, ExprKind::Name { .. })
                 && target.any(|it| matches!(it.ty, Type::Pointer { .. }));
         }
-        ExprKind::Call { name, .. } => {
+        ExprKind::Call { name, symbol, .. } => {
             let pure = [
                 "vload", "convert_", "clamp", "min", "max", "select", "mad", "fma", "abs", "exp", "native_",
                 "sqrt",
             ];
-            stores |= !pure.iter().any(|start| name.starts_with(start));
+            // A function of the source may be called alike.
+            stores |= tree.function(*symbol).is_some() || !pure.iter().any(|start| name.starts_with(start));
         }
         _ => {}
     });

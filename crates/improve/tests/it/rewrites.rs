@@ -97,6 +97,42 @@ fn sums_and_extremes_of_a_row_are_taken_by_a_group() {
     }
 }
 
+/// What a group would compute otherwise, or where it could: each was accepted once, because the launches of the proof did not
+/// show it.
+#[test]
+fn steps_that_no_group_can_share_are_left_alone() {
+    for body in [
+        // The counter would wrap before it reaches a number that 64 does not divide.
+        "float most = 0; for (uchar i = 0; i < columns; i++) most = fmax(most, in[r * columns + i]); out[r * columns] = most;",
+        // Each step rounds to an integer.
+        "int sum = 0; for (int i = 0; i < columns; i++) sum += in[r * columns + i] * 0.6f; out[r * columns] = sum;",
+        // The variable has less than what is compared, so that the last of several is kept.
+        "int most = 0, at = 0; for (int i = 0; i < columns; i++) { float v = 9 * in[r * columns + i]; if (v > most) \
+            { most = v; at = i; } } out[r * columns] = at;",
+        // Steps store to each other's elements.
+        "for (int i = 0; i < columns; i++) { out[i] = 1; out[rows + i] = 2; }",
+        "for (int i = 0; i < columns; i++) { int j = in[r * columns + i] > 0.5f; out[r * columns + i + j] = i; }",
+    ] {
+        leaves_alone("row-per-group", &rows(body));
+    }
+    // Stores that keep apart are no obstacle.
+    let pairs = "for (int i = 0; i < columns / 2; i++) { out[r * columns + 2 * i] = 1; out[r * columns + 2 * i + 1] = 2; }";
+    holds("row-per-group", &rows(pairs));
+    // A NaN is left out by `fmax`, so that a work-item that has met nothing else does not win.
+    let nan = "float most = in[r * columns]; for (int i = 1; i < columns; i++) most = fmax(most, in[r * columns + i]); \
+        out[r * columns] = most;";
+    assert!(
+        holds("row-per-group", &rows(nan))
+            .contains("= fmax(partial_float[lane], partial_float[lane + step]);")
+    );
+    // The element before the first step may lie before the buffer.
+    let before = "float most = 0; for (int i = 1; i < columns; i++) most = fmax(most, in[r * columns + i - 1]); \
+        out[r * columns] = most;";
+    for proposal in proposals("row-per-group", &rows(before)) {
+        assert!(!proposal.source.contains("vload"), "{}", proposal.source);
+    }
+}
+
 /// A group reads 4 elements at once, and keeps them for the next loop where the row is short enough.
 #[test]
 fn a_group_takes_vectors_and_keeps_rows() {

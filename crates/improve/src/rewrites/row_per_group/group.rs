@@ -313,23 +313,27 @@ impl<'t> Rows<'t> {
         let (mut before, mut gathers) = (String::new(), Vec::new());
         let (mut give, mut take) = (String::new(), String::new());
         let mut own = scratches.get(index)?.iter();
+        let stride = self.free("step");
         for Gathered { variable, by, position } in &divided.gathered {
             let (name, scratch) = (&variable.name, own.next()?);
             let _ = write!(give, "\n{indent}{scratch}[{lane}] = {name};");
             let _ = write!(take, "\n{indent}{name} = {scratch}[0];");
             let test = if *by == Gather::Most { '>' } else { '<' };
-            let (mine, other) = (format!("{scratch}[{lane}]"), format!("{scratch}[{lane} + step]"));
+            let (mine, other) = (format!("{scratch}[{lane}]"), format!("{scratch}[{lane} + {stride}]"));
             match (by, position) {
                 (Gather::Sum, _) => {
                     gathers.push(format!("{mine} += {other};"));
                     let _ = write!(before, "{name} = {lane} == 0 ? {name} : 0;\n{indent}");
                 }
+                (Gather::MostNumber, _) => gathers.push(format!("{mine} = fmax({mine}, {other});")),
+                (Gather::LeastNumber, _) => gathers.push(format!("{mine} = fmin({mine}, {other});")),
                 (_, None) => gathers.push(format!("{mine} = {other} {test} {mine} ? {other} : {mine};")),
                 (_, Some(position)) => {
                     let steps = own.next()?;
                     let _ = write!(give, "\n{indent}{steps}[{lane}] = {};", position.name);
                     let _ = write!(take, "\n{indent}{} = {steps}[0];", position.name);
-                    let (my_step, its_step) = (format!("{steps}[{lane}]"), format!("{steps}[{lane} + step]"));
+                    let (my_step, its_step) =
+                        (format!("{steps}[{lane}]"), format!("{steps}[{lane} + {stride}]"));
                     gathers.push(format!(
                         "if ({other} {test} {mine} || ({other} == {mine} && {its_step} < {my_step})) {{"
                     ));
@@ -352,8 +356,8 @@ impl<'t> Rows<'t> {
         let is_last = self.loops[index + 1..].iter().all(|it| it.gathered.is_empty());
         let end = if is_last { String::new() } else { format!("\n{indent}{wait}") };
         let after = format!(
-            "{give}\n{indent}{wait}\n{indent}for (int step = {}; step > 0; step /= 2) {{\n{indent}    if ({lane} < \
-             step){gather}{indent}    {wait}\n{indent}}}{take}{end}",
+            "{give}\n{indent}{wait}\n{indent}for (int {stride} = {}; {stride} > 0; {stride} /= 2) {{\n{indent}    if ({lane} < \
+             {stride}){gather}{indent}    {wait}\n{indent}}}{take}{end}",
             size / 2
         );
         Some((before, after))

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use tripipe_ir::diagnostic::Rule;
 
-use super::address::Values;
+use super::address::{Values, address};
 use super::counted::changed;
 use super::effects::{is_collective, is_pure, is_same};
 use super::text::is_bounds_test;
@@ -274,21 +274,28 @@ impl<'t> Rows<'t> {
         };
         let by_one = matches!(&step.bare().kind, ExprKind::Unary { operator, operand, .. }
             if operator == "++" && operand.symbol() == Some(counter.symbol));
+        // A narrow counter wraps where it grows by more than one.
+        let is_wide = counter.ty.as_number().is_some_and(|it| it.is_integer() && it.bits() >= 32);
         let places = [&start.place, &step.place];
-        if !bounded || !by_one || !places.iter().all(|place| place.exact && !place.in_macro) {
+        if !bounded || !by_one || !is_wide || !places.iter().all(|place| place.exact && !place.in_macro) {
             return None;
         }
-        let mut inner = Vec::new();
-        body.walk(&mut |stmt| {
-            if let StmtKind::Declare(all) = &stmt.kind {
-                inner.extend(all.iter().map(|variable| variable.symbol));
+        let (mut inner, mut inner_counters) = (Vec::new(), Vec::new());
+        body.walk(&mut |stmt| match &stmt.kind {
+            StmtKind::Declare(all) => inner.extend(all.iter().map(|variable| variable.symbol)),
+            StmtKind::For { first: Some(first), .. } => {
+                if let StmtKind::Declare(all) = &first.kind {
+                    inner_counters.extend(all.iter().map(|variable| variable.symbol));
+                }
             }
+            _ => {}
         });
         let tree = self.tree;
         let mut steps = Steps {
             tree,
             counter,
             inner,
+            counters: inner_counters,
             gathered: Vec::new(),
             used: Vec::new(),
             loaded: Vec::new(),
@@ -308,6 +315,12 @@ impl<'t> Rows<'t> {
             let memory = root(*pointer, variables)?;
             for used in &steps.used {
                 if root(*used, variables)? == memory {
+                    return None;
+                }
+            }
+            for (other, at) in &steps.stored {
+                let own = other == pointer && (is_same(at, index) || steps.are_apart(at, index));
+                if !own && root(*other, variables)? == memory {
                     return None;
                 }
             }
@@ -342,8 +355,19 @@ impl<'t> Rows<'t> {
         let from = from.unwrap_or(0);
         let mut rows = if end.is_some() { finder.rows(body) } else { Vec::new() };
         // Elements before the first step are loaded with the others, and stay as they are.
-        if from > 0 && rows.iter().any(ElementRow::stores) {
-            rows.clear();
+        if from > 0 {
+            // They are there where the kernel loads the first one itself.
+            let loads_first = |row: &ElementRow<'_>| {
+                let values = variables.iter().filter_map(|variable| variable.value.as_ref());
+                values.into_iter().any(|value| {
+                    value.any(|it| {
+                        is_memory(it) && address(tree, it, &self.values).as_ref() == Some(&row.start)
+                    })
+                })
+            };
+            if rows.iter().any(ElementRow::stores) || !rows.iter().all(loads_first) {
+                rows.clear();
+            }
         }
         Some(Loop { statement, first: start, step, counter, body, end, start: from, gathered, stored, rows })
     }

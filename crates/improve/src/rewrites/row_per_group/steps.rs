@@ -1,7 +1,7 @@
 //! What the steps of a loop do, and whether they can be taken by several work-items.
 
 use crate::rewrites::effects::is_same;
-use crate::syntax::{Expr, ExprKind, Stmt, StmtKind, Symbol, Tree, Type, Variable, affine};
+use crate::syntax::{Affine, Expr, ExprKind, Scalar, Stmt, StmtKind, Symbol, Tree, Type, Variable, affine};
 
 /// How a variable gathers the steps of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +9,9 @@ pub(super) enum Gather {
     Sum,
     Least,
     Most,
+    /// `fmin` and `fmax`, which leave a NaN out.
+    LeastNumber,
+    MostNumber,
 }
 
 /// `if (x > most) { most = x; at = i; }`.
@@ -26,6 +29,8 @@ pub(super) struct Steps<'t> {
     pub(super) counter: &'t Variable,
     /// Variables of a step's own.
     pub(super) inner: Vec<Symbol>,
+    /// Those of them that are the counters of loops.
+    pub(super) counters: Vec<Symbol>,
     /// Variables, how they gather, and those that have the step of an extreme.
     pub(super) gathered: Vec<(Symbol, Gather, Option<Symbol>)>,
     /// Variables and pointers whose values are used.
@@ -102,6 +107,10 @@ impl<'t> Steps<'t> {
             (true, false) => (right, false),
             _ => return None,
         };
+        // A narrower variable has less than what is compared.
+        if left.bare().ty != right.bare().ty {
+            return None;
+        }
         let by = match (operator.as_str(), is_left) {
             // Of equal numbers, the first one's step is known.
             (">=" | "<=", _) if position.is_some() => return None,
@@ -136,6 +145,11 @@ impl<'t> Steps<'t> {
                 let by = match operator.as_deref() {
                     Some("+") => {
                         self.value(value)?;
+                        // An integer that a float is added to is rounded at each step.
+                        let is_whole = |ty: &Type| ty.as_number().is_some_and(Scalar::is_integer);
+                        if is_whole(&target.ty) && !is_whole(&value.ty) {
+                            return None;
+                        }
                         Gather::Sum
                     }
                     None => {
@@ -148,8 +162,10 @@ impl<'t> Steps<'t> {
                         };
                         self.value(other)?;
                         match name.as_str() {
-                            "max" | "fmax" => Gather::Most,
-                            "min" | "fmin" => Gather::Least,
+                            "max" => Gather::Most,
+                            "min" => Gather::Least,
+                            "fmax" => Gather::MostNumber,
+                            "fmin" => Gather::LeastNumber,
                             _ => return None,
                         }
                     }
@@ -184,9 +200,25 @@ impl<'t> Steps<'t> {
 
     /// Whether an index is another one in each step.
     fn moves(&self, index: &Expr) -> bool {
-        let text = |expr: &Expr| self.tree.text(&expr.place).to_owned();
-        let sum = affine(index, &text, &|_| None);
+        // What a step computes may take it to another one's element.
+        let is_own = |symbol: Symbol| self.inner.contains(&symbol) && !self.counters.contains(&symbol);
+        if index.any(|it| it.symbol().is_some_and(is_own)) {
+            return false;
+        }
+        let sum = self.sum(index);
         sum.coefficient(&self.counter.name).is_some_and(|coefficient| coefficient != 0)
+    }
+
+    fn sum(&self, index: &Expr) -> Affine {
+        affine(index, &|expr: &Expr| self.tree.text(&expr.place).to_owned(), &|_| None)
+    }
+
+    /// Whether the elements of two indices are others in all steps, although the indices differ: by less than a step.
+    pub(super) fn are_apart(&self, one: &Expr, other: &Expr) -> bool {
+        let (one, other) = (self.sum(one), self.sum(other));
+        let difference = one.plus(&other, -1);
+        let step = one.coefficient(&self.counter.name).unwrap_or(0);
+        step != 0 && difference.terms.is_empty() && difference.constant % step != 0
     }
 
     /// An expression without effect.
