@@ -128,7 +128,9 @@ impl Uses<'_> {
         };
         // Of launches with the same name, the last one.
         let Some(launch) = self.earlier.iter().rposition(|launch| launch.name == name) else {
-            return Err(refused("is not of a launch before this one, each with a `name` or its kernel's"));
+            return Err(refused(
+                "is not of a launch before this one; a launch goes by its `name`, or else by its kernel",
+            ));
         };
         let arguments = &self.earlier[launch].file.arguments;
         let named = arguments.iter().position(|entry| entry.name.as_deref() == Some(of));
