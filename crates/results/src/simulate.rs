@@ -207,6 +207,8 @@ pub struct LaunchEnergy {
     pub joules: Option<f64>,
     /// Watts while the kernel runs.
     pub watts: Option<f64>,
+    /// 10^9 floating-point operations per second and watt; `null` without an estimate or operations.
+    pub gflops_per_watt: Option<f64>,
     /// The part of each counter in joules, largest first.
     pub parts: Vec<EnergyPart>,
     /// Counters of the driver's model that are not predicted.

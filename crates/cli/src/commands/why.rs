@@ -105,6 +105,7 @@ impl Why {
                         known_time.seconds = mean(known_time.seconds, time.seconds);
                         if let (Some(Ok(known)), Some(Ok(own))) = (&mut known_time.energy, &time.energy) {
                             known.joules = mean(known.joules, own.joules);
+                            known.operations = mean(known.operations, own.operations);
                             known.watts = known.joules / known_time.seconds;
                         }
                     }

@@ -197,4 +197,14 @@ fn energy_has_a_source_or_no_estimate() {
         assert!(said.contains(words), "{words}: {said}");
     }
     assert!(!said.contains("Counters of"), "{said}");
+    assert!(said.contains("no floating-point operations"), "{said}");
+    // 65536 elements, each of a product and a sum.
+    let axpy = "kernel void axpy(global const float* x, global float* y) {\n    \
+                y[get_global_id(0)] = 2.0f * x[get_global_id(0)] + y[get_global_id(0)];\n}\n";
+    bench.write("axpy.cl", axpy);
+    let launch = ["simulate", "axpy.cl", "-g", "g710", "--global", "65536", "--energy", "--format"];
+    let energy = &object(&bench, &[&launch[..], &["json"]].concat())["energy"];
+    let [joules, rate] = ["joules", "gflops_per_watt"].map(|key| energy[key].as_f64().unwrap());
+    assert!((joules * rate * 1e9 - 131_072.0).abs() < 1.0, "{energy}");
+    assert!(bench.succeed(&[&launch[..], &["html"]].concat()).contains("GFLOP/s per watt"));
 }

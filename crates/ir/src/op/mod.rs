@@ -4,6 +4,7 @@
 //! operation prints as one word (`add`, `load.4`, `convert.f.u.rtz.sat`) and parses back.
 
 mod builtin;
+mod floats;
 mod groups;
 mod images;
 mod names;

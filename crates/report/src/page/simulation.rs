@@ -163,6 +163,7 @@ fn gpu(simulated: &Simulated, ids: &Ids) -> Markup {
     let lines = prediction.activity.as_ref().map(|own| activity::lines(own, ids));
     let (over_time, lines) = (over_time.unwrap_or_default(), lines.unwrap_or_default());
     let counters = activity::counters(&prediction.counters, &prediction.gpu, ids);
+    let energy = prediction.energy.as_ref().map(|energy| &energy.sentence);
     markup! {
         h3 : title;
         div(class = "tiles") {
@@ -170,6 +171,7 @@ fn gpu(simulated: &Simulated, ids: &Ids) -> Markup {
             div { : &roofline; }
             div { : &what_if; }
         }
+        @ if let Some(energy) = energy { p : energy; }
         : &over_time;
         : &lines;
         : &traffic;

@@ -18,8 +18,12 @@ pub(super) fn sentence(energy: &Result<Energy, String>, gpu: &str) -> String {
     let parts = energy.parts.iter().filter(|(_, joules)| *joules != 0.0);
     let parts: Vec<String> =
         parts.map(|(name, joules)| format!("{name} {}", crate::number::percent(joules / total))).collect();
+    let rate = energy.gflops_per_watt().map_or_else(
+        || "no floating-point operations".to_owned(),
+        |rate| format!("{} GFLOP/s per watt", significant(rate)),
+    );
     format!(
-        "Energy on {gpu}: {} mJ, {} W while the kernel runs, at {} V ({}). {}",
+        "Energy on {gpu}: {} mJ, {} W while the kernel runs, {rate}, at {} V ({}). {}",
         significant(total * 1e3),
         significant(energy.watts),
         significant(energy.reference_volts),
@@ -50,6 +54,7 @@ pub(super) fn result(energy: &Result<Energy, String>) -> LaunchEnergy {
     LaunchEnergy {
         joules: known.map(|energy| energy.joules),
         watts: known.map(|energy| energy.watts),
+        gflops_per_watt: known.and_then(Energy::gflops_per_watt),
         parts: known.map_or_else(Vec::new, |energy| energy.parts.iter().map(part).collect()),
         missing: known
             .map_or_else(Vec::new, |energy| energy.missing.iter().map(|name| (*name).to_owned()).collect()),

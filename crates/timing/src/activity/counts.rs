@@ -107,6 +107,8 @@ counts! {
         local_stores,
         /// Atomic operations on local memory.
         local_atomics,
+        /// Floating-point operations of work-items: [`Kernel::float_operations`](tripipe_ir::Kernel::float_operations).
+        float_operations,
         /// Bytes that work-items loaded, image reads aside.
         loaded_bytes,
         /// Bytes that work-items stored.

@@ -1,10 +1,10 @@
 //! What the steps of a program stand for: words of the pipes, and lines of the source.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cranelift_entity::EntityRef as _;
 use tripipe_device::Gpu;
-use tripipe_ir::{Kernel, Module};
+use tripipe_ir::{Inst, Kernel, Module};
 use tripipe_machine::{Code, Issue, Pipe, Work};
 
 use crate::program::{Program, SERVERS, Step, servers};
@@ -51,6 +51,8 @@ pub(crate) struct StepFacts {
     pub(crate) sends: Sends,
     /// Bytes of each work-item.
     pub(crate) bytes: f64,
+    /// Floating-point operations of each work-item.
+    pub(crate) float_operations: u32,
     pub(crate) lines: Vec<LineShare>,
 }
 
@@ -72,6 +74,7 @@ pub(crate) fn is_arithmetic(pipe: Pipe) -> bool {
 impl Facts {
     pub(crate) fn new(module: &Module, kernel: &Kernel, code: &Code, program: &Program, gpu: &Gpu) -> Self {
         let mut facts = Self { steps: Vec::new(), lines: Vec::new(), producers: HashMap::new() };
+        let hoisted: HashSet<Inst> = code.hoisted.iter().copied().collect();
         for (block, steps) in program.blocks.iter() {
             let issues = &code.blocks[block];
             let mut of_block = Vec::new();
@@ -84,6 +87,11 @@ impl Facts {
                         facts.producers.entry(*register).or_default().push((block.index(), at));
                     }
                 }
+            }
+            // A step has words, which may do several of the block's operations or a part of one, so the first has all.
+            if let Some(first) = of_block.first_mut() {
+                let own = kernel.blocks[block].insts.iter().filter(|inst| !hoisted.contains(inst));
+                first.float_operations = own.map(|inst| kernel.float_operations(*inst)).sum();
             }
             facts.steps.push(of_block);
         }

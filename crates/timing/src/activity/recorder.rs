@@ -345,6 +345,7 @@ impl Recorder {
                 }
             }
             counts.narrow_words += facts.narrow * times;
+            counts.float_operations += f64::from(facts.float_operations) * executed.lanes as f64;
             counts.wait_pipe_clocks += executed.queued as f64 / TICKS;
             if facts.sends == Sends::Texture {
                 counts.wait_texture_clocks += executed.waited as f64 / TICKS;

@@ -42,7 +42,7 @@ const EXAMPLES: &str = "Examples:
   tripipe simulate blur.cl -g g610 --global 1920,1080 --what-if \"-D RADIUS=1\"";
 
 /// Why there is no energy.
-const NO_ESTIMATE: &str = "no estimate, because nobody has published what its counters cost";
+pub(super) const NO_ESTIMATE: &str = "no estimate, because nobody has published what its counters cost";
 
 /// Predict how long a kernel takes on a GPU, what limits it, and what a change would gain.
 ///
@@ -319,9 +319,7 @@ impl Simulate {
 
 /// The energy of a launch whose activity was recorded, or why it has no estimate.
 pub(super) fn launch_energy(gpu: &Gpu, prediction: &Prediction) -> Result<Energy, String> {
-    let counters = counters(gpu, prediction);
-    let energy = counters.and_then(|counters| energy::energy(gpu, &counters, prediction.seconds));
-    energy.ok_or_else(|| NO_ESTIMATE.to_owned())
+    energy::energy(gpu, prediction).ok_or_else(|| NO_ESTIMATE.to_owned())
 }
 
 /// Writes the counters of the only launch.
