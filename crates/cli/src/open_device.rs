@@ -4,7 +4,7 @@ use anyhow::Result;
 use tripipe::{Device, VirtualDevice};
 use tripipe_launch::Executor;
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
-use tripipe_timing::VirtualGpu;
+use tripipe_timing::{Options, VirtualGpu, VirtualOptions};
 
 /// A device that is ready to run kernels.
 pub(crate) enum OpenDevice {
@@ -26,6 +26,13 @@ impl OpenDevice {
     /// A virtual GPU.
     pub(crate) fn predicting(device: &VirtualDevice, time_only: bool) -> Self {
         Self::Virtual(Box::new(device.clone().time_only(time_only).executor()))
+    }
+
+    /// A virtual GPU whose launches have an energy, where there is an estimate.
+    pub(crate) fn with_energy(device: &VirtualDevice, time_only: bool) -> Self {
+        let prediction = Options { activity: true, ..Options::default() };
+        let options = VirtualOptions { prediction, time_only, ..VirtualOptions::default() };
+        Self::Virtual(Box::new(VirtualGpu::new(device.gpu(), options)))
     }
 
     pub(crate) fn executor(&mut self) -> &mut dyn Executor {

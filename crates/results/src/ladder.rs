@@ -49,6 +49,9 @@ pub struct Ladder {
     /// Published figures, if they were wanted and there are some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
+    /// If energies were wanted: what they are based on, or why there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<String>,
     /// The core beside the GPU, if the device is a board and the ladder is `laplace` or `gemm`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub core: Option<LadderCore>,
@@ -148,6 +151,12 @@ pub struct LadderStep {
     pub rate: Vec<Option<f64>>,
     /// The share of the ceiling that it reaches.
     pub ceiling_share: Vec<Option<f64>>,
+    /// The energy in joules, if it was wanted and there is an estimate.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub joules: Vec<Option<f64>>,
+    /// 10^9 floating-point operations of the problem per second and watt, if there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gflops_per_watt: Vec<Option<f64>>,
     /// How busy the host's CPU was beside it.
     pub cpu_load: Vec<Option<CpuLoad>>,
     /// Seconds that preparing the data took.

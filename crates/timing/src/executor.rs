@@ -16,6 +16,7 @@ use tripipe_simulate::watch::Checks;
 use tripipe_simulate::{Checked, Options as SimulatorOptions, Prebuilt, RunError, Simulator};
 
 use crate::compiled::Compiled;
+use crate::energy::energy;
 use crate::figures::Figures;
 use crate::local;
 use crate::predict::{Options, Prediction, predict};
@@ -417,6 +418,11 @@ impl VirtualGpu {
 impl Executor for VirtualGpu {
     fn probe(&self) -> &Probe {
         &self.probe
+    }
+
+    /// An estimate, if predictions are made with their activity and the GPU's counters have published costs.
+    fn joules(&self) -> Option<f64> {
+        self.predictions.iter().map(|own| Some(energy(self.played(), own)?.joules)).sum()
     }
 
     fn time_source(&self) -> TimeSource {

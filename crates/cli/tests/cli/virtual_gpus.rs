@@ -202,6 +202,33 @@ fn ceilings_are_predicted() {
     }
 }
 
+/// A product of 64 x 64 x 64: its operations over the energy, where there is an estimate.
+#[test]
+fn ladders_have_energies_or_say_why_not() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    let gpus = "virtual:mali-g610,virtual:mali-g77";
+    let ladder = ["ladder", "gemm", "--sizes", "64", "--device", gpus, "--time-only", "--energy"];
+    let [known, unknown] =
+        objects(&bench.succeed(&[&ladder[..], &["--format", "json"]].concat())).try_into().unwrap();
+    for step in known["steps"].as_array().unwrap() {
+        let joules = step["joules"][0].as_f64().unwrap();
+        let rate = step["gflops_per_watt"][0].as_f64().unwrap();
+        assert!(joules > 0.0 && (rate * joules * 1e9 - 524_288.0).abs() < 1.0, "{step}");
+    }
+    assert!(known["energy"].as_str().unwrap().contains("mali_kbase_ipa_counter_csf.c"), "{known}");
+    assert!(unknown["steps"][0].get("joules").is_none(), "{unknown}");
+    assert!(unknown["energy"].as_str().unwrap().contains("no estimate"), "{unknown}");
+    let said = bench.succeed(&ladder);
+    for words in ["mJ", "GFLOP/J", "Energy: no estimate"] {
+        assert!(said.contains(words), "`{words}` is not in\n{said}");
+    }
+    let page = bench.succeed(&[&ladder[..], &["--format", "html"]].concat());
+    assert!(page.contains("GFLOP/s per W") && page.contains("no estimate"));
+}
+
 #[test]
 fn bad_requests_name_the_way_out() {
     let bench = Bench::new();

@@ -81,6 +81,11 @@ impl Staged<'_> {
         self.predicted_load
     }
 
+    /// The energy in joules of the last run, if it is known.
+    pub fn joules(&self) -> Option<f64> {
+        self.executor.joules()
+    }
+
     /// The result, with rows tightly packed; empty when the plan has no output.
     ///
     /// # Errors

@@ -85,6 +85,10 @@ pub trait Attempt {
     fn predicted_load(&self) -> Option<CpuLoad> {
         None
     }
+    /// The energy of the last run in joules, if it is known.
+    fn joules(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// The callback for each variant of a step: its label (empty when there is only one) and the attempt.
@@ -159,6 +163,10 @@ impl Attempt for Staged<'_> {
 
     fn predicted_load(&self) -> Option<CpuLoad> {
         Staged::predicted_load(self)
+    }
+
+    fn joules(&self) -> Option<f64> {
+        Staged::joules(self)
     }
 }
 
@@ -426,12 +434,13 @@ fn time(
 ) -> Result<Measured, AttemptError> {
     let preparation_seconds = attempt.prepare()?;
     let first = attempt.run()?;
+    let joules = attempt.joules();
     if source.executes() {
         problem.expected.verify(&attempt.output()?)?;
     }
     if source.is_predicted() {
         let seconds = Seconds { samples: vec![first], cpu_load: attempt.predicted_load() };
-        return Ok(Measured { seconds, preparation_seconds, choice: None, sweep: Vec::new() });
+        return Ok(Measured { seconds, joules, preparation_seconds, choice: None, sweep: Vec::new() });
     }
     let limit = Duration::from_secs_f64(STEP_SECONDS);
     Repeat { most: options.warmup, least: 0, limit }.times(|| attempt.run())?;
@@ -441,5 +450,5 @@ fn time(
     // A race may appear only under load.
     problem.expected.verify(&attempt.output()?)?;
     let seconds = Seconds { samples, cpu_load: cpu.load() };
-    Ok(Measured { seconds, preparation_seconds, choice: None, sweep: Vec::new() })
+    Ok(Measured { seconds, joules, preparation_seconds, choice: None, sweep: Vec::new() })
 }

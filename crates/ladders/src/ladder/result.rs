@@ -105,6 +105,8 @@ pub enum Outcome {
 pub struct Measured {
     /// The step itself.
     pub seconds: Seconds,
+    /// The energy of a run in joules, without the preparation; `None` if it is not known.
+    pub joules: Option<f64>,
     /// Time of packing and transposing before the step, if it needs any.
     pub preparation_seconds: Option<f64>,
     /// The fastest variant, if there were several.

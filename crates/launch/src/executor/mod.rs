@@ -36,6 +36,11 @@ pub trait Executor {
         TimeSource::Measured
     }
 
+    /// The energy in joules of the launches of the last [`Executor::run`]; `None` if it is not known.
+    fn joules(&self) -> Option<f64> {
+        None
+    }
+
     /// Makes a memory object, with `initial` contents or undefined ones.
     ///
     /// # Errors

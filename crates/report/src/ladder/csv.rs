@@ -23,6 +23,7 @@ struct CsvRow<'a> {
     preparation_seconds: Option<f64>,
     choice: Option<&'a str>,
     cpu_cores: Option<f64>,
+    joules: Option<f64>,
     reason: Option<&'a str>,
 }
 
@@ -33,7 +34,7 @@ pub fn csv(report: &Report<'_>, header: bool) -> String {
     let mut writer = csv::WriterBuilder::new().has_headers(header).from_writer(Vec::new());
     for step in &climb.steps {
         for (index, (size, outcome)) in climb.sizes.iter().zip(&step.outcomes).enumerate() {
-            let figures = Figures::of(climb, step, index);
+            let figures = Figures::of(report, step, index);
             let figures = figures.as_ref();
             let (outcome, reason) = verdict(outcome);
             // Writing a row of scalars to memory cannot fail.
@@ -53,6 +54,7 @@ pub fn csv(report: &Report<'_>, header: bool) -> String {
                 ceiling_share: figures.and_then(|figures| figures.ceiling_share),
                 preparation_seconds: figures.and_then(|figures| figures.measured.preparation_seconds),
                 choice: figures.and_then(|figures| figures.measured.choice.as_deref()),
+                joules: figures.and_then(|figures| figures.measured.joules),
                 cpu_cores: figures.and_then(|figures| Some(figures.measured.seconds.cpu_load()?.cores)),
                 reason,
             });

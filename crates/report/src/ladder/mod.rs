@@ -7,11 +7,16 @@ mod result;
 mod side_by_side;
 mod text;
 
+use tripipe_ladders::catalog;
 use tripipe_ladders::ladder::{Climb, ClimbedStep, Measured, Options, Outcome};
 use tripipe_ladders::problem::Quoted;
 use tripipe_ladders::published::Published;
+use tripipe_launch::ScalarType;
 use tripipe_results::{Crossover, LadderCore};
+use tripipe_timing::energy::{Energy, gflops_per_watt};
 use tripipe_timing::errors::ErrorTable;
+
+use crate::number::significant;
 
 pub use csv::csv;
 pub(crate) use published::is_of;
@@ -39,6 +44,39 @@ pub struct Report<'a> {
     pub crossover: Option<&'a Crossover>,
     /// How far predictions are from published times, if times are predicted and such times are known.
     pub errors: Option<&'a ErrorTable>,
+    /// If energies are wanted: one on this GPU, for what estimates are based on, or why there are none.
+    pub energy: Option<&'a Result<Energy, String>>,
+}
+
+impl Report<'_> {
+    /// Whether steps have energies.
+    fn has_energy(&self) -> bool {
+        matches!(self.energy, Some(Ok(_)))
+    }
+
+    /// Whether the operations of the problem are those of floats, so that there are GFLOP/s per watt.
+    fn has_floats(&self) -> bool {
+        let element = catalog::find(&self.climb.ladder).map(|ladder| ladder.element);
+        let floats = matches!(element, Some(ScalarType::F16 | ScalarType::F32 | ScalarType::F64));
+        floats && self.climb.work.iter().any(|work| work.operations > 0.0)
+    }
+
+    /// What the energies are, and what they are based on, or why there are none; `None` if none are wanted.
+    fn energy_basis(&self) -> Option<String> {
+        Some(match self.energy? {
+            Err(reason) => format!("Energy: {reason}."),
+            Ok(energy) => {
+                let rate = if self.has_floats() {
+                    "; GFLOP/J, the operations of the problem for it, is GFLOP/s per watt"
+                } else {
+                    ""
+                };
+                let volts = significant(energy.reference_volts);
+                let basis = crate::simulation::energy::basis(energy);
+                format!("mJ is the energy of a step, as an estimate, at {volts} V{rate}. {basis}")
+            }
+        })
+    }
 }
 
 /// The unit that a size's rate is given in.
@@ -61,11 +99,14 @@ struct Figures<'a> {
     /// 10^9 of the size's unit per second.
     rate: Option<f64>,
     ceiling_share: Option<f64>,
+    /// The operations of the problem by the energy.
+    gflops_per_watt: Option<f64>,
 }
 
 impl<'a> Figures<'a> {
     /// `None` where the step was not measured.
-    fn of(climb: &'a Climb, step: &'a ClimbedStep, size: usize) -> Option<Self> {
+    fn of(report: &Report<'a>, step: &'a ClimbedStep, size: usize) -> Option<Self> {
+        let climb = report.climb;
         let measured = step.outcomes.get(size)?.measured()?;
         // The median, because a single run that was interrupted does not move it.
         let median = measured.seconds.median();
@@ -80,6 +121,10 @@ impl<'a> Figures<'a> {
             ceiling_share: work
                 .zip(climb.ceilings.as_ref())
                 .map(|(work, ceilings)| work.share(ceilings, median)),
+            gflops_per_watt: work
+                .zip(measured.joules)
+                .filter(|_| report.has_floats())
+                .and_then(|(work, joules)| gflops_per_watt(work.operations, joules)),
         })
     }
 }

@@ -34,13 +34,14 @@ pub fn result(report: &Report<'_>) -> Ladder {
         core: report.core.cloned(),
         crossover: report.crossover.cloned(),
         published: report.published.and_then(|published| super::published::result(climb, published)),
+        energy: report.energy_basis(),
     }
 }
 
 fn step_of(report: &Report<'_>, step: &ClimbedStep) -> LadderStep {
     let climb = report.climb;
     let figures: Vec<Option<Figures<'_>>> =
-        (0..climb.sizes.len()).map(|size| Figures::of(climb, step, size)).collect();
+        (0..climb.sizes.len()).map(|size| Figures::of(report, step, size)).collect();
     let each = |value: &dyn Fn(&Figures<'_>) -> Option<f64>| -> Vec<Option<f64>> {
         figures.iter().map(|figures| figures.as_ref().and_then(value)).collect()
     };
@@ -54,6 +55,9 @@ fn step_of(report: &Report<'_>, step: &ClimbedStep) -> LadderStep {
         sweep.iter().map(choice).collect()
     };
     let band = |figures: &Option<Figures<'_>>| Some(report.errors?.band(figures.as_ref()?.median));
+    let energy = |value: &dyn Fn(&Figures<'_>) -> Option<f64>| {
+        if report.has_energy() { each(value) } else { Vec::new() }
+    };
     let load = |figures: &Option<Figures<'_>>| figures.as_ref()?.measured.seconds.cpu_load().map(cpu_load);
     LadderStep {
         name: step.name.clone(),
@@ -70,6 +74,8 @@ fn step_of(report: &Report<'_>, step: &ClimbedStep) -> LadderStep {
         serial_speedup: each(&|figures| figures.serial_speedup),
         rate: each(&|figures| figures.rate),
         ceiling_share: each(&|figures| figures.ceiling_share),
+        joules: energy(&|figures| figures.measured.joules),
+        gflops_per_watt: energy(&|figures| figures.gflops_per_watt),
         cpu_load: figures.iter().map(load).collect(),
         preparation_seconds: each(&|figures| figures.measured.preparation_seconds),
         choice: figures.iter().map(|figures| figures.as_ref()?.measured.choice.clone()).collect(),

@@ -67,6 +67,10 @@ fn drawn(report: &Report<'_>, canvas: Canvas) -> String {
     out.push_str(&draw(canvas, "step", &names, &groups, usize::from(!climb.serial.is_empty())));
     out.push('\n');
     notes(report, canvas, &mut out);
+    if let Some(basis) = report.energy_basis() {
+        out.push('\n');
+        out.push_str(&paragraph(canvas, "  ", 2, &basis));
+    }
     if let Some(figures) = report.published {
         out.push('\n');
         out.push_str(&published::text(report, figures, canvas));
@@ -157,7 +161,7 @@ fn never_offered<'a>(report: &Report<'a>) -> Option<&'a str> {
 fn group(report: &Report<'_>, size: usize) -> Group {
     let climb = report.climb;
     let figures: Vec<Option<Figures<'_>>> =
-        climb.steps.iter().map(|step| Figures::of(climb, step, size)).collect();
+        climb.steps.iter().map(|step| Figures::of(report, step, size)).collect();
     let best = figures.iter().flatten().map(|figures| figures.median).fold(f64::INFINITY, f64::min);
     // One unit for all steps of a size, so that they can be compared at a glance. The fastest needs the finest.
     let (scale, unit) = if best < MICROSECONDS_BELOW { (1e6, "µs") } else { (1e3, "ms") };
@@ -170,6 +174,11 @@ fn group(report: &Report<'_>, size: usize) -> Group {
         columns.push("peak");
     }
     columns.push("cores");
+    let floats = report.has_floats();
+    if report.has_energy() {
+        columns.push("mJ");
+        columns.extend(floats.then_some("GFLOP/J"));
+    }
     let cores = |seconds: &Seconds| {
         seconds.cpu_load().map_or_else(|| "–".to_owned(), |load| format!("{:.2}", load.cores))
     };
@@ -189,6 +198,7 @@ fn group(report: &Report<'_>, size: usize) -> Group {
             texts.push(String::new());
         }
         texts.push(cores(serial));
+        texts.resize(columns.len(), String::new());
         rows.push(Row::Cells(texts.into_iter().map(|text| Cell::toned(text, Tone::Faint)).collect()));
     }
     for (step, figures) in climb.steps.iter().zip(&figures) {
@@ -209,6 +219,10 @@ fn group(report: &Report<'_>, size: usize) -> Group {
                     cells.push(Cell::new(figures.ceiling_share.map_or_else(|| "–".to_owned(), percent)));
                 }
                 cells.push(Cell::new(cores(&figures.measured.seconds)));
+                if report.has_energy() {
+                    cells.push(Cell::new(factor(figures.measured.joules.map(|joules| joules * 1e3))));
+                    cells.extend(floats.then(|| Cell::new(factor(figures.gflops_per_watt))));
+                }
                 Row::Cells(cells)
             }
             None if step.outcomes.get(size).is_some_and(Outcome::failed) => {

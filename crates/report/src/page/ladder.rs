@@ -173,6 +173,7 @@ fn device(ladder: &Ladder, ids: &Ids) -> Markup {
             div(class = "charts") : &speedups;
         }
         : &table;
+        @ if let Some(energy) = &ladder.energy { p(class = "about") : energy; }
         @ if !times.is_empty() {
             h4 : "Time";
             div(class = "charts") : &times;
@@ -233,6 +234,8 @@ fn crossover(core: &LadderCore, crossover: &Crossover, ids: &Ids) -> Markup {
 /// The table of all steps.
 fn steps(ladder: &Ladder, ids: &Ids) -> Markup {
     let has_published = laplace(ladder).is_some();
+    let has_energy = ladder.steps.iter().any(|step| step.joules.iter().any(Option::is_some));
+    let has_rate = ladder.steps.iter().any(|step| step.gflops_per_watt.iter().any(Option::is_some));
     let has_load = ladder.steps.iter().any(|step| step.cpu_load.iter().any(Option::is_some));
     let mut heads = vec![Head::text("step")];
     for size in &ladder.sizes {
@@ -247,6 +250,12 @@ fn steps(ladder: &Ladder, ids: &Ids) -> Markup {
         heads.push(Head::number("of ceiling"));
         if has_load {
             heads.push(Head::number("busy CPU cores"));
+        }
+        if has_energy {
+            heads.push(Head::number("energy"));
+        }
+        if has_rate {
+            heads.push(Head::number("GFLOP/s per W"));
         }
     }
     heads.push(Head::text("what it changes"));
@@ -272,6 +281,13 @@ fn steps(ladder: &Ladder, ids: &Ids) -> Markup {
             if has_load {
                 let load = step.cpu_load.get(column).copied().flatten();
                 cells.push(TableCell::maybe(load.map(|load| load.cores), |cores| format!("{cores:.2}")));
+            }
+            if has_energy {
+                let joules = at(&step.joules, column);
+                cells.push(TableCell::maybe(joules, |joules| format!("{} mJ", significant(joules * 1e3))));
+            }
+            if has_rate {
+                cells.push(TableCell::maybe(at(&step.gflops_per_watt, column), significant));
             }
         }
         let reason = step.reason.iter().flatten().next();

@@ -17,6 +17,7 @@ fn seconds(median: f64) -> Seconds {
 fn verified(median: f64) -> Outcome {
     Outcome::Verified(Measured {
         seconds: seconds(median),
+        joules: None,
         preparation_seconds: None,
         choice: None,
         sweep: Vec::new(),
@@ -37,6 +38,7 @@ fn climb() -> Climb {
     let swept = |median: f64, choice: &str| {
         Outcome::Verified(Measured {
             seconds: seconds(median),
+            joules: None,
             preparation_seconds: Some(0.000_25),
             choice: Some(choice.to_owned()),
             sweep: vec![
@@ -92,6 +94,7 @@ fn report<'a>(climb: &'a Climb, published: Option<&'a Published>) -> Report<'a> 
         core: None,
         crossover: None,
         errors: None,
+        energy: None,
     }
 }
 

@@ -19,8 +19,10 @@ use tripipe_ladders::{Inputs, Photo, Size, SizeKind};
 use tripipe_opencl::ExecutorOptions;
 use tripipe_report::ladder::Report;
 use tripipe_results::{Crossover, LadderCore};
+use tripipe_timing::energy;
 
 use super::filter::{FilterInput, Steps, WantedResult, filter};
+use super::simulate::NO_ESTIMATE;
 use super::{DevicesArgument, OutputArgument, ReportWriter, did_you_mean, note, preview, what};
 use crate::files::input::{shown, shown_input};
 use crate::files::memory;
@@ -44,6 +46,7 @@ const EXAMPLES: &str = "Examples:
   tripipe ladder laplace --device virtual:mali-t604 --published --time-only
   tripipe ladder laplace --device virtual:arndale --published --time-only
   tripipe ladder gemm --device virtual:arndale --sizes 512 --time-only
+  tripipe ladder gemm --device virtual:mali-g610 --sizes 512 --time-only --energy
   tripipe ladder laplace --device virtual:mali-t604,virtual:mali-g77 --time-only --format html -o laplace.html
   tripipe ladder gemm --device opencl:0 --sizes 512,1024x256x2048 --format json";
 
@@ -80,6 +83,9 @@ pub(crate) struct Ladder {
     /// Predicts times on virtual GPUs without computing results, which are then not verified; several climb at once.
     #[arg(long)]
     time_only: bool,
+    /// Estimates the energy of each step on virtual GPUs: those of `simulate --energy` (docs/simulate.md).
+    #[arg(long)]
+    energy: bool,
     /// Shows the published figures of other devices next to yours. On virtual GPUs, the published kernels are climbed
     /// where Tripipe has them (`laplace`), with the published launches.
     #[arg(long)]
@@ -153,7 +159,15 @@ impl Ladder {
         let mut show = show;
         let mut climbs = Vec::new();
         let rows = self.format == LadderFormat::Text;
-        let run = Run { time_only: self.time_only, ladder, sizes: &sizes, inputs: &inputs, options, rows };
+        let run = Run {
+            time_only: self.time_only,
+            energy: self.energy,
+            ladder,
+            sizes: &sizes,
+            inputs: &inputs,
+            options,
+            rows,
+        };
         // Virtual GPUs share nothing, so that several climb at the same time, and print when all are done.
         let together = devices.len() > 1 && devices.iter().all(is_virtual);
         let mut climbed = if together {
@@ -190,6 +204,12 @@ impl Ladder {
                 Device::Virtual(device) => self.beside(device, ladder.name, &sizes)?,
                 _ => (None, None),
             };
+            let energy = self.energy.then(|| match device {
+                Device::Virtual(device) => {
+                    energy::at_peak(device.gpu()).ok_or_else(|| NO_ESTIMATE.to_owned())
+                }
+                _ => Err("no estimate, because only virtual GPUs have the counters for it".to_owned()),
+            });
             let report = Report {
                 climb: &climb,
                 about: ladder.about,
@@ -202,6 +222,7 @@ impl Ladder {
                     Device::Virtual(device) => tripipe_timing::errors::of(device.gpu()),
                     _ => None,
                 },
+                energy: energy.as_ref(),
             };
             match self.format {
                 LadderFormat::Text => writeln!(out, "{}", tripipe_report::ladder::text(&report, canvas))?,
@@ -365,6 +386,8 @@ fn check_memory(ladder: &ladder::Ladder, sizes: &[Size]) -> Result<()> {
 /// What is climbed, on any device.
 struct Run<'a> {
     time_only: bool,
+    /// Whether energies are estimated.
+    energy: bool,
     ladder: &'a ladder::Ladder,
     sizes: &'a [Size],
     inputs: &'a Inputs<'a>,
@@ -388,7 +411,7 @@ fn climb_on(
     out: &mut dyn Write,
     between: &mut dyn FnMut(&mut dyn Write) -> Result<()>,
 ) -> Result<(Climb, String)> {
-    let &Run { time_only, ladder, sizes, inputs, options, rows } = run;
+    let &Run { time_only, energy, ladder, sizes, inputs, options, rows } = run;
     let name = device.name();
     if rows {
         writeln!(out, "{name}, in progress: median, rate")?;
@@ -404,7 +427,10 @@ fn climb_on(
     };
     // The ceilings come last: they take time, and the rows do not need them.
     let (first, others) = sizes.split_at(sizes.len().min(1));
-    let mut opened = OpenDevice::new(device, &ExecutorOptions::default(), time_only)?;
+    let mut opened = match device {
+        Device::Virtual(device) if energy => Some(OpenDevice::with_energy(device, time_only)),
+        _ => OpenDevice::new(device, &ExecutorOptions::default(), time_only)?,
+    };
     let mut at = |sizes: &[Size], before: usize, out: &mut dyn Write| {
         let mut report = |at: ladder::Progress<'_>| report(before, &at, out);
         match &mut opened {
