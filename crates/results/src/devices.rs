@@ -200,6 +200,12 @@ pub struct GpuModel {
     pub int8_dot_operations_per_second: Figure<f64>,
     /// Bytes of DRAM per second.
     pub bytes_per_second: Figure<f64>,
+    /// Watts under load, and which load; `null` where nobody published any.
+    #[serde(default)]
+    pub watts: Option<Figure<f64>>,
+    /// 10^9 operations of float32 at that rate per second and watt.
+    #[serde(default)]
+    pub gflops_per_watt: Option<f64>,
     /// Bytes of the L2.
     pub l2_bytes: Figure<u64>,
     /// Bytes of local memory of a core.

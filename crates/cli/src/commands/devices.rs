@@ -3,10 +3,12 @@
 use std::io::Write;
 
 use anyhow::{Context as _, Result};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use tripipe::{Device, Devices, VirtualDevice};
+use tripipe_device::Gpu;
 use tripipe_device::drivers::{Driver, Fit, Quirk, quirks};
 use tripipe_report::devices::{Entry, OpenCl, drivers, models};
+use tripipe_timing::energy::power;
 
 use super::{Format, OutputArgument, ReportWriter};
 use crate::finish::Finish;
@@ -22,6 +24,10 @@ pub(crate) struct ListDevices {
     /// Lists the GPU models that `tripipe analyze` supports, with their main figures.
     #[arg(long)]
     models: bool,
+    /// Orders the models, the greatest figure first; by gflops-per-watt, a table of performance per watt, where a power is
+    /// published.
+    #[arg(long, value_enum, requires = "models", value_name = "KEY")]
+    sort: Option<Sort>,
     /// Lists the virtual GPUs: devices that are not there, whose times are predicted.
     #[arg(long = "virtual", conflicts_with = "models")]
     is_virtual: bool,
@@ -42,6 +48,35 @@ pub(crate) struct ListDevices {
     output: OutputArgument,
 }
 
+/// What models are ordered by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    /// The name.
+    Name,
+    /// The peak rate of float multiply-adds.
+    Gflops,
+    /// The bandwidth of the memory.
+    Bandwidth,
+    /// That peak rate per watt.
+    GflopsPerWatt,
+}
+
+impl Sort {
+    fn sort(self, models: &mut [&Gpu]) {
+        let peak = |gpu: &Gpu| gpu.operations_per_second(gpu.operations_per_clock_per_core.fp32_fma.value);
+        // Models without a power come last.
+        let per_watt =
+            |gpu: &Gpu| power(gpu).and_then(|power| power.peak_gflops_per_watt(gpu)).unwrap_or(0.0);
+        let figure: fn(&Gpu) -> f64 = match self {
+            Self::Name => return models.sort_by(|a, b| a.name().cmp(b.name())),
+            Self::Gflops => peak,
+            Self::Bandwidth => |gpu| gpu.configuration.dram_gb_s_peak.value,
+            Self::GflopsPerWatt => per_watt,
+        };
+        models.sort_by(|a, b| figure(b).total_cmp(&figure(a)));
+    }
+}
+
 impl ListDevices {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
         self.output.write(out, self.format == Format::Html, |out| self.report(out))
@@ -49,10 +84,14 @@ impl ListDevices {
 
     fn report(&self, out: &mut ReportWriter<'_>) -> Result<Finish> {
         if self.models {
-            let models = tripipe_device::catalog();
+            let mut models: Vec<&Gpu> = tripipe_device::catalog().iter().collect();
+            if let Some(sort) = self.sort {
+                sort.sort(&mut models);
+            }
+            let text = if self.sort == Some(Sort::GflopsPerWatt) { models::power_text } else { models::text };
             match self.format {
-                Format::Text => out.write_all(models::text(models, self.output.canvas()).as_bytes())?,
-                Format::Json | Format::Html => out.result(models::result(models))?,
+                Format::Text => out.write_all(text(&models, self.output.canvas()).as_bytes())?,
+                Format::Json | Format::Html => out.result(models::result(&models))?,
             }
             return Ok(Finish::Clean);
         }

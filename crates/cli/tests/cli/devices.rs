@@ -3,6 +3,8 @@
 use std::io::Read;
 use std::process::Stdio;
 
+use serde_json::Value;
+
 use crate::Bench;
 
 #[test]
@@ -113,4 +115,38 @@ fn a_selection_of_peaks() {
         &["peaks", "--only", "copie"],
         &["copie", "memory copy", "mad24 int", "dot int8", "transfers"],
     );
+}
+
+#[test]
+fn models_are_sorted_and_powers_have_sources() {
+    let bench = Bench::new();
+    let sorted = |key: &str| -> Vec<Value> {
+        let said = bench.succeed(&["devices", "--models", "--sort", key, "--format", "json"]);
+        let value: Value = serde_json::from_str(&said).unwrap();
+        value["models"].as_array().unwrap().clone()
+    };
+    for (key, figure) in [("gflops", "f32_operations_per_second"), ("bandwidth", "bytes_per_second")] {
+        let figures: Vec<f64> =
+            sorted(key).iter().map(|model| model[figure]["value"].as_f64().unwrap()).collect();
+        assert!(figures.is_sorted_by(|a, b| a >= b), "{figures:?}");
+    }
+    let names: Vec<String> = sorted("name").iter().map(|model| model["name"].to_string()).collect();
+    assert!(names.is_sorted(), "{names:?}");
+    let models = sorted("gflops-per-watt");
+    let known: Vec<&Value> = models.iter().take_while(|model| !model["watts"].is_null()).collect();
+    assert_eq!(known.len(), 10, "six estimates, four measured");
+    assert!(models[known.len()..].iter().all(|model| model["gflops_per_watt"].is_null()));
+    for model in known {
+        let peak = model["f32_operations_per_second"]["value"].as_f64().unwrap();
+        let watts = model["watts"]["value"].as_f64().unwrap();
+        let rate = model["gflops_per_watt"].as_f64().unwrap();
+        assert!((rate - peak / watts * 1e-9).abs() < 1e-6 * rate, "{model}");
+        assert!(!model["watts"]["source"].as_str().unwrap().is_empty(), "{model}");
+    }
+    let said = bench.succeed(&["devices", "--models", "--sort", "gflops-per-watt"]);
+    for words in ["performance per watt", "AnandTech 11088", "GFXBench"] {
+        assert!(said.contains(words), "`{words}` is not in\n{said}");
+    }
+    let output = bench.run(&["devices", "--sort", "name"]);
+    assert_eq!(output.status.code(), Some(2));
 }

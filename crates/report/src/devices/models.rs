@@ -4,13 +4,14 @@ use std::fmt::Display;
 
 use tripipe_device::{Basis, Gpu, Sourced};
 use tripipe_results::{Devices, Figure, GpuModel};
+use tripipe_timing::energy::{Power, power};
 
 use crate::number::{bytes, significant};
 use crate::style::{Canvas, paragraph};
 use crate::table::{Cell, Group, Row, draw};
 
 /// A table of the models' main figures: each product, its peak rates, and the figures of a core.
-pub fn text(models: &[Gpu], canvas: Canvas) -> String {
+pub fn text(models: &[&Gpu], canvas: Canvas) -> String {
     let names: Vec<Cell> = models.iter().map(|model| Cell::new(model.name())).collect();
     let group = |title: &str, columns: &[&str], row: &dyn Fn(&Gpu) -> Vec<String>| Group {
         title: title.to_owned(),
@@ -82,15 +83,50 @@ fn figure<T: Display>(figure: &Sourced<T>) -> String {
     marked(figure.value.to_string(), figure.basis)
 }
 
+/// A table of performance per watt: the peak rate, the power under load, and its source.
+pub fn power_text(models: &[&Gpu], canvas: Canvas) -> String {
+    let names: Vec<Cell> = models.iter().map(|model| Cell::new(model.name())).collect();
+    let columns = ["f32 GFLOP/s", "W", "GFLOP/s per W", "power"];
+    let row = |model: &&Gpu| {
+        let rate = &model.operations_per_clock_per_core.fp32_fma;
+        let peak = marked(significant(model.operations_per_second(rate.value) * 1e-9), rate.basis);
+        let power = power(model);
+        let or_none = |own: Option<f64>| own.map_or_else(|| "-".to_owned(), significant);
+        let per_watt = power.as_ref().and_then(|power| power.peak_gflops_per_watt(model));
+        let basis = power.as_ref().map_or("-", |power| power.basis);
+        let cells =
+            [peak, or_none(power.as_ref().map(|power| power.watts)), or_none(per_watt), basis.to_owned()];
+        Row::Cells(cells.into_iter().map(Cell::new).collect())
+    };
+    let group = Group {
+        title: "performance per watt".to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: models.iter().map(row).collect(),
+    };
+    let mut out = draw(canvas, "", &names, &[group], 0);
+    out.push('\n');
+    let legend = "~ marks a guess; - stands where no power is published. Powers of different bases do not compare: \
+        a measured one is that of a game, a documented one that of multiply-adds at the peak rate as Arm's driver \
+        estimates it with its usual scale, several times what a phone can cool (docs/simulate.md).";
+    out.push_str(&paragraph(canvas, "  ", 2, legend));
+    for model in models {
+        if let Some(Power { load, source, .. }) = power(model) {
+            out.push_str(&paragraph(canvas, "  ", 4, &format!("{}: {load}; {source}", model.name())));
+        }
+    }
+    out
+}
+
 /// The models, each figure with its basis and its source.
-pub fn result(models: &[Gpu]) -> Devices {
-    Devices::Virtual { models: models.iter().map(model).collect() }
+pub fn result(models: &[&Gpu]) -> Devices {
+    Devices::Virtual { models: models.iter().map(|own| model(own)).collect() }
 }
 
 fn model(model: &Gpu) -> GpuModel {
     let configuration = &model.configuration;
     let rates = &model.operations_per_clock_per_core;
     let rate = |rate: &Sourced<u32>| sourced(rate, model.operations_per_second(rate.value));
+    let power = power(model);
     GpuModel {
         id: model.id(),
         name: model.name().to_owned(),
@@ -104,6 +140,12 @@ fn model(model: &Gpu) -> GpuModel {
         f16_operations_per_second: rate(&rates.fp16_fma),
         int8_dot_operations_per_second: rate(&rates.int8_dot_mac),
         bytes_per_second: sourced(&configuration.dram_gb_s_peak, configuration.dram_gb_s_peak.value * 1e9),
+        watts: power.as_ref().map(|power| Figure {
+            value: power.watts,
+            basis: power.basis.to_owned(),
+            source: format!("{}: {}", power.source, power.load),
+        }),
+        gflops_per_watt: power.and_then(|power| power.peak_gflops_per_watt(model)),
         l2_bytes: of(&model.memory.l2_bytes),
         local_memory_bytes: of(&model.local_memory.bytes),
         local_memory: sourced(&model.local_memory.placement, model.local_memory.placement.value.to_string()),
