@@ -7,6 +7,7 @@ pub fn ladders() -> &'static [Ladder] {
     &[
         crate::vector_add::LADDER,
         crate::saxpy::LADDER,
+        crate::saxpy::LADDER_RATIO,
         crate::rgb_planar::LADDER,
         crate::rgb_planar::LADDER_BACK,
         crate::transpose::LADDER,

@@ -49,6 +49,9 @@ pub struct Ladder {
     /// Published figures, if they were wanted and there are some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
+    /// How much arithmetic is free beside loads and stores, a sentence for each size, if the ladder is `saxpy-ratio`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub balance: Vec<String>,
     /// If energies were wanted: what they are based on, or why there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub energy: Option<String>,

@@ -229,6 +229,29 @@ fn ladders_have_energies_or_say_why_not() {
     assert!(page.contains("GFLOP/s per W") && page.contains("no estimate"));
 }
 
+/// With few terms, loads and stores bound, and with 256 arithmetic: then the time doubles with the terms.
+#[test]
+fn arithmetic_is_free_until_it_bounds() {
+    if !compiles() {
+        return;
+    }
+    let ladder = ["ladder", "saxpy-ratio", "--device", "virtual:mali-t604", "--format", "json", "--sizes"];
+    let climb = |more: &[&str]| {
+        let [climb] = objects(&Bench::new().succeed(&[&ladder[..], more].concat())).try_into().unwrap();
+        climb
+    };
+    let verified = climb(&["5,129"]);
+    assert!(verified["steps"].as_array().unwrap().iter().all(|step| step["verified"] == true), "{verified}");
+    let climb = climb(&["65536", "--time-only"]);
+    let time = |name: &str| {
+        let mut steps = climb["steps"].as_array().unwrap().iter();
+        steps.find(|step| step["name"] == name).unwrap()["seconds"][0].as_f64().unwrap()
+    };
+    assert!(time("terms-4") < 1.1 * time("terms-1"), "{climb}");
+    assert!((1.8..2.1).contains(&(time("terms-256") / time("terms-128"))), "{climb}");
+    assert!(climb["balance"][0].as_str().unwrap().contains("arithmetic is free"), "{climb}");
+}
+
 #[test]
 fn bad_requests_name_the_way_out() {
     let bench = Bench::new();

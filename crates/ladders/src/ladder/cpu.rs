@@ -98,7 +98,9 @@ impl Attempt for CpuAttempt<'_> {
 fn solve(ladder: &str, problem: &Problem, output: &mut Data, threads: Threads) -> Result<(), AttemptError> {
     let done = match (ladder, problem.inputs.as_slice(), problem.size, output) {
         ("vector-add", [Data::I32(a), Data::I32(b)], _, Data::I32(c)) => cpu::vector_add(a, b, c, threads),
-        ("saxpy", [Data::F32(a), Data::F32(x), Data::F32(y)], _, Data::F32(z)) if a.len() == 1 => {
+        ("saxpy" | "saxpy-ratio", [Data::F32(a), Data::F32(x), Data::F32(y)], _, Data::F32(z))
+            if a.len() == 1 =>
+        {
             cpu::saxpy(a[0], x, y, z, threads)
         }
         ("laplace", [Data::U8(source)], Size::Image { width, height }, Data::U8(result)) => {

@@ -4,6 +4,8 @@
 //! gives the same result. The error of an element is at most `2^-23 (2 |a x| + |y|)` plus twice the smallest normal
 //! number: two roundings unfused, one fused; each may truncate or flush a denormal.
 
+mod ratio;
+
 use std::sync::Arc;
 
 use tripipe_launch::{NdRange, Program, ScalarType};
@@ -11,6 +13,8 @@ use tripipe_launch::{NdRange, Program, ScalarType};
 use crate::ladder::{Ladder, Step, Variant, Variants};
 use crate::problem::{Data, Expected, Float, Inputs, Problem, Quoted, Size, SizeKind, Work};
 use tripipe_kernels::plan::Plan;
+
+pub use ratio::LADDER_RATIO;
 
 /// One, two, four, eight and sixteen elements per work-item.
 pub const LADDER: Ladder = Ladder {

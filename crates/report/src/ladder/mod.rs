@@ -1,5 +1,6 @@
 //! A climbed ladder, as text, CSV and a result.
 
+mod balance;
 pub(crate) mod beside;
 mod csv;
 mod published;
@@ -9,7 +10,7 @@ mod text;
 
 use tripipe_ladders::catalog;
 use tripipe_ladders::ladder::{Climb, ClimbedStep, Measured, Options, Outcome};
-use tripipe_ladders::problem::Quoted;
+use tripipe_ladders::problem::{Quoted, Size};
 use tripipe_ladders::published::Published;
 use tripipe_launch::ScalarType;
 use tripipe_results::{Crossover, LadderCore};
@@ -49,6 +50,23 @@ pub struct Report<'a> {
 }
 
 impl Report<'_> {
+    /// How much arithmetic is free, a sentence for each size, on the ladder that shows it. The CPU path has other steps.
+    fn balance(&self) -> Vec<String> {
+        let climb = self.climb;
+        let ladder = catalog::find(&climb.ladder);
+        let sentence = |(column, size): (usize, &Size)| {
+            let time = |step: &'_ ClimbedStep| Some(step.outcomes.get(column)?.measured()?.seconds.median());
+            let is_own = |name: &str| ladder.is_some_and(|ladder| ladder.step(name).is_some());
+            let steps: Option<Vec<(&str, f64)>> = climb
+                .steps
+                .iter()
+                .map(|step| Some((step.name.as_str(), time(step).filter(|_| is_own(&step.name))?)))
+                .collect();
+            balance::balance(&climb.ladder, &size.to_string(), &steps?)
+        };
+        climb.sizes.iter().enumerate().filter_map(sentence).collect()
+    }
+
     /// Whether steps have energies.
     fn has_energy(&self) -> bool {
         matches!(self.energy, Some(Ok(_)))

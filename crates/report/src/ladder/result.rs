@@ -35,6 +35,7 @@ pub fn result(report: &Report<'_>) -> Ladder {
         crossover: report.crossover.cloned(),
         published: report.published.and_then(|published| super::published::result(climb, published)),
         energy: report.energy_basis(),
+        balance: report.balance(),
     }
 }
 

@@ -67,6 +67,9 @@ fn drawn(report: &Report<'_>, canvas: Canvas) -> String {
     out.push_str(&draw(canvas, "step", &names, &groups, usize::from(!climb.serial.is_empty())));
     out.push('\n');
     notes(report, canvas, &mut out);
+    for said in report.balance() {
+        out.push_str(&paragraph(canvas, "  ", 2, &said));
+    }
     if let Some(basis) = report.energy_basis() {
         out.push('\n');
         out.push_str(&paragraph(canvas, "  ", 2, &basis));

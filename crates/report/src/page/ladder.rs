@@ -155,6 +155,7 @@ fn device(ladder: &Ladder, ids: &Ids) -> Markup {
     let crossover = ladder.core.as_ref().zip(ladder.crossover.as_ref());
     let crossover = crossover.map(|(core, crossover)| self::crossover(core, crossover, ids));
     let table = steps(ladder, ids);
+    let balance: Markup = ladder.balance.iter().map(|said| markup! { p : said; }).collect();
     let runs = if ladder.predicted {
         "Times are predicted; the results are not computed, or computed on this CPU.".to_owned()
     } else {
@@ -173,6 +174,7 @@ fn device(ladder: &Ladder, ids: &Ids) -> Markup {
             div(class = "charts") : &speedups;
         }
         : &table;
+        : &balance;
         @ if let Some(energy) = &ladder.energy { p(class = "about") : energy; }
         @ if !times.is_empty() {
             h4 : "Time";
