@@ -48,6 +48,7 @@ mod load;
 pub mod nearest;
 mod occupancy;
 pub mod opencl;
+mod powervr;
 pub mod probe;
 mod product;
 mod sourced;

@@ -147,6 +147,10 @@ fn models_are_sorted_and_powers_have_sources() {
     for words in ["performance per watt", "AnandTech 11088", "GFXBench"] {
         assert!(said.contains(words), "`{words}` is not in\n{said}");
     }
+    bench.refuse(
+        &["simulate", "x.cl", "-g", "ge8320"],
+        &["PowerVR", "nobody has published", "--device opencl:N"],
+    );
     let output = bench.run(&["devices", "--sort", "name"]);
     assert_eq!(output.status.code(), Some(2));
 }

@@ -7,6 +7,7 @@ use thiserror::Error;
 use crate::gpu::Gpu;
 use crate::load::read_all;
 use crate::nearest::ranked;
+use crate::powervr;
 use crate::product::GpuProduct;
 
 /// Every model file: its path below `data/` and its text.
@@ -21,7 +22,7 @@ pub fn catalog() -> &'static [Gpu] {
 
 /// There is no built-in model of the requested name.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("no GPU model is called \"{name}\"{}", did_you_mean(.nearest))]
+#[error("no GPU model is called \"{name}\"{}", instead(.name, .nearest))]
 #[non_exhaustive]
 pub struct UnknownGpu {
     /// The requested name.
@@ -30,8 +31,10 @@ pub struct UnknownGpu {
     pub nearest: Vec<&'static str>,
 }
 
-fn did_you_mean(nearest: &[&str]) -> String {
-    if nearest.is_empty() {
+fn instead(name: &str, nearest: &[&str]) -> String {
+    if powervr::is_named(name) {
+        format!(": {}", powervr::NO_MODEL)
+    } else if nearest.is_empty() {
         let models = catalog().len();
         format!(
             "; there are {models}, such as Mali-G610, Mali-T860 and Adreno 640 (`tripipe devices --models`)"

@@ -12,7 +12,8 @@
 //!    generation, of the same series (`X1`), nearest in product number, nearest in core count,
 //!    no variant (`G1-Pro`), lowest in number.
 //! 5. A product of a generation without models gets the vendor's model nearest in number.
-//! 6. A device of a known vendor without a readable product gets a model only when its largest
+//! 6. A PowerVR has no model; what is known of it is said.
+//! 7. A device of a known vendor without a readable product gets a model only when its largest
 //!    work-group fits the models of a single family.
 
 use std::fmt;
@@ -21,6 +22,7 @@ use crate::catalog::catalog;
 use crate::family::{Family, Vendor};
 use crate::generation::{self, ProductGeneration};
 use crate::gpu::Gpu;
+use crate::powervr;
 use crate::probe::{DeviceKind, Probe};
 use crate::product::{GpuProduct, NameParts, Revision};
 
@@ -139,11 +141,11 @@ pub fn identify(probe: &Probe) -> Identification {
         }
         (None, Some(vendor)) => match_limits(&mut found, probe, vendor),
         (None, None) => {
-            found.why = format!(
+            found.why = powervr::why(probe).unwrap_or_else(|| format!(
                 "neither the name, the vendor nor the version of {} indicates a Mali or an Adreno; no model, kernels \
                 are chosen from its probed limits",
                 shown(&probe.name)
-            );
+            ));
         }
     }
     if let Some(model) = found.model {
@@ -346,7 +348,7 @@ fn other_generation(found: &mut Identification, product: &GpuProduct) {
     }
 }
 
-/// Rule 6 in the module documentation.
+/// Rule 7 in the module documentation.
 fn match_limits(found: &mut Identification, probe: &Probe, vendor: Vendor) {
     found.certainty = Certainty::VendorOnly;
     let fits: Vec<&'static Gpu> = catalog()
