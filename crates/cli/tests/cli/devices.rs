@@ -18,7 +18,7 @@ fn without_opencl_the_cpu_path_is_left() {
 #[test]
 fn json_form() {
     let said = Bench::new().succeed(&["devices", "--format", "json"]);
-    let value: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let value: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(value["devices"][0]["device"], "cpu");
     assert_eq!(value["devices"].as_array().unwrap().len(), 1);
     assert!(value["no_opencl"].is_string());
@@ -33,7 +33,7 @@ fn models_of_gpus_that_are_not_here() {
         assert!(line.contains(word), "`{word}` is not in: {line}");
     }
     let said = bench.succeed(&["devices", "--models", "--format", "json"]);
-    let value: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let value: Value = serde_json::from_str(&said).unwrap();
     let models = value["models"].as_array().unwrap();
     assert_eq!(models.len(), tripipe_device::catalog().len());
     let model = models.iter().find(|model| model["id"] == "mali-g610").unwrap();
@@ -87,7 +87,7 @@ fn a_closed_pipe_ends_the_command_silently() {
 fn peaks_of_the_cpu_path() {
     let bench = Bench::new();
     let said = bench.succeed(&["peaks", "--format", "json"]);
-    let value: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let value: Value = serde_json::from_str(&said).unwrap();
     assert!(value["device"].as_str().unwrap().contains("CPU path"));
     let rows = value["peaks"].as_array().unwrap();
     assert!(
@@ -104,7 +104,7 @@ fn a_selection_of_peaks() {
     let bench = Bench::new();
     let names = |only: &str| -> Vec<String> {
         let said = bench.succeed(&["peaks", "--device", "cpu", "--only", only, "--format", "json"]);
-        let value: serde_json::Value = serde_json::from_str(&said).unwrap();
+        let value: Value = serde_json::from_str(&said).unwrap();
         let rows = value["peaks"].as_array().unwrap();
         rows.iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
     };

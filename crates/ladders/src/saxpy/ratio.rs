@@ -17,7 +17,7 @@ const MOST: f64 = 256.0;
 /// The same sum in 1 to 256 terms, each a multiply-add.
 pub const LADDER_RATIO: Ladder = Ladder {
     name: "saxpy-ratio",
-    about: "z = a x / n + ... + a x / n + y over float: how many of n terms are free beside the loads and stores (A:LS)",
+    about: "z = a x + y in n terms: how much arithmetic is free beside loads and stores (A:LS)",
     default_sizes: &[Size::Vector(1 << 16), Size::Vector(1 << 22)],
     steps: &[
         Step {
@@ -25,14 +25,14 @@ pub const LADDER_RATIO: Ladder = Ladder {
             about: "one multiply-add an element: saxpy",
             plan: |p, _| plan(p, "terms_1"),
         },
-        Step { name: "terms-2", about: "two", plan: |p, _| plan(p, "terms_2") },
-        Step { name: "terms-4", about: "four", plan: |p, _| plan(p, "terms_4") },
-        Step { name: "terms-8", about: "eight", plan: |p, _| plan(p, "terms_8") },
-        Step { name: "terms-16", about: "sixteen", plan: |p, _| plan(p, "terms_16") },
-        Step { name: "terms-32", about: "32", plan: |p, _| plan(p, "terms_32") },
-        Step { name: "terms-64", about: "64", plan: |p, _| plan(p, "terms_64") },
-        Step { name: "terms-128", about: "128", plan: |p, _| plan(p, "terms_128") },
-        Step { name: "terms-256", about: "256", plan: |p, _| plan(p, "terms_256") },
+        Step { name: "terms-2", about: "two multiply-adds", plan: |p, _| plan(p, "terms_2") },
+        Step { name: "terms-4", about: "four multiply-adds", plan: |p, _| plan(p, "terms_4") },
+        Step { name: "terms-8", about: "eight multiply-adds", plan: |p, _| plan(p, "terms_8") },
+        Step { name: "terms-16", about: "sixteen multiply-adds", plan: |p, _| plan(p, "terms_16") },
+        Step { name: "terms-32", about: "32 multiply-adds", plan: |p, _| plan(p, "terms_32") },
+        Step { name: "terms-64", about: "64 multiply-adds", plan: |p, _| plan(p, "terms_64") },
+        Step { name: "terms-128", about: "128 multiply-adds", plan: |p, _| plan(p, "terms_128") },
+        Step { name: "terms-256", about: "256 multiply-adds", plan: |p, _| plan(p, "terms_256") },
     ],
     problem,
     serial,

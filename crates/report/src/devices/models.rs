@@ -109,10 +109,18 @@ pub fn power_text(models: &[&Gpu], canvas: Canvas) -> String {
         a measured one is that of a game, a documented one that of multiply-adds at the peak rate as Arm's driver \
         estimates it with its usual scale, several times what a phone can cool (docs/simulate.md).";
     out.push_str(&paragraph(canvas, "  ", 2, legend));
+    // GPUs of one source are said together.
+    let mut sources: Vec<(String, Vec<&str>)> = Vec::new();
     for model in models {
-        if let Some(Power { load, source, .. }) = power(model) {
-            out.push_str(&paragraph(canvas, "  ", 4, &format!("{}: {load}; {source}", model.name())));
+        let Some(Power { load, source, .. }) = power(model) else { continue };
+        let said = format!("{load}; {source}");
+        match sources.iter_mut().find(|(known, _)| *known == said) {
+            Some((_, names)) => names.push(model.name()),
+            None => sources.push((said, vec![model.name()])),
         }
+    }
+    for (said, names) in sources {
+        out.push_str(&paragraph(canvas, "  ", 4, &format!("{}: {said}", names.join(", "))));
     }
     out
 }
