@@ -615,6 +615,8 @@ class LaunchEnergy:
     """Joules without DRAM and static power; `null` if nobody published what counters cost on this GPU."""
     watts: float | None
     """Watts while the kernel runs."""
+    gflops_per_watt: float | None
+    """10^9 floating-point operations per second and watt; `null` without an estimate or operations."""
     parts: tuple[EnergyPart, ...]
     """The part of each counter in joules, largest first."""
     missing: tuple[str, ...]
