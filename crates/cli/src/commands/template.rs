@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::files::output::Output;
 use crate::finish::Finish;
-use crate::launch_input::{LaunchArgument, one_kernel};
+use crate::launch_input::LaunchArgument;
 use crate::progress::Progress;
 
 /// Examples for the help text.
@@ -19,7 +19,7 @@ const EXAMPLES: &str = "Examples:
 /// Print a launch file for a kernel as a starting point: every argument with its name and type, and initial data.
 ///
 /// `tripipe run-kernel` and `tripipe check` accept it without changes. Sizes, numbers and contents are guesses, and
-/// marked as such. Paths in a launch file are relative to it; with -o they are written so.
+/// marked as such; a buffer is as large as the kernel reaches with them. Paths in a launch file are relative to it; with -o they are written so.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Template {
@@ -44,13 +44,11 @@ impl Template {
         }
         let output = self.output.as_deref().map(Output::open).transpose()?;
         let progress = Progress::compiler("compiling the kernel");
-        let (_, loaded) = description.translate(description.offered(None)?)?;
-        drop(progress);
-        let kernel = one_kernel(&loaded, &description.shown(), description.file.kernel.as_deref())?;
         // Paths of a launch file are relative to its own folder.
         let folder = self.output.as_deref().and_then(Path::parent);
         let is_elsewhere = folder.is_some_and(|folder| !folder.as_os_str().is_empty());
-        let text = description.launch_file(kernel, is_elsewhere)?;
+        let text = description.launch_file(is_elsewhere)?;
+        drop(progress);
         match output {
             Some(output) => output.write(|sink| Ok(sink.write_all(text.as_bytes())?))?,
             None => out.write_all(text.as_bytes())?,

@@ -8,6 +8,7 @@ mod input;
 mod options;
 mod price;
 mod program;
+mod reach;
 mod sequence;
 mod subject;
 mod template;
@@ -330,10 +331,11 @@ impl Description {
         if self.has_launch() {
             return Ok(self);
         }
-        let (_, loaded) = self.translate(self.offered(gpu)?)?;
+        let (program, loaded) = self.translate(self.offered(gpu)?)?;
         let name = self.shown();
         let kernel = one_kernel(&loaded, &name, self.file.kernel.as_deref())?;
-        let (file, text) = self.guess(kernel, growth)?;
+        let reach = self.reach(&program, &loaded, kernel);
+        let (file, text) = self.guess(kernel, growth, &reach)?;
         if growth > 1 {
             if described_bytes(&file).is_none_or(|bytes| bytes > GUESS_MOST) {
                 bail!(
@@ -347,20 +349,34 @@ impl Description {
         } else {
             format!("`tripipe template {name} -o LAUNCH.toml` writes it to a file, to correct it")
         };
+        let named = kernel.parameters.iter().zip(&reach).filter(|(_, reach)| **reach > 0);
+        let named: Vec<String> = named.map(|(parameter, _)| format!("`{}`", parameter.name)).collect();
+        let sized = match &named[..] {
+            [] => String::new(),
+            named => format!(
+                " ({} as large as the kernel reaches, so that no access is behind its end)",
+                named.join(", ")
+            ),
+        };
         note(&format!(
-            "the launch of `{}` is guessed: sizes, numbers and contents of memory; {how}",
+            "the launch of `{}` is guessed: sizes, numbers and contents of memory{sized}; {how}",
             kernel.name
         ));
         Ok(Self { file, text: Some(text), ..self })
     }
 
     /// A launch that is guessed for one of the program's kernels, with `growth` times as many elements in each buffer as
-    /// at first, and its text.
+    /// at first, and its text. `reach` has the bytes that the kernel needs of the buffer of each argument, as far as known.
     ///
     /// # Errors
     /// The options of the command line are not possible for the kernel.
-    pub(crate) fn guess(&self, kernel: &Kernel, growth: usize) -> Result<(LaunchFile, String)> {
-        let text = self.template(kernel, growth, &self.file.source, "")?;
+    pub(crate) fn guess(
+        &self,
+        kernel: &Kernel,
+        growth: usize,
+        reach: &[u64],
+    ) -> Result<(LaunchFile, String)> {
+        let text = self.template(kernel, growth, reach, &self.file.source, "")?;
         Ok((file::parse(&text, &format!("the guessed launch of `{}`", kernel.name))?, text))
     }
 
@@ -368,21 +384,23 @@ impl Description {
         &self,
         kernel: &Kernel,
         growth: usize,
+        reach: &[u64],
         source: &ProgramFile,
         options: &str,
     ) -> Result<String> {
         self.options.check_kernels(&[kernel])?;
         let template = LaunchTemplate::new(kernel, &self.options)
             .with_context(|| format!("kernel `{}`", kernel.name))?;
-        Ok(template.grown(growth).text(source, options))
+        Ok(template.grown(growth).reaching(reach).text(source, options))
     }
 
-    /// The text of a launch file for one of the program's kernels, with guesses. If the file is to lie `elsewhere` than
-    /// the working folder, its paths are absolute.
+    /// The text of a launch file for the program's kernel, with guesses. If the file is to lie `elsewhere` than the
+    /// working folder, its paths are absolute.
     ///
     /// # Errors
-    /// The options of the command line are not possible for the kernel, or in a launch file.
-    pub(crate) fn launch_file(&self, kernel: &Kernel, elsewhere: bool) -> Result<String> {
+    /// As [`Self::translate`]; the program has several kernels and none is chosen; the options of the command line are
+    /// not possible for the kernel, or in a launch file.
+    pub(crate) fn launch_file(&self, elsewhere: bool) -> Result<String> {
         if self.given.is_some() {
             bail!("- has no name for a launch file; save the program in a file");
         }
@@ -391,7 +409,10 @@ impl Description {
             let (ProgramFile::OpenClC { path } | ProgramFile::SpirV { path }) = &mut source;
             *path = options::absolute(path)?;
         }
-        self.template(kernel, 1, &source, &options_text(&self.more, elsewhere)?)
+        let (program, loaded) = self.translate(self.offered(None)?)?;
+        let kernel = one_kernel(&loaded, &self.shown(), self.file.kernel.as_deref())?;
+        let reach = self.reach(&program, &loaded, kernel);
+        self.template(kernel, 1, &reach, &source, &options_text(&self.more, elsewhere)?)
     }
 
     /// The arguments, with the contents of the files that they refer to.

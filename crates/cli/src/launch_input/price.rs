@@ -72,7 +72,7 @@ pub(crate) fn price_statically(
     let launch = if description.has_launch() {
         Ok(description.file.clone())
     } else {
-        description.guess(kernel, 1).map(|(launch, _)| launch)
+        description.guess(kernel, 1, &[]).map(|(launch, _)| launch)
     };
     let subject = launch.and_then(|launch| description.subject_of(kernel, launch));
     if let (Ok(subject), Ok(target)) = (subject, description.target(analysis.gpu)) {

@@ -61,6 +61,9 @@ pub(crate) struct LaunchTemplate<'k> {
     given: &'k [(String, Number)],
     /// How many times as many elements as work-items a buffer has.
     growth: usize,
+    /// The bytes that the kernel needs of the buffer of each argument, as far as known; 0 if one element for each work-item
+    /// is enough.
+    reach: &'k [u64],
 }
 
 impl<'k> LaunchTemplate<'k> {
@@ -125,7 +128,7 @@ impl<'k> LaunchTemplate<'k> {
             }
             _ => None,
         };
-        Ok(Self { kernel, global, extents, local, given, growth: 1 })
+        Ok(Self { kernel, global, extents, local, given, growth: 1, reach: &[] })
     }
 
     /// The same in work-groups of `local`; missing numbers are 1.
@@ -144,6 +147,29 @@ impl<'k> LaunchTemplate<'k> {
     /// The same with `growth` times as many elements in each buffer.
     pub(super) fn grown(self, growth: usize) -> Self {
         Self { growth, ..self }
+    }
+
+    /// The same with buffers of at least `reach` bytes, one number for each argument.
+    pub(super) fn reaching(self, reach: &'k [u64]) -> Self {
+        Self { reach, ..self }
+    }
+
+    /// Whether the kernel reaches so little behind one element for each work-item that it rather should not: at most an
+    /// eighth more, as a window does that nothing keeps inside of the image. Not if a given number is the distance of
+    /// rows that explains it.
+    pub(super) fn is_rim(&self, index: usize, reach: u64) -> bool {
+        let Some(ParameterKind::Pointer { pointee, .. }) =
+            self.kernel.parameters.get(index).map(|parameter| &parameter.kind)
+        else {
+            return false;
+        };
+        let (items, reached) = (all(&self.extents), reach.div_ceil(pointee.bytes().max(1)));
+        let columns = self.extents.first().map_or(1, |size| *size as u64);
+        let is_pitch = |number: &Number| {
+            let pitch = number.to_string().parse::<u64>().unwrap_or(0);
+            pitch > columns && pitch.saturating_mul(items / columns.max(1)) >= reached
+        };
+        reached.saturating_sub(items) <= items / 8 && !self.given.iter().any(|(_, number)| is_pitch(number))
     }
 
     /// The text of the launch file. `source` and `options` are copied into it unchanged.
@@ -186,7 +212,7 @@ impl<'k> LaunchTemplate<'k> {
                 format!("local = {bytes}  # bytes: a `{element}` for each work-item of a group\n")
             }
             ParameterKind::Pointer { space, pointee, read_only, .. } => {
-                let mut text = self.buffer(index as u64 + 1, type_name, pointee, *space);
+                let mut text = self.buffer(index, type_name, pointee, *space);
                 if *read_only || *space == Space::Constant {
                     text.push_str("access = \"read\"\n");
                 } else {
@@ -209,15 +235,24 @@ impl<'k> LaunchTemplate<'k> {
         }
     }
 
-    /// A buffer with one element for each work-item, or as many as it has grown to; constant memory has few.
-    fn buffer(&self, seed: u64, type_name: &str, layout: &TypeLayout, space: Space) -> String {
-        let most = if space == Space::Constant { CONSTANT_BYTES / layout.bytes().max(1) } else { u64::MAX };
+    /// A buffer with one element for each work-item, or as many as it has grown to, or as the kernel reaches; constant
+    /// memory has few.
+    fn buffer(&self, index: usize, type_name: &str, layout: &TypeLayout, space: Space) -> String {
+        let seed = index + 1;
+        let each_bytes = layout.bytes().max(1);
+        let most = if space == Space::Constant { CONSTANT_BYTES / each_bytes } else { u64::MAX };
         let wanted = all(&self.extents).saturating_mul(self.growth as u64);
-        let items = wanted.min(most);
+        let reach = self.reach.get(index).copied().unwrap_or(0);
+        let items = wanted.max(reach.div_ceil(each_bytes)).min(most);
+        let is_far = items > wanted;
         let pointed_at = type_name.trim_end_matches('*').trim();
         let bytes_for = |bytes: u64, each: &str| {
-            let count = items.saturating_mul(bytes);
-            format!("buffer = \"uchar\"\ncount = {count}  # {bytes} bytes for each {each}\nfill = 0\n")
+            let count = wanted.min(most).saturating_mul(bytes);
+            let (count, why) = match reach {
+                reach if reach > count => (reach, "the kernel reaches this far".to_owned()),
+                _ => (count, format!("{bytes} bytes for each {each}")),
+            };
+            format!("buffer = \"uchar\"\ncount = {count}  # {why}\nfill = 0\n")
         };
         if pointed_at == "void" {
             return bytes_for(UNTYPED_BYTES, "work-item");
@@ -227,12 +262,17 @@ impl<'k> LaunchTemplate<'k> {
         };
         let numbers = (layout.bytes() / element.bytes() as u64).max(1);
         let is_one = self.global == self.extents && self.growth == 1 && items == wanted;
-        let each = if is_one { "one for each work-item" } else { "a guess" };
+        let each = match (is_one, is_far) {
+            (_, true) => "the kernel reaches this far",
+            (true, _) => "one for each work-item",
+            _ => "a guess",
+        };
         let (count, comment) = match numbers {
             1 => (items.to_string(), String::new()),
             _ => (format!("[{items}, {numbers}]"), format!(": a `{pointed_at}`")),
         };
-        let contents = match range(element, layout, items) {
+        // Indices in a buffer are of work-items, however far the kernel reaches in it.
+        let contents = match range(element, layout, items.min(wanted)) {
             None => format!("random = {{ seed = {seed}, low = 0, high = 1 }}"),
             Some(high) => format!("random = {{ seed = {seed}, low = 0, high = {high} }}"),
         };
@@ -402,18 +442,21 @@ fn element(ty: Type) -> Option<ElementType> {
     ElementType::from_opencl_name(&format!("{scalar}{}", lanes.unwrap_or_default()))
 }
 
-/// The largest number to put into a buffer; `None` for floats. Integers may be indices, so they stay below `items`,
-/// and within the positive half of their type.
+/// The largest number to put into a buffer; `None` for floats. Integers may be indices, so they stay below `items`.
 fn range(element: ElementType, layout: &TypeLayout, items: u64) -> Option<u64> {
-    let scalar = match element.scalar().opencl_name() {
+    let most = match element.scalar().opencl_name() {
         "half" | "float" | "double" => return None,
-        "char" | "uchar" => Scalar::I8,
-        "short" | "ushort" => Scalar::I16,
-        "int" | "uint" => Scalar::I32,
-        _ => Scalar::I64,
+        "char" => i8::MAX as u64,
+        "uchar" => u8::MAX.into(),
+        "short" => i16::MAX as u64,
+        "ushort" => u16::MAX.into(),
+        "int" => i32::MAX as u64,
+        "uint" => u32::MAX.into(),
+        // TOML has no larger integers.
+        _ => i64::MAX as u64,
     };
     let is_bool = matches!(layout, TypeLayout::Value(ty) if ty.is_bool());
-    let most = if is_bool { 1 } else { scalar.mask() >> 1 };
+    let most = if is_bool { 1 } else { most };
     Some(items.saturating_sub(1).min(most))
 }
 

@@ -171,6 +171,155 @@ fn groups_and_dimensions_follow_from_the_kernel() {
     );
 }
 
+/// Kernels that need more than one element for each work-item, with the options of their launch, and what each buffer
+/// needs by the arithmetic of its indices.
+const FAR: [(&str, &[&str], &[(&str, usize)]); 9] = [
+    // Three numbers of each pixel.
+    (
+        "kernel void gray(global const uchar* rgb, global uchar* out) {\n    int i = get_global_id(0);\n    \
+         out[i] = (rgb[3 * i] + rgb[3 * i + 1] + rgb[3 * i + 2]) / 3;\n}\n",
+        &["--global", "100"],
+        &[("rgb", 300), ("out", 100)],
+    ),
+    // The same by a pointer that moves, in rows with room at their ends: the last pixel ends at 9 * 200 + 3 * 50.
+    (
+        "kernel void row(global const uchar* rgb, global float* out, int pitch) {\n    \
+         global const uchar* p = rgb + get_global_id(1) * pitch;\n    p += 3 * get_global_id(0);\n    float sum = 0;\n    \
+         for (int c = 0; c < 3; c++) sum += *p++;\n    \
+         out[get_global_id(1) * get_global_size(0) + get_global_id(0)] = sum;\n}\n",
+        &["--global", "50,10", "--arg", "pitch=200"],
+        &[("rgb", 1950), ("out", 500)],
+    ),
+    // Rows with little room: the last pixel ends at 39 * 64 + 60.
+    (
+        "kernel void pitched(global const float* in, global float* out, int pitch) {\n    \
+         int x = get_global_id(0), y = get_global_id(1);\n    \
+         out[y * get_global_size(0) + x] = in[y * pitch + x];\n}\n",
+        &["--global", "60,40", "--arg", "pitch=64"],
+        &[("in", 2556), ("out", 2400)],
+    ),
+    // Three planes.
+    (
+        "kernel void planes(global const float* in, global float* out, uint plane) {\n    size_t i = get_global_id(0);\n    \
+         out[i] = 0.3f * in[i] + 0.6f * in[plane + i] + 0.1f * in[2 * plane + i];\n}\n",
+        &["--global", "100", "--arg", "plane=100"],
+        &[("in", 300), ("out", 100)],
+    ),
+    // A product of 12 x 40 and 40 x 20.
+    (
+        "kernel void product(global const float* a, global const float* b, global float* c, int m, int n, int k) {\n    \
+         int row = get_global_id(1), col = get_global_id(0);\n    if (row >= m || col >= n) return;\n    float sum = 0;\n    \
+         for (int i = 0; i < k; i++) sum += a[row * k + i] * b[i * n + col];\n    c[row * n + col] = sum;\n}\n",
+        &["--global", "20,12", "--arg", "m=12", "--arg", "n=20", "--arg", "k=40"],
+        &[("a", 480), ("b", 800), ("c", 240)],
+    ),
+    // A window of 3 x 3 behind each of 30 x 20 pixels.
+    (
+        "kernel void window(global const ushort* in, global ushort* out, int w) {\n    \
+         int x = get_global_id(0), y = get_global_id(1);\n    uint sum = 0;\n    \
+         for (int j = 0; j < 3; j++) for (int i = 0; i < 3; i++) sum += in[(y + j) * (w + 2) + x + i];\n    \
+         out[y * w + x] = sum / 9;\n}\n",
+        &["--global", "30,20", "--arg", "w=30"],
+        &[("in", 704), ("out", 600)],
+    ),
+    // A window that a test keeps inside.
+    (
+        "kernel void inside(global const float* in, global float* out, int w, int h) {\n    \
+         int x = get_global_id(0), y = get_global_id(1);\n    \
+         if (x < 1 || y < 1 || x >= w - 1 || y >= h - 1) return;\n    \
+         out[y * w + x] = in[(y - 1) * w + x - 1] + in[(y + 1) * w + x + 1];\n}\n",
+        &["--global", "30,20", "--arg", "w=30", "--arg", "h=20"],
+        &[("in", 600), ("out", 600)],
+    ),
+    // NV12: a plane of 64 x 32, and one of half the rows behind it.
+    (
+        "kernel void nv12(global const uchar* in, global uchar4* out, int width, int height) {\n    \
+         int x = get_global_id(0), y = get_global_id(1);\n    int uv = width * height + y / 2 * width + (x & ~1);\n    \
+         out[y * width + x] = (uchar4)(in[y * width + x], in[uv], in[uv + 1], 255);\n}\n",
+        &["--global", "64,32", "--arg", "width=64", "--arg", "height=32"],
+        &[("in", 3072), ("out", 2048)],
+    ),
+    // Vectors of a buffer of numbers, and places that another buffer says: 256 for bytes.
+    (
+        "kernel void bins(global const uchar* in, global int* bins, global const float* xyz, global float* out) {\n    \
+         size_t i = get_global_id(0);\n    atomic_inc(&bins[in[i]]);\n    out[i] = vload3(i, xyz).z;\n}\n",
+        &["--global", "300"],
+        &[("bins", 300), ("xyz", 900), ("out", 300)],
+    ),
+];
+
+/// The number of elements that a template has for a buffer.
+fn count_of(template: &str, name: &str) -> usize {
+    let argument = template.split("name = ").find(|text| text.starts_with(&format!("\"{name}\""))).unwrap();
+    let count = argument.split("count = ").nth(1).unwrap();
+    count.split([' ', '\n']).next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn buffers_are_as_large_as_the_kernel_reaches() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    for (source, options, counts) in FAR {
+        bench.write("k.cl", source);
+        let said = bench.succeed(&[&["template", "k.cl"], options].concat());
+        for (name, count) in counts {
+            assert_eq!(count_of(&said, name), *count, "{name}:\n{said}");
+        }
+        bench.write("k.toml", &said);
+        bench.succeed(&["check", "k.toml"]);
+        let output = bench.run(&[&["check", "k.cl"], options].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
+    }
+}
+
+/// A larger buffer mends no index below 0, nor one that has wrapped; and a rim that nothing leaves out is no reason for one.
+#[test]
+fn what_no_size_mends_is_still_found() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    let text = "kernel void stencil(global const float* in, global float* out) {\n    int i = get_global_id(0);\n    \
+                out[i] = in[i - 1] + in[i] + in[i + 1];\n}\n";
+    for text in [text.to_owned(), text.replace("int i", "uint i"), text.replace("i - 1", "i + 2")] {
+        bench.write("s.cl", text);
+        let said = bench.succeed(&["template", "s.cl", "--global", "100"]);
+        assert_eq!(count_of(&said, "in"), 100, "{said}");
+        bench.write("s.toml", said);
+        let output = bench.run(&["check", "s.toml"]);
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("out-of-bounds") && said.contains("s.cl:3"), "{said}");
+    }
+    // What is enlarged is said.
+    bench.write("s.cl", text.replace("i - 1", "2 * i"));
+    let output = bench.run(&["check", "s.cl", "--global", "100"]);
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err.contains("`in` as large as the kernel reaches"), "{err}");
+}
+
+/// Bytes have all their values, however many of them there are.
+#[test]
+fn bytes_have_all_their_values() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write(
+        "k.cl",
+        "kernel void k(global const uchar* a, global const char* b, global ushort* c) {\n    \
+         c[get_global_id(0)] = a[get_global_id(0)] + b[get_global_id(0)];\n}\n",
+    );
+    let said = bench.succeed(&["template", "k.cl", "--global", "70000"]);
+    for high in
+        ["seed = 1, low = 0, high = 255", "seed = 2, low = 0, high = 127", "seed = 3, low = 0, high = 65535"]
+    {
+        assert!(said.contains(high), "{high}\n{said}");
+    }
+}
+
 #[test]
 fn takes_spirv() {
     // Stored next to the kernels' sources, and built from them by clang.

@@ -1,5 +1,7 @@
 //! Launches that something observes: the checks, the bounds of numbers, what a number depends on.
 
+use std::collections::BTreeSet;
+
 use tripipe_ir::diagnostic::Finding;
 use tripipe_ir::{Kernel, Module};
 use tripipe_launch::{ExecuteError, Launch, MemoryId};
@@ -18,6 +20,9 @@ use crate::watch::objects::{self, BufferState};
 use crate::watch::plan::watchers;
 use crate::watch::state::Watch;
 use crate::watch::{Checks, kernel as whole};
+
+/// The most work-items of a launch all of which show how far it reaches.
+const REACH_ALL: u64 = 1 << 14;
 
 /// A launch whose memory is laid out.
 #[derive(Clone, Copy)]
@@ -74,6 +79,33 @@ impl Simulator {
             found.finish(at.module, at.kernel)
         };
         Ok(self.launch(launch, Purpose::Bound, None, start, finish)?.1)
+    }
+
+    /// Runs a launch without the accesses that are outside of its buffers, and determines how large the buffers would have
+    /// to be: for each argument the end of the farthest access behind its buffer's end, in bytes. It is 0 if there is none,
+    /// and if no size is enough: an access before the start, or behind `most`, where an index has wrapped. Of a launch of many work-items, only the first, the
+    /// middle and the last work-groups of each dimension run. What else the kernel does wrong, or an endless loop, ends
+    /// the work-item or the launch, but is no error.
+    ///
+    /// # Errors
+    /// As [`tripipe_launch::Executor::run`], before the launch starts.
+    pub fn reach(&mut self, launch: &Launch, most: u64) -> Result<Vec<u64>, ExecuteError> {
+        let range = self.set_up(launch, Purpose::Check)?.range;
+        let some = range.global.iter().product::<u64>() > REACH_ALL;
+        let ends = range.groups.map(|groups| BTreeSet::from([0, groups / 2, groups - 1]));
+        let [x, y, _] = range.groups;
+        let groups = ends[2].iter().flat_map(|at| ends[1].iter().map(move |row| (at * y + row) * x));
+        let groups: Vec<u64> = groups.flat_map(|row| ends[0].iter().map(move |at| row + at)).collect();
+        let start = |at: LaidOut<'_>, objects: &mut Objects| watch(&Checks::none(), at, objects);
+        let finish = |watch: Watch, at: LaidOut<'_>, _: &mut Objects, outcome: &mut Outcome| {
+            outcome.stop = None;
+            let of = |object: &u32| {
+                let reach = watch.objects.get(*object as usize).map_or(0, |object| object.reach);
+                if reach <= most { reach } else { 0 }
+            };
+            at.memory_map.arguments.iter().map(of).collect()
+        };
+        Ok(self.launch(launch, Purpose::Check, some.then_some(&groups[..]), start, finish)?.1)
     }
 
     /// Runs some work-groups of a launch: `groups` are their numbers, dimension 0 fastest.

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use tripipe_ir::diagnostic::Rule;
 use tripipe_launch::ScalarType;
 
+use super::rules::ALL;
+
 /// The set of enabled rules, and what is known about the launch.
 #[derive(Clone, Debug, Default)]
 pub struct Checks {
@@ -16,6 +18,11 @@ impl Checks {
     /// All rules.
     pub fn all() -> Self {
         Self::default()
+    }
+
+    /// No rule.
+    pub(crate) fn none() -> Self {
+        Self { off: ALL.iter().map(|rule| rule.code).collect(), elements: Vec::new() }
     }
 
     /// Turns a rule on or off.

@@ -20,6 +20,9 @@ pub(crate) struct Watched {
     pub(crate) written: Option<Bits>,
     /// The bytes that have been written when a group starts; `None` if there are none.
     pub(crate) at_first: Option<Bits>,
+    /// The end of the farthest access behind its end, in bytes from its start: 0 if there is none, the maximum if one is
+    /// before its start.
+    pub(crate) reach: u64,
     /// The record of reads and writes; `None` if the object is never written, or is separate for each work-item.
     pub(crate) cells: Option<Cells>,
 }
@@ -52,6 +55,7 @@ pub(crate) fn watch(
                 read_only: false,
                 written: None,
                 at_first: None,
+                reach: 0,
                 cells: None,
             },
             Home::Local(_) => Watched {
@@ -64,6 +68,7 @@ pub(crate) fn watch(
                         known.unwrap_or_else(|| Bits::full(bytes))
                     },
                 ),
+                reach: 0,
                 cells: Some(Cells::new(bytes, grain, true)),
             },
             Home::Global(index) if (index as usize) < module.objects.len() => {
@@ -73,6 +78,7 @@ pub(crate) fn watch(
                     read_only: false,
                     written: None,
                     at_first: None,
+                    reach: 0,
                     cells: shared.then(|| Cells::new(bytes, grain, false)),
                 }
             }
@@ -96,6 +102,7 @@ pub(crate) fn watch(
                     read_only: !reached && passed().all(|(index, _)| declared(index)),
                     written: before.written,
                     at_first: None,
+                    reach: 0,
                     cells: changes.then(|| Cells::new(bytes, grain, false)),
                 }
             }

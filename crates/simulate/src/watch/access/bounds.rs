@@ -81,6 +81,10 @@ impl Watch {
             let end = offset.checked_add(bytes.cast_signed());
             if offset < 0 || end.is_none_or(|end| end.cast_unsigned() > info.bytes) {
                 good &= !(1 << lane);
+                if let Some(watched) = self.objects.get_mut(object as usize) {
+                    let reach = end.filter(|_| offset >= 0).map_or(u64::MAX, i64::cast_unsigned);
+                    watched.reach = watched.reach.max(reach);
+                }
                 let rule: &'static Rule =
                     if touch.writes { &rules::OUT_OF_BOUNDS_WRITE } else { &rules::OUT_OF_BOUNDS_READ };
                 let size = info.bytes;
