@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use tripipe::filter::{Interpolation, Raster};
+use tripipe::filter::{Affine, Border, FilterError, Interpolation, PixelType, Raster};
 use tripipe::{Context, Image, Pixel, Size};
 use tripipe_cpu::{self as cpu, Threads};
 
@@ -34,7 +34,7 @@ pub(crate) const SIZE: &str = "(rows, columns), two whole numbers of at least 0"
 /// sizes are computed in the nearest type that images have, and converted back: float64 and int32 in float32, which is
 /// exact for integers up to 2^24 (larger ones are refused).
 ///
-/// A text may have steps `resize:WIDTHxHEIGHT[:HOW]` between stages.
+/// A text may have steps `resize:WIDTHxHEIGHT[:HOW]` and `rotate:DEGREES[:HOW]` between stages.
 #[pyfunction]
 #[pyo3(
     name = "filter",
@@ -49,7 +49,9 @@ pub(crate) fn filter<'py>(
     out: Option<&Bound<'py, PyAny>>,
     context: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if chain.cast::<PyString>().is_ok_and(|text| text.to_str().is_ok_and(|text| text.contains("resize"))) {
+    if chain.cast::<PyString>().is_ok_and(|text| {
+        text.to_str().is_ok_and(|text| ["resize", "rotate"].iter().any(|step| text.contains(step)))
+    }) {
         let arguments = (img, chain, border, keep_alpha, channels, out, context);
         return img.py().import("tripipe._images")?.call_method1("in_steps", arguments);
     }
@@ -84,6 +86,88 @@ pub(crate) fn resize<'py>(
         interpolation.parse().map_err(|failed| error::value("interpolation", failed))?;
     let (rows, columns) = error::extracted("size", size, SIZE)?;
     apply(img, Work::Resize(Size::new(columns, rows), interpolation), channels, out, context)
+}
+
+/// The image under an affine map, as `scipy.ndimage.affine_transform`: pixel `o` = (row, column) of the result shows the
+/// place `matrix @ o + offset` of the image. The matrix is 2 x 2, 2 x 3 with the offset as its last column, or 3 x 3.
+///
+/// By `nearest`, `linear` or `cubic`; `size` is (rows, columns), that of the image by default. `border` is what is outside
+/// of it. Images are those of `filter`.
+#[pyfunction]
+#[pyo3(signature = (
+    img, matrix, offset = None, *, size = None, interpolation = "linear", border = "constant", channels = None, out = None,
+    context = None
+))]
+#[allow(clippy::too_many_arguments, reason = "keywords of Python")]
+pub(crate) fn affine<'py>(
+    img: &Bound<'py, PyAny>,
+    matrix: &Bound<'py, PyAny>,
+    offset: Option<&Bound<'py, PyAny>>,
+    size: Option<&Bound<'py, PyAny>>,
+    interpolation: &str,
+    border: &str,
+    channels: Option<bool>,
+    out: Option<&Bound<'py, PyAny>>,
+    context: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    const MATRIX: &str = "2 x 2, 2 x 3 or 3 x 3 numbers, the third row 0, 0, 1";
+    let rows: Vec<Vec<f64>> = error::extracted("matrix", matrix, MATRIX)?;
+    let moved = match offset {
+        None => (0.0, 0.0),
+        Some(offset) => match offset.extract::<f64>() {
+            Ok(both) => (both, both),
+            Err(_) => error::extracted("offset", offset, "a number, or (rows, columns)")?,
+        },
+    };
+    let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
+    let (row, column) = match rows[..] {
+        [&[a, b], &[c, d]] => ([a, b, moved.0], [c, d, moved.1]),
+        [&[a, b, y], &[c, d, x]] | [&[a, b, y], &[c, d, x], &[0.0, 0.0, 1.0]] if offset.is_none() => {
+            ([a, b, y], [c, d, x])
+        }
+        _ if offset.is_some() && rows.iter().all(|row| row.len() == 3) => {
+            return Err(error::value("offset", "the matrix has one: leave it out"));
+        }
+        _ => return Err(error::value("matrix", format!("want {MATRIX}"))),
+    };
+    let map = Affine { x: [column[1], column[0], column[2]], y: [row[1], row[0], row[2]] };
+    let size = size.map(|size| error::extracted("size", size, SIZE)).transpose()?;
+    let size = size.map(|(rows, columns)| Size::new(columns, rows));
+    apply(img, mapping(Place::Map(map, size), interpolation, border)?, channels, out, context)
+}
+
+/// The image turned by `angle` degrees anticlockwise about its centre, as `scipy.ndimage.rotate`; with `reshape` the
+/// result is so large that all of the image is in it. Everything else is as with `affine`.
+#[pyfunction]
+#[pyo3(signature = (
+    img, angle, *, reshape = true, interpolation = "linear", border = "constant", channels = None, out = None,
+    context = None
+))]
+#[allow(clippy::too_many_arguments, reason = "keywords of Python")]
+pub(crate) fn rotate<'py>(
+    img: &Bound<'py, PyAny>,
+    angle: f64,
+    reshape: bool,
+    interpolation: &str,
+    border: &str,
+    channels: Option<bool>,
+    out: Option<&Bound<'py, PyAny>>,
+    context: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let place = Place::Turned { degrees: angle, whole: reshape };
+    apply(img, mapping(place, interpolation, border)?, channels, out, context)
+}
+
+fn mapping(place: Place, interpolation: &str, border: &str) -> PyResult<Work> {
+    let interpolation: Interpolation =
+        interpolation.parse().map_err(|failed| error::value("interpolation", failed))?;
+    let border: Border = border.parse().map_err(|failed| error::value("border", failed))?;
+    // Of all maps.
+    let none = Raster::packed(Size::square(0), 1, PixelType::U8);
+    let still = Affine { x: [0.0; 3], y: [0.0; 3] };
+    let argument = if border == Border::None { "border" } else { "interpolation" };
+    still.check(interpolation, border, [&none; 2]).map_err(|failed| error::value(argument, failed))?;
+    Ok(Work::Map(place, interpolation, border))
 }
 
 /// What a chain does on a device, and why; nothing is computed.
@@ -124,6 +208,28 @@ pub(crate) fn explain(
 enum Work {
     Chain(Arc<ParsedChain>),
     Resize(Size, Interpolation),
+    Map(Place, Interpolation, Border),
+}
+
+/// Where the pixels of a result are in the source.
+#[derive(Clone, Copy)]
+enum Place {
+    /// A map, and the size of the result if it is another one.
+    Map(Affine, Option<Size>),
+    Turned {
+        degrees: f64,
+        whole: bool,
+    },
+}
+
+impl Place {
+    /// The map, and the size of the result.
+    fn of(self, from: Size) -> Result<(Affine, Size), FilterError> {
+        match self {
+            Self::Map(map, size) => Ok((map, size.unwrap_or(from))),
+            Self::Turned { degrees, whole } => Affine::rotation(degrees, from, whole),
+        }
+    }
 }
 
 impl Work {
@@ -148,13 +254,25 @@ impl Work {
                 }
                 made
             }
+            Self::Map(place, interpolation, border) => {
+                let failed = |failed: FilterError| error::value(self.argument(), failed);
+                let (map, size) = place.of(from.size()).map_err(failed)?;
+                let made = Raster::packed(size, from.channels, from.element);
+                map.check(*interpolation, *border, [from, &made]).map_err(failed)?;
+                made
+            }
         };
         Ok(Raster::packed(made.size(), made.channels, made.element))
     }
 
     /// The argument that an error is about.
     fn argument(&self) -> &'static str {
-        if matches!(self, Self::Chain(_)) { "chain" } else { "size" }
+        match self {
+            Self::Chain(_) => "chain",
+            Self::Resize(..) => "size",
+            Self::Map(Place::Map(..), ..) => "matrix",
+            Self::Map(Place::Turned { .. }, ..) => "angle",
+        }
     }
 
     /// On the CPU path or with copies on the device of a context, whichever is faster.
@@ -169,6 +287,10 @@ impl Work {
         match self {
             Self::Chain(chain) => context.filter_bytes(chain, from, source, to, result),
             Self::Resize(_, interpolation) => context.resize_bytes(*interpolation, from, source, to, result),
+            Self::Map(place, interpolation, border) => {
+                let (map, _) = place.of(from.size())?;
+                context.map_bytes(&map, (*interpolation, *border), from, source, to, result)
+            }
         }
     }
 
@@ -186,6 +308,10 @@ impl Work {
             Self::Resize(_, interpolation) => {
                 cpu::resize(*interpolation, from, source, to, result, threads)?;
             }
+            Self::Map(place, interpolation, border) => {
+                let (map, _) = place.of(from.size())?;
+                cpu::affine(&map, *interpolation, *border, [from, to], source, result, threads)?;
+            }
         }
         Ok(())
     }
@@ -202,6 +328,10 @@ impl Work {
             }
             Self::Resize(size, interpolation) => {
                 Ok(S::store(image.resized(*size, *interpolation)?.into_vector()?))
+            }
+            Self::Map(place, interpolation, border) => {
+                let (map, size) = place.of(image.size())?;
+                Ok(S::store(image.mapped(&map, size, *interpolation, *border)?.into_vector()?))
             }
         }
     }

@@ -39,7 +39,7 @@ mod _tripipe {
     #[pymodule_export]
     use super::explanation::{PyExplanation, unpickled_explanation};
     #[pymodule_export]
-    use super::filter::{PyWork, explain, filter, filter_inside, resize};
+    use super::filter::{PyWork, affine, explain, filter, filter_inside, resize, rotate};
     #[pymodule_export]
     use super::packed::{PyPacked, pack, unpickled_packed};
     #[pymodule_export]

@@ -14,7 +14,7 @@
 //! calling thread. All give bit-identical results for everything except the floating-point matrix products, whose order
 //! of summation depends on their implementation.
 //!
-//! *Sizes.* [`filter`], [`resize`], [`gemm`], [`map`], [`reduce`] and [`histogram`] take descriptions of the layout of
+//! *Sizes.* [`filter`], [`resize`], [`affine`], [`gemm`], [`map`], [`reduce`] and [`histogram`] take descriptions of the layout of
 //! their operands; those of the others are dense and row-major. A size of zero is not an error: nothing is written.
 
 #![allow(
@@ -48,7 +48,7 @@ use helpers::helpers;
 
 pub use ceilings::{MultiplyAdd, copy_rate, multiply_add_rate};
 pub use error::CpuError;
-pub use filter::{filter, filter_inside, resize, rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
+pub use filter::{affine, filter, filter_inside, resize, rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
 pub use gemm::{
     Gemm, GemmElement, Position, gemm, gemm_f16, gemm_f32, gemm_f64, gemm_i8, gemm_with, small_product,
 };

@@ -1,4 +1,4 @@
-"""Stacks of images, pixels of other types, and chains with steps that resize: made of calls for single images."""
+"""Stacks of images, pixels of other types, and chains with steps that resize or rotate: made of calls for single images."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from . import _tripipe
 Images = NDArray[Any]
 _IMAGES = ("uint8", "int16", "uint16", "float16", "float32")
 _LARGEST = 2**24
+_SHAPING = ("resize", "rotate")
 _RESIZE = re.compile(r"resize:(\d*)x(\d*)(?::([a-z0-9]+))?$")
 
 
@@ -127,6 +128,16 @@ def _size(step: str, extents: tuple[int, int]) -> tuple[tuple[int, int], str]:
     return (height, width), found[3] or ("area" if shrinks else "linear")
 
 
+def _turn(step: str) -> dict[str, Any]:
+    """The arguments of `rotate` of a step that turns an image."""
+    name, _, numbers = step.partition(":")
+    degrees, _, how = numbers.partition(":")
+    try:
+        return {"angle": float(degrees if name == "rotate" else ""), "interpolation": how or "linear"}
+    except ValueError:
+        raise ValueError(f"chain: `{step}`: want rotate:DEGREES[:HOW]; HOW is nearest, linear or cubic") from None
+
+
 def in_steps(
     img: Any,
     chain: str,
@@ -136,14 +147,14 @@ def in_steps(
     out: Images | None,
     context: Any,
 ) -> Any:
-    """The result of a chain that has steps `resize:WIDTHxHEIGHT[:HOW]`, as those of the command."""
+    """The result of a chain that has steps `resize:WIDTHxHEIGHT[:HOW]` or `rotate:DEGREES[:HOW]`, as the command's."""
     on_device = isinstance(img, _tripipe.Array)
     image = img if on_device else numpy.asarray(img)
     if not on_device:
         channels = _has_channels(image, channels)
     pieces: list[str] = []
     for step in (step.strip() for step in chain.split(",")):
-        if step.startswith("resize") or not pieces or pieces[-1].startswith("resize"):
+        if step.startswith(_SHAPING) or not pieces or pieces[-1].startswith(_SHAPING):
             pieces.append(step)
         else:
             pieces[-1] += "," + step
@@ -152,7 +163,9 @@ def in_steps(
         if not on_device:
             options |= {"channels": channels, "out": out if index + 1 == len(pieces) else None}
         before = image.ndim
-        if piece.startswith("resize"):
+        if piece.startswith("rotate"):
+            image = _tripipe.rotate(image, **_turn(piece), **options)
+        elif piece.startswith("resize"):
             last = image.ndim - (channels if channels is not None else image.ndim == 3)
             if last < 2:
                 raise ValueError(f"img: shape {image.shape}: want at least (rows, columns)")

@@ -226,6 +226,52 @@ def resize(
     out: NDArray[Any] | None = None,
     context: Context | str | None = None,
 ) -> NDArray[Any]: ...
+@overload
+def affine(
+    img: Array,
+    matrix: ArrayLike,
+    offset: float | tuple[float, float] | None = None,
+    *,
+    size: tuple[int, int] | None = None,
+    interpolation: str = "linear",
+    border: str = "constant",
+    context: Context | str | None = None,
+) -> Array: ...
+@overload
+def affine(
+    img: ArrayLike,
+    matrix: ArrayLike,
+    offset: float | tuple[float, float] | None = None,
+    *,
+    size: tuple[int, int] | None = None,
+    interpolation: str = "linear",
+    border: str = "constant",
+    channels: bool | None = None,
+    out: NDArray[Any] | None = None,
+    context: Context | str | None = None,
+) -> NDArray[Any]: ...
+@overload
+def rotate(
+    img: Array,
+    angle: float,
+    *,
+    reshape: bool = True,
+    interpolation: str = "linear",
+    border: str = "constant",
+    context: Context | str | None = None,
+) -> Array: ...
+@overload
+def rotate(
+    img: ArrayLike,
+    angle: float,
+    *,
+    reshape: bool = True,
+    interpolation: str = "linear",
+    border: str = "constant",
+    channels: bool | None = None,
+    out: NDArray[Any] | None = None,
+    context: Context | str | None = None,
+) -> NDArray[Any]: ...
 def explain(
     img: ArrayLike | Array,
     chain: Chain | str,

@@ -4,8 +4,8 @@ use bytemuck::{cast_slice, pod_collect_to_vec};
 use fastrand::Rng;
 use tripipe_kernels::Role;
 use tripipe_kernels::filter::{
-    Interpolation, PixelType, Raster, Semiplanar, Size, resize, resize_reference, rgb_to_semiplanar,
-    semiplanar_to_rgb,
+    Affine, Border, Interpolation, PixelType, Raster, Semiplanar, Size, affine, affine_reference, resize,
+    resize_reference, rgb_to_semiplanar, semiplanar_to_rgb,
 };
 
 use super::drawn::{choose, laid_out, placed};
@@ -41,6 +41,45 @@ fn images_are_resized() {
                 let [found, want] = [&found[1], &want].map(|bytes| pod_collect_to_vec::<u8, f32>(bytes));
                 for (found, want) in found.iter().zip(want) {
                     assert!((found - want).abs() <= 300.0 / 1_048_576.0, "{place}: {found}, {want}");
+                }
+            } else {
+                assert_eq!(found[1], want, "{place}");
+            }
+        }
+    }
+}
+
+/// Any map and border, likewise.
+#[test]
+fn images_are_mapped() {
+    let mut random = Rng::with_seed(5);
+    for mut executor in executors() {
+        let borders =
+            [Border::Constant(77.5), Border::Replicate, Border::Reflect, Border::Reflect101, Border::Wrap];
+        let methods = [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Cubic];
+        for (turn, border) in borders.into_iter().cycle().take(15).enumerate() {
+            let (element, how) = (choose(&mut random, &WITHOUT_HALF), methods[turn % 3]);
+            let mut number = |scale: f64| scale * (2.0 * random.f64() - 1.0);
+            let map = Affine {
+                x: [number(2.0), number(1.0), number(20.0)],
+                y: [number(1.0), number(2.0), number(20.0)],
+            };
+            let sizes = [Size::new(7, 5), Size::square(1), Size::new(20, 9), Size::new(3, 14)];
+            let size = [choose(&mut random, &sizes), choose(&mut random, &sizes)];
+            let channels = random.usize(1..=4);
+            let rasters = size.map(|size| laid_out(&mut random, size, channels, element));
+            let [from, to] = rasters.map(|raster| placed(&mut random, &raster));
+            let source = noise(&mut random, element, room(&from));
+            let before = noise(&mut random, element, room(&to));
+            let planned = affine(&map, how, border, &from, &to, executor.probe()).unwrap();
+            let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&source, &before]);
+            let mut want = before.clone();
+            affine_reference(&map, how, border, [&from, &to], &source, &mut want).unwrap();
+            let place = format!("{how:?} {border:?} {map:?} {from:?} {to:?}");
+            if element == PixelType::F32 {
+                let [found, want] = [&found[1], &want].map(|bytes| pod_collect_to_vec::<u8, f32>(bytes));
+                for (found, want) in found.iter().zip(want) {
+                    assert!((found - want).abs() <= 36.0 * 300.0 / 16_777_216.0, "{place}: {found}, {want}");
                 }
             } else {
                 assert_eq!(found[1], want, "{place}");

@@ -7,6 +7,7 @@
 //!
 //! Planes are filtered one by one, or as packed pixels if a stage mixes channels.
 
+mod affine;
 mod bilateral;
 mod fold;
 mod inside;
@@ -32,6 +33,7 @@ use linear::Weighed;
 use point::{Convert, Recolor, Shade};
 use rows::{Halved, Input, Pipe, PipeShape, Rows, Source};
 
+pub use affine::affine;
 pub use inside::filter_inside;
 pub use resize::resize;
 pub use semiplanar::{rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};

@@ -92,6 +92,12 @@ pub enum FilterError {
         /// The given name.
         name: String,
     },
+    /// What affine maps do not offer.
+    #[error("an affine map {why}")]
+    Affine {
+        /// What this one does, or what all do.
+        why: &'static str,
+    },
     /// A number of channels that is not 1 to 4.
     #[error("{found} channels: an image has 1 to 4")]
     Channels {

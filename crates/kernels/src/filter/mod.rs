@@ -8,7 +8,7 @@
 //!
 //! [`plan`] turns a chain into launches over the caller's buffers: one pass over memory for each stage with a window,
 //! or for two of them, with adjacent single-pixel stages fused in. [`Parameters`] control how the passes run; they
-//! change times and never a result. [`resize`] and the NV12 conversions are separate plans.
+//! change times and never a result. [`resize`], [`affine()`] and the NV12 conversions are separate plans.
 //!
 //! *NaN and infinity*, on every path alike. A result is NaN if its window holds a NaN: in weighted sums, gradients,
 //! medians, erosions, dilations, resizing, conversions and colour. A pixel that a window does not use, or whose weight
@@ -22,6 +22,7 @@
 //! centre is the pixel that it computes. Windows are applied as written (correlation, like OpenCV's `filter2D`), not
 //! mirrored.
 
+mod affine;
 mod border;
 mod chain;
 mod check;
@@ -47,6 +48,7 @@ mod texels;
 mod text;
 mod window;
 
+pub use affine::{Affine, affine, affine_reference};
 pub use border::Border;
 pub use chain::Chain;
 pub use choice::{candidates, runners_up};

@@ -40,6 +40,7 @@ const BORDER: PartFile = part!("shared/border.cl");
 const CHANNELS: PartFile = part!("shared/channels.cl");
 const LUMA: PartFile = part!("filter/luma.cl");
 const PIXELS: PartFile = part!("filter/pixels.cl");
+const WEIGHTED: PartFile = part!("filter/weighted.cl");
 const WINDOW: PartFile = part!("filter/window.cl");
 
 /// What every kernel of a product begins with.
@@ -84,7 +85,9 @@ programs! {
     RANK = "filter/rank", "the pixel at a place in the order of a window",
         [[ELEMENT, CHANNELS, BORDER, part!("filter/rank.cl")]];
     RESIZE = "filter/resize", "an image of other extents",
-        [[MACROS, ELEMENT, CHANNELS, part!("filter/resize.cl")]];
+        [[MACROS, ELEMENT, CHANNELS, WEIGHTED, part!("filter/resize.cl")]];
+    AFFINE = "filter/affine", "an image under an affine map",
+        [[MACROS, ELEMENT, CHANNELS, BORDER, WEIGHTED, part!("filter/affine.cl")]];
     SEMIPLANAR = "filter/semiplanar", "frames of cameras (NV12, NV21) from and to RGB",
         [[MACROS, part!("shared/bytes.cl"), ELEMENT, CHANNELS, PIXELS, part!("filter/semiplanar.cl")]];
     MAP = "elementwise/map", "steps on each element", [[MACROS, ELEMENT, part!("elementwise/map.cl")]];

@@ -24,11 +24,11 @@ mod first_use;
 use std::sync::Arc;
 
 use tripipe_kernels::Role;
-use tripipe_kernels::filter::{Axis, ChainChoice, Fuse, Loads, Parameters, Size, Sums, plan, runners_up};
 pub use tripipe_kernels::filter::{
-    Bilateral, Border, Chain, ChannelLayout, Color, FilterError, Fixed, Gradient, Interpolation, Linear,
-    Morphology, Neighbourhood, PixelType, Rank, Raster, Semiplanar, Stage, Taps,
+    Affine, Bilateral, Border, Chain, ChannelLayout, Color, FilterError, Fixed, Gradient, Interpolation,
+    Linear, Morphology, Neighbourhood, PixelType, Rank, Raster, Semiplanar, Stage, Taps,
 };
+use tripipe_kernels::filter::{Axis, ChainChoice, Fuse, Loads, Parameters, Size, Sums, plan, runners_up};
 
 #[cfg(feature = "cpu")]
 use crate::cpu;

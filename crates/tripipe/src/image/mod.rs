@@ -1,5 +1,6 @@
 //! Images on a device.
 
+mod affine;
 mod frame;
 mod resize;
 

@@ -1,7 +1,7 @@
-//! Resized images.
+//! Resized images, and what all images have in common whose pixels lie elsewhere.
 
 use tripipe_device::Probe;
-use tripipe_kernels::filter::{FilterError, Interpolation, Raster, resize};
+use tripipe_kernels::filter::{Affine, Border, FilterError, Interpolation, Raster, affine, resize};
 use tripipe_kernels::{Plan, PlanError, Role};
 
 #[cfg(feature = "cpu")]
@@ -26,13 +26,18 @@ impl<T: Pixel> Image<T> {
         let from = *self.raster();
         let to = Raster::dense(from.layout, size, from.channels, from.element);
         check_extents(&from, &to)?;
-        let result = Self::unwritten(self.context(), to)?;
-        if to.is_empty() {
+        self.resampled(Resample { how: How::Resized, interpolation, from, to })
+    }
+
+    /// A new image of this one's pixels.
+    pub(super) fn resampled(&self, how: Resample) -> Result<Self, Error> {
+        let result = Self::unwritten(self.context(), how.to)?;
+        if how.to.is_empty() {
             return Ok(result);
         }
-        let resize = self.context().task(&Resize { interpolation, from, to })?;
+        let task = self.context().task(&how)?;
         let inputs = [(Role::Source, self.view().memory())];
-        drop(resize.run(&inputs, result.view().memory())?);
+        drop(task.run(&inputs, result.view().memory())?);
         Ok(result)
     }
 }
@@ -53,13 +58,23 @@ impl Context {
         to: &Raster,
         result: &mut [u8],
     ) -> Result<(), Error> {
-        let (source, result) = spanned([from, to], source, result)?;
         check_extents(from, to)?;
-        if to.is_empty() {
+        let how = Resample { how: How::Resized, interpolation, from: *from, to: *to };
+        self.resample_bytes(how, source, result)
+    }
+
+    /// The same for any of these operations, whose images were checked.
+    pub(super) fn resample_bytes(
+        &self,
+        how: Resample,
+        source: &[u8],
+        result: &mut [u8],
+    ) -> Result<(), Error> {
+        let (source, result) = spanned([&how.from, &how.to], source, result)?;
+        if how.to.is_empty() {
             return Ok(());
         }
-        let resize = Resize { interpolation, from: *from, to: *to };
-        self.run_task_copied(&resize, &[(Role::Source, source)], result)
+        self.run_task_copied(&how, &[(Role::Source, source)], result)
     }
 }
 
@@ -71,20 +86,30 @@ fn check_extents(from: &Raster, to: &Raster) -> Result<(), Error> {
     Err(Error::from(Fault::Resize { from: from.size(), to: to.size() }))
 }
 
-/// An image with other extents.
-#[derive(Clone, PartialEq)]
-struct Resize {
-    interpolation: Interpolation,
-    from: Raster,
-    to: Raster,
+/// Where the pixels of a result are in the source.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum How {
+    /// The edges of both coincide.
+    Resized,
+    Mapped(Affine, Border),
 }
 
-impl Task for Resize {
-    const KERNEL: &'static str = "resize";
+/// An image of the pixels of another one.
+#[derive(Clone, PartialEq)]
+pub(super) struct Resample {
+    pub(super) how: How,
+    pub(super) interpolation: Interpolation,
+    pub(super) from: Raster,
+    pub(super) to: Raster,
+}
+
+impl Task for Resample {
+    const KERNEL: &'static str = "resample";
 
     fn name(&self) -> String {
-        let Self { interpolation, from, to } = self;
-        format!("{interpolation} resizing of {} to {}", name_of_image(from), to.size())
+        let Self { how, interpolation, from, to } = self;
+        let what = if *how == How::Resized { "resizing" } else { "affine map" };
+        format!("{interpolation} {what} of {} to {}", name_of_image(from), to.size())
     }
 
     fn key(&self) -> u64 {
@@ -92,7 +117,11 @@ impl Task for Resize {
     }
 
     fn plan(&self, probe: &Probe) -> Result<Plan<'static>, PlanError> {
-        resize(self.interpolation, &self.from, &self.to, probe)
+        let Self { how, interpolation, from, to } = self;
+        match how {
+            How::Resized => resize(*interpolation, from, to, probe),
+            How::Mapped(map, border) => affine(map, *interpolation, *border, from, to, probe),
+        }
     }
 
     fn elements(&self) -> usize {
@@ -106,7 +135,13 @@ impl Task for Resize {
 
     #[cfg(feature = "cpu")]
     fn run(&self, inputs: &Inputs<'_>, output: &mut [u8], threads: Threads) -> Result<(), CpuError> {
+        let Self { how, interpolation, from, to } = self;
         let source = inputs.get(Role::Source)?;
-        cpu::resize(self.interpolation, &self.from, source, &self.to, output, threads)
+        match how {
+            How::Resized => cpu::resize(*interpolation, from, source, to, output, threads),
+            How::Mapped(map, border) => {
+                cpu::affine(map, *interpolation, *border, [from, to], source, output, threads)
+            }
+        }
     }
 }

@@ -5,13 +5,14 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use tripipe::Size;
-use tripipe::filter::{Border, Chain, Color, FilterError, Interpolation, Raster, Stage};
+use tripipe::filter::{Affine, Border, Chain, Color, FilterError, Interpolation, Raster, Stage};
 
 use crate::commands::did_you_mean;
 
 /// Steps besides the library's filters: name, numbers, description.
-const OTHERS: [(&str, &str, &str); 2] = [
+const OTHERS: [(&str, &str, &str); 3] = [
     ("resize", "WIDTHxHEIGHT[:HOW]", "a size; HOW: nearest, linear, area, cubic, lanczos4; 640x will do"),
+    ("rotate", "DEGREES[:HOW]", "turned anticlockwise, 0 around it; HOW: nearest, linear (default), cubic"),
     ("copy", "", "the unchanged picture, to write it in another format"),
 ];
 
@@ -26,6 +27,8 @@ pub(super) enum Step {
     Chain(Chain),
     /// A change of extents.
     Resize(Resize),
+    /// A rotation.
+    Rotate(Rotate),
     /// Removes alpha.
     DropAlpha,
 }
@@ -36,6 +39,36 @@ pub(super) struct Resize {
     /// Width and height; an extent that is omitted keeps the aspect ratio.
     size: [Option<usize>; 2],
     how: Option<Interpolation>,
+}
+
+/// A rotation about the centre, so that all of the picture is in the result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rotate {
+    pub(super) degrees: f64,
+    pub(super) how: Interpolation,
+}
+
+impl Rotate {
+    fn parse(text: &str, numbers: &str) -> Result<Self> {
+        let wrong =
+            || anyhow::anyhow!("`{text}`: want rotate:DEGREES[:nearest|linear|cubic], such as rotate:-7.5");
+        let (degrees, how) = numbers.split_once(':').unwrap_or((numbers, "linear"));
+        let how: Interpolation = how.parse().map_err(|_| wrong())?;
+        let is_offered =
+            matches!(how, Interpolation::Nearest | Interpolation::Bilinear | Interpolation::Cubic);
+        match degrees.parse::<f64>() {
+            Ok(degrees) if degrees.is_finite() && is_offered => Ok(Self { degrees, how }),
+            _ => Err(wrong()),
+        }
+    }
+
+    /// The extents of the result.
+    ///
+    /// # Errors
+    /// None of an angle that was parsed.
+    pub(super) fn size(&self, from: Size) -> Result<Size, FilterError> {
+        Ok(Affine::rotation(self.degrees, from, true)?.1)
+    }
 }
 
 /// The maximum width or height in pixels.
@@ -147,6 +180,7 @@ impl Steps {
                 "copy" if numbers.is_empty() => {}
                 "copy" => bail!("`{part}`: want copy"),
                 "resize" => steps.push(Step::Resize(Resize::parse(part, numbers)?)),
+                "rotate" => steps.push(Step::Rotate(Rotate::parse(part, numbers)?)),
                 _ => match (parse_stage(part)?, steps.last_mut()) {
                     (Stage::Color(Color::DropAlpha), _) => steps.push(Step::DropAlpha),
                     (stage, Some(Step::Chain(chain))) => chain.stages.push(stage),
@@ -230,6 +264,9 @@ mod tests {
             ("resize:4", "resize:WIDTHxHEIGHT"),
             ("resize:x", "resize:WIDTHxHEIGHT"),
             ("resize:4x4:best", "nearest|linear|area|cubic"),
+            ("rotate", "rotate:DEGREES"),
+            ("rotate:nan", "rotate:DEGREES"),
+            ("rotate:9:area", "nearest|linear|cubic"),
             ("copy:1", "want copy"),
             ("", "copy"),
             ("laplace,,laplace", "a filter is missing"),

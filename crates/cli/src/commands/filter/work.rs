@@ -12,7 +12,7 @@ use tripipe::{Arithmetic, Context, Device, Error, Explanation, Image, Pixel, Siz
 use tripipe_launch::{CpuLoad, CpuTime};
 
 use super::alpha::{apart, together};
-use super::steps::{Resize, Step, Steps, check_constant};
+use super::steps::{Resize, Rotate, Step, Steps, check_constant};
 use crate::commands::{context, failed, load_line};
 use crate::files::frame::ChromaOrder;
 use crate::files::memory;
@@ -184,8 +184,14 @@ fn run(
                 pixels.through(chain).map_err(failed)?
             }
             Step::Resize(resize) => {
-                check_room(resize, pixels.color.raster())?;
-                pixels.resized(resize).map_err(failed)?
+                let from = pixels.color.raster();
+                check_room(resize.size(from.size()), from)?;
+                pixels.each(|image| image.resized(resize)).map_err(failed)?
+            }
+            Step::Rotate(rotate) => {
+                let from = pixels.color.raster();
+                check_room(rotate.size(from.size())?, from)?;
+                pixels.each(|image| image.rotated(*rotate)).map_err(failed)?
             }
             Step::DropAlpha => pixels.without_alpha().map_err(failed)?,
         };
@@ -194,8 +200,7 @@ fn run(
     Ok(pixels)
 }
 
-fn check_room(resize: &Resize, from: &Raster) -> Result<()> {
-    let Size { width, height } = resize.size(from.size());
+fn check_room(Size { width, height }: Size, from: &Raster) -> Result<()> {
     let bytes = [height, from.channels, from.element.bytes()];
     let bytes = bytes.into_iter().try_fold(width, usize::checked_mul).map(|bytes| bytes as u64);
     // As much as can be read again.
@@ -314,6 +319,17 @@ impl DeviceImage {
             Self::F32(image) => Self::F32(image.resized(to, how)?),
         })
     }
+
+    fn rotated(&self, Rotate { degrees, how }: Rotate) -> Result<Self, Error> {
+        let outside = Border::Constant(0.0);
+        Ok(match self {
+            Self::U8(image) => Self::U8(image.rotated(degrees, true, how, outside)?),
+            Self::I16(image) => Self::I16(image.rotated(degrees, true, how, outside)?),
+            Self::U16(image) => Self::U16(image.rotated(degrees, true, how, outside)?),
+            Self::F16(image) => Self::F16(image.rotated(degrees, true, how, outside)?),
+            Self::F32(image) => Self::F32(image.rotated(degrees, true, how, outside)?),
+        })
+    }
 }
 
 fn one(stage: Stage) -> Chain {
@@ -334,9 +350,10 @@ impl DevicePixels {
         Ok(Self { color: Rc::new(self.color.through(chain)?), alpha })
     }
 
-    fn resized(&self, resize: &Resize) -> Result<Self, Error> {
-        let alpha = self.alpha.as_ref().map(|alpha| alpha.resized(resize).map(Rc::new)).transpose()?;
-        Ok(Self { color: Rc::new(self.color.resized(resize)?), alpha })
+    /// The same of colours and separate alpha.
+    fn each(&self, made: impl Fn(&DeviceImage) -> Result<DeviceImage, Error>) -> Result<Self, Error> {
+        let alpha = self.alpha.as_ref().map(|alpha| made(alpha).map(Rc::new)).transpose()?;
+        Ok(Self { color: Rc::new(made(&self.color)?), alpha })
     }
 
     fn without_alpha(&self) -> Result<Self, Error> {

@@ -1,5 +1,6 @@
 //! The filters of the CPU path against the specification's reference.
 
+mod affine;
 mod frames;
 mod layouts;
 mod resize;

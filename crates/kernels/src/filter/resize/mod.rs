@@ -252,7 +252,7 @@ impl Iterator for Quotients {
 /// [`Interpolation::bits`] for bytes when few are averaged.
 const COARSE: u32 = 11;
 
-fn check(from: &Raster, to: &Raster) -> Result<(), FilterError> {
+pub(super) fn check(from: &Raster, to: &Raster) -> Result<(), FilterError> {
     from.elements()?;
     to.elements()?;
     if from.channels == to.channels && from.element == to.element && from.is_empty() == to.is_empty() {

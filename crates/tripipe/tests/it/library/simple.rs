@@ -1,9 +1,9 @@
 //! Resizing, frames, vectors, reductions, the transpose, histograms: every device gives the result of the definition.
 
 use half::f16;
-use tripipe::filter::{Border, Chain, Interpolation, PixelType, Raster, Semiplanar};
+use tripipe::filter::{Affine, Border, Chain, Interpolation, PixelType, Raster, Semiplanar};
 use tripipe::{Elementwise, ErrorKind, Extents, Image, Matrix, Order, Size, Vector};
-use tripipe_kernels::filter::resize_reference;
+use tripipe_kernels::filter::{affine_reference, resize_reference};
 
 use crate::library::{bytes, contexts};
 
@@ -71,6 +71,30 @@ fn images_are_counted_and_resized() {
             resize_reference(interpolation, image.raster(), &pixels, &to, &mut want).unwrap();
             assert_eq!(resized.to_vec().unwrap(), want, "{interpolation:?} on {}", context.name());
         }
+    }
+}
+
+#[test]
+fn images_are_turned_and_mapped() {
+    let pixels = bytes(31 * 17 * 3);
+    let border = Border::Reflect101;
+    for context in contexts() {
+        let image = Image::from_slice(&context, Size::new(31, 17), 3, &pixels).unwrap();
+        let map = Affine { x: [0.4, 0.3, -2.25], y: [-0.1, 1.5, 3.0] };
+        for how in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Cubic] {
+            let to = Raster::packed(Size::new(25, 12), 3, PixelType::U8);
+            let mut want = vec![0; to.elements().unwrap()];
+            affine_reference(&map, how, border, [image.raster(), &to], &pixels, &mut want).unwrap();
+            let mapped = image.mapped(&map, to.size(), how, border).unwrap();
+            assert_eq!(mapped.to_vec().unwrap(), want, "{how} on {}", context.name());
+            let mut copied = vec![0; want.len()];
+            context.map_bytes(&map, (how, border), image.raster(), &pixels, &to, &mut copied).unwrap();
+            assert_eq!(copied, want, "{how} on {}", context.name());
+        }
+        let image = Image::from_slice(&context, Size::new(3, 2), 1, &[1u8, 2, 3, 4, 5, 6]).unwrap();
+        let turned = image.rotated(90.0, true, Interpolation::Bilinear, Border::Constant(0.0)).unwrap();
+        assert_eq!((turned.size(), turned.to_vec().unwrap()), (Size::new(2, 3), vec![3, 6, 2, 5, 1, 4]));
+        assert!(image.rotated(5.0, true, Interpolation::Area, Border::Wrap).is_err());
     }
 }
 
