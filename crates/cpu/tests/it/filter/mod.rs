@@ -3,6 +3,7 @@
 mod affine;
 mod frames;
 mod layouts;
+mod peers;
 mod resize;
 mod special;
 mod stages;
