@@ -18,6 +18,25 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// The same for a kernel, whose own work-group size takes precedence, with values of its integer arguments by name;
+    /// those of other names are left out.
+    #[must_use]
+    pub fn of_kernel<'n>(
+        mut self,
+        kernel: &Kernel,
+        arguments: impl IntoIterator<Item = (&'n str, i64)>,
+    ) -> Self {
+        if let Some(required) = kernel.required_local_size {
+            self.local = Some(required.map(u64::from));
+        }
+        for (name, value) in arguments {
+            if let Some(position) = kernel.parameters.iter().position(|parameter| parameter.name == name) {
+                self.arguments.insert(position, value);
+            }
+        }
+        self
+    }
+
     /// The value of an atom, if it follows from the setup.
     pub(crate) fn value(&self, kernel: &Kernel, atom: Atom) -> Option<i64> {
         let size = |sizes: Option<[u64; 3]>, dimension: u8| {

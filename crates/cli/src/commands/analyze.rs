@@ -384,17 +384,9 @@ pub(crate) fn earlier<T>(path: &Path, command: &str, of: impl Fn(Document) -> Op
 
 /// What is known about the launch of a kernel.
 pub(super) fn setup(description: &Description, kernel: &Kernel) -> Result<Setup> {
-    let mut setup = launch_setup(description)?;
-    if let Some(required) = kernel.required_local_size {
-        setup.local = Some(required.map(u64::from));
-    }
-    for (name, number) in &description.options.arguments {
-        let position = kernel.parameters.iter().position(|parameter| parameter.name == *name);
-        if let (Some(position), Some(value)) = (position, integer(*number)) {
-            setup.arguments.insert(position, value);
-        }
-    }
-    Ok(setup)
+    let given = description.options.arguments.iter();
+    let integers = given.filter_map(|(name, number)| Some((name.as_str(), integer(*number)?)));
+    Ok(launch_setup(description)?.of_kernel(kernel, integers))
 }
 
 /// What a launch file or the command line says about the launch.

@@ -318,21 +318,15 @@ impl Description {
     fn as_driver_of(&self, offered: Option<OpenCl>, say: &mut dyn FnMut(&str)) -> Result<DriverBuild> {
         let (name, source) = self.source()?;
         let why = if let Source::SpirV(module) = &source {
-            match clang::optimize(&name, module, Optimization::Driver) {
-                Ok(built) => {
-                    let program = self.program(name.clone(), Source::SpirV(built.spirv.clone().into()));
-                    let math = spirv::Math::of(&program.options);
-                    let options = spirv::Options { math, ..spirv::Options::default() };
-                    match spirv::load_each(&built.spirv, &options) {
-                        Ok(loaded) if loaded.refused.is_empty() => {
-                            let translated = Translated { program, loaded, warnings: String::new() };
-                            return Ok(DriverBuild::new(translated, None));
-                        }
-                        _ => "the optimised module uses unsupported features",
-                    }
+            let math = spirv::Math::of(&self.program(name.clone(), source.clone()).options);
+            let options = spirv::Options { math, ..spirv::Options::default() };
+            match clang::optimized_as_driver(&name, module, &options) {
+                Ok((built, loaded)) => {
+                    let program = self.program(name, Source::SpirV(built.spirv.into()));
+                    let translated = Translated { program, loaded, warnings: String::new() };
+                    return Ok(DriverBuild::new(translated, None));
                 }
-                Err(BuildError::ToolMissing { .. }) => "clang with llvm-spirv is not installed",
-                Err(_) => "the optimiser does not accept the module",
+                Err(why) => why,
             }
         } else {
             match self.translated(&name, source.clone(), Optimization::Driver, offered.clone())? {

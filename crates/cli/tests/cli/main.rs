@@ -9,6 +9,8 @@ mod agreeing;
 mod analyze;
 mod analyze_advice;
 mod bad_input;
+#[path = "../../../report/tests/it/browser/client.rs"]
+mod browser;
 mod check;
 mod check_order;
 mod counters;
@@ -57,6 +59,7 @@ mod verdict;
 mod version;
 mod view;
 mod virtual_gpus;
+mod web;
 mod why;
 
 use std::fs;

@@ -58,7 +58,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 pub use build::{Build, BuildError, Built, Optimization};
-pub use optimize::optimize;
+pub use optimize::{optimize, optimized_as_driver};
 pub use syntax::syntax_tree;
 pub use tools::{Clang, Translator};
 use translate::translate;

@@ -7,6 +7,26 @@ use super::build::{BuildError, Built, Optimization, level};
 use super::run::{BITCODE, SPIRV, run};
 use super::translate::translate;
 use super::{Clang, Translator};
+use crate::front::spirv::{self, Loaded, load_each};
+
+/// The module after the optimisations of a driver, and its kernels, all of which load.
+///
+/// # Errors
+/// Why it is to be used as it is, after "the optimisations of a driver: ".
+pub fn optimized_as_driver(
+    name: &str,
+    module: &[u8],
+    options: &spirv::Options,
+) -> Result<(Built, Loaded), &'static str> {
+    let built = optimize(name, module, Optimization::Driver).map_err(|error| match error {
+        BuildError::ToolMissing { .. } => "clang with llvm-spirv is not installed",
+        _ => "the optimiser does not accept the module",
+    })?;
+    match load_each(&built.spirv, options) {
+        Ok(loaded) if loaded.refused.is_empty() => Ok((built, loaded)),
+        _ => Err("the optimised module uses unsupported features"),
+    }
+}
 
 /// Optimises a SPIR-V module, which messages call `name`. Line numbers remain as far as the optimiser preserves them.
 ///
