@@ -23,6 +23,9 @@ pub struct Schedule {
     pub blocking: bool,
     /// Seconds from the first start to the last end.
     pub seconds: f64,
+    /// The lowest and the highest number of seconds that is expected, from those of the kernels; `null` if a kernel has
+    /// none, or the times are measured.
+    pub error_band: Option<[f64; 2]>,
     /// Seconds of these in which a kernel runs.
     pub kernel_seconds: f64,
     /// Seconds of the others in which memory is copied or mapped, or caches are flushed.

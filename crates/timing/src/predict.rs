@@ -52,9 +52,11 @@ pub const BUSY: f64 = 0.8;
 impl Prediction {
     /// What limits it: the busiest resource if it is busy for at least [`BUSY`] of the time.
     pub fn limiter(&self) -> Limiter {
-        if self.launch_seconds > self.seconds {
-            return Limiter::Launch;
-        }
+        if self.launch_seconds > self.seconds { Limiter::Launch } else { self.kernel_limiter() }
+    }
+
+    /// What limits the kernel, however long the host needs for the launch.
+    pub fn kernel_limiter(&self) -> Limiter {
         match self.busiest() {
             (resource, share) if share >= BUSY => Limiter::Resource(resource),
             _ => Limiter::Latency,

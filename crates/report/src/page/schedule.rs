@@ -2,13 +2,14 @@
 
 use tripipe_results::Schedule;
 
-use super::chart::{self, Bar, Bars};
+use super::chart::{self, Axis, Bar, Bars, Lane, Lanes};
 use super::frame::Section;
 use super::markup::{Ids, Markup, markup};
 use super::named::{Named, labels};
 use super::switch::panels;
 use super::table::{Head, Table, TableCell};
 use crate::number::{bytes, giga, percent, significant, time};
+use crate::simulation::band;
 
 /// Steps of a table.
 const STEPS: usize = 500;
@@ -20,13 +21,74 @@ pub(super) fn section(all: &[Named<'_, Schedule>], ids: &Ids) -> Section {
         all.iter().map(|named| markup! { p(class = "verdict") : verdict(named.content); }).collect();
     let each: Vec<(String, Markup)> =
         names.iter().zip(all).map(|(name, named)| (name.clone(), device(named.content, ids))).collect();
+    let compared = compared(all, ids);
     let devices = panels("Device", &each, ids);
     let file = all.first().map_or("", |named| named.content.file.as_str());
     Section {
         id: ids.next("schedule"),
         title: format!("Schedule of {file}"),
-        body: markup! { div(class = "verdicts") : &verdicts; : &devices; },
+        body: markup! { div(class = "verdicts") : &verdicts; : &compared; : &devices; },
     }
+}
+
+/// The times on several devices.
+fn compared(all: &[Named<'_, Schedule>], ids: &Ids) -> Markup {
+    if all.len() < 2 {
+        return Markup::default();
+    }
+    let mut ranked: Vec<&Schedule> = all.iter().map(|named| named.content).collect();
+    ranked.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    let bar = |schedule: &&Schedule| Bar {
+        label: schedule.device.clone(),
+        value: Some(schedule.seconds),
+        range: schedule.error_band,
+        point: None,
+        series: 0,
+    };
+    let bars = Bars {
+        title: "The application on each device".to_owned(),
+        description: "Seconds from the first call to the last result.".to_owned(),
+        label: "time".to_owned(),
+        format: time,
+        bars: ranked.iter().map(bar).collect(),
+        series: vec!["time".to_owned()],
+        ranges: "expected, by the errors of the kernels".to_owned(),
+        points: String::new(),
+    };
+    chart::tile(&bars, &Table::new("", Vec::new()), ids)
+}
+
+/// The host and the GPU over time: a lane for each kind of step.
+fn timeline(schedule: &Schedule, ids: &Ids) -> Markup {
+    let kinds: [(&str, &[&str]); 5] = [
+        ("host calls", &["enqueue", "map", "launch"]),
+        ("host flushes", &["flush"]),
+        ("host waits", &["wait"]),
+        ("GPU copies", &["upload", "read"]),
+        ("GPU kernels", &["kernel"]),
+    ];
+    // What would be closer than a pixel is drawn as one.
+    let near = schedule.seconds / 2000.0;
+    let lane = |(name, kinds): (&str, &[&str])| {
+        let mut spans: Vec<(f64, f64)> = Vec::new();
+        for step in schedule.steps.iter().filter(|step| kinds.contains(&step.kind.as_str())) {
+            let end = step.start + step.seconds;
+            match spans.last_mut() {
+                Some((_, last)) if step.start <= *last + near => *last = last.max(end),
+                _ => spans.push((step.start, end)),
+            }
+        }
+        let points =
+            spans.iter().flat_map(|(start, end)| [(*start, 0.0), (*start, 1.0), (*end, 1.0), (*end, 0.0)]);
+        (!spans.is_empty()).then(|| Lane { name: name.to_owned(), points: points.collect() })
+    };
+    let lanes = Lanes {
+        title: "Host and GPU over time".to_owned(),
+        description: format!("When the host and {} work, and on what.", schedule.device),
+        x: Axis { label: "time since the first call".to_owned(), log: false, format: time },
+        lanes: kinds.into_iter().filter_map(lane).collect(),
+    };
+    chart::tile(&lanes, &Table::new("", Vec::new()), ids)
 }
 
 fn parts(schedule: &Schedule) -> [(&'static str, f64); 4] {
@@ -48,18 +110,20 @@ fn verdict(schedule: &Schedule) -> String {
         None => "measured".to_owned(),
     };
     let shares = parts(schedule).map(share).join(", ");
-    format!("{}: {} ({how}). Of the time: {shares}.", schedule.device, time(schedule.seconds))
+    let expected = schedule.error_band.map_or_else(String::new, |ends| format!(", {} expected", band(ends)));
+    format!("{}: {}{expected} ({how}). Of the time: {shares}.", schedule.device, time(schedule.seconds))
 }
 
 fn device(schedule: &Schedule, ids: &Ids) -> Markup {
     let (chart, kernels, steps) = (chart(schedule, ids), kernels(schedule, ids), steps(schedule, ids));
+    let timeline = timeline(schedule, ids);
     let (otherwise, costs) = (otherwise(schedule, ids), costs(schedule, ids));
     let notes: Markup = schedule.notes.iter().map(|note| markup! { p(class = "about") : note; }).collect();
     let title = &schedule.device;
     markup! {
         h3 : title;
         div(class = "tiles") { div { : &chart; } div { : &otherwise; } }
-        : &kernels; : &steps; : &costs; : &notes;
+        : &timeline; : &kernels; : &steps; : &costs; : &notes;
     }
 }
 

@@ -13,7 +13,7 @@ use crate::number::{bytes, giga, percent, time};
 use crate::why::RankedLaunch;
 
 pub use result::result;
-pub use text::text;
+pub use text::{ranking, text};
 pub use timeline::timeline;
 
 /// A schedule, and what is known about it.
@@ -27,6 +27,8 @@ pub struct Scheduled {
     pub calls: Option<(Calls, HostCosts)>,
     /// The timeline.
     pub schedule: Schedule,
+    /// The lowest and the highest number of seconds that is expected, from those of the kernels; `None` if one has none.
+    pub band: Option<[f64; 2]>,
     /// The kernels, the longest first.
     pub kernels: Vec<ScheduledKernel>,
     /// The same launches with other calls, and their seconds.

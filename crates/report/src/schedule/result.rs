@@ -19,6 +19,7 @@ pub fn result(scheduled: &Scheduled) -> Schedule {
         buffers: calls.map(|(calls, _)| calls.buffers.name().to_owned()),
         blocking: calls.is_some_and(|(calls, _)| calls.blocking),
         seconds,
+        error_band: scheduled.band,
         kernel_seconds: parts.kernel,
         copy_seconds: parts.copy,
         launch_seconds: parts.launch,

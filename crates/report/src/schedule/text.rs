@@ -7,6 +7,7 @@ use tripipe_timing::schedule::{Buffers, Calls, ScheduleStep, StepKind};
 
 use super::{Scheduled, ScheduledKernel};
 use crate::number::{counted, giga, percent, significant, time};
+use crate::simulation::band;
 use crate::style::{Canvas, Tone, paragraph};
 use crate::why::{aligned, gain, name};
 
@@ -51,6 +52,34 @@ pub fn text(scheduled: &Scheduled, canvas: Canvas) -> String {
     canvas.shown(out)
 }
 
+/// Several GPUs, the fastest first; nothing for one.
+pub fn ranking(all: &[Scheduled], canvas: Canvas) -> String {
+    let mut ranked: Vec<&Scheduled> = all.iter().collect();
+    ranked.sort_by(|a, b| a.schedule.seconds.total_cmp(&b.schedule.seconds));
+    let (Some(first), true) = (ranked.first(), ranked.len() > 1) else { return String::new() };
+    let heads = ["time", "expected", "first x", "kernels", "copies", "launches", "a launch", "GPU"];
+    let mut rows = vec![heads.map(str::to_owned)];
+    rows.extend(ranked.iter().map(|each| {
+        let (seconds, parts) = (each.schedule.seconds.max(f64::MIN_POSITIVE), each.schedule.parts());
+        let cost = each.calls.as_ref().map(|(_, costs)| &costs.launch);
+        [
+            time(each.schedule.seconds),
+            each.band.map_or_else(|| "-".to_owned(), band),
+            significant(seconds / first.schedule.seconds.max(f64::MIN_POSITIVE)),
+            percent(parts.kernel / seconds),
+            percent(parts.copy / seconds),
+            percent(parts.launch / seconds),
+            cost.map_or_else(String::new, |cost| format!("{} {}", time(cost.value), cost.basis)),
+            each.device.clone(),
+        ]
+    }));
+    let mut out = canvas.paint(Tone::Heading, &format!("{} on each GPU", first.file));
+    out.push('\n');
+    out.push_str(&aligned(&rows, &[false, false, false, false, false, false, true, true]));
+    out.push('\n');
+    canvas.shown(out)
+}
+
 /// Where the time goes, in sentences.
 fn whole(scheduled: &Scheduled) -> String {
     let schedule = &scheduled.schedule;
@@ -59,9 +88,13 @@ fn whole(scheduled: &Scheduled) -> String {
     let kernel = share(parts.kernel);
     match &scheduled.calls {
         Some((calls, _)) => format!(
-            "Predicted, with {}. Of the time, kernels take {kernel}, copies {}, launches {}, waiting {}: each counts where \
+            "Predicted, with {}{}. Of the time, kernels take {kernel}, copies {}, launches {}, waiting {}: each counts where \
             nothing of those before it happens. The host works in {} of the time.",
             words(*calls),
+            scheduled.band.map_or_else(String::new, |ends| format!(
+                "; {} expected, by the errors of the kernels",
+                band(ends)
+            )),
             share(parts.copy),
             share(parts.launch),
             share(parts.wait),

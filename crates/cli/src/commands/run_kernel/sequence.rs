@@ -136,5 +136,5 @@ fn measured(sequence: &Sequence, staged: &StagedSequence, timings: &[Timing], de
     let modelled = Some(application.back_to_back(Schedule::measured_launch(timings)).seconds);
     let (otherwise, notes) = (Vec::new(), Vec::new());
     let (file, calls, printed) = (sequence.name.clone(), None, String::new());
-    Scheduled { file, device, calls, schedule, kernels, otherwise, modelled, printed, notes }
+    Scheduled { file, device, calls, schedule, band: None, kernels, otherwise, modelled, printed, notes }
 }

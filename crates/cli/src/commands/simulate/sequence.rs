@@ -9,7 +9,8 @@ use tripipe_ir::Kernel;
 use tripipe_launch::{Executor as _, Program};
 use tripipe_launch_file::{Given, Limits, Loaded, LoadedMemory, Use};
 use tripipe_report::schedule::{self, Scheduled, ScheduledKernel};
-use tripipe_report::why::RankedLaunch;
+use tripipe_report::simulation::limiter;
+use tripipe_report::why::{PredictedLaunch, RankedLaunch};
 use tripipe_timing::host::HostCosts;
 use tripipe_timing::schedule::{Application, Buffers, Calls, Schedule, ScheduledLaunch, Transfer};
 use tripipe_timing::{Options, Prediction, VirtualGpu, VirtualOptions, depends_on_memory};
@@ -88,8 +89,10 @@ impl Simulate {
         if let Some(trace) = trace {
             trace.save(&schedule::timeline(&all))?;
         }
-        let report =
-            |canvas| all.iter().map(|each| schedule::text(each, canvas)).collect::<Vec<_>>().join("\n");
+        let report = |canvas| {
+            let each: Vec<String> = all.iter().map(|each| schedule::text(each, canvas)).collect();
+            schedule::ranking(&all, canvas) + &each.join("\n")
+        };
         write_text(text, || report(file_canvas()))?;
         match self.format {
             Format::Text => out.write_all(report(self.output.canvas()).as_bytes())?,
@@ -151,6 +154,9 @@ impl Simulate {
             file: sequence.name.clone(),
             device: gpu.name().to_owned(),
             schedule: application.schedule(&costs, calls),
+            band: application_band(&application, &predictions, |changed| {
+                changed.schedule(&costs, calls).seconds
+            }),
             kernels: rows(sequence, &kernels, &predictions, gpu, &application, |changed| {
                 changed.schedule(&costs, calls).seconds
             }),
@@ -223,6 +229,26 @@ fn transfers(
     Ok((uploads, if wanted.is_empty() { results } else { wanted }))
 }
 
+/// The seconds of an application whose kernels all take the least time that is expected of them, and the most; `None` if
+/// a kernel has no band.
+fn application_band(
+    application: &Application,
+    predictions: &[Predictions],
+    seconds: impl Fn(&Application) -> f64,
+) -> Option<[f64; 2]> {
+    let factors = |own: &Predictions| {
+        let first = own.first()?;
+        Some(first.error_band?.map(|end| end / first.seconds.max(f64::MIN_POSITIVE)))
+    };
+    let factors: Vec<[f64; 2]> = predictions.iter().map(factors).collect::<Option<_>>()?;
+    let of = |end: usize| {
+        seconds(
+            &application.with_kernels(|index, own| own * factors.get(index).map_or(1.0, |ends| ends[end])),
+        )
+    };
+    Some([of(0), of(1)])
+}
+
 /// The kernels by their time, those with the same sizes together; `seconds` is the time of a changed application.
 fn rows(
     sequence: &Sequence,
@@ -253,7 +279,11 @@ fn rows(
                     kernel: kernel.name.clone(),
                     global,
                     launches: launch.repeat,
-                    predicted: Some(predicted(prediction, gpu)),
+                    // The host's part is a step of its own.
+                    predicted: Some(PredictedLaunch {
+                        limiter: limiter(prediction.kernel_limiter(), gpu).to_owned(),
+                        ..predicted(prediction, gpu)
+                    }),
                     ..RankedLaunch::default()
                 },
                 seconds: own_seconds,
