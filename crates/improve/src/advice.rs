@@ -12,6 +12,10 @@ const VARIANTS: usize = 8;
 /// Steps of warps that are played to choose among variants; the chosen one is predicted as the launch is.
 const STEPS: u64 = 60_000;
 
+/// How many times as fast a kernel that rounds results differently must be to be advised instead of one that does not: a
+/// choice, not a measurement.
+const ROUNDING: f64 = 1.5;
+
 /// How changed kernels are priced.
 #[derive(Clone, Copy, Debug)]
 pub enum Costs {
@@ -136,8 +140,9 @@ fn some_of(mut all: Vec<Proposal>) -> Vec<Proposal> {
 
 /// The cheapest kernel that follows advice.
 fn best(advice: &Advice, candidates: &[AppliedRewrite]) -> Option<usize> {
+    let rounds = allowed(advice.rule).rounding;
     let follows = |candidate: &AppliedRewrite| {
-        let is_exact = !candidate.proposal.rounds() || allowed(advice.rule).rounding;
+        let is_exact = !candidate.proposal.rounds() || rounds;
         // A kernel in which the lint still finds the same has another fault mended.
         let remains = candidate.found.as_ref().is_some_and(|found| {
             found.iter().any(|(code, message)| *code == advice.rule.code && *message == advice.message)
@@ -145,7 +150,11 @@ fn best(advice: &Advice, candidates: &[AppliedRewrite]) -> Option<usize> {
         advice.rewrites().contains(&candidate.proposal.code) && is_exact && !remains
     };
     let all = candidates.iter().enumerate().filter(|(_, candidate)| follows(candidate));
-    all.min_by(|a, b| a.1.cost.total_cmp(&b.1.cost)).map(|(at, _)| at)
+    // What keeps the bits of results comes first, unless it costs much more.
+    let worth = |candidate: &AppliedRewrite| {
+        if candidate.proposal.rounds() { ROUNDING * candidate.cost } else { candidate.cost }
+    };
+    all.min_by(|a, b| worth(a.1).total_cmp(&worth(b.1))).map(|(at, _)| at)
 }
 
 /// Sets the gain of advice that a rewrite follows: the costs before and after it.
@@ -159,7 +168,10 @@ fn follow(
     if advice.fix.is_empty() {
         advice.fix = host.iter().map(|change| sentence(change)).collect::<Vec<_>>().join(" ");
     }
-    let Proposal { code, title, source, .. } = proposal.clone();
+    let Proposal { code, mut title, source, .. } = proposal.clone();
+    if proposal.rounds() {
+        title.push_str(", with results that are rounded differently");
+    }
     let applied = Applied { code, title, source, host };
     advice.gain = Some(match costs {
         Costs::Static => Gain::of_rewrite(applied, Some(1.0 - after / before), None),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tripipe_launch_file::LaunchFile;
+use tripipe_launch_file::{Entry, Given, LaunchFile};
 
 use crate::host::integer;
 use crate::{Extent, HostChange};
@@ -110,7 +110,9 @@ pub enum Condition {
         /// The value.
         most: i128,
     },
-    /// Something that a launch does not show, as a sentence without a full stop: `the buffers do not overlap`.
+    /// No two arguments are the same memory, or overlap.
+    BuffersApart,
+    /// Something that a launch does not show, as a sentence without a full stop.
     Stated(String),
 }
 
@@ -134,6 +136,11 @@ impl Condition {
             }
             Self::ArgumentIs { argument, value, .. } => Some(integer(launch, *argument)? == *value),
             Self::ArgumentAtMost { argument, most, .. } => Some(integer(launch, *argument)? <= *most),
+            Self::BuffersApart => {
+                let is_same = |entry: &Entry| matches!(entry.given, Given::SameAs { .. });
+                // Sub-buffers that overlap are not in launch files, but the host may have some.
+                launch.arguments.iter().any(is_same).then_some(false)
+            }
             Self::Stated(_) => None,
         }
     }
@@ -154,6 +161,7 @@ impl fmt::Display for Condition {
             Self::ArgumentMultiple { name, of, .. } => write!(f, "`{name}` is a multiple of {of}"),
             Self::ArgumentIs { name, value, .. } => write!(f, "`{name}` is {value}"),
             Self::ArgumentAtMost { name, most, .. } => write!(f, "`{name}` is at most {most}"),
+            Self::BuffersApart => f.write_str("the buffers do not overlap"),
             Self::Stated(sentence) => f.write_str(sentence),
         }
     }

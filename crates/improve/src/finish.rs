@@ -5,7 +5,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::SearchError;
-use crate::search::{Applied, Search, State, all_prices, worst};
+use crate::search::{Applied, Search, State, all_prices, score};
 use crate::{Improvement, Proposal, Refusal, Refused, Step, Subject};
 
 impl Search<'_> {
@@ -32,7 +32,7 @@ impl Search<'_> {
         let mut priced = priced?;
         let prices = priced.remove(0);
         // The last steps may gain nothing: the fewest steps that are about as fast as the fastest.
-        let ratios: Vec<f64> = priced.iter().map(|own| worst(own, &prices)).collect();
+        let ratios: Vec<f64> = priced.iter().map(|own| score(own, &prices)).collect();
         let least = ratios.iter().copied().fold(1.0, f64::min);
         let is_near = |ratio: &f64| *ratio < least * self.options.gain;
         let gains = least * self.options.gain <= 1.0;

@@ -28,7 +28,7 @@ pub use host::{Extent, HostChange};
 pub use improvement::{Improvement, Refusal, Refused, Step};
 pub use price::{OpenFiles, Price, PriceError, Pricing, Target};
 pub use rewrite::{Allowed, Proposal, Rewrite, View};
-pub use rewrites::ALL;
+pub use rewrites::{ALL, Fused, Pair, fuse};
 pub use search::{Options, Progress, search};
 pub use subject::Subject;
 pub use verify::{CounterExample, Verified, Verifier, VerifyError};

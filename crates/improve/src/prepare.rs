@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::search::{Candidate, Search, State, all_prices, worst};
+use crate::search::{Candidate, Search, State, all_prices, score};
 use crate::{HostChange, Progress, Proposal, Refusal, Refused, Rewrite, Subject, View};
 
 /// How much slower a form may be that others understand better: a product without its tile takes five times as long before
@@ -48,7 +48,7 @@ impl Search<'_> {
         let refuse = |reason| Some(Refused { code, title: title.clone(), depth, reason });
         let subject = proposal.subject(&before.subject);
         let score = match all_prices(self.quick.price(&subject), self.targets) {
-            Ok(prices) => worst(&prices, &self.first),
+            Ok(prices) => score(&prices, &self.first),
             Err((gpu, error)) => return refuse(Refusal::Price { gpu, error }),
         };
         if score > before.score * SLACK {
@@ -95,7 +95,7 @@ impl Search<'_> {
             again.push((same, subject.clone()));
         }
         let prices = all_prices(self.quick.price(&subject), self.targets).ok()?;
-        let score = worst(&prices, &self.first);
+        let score = score(&prices, &self.first);
         if score > best.score * (2.0 - IDLE) {
             return None;
         }

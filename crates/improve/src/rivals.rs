@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::search::{Candidate, RIVALS, Search, State, all_prices, worst};
+use crate::search::{Candidate, RIVALS, Search, State, all_prices, score};
 use crate::{Price, Progress, Refused, Subject};
 
 /// How much slower than the best by the search's prices a kernel may be that is priced again.
@@ -71,8 +71,8 @@ impl Search<'_> {
         let mut faster: Vec<(f64, Rival)> = others
             .iter()
             .zip(rivals)
-            .filter_map(|(prices, (_, _, rival))| Some((worst(prices.as_ref()?, first), rival)))
-            .filter(|(score, _)| *score < worst(leader, first) * FASTER)
+            .filter_map(|(prices, (_, _, rival))| Some((score(prices.as_ref()?, first), rival)))
+            .filter(|(own, _)| *own < score(leader, first) * FASTER)
             .collect();
         faster.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, rival) in faster {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use tripipe_device::document::{Document, Item};
 use tripipe_launch::{Access, Argument, ExecuteError, Executor, MemoryId, Program};
 
+use crate::element::integer_range;
 use crate::error::{FileError, FileReason, error_at};
 use crate::expression::Overrides;
 use crate::parse::launch;
-use crate::{Contents, Given, LaunchFile, Loaded, Memory, MemoryShape, Staged};
+use crate::{Contents, Given, LaunchFile, Loaded, Memory, MemoryShape, Number, Random, Staged};
 
 /// More than an application launches in a frame.
 const LAUNCHES_MAX: usize = 10_000;
@@ -183,6 +184,52 @@ impl LaunchSequence {
             all.push(loaded.stage_with(executor, Arc::clone(program), &known)?);
         }
         Ok(all)
+    }
+
+    /// The launch and the argument that the memory of an argument is made for.
+    pub fn owner(&self, launch: usize, argument: usize) -> (usize, usize) {
+        let Some(own) = self.launches.get(launch) else { return (launch, argument) };
+        let argument = match own.file.arguments.get(argument).map(|entry| &entry.given) {
+            Some(Given::SameAs { index }) => *index,
+            _ => argument,
+        };
+        let used = own.uses.iter().find(|used| used.argument == argument);
+        used.map_or((launch, argument), |used| (used.launch, used.of))
+    }
+
+    /// A launch alone, without what is shown or compared. Memory of earlier launches has the contents that it is made
+    /// with, or else random numbers: integers of 32 and 64 bits from 0 to 255, as they may be indices.
+    pub fn alone(&self, launch: usize) -> Option<LaunchFile> {
+        let own = self.launches.get(launch)?;
+        let mut file = own.file.clone();
+        file.forget_results();
+        // Two arguments may be one memory object, which another launch made.
+        for argument in 0..file.arguments.len() {
+            let owner = self.owner(launch, argument);
+            let is_memory = |at: usize| matches!(own.file.arguments[at].given, Given::Memory(_));
+            let first = (0..argument).find(|first| is_memory(*first) && self.owner(launch, *first) == owner);
+            if let Some(index) = first.filter(|_| is_memory(argument)) {
+                file.arguments[argument].given = Given::SameAs { index };
+            }
+        }
+        for (number, used) in own.uses.iter().enumerate() {
+            let made = self.launches.get(used.launch)?.file.arguments.get(used.of).map(|entry| &entry.given);
+            let Some(Given::Memory(Memory { contents: made, .. })) = made else { continue };
+            let given = file.arguments.get_mut(used.argument).map(|entry| &mut entry.given);
+            let Some(Given::Memory(memory)) = given else { continue };
+            let is_wide = match &memory.shape {
+                MemoryShape::Buffer { element, .. } => {
+                    integer_range(element.scalar()).is_some() && element.scalar().bytes() > 2
+                }
+                MemoryShape::Image { .. } => false,
+            };
+            let [low, high] = [0, 255].map(|end| is_wide.then_some(Number::Integer(end)));
+            memory.contents = match made {
+                Contents::Unwritten => Contents::Random(Random { seed: 1 + number as u64, low, high }),
+                made => made.clone(),
+            };
+        }
+        Some(file)
     }
 
     /// The number of each launch as often as it runs, in order.

@@ -16,8 +16,11 @@ pub struct Improved {
     pub program: String,
     /// The GPUs.
     pub gpus: Vec<String>,
-    /// Work-items of the original launch.
+    /// Work-items of the original launch; of several launches, those of the first.
     pub global: [u64; 3],
+    /// The number of launches, with repetitions; 1 unless the launch file has a list of them.
+    #[serde(default = "one")]
+    pub launches: u64,
     /// The original and the steps: one for each GPU, one step after the other. The first is the original.
     pub steps: Vec<ImprovementStep>,
     /// The original's time divided by that of the last step, on the GPU where that is the least; 1 if nothing gains.
@@ -44,6 +47,11 @@ pub struct Improved {
     pub diff: String,
     /// The launch file after the last step; `null` if the launch is the original's.
     pub launch: Option<String>,
+}
+
+/// Of results without the key.
+fn one() -> u64 {
+    1
 }
 
 impl Improved {

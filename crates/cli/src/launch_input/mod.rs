@@ -8,7 +8,11 @@ mod input;
 mod options;
 mod price;
 mod program;
+<<<<<<< ours
 mod reach;
+=======
+mod rewritten;
+>>>>>>> theirs
 mod sequence;
 mod subject;
 mod template;

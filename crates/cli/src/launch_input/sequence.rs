@@ -23,9 +23,12 @@ pub(crate) enum Launches {
 }
 
 /// A launch file with several launches.
+#[derive(Clone)]
 pub(crate) struct Sequence {
     /// The file's name for messages.
     pub(crate) name: String,
+    /// The file's text.
+    pub(crate) text: String,
     /// The program, and the first launch.
     pub(crate) description: Description,
     /// The launches.
@@ -88,7 +91,7 @@ impl Launches {
         for read in [path, &description.path(description.file.source.path())] {
             originals::keep(read)?;
         }
-        Ok(Self::Several(Box::new(Sequence { name, description, launches })))
+        Ok(Self::Several(Box::new(Sequence { name, text: text.clone(), description, launches })))
     }
 }
 

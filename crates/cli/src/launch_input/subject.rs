@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike, Value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 use tripipe_device::Gpu;
 use tripipe_improve::{OpenFiles, Subject, Target};
 use tripipe_ir::Kernel;
@@ -77,7 +77,7 @@ impl Description {
     }
 
     /// The options of the launch file and of the command line. Folders of the command line become absolute.
-    fn all_options(&self) -> Result<BuildOptions> {
+    pub(super) fn all_options(&self) -> Result<BuildOptions> {
         let mut options = self.file.options.clone();
         for (name, value) in &self.more.defines {
             options.defines.retain(|(defined, _)| defined != name);
@@ -102,72 +102,46 @@ impl Description {
         let source = source.map_or_else(|| subject.launch.source.path().to_owned(), str::to_owned);
         set(&mut document, "source", source.into());
         set(&mut document, "kernel", subject.kernel.as_str().into());
-        let range = subject.launch.range;
-        let sizes = |sizes: [usize; 3]| -> Value {
-            let sizes = sizes[..range.dimensions()].iter().map(|size| *size as i64);
-            Value::Array(sizes.collect::<Array>())
-        };
-        set(&mut document, "global", sizes(range.global_size()));
-        match range.local_size() {
-            Some(local) => set(&mut document, "local", sizes(local)),
-            None => drop(document.remove("local")),
-        }
-        let mut options = subject.launch.options.clone();
         let is_elsewhere = self.is_elsewhere(place)?;
+        self.write_options(&mut document, &subject.launch.options, &subject.source, is_elsewhere)?;
+        write_launch(&mut document, &self.file, &subject.launch, !self.options.arguments.is_empty())?;
         if is_elsewhere {
+            self.make_arguments_absolute(&mut document)?;
+        }
+        Ok(Some(document.to_string()))
+    }
+
+    /// Writes the options into a launch file; relative to a file `elsewhere`, folders are absolute.
+    pub(super) fn write_options(
+        &self,
+        document: &mut Table,
+        options: &BuildOptions,
+        source: &str,
+        elsewhere: bool,
+    ) -> Result<()> {
+        let mut options = options.clone();
+        if elsewhere {
             for folder in &mut options.includes {
                 *folder = absolute(&self.path(folder).display().to_string())?;
             }
-            if subject.source.contains("#include") {
+            if source.contains("#include") {
                 let own = self.path(self.file.source.path());
                 options.includes.push(absolute(&clang::folder_of(&own).display().to_string())?);
             }
         }
         let options = options_text(&options, false)?;
         if !options.is_empty() {
-            set(&mut document, "options", options.into());
+            set(document, "options", options.into());
         }
-        if let Some(Item::ArrayOfTables(arguments)) = document.get_mut("argument") {
-            for (index, (table, entry)) in arguments.iter_mut().zip(&subject.launch.arguments).enumerate() {
-                match &entry.given {
-                    Given::Value { numbers, .. } if !self.options.arguments.is_empty() => {
-                        if let [number] = numbers[..] {
-                            let value: Value = match number {
-                                Number::Integer(number) => i64::try_from(number)?.into(),
-                                Number::Float(number) => number.into(),
-                            };
-                            table["value"] = Item::Value(value);
-                        }
-                    }
-                    Given::Memory(Memory {
-                        shape: MemoryShape::Buffer { extents: Some(extents), .. },
-                        ..
-                    }) if *extents != self.extents(index) => {
-                        let extents = extents.iter().map(|extent| *extent as i64);
-                        table["count"] = Item::Value(Value::Array(extents.collect::<Array>()));
-                    }
-                    Given::Memory(Memory {
-                        shape:
-                            MemoryShape::Image { extent: Some(ImageExtent::D2 { width, height }), order, channel },
-                        ..
-                    }) if table.contains_key("buffer") => {
-                        let mut image = InlineTable::new();
-                        image.insert("width", i64::try_from(*width)?.into());
-                        image.insert("height", i64::try_from(*height)?.into());
-                        image.insert("order", plain_name(order.opencl_name()).into());
-                        image.insert("channel", plain_name(channel.opencl_name()).into());
-                        table.remove("count");
-                        table.remove("buffer");
-                        table["image"] = Item::Value(Value::InlineTable(image));
-                    }
-                    _ => {}
-                }
-                if is_elsewhere {
-                    self.make_absolute(table)?;
-                }
-            }
+        Ok(())
+    }
+
+    /// Makes the paths of the arguments in a table absolute that are relative to this launch file.
+    pub(super) fn make_arguments_absolute(&self, table: &mut Table) -> Result<()> {
+        if let Some(Item::ArrayOfTables(arguments)) = table.get_mut("argument") {
+            arguments.iter_mut().try_for_each(|argument| self.make_absolute(argument))?;
         }
-        Ok(Some(document.to_string()))
+        Ok(())
     }
 
     /// Makes the paths in a table absolute that are relative to this launch file.
@@ -184,26 +158,81 @@ impl Description {
         Ok(())
     }
 
-    /// The extents of the buffer that the launch file gives an argument.
-    fn extents(&self, argument: usize) -> Vec<usize> {
-        match self.file.arguments.get(argument).map(|entry| &entry.given) {
-            Some(Given::Memory(Memory {
-                shape: MemoryShape::Buffer { extents: Some(extents), .. }, ..
-            })) => extents.clone(),
-            _ => Vec::new(),
-        }
-    }
-
     /// Whether a file is in another folder than those of the launch.
-    fn is_elsewhere(&self, place: Option<&Path>) -> Result<bool> {
+    pub(super) fn is_elsewhere(&self, place: Option<&Path>) -> Result<bool> {
         let Some(place) = place else { return Ok(false) };
         let folder = |path: &Path| absolute(&clang::folder_of(path).display().to_string());
         Ok(folder(place)? != folder(&self.folder.join("launch"))?)
     }
 }
 
+/// Writes into the table of a launch what has changed in it: sizes, and the shapes of memory; if `numbers`, also those that
+/// it passes by value.
+pub(super) fn write_launch(
+    table: &mut Table,
+    before: &LaunchFile,
+    after: &LaunchFile,
+    numbers: bool,
+) -> Result<()> {
+    let range = after.range;
+    let sizes = |sizes: [usize; 3]| -> Value {
+        let sizes = sizes[..range.dimensions()].iter().map(|size| *size as i64);
+        Value::Array(sizes.collect::<Array>())
+    };
+    set(table, "global", sizes(range.global_size()));
+    match range.local_size() {
+        Some(local) => set(table, "local", sizes(local)),
+        None => drop(table.remove("local")),
+    }
+    let Some(Item::ArrayOfTables(arguments)) = table.get_mut("argument") else { return Ok(()) };
+    for (index, (table, entry)) in arguments.iter_mut().zip(&after.arguments).enumerate() {
+        match &entry.given {
+            Given::Value { numbers: values, .. } if numbers => {
+                if let [number] = values[..] {
+                    let value: Value = match number {
+                        Number::Integer(number) => i64::try_from(number)?.into(),
+                        Number::Float(number) => number.into(),
+                    };
+                    table["value"] = Item::Value(value);
+                }
+            }
+            Given::Memory(Memory { shape: MemoryShape::Buffer { extents: Some(extents), .. }, .. })
+                if *extents != extents_of(before, index) =>
+            {
+                let extents = extents.iter().map(|extent| *extent as i64);
+                table["count"] = Item::Value(Value::Array(extents.collect::<Array>()));
+            }
+            Given::Memory(Memory {
+                shape: MemoryShape::Image { extent: Some(ImageExtent::D2 { width, height }), order, channel },
+                ..
+            }) if table.contains_key("buffer") => {
+                let mut image = InlineTable::new();
+                image.insert("width", i64::try_from(*width)?.into());
+                image.insert("height", i64::try_from(*height)?.into());
+                image.insert("order", plain_name(order.opencl_name()).into());
+                image.insert("channel", plain_name(channel.opencl_name()).into());
+                table.remove("count");
+                table.remove("buffer");
+                table["image"] = Item::Value(Value::InlineTable(image));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The extents of the buffer that a launch file gives an argument.
+fn extents_of(file: &LaunchFile, argument: usize) -> Vec<usize> {
+    match file.arguments.get(argument).map(|entry| &entry.given) {
+        Some(Given::Memory(Memory { shape: MemoryShape::Buffer { extents: Some(extents), .. }, .. })) => {
+            extents.clone()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// Sets a key, whose comment stays.
-fn set(document: &mut DocumentMut, key: &str, value: Value) {
+pub(super) fn set(document: &mut Table, key: &str, value: Value) {
     match document.get_mut(key).and_then(Item::as_value_mut) {
         Some(old) => {
             let decor = old.decor().clone();

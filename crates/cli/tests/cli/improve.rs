@@ -244,3 +244,81 @@ fn a_launch_that_takes_longer_than_the_kernel_is_said() {
     let said = improve(&bench, &[]);
     assert!(said.contains("the host's launch takes"), "{said}");
 }
+
+/// Three launches: the first two become one, and each kernel is rewritten; the results stay.
+#[test]
+fn launches_of_a_list_are_fused_and_rewritten() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write(
+        "chain.cl",
+        "kernel void scale(global const uchar *in, global uchar *out, int width) {
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x >= width) return;
+    out[y * width + x] = in[y * width + x] / 2;
+}
+kernel void shift(global const uchar *in, global uchar *out, int width) {
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x >= width) return;
+    out[y * width + x] = in[y * width + x] + 3;
+}
+kernel void smooth(global const uchar *in, global uchar *out, int width) {
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x >= width - 2) return;
+    out[y * width + x] = (in[y * width + x] + 2 * in[y * width + x + 1] + in[y * width + x + 2]) / 4;
+}
+",
+    );
+    let argument = |text: &str| format!("[[launch.argument]]\n{text}\n");
+    let buffer = |name: &str, more: &str| {
+        argument(&format!("name = '{name}'\nbuffer = 'uchar'\ncount = [480, 640]\n{more}"))
+    };
+    let width = argument("name = 'width'\nvalue = 640");
+    let launch = |kernel: &str| format!("[[launch]]\nkernel = '{kernel}'\nglobal = [640, 480]\n");
+    let text = [
+        "# Kept.\nsource = 'chain.cl'\n".to_owned(),
+        launch("scale"),
+        buffer("in", "random = { seed = 3 }\naccess = 'read'"),
+        buffer("out", ""),
+        width.clone(),
+        launch("shift"),
+        argument("use = 'scale.out'"),
+        buffer("out", ""),
+        width.clone(),
+        launch("smooth"),
+        argument("use = 'shift.out'"),
+        buffer("out", "fill = 0\ndump = 'out.npy'"),
+        width,
+    ]
+    .concat();
+    bench.write("chain.toml", text);
+    let improved = bench.succeed(&[
+        "improve",
+        "chain.toml",
+        "-g",
+        "mali-g78,adreno-740",
+        "--limit",
+        "20",
+        "--format",
+        "json",
+        "-o",
+        "better.cl",
+    ]);
+    let improved: Value = serde_json::from_str(&improved).unwrap();
+    let steps = improved["steps"].as_array().unwrap();
+    let names: Vec<&str> = steps.iter().map(|step| step["name"].as_str().unwrap()).collect();
+    assert_eq!(names[..4], ["original", "original", "fuse-launches", "fuse-launches"], "{names:?}");
+    assert!(names.len() > 4 && improved["speedup"].as_f64().unwrap() > 1.2, "{improved}");
+    let times: Vec<f64> = steps.iter().map(|step| step["seconds"].as_f64().unwrap()).collect();
+    assert!(times[0] > times[2] && times[2] > times[times.len() - 2], "{times:?}");
+    let launch = improved["launch"].as_str().unwrap();
+    assert!(launch.starts_with("# Kept.") && launch.contains("use = \"scale_shift.out_1\""), "{launch}");
+    assert!(!launch.contains("kernel = 'shift'"), "{launch}");
+    bench.succeed(&["run-kernel", "chain.toml"]);
+    let before = std::fs::read(bench.path().join("out.npy")).unwrap();
+    bench.succeed(&["check", "better.toml"]);
+    bench.succeed(&["run-kernel", "better.toml"]);
+    assert!(before == std::fs::read(bench.path().join("out.npy")).unwrap());
+}

@@ -159,7 +159,7 @@ fn text_and_trace_explain_the_schedule() {
 #[test]
 fn other_commands_and_options_say_which_way_out() {
     let bench = bench(&chain(64, 1, 2, ""));
-    for command in ["check", "analyze", "improve", "verdict", "why"] {
+    for command in ["analyze", "verdict", "why"] {
         let words = ["chain.toml:2:", "a list of 2 launches", "a file of its own for each launch"];
         bench.refuse(&[command, "chain.toml"], &words);
     }

@@ -10,6 +10,8 @@ mod compiled_branches;
 mod count_loops;
 mod counted;
 mod effects;
+mod fuse_launches;
+mod half_precision;
 mod inline_helpers;
 mod integer_dot;
 mod merge_accesses;
@@ -34,6 +36,7 @@ mod unstage_tile;
 mod widen;
 
 use crate::Rewrite;
+pub use fuse_launches::{Fused, Pair, fuse};
 
 /// Lists rewrites by their modules, and whether they only prepare.
 macro_rules! all {
@@ -58,6 +61,8 @@ all! {
     widen: false,
     block: false,
     coarsen: false,
+    fuse_launches: false,
+    half_precision: false,
     integer_dot: false,
     batch_loads: false,
     merge_accesses: false,

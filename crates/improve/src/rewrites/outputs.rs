@@ -39,7 +39,7 @@ pub(super) fn propose(view: &View<'_>, plans: &[Plan], outputs: &Outputs<'_>) ->
             conditions.push(Condition::GlobalCovers { dimension: *dimension, of, bound });
         }
         if replicated.overlaps {
-            conditions.push(Condition::Stated("the buffers do not overlap".to_owned()));
+            conditions.push(Condition::BuffersApart);
         }
         // Vectors that are filled element by element gain nothing.
         let accesses = |source: &str| source.matches("vload").count() + source.matches("vstore").count();

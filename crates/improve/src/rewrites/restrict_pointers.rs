@@ -49,7 +49,7 @@ pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
         title: format!("{} declared `restrict`", names.join(", ")),
         why: "what is loaded stays in registers over stores".to_owned(),
         source: edits.apply(source),
-        conditions: vec![Condition::Stated("the buffers do not overlap".to_owned())],
+        conditions: vec![Condition::BuffersApart],
         ..Proposal::of(RULE.code)
     }]
 }

@@ -187,9 +187,24 @@ impl<'f> Verifier<'f> {
         files: &'f dyn OpenFiles,
         limit: Duration,
     ) -> Result<Self, VerifyError> {
+        Self::of_calls(original, &[], targets, files, limit)
+    }
+
+    /// As [`Self::within`], where other kernels of the source compute what is compared with, one after the other: each by
+    /// its name, and the positions of its arguments among those of `original`.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn of_calls(
+        original: &Subject,
+        calls: &[(String, Vec<usize>)],
+        targets: &'f [Target],
+        files: &'f dyn OpenFiles,
+        limit: Duration,
+    ) -> Result<Self, VerifyError> {
         let start = Instant::now();
         let target = targets.first();
-        let mut runner = Runner::new(original.clone(), target, DERIVED_STEPS);
+        let mut runner = Runner::new(original.clone(), target, DERIVED_STEPS).with_calls(calls);
         let mut launch = original.launch.clone();
         launch.forget_results();
         let given = resolve(&mut launch, &mut runner, files)?;
@@ -239,7 +254,7 @@ impl<'f> Verifier<'f> {
             let times =
                 if is_wrong && endless > Duration::ZERO { room.div_duration_f64(endless) } else { f64::MAX };
             let steps = (DERIVED_STEPS as f64 * times.max(1.0)).min(GIVEN_STEPS as f64) as u64;
-            let mut runner = Runner::new(original.clone(), target, steps);
+            let mut runner = Runner::new(original.clone(), target, steps).with_calls(calls);
             verifier.add(&mut runner, launch, Kind::AsGiven, true, &mut own)?;
             match own {
                 Some(finding) if finding.rule.code == TOO_LONG => first = first.or(Some(finding)),

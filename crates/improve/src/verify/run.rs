@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tripipe_ir::diagnostic::{Finding, Severity};
-use tripipe_launch::{ExecuteError, Executor as _, Program};
+use tripipe_launch::{ExecuteError, Executor as _, Launch, Program, ScalarType};
 use tripipe_launch_file::{ArrayShape, FileError, Files, LaunchFile, Limits, Signature};
 use tripipe_simulate::watch::Checks;
 use tripipe_simulate::{Options, Simulator};
@@ -51,6 +51,8 @@ pub(super) enum RunError {
 /// A kernel that is built for the simulator.
 pub(super) struct Runner {
     subject: Subject,
+    /// Kernels that run in its place, one after the other, and which of its arguments each has; none for itself.
+    calls: Vec<(String, Vec<usize>)>,
     simulator: Simulator,
 }
 
@@ -63,28 +65,54 @@ impl Runner {
             options.build.offered = Some(target.offered.clone());
             options.sub_group = target.gpu.core.warp_width.value.max(1);
         }
-        Self { subject, simulator: Simulator::new(options) }
+        Self { subject, calls: Vec::new(), simulator: Simulator::new(options) }
+    }
+
+    /// The same with other kernels in its place.
+    pub(super) fn with_calls(self, calls: &[(String, Vec<usize>)]) -> Self {
+        Self { calls: calls.to_vec(), ..self }
     }
 
     /// Runs a launch with all checks.
     pub(super) fn run(&mut self, launch: &LaunchFile, files: &mut dyn Files) -> Result<Ran, RunError> {
         let mut launch = launch.clone();
         launch.forget_results();
-        let mut checks = Checks::all();
-        checks.set_elements(launch.element_types());
+        let elements = launch.element_types();
         let signature = self.signature(&launch)?;
         let program = self.program(&launch);
         let loaded = launch.load(&[signature], files, Limits::default())?;
         let staged = loaded.stage(&mut self.simulator, program)?;
-        let checked = self.simulator.check(&staged.launch, &checks);
+        let checked = self.check(&staged.launch, &elements);
         let mut memory = Vec::new();
         for object in staged.memory {
             let bytes = object.read(&mut self.simulator)?.bytes;
             self.simulator.release(object.id)?;
             memory.push(OutputMemory { name: object.name, array: object.array, bytes });
         }
-        let checked = checked?;
-        Ok(Ran { memory, findings: checked.findings, elapsed: checked.report.elapsed })
+        let (findings, elapsed) = checked?;
+        Ok(Ran { memory, findings, elapsed })
+    }
+
+    /// Runs the kernel, or those in its place.
+    fn check(
+        &mut self,
+        launch: &Launch,
+        elements: &[Option<ScalarType>],
+    ) -> Result<(Vec<Finding>, Duration), ExecuteError> {
+        let own = (launch.entry.clone(), (0..launch.arguments.len()).collect());
+        let calls = if self.calls.is_empty() { vec![own] } else { self.calls.clone() };
+        let (mut findings, mut elapsed) = (Vec::new(), Duration::ZERO);
+        for (entry, arguments) in calls {
+            let mut checks = Checks::all();
+            let of = |index: &usize| elements.get(*index).copied().flatten();
+            checks.set_elements(arguments.iter().map(of).collect());
+            let arguments = arguments.iter().filter_map(|index| launch.arguments.get(*index).cloned());
+            let launch = Launch { entry, arguments: arguments.collect(), ..launch.clone() };
+            let checked = self.simulator.check(&launch, &checks)?;
+            findings.extend(checked.findings);
+            elapsed += checked.report.elapsed;
+        }
+        Ok((findings, elapsed))
     }
 
     /// The kernel's parameters.

@@ -4,6 +4,7 @@
 
 mod advice;
 mod fidelity;
+mod fusing;
 mod helpers;
 mod images;
 mod loads;

@@ -371,3 +371,76 @@ kernel void k(global const float *in, global float *out, int rows, int columns) 
         }
     }
 }
+
+/// Pixels of bytes, and a result for each.
+const PIXELS: &str = "global = 'items'
+[[argument]]
+name = 'in'
+buffer = 'uchar'
+count = '4 * items + 16'
+random = { seed = 1 }
+[[argument]]
+name = 'out'
+buffer = 'uchar'
+count = '4 * items'
+[[argument]]
+name = 'gain'
+value = 0.75
+[[argument]]
+name = 'items'
+value = 100
+";
+
+fn pixels(body: &str) -> Subject {
+    let source = format!(
+        "#define BIAS 0.5f\nfloat scaled(float x) {{ return x * 0.5f; }}\n\
+         kernel void k(global const uchar *in, global uchar *out, float gain, int items) {{\n    \
+         const size_t i = get_global_id(0);\n{body}\n}}\n"
+    );
+    subject(&source, PIXELS)
+}
+
+#[test]
+fn floats_between_pixels_become_halves() {
+    let body = "    float sum = 0.0f;
+    for (int k = 0; k < 4; k++)
+        sum += gain * in[i + k];
+    float2 both = (float2)(sum, 1.f) * 0.25f + BIAS;
+    out[i] = convert_uchar_sat_rte(both.x);";
+    let source = holds("half-precision", &pixels(body));
+    for part in ["half sum = 0.0h;", "(half)gain * in[i + k]", "(half2)(sum, 1.h) * 0.25h + (half)BIAS"] {
+        assert!(source.contains(part), "{part}: {source}");
+    }
+    let body = "    float4 a = convert_float4(vload4(i, in)), b;
+    b = fma(a, (float4)(0.5f), 1.0f);
+    vstore4(convert_uchar4_sat(b), i, out);";
+    let source = holds("half-precision", &pixels(body));
+    assert!(source.contains("half4 a = convert_half4(vload4(i, in)), b;"), "{source}");
+    // What memory has stays, and is converted on the way.
+    let body = "    float x = in[r * columns];
+    float4 v = vload4(0, in + r * columns) * x;
+    vstore4(v, 0, out + r * columns);";
+    let source = holds("half-precision", &rows(body));
+    assert!(source.contains("half x = (half)in[r * columns];"), "{source}");
+    assert!(source.contains("convert_half4(vload4(0, in + r * columns))"), "{source}");
+    assert!(source.contains("vstore4(convert_float4(v)"), "{source}");
+    for body in [
+        // No variable of floating point; a function of the source; a comparison whose lanes become narrower; bits; a
+        // hardware function for floats only; a pointer to a variable.
+        "out[i] = in[i] * 2;",
+        "float x = scaled(in[i]); out[i] = x;",
+        "float4 a = convert_float4(vload4(i, in)); vstore4(convert_uchar4_sat(select(a, a + 1, a > 2.0f)), i, out);",
+        "float x = in[i]; out[i] = as_int(x) >> 23;",
+        "float x = in[i]; out[i] = native_sqrt(x);",
+        "float x = in[i], whole; out[i] = 255 * fract(x, &whole);",
+    ] {
+        leaves_alone("half-precision", &pixels(body));
+    }
+    // 25 bytes reach numbers at which a half steps by four.
+    let body = "    float sum = 0.0f;
+    for (int k = 0; k < 64; k++) sum += in[i + (k & 15)];
+    out[i] = fmod(sum, 256.0f);";
+    let subject = pixels(body);
+    let all = proposals("half-precision", &subject);
+    assert!(matches!(*verified(&subject, &all[0]).unwrap_err(), CounterExample::Differs { .. }));
+}

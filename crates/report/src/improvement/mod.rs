@@ -1,9 +1,11 @@
 //! A kernel that was rewritten: the ladder of its steps.
 
+mod list;
 mod result;
 mod sarif;
 mod text;
 
+pub use list::{LaunchLadder, LaunchPrice, taken};
 pub use result::result;
 pub use sarif::sarif;
 pub use text::text;

@@ -61,6 +61,7 @@ pub fn result(improvement: &Improvement, targets: &[Target], launch: Option<Stri
         kernel: original.kernel.clone(),
         program: program.to_owned(),
         gpus: targets.iter().map(|target| target.gpu.name().to_owned()).collect(),
+        launches: 1,
         global: original.launch.range.global_size().map(|extent| extent as u64),
         steps,
         speedup: 1.0 / improvement.ratio(),
@@ -94,7 +95,7 @@ fn notes(improvement: &Improvement, targets: &[Target]) -> Vec<String> {
     targets.iter().zip(&improvement.prices).filter_map(note).collect()
 }
 
-fn priced(name: &str, target: &Target, price: &Price, before: &Price) -> ImprovementStep {
+pub(super) fn priced(name: &str, target: &Target, price: &Price, before: &Price) -> ImprovementStep {
     ImprovementStep {
         name: name.to_owned(),
         title: String::new(),

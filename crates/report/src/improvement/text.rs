@@ -17,8 +17,7 @@ const BAR: usize = 10;
 /// The ladder of a kernel. All refused rewrites are listed if `all`, else the first ones.
 pub fn text(improved: &Improved, all: bool, canvas: Canvas) -> String {
     let mut out = String::new();
-    let extents: Vec<String> = improved.global.iter().map(u64::to_string).collect();
-    let title = format!("{} of {}, {} work-items", improved.kernel, improved.program, extents.join(" x "));
+    let title = format!("{} of {}, {}", improved.kernel, improved.program, extent(improved));
     let _ = writeln!(out, "{}\n", canvas.paint(Tone::Heading, &title));
     table(improved, canvas, &mut out);
     out.push('\n');
@@ -33,6 +32,15 @@ pub fn text(improved: &Improved, all: bool, canvas: Canvas) -> String {
     list("In the host's code:", &improved.host, canvas, &mut out);
     refused(improved, all, canvas, &mut out);
     canvas.shown(out)
+}
+
+/// How much is launched.
+pub(crate) fn extent(improved: &Improved) -> String {
+    if improved.launches != 1 {
+        return counted(improved.launches, "launch");
+    }
+    let extents: Vec<String> = improved.global.iter().map(u64::to_string).collect();
+    format!("{} work-items", extents.join(" x "))
 }
 
 /// What is said of times that are not those of `simulate`.

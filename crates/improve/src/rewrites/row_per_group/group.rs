@@ -122,7 +122,7 @@ impl<'t> Rows<'t> {
                 ", and each element is loaded and stored once",
             ),
         };
-        conditions.insert(0, Condition::Stated("the buffers do not overlap".to_owned()));
+        conditions.insert(0, Condition::BuffersApart);
         Some(Proposal {
             code: RULE.code,
             title: format!("a work-group of {size} does what a work-item did{more}"),
