@@ -242,3 +242,38 @@ fn injected_defects_are_blamed_on_the_driver() {
         }
     }
 }
+
+/// The driver of a device at hand: its version is read from it.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_driver_of_a_device_is_asked() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    // No sum of a sub-group on this one, but a result that the compiler narrows wrongly.
+    let nibbles = WRONG.iter().find(|(id, _)| *id == "adreno-nibble-packing").unwrap().1;
+    bench.write("nibbles.cl", nibbles);
+    bench
+        .write("nibbles.toml", launch("nibbles.cl") + "[[argument]]\nbuffer = 'int'\ncount = 16\nfill = 0\n");
+    let check = |gpu: &str, file: &str| {
+        let mut command = bench.command(&["check", file, "--driver", "opencl:0", "--format", "json"]);
+        command.env_remove("TRIPIPE_OPENCL").env("OCL_ICD_VENDORS", built("libtripipe_icd.so"));
+        command.env("TRIPIPE_DEVICES", gpu);
+        command.output().unwrap()
+    };
+    let output = check("adreno-750", "nibbles.toml");
+    let (said, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if err.contains("no OpenCL library found") && std::env::var_os("TRIPIPE_REQUIRE_OPENCL").is_none() {
+        eprintln!("skipped: {err}");
+        return;
+    }
+    assert!(said.contains("adreno-nibble-packing") && output.status.code() == Some(1), "{said}{err}");
+    let output = check("mali-g78", "nibbles.toml");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(!said.contains("adreno-") && output.status.code() == Some(0), "{said}");
+    // A device that is not there.
+    let mut command = bench.command(&["check", "nibbles.toml", "--driver", "opencl:7"]);
+    command.env_remove("TRIPIPE_OPENCL").env("OCL_ICD_VENDORS", built("libtripipe_icd.so"));
+    refused(&command.output().unwrap(), &["--driver"]);
+}

@@ -197,6 +197,38 @@ fn patterns_are_found_at_their_lines_and_nothing_else_is() {
             &[("clspv-pointer-comparison", 2)],
         ),
         (
+            "kernel void k(global int4 *p, global uint4 *q) {\n    p[0] = shuffle(p[1], q[0]);\n    p[2].x = mul24(p[1].x, 3);\n}",
+            "clspv",
+            None,
+            &[],
+            &[("clspv-24-bit-products", 3), ("clspv-shuffle", 2)],
+        ),
+        (
+            "kernel void k(global int *p, local int *q) {
+    event_t e = async_work_group_copy(q, p, 4, 0);
+    wait_group_events(1, &e);
+    p[4] = q[0];
+}",
+            "clspv",
+            None,
+            &[],
+            &[("clspv-events", 2)],
+        ),
+        (
+            "kernel void k(global float *p, global int *q) {\n    p[0] = atomic_xchg(p + 1, 1.0f);\n    q[0] = atomic_xchg(q + 1, 1);\n}",
+            "clspv",
+            None,
+            &[],
+            &[("clspv-float-exchange", 2)],
+        ),
+        (
+            "kernel void k(global int *p, global int4 *q) {\n    printf(\"%d\", p[0]);\n    q[0] = q[1].s3210;\n    atomic_add(p, 1);\n}",
+            "clspv",
+            None,
+            &[],
+            &[("clspv-printf", 2)],
+        ),
+        (
             "constant int table[1000] = {1};\nkernel void k(global int *p) { p[0] = table[p[1]]; }",
             "E031.47",
             None,
