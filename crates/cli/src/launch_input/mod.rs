@@ -8,11 +8,8 @@ mod input;
 mod options;
 mod price;
 mod program;
-<<<<<<< ours
 mod reach;
-=======
 mod rewritten;
->>>>>>> theirs
 mod sequence;
 mod subject;
 mod template;
