@@ -23,8 +23,8 @@ struct CsvRow<'a> {
     preparation_seconds: Option<f64>,
     choice: Option<&'a str>,
     cpu_cores: Option<f64>,
-    joules: Option<f64>,
     reason: Option<&'a str>,
+    joules: Option<f64>,
 }
 
 /// One row for each step and size; with `header`, the line of column names comes first. A cell is empty where nothing
@@ -54,9 +54,9 @@ pub fn csv(report: &Report<'_>, header: bool) -> String {
                 ceiling_share: figures.and_then(|figures| figures.ceiling_share),
                 preparation_seconds: figures.and_then(|figures| figures.measured.preparation_seconds),
                 choice: figures.and_then(|figures| figures.measured.choice.as_deref()),
-                joules: figures.and_then(|figures| figures.measured.joules),
                 cpu_cores: figures.and_then(|figures| Some(figures.measured.seconds.cpu_load()?.cores)),
                 reason,
+                joules: figures.and_then(|figures| figures.measured.joules),
             });
         }
     }
