@@ -42,6 +42,8 @@ Table {
         module!("33c2b77dba018f6f401b91630d44b9d27b128ca2f0b408f0697b248f66ea0017"),
         // gemm/local_tile.cl -D HALF=1 -D SIDE=4 -D GROUP=16 -D DEPTH=16
         module!("35308eabe54d0a51bfa742942959d6876b01d8503355e30ad2c7eca19af62842"),
+        // ratio.cl
+        module!("372fe36292c8b5d3c487f6039921dcb5d82e2c2b76321254e76da6e68da4a02c"),
         // gemv_q4/masks.cl -D IMAGE=0 -D COLUMNS=32 -D PARTS=8
         module!("37ce143ae3e6d70c5a076e9919fd668e4376066bbeedc027be55fb1f996e5b16"),
         // gemm/tile.cl -D HALF=0 -D TILE_M=8 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2

@@ -7,24 +7,32 @@
 //
 // `mad` instead of a product and a sum: (a / n) x is the same in all terms, and a compiler would compute it once.
 
+static void ratio(
+    const int n, const float a, global const float *x, global const float *y, global float *z, const uint length)
+{
+    const uint i = get_global_id(0);
+    if (4 * i + 4 <= length) {
+        const float4 part = a / n, v = vload4(i, x);
+        float4 sum = vload4(i, y);
+#pragma unroll
+        for (int term = 0; term < n; ++term)
+            sum = mad(part, v, sum);
+        vstore4(sum, i, z);
+    } else {
+        for (uint j = 4 * i; j < length; ++j) {
+            float sum = y[j];
+            for (int term = 0; term < n; ++term)
+                sum = mad(a / n, x[j], sum);
+            z[j] = sum;
+        }
+    }
+}
+
 #define TERMS(n)                                                                                                   \
     kernel void terms_##n(                                                                                         \
         const float a, global const float *x, global const float *y, global float *z, const uint length)           \
     {                                                                                                              \
-        const uint i = get_global_id(0);                                                                           \
-        if (4 * i + 4 <= length) {                                                                                 \
-            const float4 part = a / n, v = vload4(i, x);                                                           \
-            float4 sum = vload4(i, y);                                                                             \
-            _Pragma("unroll") for (int term = 0; term < n; ++term) sum = mad(part, v, sum);                        \
-            vstore4(sum, i, z);                                                                                    \
-        } else {                                                                                                   \
-            for (uint j = 4 * i; j < length; ++j) {                                                                \
-                float sum = y[j];                                                                                  \
-                for (int term = 0; term < n; ++term)                                                               \
-                    sum = mad(a / n, x[j], sum);                                                                   \
-                z[j] = sum;                                                                                        \
-            }                                                                                                      \
-        }                                                                                                          \
+        ratio(n, a, x, y, z, length);                                                                              \
     }
 
 TERMS(1)
