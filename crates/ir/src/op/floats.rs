@@ -11,8 +11,8 @@ impl Kernel {
         let instruction = &self.insts[inst];
         let lanes = instruction.operands.first().map_or(0, |value| u32::from(self.values[*value].ty.lanes()));
         match instruction.op {
-            Op::Binary(Binary::FAdd | Binary::FSub | Binary::FMul | Binary::FDiv) => lanes,
-            Op::Builtin(
+            Op::Binary(Binary::FAdd | Binary::FSub | Binary::FMul | Binary::FDiv)
+            | Op::Builtin(
                 Builtin::Sqrt
                 | Builtin::HalfSqrt
                 | Builtin::NativeSqrt
