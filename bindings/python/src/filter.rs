@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use tripipe::filter::{Affine, Border, FilterError, Interpolation, PixelType, Raster};
+use tripipe::filter::{AffineMap, Border, FilterError, Interpolation, PixelType, Raster};
 use tripipe::{Context, Image, Pixel, Size};
 use tripipe_cpu::{self as cpu, Threads};
 
@@ -95,8 +95,8 @@ pub(crate) fn resize<'py>(
 /// of it. Images are those of `filter`.
 #[pyfunction]
 #[pyo3(signature = (
-    img, matrix, offset = None, *, size = None, interpolation = "linear", border = "constant", channels = None, out = None,
-    context = None
+    img, matrix, offset = None, *, size = None, interpolation = "linear", border = "constant", channels = None,
+    out = None, context = None
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn affine<'py>(
@@ -130,10 +130,10 @@ pub(crate) fn affine<'py>(
         }
         _ => return Err(error::value("matrix", format!("want {MATRIX}"))),
     };
-    let map = Affine { x: [column[1], column[0], column[2]], y: [row[1], row[0], row[2]] };
+    let map = AffineMap { x: [column[1], column[0], column[2]], y: [row[1], row[0], row[2]] };
     let size = size.map(|size| error::extracted("size", size, SIZE)).transpose()?;
     let size = size.map(|(rows, columns)| Size::new(columns, rows));
-    apply(img, mapping(Place::Map(map, size), interpolation, border)?, channels, out, context)
+    apply(img, map_work(Mapping::Map(map, size), interpolation, border)?, channels, out, context)
 }
 
 /// The image turned by `angle` degrees anticlockwise about its centre, as `scipy.ndimage.rotate`; with `reshape` the
@@ -154,17 +154,17 @@ pub(crate) fn rotate<'py>(
     out: Option<&Bound<'py, PyAny>>,
     context: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let place = Place::Turned { degrees: angle, whole: reshape };
-    apply(img, mapping(place, interpolation, border)?, channels, out, context)
+    let place = Mapping::Turned { degrees: angle, whole: reshape };
+    apply(img, map_work(place, interpolation, border)?, channels, out, context)
 }
 
-fn mapping(place: Place, interpolation: &str, border: &str) -> PyResult<Work> {
+fn map_work(place: Mapping, interpolation: &str, border: &str) -> PyResult<Work> {
     let interpolation: Interpolation =
         interpolation.parse().map_err(|failed| error::value("interpolation", failed))?;
     let border: Border = border.parse().map_err(|failed| error::value("border", failed))?;
     // Of all maps.
     let none = Raster::packed(Size::square(0), 1, PixelType::U8);
-    let still = Affine { x: [0.0; 3], y: [0.0; 3] };
+    let still = AffineMap { x: [0.0; 3], y: [0.0; 3] };
     let argument = if border == Border::None { "border" } else { "interpolation" };
     still.check(interpolation, border, [&none; 2]).map_err(|failed| error::value(argument, failed))?;
     Ok(Work::Map(place, interpolation, border))
@@ -208,26 +208,26 @@ pub(crate) fn explain(
 enum Work {
     Chain(Arc<ParsedChain>),
     Resize(Size, Interpolation),
-    Map(Place, Interpolation, Border),
+    Map(Mapping, Interpolation, Border),
 }
 
 /// Where the pixels of a result are in the source.
 #[derive(Clone, Copy)]
-enum Place {
+enum Mapping {
     /// A map, and the size of the result if it is another one.
-    Map(Affine, Option<Size>),
+    Map(AffineMap, Option<Size>),
     Turned {
         degrees: f64,
         whole: bool,
     },
 }
 
-impl Place {
+impl Mapping {
     /// The map, and the size of the result.
-    fn of(self, from: Size) -> Result<(Affine, Size), FilterError> {
+    fn of(self, from: Size) -> Result<(AffineMap, Size), FilterError> {
         match self {
             Self::Map(map, size) => Ok((map, size.unwrap_or(from))),
-            Self::Turned { degrees, whole } => Affine::rotation(degrees, from, whole),
+            Self::Turned { degrees, whole } => AffineMap::rotation(degrees, from, whole),
         }
     }
 }
@@ -270,8 +270,8 @@ impl Work {
         match self {
             Self::Chain(_) => "chain",
             Self::Resize(..) => "size",
-            Self::Map(Place::Map(..), ..) => "matrix",
-            Self::Map(Place::Turned { .. }, ..) => "angle",
+            Self::Map(Mapping::Map(..), ..) => "matrix",
+            Self::Map(Mapping::Turned { .. }, ..) => "angle",
         }
     }
 

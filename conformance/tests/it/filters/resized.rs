@@ -4,7 +4,7 @@ use bytemuck::{cast_slice, pod_collect_to_vec};
 use fastrand::Rng;
 use tripipe_kernels::Role;
 use tripipe_kernels::filter::{
-    Affine, Border, Interpolation, PixelType, Raster, Semiplanar, Size, affine, affine_reference, resize,
+    AffineMap, Border, Interpolation, PixelType, Raster, Semiplanar, Size, affine, affine_reference, resize,
     resize_reference, rgb_to_semiplanar, semiplanar_to_rgb,
 };
 
@@ -60,7 +60,7 @@ fn images_are_mapped() {
         for (turn, border) in borders.into_iter().cycle().take(15).enumerate() {
             let (element, how) = (choose(&mut random, &WITHOUT_HALF), methods[turn % 3]);
             let mut number = |scale: f64| scale * (2.0 * random.f64() - 1.0);
-            let map = Affine {
+            let map = AffineMap {
                 x: [number(2.0), number(1.0), number(20.0)],
                 y: [number(1.0), number(2.0), number(20.0)],
             };

@@ -3,7 +3,7 @@
 use std::ops::{Add, Mul};
 
 use half::f16;
-use tripipe_kernels::filter::{Affine, Border, Interpolation, PixelType, Raster};
+use tripipe_kernels::filter::{AffineMap, Border, Interpolation, PixelType, Raster};
 
 use super::number::Number;
 use super::rows::{Pipe, Rows, Source};
@@ -14,10 +14,10 @@ use crate::{CpuError, Threads};
 /// Slices are as in [`super::filter`].
 ///
 /// # Errors
-/// [`CpuError::Filter`] for what [`Affine::check`] refuses, and for slices too short for their rasters; nothing is written
+/// [`CpuError::Filter`] for what [`AffineMap::check`] refuses, and for slices too short for their rasters; nothing is written
 /// then.
 pub fn affine(
-    map: &Affine,
+    map: &AffineMap,
     interpolation: Interpolation,
     border: Border,
     [from, to]: [&Raster; 2],

@@ -48,7 +48,7 @@ mod texels;
 mod text;
 mod window;
 
-pub use affine::{Affine, affine, affine_reference};
+pub use affine::{AffineMap, affine, affine_reference};
 pub use border::Border;
 pub use chain::Chain;
 pub use choice::{candidates, runners_up};

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use tripipe_kernels::Role;
 pub use tripipe_kernels::filter::{
-    Affine, Bilateral, Border, Chain, ChannelLayout, Color, FilterError, Fixed, Gradient, Interpolation,
+    AffineMap, Bilateral, Border, Chain, ChannelLayout, Color, FilterError, Fixed, Gradient, Interpolation,
     Linear, Morphology, Neighbourhood, PixelType, Rank, Raster, Semiplanar, Stage, Taps,
 };
 use tripipe_kernels::filter::{Axis, ChainChoice, Fuse, Loads, Parameters, Size, Sums, plan, runners_up};

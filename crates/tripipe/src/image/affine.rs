@@ -1,6 +1,6 @@
 //! Images under affine maps.
 
-use tripipe_kernels::filter::{Affine, Border, Interpolation, Raster};
+use tripipe_kernels::filter::{AffineMap, Border, Interpolation, Raster};
 
 use super::resize::{How, Resample};
 #[cfg(feature = "cpu")]
@@ -11,10 +11,10 @@ impl<T: Pixel> Image<T> {
     /// A new image of `size`: what this one shows under a map. Queued; the image can be used at once.
     ///
     /// # Errors
-    /// As [`Affine::check`]; no memory left; the device is gone.
+    /// As [`AffineMap::check`]; no memory left; the device is gone.
     pub fn mapped(
         &self,
-        map: &Affine,
+        map: &AffineMap,
         size: Size,
         interpolation: Interpolation,
         border: Border,
@@ -26,10 +26,10 @@ impl<T: Pixel> Image<T> {
     }
 
     /// A new image: this one turned by `degrees` anticlockwise about its centre; as large as this one, or, if `whole`, so
-    /// that all of it is there. See [`Affine::rotation`].
+    /// that all of it is there. See [`AffineMap::rotation`].
     ///
     /// # Errors
-    /// As [`Self::mapped`] and [`Affine::rotation`].
+    /// As [`Self::mapped`] and [`AffineMap::rotation`].
     pub fn rotated(
         &self,
         degrees: f64,
@@ -37,7 +37,7 @@ impl<T: Pixel> Image<T> {
         interpolation: Interpolation,
         border: Border,
     ) -> Result<Self, Error> {
-        let (map, size) = Affine::rotation(degrees, self.size(), whole)?;
+        let (map, size) = AffineMap::rotation(degrees, self.size(), whole)?;
         self.mapped(&map, size, interpolation, border)
     }
 }
@@ -48,10 +48,10 @@ impl Context {
     /// [`Self::filter_bytes`] chooses; bytes between its pixels are unchanged. Done when it returns.
     ///
     /// # Errors
-    /// As [`Affine::check`]; slices that are too short; the device is gone.
+    /// As [`AffineMap::check`]; slices that are too short; the device is gone.
     pub fn map_bytes(
         &self,
-        map: &Affine,
+        map: &AffineMap,
         (interpolation, border): (Interpolation, Border),
         from: &Raster,
         source: &[u8],

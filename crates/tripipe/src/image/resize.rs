@@ -1,7 +1,7 @@
 //! Resized images, and what all images have in common whose pixels lie elsewhere.
 
 use tripipe_device::Probe;
-use tripipe_kernels::filter::{Affine, Border, FilterError, Interpolation, Raster, affine, resize};
+use tripipe_kernels::filter::{AffineMap, Border, FilterError, Interpolation, Raster, affine, resize};
 use tripipe_kernels::{Plan, PlanError, Role};
 
 #[cfg(feature = "cpu")]
@@ -91,7 +91,7 @@ fn check_extents(from: &Raster, to: &Raster) -> Result<(), Error> {
 pub(super) enum How {
     /// The edges of both coincide.
     Resized,
-    Mapped(Affine, Border),
+    Mapped(AffineMap, Border),
 }
 
 /// An image of the pixels of another one.

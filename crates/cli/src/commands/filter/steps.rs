@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use tripipe::Size;
-use tripipe::filter::{Affine, Border, Chain, Color, FilterError, Interpolation, Raster, Stage};
+use tripipe::filter::{AffineMap, Border, Chain, Color, FilterError, Interpolation, Raster, Stage};
 
 use crate::commands::did_you_mean;
 
@@ -67,7 +67,7 @@ impl Rotate {
     /// # Errors
     /// None of an angle that was parsed.
     pub(super) fn size(&self, from: Size) -> Result<Size, FilterError> {
-        Ok(Affine::rotation(self.degrees, from, true)?.1)
+        Ok(AffineMap::rotation(self.degrees, from, true)?.1)
     }
 }
 

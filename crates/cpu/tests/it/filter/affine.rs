@@ -1,8 +1,8 @@
-//! Affine maps.
+//! AffineMap maps.
 
 use half::f16;
 use tripipe_cpu::{self as cpu, Threads};
-use tripipe_kernels::filter::{Affine, Border, Interpolation, PixelType, Raster, Size, affine_reference};
+use tripipe_kernels::filter::{AffineMap, Border, Interpolation, PixelType, Raster, Size, affine_reference};
 
 use super::noise;
 
@@ -16,8 +16,8 @@ fn turned_and_sheared() {
     let borders =
         [Border::Constant(77.5), Border::Replicate, Border::Reflect, Border::Reflect101, Border::Wrap];
     for (index, (from, to)) in sizes.into_iter().enumerate() {
-        let rotated = Affine::rotation(33.0, from, true).unwrap();
-        let maps = [rotated, (Affine { x: [0.7, -0.2, -3.0], y: [0.1, 2.5, 1e3 / 7.0] }, to)];
+        let rotated = AffineMap::rotation(33.0, from, true).unwrap();
+        let maps = [rotated, (AffineMap { x: [0.7, -0.2, -3.0], y: [0.1, 2.5, 1e3 / 7.0] }, to)];
         for ((map, to), border) in maps.into_iter().flat_map(|map| borders.map(|border| (map, border))) {
             for (kind, element) in PixelType::ALL.into_iter().enumerate() {
                 let channels = 1 + (index + kind) % 4;

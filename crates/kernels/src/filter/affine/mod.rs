@@ -40,14 +40,14 @@ const FARTHEST: f64 = (1 << 30) as f64;
 ///
 /// Pixels outside the source are those of a [`Border`], but not [`Border::None`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Affine {
+pub struct AffineMap {
     /// The column: what it grows by for each column and row of the result, and that of its first pixel.
     pub x: [f64; 3],
     /// The row, likewise.
     pub y: [f64; 3],
 }
 
-impl Affine {
+impl AffineMap {
     /// The map that turns an image by `degrees` anticlockwise about its centre, and the size of the result: that of the
     /// source, or, if `whole`, such that all of the turned image is in it, rounded to the nearest. Multiples of 90 degrees
     /// are exact.
@@ -128,9 +128,9 @@ pub(super) fn bits(element: PixelType) -> u32 {
 /// the pixels of `to` are written.
 ///
 /// # Errors
-/// As [`Affine::check`]; an image that a `uint` cannot index.
+/// As [`AffineMap::check`]; an image that a `uint` cannot index.
 pub fn affine(
-    map: &Affine,
+    map: &AffineMap,
     interpolation: Interpolation,
     border: Border,
     from: &Raster,
@@ -188,7 +188,7 @@ mod tests {
             (270.0, [[0.0, 1.0, 0.0], [-1.0, 0.0, 3.0]], Size::new(4, 7)),
             (3600.0, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], from),
         ] {
-            assert_eq!(Affine::rotation(degrees, from, true)?, (Affine { x, y }, size), "{degrees}");
+            assert_eq!(AffineMap::rotation(degrees, from, true)?, (AffineMap { x, y }, size), "{degrees}");
         }
         Ok(())
     }
@@ -196,19 +196,19 @@ mod tests {
     #[test]
     fn what_is_not_offered_is_refused() {
         let raster = Raster::packed(Size::new(4, 3), 1, PixelType::U8);
-        let plain = Affine { x: [1.0, 0.0, 0.0], y: [0.0, 1.0, 0.0] };
-        let check = |map: Affine, how, border| {
+        let plain = AffineMap { x: [1.0, 0.0, 0.0], y: [0.0, 1.0, 0.0] };
+        let check = |map: AffineMap, how, border| {
             map.check(how, border, [&raster; 2]).map_err(|error| error.to_string())
         };
         assert!(check(plain, Interpolation::Cubic, Border::Wrap).is_ok());
         for (map, how, border, why) in [
             (plain, Interpolation::Area, Border::Wrap, "nearest, linear and cubic"),
             (plain, Interpolation::Nearest, Border::None, "no border"),
-            (Affine { x: [f64::NAN; 3], ..plain }, Interpolation::Nearest, Border::Wrap, "finite"),
-            (Affine { x: [0.0, 4e8, 0.0], ..plain }, Interpolation::Nearest, Border::Wrap, "2^30"),
+            (AffineMap { x: [f64::NAN; 3], ..plain }, Interpolation::Nearest, Border::Wrap, "finite"),
+            (AffineMap { x: [0.0, 4e8, 0.0], ..plain }, Interpolation::Nearest, Border::Wrap, "2^30"),
         ] {
             assert!(check(map, how, border).is_err_and(|error| error.contains(why)), "{why}");
         }
-        assert!(Affine::rotation(f64::INFINITY, Size::square(3), true).is_err());
+        assert!(AffineMap::rotation(f64::INFINITY, Size::square(3), true).is_err());
     }
 }

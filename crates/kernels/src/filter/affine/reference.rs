@@ -1,15 +1,15 @@
 //! The reference for affine maps, slow and plain. It shares no code with what it judges but the rounded numbers of the map.
 
-use super::Affine;
+use super::AffineMap;
 use crate::filter::reference::{check_length, load, places, store};
 use crate::filter::{Border, FilterError, Interpolation, PixelType, Raster};
 
 /// Computes what [`super::affine`] computes: integers bit-exact, floating-point numbers in `f64`.
 ///
 /// # Errors
-/// As [`Affine::check`]; a slice that is too short for its raster.
+/// As [`AffineMap::check`]; a slice that is too short for its raster.
 pub fn affine_reference(
-    map: &Affine,
+    map: &AffineMap,
     interpolation: Interpolation,
     border: Border,
     [from, to]: [&Raster; 2],

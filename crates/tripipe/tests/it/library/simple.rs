@@ -1,7 +1,7 @@
 //! Resizing, frames, vectors, reductions, the transpose, histograms: every device gives the result of the definition.
 
 use half::f16;
-use tripipe::filter::{Affine, Border, Chain, Interpolation, PixelType, Raster, Semiplanar};
+use tripipe::filter::{AffineMap, Border, Chain, Interpolation, PixelType, Raster, Semiplanar};
 use tripipe::{Elementwise, ErrorKind, Extents, Image, Matrix, Order, Size, Vector};
 use tripipe_kernels::filter::{affine_reference, resize_reference};
 
@@ -80,7 +80,7 @@ fn images_are_turned_and_mapped() {
     let border = Border::Reflect101;
     for context in contexts() {
         let image = Image::from_slice(&context, Size::new(31, 17), 3, &pixels).unwrap();
-        let map = Affine { x: [0.4, 0.3, -2.25], y: [-0.1, 1.5, 3.0] };
+        let map = AffineMap { x: [0.4, 0.3, -2.25], y: [-0.1, 1.5, 3.0] };
         for how in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Cubic] {
             let to = Raster::packed(Size::new(25, 12), 3, PixelType::U8);
             let mut want = vec![0; to.elements().unwrap()];
