@@ -192,6 +192,12 @@ fn other_extents() {
     // In the middle of a chain; later filters use the new extents.
     bench.succeed(&["filter", "gray,resize:24x16:linear,rgb", "a.png", "d.ppm"]);
     assert_eq!(ppm(&bench, "d.ppm").2.len(), 24 * 16 * 3);
+    // A quarter anticlockwise is three clockwise; otherwise all of the picture is in 12 |cos| + 8 |sin| columns.
+    bench.succeed(&["filter", "rotate:90", "a.png", "f.ppm"]);
+    assert_eq!(ppm(&bench, "f.ppm"), (8, 12, image::imageops::rotate270(&picture).into_raw()));
+    bench.succeed(&["filter", "rotate:30:cubic", "a.png", "g.ppm"]);
+    assert_eq!(ppm(&bench, "g.ppm").2.len(), 14 * 13 * 3);
+    bench.refuse(&["filter", "rotate:x", "a.png", "e.png"], &["rotate:DEGREES"]);
     for bad in ["resize", "resize:0x4", "resize:4", "resize:4x4:best", "resize:-1x4"] {
         bench.refuse(&["filter", bad, "a.png", "e.png"], &["resize:WIDTHxHEIGHT"]);
     }
