@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::Bench;
 use crate::browser::Browser;
 
-/// Every ninth program of the ladders is compared.
-const EACH: usize = 9;
+/// Every thirteenth program of the ladders is compared.
+const EACH: usize = 13;
 
 /// One of each kind of shader core, and of each vendor.
 const GPUS: [&str; 6] = ["Mali-T860", "Mali-G52", "Mali-G77", "Mali-G720", "Adreno 640", "Adreno 740"];
