@@ -95,9 +95,15 @@ impl Case<'_> {
     }
 }
 
+// One test, because the page is built once.
 #[test]
-fn the_page_says_what_the_command_says() {
+fn the_page_says_what_the_command_says_and_draws_each_choice() {
     let Some(mut browser) = page() else { return };
+    draws_each_choice(&mut browser);
+    says_what_the_command_says(&mut browser);
+}
+
+fn says_what_the_command_says(browser: &mut Browser) {
     let bench = Bench::new();
     let programs = browser.evaluate("LADDERS.programs.map(({ key, left_out }) => ({ key, left_out }))");
     let programs = programs.as_array().unwrap();
@@ -114,15 +120,14 @@ fn the_page_says_what_the_command_says() {
             left_out: program["left_out"].clone(),
             compiles: program["left_out"] != without,
         };
-        own.compare_all(&mut browser);
+        own.compare_all(browser);
         let module = format!("new Uint8Array({module:?})");
-        Case { bench: &bench, module, left_out: without.clone(), compiles: false }.compare_all(&mut browser);
+        Case { bench: &bench, module, left_out: without.clone(), compiles: false }.compare_all(browser);
     }
 }
 
-#[test]
-fn the_page_draws_each_choice_and_fits_narrow_screens() {
-    let Some(mut browser) = page() else { return };
+/// At two widths; a choice that is not possible is refused with a sentence.
+fn draws_each_choice(browser: &mut Browser) {
     let url = format!("file://{}/target/web/index.html", root().display());
     let choose = |id: &str, value: &str| {
         format!(
