@@ -264,4 +264,23 @@ fn main() {
         });
         row(&named("submit_prepared"), wait, line / LINE as f64);
     }
+
+    let options = ExecutorOptions::default().cache(CacheChoice::Off).recorded();
+    let mut executor = OpenClExecutor::over(&context, &options).unwrap();
+    executor.take_times(false);
+    let memory = [(); 3].map(|()| executor.allocate(&kind, Access::ReadWrite, None).unwrap());
+    let mut own = launch.clone();
+    for (argument, memory) in own.arguments.iter_mut().zip(memory) {
+        *argument = Argument::Memory(memory);
+    }
+    let prepared = executor.prepare_launches(std::slice::from_ref(&own)).unwrap();
+    let wait = median(RUNS, || seconds(|| executor.submit_prepared(&prepared).unwrap().wait().unwrap()));
+    let prepared = executor.prepare_launches(&vec![own; LINE]).unwrap();
+    let line = median(RUNS / LINE, || {
+        let mut submission = None;
+        let spent = seconds(|| submission = Some(executor.submit_prepared(&prepared).unwrap()));
+        submission.unwrap().wait().unwrap();
+        spent
+    });
+    row("submit_prepared, recorded", wait, line / LINE as f64);
 }

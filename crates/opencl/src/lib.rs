@@ -38,6 +38,7 @@ mod probe;
 mod program;
 mod queue;
 mod range;
+mod recording;
 mod tape;
 pub mod transfer;
 

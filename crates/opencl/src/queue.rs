@@ -142,6 +142,11 @@ impl Queue {
         Tape::call(self.tape)
     }
 
+    /// Whether its commands are recorded in a trace.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.tape.is_some()
+    }
+
     pub(crate) fn raw(&self) -> cl_command_queue {
         self.handle.raw()
     }

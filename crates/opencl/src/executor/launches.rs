@@ -1,6 +1,6 @@
 //! Enqueuing of launches.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tripipe_launch::{Argument, ExecuteError, Launch, MemoryId};
 
@@ -13,6 +13,7 @@ use crate::executor::submitted::Submitted;
 use crate::kernel::{Arg, BoundKernel, Kernel, LaunchError};
 use crate::memory::{Object, Sampler};
 use crate::queue::Queue;
+use crate::recording::Recording;
 
 /// The memory objects among the arguments of a launch, each with whether its kernel may write it.
 fn operands<'l>(kernel: &Kernel, launch: &'l Launch) -> impl Iterator<Item = (MemoryId, bool)> + use<'l> {
@@ -31,6 +32,8 @@ pub(super) struct Ready {
     /// it.
     objects: Vec<(Arc<Object>, MemoryId, bool)>,
     samplers: Vec<Arc<Sampler>>,
+    /// The recording, once one was needed; `None` where there cannot be one.
+    recording: OnceLock<Option<Recording>>,
 }
 
 impl OpenClExecutor {
@@ -64,6 +67,7 @@ impl OpenClExecutor {
             kernels: Vec::with_capacity(launches.len()),
             objects: Vec::new(),
             samplers: Vec::new(),
+            recording: OnceLock::new(),
         };
         for (kernel, launch) in kernels.iter().zip(launches) {
             let bound = BoundKernel::new(kernel, &self.arguments(launch)?, &launch.range)
@@ -90,6 +94,17 @@ impl OpenClExecutor {
         }
         self.use_queue(self.takes_times)?;
         let queue = &self.queue;
+        if self.records && !self.takes_times && !queue.is_recorded() {
+            // A driver that cannot record them may still run them.
+            let record = || Recording::new(queue, &ready.kernels).ok().flatten();
+            if let Some(recording) =
+                ready.recording.get_or_init(record).as_ref().filter(|own| own.is_of(queue))
+            {
+                let event = recording.enqueue().map_err(|error| self.fail(error))?;
+                queue.flush().map_err(|error| self.fail(error))?;
+                return Ok(self.submitted(vec![event]));
+            }
+        }
         let events = self.in_line(&ready.kernels, |kernel, event| kernel.launch(queue, event))?;
         Ok(self.submitted(events))
     }

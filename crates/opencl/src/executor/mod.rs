@@ -58,6 +58,7 @@ pub struct OpenClExecutor {
     /// work.
     uploads: Option<Queue>,
     takes_times: bool,
+    records: bool,
     /// Whether the queue is the application's, so that there is no other.
     is_given: bool,
     /// Pending zero fills that no submission waits for yet.
@@ -104,6 +105,7 @@ impl OpenClExecutor {
             device: device.clone(),
             is_given,
             takes_times: queue.profiles(),
+            records: options.recorded,
             queue,
             other_queue: None,
             uploads: None,

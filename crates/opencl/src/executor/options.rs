@@ -13,6 +13,8 @@ pub struct ExecutorOptions {
     pub strategy: Option<Strategy>,
     /// Where built programs are cached between runs.
     pub cache: CacheChoice,
+    /// Whether prepared launches are recorded, where the driver has `cl_khr_command_buffer`, and times are not taken.
+    pub recorded: bool,
 }
 
 impl ExecutorOptions {
@@ -20,6 +22,20 @@ impl ExecutorOptions {
     #[must_use]
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = Some(strategy);
+        self
+    }
+
+    /// Has prepared launches ([`tripipe_launch::Executor::prepare_launches`]) recorded in a command buffer, if times are not
+    /// taken ([`tripipe_launch::Executor::take_times`]): the host enqueues them by one call. Memory may get other contents
+    /// before each replay; arguments stay as they are. Drivers without `cl_khr_command_buffer`, or whose buffers may not be
+    /// enqueued again before they have ended, get them one by one. A failure is then that of the whole list.
+    ///
+    /// Off by default, as PoCL gets slower by it: 3.1 to 3.6 us a launch of the host's time instead of 2.0 to 2.7 (5.0, 16 cores
+    /// of a Xeon), 1.9 instead of 1.7 (3.1, two cores); `benches/launch.rs`, lines of launches without times. No phone was at
+    /// hand; Qualcomm's own lists take 8.6 instead of 18.7 us (docs/simulate.md).
+    #[must_use]
+    pub fn recorded(mut self) -> Self {
+        self.recorded = true;
         self
     }
 

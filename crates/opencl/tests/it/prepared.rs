@@ -6,7 +6,7 @@ use std::thread;
 use tripipe_launch::{
     Access, Argument, ExecuteError, Executor, Launch, MemoryId, MemoryKind, NdRange, Program,
 };
-use tripipe_opencl::{OpenClExecutor, Program as Built};
+use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor, Program as Built};
 
 use crate::support;
 
@@ -63,6 +63,37 @@ fn a_prepared_list_runs_as_often_as_it_is_submitted() {
     assert!(contents(&mut executor, a).iter().zip(want).all(|(found, x)| *found == 3 * (2 * x + 1) + 1));
     let nothing = executor.prepare_launches(&[]).unwrap();
     assert!(executor.submit_prepared(&nothing).unwrap().is_done());
+}
+
+/// The same, recorded where the driver can, with other contents of memory in between.
+#[test]
+fn a_recorded_list_sees_memory_as_it_is_at_each_replay() {
+    let Some(device) = support::device() else { return };
+    let options = ExecutorOptions::default().cache(CacheChoice::Off).recorded();
+    let mut executor = OpenClExecutor::new(&device, &options).unwrap();
+    executor.take_times(false);
+    let program = program(1);
+    let a = numbers(&mut executor, [0, 1, 2, 3]);
+    let list = [step(&program, a, 2), step(&program, a, 3)];
+    let live = tripipe_opencl::live_objects();
+    let prepared = executor.prepare_launches(&list).unwrap();
+    // Again before the first has ended.
+    let all: Vec<_> = (0..3).map(|_| executor.submit_prepared(&prepared).unwrap()).collect();
+    all.iter().for_each(|submission| submission.wait().unwrap());
+    let once = |x: i32| 3 * (2 * x + 1) + 1;
+    let thrice: Vec<i32> = (0..4).map(|x| once(once(once(x)))).collect();
+    assert_eq!(contents(&mut executor, a), thrice);
+    let bytes: Vec<u8> = [5i32; 4].iter().flat_map(|value| value.to_ne_bytes()).collect();
+    executor.write(a, 0, &bytes).unwrap();
+    executor.submit_prepared(&prepared).unwrap().wait().unwrap();
+    assert_eq!(contents(&mut executor, a), [once(5); 4]);
+    // With times they are enqueued one by one.
+    executor.take_times(true);
+    assert_eq!(executor.submit_prepared(&prepared).unwrap().timings().unwrap().len(), 2);
+    drop((prepared, all));
+    executor.take_times(false);
+    assert_eq!(contents(&mut executor, a), [once(once(5)); 4]);
+    assert!(tripipe_opencl::live_objects() <= live + 4, "a recording was not released");
 }
 
 #[test]
