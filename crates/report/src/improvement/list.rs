@@ -136,11 +136,11 @@ impl<'t> LaunchLadder<'t> {
         }
     }
 
-    /// Two launches became one: the first of them is launch number `at`.
+    /// Two launches became one with these arguments: the first of them is launch number `at`.
     pub fn fuse(
         &mut self,
         at: usize,
-        fused: LaunchPrice,
+        (fused, arguments): (LaunchPrice, &[String]),
         why: String,
         verified: &Verified,
         conditions: &[String],
@@ -150,7 +150,12 @@ impl<'t> LaunchLadder<'t> {
         let prices = fused.prices.clone();
         let title = format!("{} in one launch", names.join(" and "));
         self.improved.conditions.extend(conditions.iter().map(|said| format!("{title}: {said}")));
-        self.improved.host.push(format!("launch `{}` instead of {}", fused.kernel, names.join(" and then ")));
+        self.improved.host.push(format!(
+            "launch `{}({})` instead of {}",
+            fused.kernel,
+            arguments.join(", "),
+            names.join(" and then ")
+        ));
         self.launches.splice(at..at + 2, [fused]);
         let Some(target) = self.targets.first() else { return };
         let step = ImprovementStep {

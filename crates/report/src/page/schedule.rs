@@ -141,7 +141,11 @@ fn chart(schedule: &Schedule, ids: &Ids) -> Markup {
         label: "time".to_owned(),
         format: time,
         // A scale of logarithms has no 0.
-        bars: parts(schedule).into_iter().filter(|(_, seconds)| *seconds > 0.0).map(bar).collect(),
+        bars: parts(schedule)
+            .into_iter()
+            .filter(|(_, seconds)| *seconds > 1e-6 * schedule.seconds)
+            .map(bar)
+            .collect(),
         series: vec![if schedule.predicted { "predicted" } else { "measured" }.to_owned()],
         ranges: String::new(),
         points: String::new(),

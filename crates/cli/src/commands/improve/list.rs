@@ -196,7 +196,9 @@ impl Steps<'_> {
         if !dropped.is_empty() {
             conditions.push("nothing else reads what passed between both".to_owned());
         }
-        ladder.fuse(at, price, why, &verified, &conditions);
+        let named = |entry: &Entry| entry.name.clone().unwrap_or_default();
+        let arguments: Vec<String> = shorter.launch.arguments.iter().map(named).collect();
+        ladder.fuse(at, (price, &arguments), why, &verified, &conditions);
         Ok(Some(next))
     }
 
