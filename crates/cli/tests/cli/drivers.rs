@@ -251,29 +251,24 @@ fn the_driver_of_a_device_is_asked() {
         return;
     }
     let bench = bench();
-    // No sum of a sub-group on this one, but a result that the compiler narrows wrongly.
-    let nibbles = WRONG.iter().find(|(id, _)| *id == "adreno-nibble-packing").unwrap().1;
-    bench.write("nibbles.cl", nibbles);
-    bench
-        .write("nibbles.toml", launch("nibbles.cl") + "[[argument]]\nbuffer = 'int'\ncount = 16\nfill = 0\n");
     let check = |gpu: &str, file: &str| {
         let mut command = bench.command(&["check", file, "--driver", "opencl:0", "--format", "json"]);
         command.env_remove("TRIPIPE_OPENCL").env("OCL_ICD_VENDORS", built("libtripipe_icd.so"));
         command.env("TRIPIPE_DEVICES", gpu);
         command.output().unwrap()
     };
-    let output = check("adreno-750", "nibbles.toml");
+    let output = check("adreno-650", "sum.toml");
     let (said, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if err.contains("no OpenCL library found") && std::env::var_os("TRIPIPE_REQUIRE_OPENCL").is_none() {
         eprintln!("skipped: {err}");
         return;
     }
-    assert!(said.contains("adreno-nibble-packing") && output.status.code() == Some(1), "{said}{err}");
-    let output = check("mali-g78", "nibbles.toml");
+    assert!(said.contains("adreno-sub-group-arithmetic-crash") && output.status.code() == Some(1), "{said}{err}");
+    let output = check("mali-g78", "sum.toml");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(!said.contains("adreno-") && output.status.code() == Some(0), "{said}");
     // A device that is not there.
-    let mut command = bench.command(&["check", "nibbles.toml", "--driver", "opencl:7"]);
+    let mut command = bench.command(&["check", "sum.toml", "--driver", "opencl:7"]);
     command.env_remove("TRIPIPE_OPENCL").env("OCL_ICD_VENDORS", built("libtripipe_icd.so"));
     refused(&command.output().unwrap(), &["--driver"]);
 }
