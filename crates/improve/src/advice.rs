@@ -140,14 +140,12 @@ fn some_of(mut all: Vec<Proposal>) -> Vec<Proposal> {
 
 /// The cheapest kernel that follows advice.
 fn best(advice: &Advice, candidates: &[AppliedRewrite]) -> Option<usize> {
-    let rounds = allowed(advice.rule).rounding;
     let follows = |candidate: &AppliedRewrite| {
-        let is_exact = !candidate.proposal.rounds() || rounds;
         // A kernel in which the lint still finds the same has another fault mended.
         let remains = candidate.found.as_ref().is_some_and(|found| {
             found.iter().any(|(code, message)| *code == advice.rule.code && *message == advice.message)
         });
-        advice.rewrites().contains(&candidate.proposal.code) && is_exact && !remains
+        advice.rewrites().contains(&candidate.proposal.code) && !remains
     };
     let all = candidates.iter().enumerate().filter(|(_, candidate)| follows(candidate));
     // What keeps the bits of results comes first, unless it costs much more.
@@ -170,7 +168,7 @@ fn follow(
     }
     let Proposal { code, mut title, source, .. } = proposal.clone();
     if proposal.rounds() {
-        title.push_str(", with results that are rounded differently");
+        title.push_str(", with results that are rounded differently (`tripipe improve --allow-rounding`)");
     }
     let applied = Applied { code, title, source, host };
     advice.gain = Some(match costs {

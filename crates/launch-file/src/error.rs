@@ -137,7 +137,7 @@ pub enum FileReason {
     },
     /// Several launches where one is wanted.
     #[error(
-        "the file has a list of {launches} launches, which `tripipe simulate` and `tripipe run-kernel` take; other \
+        "the file has a list of {launches} launches, which `tripipe check`, `improve`, `simulate` and `run-kernel` take; other \
         commands want a file of its own for each launch (docs/launch-files.md)"
     )]
     Several {

@@ -101,7 +101,8 @@ pub struct ImprovementStep {
     pub values: u64,
     /// Whether the given launch was among them.
     pub given_launch: bool,
-    /// The most that a floating-point result may deviate, relative; 0 where results are the same.
+    /// The most that a floating-point result may deviate: this share of its value plus this share of the mean magnitude in its
+    /// memory; 0 where results are the same.
     pub relative_error: f64,
 }
 

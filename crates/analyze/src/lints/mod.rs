@@ -97,10 +97,7 @@ const LINTS: &[Lint] = &[
     },
     by_hand(&private_table::RULE, private_table::look),
     by_hand(&register_step::RULE, register_step::look),
-    Lint {
-        rounds: true,
-        ..by(&scattered_access::RULE, scattered_access::look, &["swap-dimensions", "row-per-group"])
-    },
+    by(&scattered_access::RULE, scattered_access::look, &["swap-dimensions", "row-per-group"]),
     by(&single_output::RULE, single_output::look, &["widen", "coarsen"]),
     by_hand(&spilled_registers::RULE, spilled_registers::look),
     by_hand(&unbalanced_pipes::RULE, unbalanced_pipes::look),

@@ -263,7 +263,10 @@ fn the_driver_of_a_device_is_asked() {
         eprintln!("skipped: {err}");
         return;
     }
-    assert!(said.contains("adreno-sub-group-arithmetic-crash") && output.status.code() == Some(1), "{said}{err}");
+    assert!(
+        said.contains("adreno-sub-group-arithmetic-crash") && output.status.code() == Some(1),
+        "{said}{err}"
+    );
     let output = check("mali-g78", "sum.toml");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(!said.contains("adreno-") && output.status.code() == Some(0), "{said}");

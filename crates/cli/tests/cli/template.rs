@@ -173,7 +173,17 @@ fn groups_and_dimensions_follow_from_the_kernel() {
 
 /// Kernels that need more than one element for each work-item, with the options of their launch, and what each buffer
 /// needs by the arithmetic of its indices.
-const FAR: [(&str, &[&str], &[(&str, usize)]); 9] = [
+const FAR: [(&str, &[&str], &[(&str, usize)]); 10] = [
+    // The last rows and columns do nothing.
+    (
+        "kernel void rim(global const uchar* rgb, global uchar* out, int width, int height) {\n    \
+         int x = get_global_id(0), y = get_global_id(1);\n    \
+         if (x < 1 || y < 1 || x >= width - 1 || y >= height - 1) return;\n    int sum = 0;\n    \
+         for (int d = -1; d <= 1; d++) sum += rgb[3 * ((y + d) * width + x + d) + 1];\n    \
+         out[y * width + x] = sum / 3;\n}",
+        &["--global", "640,480", "--arg", "width=640", "--arg", "height=480"],
+        &[("rgb", 921_599), ("out", 307_200)],
+    ),
     // Three numbers of each pixel.
     (
         "kernel void gray(global const uchar* rgb, global uchar* out) {\n    int i = get_global_id(0);\n    \

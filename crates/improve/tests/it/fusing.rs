@@ -34,7 +34,7 @@ fn pair(kernels: &str, sizes: [&str; 2], more: [&str; 2]) -> Option<(Subject, Fu
     };
     let tree = subject.tree(Some(targets[0].offered.clone())).unwrap();
     let launches = [("a", &files[0]), ("b", &files[1])];
-    let fused = fuse(&tree, &Pair { launches, shared: &[(1, 0)], passing: &[1] })?;
+    let fused = fuse(&tree, &Pair { launches, shared: &[(1, 0)], passing: &[1] }).ok()?;
     let source = fused.source.clone();
     Some((Subject { source, kernel: fused.kernel.clone(), launch: fused.launch.clone(), ..subject }, fused))
 }

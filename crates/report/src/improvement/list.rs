@@ -4,6 +4,7 @@ use tripipe_improve::{Price, Target, Verified};
 use tripipe_results::{Improved, ImprovementStep};
 
 use super::{result::priced, unified};
+use crate::number::time;
 
 /// The time of a launch among several.
 #[derive(Clone, Debug)]
@@ -102,7 +103,8 @@ impl<'t> LaunchLadder<'t> {
                 .zip(price.error_band)
                 .map(|(sum, own)| [0, 1].map(|end| sum[end] + repeat * own[end].max(price.launch_seconds)));
         }
-        (seconds, band)
+        // The host's part has no band.
+        (seconds, band.filter(|[low, high]| high > low))
     }
 
     /// The steps on all GPUs with the times of all launches.
@@ -207,8 +209,29 @@ impl<'t> LaunchLadder<'t> {
         self.improved.notes.push(said);
     }
 
+    /// Says on which GPUs the host's part is most of the time at last.
+    fn note_launches(&mut self) {
+        for (at, target) in self.targets.iter().enumerate() {
+            let own = self
+                .launches
+                .iter()
+                .filter(|launch| launch.prices[at].launch_seconds > launch.prices[at].seconds);
+            let host: f64 = own.map(|launch| launch.repeat as f64 * launch.prices[at].launch_seconds).sum();
+            if 2.0 * host > self.total(at).0 {
+                self.improved.notes.push(format!(
+                    "On a {} the host's launches take {} of the {} at last: what the kernels gain hardly matters there. Do more in \
+                     one launch, or fewer launches.",
+                    target.gpu.name(),
+                    time(host),
+                    time(self.total(at).0)
+                ));
+            }
+        }
+    }
+
     /// The result with the last source, and its launch file if that has changed.
-    pub fn finish(self, source: String, launch: Option<String>) -> Improved {
+    pub fn finish(mut self, source: String, launch: Option<String>) -> Improved {
+        self.note_launches();
         let Self { mut improved, .. } = self;
         let last = improved.steps.len().saturating_sub(improved.gpus.len());
         improved.speedup =

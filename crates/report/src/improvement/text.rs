@@ -83,6 +83,11 @@ fn table(improved: &Improved, canvas: Canvas, out: &mut String) {
 fn steps(improved: &Improved, canvas: Canvas, out: &mut String) {
     let [gpu, ..] = &improved.gpus[..] else { return };
     let own: Vec<&ImprovementStep> = improved.steps_on(gpu).collect();
+    if own.len() < 2 && improved.tried < 2 && improved.out_of_time {
+        let said = "The time was over before anything was tried; a larger `--limit` gives it some.";
+        out.push_str(&paragraph(canvas, "", 0, said));
+        return;
+    }
     if own.len() < 2 {
         let ended = if improved.out_of_time { "in the time that was given" } else { "by 3 % or more" };
         let said =
@@ -119,7 +124,7 @@ fn steps(improved: &Improved, canvas: Canvas, out: &mut String) {
 /// How a step was verified.
 pub(crate) fn proof(step: &ImprovementStep) -> String {
     let same = if step.relative_error > 0.0 {
-        format!("within a relative {:e} of them", step.relative_error)
+        format!("within {:e} of them, relative to the value and to the mean magnitude", step.relative_error)
     } else {
         "the same".to_owned()
     };

@@ -21,6 +21,9 @@ use crate::watch::plan::watchers;
 use crate::watch::state::Watch;
 use crate::watch::{Checks, kernel as whole};
 
+/// The last work-groups of a dimension that tell how far a launch reaches: as many rows as the border of a large filter has.
+const LAST_GROUPS: u64 = 12;
+
 /// The most work-items of a launch all of which show how far it reaches.
 const REACH_ALL: u64 = 1 << 14;
 
@@ -83,8 +86,8 @@ impl Simulator {
 
     /// Runs a launch without the accesses that are outside of its buffers, and determines how large the buffers would have
     /// to be: for each argument the end of the farthest access behind its buffer's end, in bytes. It is 0 if there is none,
-    /// and if no size is enough: an access before the start, or behind `most`, where an index has wrapped. Of a launch of many work-items, only the first, the
-    /// middle and the last work-groups of each dimension run. What else the kernel does wrong, or an endless loop, ends
+    /// and if no size is enough: an access before the start, or behind `most`, where an index has wrapped. Of a launch of many work-items, only the first ones, the
+    /// middle one and the last ones of each dimension's work-groups run: of the last, those at a border may do nothing. What else the kernel does wrong, or an endless loop, ends
     /// the work-item or the launch, but is no error.
     ///
     /// # Errors
@@ -92,7 +95,11 @@ impl Simulator {
     pub fn reach(&mut self, launch: &Launch, most: u64) -> Result<Vec<u64>, ExecuteError> {
         let range = self.set_up(launch, Purpose::Check)?.range;
         let some = range.global.iter().product::<u64>() > REACH_ALL;
-        let ends = range.groups.map(|groups| BTreeSet::from([0, groups / 2, groups - 1]));
+        let deep = range.groups[2] > 1;
+        let ends = range.groups.map(|groups| {
+            let last = (1..=if deep { 3 } else { LAST_GROUPS }).map(|back| groups.saturating_sub(back));
+            last.chain([0, 1.min(groups - 1), groups / 2]).collect::<BTreeSet<u64>>()
+        });
         let [x, y, _] = range.groups;
         let groups = ends[2].iter().flat_map(|at| ends[1].iter().map(move |row| (at * y + row) * x));
         let groups: Vec<u64> = groups.flat_map(|row| ends[0].iter().map(move |at| row + at)).collect();

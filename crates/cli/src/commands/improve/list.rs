@@ -115,6 +115,8 @@ impl Steps<'_> {
     ) -> Result<Option<Sequence>> {
         let ([first, second], list) = ([&subjects[at], &subjects[at + 1]], &now.launches);
         if [at, at + 1].iter().any(|launch| list.launches[*launch].repeat != 1) {
+            let [first, second] = [first, second].map(|subject| &subject.kernel);
+            ladder.note(format!("`{first}` and `{second}` stay two launches: one of them repeats."));
             return Ok(None);
         }
         let memory = |launch: usize| {
@@ -145,7 +147,14 @@ impl Steps<'_> {
             shared: &shared,
             passing: &passing,
         };
-        let Some(fused) = fuse(&tree, &pair) else { return Ok(None) };
+        let fused = match fuse(&tree, &pair) {
+            Ok(fused) => fused,
+            Err(reason) => {
+                let [first, second] = [first, second].map(|subject| &subject.kernel);
+                ladder.note(format!("`{first}` and `{second}` stay two launches: {reason}."));
+                return Ok(None);
+            }
+        };
         progress.say(&format!("fusing `{}` and `{}`", first.kernel, second.kernel));
         let (source, dropped) = fused.shorter.clone().unwrap_or((fused.source.clone(), Vec::new()));
         let mut launch = fused.launch.clone();
@@ -186,8 +195,9 @@ impl Steps<'_> {
                 let names = dropped.iter().filter_map(|it| fused.launch.arguments.get(*it)?.name.as_deref());
                 let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
                 format!(
-                    "one launch instead of two, and {} passes in a register: the memory is not needed any more",
-                    names.join(", ")
+                    "one launch instead of two, and {} of `{}` passes in a register: its memory is not needed any more",
+                    names.join(", "),
+                    first.kernel
                 )
             }
         };

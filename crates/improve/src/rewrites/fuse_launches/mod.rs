@@ -51,6 +51,9 @@ pub(super) fn proposals(_: &View<'_>) -> Vec<Proposal> {
     Vec::new()
 }
 
+/// Why a kernel is not understood.
+const ENDS: &str = "a kernel ends in the middle, or changes an argument";
+
 /// Two launches of kernels of one source, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'p> {
@@ -87,33 +90,38 @@ enum Joins {
     Own,
 }
 
-/// The kernel that does what two do; `None` where that is not known to be the same.
-pub fn fuse(tree: &Tree, pair: &Pair<'_>) -> Option<Fused> {
+/// The kernel that does what two do.
+///
+/// # Errors
+/// Why that is not known to be the same, as the end of a sentence.
+pub fn fuse(tree: &Tree, pair: &Pair<'_>) -> Result<Fused, &'static str> {
     let [(first, before), (second, after)] = pair.launches;
-    if before.range != after.range
-        || first == second
-        || ["work_group_size", "sub_group_size"].iter().any(|it| tree.source.contains(it))
-    {
-        return None;
+    let has_attribute = ["work_group_size", "sub_group_size"].iter().any(|it| tree.source.contains(it));
+    match () {
+        () if first == second => return Err("they are launches of one kernel"),
+        () if before.range != after.range => return Err("they have other sizes"),
+        () if has_attribute => return Err("the source has attributes of work-groups"),
+        () => {}
     }
-    let sides = [Side::of(tree, tree.kernel(first)?)?, Side::of(tree, tree.kernel(second)?)?];
+    let side = |kernel: &str| tree.kernel(kernel).and_then(|kernel| Side::of(tree, kernel)).ok_or(ENDS);
+    let sides = [side(first)?, side(second)?];
     let [a, b] = &sides;
     for (side, launch) in [(a, before), (b, after)] {
         let is_plain = |entry: &Entry| matches!(entry.given, Given::Memory(_) | Given::Value { .. });
-        if is_collecting(tree, side.kernel)
-            || side.kernel.parameters.len() != launch.arguments.len()
-            || !launch.arguments.iter().all(is_plain)
-        {
-            return None;
+        if is_collecting(tree, side.kernel) {
+            return Err("a kernel waits, or has memory that work-items share");
+        }
+        if side.kernel.parameters.len() != launch.arguments.len() || !launch.arguments.iter().all(is_plain) {
+            return Err("an argument is neither memory nor a number");
         }
     }
-    let (joins, conditions) = joined(pair, &sides)?;
+    let (joins, conditions) = joined(pair, &sides).ok_or("their memory has other types")?;
     let mut names = Names::new(tree);
     let mut named: BTreeMap<Symbol, String> = BTreeMap::new();
     let mut taken: Vec<String> = a.kernel.parameters.iter().map(|it| it.name.clone()).collect();
     for (parameter, join) in b.kernel.parameters.iter().zip(&joins) {
         let name = match join {
-            Joins::As(position) => a.kernel.parameters.get(*position)?.name.clone(),
+            Joins::As(position) => a.kernel.parameters[*position].name.clone(),
             Joins::Own if taken.contains(&parameter.name) => names.fresh(&parameter.name),
             Joins::Own => parameter.name.clone(),
         };
@@ -124,21 +132,24 @@ pub fn fuse(tree: &Tree, pair: &Pair<'_>) -> Option<Fused> {
     // What ends in the first kernel would have ended in the second, too, and have done nothing before.
     let ends = |guard: &String| b.guards_as(&rename).contains(guard);
     if !a.guards.iter().all(ends) || !a.guards.is_empty() && b.acts_early {
-        return None;
+        return Err("the first ends for work-items for which the second does not, or does something before");
     }
     let mut passed: Vec<Passed> = Vec::new();
     for (at, other) in pair.shared {
-        let [own, its] = [
-            a.accesses(tree, a.kernel.parameters.get(*at)?)?,
-            b.accesses(tree, b.kernel.parameters.get(*other)?)?,
-        ];
+        let parameters = [&a.kernel.parameters[*at], &b.kernel.parameters[*other]];
+        if parameters.iter().all(|it| matches!(it.ty, Type::Pointer { constant: true, .. })) {
+            continue;
+        }
+        let [Some(own), Some(its)] = [a.accesses(tree, parameters[0]), b.accesses(tree, parameters[1])]
+        else {
+            return Err("memory that both use is not accessed element by element");
+        };
         if !own.stores() && !its.stores() {
             continue;
         }
-        let element = own.element(&|_| None)?;
-        let is_own = its.element(&rename)? == element && covers(&element, before);
-        if !is_own {
-            return None;
+        let element = own.element(&|_| None).filter(|own| covers(own, before));
+        if element.is_none() || its.element(&rename) != element {
+            return Err("the second may read what another work-item of the first has written");
         }
         if let Some(stored) = Side::passes(&own, &its, b, &rename) {
             let is_dropped = pair.passing.contains(at) && own.is_only(&stored) && !its.stores();
@@ -157,7 +168,7 @@ pub fn fuse(tree: &Tree, pair: &Pair<'_>) -> Option<Fused> {
         passed: &passed,
         pair,
     };
-    let source = writing.source(&kernel, false)?;
+    let source = writing.source(&kernel, false).ok_or("a macro hides what would change")?;
     let dropped: Vec<usize> = passed.iter().filter(|it| it.is_dropped).map(|it| it.argument).collect();
     let shorter = if dropped.is_empty() { None } else { writing.source(&kernel, true) };
     let mut launch = LaunchFile { kernel: Some(kernel.clone()), ..before.clone() };
@@ -167,7 +178,7 @@ pub fn fuse(tree: &Tree, pair: &Pair<'_>) -> Option<Fused> {
             Joins::As(position) => positions.push(*position),
             Joins::Own => {
                 positions.push(launch.arguments.len());
-                let entry = after.arguments.get(index)?.clone();
+                let entry = after.arguments[index].clone();
                 launch
                     .arguments
                     .push(Entry { name: Some(taken[a.kernel.parameters.len() + index].clone()), ..entry });
@@ -184,7 +195,7 @@ pub fn fuse(tree: &Tree, pair: &Pair<'_>) -> Option<Fused> {
     }
     let all = (0..a.kernel.parameters.len()).collect();
     let calls = [(first.to_owned(), all), (second.to_owned(), positions)];
-    Some(Fused { kernel, source, launch, calls, shorter: shorter.map(|it| (it, dropped)), conditions })
+    Ok(Fused { kernel, source, launch, calls, shorter: shorter.map(|it| (it, dropped)), conditions })
 }
 
 /// Whether a kernel waits, or has memory that work-items share.
