@@ -26,12 +26,12 @@ const FLAG_SIMULTANEOUS_USE: u64 = 1;
 pub(crate) struct Recording {
     raw: cl::cl_command_buffer_khr,
     queue: Queue,
-    functions: Functions,
+    functions: RecordingCalls,
 }
 
 /// The functions of the extension that a recording needs later.
 #[derive(Clone, Copy)]
-struct Functions {
+struct RecordingCalls {
     enqueue: EnqueueFn,
     release: ReleaseFn,
 }
@@ -115,7 +115,7 @@ impl Recording {
             return Err(failed("clCreateCommandBufferKHR", code));
         }
         count_in();
-        let recording = Self { raw, queue: queue.clone(), functions: Functions { enqueue, release } };
+        let recording = Self { raw, queue: queue.clone(), functions: RecordingCalls { enqueue, release } };
         for kernel in kernels {
             // SAFETY: the recording is live and not final.
             let code = unsafe { kernel.record(command, recording.raw) };

@@ -24,7 +24,7 @@ const FUSING: f64 = 0.3;
 const LEAST: Duration = Duration::from_secs(2);
 
 /// What the steps of a list share.
-struct Steps<'s> {
+struct ListSearch<'s> {
     targets: &'s [Target],
     pricing: Pricing<'s>,
     files: &'s LaunchFiles,
@@ -47,7 +47,7 @@ pub(super) fn improve(
     let description = &sequence.description;
     let targets: Vec<Target> = gpus.iter().map(|gpu| description.target(gpu)).collect::<Result<_>>()?;
     let files = LaunchFiles::of(description);
-    let steps = Steps {
+    let steps = ListSearch {
         targets: &targets,
         pricing: Pricing::new(&targets, &files, None, options.limit_steps),
         files: &files,
@@ -68,7 +68,7 @@ pub(super) fn improve(
     Ok(ladder.finish(changed, launch))
 }
 
-impl Steps<'_> {
+impl ListSearch<'_> {
     fn price(&self, subject: &Subject, repeat: usize) -> Result<LaunchPrice> {
         let named = self.pricing.price(subject).into_iter().zip(self.targets);
         let prices = named.map(|(price, target)| {

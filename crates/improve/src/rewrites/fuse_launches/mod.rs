@@ -252,7 +252,7 @@ fn joined(pair: &Pair<'_>, [a, b]: &[Side<'_>; 2]) -> Option<(Vec<Joins>, Vec<St
 }
 
 /// The statements of the second kernel that repeat what the first one has done: tests, and variables with the same value.
-/// Its other variables get names that the first one does not have.
+/// Its other variables get names that are not in the first.
 fn merged(
     [a, b]: &[Side<'_>; 2],
     taken: &[String],
@@ -298,7 +298,7 @@ fn pointee(ty: &Type) -> Option<&Type> {
 }
 
 /// Whether an element is another one for each work-item: it depends on the ids of all dimensions.
-fn covers(element: &side::Element, launch: &LaunchFile) -> bool {
+fn covers(element: &side::OwnElement, launch: &LaunchFile) -> bool {
     let sizes = launch.range.global_size();
     (0..launch.range.dimensions())
         .all(|along| sizes[along] == 1 || element.has(&format!("get_global_id({along})")))

@@ -25,9 +25,9 @@ pub(super) struct Side<'t> {
 
 /// The element that a work-item accesses: a sum of products of ids and arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Element(Affine);
+pub(super) struct OwnElement(Affine);
 
-impl Element {
+impl OwnElement {
     /// Whether it depends on an id.
     pub(super) fn has(&self, id: &str) -> bool {
         self.0.terms.keys().any(|term| term.iter().any(|factor| factor.as_str() == id))
@@ -36,11 +36,11 @@ impl Element {
 
 /// The accesses of a kernel to one of its arguments.
 pub(super) struct Accesses {
-    all: Vec<Access>,
+    all: Vec<FusedAccess>,
     names: BTreeMap<String, Symbol>,
 }
 
-struct Access {
+struct FusedAccess {
     place: Range<usize>,
     sum: Affine,
     /// The start of the value that is stored, and the conditions under which it is; `None` for a load.
@@ -229,7 +229,7 @@ impl<'t> Side<'t> {
                     Some((value, conditions.clone()?))
                 });
                 fits &= inner.place.exact && !inner.place.in_macro;
-                all.push(Access { place, sum: found.sum, stored });
+                all.push(FusedAccess { place, sum: found.sum, stored });
             });
         });
         let parameters = self.kernel.parameters.iter().map(|it| (it.name.clone(), it.symbol));
@@ -271,7 +271,7 @@ impl<'t> Side<'t> {
         second: &Side<'_>,
         rename: &Rename<'_>,
     ) -> Option<Stored> {
-        let stores: Vec<&Access> = own.all.iter().filter(|access| access.stored.is_some()).collect();
+        let stores: Vec<&FusedAccess> = own.all.iter().filter(|access| access.stored.is_some()).collect();
         let [store] = stores[..] else { return None };
         let (value, conditions) = store.stored.clone()??;
         if its.stores() {
@@ -321,7 +321,7 @@ impl Accesses {
 
     /// The one element that all accesses name, with other names of the parameters; `None` if there are several, or it
     /// depends on more than ids and arguments.
-    pub(super) fn element(&self, rename: &Rename<'_>) -> Option<Element> {
+    pub(super) fn element(&self, rename: &Rename<'_>) -> Option<OwnElement> {
         let mut element: Option<Affine> = None;
         for access in &self.all {
             let mut sum = Affine::constant(access.sum.constant);
@@ -336,7 +336,7 @@ impl Accesses {
                 return None;
             }
         }
-        element.map(Element)
+        element.map(OwnElement)
     }
 
     fn factor(&self, text: &str, rename: &Rename<'_>) -> Option<String> {
