@@ -323,3 +323,35 @@ kernel void smooth(global const uchar *in, global uchar *out, int width) {
     bench.succeed(&["run-kernel", "better.toml"]);
     assert!(before == std::fs::read(bench.path().join("out.npy")).unwrap());
 }
+
+/// A size by an argument that both kernels would share, and contents that are not there.
+#[test]
+fn lists_that_cannot_be_fused_or_read_say_so() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write(
+        "k.cl",
+        "kernel void f(global const float *a, int n, global float *b) { int i = get_global_id(0); if (i < n) b[i] = a[i] + 1; }
+kernel void g(int m, global const float *b, global float *c) { int i = get_global_id(0); if (i < m) c[i] = b[i] * 2; }
+",
+    );
+    let list = |contents: &str| {
+        format!(
+            "source = 'k.cl'\n[[launch]]\nkernel = 'f'\nglobal = 64\n\
+             [[launch.argument]]\nname = 'a'\nbuffer = 'float'\ncount = 64\n{contents}\n\
+             [[launch.argument]]\nname = 'n'\nvalue = 64\n\
+             [[launch.argument]]\nname = 'b'\nbuffer = 'float'\ncount = 64\n\
+             [[launch]]\nkernel = 'g'\nglobal = 'm'\n\
+             [[launch.argument]]\nname = 'm'\nvalue = 64\n[[launch.argument]]\nuse = 'f.b'\n\
+             [[launch.argument]]\nname = 'c'\nbuffer = 'float'\ncount = 'm'\n"
+        )
+    };
+    bench.write("l.toml", list("random = { seed = 1 }"));
+    let said = bench.succeed(&["improve", "l.toml", "-g", "mali-g78", "--limit", "5", "-o", "new.cl"]);
+    assert!(said.contains("`f` and `g` stay two launches: in the new launch file"), "{said}");
+    assert!(said.contains("f, g of k.cl, 2 launches"), "{said}");
+    bench.write("l.toml", list("npy = 'none.npy'"));
+    bench.refuse(&["improve", "l.toml", "-g", "mali-g78", "--limit", "5"], &["none.npy"]);
+}

@@ -138,8 +138,11 @@ impl Halving<'_> {
                 if name.starts_with("convert_float") {
                     self.renamed(expr, "convert_float", "convert_half", 0)?;
                 } else if name.starts_with("read_imagef") {
+                    // Positions must stay as they are.
+                    if arguments.iter().skip(1).any(floats) {
+                        return None;
+                    }
                     self.renamed(expr, "read_imagef", "read_imageh", 0)?;
-                    // Positions stay as they are.
                     return Some(());
                 } else if name.starts_with("write_imagef") {
                     self.renamed(expr, "write_imagef", "write_imageh", 0)?;

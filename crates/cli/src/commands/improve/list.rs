@@ -9,7 +9,7 @@ use tripipe_improve::{
     ALL, Fused, HostChange, Improvement, Options, Pair, Pricing, Rewrite, Subject, Target, Verified,
     Verifier, fuse, search,
 };
-use tripipe_launch_file::{Entry, Given};
+use tripipe_launch_file::{Entry, Given, Limits};
 use tripipe_report::improvement::{self, LaunchLadder, LaunchPrice, taken};
 use tripipe_results::Improved;
 
@@ -54,6 +54,8 @@ pub(super) fn improve(
         options,
         end: Instant::now() + options.limit,
     };
+    // A file that cannot be read is the first thing to say.
+    drop(sequence.load(&description.build(first)?, Limits::default(), false)?);
     let subjects = sequence.subjects(first)?;
     let launches = subjects.iter().zip(&sequence.launches.launches);
     let launches =
@@ -190,6 +192,7 @@ impl ListSearch<'_> {
             }
         };
         let why = match &dropped[..] {
+            [] if shared.is_empty() => "one launch instead of two".to_owned(),
             [] => "one launch instead of two, and what the second would load again is there".to_owned(),
             dropped => {
                 let names = dropped.iter().filter_map(|it| fused.launch.arguments.get(*it)?.name.as_deref());
@@ -201,7 +204,18 @@ impl ListSearch<'_> {
                 )
             }
         };
-        let next = now.fused(at, &fused, source, &dropped)?;
+        let next = match now.fused(at, &fused, source, &dropped) {
+            Ok(next) => next,
+            // A size in terms of an argument that the fused kernel does not have.
+            Err(error) => {
+                let [first, second] = [first, second].map(|subject| &subject.kernel);
+                let why = crate::error_chain::chain(&error);
+                ladder.note(format!(
+                    "`{first}` and `{second}` stay two launches: in the new launch file, {why}."
+                ));
+                return Ok(None);
+            }
+        };
         let mut conditions = fused.conditions.clone();
         if !dropped.is_empty() {
             conditions.push("nothing else reads what passed between both".to_owned());

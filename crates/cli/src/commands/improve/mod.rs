@@ -37,7 +37,7 @@ const EXAMPLES: &str = "Examples:
 /// The steps are printed as a ladder: what each changes and why, its predicted time on each GPU, and how it was
 /// verified. With several GPUs, the result is the kernel whose largest time, as a multiple of the original's, is the
 /// smallest. Source is compiled by clang; it needs no GPU and no OpenCL. The exit code is 0 even if nothing gains.
-/// docs/improve.md explains the output. Of a launch file with several launches, those that pass memory are fused, and each
+/// docs/improve.md explains the output. Of a launch file with several launches, neighbours are fused where that is the same, and each
 /// kernel is rewritten.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
