@@ -73,9 +73,10 @@ macro_rules! extension {
         let name = CStr::from_bytes_with_nul(concat!($name, "\0").as_bytes()).ok();
         let platform = $queue.context().device().platform();
         let address = name.and_then(|name| api::extension(platform, name));
-        // SAFETY: the driver reports this address for the function, and the extension defines its type.
-        address
-            .map(|address| unsafe { std::mem::transmute::<*mut std::ffi::c_void, $type>(address.as_ptr()) })
+        address.map(|address| {
+            // SAFETY: the driver reports this address for the function, and the extension defines its type.
+            unsafe { std::mem::transmute::<*mut std::ffi::c_void, $type>(address.as_ptr()) }
+        })
     }};
 }
 
