@@ -328,7 +328,7 @@ impl<'t> Merge<'t> {
             edits.replace(at.clone(), text.clone()).ok()?;
         }
         let what: Vec<String> = self.what.into_iter().collect();
-        let apart = self.apart.then(|| Condition::BuffersApart);
+        let apart = self.apart.then_some(Condition::BuffersApart);
         Some(Proposal {
             title: format!("{} as vectors", what.join(", ")),
             why: "one access takes neighbouring elements together".to_owned(),

@@ -43,7 +43,9 @@ fn problem(size: Size, inputs: &Inputs<'_>) -> Problem {
     let mut problem = saxpy(size, inputs);
     // Each term rounds its product and its sum, and no partial sum exceeds |a x| + |y|.
     if let Expected::Within { bound, .. } = &mut problem.expected {
-        bound.iter_mut().for_each(|bound| *bound *= MOST);
+        for bound in bound.iter_mut() {
+            *bound *= MOST;
+        }
     }
     problem
 }

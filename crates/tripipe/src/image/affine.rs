@@ -22,7 +22,7 @@ impl<T: Pixel> Image<T> {
         let from = *self.raster();
         let to = Raster::dense(from.layout, size, from.channels, from.element);
         map.check(interpolation, border, [&from, &to])?;
-        self.resampled(Resample { how: How::Mapped(*map, border), interpolation, from, to })
+        self.resampled(&Resample { how: How::Mapped(*map, border), interpolation, from, to })
     }
 
     /// A new image: this one turned by `degrees` anticlockwise about its centre; as large as this one, or, if `whole`, so
@@ -60,6 +60,6 @@ impl Context {
     ) -> Result<(), Error> {
         map.check(interpolation, border, [from, to])?;
         let how = How::Mapped(*map, border);
-        self.resample_bytes(Resample { how, interpolation, from: *from, to: *to }, source, result)
+        self.resample_bytes(&Resample { how, interpolation, from: *from, to: *to }, source, result)
     }
 }

@@ -26,16 +26,16 @@ impl<T: Pixel> Image<T> {
         let from = *self.raster();
         let to = Raster::dense(from.layout, size, from.channels, from.element);
         check_extents(&from, &to)?;
-        self.resampled(Resample { how: How::Resized, interpolation, from, to })
+        self.resampled(&Resample { how: How::Resized, interpolation, from, to })
     }
 
     /// A new image of this one's pixels.
-    pub(super) fn resampled(&self, how: Resample) -> Result<Self, Error> {
+    pub(super) fn resampled(&self, how: &Resample) -> Result<Self, Error> {
         let result = Self::unwritten(self.context(), how.to)?;
         if how.to.is_empty() {
             return Ok(result);
         }
-        let task = self.context().task(&how)?;
+        let task = self.context().task(how)?;
         let inputs = [(Role::Source, self.view().memory())];
         drop(task.run(&inputs, result.view().memory())?);
         Ok(result)
@@ -60,13 +60,13 @@ impl Context {
     ) -> Result<(), Error> {
         check_extents(from, to)?;
         let how = Resample { how: How::Resized, interpolation, from: *from, to: *to };
-        self.resample_bytes(how, source, result)
+        self.resample_bytes(&how, source, result)
     }
 
     /// The same for any of these operations, whose images were checked.
     pub(super) fn resample_bytes(
         &self,
-        how: Resample,
+        how: &Resample,
         source: &[u8],
         result: &mut [u8],
     ) -> Result<(), Error> {
@@ -74,7 +74,7 @@ impl Context {
         if how.to.is_empty() {
             return Ok(());
         }
-        self.run_task_copied(&how, &[(Role::Source, source)], result)
+        self.run_task_copied(how, &[(Role::Source, source)], result)
     }
 }
 

@@ -3,6 +3,7 @@
 mod side;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use tripipe_ir::diagnostic::Rule;
@@ -242,9 +243,10 @@ fn joined(pair: &Pair<'_>, [a, b]: &[Side<'_>; 2]) -> Option<(Vec<Joins>, Vec<St
             continue;
         };
         let name = &a.kernel.parameters[*own].name;
-        conditions.push(match *name == parameter.name {
-            true => format!("`{name}` has one value in both launches"),
-            false => format!("`{name}` of `{first}` and `{}` of `{second}` have one value", parameter.name),
+        conditions.push(if *name == parameter.name {
+            format!("`{name}` has one value in both launches")
+        } else {
+            format!("`{name}` of `{first}` and `{}` of `{second}` have one value", parameter.name)
         });
         joins.push(Joins::As(*own));
     }
@@ -371,7 +373,7 @@ impl Writing<'_> {
             if shorter && passed.is_dropped && is_own {
                 edits.replace(target.clone(), format!("{ty} {}", passed.name)).ok()?;
             } else {
-                declared.push_str(&format!("    {ty} {};\n", passed.name));
+                let _ = writeln!(declared, "    {ty} {};", passed.name);
                 if shorter && passed.is_dropped {
                     edits.replace(target.clone(), passed.name.clone()).ok()?;
                 } else {

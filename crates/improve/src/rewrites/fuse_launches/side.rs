@@ -43,8 +43,17 @@ pub(super) struct Accesses {
 struct FusedAccess {
     place: Range<usize>,
     sum: Affine,
-    /// The start of the value that is stored, and the conditions under which it is; `None` for a load.
-    stored: Option<Option<(usize, Vec<String>)>>,
+    way: FusedWay,
+}
+
+/// What an access does.
+#[derive(Clone)]
+enum FusedWay {
+    Load,
+    /// It stores a value that starts there, under these conditions.
+    Store(usize, Vec<String>),
+    /// It stores in another way.
+    Change,
 }
 
 /// Where the first kernel stores what passes to the second.
@@ -224,12 +233,15 @@ impl<'t> Side<'t> {
                 let place = inner.place.range.clone();
                 // A part of a vector, or a sum into memory, is stored to, but passes nothing.
                 let store = stores.iter().find(|(at, _)| at.start <= place.start && place.end <= at.end);
-                let stored = store.map(|(at, value)| {
-                    let value = value.filter(|_| *at == place)?;
-                    Some((value, conditions.clone()?))
-                });
+                let way = match store {
+                    None => FusedWay::Load,
+                    Some((at, value)) => match (value.filter(|_| *at == place), conditions.clone()) {
+                        (Some(value), Some(conditions)) => FusedWay::Store(value, conditions),
+                        _ => FusedWay::Change,
+                    },
+                };
                 fits &= inner.place.exact && !inner.place.in_macro;
-                all.push(FusedAccess { place, sum: found.sum, stored });
+                all.push(FusedAccess { place, sum: found.sum, way });
             });
         });
         let parameters = self.kernel.parameters.iter().map(|it| (it.name.clone(), it.symbol));
@@ -253,7 +265,9 @@ impl<'t> Side<'t> {
                 self.statement(then, conditions, found);
                 conditions.pop();
                 conditions.push(None);
-                otherwise.iter().for_each(|otherwise| self.statement(otherwise, conditions, found));
+                if let Some(otherwise) = otherwise {
+                    self.statement(otherwise, conditions, found);
+                }
                 conditions.pop();
             }
             _ => {
@@ -271,9 +285,9 @@ impl<'t> Side<'t> {
         second: &Side<'_>,
         rename: &Rename<'_>,
     ) -> Option<Stored> {
-        let stores: Vec<&FusedAccess> = own.all.iter().filter(|access| access.stored.is_some()).collect();
+        let stores: Vec<&FusedAccess> = own.all.iter().filter(|access| access.stores()).collect();
         let [store] = stores[..] else { return None };
-        let (value, conditions) = store.stored.clone()??;
+        let FusedWay::Store(value, conditions) = store.way.clone() else { return None };
         if its.stores() {
             return None;
         }
@@ -303,15 +317,21 @@ impl<'t> Side<'t> {
     }
 }
 
+impl FusedAccess {
+    fn stores(&self) -> bool {
+        !matches!(self.way, FusedWay::Load)
+    }
+}
+
 impl Accesses {
     /// Whether the kernel stores to it.
     pub(super) fn stores(&self) -> bool {
-        self.all.iter().any(|access| access.stored.is_some())
+        self.all.iter().any(FusedAccess::stores)
     }
 
     /// Where the kernel loads from it.
     pub(super) fn loads(&self) -> Vec<Range<usize>> {
-        self.all.iter().filter(|access| access.stored.is_none()).map(|access| access.place.clone()).collect()
+        self.all.iter().filter(|access| !access.stores()).map(|access| access.place.clone()).collect()
     }
 
     /// Whether a store is the only access.
