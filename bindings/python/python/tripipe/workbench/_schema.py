@@ -834,7 +834,7 @@ class ImprovementStep:
     given_launch: bool
     """Whether the given launch was among them."""
     relative_error: float
-    """The most that a floating-point result may deviate, relative; 0 where results are the same."""
+    """The most that a floating-point result may deviate: this share of its value plus this share of the mean magnitude in its memory; 0 where results are the same."""
 
 
 @dataclass(frozen=True)
@@ -864,7 +864,9 @@ class Improved:
     gpus: tuple[str, ...]
     """The GPUs."""
     global_size: tuple[int, int, int]
-    """Work-items of the original launch."""
+    """Work-items of the original launch; of several launches, those of the first."""
+    launches: int
+    """The number of launches, with repetitions; 1 unless the launch file has a list of them."""
     steps: tuple[ImprovementStep, ...]
     """The original and the steps: one for each GPU, one step after the other. The first is the original."""
     speedup: float
