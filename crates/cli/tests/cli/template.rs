@@ -171,9 +171,12 @@ fn groups_and_dimensions_follow_from_the_kernel() {
     );
 }
 
+/// A kernel, options of the command, and the counts of buffers by their names.
+type Reach = (&'static str, &'static [&'static str], &'static [(&'static str, usize)]);
+
 /// Kernels that need more than one element for each work-item, with the options of their launch, and what each buffer
 /// needs by the arithmetic of its indices.
-const FAR: [(&str, &[&str], &[(&str, usize)]); 10] = [
+const FAR: [Reach; 10] = [
     // The last rows and columns do nothing.
     (
         "kernel void rim(global const uchar* rgb, global uchar* out, int width, int height) {\n    \
