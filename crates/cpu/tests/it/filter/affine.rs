@@ -1,4 +1,4 @@
-//! AffineMap maps.
+//! Affine maps on the CPU path, beside the reference.
 
 use half::f16;
 use tripipe_cpu::{self as cpu, Threads};
