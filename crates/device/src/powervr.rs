@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use crate::{Certainty, find, identify};
 
-    /// Names from drivers: clinfo of a VisionFive 2 and a Lichee Pi 4A, phones with GE8320 and BXM-8-256.
+    /// Names from drivers: clinfo of a RISC-V board and a Lichee Pi 4A, phones with GE8320 and BXM-8-256.
     #[test]
     fn names_of_drivers_are_recognised_and_others_are_not() {
         for name in

@@ -108,7 +108,7 @@ kernel void b(global const float *in, global float *out, int w) {
 }\n",
         "64",
     );
-    assert!(fused.shorter.unwrap().0.contains("out_1[k] = out_2 + 1;"));
+    assert!(fused.shorter.unwrap().0.contains("out_1[i] = out_2 + 1;"));
     // Without the test, work-items behind the width load what was there before.
     let fused = holds(
         "kernel void a(global const float *in, global float *out, int width) {
@@ -121,7 +121,7 @@ kernel void b(global const float *in, global float *out, int w) {
 }\n",
         "64",
     );
-    assert!(fused.shorter.is_none() && fused.source.contains("out_1[k] = out[k] + 1;"), "{}", fused.source);
+    assert!(fused.shorter.is_none() && fused.source.contains("out_1[i] = out[i] + 1;"), "{}", fused.source);
 }
 
 #[test]

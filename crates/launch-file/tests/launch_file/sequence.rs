@@ -84,5 +84,5 @@ fn what_is_wrong_is_located() {
     assert!(error.to_string().contains("no launch comes before this one"), "{error}");
     let error = parse(BUFFERS).unwrap_err().to_string();
     assert!(error.starts_with("k.toml:3:") && error.contains("a list of 1 launches"), "{error}");
-    assert!(error.contains("`tripipe simulate` and `tripipe run-kernel`"), "{error}");
+    assert!(error.contains("`tripipe check`, `improve`, `simulate` and `run-kernel`"), "{error}");
 }

@@ -201,7 +201,7 @@ fn patterns_are_found_at_their_lines_and_nothing_else_is() {
             "clspv",
             None,
             &[],
-            &[("clspv-24-bit-products", 3), ("clspv-shuffle", 2)],
+            &[("clspv-shuffle", 2), ("clspv-24-bit-products", 3)],
         ),
         (
             "kernel void k(global int *p, local int *q) {
