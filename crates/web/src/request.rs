@@ -108,8 +108,9 @@ pub fn respond(request: &[u8], module: &[u8]) -> Result<String, Failure> {
             serde_json::to_string(&all)?
         }
         Ask::Analyze(ask) => {
-            let gpus: Result<Vec<_>, _> = ask.gpus.iter().map(|name| tripipe_device::find(name)).collect();
-            analyses(&load(module, &ask.program)?, &gpus?, &ask)?
+            let gpus =
+                ask.gpus.iter().map(|name| tripipe_device::find(name)).collect::<Result<Vec<_>, _>>()?;
+            analyses(&load(module, &ask.program)?, &gpus, &ask)?
         }
     })
 }
