@@ -79,7 +79,9 @@ fn a_recorded_list_sees_memory_as_it_is_at_each_replay() {
     let prepared = executor.prepare_launches(&list).unwrap();
     // Again before the first has ended.
     let all: Vec<_> = (0..3).map(|_| executor.submit_prepared(&prepared).unwrap()).collect();
-    all.iter().for_each(|submission| submission.wait().unwrap());
+    for submission in &all {
+        submission.wait().unwrap();
+    }
     let once = |x: i32| 3 * (2 * x + 1) + 1;
     let thrice: Vec<i32> = (0..4).map(|x| once(once(once(x)))).collect();
     assert_eq!(contents(&mut executor, a), thrice);
