@@ -24,6 +24,8 @@ pub(super) fn name(kernel: &Kernel, inst: Inst) -> Option<Cow<'static, str>> {
             AtomicOp::FlagClear => "atomic_flag_clear".into(),
             _ => return None,
         },
+        Op::AsyncCopy { .. } => "async_work_group_copy".into(),
+        Op::WaitEvents { .. } => "wait_group_events".into(),
         Op::Barrier { .. } => "barrier".into(),
         Op::Printf(_) => "printf".into(),
         _ => return None,

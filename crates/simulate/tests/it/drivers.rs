@@ -215,13 +215,6 @@ fn patterns_are_found_at_their_lines_and_nothing_else_is() {
             &[("clspv-events", 2)],
         ),
         (
-            "kernel void k(global float *p, global int *q) {\n    p[0] = atomic_xchg(p + 1, 1.0f);\n    q[0] = atomic_xchg(q + 1, 1);\n}",
-            "clspv",
-            None,
-            &[],
-            &[("clspv-float-exchange", 2)],
-        ),
-        (
             "kernel void k(global int *p, global int4 *q) {\n    printf(\"%d\", p[0]);\n    q[0] = q[1].s3210;\n    atomic_add(p, 1);\n}",
             "clspv",
             None,
