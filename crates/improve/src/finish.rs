@@ -5,7 +5,8 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::SearchError;
-use crate::search::{Applied, Search, State, all_prices, score};
+use crate::price::score;
+use crate::search::{Applied, Search, State, all_prices};
 use crate::{Improvement, Proposal, Refusal, Refused, Step, Subject};
 
 impl Search<'_> {

@@ -1,6 +1,6 @@
 //! The result of a search.
 
-use crate::search::worst;
+use crate::price::worst;
 use crate::{Condition, CounterExample, HostChange, Price, PriceError, Required, Subject, Verified};
 
 /// A step of a ladder.

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use crate::search::{Candidate, Search, State, all_prices, score};
+use crate::price::score;
+use crate::search::{Candidate, Search, State, all_prices};
 use crate::{HostChange, Progress, Proposal, Refusal, Refused, Rewrite, Subject, View};
 
 /// How much slower a form may be that others understand better: a product without its tile takes five times as long before

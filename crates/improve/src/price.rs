@@ -59,6 +59,24 @@ pub struct Price {
     pub occupancy: f64,
 }
 
+/// The largest of the times as multiples of `before`.
+pub(crate) fn worst(prices: &[Price], before: &[Price]) -> f64 {
+    let ratios = prices.iter().zip(before).map(|(price, before)| price.seconds / before.seconds);
+    ratios.fold(0.0, f64::max)
+}
+
+/// How much the mean of all targets counts beside the slowest: a gain of two on one of two targets counts as 5 %.
+const OTHERS: f64 = 0.15;
+
+/// How a kernel is judged: the largest of the times as multiples of `before`; if none is longer, also the geometric mean,
+/// a little, so that what one target gains is not lost where the others stay as they are.
+pub(crate) fn score(prices: &[Price], before: &[Price]) -> f64 {
+    let worst = worst(prices, before);
+    let logarithms = prices.iter().zip(before).map(|(price, before)| (price.seconds / before.seconds).ln());
+    let mean = (logarithms.sum::<f64>() / prices.len().max(1) as f64).exp();
+    if worst > 1.0 { worst } else { worst.powf(1.0 - OTHERS) * mean.powf(OTHERS) }
+}
+
 /// Why a kernel has no price on a GPU.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::search::{Candidate, RIVALS, Search, State, all_prices, score};
+use crate::price::score;
+use crate::search::{Candidate, RIVALS, Search, State, all_prices};
 use crate::{Price, Progress, Refused, Subject};
 
 /// How much slower than the best by the search's prices a kernel may be that is priced again.

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use tripipe_launch::NdRange;
 
 use crate::one_source::check_source;
+use crate::price::score;
 use crate::{
     Allowed, Condition, CounterExample, HostChange, Improvement, OpenFiles, Price, PriceError, Pricing,
     Proposal, Refusal, Refused, Required, Rewrite, SearchError, Subject, Target, Verified, Verifier,
@@ -154,24 +155,6 @@ pub(crate) struct Candidate {
     pub(crate) proposal: Proposal,
     pub(crate) subject: Subject,
     pub(crate) score: f64,
-}
-
-/// The largest of the times as multiples of `before`.
-pub(crate) fn worst(prices: &[Price], before: &[Price]) -> f64 {
-    let ratios = prices.iter().zip(before).map(|(price, before)| price.seconds / before.seconds);
-    ratios.fold(0.0, f64::max)
-}
-
-/// How much the mean of all targets counts beside the slowest: a gain of two on one of two targets counts as 5 %.
-const OTHERS: f64 = 0.15;
-
-/// How a kernel is judged: the largest of the times as multiples of `before`; if none is longer, also the geometric mean,
-/// a little, so that what one target gains is not lost where the others stay as they are.
-pub(crate) fn score(prices: &[Price], before: &[Price]) -> f64 {
-    let worst = worst(prices, before);
-    let logarithms = prices.iter().zip(before).map(|(price, before)| (price.seconds / before.seconds).ln());
-    let mean = (logarithms.sum::<f64>() / prices.len().max(1) as f64).exp();
-    if worst > 1.0 { worst } else { worst.powf(1.0 - OTHERS) * mean.powf(OTHERS) }
 }
 
 /// Rewrites a kernel for the targets together: the fastest is the one whose largest time, as a multiple of the

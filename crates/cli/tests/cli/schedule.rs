@@ -236,3 +236,57 @@ fn a_run_of_20_launches_agrees_with_its_own_trace() {
     // The model adds nothing but the first launch to kernels that are longer than a call.
     assert!(number(&run, "modelled_seconds") <= seconds * 1.05, "{run}");
 }
+
+/// A launch that reads past what an earlier one wrote, one that writes past its own memory, and one that is right.
+#[test]
+fn launches_of_a_list_are_checked_in_order() {
+    let bench = Bench::new();
+    bench.write(
+        "chain.cl",
+        "kernel void fill(global float* out, int n) { size_t i = get_global_id(0); if (i < n) out[i] = i; }\n\
+         kernel void shift(global const float* in, global float* out) {\n\
+             size_t i = get_global_id(0);\n\
+             out[i] = in[i + OFFSET];\n\
+         }\n",
+    );
+    let list = |filled: usize, repeat: usize| {
+        format!(
+            "source = 'chain.cl'\n\
+             [[launch]]\nkernel = 'fill'\nglobal = 64\n\
+             [[launch.argument]]\nname = 'out'\nbuffer = 'float'\ncount = 64\n\
+             [[launch.argument]]\nname = 'n'\nvalue = {filled}\n\
+             [[launch]]\nkernel = 'shift'\nglobal = 60\nrepeat = {repeat}\n\
+             [[launch.argument]]\nuse = 'fill.out'\n\
+             [[launch.argument]]\nname = 'out'\nbuffer = 'float'\ncount = 60\ndump = 'out.npy'\n"
+        )
+    };
+    if !compiles() {
+        return;
+    }
+    let check = |text: &str, offset: usize| {
+        bench.write("chain.toml", text);
+        let define = format!("-DOFFSET={offset}");
+        let output = bench.run(&["check", "chain.toml", "-g", "mali-g78", &define, "--format", "json"]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        (output.status.code(), serde_json::from_str::<Value>(&text).unwrap())
+    };
+    let (code, clean) = check(&list(64, 1), 4);
+    assert_eq!((code, clean["findings"].as_array().unwrap().len()), (Some(0), 0), "{clean}");
+    let kernels: Vec<&Value> =
+        clean["launches"].as_array().unwrap().iter().map(|launch| &launch["kernel"]).collect();
+    assert_eq!(kernels, ["fill", "shift"]);
+    let rules = |result: &Value| -> Vec<String> {
+        let all = result["findings"].as_array().unwrap().iter();
+        all.map(|finding| {
+            format!("{} {}", finding["kernel"].as_str().unwrap(), finding["code"].as_str().unwrap())
+        })
+        .collect()
+    };
+    let (code, unwritten) = check(&list(32, 9), 4);
+    assert_eq!(code, Some(1));
+    assert!(rules(&unwritten).iter().any(|rule| rule == "shift uninitialised-value"), "{unwritten}");
+    assert!(unwritten["left_out"].to_string().contains("after the second"), "{unwritten}");
+    let (_, beyond) = check(&list(64, 1), 5);
+    assert!(rules(&beyond).iter().any(|rule| rule == "shift out-of-bounds-read"), "{beyond}");
+    assert!(!bench.path().join("out.npy").exists());
+}
