@@ -24,7 +24,8 @@ pub use block::Block;
 pub use elements::{elements_of, elements_of_mut};
 pub use error::ExecuteError;
 pub use executor::{
-    CpuLoad, CpuTime, Executor, KernelFacts, OverBytes, Prepared, Reading, Submission, TimeSource, Timing,
+    CountedEnergy, CpuLoad, CpuTime, Executor, KernelFacts, OverBytes, Prepared, Reading, Submission,
+    TimeSource, Timing, count_energy,
 };
 pub use layer::{Intercept, Layer};
 pub use memory::{

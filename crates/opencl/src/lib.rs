@@ -25,6 +25,8 @@ mod cache;
 mod code;
 mod context;
 mod devices;
+#[cfg(feature = "nvml")]
+pub mod energy;
 mod event;
 mod executor;
 mod exit;

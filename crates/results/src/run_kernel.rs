@@ -46,6 +46,13 @@ pub struct RanLaunch {
     /// How busy the host's CPU was meanwhile.
     #[serde(default)]
     pub cpu_load: Option<CpuLoad>,
+    /// Joules of a run by the device's own counter, with what the device uses without work meanwhile; `null` if that was
+    /// not wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joules: Option<f64>,
+    /// Watts by the same counter, while the launch was repeated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watts: Option<f64>,
     /// The output of `printf`.
     pub printed: String,
 }

@@ -1,6 +1,6 @@
 //! Plans with memory on one executor.
 
-use tripipe_launch::{CpuLoad, ExecuteError, Executor, Launch, MemoryId, Timing};
+use tripipe_launch::{CpuLoad, ExecuteError, Executor, Launch, MemoryId, Timing, count_energy};
 
 use super::Output;
 
@@ -81,9 +81,14 @@ impl Staged<'_> {
         self.predicted_load
     }
 
-    /// The energy in joules of the last run, if it is known.
-    pub fn joules(&self) -> Option<f64> {
-        self.executor.joules()
+    /// The energy in joules of a run, if it is known: that of the last one, or of repeated ones by the device's own
+    /// counter.
+    ///
+    /// # Errors
+    /// Any error of the executor.
+    pub fn joules(&mut self) -> Result<Option<f64>, ExecuteError> {
+        let counted = count_energy(self.executor, &self.bound.launches)?;
+        Ok(counted.map(|counted| counted.joules).or_else(|| self.executor.joules()))
     }
 
     /// The result, with rows tightly packed; empty when the plan has no output.

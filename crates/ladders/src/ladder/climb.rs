@@ -85,9 +85,12 @@ pub trait Attempt {
     fn predicted_load(&self) -> Option<CpuLoad> {
         None
     }
-    /// The energy of the last run in joules, if it is known.
-    fn joules(&self) -> Option<f64> {
-        None
+    /// The energy of a run in joules, if it is known; further runs may be made for it.
+    ///
+    /// # Errors
+    /// The step did not run.
+    fn joules(&mut self) -> Result<Option<f64>, AttemptError> {
+        Ok(None)
     }
 }
 
@@ -165,8 +168,8 @@ impl Attempt for Staged<'_> {
         Staged::predicted_load(self)
     }
 
-    fn joules(&self) -> Option<f64> {
-        Staged::joules(self)
+    fn joules(&mut self) -> Result<Option<f64>, AttemptError> {
+        Ok(Staged::joules(self)?)
     }
 }
 
@@ -324,7 +327,7 @@ fn shortlist<C: Climber + ?Sized>(
         // What prepares the operands is not ranked, and only results need it.
         let seconds = attempt.and_then(|attempt| {
             if source.executes() {
-                time(attempt, &shorter, once, source).map(|measured| measured.seconds.median())
+                time(attempt, &shorter, once, source, true).map(|measured| measured.seconds.median())
             } else {
                 attempt.run()
             }
@@ -360,8 +363,10 @@ fn measure_step<C: Climber + ?Sized>(
         if !wanted(label) {
             return left_out.push(label.to_owned());
         }
-        let options = if label.is_empty() { options } else { Options { runs: SWEEP_RUNS, warmup: 1 } };
-        found.push((label.to_owned(), attempt.and_then(|attempt| time(attempt, problem, options, source))));
+        let compared = !label.is_empty();
+        let options = if compared { Options { runs: SWEEP_RUNS, warmup: 1 } } else { options };
+        let measured = attempt.and_then(|attempt| time(attempt, problem, options, source, compared));
+        found.push((label.to_owned(), measured));
     });
     if let Err(error) = visited {
         return refused(&error);
@@ -400,7 +405,7 @@ fn measure_step<C: Climber + ?Sized>(
     } else {
         visited = climber.attempt(ladder, step, problem, &mut |label, attempt| {
             if label == winner {
-                timed = Some(attempt.and_then(|attempt| time(attempt, problem, options, source)));
+                timed = Some(attempt.and_then(|attempt| time(attempt, problem, options, source, false)));
             }
         });
     }
@@ -426,19 +431,21 @@ fn refused(error: &AttemptError) -> Outcome {
     }
 }
 
+/// Times an attempt. The energy of one that is only `compared` with others is not counted, as that takes a second.
 fn time(
     attempt: &mut dyn Attempt,
     problem: &Problem,
     options: Options,
     source: TimeSource,
+    compared: bool,
 ) -> Result<Measured, AttemptError> {
     let preparation_seconds = attempt.prepare()?;
     let first = attempt.run()?;
-    let joules = attempt.joules();
     if source.executes() {
         problem.expected.verify(&attempt.output()?)?;
     }
     if source.is_predicted() {
+        let joules = attempt.joules()?;
         let seconds = Seconds { samples: vec![first], cpu_load: attempt.predicted_load() };
         return Ok(Measured { seconds, joules, preparation_seconds, choice: None, sweep: Vec::new() });
     }
@@ -447,6 +454,7 @@ fn time(
     let repeat = Repeat { most: options.runs.max(1), least: LEAST_RUNS, limit };
     let mut cpu = CpuTime::default();
     let samples = cpu.measure(|| repeat.times(|| attempt.run()))?;
+    let joules = if compared { None } else { attempt.joules()? };
     // A race may appear only under load.
     problem.expected.verify(&attempt.output()?)?;
     let seconds = Seconds { samples, cpu_load: cpu.load() };

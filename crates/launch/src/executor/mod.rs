@@ -1,5 +1,6 @@
 //! The trait that abstracts from the device that runs a launch.
 
+mod energy;
 mod facts;
 mod load;
 mod submission;
@@ -10,6 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use tripipe_device::Probe;
 
+pub use energy::{CountedEnergy, count_energy};
 pub use facts::{KernelFacts, Timing};
 pub use load::{CpuLoad, CpuTime};
 use submission::{Done, Read};
@@ -38,6 +40,12 @@ pub trait Executor {
 
     /// The energy in joules of the launches of the last [`Executor::run`]; `None` if it is not known.
     fn joules(&self) -> Option<f64> {
+        None
+    }
+
+    /// Joules that the device has used since some time, by a counter of its own; `None` if it has none, or was not asked
+    /// for it. The counter may step ten times a second only: [`count_energy`].
+    fn counted_joules(&self) -> Option<f64> {
         None
     }
 

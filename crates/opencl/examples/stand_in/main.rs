@@ -27,6 +27,8 @@
 //! | `refuse-argument` | the second argument of every kernel is of the wrong size |
 //! | `refuse-release` | as `device-lost`, and every release fails afterwards |
 //! | `refuse-callback` | no callback is accepted, for events or memory objects |
+//! | `energy` | the device is of NVIDIA, and [`energy`] counts |
+//! | `no-energy` | the device is of NVIDIA, and does not count energy |
 //!
 //! `TRIPIPE_STAND_IN_TRANSFER_MS` is the time that a copy from or to a buffer takes, 0 if unset, and
 //! `TRIPIPE_STAND_IN_FIRST_MS` that which the first launch takes longer, as with a driver that compiles then.
@@ -49,6 +51,7 @@
     reason = "C entry points of a test double: the arguments are what OpenCL's specification says they are"
 )]
 
+mod energy;
 mod events;
 mod memory;
 mod programs;
@@ -249,7 +252,10 @@ pub extern "C" fn clGetDeviceInfo(
         0x102B if device == CPU_DEVICE => text("Stand-In CPU"),
         0x1002 if device == CPU_DEVICE => word(64),
         0x102B => text("Stand-In GPU"),
+        0x102C if is("energy") || is("no-energy") => text("NVIDIA stand-in"),
         0x102C => text("Tripipe"),
+        // CL_DEVICE_PCI_BUS_INFO_KHR
+        0x410F => [1u32, 10, 11, 0].iter().flat_map(|part| part.to_ne_bytes()).collect(),
         0x102D => text("1.0"),
         0x102E => text("FULL_PROFILE"),
         0x102F => text("OpenCL 1.2 stand-in"),

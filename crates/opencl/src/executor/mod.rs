@@ -70,6 +70,8 @@ pub struct OpenClExecutor {
     programs: Programs,
     samplers: HashMap<tripipe_launch::Sampler, Arc<Sampler>>,
     cache: Option<Cache>,
+    #[cfg(feature = "nvml")]
+    energy: Option<Arc<crate::energy::EnergyCounter>>,
 }
 
 impl OpenClExecutor {
@@ -116,6 +118,8 @@ impl OpenClExecutor {
             allocated_bytes: 0,
             programs: Programs::default(),
             samplers: HashMap::new(),
+            #[cfg(feature = "nvml")]
+            energy: options.energy.clone(),
             cache: options
                 .cache
                 .cache()
@@ -229,6 +233,11 @@ impl Executor for OpenClExecutor {
 
     fn as_any(&mut self) -> Option<&mut dyn Any> {
         Some(self)
+    }
+
+    #[cfg(feature = "nvml")]
+    fn counted_joules(&self) -> Option<f64> {
+        self.energy.as_ref()?.joules().ok()
     }
 
     fn allocate(

@@ -1,8 +1,13 @@
 //! Options of an executor.
 
+#[cfg(feature = "nvml")]
+use std::sync::Arc;
+
 use tripipe_cache::CacheChoice;
 use tripipe_device::Probe;
 
+#[cfg(feature = "nvml")]
+use crate::energy::EnergyCounter;
 use crate::memory::Strategy;
 
 /// Options of an [`super::OpenClExecutor`].
@@ -15,6 +20,9 @@ pub struct ExecutorOptions {
     pub cache: CacheChoice,
     /// Whether prepared launches are recorded, where the driver has `cl_khr_command_buffer`, and times are not taken.
     pub recorded: bool,
+    /// The device's counter of energy, for [`tripipe_launch::Executor::counted_joules`].
+    #[cfg(feature = "nvml")]
+    pub energy: Option<Arc<EnergyCounter>>,
 }
 
 impl ExecutorOptions {
@@ -36,6 +44,14 @@ impl ExecutorOptions {
     #[must_use]
     pub fn recorded(mut self) -> Self {
         self.recorded = true;
+        self
+    }
+
+    /// Sets the device's counter of energy.
+    #[cfg(feature = "nvml")]
+    #[must_use]
+    pub fn energy(mut self, counter: EnergyCounter) -> Self {
+        self.energy = Some(Arc::new(counter));
         self
     }
 

@@ -9,6 +9,8 @@
 )]
 
 mod cache;
+#[cfg(feature = "nvml")]
+mod energy;
 mod executor;
 mod faults;
 mod import;

@@ -46,7 +46,16 @@ pub struct Report<'a> {
     /// How far predictions are from published times, if times are predicted and such times are known.
     pub errors: Option<&'a ErrorTable>,
     /// If energies are wanted: one on this GPU, for what estimates are based on, or why there are none.
-    pub energy: Option<&'a Result<Energy, String>>,
+    pub energy: Option<&'a Result<StepEnergy, String>>,
+}
+
+/// What the energies of steps are.
+#[derive(Clone, Debug)]
+pub enum StepEnergy {
+    /// Estimates from predicted counters, such as this one.
+    Estimate(Energy),
+    /// By the counter of NVIDIA's driver.
+    Counted,
 }
 
 impl Report<'_> {
@@ -89,9 +98,17 @@ impl Report<'_> {
                 } else {
                     ""
                 };
-                let volts = significant(energy.reference_volts);
-                let basis = crate::simulation::energy::basis(energy);
-                format!("mJ is the energy of a step, as an estimate, at {volts} V{rate}. {basis}")
+                match energy {
+                    StepEnergy::Estimate(energy) => {
+                        let volts = significant(energy.reference_volts);
+                        let basis = crate::simulation::energy::basis(energy);
+                        format!("mJ is the energy of a step, as an estimate, at {volts} V{rate}. {basis}")
+                    }
+                    StepEnergy::Counted => format!(
+                        "mJ is the energy of a step by NVML's counter of the whole board, while the step was repeated for a second; \
+                         what the board uses without work is in it{rate}."
+                    ),
+                }
             }
         })
     }

@@ -3,7 +3,7 @@
 mod result;
 mod text;
 
-use tripipe_launch::{CpuLoad, NdRange};
+use tripipe_launch::{CountedEnergy, CpuLoad, NdRange};
 use tripipe_launch_file::{ArrayShape, Comparison};
 
 /// A run.
@@ -21,6 +21,8 @@ pub struct Run<'a> {
     pub seconds: f64,
     /// How busy the host's CPU was meanwhile, if that is known.
     pub cpu_load: Option<CpuLoad>,
+    /// Its energy, if it was wanted and counted.
+    pub energy: Option<CountedEnergy>,
 }
 
 /// A memory object after a run.

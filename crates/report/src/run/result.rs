@@ -21,6 +21,8 @@ pub fn result(run: &Run<'_>, printed: &str) -> KernelRun {
         device: run.device.to_owned(),
         seconds: run.seconds,
         cpu_load: run.cpu_load.map(crate::cpu_load),
+        joules: run.energy.map(|energy| energy.joules),
+        watts: run.energy.map(|energy| energy.watts),
         printed: printed.to_owned(),
     })
 }

@@ -5,13 +5,25 @@ use std::fmt::Write as _;
 use tripipe_launch_file::{Comparison, Scalar};
 
 use super::{Base, Memory, Run};
-use crate::number::{counted, time};
+use crate::number::{counted, significant, time};
 
 /// The run in one line: `scale of scale.cl over 16x16 in groups of 4x4, on ...: 1.23 ms; 0.12 CPU cores busy, ...`.
 pub fn text(run: &Run<'_>) -> String {
-    let Run { kernel, program, range, device, seconds, cpu_load } = run;
+    let Run { kernel, program, range, device, seconds, cpu_load, energy } = run;
     let load = cpu_load.map_or_else(String::new, |load| format!("; {}", crate::busy_cores(load)));
-    format!("{kernel} of {program} over {range:?}, on {device}: {}{load}\n", time(*seconds))
+    let mut said = format!("{kernel} of {program} over {range:?}, on {device}: {}{load}\n", time(*seconds));
+    if let Some(energy) = energy {
+        let _ = writeln!(
+            said,
+            "energy: {} mJ a run, {} W over {} in {}, by NVML's counter of the whole board; what the board uses without work \
+             is in it",
+            significant(energy.joules * 1e3),
+            significant(energy.watts),
+            counted(energy.runs as u64, "run"),
+            time(energy.seconds)
+        );
+    }
+    said
 }
 
 /// A memory object, line by line, each with its newline: its numbers if they are shown, in the format of

@@ -4,6 +4,7 @@ mod board;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
@@ -17,7 +18,8 @@ use tripipe_ladders::ladder::{self, Climb, Options, climb};
 use tripipe_ladders::published::Published;
 use tripipe_ladders::{Inputs, Photo, Size, SizeKind};
 use tripipe_opencl::ExecutorOptions;
-use tripipe_report::ladder::Report;
+use tripipe_opencl::energy::EnergyCounter;
+use tripipe_report::ladder::{Report, StepEnergy};
 use tripipe_results::{Crossover, LadderCore};
 use tripipe_timing::energy;
 
@@ -83,7 +85,8 @@ pub(crate) struct Ladder {
     /// Predicts times on virtual GPUs without computing results, which are then not verified; several climb at once.
     #[arg(long)]
     time_only: bool,
-    /// Estimates the energy of each step on virtual GPUs: those of `simulate --energy` (docs/simulate.md).
+    /// The energy of each step: estimates on virtual GPUs (those of `simulate --energy`, docs/simulate.md), the counter of
+    /// NVIDIA's driver (NVML) on devices, for which each step is repeated for a second.
     #[arg(long)]
     energy: bool,
     /// Shows the published figures of other devices next to yours. On virtual GPUs, the published kernels are climbed
@@ -205,10 +208,14 @@ impl Ladder {
                 _ => (None, None),
             };
             let energy = self.energy.then(|| match device {
-                Device::Virtual(device) => {
-                    energy::at_peak(device.gpu()).ok_or_else(|| NO_ESTIMATE.to_owned())
-                }
-                _ => Err("no estimate, because only virtual GPUs have the counters for it".to_owned()),
+                Device::Virtual(device) => energy::at_peak(device.gpu())
+                    .map(StepEnergy::Estimate)
+                    .ok_or_else(|| NO_ESTIMATE.to_owned()),
+                Device::OpenCl(device) => match EnergyCounter::of(device) {
+                    Ok(_) => Ok(StepEnergy::Counted),
+                    Err(reason) => Err(reason.to_string()),
+                },
+                _ => Err("the CPU's is neither estimated nor counted".to_owned()),
             });
             let report = Report {
                 climb: &climb,
@@ -429,6 +436,11 @@ fn climb_on(
     let (first, others) = sizes.split_at(sizes.len().min(1));
     let mut opened = match device {
         Device::Virtual(device) if energy => Some(OpenDevice::with_energy(device, time_only)),
+        Device::OpenCl(own) if energy => {
+            let mut options = ExecutorOptions::default();
+            options.energy = EnergyCounter::of(own).ok().map(Arc::new);
+            OpenDevice::new(device, &options, time_only)?
+        }
         _ => OpenDevice::new(device, &ExecutorOptions::default(), time_only)?,
     };
     let mut at = |sizes: &[Size], before: usize, out: &mut dyn Write| {

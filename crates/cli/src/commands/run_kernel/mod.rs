@@ -4,13 +4,17 @@ mod sequence;
 
 use std::io::Write;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tripipe::{Choice, Device, ErrorKind};
 use tripipe_device::Gpu;
-use tripipe_launch::{CpuLoad, CpuTime, ExecuteError, Executor, Launch, Timing};
-use tripipe_launch_file::{Comparison, Dump, Staged, StagedMemory};
+use tripipe_launch::{
+    Argument, CountedEnergy, CpuLoad, CpuTime, ExecuteError, Executor, Launch, Timing, count_energy,
+};
+use tripipe_launch_file::{Comparison, Dump, Loaded, Staged, StagedMemory};
+use tripipe_opencl::energy::EnergyCounter;
 use tripipe_opencl::{CacheChoice, ExecutorOptions};
 use tripipe_report::run::{Base, Memory, Run};
 use tripipe_simulate::Simulator;
@@ -48,6 +52,10 @@ pub(crate) struct RunKernel {
     /// Predicts the time on a virtual GPU without running the kernel: no result is shown or compared.
     #[arg(long)]
     time_only: bool,
+    /// Repeat the launch for a second on memory of its own, for its energy by the counter of NVIDIA's driver (NVML). What
+    /// the whole board uses counts, also without work. `simulate --energy` estimates it for GPUs that are not there.
+    #[arg(long)]
+    energy: bool,
     #[command(flatten)]
     pub(crate) trace: TraceArgument,
     /// Output format; JSON is one object for the run, and one for each buffer and image that the file shows, writes or
@@ -137,6 +145,7 @@ impl RunKernel {
         }
         let description = match self.launch.open_all()? {
             Launches::One(description) => *description,
+            Launches::Several(_) if self.energy => bail!("--energy takes one launch: make a file for it"),
             Launches::Several(sequence) => return self.run_sequence(&sequence, out),
         };
         let progress = Progress::compiler("compiling the kernel");
@@ -149,6 +158,12 @@ impl RunKernel {
         let loaded = description.load(&built, self.limits.memory())?;
         let (kernel, name) = (loaded.kernel.clone(), built.program.name.to_string());
         let context = || format!("kernel `{kernel}` of {name} could not be run");
+        let energy = if self.energy {
+            progress.say("counting energy");
+            Some(energy(&loaded, &built, machine.executor()).with_context(context)?)
+        } else {
+            None
+        };
         let staged = loaded.stage(machine.executor(), built.program).with_context(context)?;
         let mut dumps = if self.time_only { None } else { Some(Dumps::open(&description, &staged)?) };
         progress.say(&format!("running {kernel}"));
@@ -164,7 +179,7 @@ impl RunKernel {
         let is_predicted = machine.executor().time_source().is_predicted();
         let cpu_load = if is_predicted { CpuLoad::predicted(&timings) } else { cpu.load() };
         let range = &staged.launch.range;
-        let run = Run { kernel: &kernel, program: &name, range, device: &device, seconds, cpu_load };
+        let run = Run { kernel: &kernel, program: &name, range, device: &device, seconds, cpu_load, energy };
         let printed = machine.take_printed();
         match self.format {
             Format::Text => {
@@ -229,6 +244,7 @@ impl RunKernel {
     /// What runs the launches, and the program built for it.
     fn machine(&self, description: &Description) -> Result<(Machine, Built)> {
         let choice = match self.device {
+            Target::Simulator if self.energy => bail!("--energy needs a device of NVIDIA: --device opencl:N"),
             Target::Simulator => {
                 let simulator = Simulator::new(self.limits.simulation());
                 return Ok((Machine::Simulator(Box::new(simulator)), description.build(None)?));
@@ -237,7 +253,17 @@ impl RunKernel {
         };
         let device = resolve(choice)?;
         // A kernel under development changes with every run, and its include files may change too.
-        let options = ExecutorOptions::default().cache(CacheChoice::Off);
+        let mut options = ExecutorOptions::default().cache(CacheChoice::Off);
+        if self.energy {
+            let counter = match &device {
+                Device::OpenCl(device) => EnergyCounter::of(device)?,
+                _ => bail!(
+                    "--energy needs a device of NVIDIA; `tripipe simulate --energy` estimates that of {}",
+                    device.name()
+                ),
+            };
+            options = options.energy(counter);
+        }
         let Some(opened) = OpenDevice::new(&device, &options, self.time_only)? else {
             bail!("{} cannot run launch files", device.name())
         };
@@ -248,6 +274,20 @@ impl RunKernel {
         };
         Ok((Machine::Device(opened), built))
     }
+}
+
+/// The energy of a launch, on memory that is released afterwards.
+fn energy(loaded: &Loaded, built: &Built, executor: &mut dyn Executor) -> Result<CountedEnergy> {
+    let staged = loaded.clone().stage(executor, Arc::clone(&built.program))?;
+    executor.prepare(&staged.launch.program, &staged.launch.entry)?;
+    let counted = count_energy(executor, std::slice::from_ref(&staged.launch));
+    for argument in &staged.launch.arguments {
+        if let Argument::Memory(memory) = argument {
+            // Memory that was passed twice is gone the second time.
+            let _ = executor.release(*memory);
+        }
+    }
+    counted?.context("the counter of energy stands still")
 }
 
 /// A launch that has run.
