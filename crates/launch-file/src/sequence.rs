@@ -17,7 +17,7 @@ const LAUNCHES_MAX: usize = 10_000;
 const RUNS_MAX: usize = 1_000_000;
 
 const ROOT_KEYS: [&str; 6] = ["source", "spirv", "options", "assume", "driver", "launch"];
-const LAUNCH_KEYS: [&str; 7] = ["name", "kernel", "global", "local", "offset", "argument", "repeat"];
+const LAUNCH_KEYS: [&str; 8] = ["name", "kernel", "global", "local", "offset", "argument", "repeat", "queue"];
 
 /// The launches of a file, in order.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +33,8 @@ pub struct SequenceLaunch {
     pub name: String,
     /// How often it runs, one after the other; at least once.
     pub repeat: usize,
+    /// The name of its queue; empty by default.
+    pub queue: String,
     /// The launch. Arguments that use memory of an earlier launch have the shape of that memory, without contents.
     pub file: LaunchFile,
     /// These arguments.
@@ -89,7 +91,8 @@ pub fn parse_sequence(
         };
         let named = table.get("name").map(|item| item.string().map(str::to_owned)).transpose()?;
         let name = named.or_else(|| file.kernel.clone()).unwrap_or_else(|| format!("launch {index}"));
-        launches.push(SequenceLaunch { name, repeat, file, uses });
+        let queue = table.get("queue").map(|item| item.string().map(str::to_owned)).transpose()?;
+        launches.push(SequenceLaunch { name, repeat, queue: queue.unwrap_or_default(), file, uses });
     }
     if launches.is_empty() {
         return Err(list.impossible("at least one launch").into());
@@ -230,6 +233,28 @@ impl LaunchSequence {
             };
         }
         Some(file)
+    }
+
+    /// The names of the queues, by their first launches.
+    pub fn queues(&self) -> Vec<&str> {
+        let mut queues: Vec<&str> = Vec::new();
+        for launch in &self.launches {
+            if !queues.contains(&launch.queue.as_str()) {
+                queues.push(&launch.queue);
+            }
+        }
+        queues
+    }
+
+    /// The earlier launches of other queues that have an argument's memory in common with a launch.
+    pub fn waits(&self, launch: usize) -> Vec<usize> {
+        let memory = |launch: usize| {
+            let arguments = self.launches.get(launch).map_or(0, |own| own.file.arguments.len());
+            (0..arguments).map(move |argument| self.owner(launch, argument))
+        };
+        let Some(queue) = self.launches.get(launch).map(|own| &own.queue) else { return Vec::new() };
+        let others = (0..launch).filter(|other| self.launches[*other].queue != *queue);
+        others.filter(|other| memory(*other).any(|shared| memory(launch).any(|own| own == shared))).collect()
     }
 
     /// The number of each launch as often as it runs, in order.

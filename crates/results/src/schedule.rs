@@ -84,6 +84,8 @@ pub struct ScheduleStep {
     pub kind: String,
     /// Where: `host` or `gpu`.
     pub on: String,
+    /// The queue that it belongs to; `null` if there is only one.
+    pub queue: Option<String>,
     /// The memory or the launch; empty for a wait.
     pub name: String,
     /// The number of the launch in the file, from 0.
@@ -136,6 +138,8 @@ pub struct ScheduledOtherwise {
     pub blocking: bool,
     /// Whether the launches were recorded before, and are replayed.
     pub recorded: bool,
+    /// Whether all launches are in one queue, though the file has several.
+    pub one_queue: bool,
     /// Seconds from the first start to the last end.
     pub seconds: f64,
 }

@@ -1,8 +1,13 @@
 //! The launches of an application on one timeline: uploads, maps, flushes of caches, launches, kernels and reads, of one
-//! host thread with one queue in order and one GPU.
+//! GPU, and of a host thread for each queue. Queues are in order.
 //!
-//! The host works on a call while the GPU works on earlier ones. All inputs are uploaded before the first launch, and all
-//! results are read after the last. What the application computes itself is not on it.
+//! The host works on a call while the GPU works on earlier ones. The inputs of a queue are uploaded before its first launch, and
+//! its results are read after the last. What the application computes itself is not on it.
+//!
+//! The GPU does one command at a time, of those that are ready the one that was enqueued first: no public figure says how
+//! much kernels of two queues gain by sharing cores. A second queue gains what the first one's host would have waited for.
+
+use std::collections::VecDeque;
 
 use tripipe_launch::Timing;
 
@@ -44,6 +49,8 @@ pub struct Calls {
     pub blocking: bool,
     /// Whether the launches were recorded before, and are replayed.
     pub recorded: bool,
+    /// Whether all launches are in one queue, whatever the application says.
+    pub one_queue: bool,
 }
 
 /// Memory that gets to the GPU, or back.
@@ -53,6 +60,17 @@ pub struct Transfer {
     pub name: String,
     /// Its bytes.
     pub bytes: u64,
+    /// The number of the queue that it is enqueued in.
+    pub queue: usize,
+}
+
+/// The queue of a launch, and what the launch waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueuedLaunch {
+    /// The number of its queue.
+    pub queue: usize,
+    /// The numbers of earlier launches of other queues.
+    pub after: Vec<usize>,
 }
 
 /// A launch of an application.
@@ -69,6 +87,8 @@ pub struct ScheduledLaunch {
 pub struct Application {
     /// The names of the launches that it describes.
     pub names: Vec<String>,
+    /// Their queues; without an entry, the first one.
+    pub queues: Vec<QueuedLaunch>,
     /// Memory with contents, before the first launch.
     pub uploads: Vec<Transfer>,
     /// The launches, with repetitions.
@@ -136,6 +156,8 @@ pub struct ScheduleStep {
     pub bytes: u64,
     /// Seconds for which the GPU has had nothing to do before it; 0 for what the host does.
     pub idle: f64,
+    /// The number of its queue.
+    pub queue: usize,
 }
 
 impl ScheduleStep {
@@ -188,7 +210,8 @@ impl Schedule {
                 let name = names.get(*index).cloned().unwrap_or_default();
                 let idle = if kind == StepKind::Kernel { start - seconds(free.min(from)) } else { 0.0 };
                 let launch = Some(*index);
-                steps.push(ScheduleStep { kind, name, launch, start, seconds: end - start, bytes: 0, idle });
+                let (bytes, queue, seconds) = (0, 0, end - start);
+                steps.push(ScheduleStep { kind, name, launch, start, seconds, bytes, idle, queue });
             };
             let called = timing.queued_ns.max(free);
             if timing.start_ns > called {
@@ -265,16 +288,22 @@ impl Application {
 
     /// The schedule of the launches alone, each of which costs the host `launch` seconds, and none of which it waits for.
     pub fn back_to_back(&self, launch: f64) -> Schedule {
-        let mut lanes = Lanes::default();
-        self.launch(&mut lanes, launch);
-        Schedule::new(lanes.steps)
+        let mut hosts = vec![Host::default()];
+        self.launch(&mut hosts, launch, true);
+        self.run(hosts)
     }
 
-    fn launch(&self, lanes: &mut Lanes, launch: f64) {
+    /// The number of queues.
+    pub fn queue_count(&self) -> usize {
+        self.queues.iter().map(|own| own.queue + 1).max().unwrap_or(1)
+    }
+
+    fn launch(&self, hosts: &mut [Host], launch: f64, one_queue: bool) {
         for ScheduledLaunch { index, seconds } in &self.launches {
+            let queue = self.queues.get(*index).map_or(0, |own| if one_queue { 0 } else { own.queue });
             let name = self.names.get(*index).map_or("", String::as_str);
-            lanes.host(StepKind::Launch, name, Some(*index), launch, 0);
-            lanes.gpu(StepKind::Kernel, name, Some(*index), *seconds, 0);
+            hosts[queue].host(StepKind::Launch, name, Some(*index), launch, 0);
+            hosts[queue].gpu(StepKind::Kernel, name, Some(*index), *seconds, 0);
         }
     }
 
@@ -282,97 +311,164 @@ impl Application {
     pub fn schedule(&self, costs: &HostCosts, calls: Calls) -> Schedule {
         let recorded = costs.recorded_launch.as_ref().filter(|_| calls.recorded);
         let launch = recorded.unwrap_or(&costs.launch).value;
-        let mut lanes = Lanes { blocking: calls.blocking, ..Lanes::default() };
-        for Transfer { name, bytes } in &self.uploads {
+        let count = if calls.one_queue { 1 } else { self.queue_count() };
+        let mut hosts = vec![Host { blocking: calls.blocking, ..Host::default() }; count];
+        for Transfer { name, bytes, queue } in &self.uploads {
+            let host = &mut hosts[(*queue).min(count - 1)];
             match calls.buffers {
                 Buffers::Copy => {
-                    lanes.host(StepKind::Enqueue, name, None, costs.launch.value, 0);
-                    lanes.gpu(StepKind::Upload, name, None, costs.copy_seconds(*bytes), *bytes);
+                    host.host(StepKind::Enqueue, name, None, costs.launch.value, 0);
+                    host.gpu(StepKind::Upload, name, None, costs.copy_seconds(*bytes), *bytes);
                 }
                 Buffers::Map => {
                     // All of it is overwritten, so only the end of the mapping makes bytes visible.
-                    lanes.host(StepKind::Map, name, None, costs.launch.value, 0);
-                    lanes.host(StepKind::Map, name, None, costs.launch.value, 0);
-                    lanes.host(StepKind::Flush, name, None, costs.maintenance_seconds(*bytes), *bytes);
+                    host.host(StepKind::Map, name, None, costs.launch.value, 0);
+                    host.host(StepKind::Map, name, None, costs.launch.value, 0);
+                    host.host(StepKind::Flush, name, None, costs.maintenance_seconds(*bytes), *bytes);
                 }
                 Buffers::ZeroCopy => {}
             }
         }
-        self.launch(&mut lanes, launch);
-        for Transfer { name, bytes } in &self.reads {
+        self.launch(&mut hosts, launch, calls.one_queue);
+        for Transfer { name, bytes, queue } in &self.reads {
+            let host = &mut hosts[(*queue).min(count - 1)];
             match calls.buffers {
                 Buffers::Copy => {
-                    lanes.host(StepKind::Enqueue, name, None, costs.launch.value, 0);
-                    lanes.gpu(StepKind::Read, name, None, costs.copy_seconds(*bytes), *bytes);
+                    host.host(StepKind::Enqueue, name, None, costs.launch.value, 0);
+                    host.gpu(StepKind::Read, name, None, costs.copy_seconds(*bytes), *bytes);
                 }
                 Buffers::Map => {
-                    lanes.wait();
-                    lanes.host(StepKind::Map, name, None, costs.launch.value, 0);
-                    lanes.host(StepKind::Flush, name, None, costs.maintenance_seconds(*bytes), *bytes);
-                    lanes.host(StepKind::Map, name, None, costs.launch.value, 0);
+                    host.calls.push_back(Call::Wait);
+                    host.host(StepKind::Map, name, None, costs.launch.value, 0);
+                    host.host(StepKind::Flush, name, None, costs.maintenance_seconds(*bytes), *bytes);
+                    host.host(StepKind::Map, name, None, costs.launch.value, 0);
                 }
                 Buffers::ZeroCopy => {}
             }
         }
-        lanes.wait();
-        Schedule::new(lanes.steps)
+        for host in &mut hosts {
+            host.calls.push_back(Call::Wait);
+        }
+        self.run(hosts)
+    }
+
+    /// Plays the hosts' calls beside the GPU, the earliest event first.
+    fn run(&self, mut hosts: Vec<Host>) -> Schedule {
+        let (mut steps, mut gpu) = (Vec::new(), 0.0f64);
+        // Of each launch, how many of its runs are left, and when the last one ended.
+        let mut left = vec![0usize; self.names.len()];
+        let mut ended = vec![0.0f64; self.names.len()];
+        for launch in &self.launches {
+            left[launch.index] += 1;
+        }
+        let nothing = QueuedLaunch::default();
+        loop {
+            let call = (0..hosts.len())
+                .filter(|at| hosts[*at].may_call())
+                .min_by(|a, b| hosts[*a].now.total_cmp(&hosts[*b].now));
+            // Of each queue the first command, if what it waits for has an end.
+            let ready = |at: &usize| {
+                let (enqueued, step) = hosts[*at].queue.front()?;
+                let own = step.launch.filter(|_| hosts.len() > 1).and_then(|own| self.queues.get(own));
+                let after = &own.unwrap_or(&nothing).after;
+                let ends = after.iter().map(|other| (left[*other] == 0).then_some(ended[*other]));
+                let end = ends.collect::<Option<Vec<f64>>>()?.into_iter().fold(*enqueued, f64::max);
+                Some((*at, end.max(gpu), *enqueued))
+            };
+            let command = (0..hosts.len())
+                .filter_map(|at| ready(&at))
+                .min_by(|(_, a, first), (_, b, second)| a.total_cmp(b).then(first.total_cmp(second)));
+            match (call, command) {
+                (Some(at), command) if command.is_none_or(|(_, start, _)| hosts[at].now <= start) => {
+                    hosts[at].call(at, &mut steps);
+                }
+                (_, Some((at, start, _))) => {
+                    let Some((_, step)) = hosts[at].queue.pop_front() else { break };
+                    let step = ScheduleStep { start, idle: start - gpu, queue: at, ..step };
+                    gpu = step.end();
+                    hosts[at].ended = gpu;
+                    if let Some(launch) = step.launch {
+                        left[launch] -= 1;
+                        ended[launch] = gpu;
+                    }
+                    add(&mut steps, step);
+                }
+                // Nothing is left.
+                (_, None) => break,
+            }
+        }
+        Schedule::new(steps)
     }
 }
 
-/// The host and the GPU, each with the time at which it is free.
-#[derive(Debug, Default)]
-struct Lanes {
+/// What a host does next.
+#[derive(Clone, Debug)]
+enum Call {
+    /// Work of its own.
+    Host(ScheduleStep),
+    /// A command of its queue.
+    Enqueue(ScheduleStep),
+    /// It waits for all commands of its queue.
+    Wait,
+}
+
+/// A host thread and its queue.
+#[derive(Clone, Debug, Default)]
+struct Host {
     blocking: bool,
-    host: f64,
-    gpu: f64,
-    steps: Vec<ScheduleStep>,
+    calls: VecDeque<Call>,
+    /// When it makes its next call.
+    now: f64,
+    /// Commands that the GPU has not started, each with the time at which it was enqueued.
+    queue: VecDeque<(f64, ScheduleStep)>,
+    /// When the last command ended.
+    ended: f64,
 }
 
-impl Lanes {
+impl Host {
     fn host(&mut self, kind: StepKind, name: &str, launch: Option<usize>, seconds: f64, bytes: u64) {
-        self.add(kind, name, launch, (self.host, 0.0), seconds, bytes);
-        self.host += seconds;
+        self.calls.push_back(Call::Host(step(kind, name, launch, seconds, bytes)));
     }
 
-    /// A command of the queue, which the host has just enqueued.
     fn gpu(&mut self, kind: StepKind, name: &str, launch: Option<usize>, seconds: f64, bytes: u64) {
-        let start = self.host.max(self.gpu);
-        self.add(kind, name, launch, (start, start - self.gpu), seconds, bytes);
-        self.gpu = start + seconds;
+        self.calls.push_back(Call::Enqueue(step(kind, name, launch, seconds, bytes)));
         if self.blocking {
-            self.wait();
+            self.calls.push_back(Call::Wait);
         }
     }
 
-    /// The host waits for all commands.
-    fn wait(&mut self) {
-        if self.gpu > self.host {
-            self.add(StepKind::Wait, "", None, (self.host, 0.0), self.gpu - self.host, 0);
-            self.host = self.gpu;
-        }
+    fn may_call(&self) -> bool {
+        self.calls.front().is_some_and(|call| !matches!(call, Call::Wait) || self.queue.is_empty())
     }
 
-    fn add(
-        &mut self,
-        kind: StepKind,
-        name: &str,
-        launch: Option<usize>,
-        (start, idle): (f64, f64),
-        seconds: f64,
-        bytes: u64,
-    ) {
-        // Driver calls without cost, such as the maintenance of coherent caches, are no steps.
-        if seconds > 0.0 || kind == StepKind::Kernel {
-            self.steps.push(ScheduleStep {
-                kind,
-                name: name.to_owned(),
-                launch,
-                start,
-                seconds,
-                bytes,
-                idle,
-            });
+    fn call(&mut self, queue: usize, steps: &mut Vec<ScheduleStep>) {
+        match self.calls.pop_front() {
+            Some(Call::Host(step)) => {
+                let step = ScheduleStep { start: self.now, queue, ..step };
+                self.now = step.end();
+                add(steps, step);
+            }
+            Some(Call::Enqueue(step)) => self.queue.push_back((self.now, step)),
+            Some(Call::Wait) => {
+                let wait = step(StepKind::Wait, "", None, self.ended - self.now, 0);
+                let start = self.now;
+                self.now = self.now.max(self.ended);
+                add(steps, ScheduleStep { start, queue, ..wait });
+            }
+            None => {}
         }
+    }
+}
+
+/// A step whose start is not known.
+fn step(kind: StepKind, name: &str, launch: Option<usize>, seconds: f64, bytes: u64) -> ScheduleStep {
+    ScheduleStep { kind, name: name.to_owned(), launch, start: 0.0, seconds, bytes, idle: 0.0, queue: 0 }
+}
+
+/// Adds a step. Driver calls without cost, such as the maintenance of coherent caches, are no steps.
+fn add(steps: &mut Vec<ScheduleStep>, step: ScheduleStep) {
+    if step.seconds > 0.0 || step.kind == StepKind::Kernel {
+        steps.push(step);
     }
 }
 
@@ -397,18 +493,19 @@ mod tests {
 
     /// 20 bytes up, launches of kernels of 100, 3 and 3 seconds, 40 bytes back.
     fn application() -> Application {
-        let transfer = |name: &str, bytes| Transfer { name: name.to_owned(), bytes };
+        let transfer = |name: &str, bytes| Transfer { name: name.to_owned(), bytes, queue: 0 };
         let launch = |index, seconds| ScheduledLaunch { index, seconds };
         Application {
             names: vec!["long".to_owned(), "short".to_owned()],
             uploads: vec![transfer("in", 20)],
             launches: vec![launch(0, 100.0), launch(1, 3.0), launch(1, 3.0)],
             reads: vec![transfer("out", 40)],
+            ..Application::default()
         }
     }
 
     fn seconds(buffers: Buffers, blocking: bool) -> f64 {
-        application().schedule(&costs(), Calls { buffers, blocking, recorded: false }).seconds
+        application().schedule(&costs(), Calls { buffers, blocking, ..Calls::default() }).seconds
     }
 
     /// By hand.
@@ -431,7 +528,7 @@ mod tests {
     fn parts_add_up_to_the_length() {
         for buffers in Buffers::ALL {
             for blocking in [false, true] {
-                let calls = Calls { buffers, blocking, recorded: false };
+                let calls = Calls { buffers, blocking, ..Calls::default() };
                 let schedule = application().schedule(&costs(), calls);
                 let Parts { kernel, copy, launch, wait } = schedule.parts();
                 assert!((kernel + copy + launch + wait - schedule.seconds).abs() < 1e-9, "{calls:?}");
@@ -439,10 +536,39 @@ mod tests {
                 assert_eq!(wait, 0.0, "{calls:?}");
             }
         }
-        let calls = Calls { buffers: Buffers::Copy, blocking: true, recorded: false };
+        let calls = Calls { blocking: true, ..Calls::default() };
         let schedule = application().schedule(&costs(), calls);
         assert_eq!((schedule.parts().launch, schedule.parts().copy), (30.0, 50.0));
         assert!((schedule.host_share() - 50.0 / 186.0).abs() < 1e-12);
+    }
+
+    /// By hand: two chains whose hosts wait for each launch.
+    #[test]
+    fn a_second_queue_works_while_the_first_host_waits() {
+        let launch = |index, seconds| ScheduledLaunch { index, seconds };
+        let queued = |queue, after: &[usize]| QueuedLaunch { queue, after: after.to_vec() };
+        let chains = Application {
+            names: ["a", "b", "c"].map(str::to_owned).to_vec(),
+            queues: vec![queued(0, &[]), queued(1, &[]), queued(1, &[0])],
+            launches: vec![launch(0, 25.0), launch(1, 5.0), launch(0, 25.0), launch(1, 5.0)],
+            ..Application::default()
+        };
+        let calls = Calls { buffers: Buffers::ZeroCopy, blocking: true, ..Calls::default() };
+        let seconds = |application: &Application, calls| application.schedule(&costs(), calls).seconds;
+        // 10 to call, then the kernel, four times.
+        assert_eq!(seconds(&chains, Calls { one_queue: true, ..calls }), 4.0 * 10.0 + 60.0);
+        // a from 10 to 35 and b until 40, which was called at 10 too; a called at 35 runs from 45, b called at 40 after it.
+        assert_eq!(seconds(&chains, calls), 45.0 + 25.0 + 5.0);
+        // Kernels that keep the GPU busy gain nothing.
+        let calls = Calls { blocking: false, ..calls };
+        assert_eq!(seconds(&chains, Calls { one_queue: true, ..calls }), 10.0 + 60.0);
+        assert_eq!(seconds(&chains, calls), 10.0 + 60.0);
+        // c waits for both runs of a, and does not hold up others.
+        let mut waiting = chains.clone();
+        waiting.launches.push(launch(2, 1.0));
+        let schedule = waiting.schedule(&costs(), calls);
+        let last = schedule.steps.iter().rfind(|step| step.kind == StepKind::Kernel).unwrap();
+        assert_eq!((last.name.as_str(), last.queue, last.start), ("c", 1, 70.0));
     }
 
     #[test]

@@ -290,3 +290,40 @@ fn launches_of_a_list_are_checked_in_order() {
     assert!(rules(&beyond).iter().any(|rule| rule == "shift out-of-bounds-read"), "{beyond}");
     assert!(!bench.path().join("out.npy").exists());
 }
+
+/// Two chains that share nothing: a host that waits for each launch of one of them lets the other one's run.
+#[test]
+fn a_second_queue_gains_what_the_first_host_waits_for() {
+    if !compiles() {
+        return;
+    }
+    let launch = |queue: &str| {
+        format!(
+            "[[launch]]\nname = '{queue}'\nqueue = '{queue}'\nkernel = 'scale'\nglobal = 4096\nrepeat = 5\n\
+             [[launch.argument]]\nname = 'in'\nbuffer = 'float'\ncount = 4096\naccess = 'read'\n\
+             [[launch.argument]]\nname = 'out'\nbuffer = 'float'\ncount = 4096\n\
+             [[launch.argument]]\nname = 'rounds'\nvalue = 100\n"
+        )
+    };
+    let bench = bench(&format!("source = 'chain.cl'\n{}{}", launch("left"), launch("right")));
+    let options = ["-g", "adreno 620", "--buffers", "zero-copy"];
+    let waiting = schedule(&bench, &[&options[..], &["--blocking"]].concat());
+    let steps = waiting["steps"].as_array().unwrap();
+    let kernels = || steps.iter().filter(|step| step["kind"] == "kernel");
+    let seconds = number(kernels().next().unwrap(), "seconds");
+    assert!(seconds < 18.7e-6, "shorter than its call: {seconds}");
+    let of = |queue: &str| kernels().filter(|step| step["queue"] == queue).count();
+    assert_eq!((of("left"), of("right")), (5, 5));
+    // Both hosts call at once and the GPU serves one after the other, then each is late by a kernel.
+    let two = number(&waiting, "seconds");
+    assert!((two - (5.0 * (18.7e-6 + seconds) + seconds)).abs() < 1e-9, "{two}");
+    let otherwise = waiting["otherwise"].as_array().unwrap();
+    let one = otherwise.iter().find(|other| other["one_queue"] == true).unwrap();
+    assert!((number(one, "seconds") - 10.0 * (18.7e-6 + seconds)).abs() < 1e-9, "{one}");
+    let text = bench.succeed(&[&["simulate", "chain.toml", "--blocking"], &options[..]].concat());
+    for said in ["2 queues", "host left", "gpu right", "all in one queue"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let said = done(&bench.run(&["run-kernel", "chain.toml"]));
+    assert!(said.contains("ran in one queue"), "{said}");
+}

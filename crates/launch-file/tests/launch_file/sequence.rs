@@ -86,3 +86,21 @@ fn what_is_wrong_is_located() {
     assert!(error.starts_with("k.toml:3:") && error.contains("a list of 1 launches"), "{error}");
     assert!(error.contains("`tripipe check`, `improve`, `simulate` and `run-kernel`"), "{error}");
 }
+
+#[test]
+fn launches_wait_for_those_of_other_queues_that_share_memory() {
+    let launch = |kernel: &str, more: &str, used: &str| {
+        format!("[[launch]]\nkernel = '{kernel}'\n{more}\nglobal = 8\n[[launch.argument]]\nuse = '{used}'\n")
+    };
+    let more = [
+        launch("second", "queue = 'side'", "first.in"),
+        launch("third", "queue = 'side'", "first.out"),
+        launch("fourth", "", "second.0"),
+    ];
+    let all = sequence(&more.concat()).unwrap().unwrap();
+    assert_eq!(all.queues(), ["", "side"]);
+    let waits: Vec<Vec<usize>> = (0..4).map(|launch| all.waits(launch)).collect();
+    assert_eq!(waits, [vec![], vec![0], vec![0], vec![1]]);
+    let error = sequence("[[launch]]\nkernel = 'second'\nglobal = 8\nqueue = 2\n").unwrap_err();
+    assert!(error.contains("queue"), "{error}");
+}

@@ -216,7 +216,11 @@ fn otherwise(schedule: &Schedule, ids: &Ids) -> Markup {
         table.push(vec![
             TableCell::text(&other.buffers),
             TableCell::text(if other.blocking { "the host waits for each" } else { "no waits" }),
-            TableCell::text(if other.recorded { "recorded" } else { "one by one" }),
+            TableCell::text(match (other.recorded, other.one_queue) {
+                (true, _) => "recorded",
+                (_, true) => "all in one queue",
+                _ => "one by one",
+            }),
             TableCell::number(other.seconds, time(other.seconds)),
         ]);
     }

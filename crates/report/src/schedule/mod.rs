@@ -25,6 +25,8 @@ pub struct Scheduled {
     pub device: String,
     /// How the application makes its calls, and what they cost; `None` if the times are measured.
     pub calls: Option<(Calls, HostCosts)>,
+    /// The names of the queues, each of which has a thread of the host.
+    pub queues: Vec<String>,
     /// The timeline.
     pub schedule: Schedule,
     /// The lowest and the highest number of seconds that is expected, from those of the kernels; `None` if one has none.
@@ -100,5 +102,11 @@ impl Scheduled {
     /// Where a step is done.
     fn place(step: &ScheduleStep) -> &'static str {
         if step.kind.is_of_gpu() { "gpu" } else { "host" }
+    }
+
+    /// The queue of a step, if there are several.
+    fn queue(&self, step: &ScheduleStep) -> Option<String> {
+        let name = self.queues.get(step.queue).filter(|_| self.queues.len() > 1)?;
+        Some(if name.is_empty() { format!("queue {}", step.queue) } else { name.clone() })
     }
 }

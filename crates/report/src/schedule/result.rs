@@ -33,6 +33,7 @@ pub fn result(scheduled: &Scheduled) -> Schedule {
             .map(|step| ScheduleStep {
                 kind: step.kind.name().to_owned(),
                 on: Scheduled::place(step).to_owned(),
+                queue: scheduled.queue(step),
                 name: step.name.clone(),
                 launch: step.launch,
                 start: step.start,
@@ -67,6 +68,7 @@ pub fn result(scheduled: &Scheduled) -> Schedule {
                 buffers: calls.buffers.name().to_owned(),
                 blocking: calls.blocking,
                 recorded: calls.recorded,
+                one_queue: calls.one_queue,
                 seconds: *seconds,
             })
             .collect(),

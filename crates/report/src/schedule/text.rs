@@ -88,9 +88,15 @@ fn whole(scheduled: &Scheduled) -> String {
     let kernel = share(parts.kernel);
     match &scheduled.calls {
         Some((calls, _)) => format!(
-            "Predicted, with {}{}. Of the time, kernels take {kernel}, copies {}, launches {}, waiting {}: each counts where \
+            "Predicted, with {}{}{}. Of the time, kernels take {kernel}, copies {}, launches {}, waiting {}: each counts where \
             nothing of those before it happens. The host works in {} of the time.",
             words(*calls),
+            match scheduled.queues.len() {
+                0 | 1 => String::new(),
+                count => format!(
+                    " and {count} queues, each with a thread of the host; the GPU does one command at a time"
+                ),
+            },
             scheduled.band.map_or_else(String::new, |ends| format!(
                 "; {} expected, by the errors of the kernels",
                 band(ends)
@@ -112,7 +118,8 @@ fn whole(scheduled: &Scheduled) -> String {
 fn words(calls: Calls) -> String {
     let wait = if calls.blocking { ", and a host that waits for every call" } else { "" };
     let recorded = if calls.recorded { ", recorded launches" } else { "" };
-    format!("buffers by {}{recorded}{wait}", calls.buffers.name())
+    let queue = if calls.one_queue { ", all in one queue" } else { "" };
+    format!("buffers by {}{recorded}{wait}{queue}", calls.buffers.name())
 }
 
 /// What the calls cost, and who says so.
@@ -165,7 +172,10 @@ fn steps(scheduled: &Scheduled, out: &mut String) {
         rows.push([
             time(step.start),
             time(step.seconds),
-            Scheduled::place(step).to_owned(),
+            scheduled.queue(step).map_or_else(
+                || Scheduled::place(step).to_owned(),
+                |queue| format!("{} {queue}", Scheduled::place(step)),
+            ),
             scheduled.about(step),
         ]);
     }

@@ -18,7 +18,8 @@ fn nanoseconds(seconds: f64) -> u64 {
 }
 
 fn process(scheduled: &Scheduled) -> Process {
-    let (mut slices, mut commands) = (Vec::new(), Vec::new());
+    let mut hosts: Vec<Vec<Slice>> = vec![Vec::new(); scheduled.queues.len().max(1)];
+    let mut commands = Vec::new();
     for step in &scheduled.schedule.steps {
         let start_ns = nanoseconds(step.start);
         // The difference of rounded ends, so that steps never overlap.
@@ -41,14 +42,20 @@ fn process(scheduled: &Scheduled) -> Process {
                 if step.kind == StepKind::Kernel { format!("{} (predicted)", step.name) } else { name };
             commands.push(Command { name, kind, start_ns, duration_ns, arguments });
         } else {
-            slices.push(Slice { name, category: step.kind.name().into(), start_ns, duration_ns, arguments });
+            let category = step.kind.name().into();
+            hosts[step.queue].push(Slice { name, category, start_ns, duration_ns, arguments });
         }
     }
+    let track = |(queue, slices): (usize, Vec<Slice>)| {
+        let name = scheduled.queues.get(queue).filter(|name| !name.is_empty());
+        let name = name.map_or_else(String::new, |name| format!(" of {name}"));
+        Track { name: format!("host{name} (predicted)"), slices }
+    };
     let queue = GpuQueue { name: "queue (predicted)".to_owned(), commands };
     Process {
         name: format!("{} (predicted)", scheduled.device),
         labels: vec!["times are predicted by a model".to_owned()],
-        tracks: vec![Track { name: "host (predicted)".to_owned(), slices }],
+        tracks: hosts.into_iter().enumerate().map(track).collect(),
         gpu: Some(GpuTimeline { queues: vec![queue], counters: Vec::new() }),
         ..Process::default()
     }

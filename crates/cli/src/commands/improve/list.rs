@@ -121,6 +121,11 @@ impl ListSearch<'_> {
             ladder.note(format!("`{first}` and `{second}` stay two launches: one of them repeats."));
             return Ok(None);
         }
+        if list.launches[at].queue != list.launches[at + 1].queue {
+            let [first, second] = [first, second].map(|subject| &subject.kernel);
+            ladder.note(format!("`{first}` and `{second}` stay two launches: they are in different queues."));
+            return Ok(None);
+        }
         let memory = |launch: usize| {
             let entries = list.launches[launch].file.arguments.iter().enumerate();
             let is_memory = |entry: &Entry| matches!(entry.given, Given::Memory(_));

@@ -56,7 +56,7 @@ impl RunKernel {
             // The simulator's host and device are one thread.
             modelled: scheduled.modelled.filter(|_| matches!(machine, Machine::Device(_))),
             printed: String::from_utf8_lossy(&printed).into_owned(),
-            notes: cpu.load().map(tripipe_report::busy_cores).into_iter().collect(),
+            notes: cpu.load().map(tripipe_report::busy_cores).into_iter().chain(scheduled.notes).collect(),
             ..scheduled
         };
         match self.format {
@@ -134,7 +134,26 @@ fn measured(sequence: &Sequence, staged: &StagedSequence, timings: &[Timing], de
     }
     kernels.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     let modelled = Some(application.back_to_back(Schedule::measured_launch(timings)).seconds);
-    let (otherwise, notes) = (Vec::new(), Vec::new());
+    let (otherwise, queues) = (Vec::new(), Vec::new());
+    let notes = if sequence.launches.queues().len() > 1 {
+        vec![
+            "all launches ran in one queue; `tripipe simulate` predicts them in those of the file".to_owned(),
+        ]
+    } else {
+        Vec::new()
+    };
     let (file, calls, printed) = (sequence.name.clone(), None, String::new());
-    Scheduled { file, device, calls, schedule, band: None, kernels, otherwise, modelled, printed, notes }
+    Scheduled {
+        file,
+        device,
+        calls,
+        queues,
+        schedule,
+        band: None,
+        kernels,
+        otherwise,
+        modelled,
+        printed,
+        notes,
+    }
 }

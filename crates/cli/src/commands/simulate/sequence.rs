@@ -12,7 +12,9 @@ use tripipe_report::schedule::{self, Scheduled, ScheduledKernel};
 use tripipe_report::simulation::limiter;
 use tripipe_report::why::{PredictedLaunch, RankedLaunch};
 use tripipe_timing::host::HostCosts;
-use tripipe_timing::schedule::{Application, Buffers, Calls, Schedule, ScheduledLaunch, Transfer};
+use tripipe_timing::schedule::{
+    Application, Buffers, Calls, QueuedLaunch, Schedule, ScheduledLaunch, Transfer,
+};
 use tripipe_timing::{Options, Prediction, VirtualGpu, VirtualOptions, depends_on_memory};
 use tripipe_trace::TraceFile;
 
@@ -146,11 +148,18 @@ impl Simulate {
                 seconds: prediction.map_or(0.0, |prediction| prediction.seconds),
             })
         });
-        let application = Application { names, uploads, launches: launches.collect(), reads };
+        let queue_names = sequence.launches.queues();
+        let queues = (0..sequence.launches.launches.len()).map(|index| QueuedLaunch {
+            queue: queue_of(sequence, index),
+            after: sequence.launches.waits(index),
+        });
+        let queues = queues.collect();
+        let application = Application { names, queues, uploads, launches: launches.collect(), reads };
         let costs = HostCosts::of(gpu);
         let calls =
-            Calls { buffers: self.buffers.unwrap_or_default(), blocking: self.blocking, recorded: false };
+            Calls { buffers: self.buffers.unwrap_or_default(), blocking: self.blocking, ..Calls::default() };
         Ok(Scheduled {
+            queues: queue_names.iter().map(|name| (*name).to_owned()).collect(),
             file: sequence.name.clone(),
             device: gpu.name().to_owned(),
             schedule: application.schedule(&costs, calls),
@@ -201,6 +210,7 @@ fn transfers(
         let own = |memory: &&LoadedMemory| launch.uses.iter().all(|used| used.argument != memory.argument);
         for memory in loaded.memory.iter().filter(own) {
             let transfer = Transfer {
+                queue: queue_of(sequence, index),
                 name: sequence.memory_name(index, &memory.name),
                 bytes: memory.array.bytes().unwrap_or(0) as u64,
             };
@@ -221,12 +231,23 @@ fn transfers(
             let writes =
                 |(user, argument): &&(usize, usize)| written[*user].get(*argument).copied().unwrap_or(true);
             let last = users.iter().filter(writes).map(|(user, _)| *user).max();
+            // Its last writer's queue reads it.
+            let queue = last.map_or(transfer.queue, |last| queue_of(sequence, last));
+            if let Some(read) = wanted.last_mut().filter(|read: &&mut Transfer| read.name == transfer.name) {
+                read.queue = queue;
+            }
             if last.is_some_and(|last| users.iter().all(|(user, _)| *user <= last)) {
-                results.push(transfer);
+                results.push(Transfer { queue, ..transfer });
             }
         }
     }
     Ok((uploads, if wanted.is_empty() { results } else { wanted }))
+}
+
+/// The number of a launch's queue.
+fn queue_of(sequence: &Sequence, launch: usize) -> usize {
+    let own = &sequence.launches.launches[launch].queue;
+    sequence.launches.queues().iter().position(|name| name == own).unwrap_or(0)
 }
 
 /// The seconds of an application whose kernels all take the least time that is expected of them, and the most; `None` if
@@ -310,9 +331,10 @@ fn otherwise(application: &Application, costs: &HostCosts, calls: Calls) -> Vec<
     let waits = [false, true];
     let all = Buffers::ALL
         .into_iter()
-        .flat_map(|buffers| waits.map(|blocking| Calls { buffers, blocking, recorded: false }));
+        .flat_map(|buffers| waits.map(|blocking| Calls { buffers, blocking, ..calls }));
     let recorded = costs.recorded_launch.as_ref().map(|_| Calls { recorded: true, ..calls });
-    let others = all.chain(recorded).filter(|other| *other != calls);
+    let one_queue = (application.queue_count() > 1).then_some(Calls { one_queue: true, ..calls });
+    let others = all.chain(recorded).chain(one_queue).filter(|other| *other != calls);
     let seconds = |calls: Calls| {
         let Schedule { seconds, .. } = application.schedule(costs, calls);
         (calls, seconds)
