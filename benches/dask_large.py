@@ -8,8 +8,10 @@ Needs the package with dask, distributed and zarr. Part `memory`: a process of i
 writes another one, with two threads; its address space and that of its children is limited (RLIMIT_AS) with --limit-kind
 address, otherwise a watcher takes its resident memory (VmRSS, sampled, and VmHWM, the kernel's own maximum) and kills it above
 the limit. Some chunks of the result are compared with the plain call. Part `scaling`: the plain call on the whole array in memory,
-with one thread and with two, and the same array in chunks of 2048 and 4096 with Dask's threads (one, two), and with two processes of
-one thread; ratios are to the plain call on as many threads, on a machine with two cores. Contenders take turns. Processes get
+with one thread and with two; the floor, which reads each chunk with its rim, filters and writes it by a pool of threads without
+Dask; and the same array in chunks of 2048 and 4096 with Dask's threads (one, two), as a graph that ends with writing and by
+`apply(store=)`, and with two processes of one thread. Ratios are to the floor of these chunks on as many threads, on a machine
+with two cores. Contenders take turns. Processes get
 their chunks by number, so that no time is spent on sending the image: every contender reads it from a memory-mapped file and
 writes its result to one. Part `scheduler`: tasks a second that do nothing, in the shape of a filter's graph.
 
@@ -19,6 +21,7 @@ Exit code: 0 when the bars are met, 1 when one is not, 2 when something fails.
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import functools
 import json
 import os
@@ -34,7 +37,7 @@ import numpy
 from bench import finish, machine, save, seconds_of
 
 PACKAGES = ["tripipe", "numpy", "dask", "distributed", "zarr"]
-# The time of two threads at chunks of 2048, as a multiple of the plain call's.
+# The time of two threads at chunks of 2048 by `apply(store=)`, as a multiple of the floor's.
 SCALING_BAR = 1.15
 POLL_SECONDS = 0.02
 
@@ -145,15 +148,41 @@ class Scaling:
     def plain(self, threads: int) -> None:
         self.tripipe.filter(self.img, self.options.chain, out=self.out, context=self.contexts[threads])
 
-    def chunked(self, chunk: int):
+    def floor(self, chunk: int, workers: int) -> None:
+        size, reach = self.options.size, self.tripipe.Chain(self.options.chain).depth[0]
+
+        def one(corner: tuple[int, int]) -> None:
+            around, inside, place = [], [], []
+            for first in corner:
+                low, last = max(0, first - reach), min(size, first + chunk)
+                around.append(slice(low, min(size, last + reach)))
+                inside.append(slice(first - low, last - low))
+                place.append(slice(first, last))
+            part = numpy.array(self.img[tuple(around)])
+            found = self.tripipe.filter(part, self.options.chain, context=self.contexts[1])
+            self.out[tuple(place)] = found[tuple(inside)]
+
+        corners = range(0, size, chunk)
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            list(pool.map(one, ((top, left) for top in corners for left in corners)))
+
+    def read(self, chunk: int):
         read = functools.partial(read_chunk, path=str(self.source), shape=self.shape)
-        img = self.da.map_blocks(
+        return self.da.map_blocks(
             read,
             chunks=self.da.core.normalize_chunks(chunk, self.shape),
             dtype="uint8",
             meta=numpy.empty((0, 0), "uint8"),
         )
-        found = self.tripipe.dask.apply(self.options.chain, img, context="cpu")
+
+    def stored(self, chunk: int, workers: int) -> None:
+        import dask
+
+        with dask.config.set(scheduler="threads", num_workers=workers):
+            self.tripipe.dask.apply(self.options.chain, self.read(chunk), context="cpu", store=self.out)
+
+    def chunked(self, chunk: int):
+        found = self.tripipe.dask.apply(self.options.chain, self.read(chunk), context="cpu")
         write = functools.partial(write_chunk, path=str(self.result), shape=self.shape)
         return found.map_blocks(
             write, dtype="uint8", chunks=[(1,) * n for n in found.numblocks], meta=numpy.empty((0, 0), "uint8")
@@ -199,6 +228,8 @@ def scaling(options, folder: pathlib.Path) -> dict:
         contenders = {f"plain, threads {threads}": functools.partial(bench.plain, threads) for threads in (1, 2)}
         for chunk in (2048, 4096):
             for workers in (1, 2):
+                contenders[f"{chunk}, floor, threads {workers}"] = functools.partial(bench.floor, chunk, workers)
+                contenders[f"{chunk}, store, threads {workers}"] = functools.partial(bench.stored, chunk, workers)
                 contenders[f"{chunk}, threads {workers}"] = functools.partial(bench.threads, chunk, workers)
             contenders[f"{chunk}, processes 2"] = lambda chunk=chunk: client.compute(bench.chunked(chunk)).result()
         for name, work in contenders.items():
@@ -210,17 +241,17 @@ def scaling(options, folder: pathlib.Path) -> dict:
     medians = {name: statistics.median(times) for name, times in samples.items()}
     rows = []
     for name, times in samples.items():
-        # Beside the plain call on as many threads.
-        plain = "plain, threads 1" if name.endswith("threads 1") else "plain, threads 2"
-        ratio, of_minima = medians[name] / medians[plain], min(times) / min(samples[plain])
-        bar = SCALING_BAR if name == "2048, threads 2" else None
+        workers = 1 if name.endswith("threads 1") else 2
+        floor = f"{2048 if name.startswith('plain') else name[:4]}, floor, threads {workers}"
+        ratio, of_minima = medians[name] / medians[floor], min(times) / min(samples[floor])
+        bar = SCALING_BAR if name == "2048, store, threads 2" else None
         met = bar is None or ratio <= bar
         rows.append(
             {"name": name, "median_s": medians[name], "min_s": min(times), "ratio_of_medians": ratio,
              "ratio_of_minima": of_minima, "bar": bar, "met": met}
         )
         print(
-            f"scaling: {name:18} {medians[name]:7.3f} s  {ratio:5.2f} of the plain call's, {of_minima:5.2f} of minima"
+            f"scaling: {name:22} {medians[name]:7.3f} s  {ratio:5.2f} of the floor's, {of_minima:5.2f} of minima"
             f"{'' if met else '  NOT MET'}"
         )
     graph = bench.chunked(2048).__dask_graph__()

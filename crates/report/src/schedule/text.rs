@@ -107,8 +107,13 @@ fn whole(scheduled: &Scheduled) -> String {
             percent(schedule.host_share())
         ),
         None => format!(
-            "Measured by the device's clock, from the first call to the end of the last kernel. Kernels take {kernel}, launches {} \
+            "Measured by {}, from the first call to the end of the last kernel. Kernels take {kernel}, launches {} \
             and the rest {}.",
+            if scheduled.modelled.is_some() {
+                "the device's clock"
+            } else {
+                "the host's clock, in the simulator"
+            },
             share(parts.launch),
             share(parts.wait)
         ),

@@ -44,7 +44,11 @@ pub fn limiter(limiter: Limiter, gpu: &Gpu) -> &'static str {
 pub(super) fn exists(resource: Resource, gpu: &Gpu) -> bool {
     let valhall = matches!(gpu.family(), Family::Valhall | Family::Arm5thGen);
     match resource {
-        Resource::Convert => valhall,
+        // By other rules of issue, conversions take the arithmetic's time.
+        Resource::Convert => {
+            let rule = gpu.core.issue_rule.as_ref();
+            valhall && rule.is_none_or(|rule| rule.value == IssueRule::Parallel)
+        }
         // In the other families, special functions are words of the arithmetic pipe.
         Resource::Special => valhall || gpu.vendor() == Vendor::Qualcomm,
         Resource::Local => gpu.local_memory.placement.value == LocalPlacement::Dedicated,
