@@ -7,7 +7,15 @@ use tripipe_results::{Document, KernelRun};
 
 fn run(range: &NdRange) -> Run<'_> {
     let cpu_load = Some(CpuLoad { cores: 1.5, calling_thread: 0.25 });
-    Run { kernel: "blur", program: "blur.cl", range, device: "Mali-G610", seconds: 0.0125, cpu_load }
+    Run {
+        kernel: "blur",
+        program: "blur.cl",
+        range,
+        device: "Mali-G610",
+        seconds: 0.0125,
+        cpu_load,
+        energy: None,
+    }
 }
 
 fn array(element: &str, extents: &[usize]) -> ArrayShape {
