@@ -12,16 +12,6 @@ pub(crate) enum Replacement {
     Random,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct CacheLine {
-    /// Line number plus 1; 0 for an empty entry.
-    tag: u64,
-    used: u64,
-    /// When the line's contents arrive, in ticks.
-    ready: u64,
-    dirty: bool,
-}
-
 /// The result of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
@@ -35,7 +25,15 @@ pub(crate) enum Lookup {
 /// A cache. `sets * ways` lines; a capacity of 0 misses always.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
-    entries: Vec<CacheLine>,
+    // A vector for each, because an access to a cache of megabytes mostly waits for the host's memory.
+    /// Line numbers plus 1; 0 for an empty entry.
+    tags: Vec<u64>,
+    /// When the contents of each line arrive, in ticks, twice; plus 1 if it is modified.
+    states: Vec<u64>,
+    /// When each was used last; empty where that does not matter.
+    used: Vec<u64>,
+    /// The entry accessed last.
+    last: usize,
     sets: u64,
     ways: usize,
     replacement: Replacement,
@@ -49,8 +47,12 @@ impl Cache {
         // A cache that is smaller than a set becomes one set of all its lines.
         let ways = u64::from(ways.max(1)).min(lines.max(1));
         let sets = lines / ways;
+        let lines = (sets * ways) as usize;
         Self {
-            entries: vec![CacheLine::default(); (sets * ways) as usize],
+            tags: vec![0; lines],
+            states: vec![0; lines],
+            used: vec![0; if replacement == Replacement::LeastRecent { lines } else { 0 }],
+            last: 0,
             sets,
             ways: ways as usize,
             replacement,
@@ -61,7 +63,7 @@ impl Cache {
 
     /// Lines that it holds.
     pub(crate) fn lines(&self) -> usize {
-        self.entries.len()
+        self.tags.len()
     }
 
     /// The entries of the set of `line`; empty for a cache without capacity.
@@ -70,57 +72,83 @@ impl Cache {
             return 0..0;
         }
         // Higher bits are folded in, so that lines with a large power of two between them do not meet in one set.
-        let folded = line ^ (line / self.sets) ^ (line / self.sets / self.sets);
-        let start = (folded % self.sets) as usize * self.ways;
+        let number = if self.sets.is_power_of_two() {
+            // Divisions take most of the time of an access.
+            let bits = self.sets.trailing_zeros();
+            (line ^ (line >> bits) ^ (line >> bits >> bits)) & (self.sets - 1)
+        } else {
+            (line ^ (line / self.sets) ^ (line / self.sets / self.sets)) % self.sets
+        };
+        let start = number as usize * self.ways;
         start..start + self.ways
+    }
+
+    /// The entry of a line, if it is present.
+    fn find(&self, line: u64) -> Option<usize> {
+        let tag = line + 1;
+        if self.tags.get(self.last) == Some(&tag) {
+            return Some(self.last);
+        }
+        let set = self.set(line);
+        self.tags[set.clone()].iter().position(|own| *own == tag).map(|way| set.start + way)
     }
 
     /// Accesses a line at a time in ticks, and enters it if it is absent. `write` marks it as modified.
     pub(crate) fn access(&mut self, line: u64, write: bool) -> Lookup {
         self.clock += 1;
-        let set = self.set(line);
-        let (clock, tag) = (self.clock, line + 1);
-        let entries = &mut self.entries[set];
-        if let Some(entry) = entries.iter_mut().find(|entry| entry.tag == tag) {
-            entry.used = clock;
-            entry.dirty |= write;
-            return Lookup::Hit(entry.ready);
+        if let Some(at) = self.find(line) {
+            self.renew(at);
+            self.states[at] |= u64::from(write);
+            return Lookup::Hit(self.states[at] >> 1);
         }
+        let set = self.set(line);
+        let ways = set.len() as u64;
         let victim = match self.replacement {
-            _ if entries.is_empty() => return Lookup::Miss(None),
+            _ if ways == 0 => return Lookup::Miss(None),
             // Empty entries were never used, so they are taken first.
-            Replacement::LeastRecent => (0..entries.len()).min_by_key(|at| entries[*at].used).unwrap_or(0),
-            Replacement::Random => entries.iter().position(|entry| entry.tag == 0).unwrap_or_else(|| {
+            Replacement::LeastRecent => set.min_by_key(|at| self.used[*at]).unwrap_or(0),
+            Replacement::Random => set.clone().find(|at| self.tags[*at] == 0).unwrap_or_else(|| {
                 // Xorshift (Marsaglia 2003), always from the same seed, so that a prediction can be repeated.
                 self.random ^= self.random << 13;
                 self.random ^= self.random >> 7;
                 self.random ^= self.random << 17;
-                (self.random % entries.len() as u64) as usize
+                set.start + (self.random % ways) as usize
             }),
         };
-        let old = entries[victim];
-        entries[victim] = CacheLine { tag, used: clock, ready: 0, dirty: write };
-        Lookup::Miss((old.tag != 0 && old.dirty).then(|| old.tag - 1))
+        self.renew(victim);
+        let old = std::mem::replace(&mut self.tags[victim], line + 1);
+        let was_modified = std::mem::replace(&mut self.states[victim], u64::from(write)) & 1 == 1;
+        Lookup::Miss(was_modified.then(|| old - 1))
+    }
+
+    /// Notes that an entry is used.
+    fn renew(&mut self, at: usize) {
+        self.last = at;
+        if let Some(used) = self.used.get_mut(at) {
+            *used = self.clock;
+        }
     }
 
     /// Whether a line is present.
     pub(crate) fn contains(&self, line: u64) -> bool {
-        self.entries[self.set(line)].iter().any(|entry| entry.tag == line + 1)
+        self.find(line).is_some()
     }
 
     /// Sets the time at which the contents of a line arrive.
     pub(crate) fn arrives(&mut self, line: u64, at: u64) {
-        let set = self.set(line);
-        if let Some(entry) = self.entries[set].iter_mut().find(|entry| entry.tag == line + 1) {
-            entry.ready = at;
+        if let Some(entry) = self.find(line) {
+            self.states[entry] = at << 1 | self.states[entry] & 1;
         }
     }
 
     /// Removes a line; returns whether it was modified.
     pub(crate) fn remove(&mut self, line: u64) -> bool {
-        let set = self.set(line);
-        let entry = self.entries[set].iter_mut().find(|entry| entry.tag == line + 1);
-        entry.map(std::mem::take).is_some_and(|entry| entry.dirty)
+        let Some(at) = self.find(line) else { return false };
+        self.tags[at] = 0;
+        if let Some(used) = self.used.get_mut(at) {
+            *used = 0;
+        }
+        std::mem::take(&mut self.states[at]) & 1 == 1
     }
 }
 

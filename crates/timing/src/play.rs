@@ -274,19 +274,26 @@ impl Mapping {
                 // Dedicated local memory has banks, of which a request reads a word each.
                 let banked = kind == Kind::Local && self.request_bytes > 0;
                 let mut words: SmallVec<[u64; BANKS]> = SmallVec::new();
+                // The halves of lines that the work-item before accesses, if it shares the request.
+                let mut before = None;
                 for _ in 0..times {
                     for address in own {
                         if left == 0 {
                             if banked {
                                 conflict(&mut play.lines, first, &mut words);
                             }
-                            (first, left) = (play.lines.len(), together);
+                            (first, left, before) = (play.lines.len(), together, None);
                         }
                         left -= 1;
                         let at = address + u64::from(from);
                         let last = at + u64::from(bytes) - 1;
                         if banked {
                             words.extend(at / WORD_BYTES..=last / WORD_BYTES);
+                        }
+                        // Neighbours mostly access the same halves, which are entered already.
+                        let halves = Some((at / HALF_BYTES, last / HALF_BYTES));
+                        if std::mem::replace(&mut before, halves) == halves {
+                            continue;
                         }
                         for line in at / LINE_BYTES..=last / LINE_BYTES {
                             let low = at.max(line * LINE_BYTES) % LINE_BYTES / HALF_BYTES;

@@ -10,7 +10,7 @@ use crate::execute::code::{Detail, Inst};
 use crate::execute::memory::Home;
 use crate::execute::observer::{Observed, Observer};
 use crate::execute::ops::image::coordinates;
-use crate::execute::rows::lanes;
+use crate::execute::rows::{first_lanes, lanes};
 use crate::execute::state::State;
 use crate::image::{Reader, sampler};
 
@@ -68,6 +68,9 @@ impl<'l> Recorder<'l> {
         let start = warp.addresses.len() as u32;
         if words.len() == 1 {
             warp.addresses.push(flat(first));
+        } else if s.mask == first_lanes(s.mask.count_ones() as usize) {
+            // Mostly all work-items of a warp, whose addresses need no search.
+            warp.addresses.extend(words[..s.mask.count_ones() as usize].iter().map(|word| flat(*word)));
         } else {
             warp.addresses.extend(lanes(s.mask).map(|lane| flat(words[lane])));
         }
@@ -135,7 +138,7 @@ impl Observer for Recorder<'_> {
         let width = s.schedule.warp as u32;
         self.group = GroupTrace { items, warps: Vec::new() };
         for first_item in (0..items).step_by(width as usize) {
-            let lanes = crate::execute::rows::first_lanes((items - first_item).min(width) as usize);
+            let lanes = first_lanes((items - first_item).min(width) as usize);
             self.group.warps.push(WarpTrace { first_item, lanes, ..WarpTrace::default() });
         }
         self.current = vec![0; self.group.warps.len()];

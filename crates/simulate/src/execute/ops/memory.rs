@@ -12,7 +12,7 @@ use super::pattern::{Pattern, pattern};
 use crate::execute::code::{Detail, Inst, Run, value_bytes};
 use crate::execute::memory::{Home, pointer};
 use crate::execute::memory_map::MemoryMap;
-use crate::execute::rows::{WIDTH, lanes, numbers, numbers_mut};
+use crate::execute::rows::{WIDTH, first_lanes, lanes, numbers, numbers_mut};
 use crate::execute::state::{OutOfBoundsLoads, State, Stop};
 
 /// The pointer to a private or local object of the kernel.
@@ -469,6 +469,9 @@ pub(crate) fn reach(s: &mut State<'_>, i: &Inst) -> bool {
     };
     let bytes = value.map_or(1, |value| value_bytes(s.kernel.ty(value)) as usize);
     let write = !matches!(data.op, Op::Load(_));
+    if all_inside(s, i.args[0], bytes as u64) {
+        return true;
+    }
     for lane in lanes(s.mask) {
         let address = s.address(i.args[0], lane);
         let (object, offset) = s.memory.parts(address);
@@ -487,4 +490,22 @@ pub(crate) fn reach(s: &mut State<'_>, i: &Inst) -> bool {
         }
     }
     true
+}
+
+/// Whether the addresses of all active lanes are inside one object with so many bytes from each on, as nearly always; `false` also
+/// where that takes a search.
+fn all_inside(s: &State<'_>, register: u32, bytes: u64) -> bool {
+    let count = s.mask.count_ones() as usize;
+    let addresses = match s.warp.rows.words(register) {
+        alone @ [_] => alone,
+        own if s.mask == first_lanes(count) => &own[..count],
+        _ => return false,
+    };
+    let Some(object) = addresses.first().map(|first| s.memory.parts(*first).0) else { return false };
+    let Some(info) = s.memory.object(object).filter(|info| info.home != Home::Null) else { return false };
+    let Some(most) = info.bytes.checked_sub(bytes) else { return false };
+    addresses.iter().all(|address| {
+        let (other, offset) = s.memory.parts(*address);
+        other == object && u64::try_from(offset).is_ok_and(|offset| offset <= most)
+    })
 }
