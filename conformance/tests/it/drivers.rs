@@ -1,15 +1,18 @@
-//! Known defects of drivers in the library's own programs: none may have the pattern of one.
+//! Known defects of drivers in the library's own programs and those of the ladders: none may have the pattern of one.
 
 use std::collections::BTreeSet;
 
+use tripipe_conformance::sizes::{Extent, sizes};
 use tripipe_device::drivers::Driver;
+use tripipe_ladders::Inputs;
+use tripipe_ladders::catalog::ladders;
 use tripipe_simulate::drivers::DRIVER_HABIT;
 use tripipe_simulate::{Options, Simulator};
 
 use crate::compile::{library_plans, tools_are_there};
 
 /// Versions that defects are known of, and later ones, of each maker whose drivers run OpenCL C.
-const DRIVERS: [&str; 15] = [
+const DRIVERS: [&str; 16] = [
     "E031.32",
     "E031.38",
     "E031.41",
@@ -25,6 +28,7 @@ const DRIVERS: [&str; 15] = [
     "PoCL 1.4",
     "PoCL 5.0",
     "Mesa 26.2",
+    "clspv",
 ];
 
 /// What is worth knowing and no defect: the work-groups that products require may be slower on an Adreno, and halves
@@ -57,4 +61,36 @@ fn no_library_program_has_a_known_defect() {
     }
     assert!(seen.len() > 100, "{} kernels", seen.len());
     assert_eq!(found, BTreeSet::from(KNOWN), "what is listed above no longer occurs");
+}
+
+/// Ladders have slow steps by intent, but none that does not compile over Vulkan.
+#[test]
+fn no_step_of_a_ladder_has_what_clspv_does_not_take() {
+    if !tools_are_there() {
+        return;
+    }
+    let clspv = Driver::read("clspv", None).unwrap();
+    let mut simulator = Simulator::new(Options::default());
+    let probe = tripipe_device::find("Adreno 650").unwrap().expected_probe();
+    for ladder in ladders().iter().flat_map(|ladder| [Some(ladder), ladder.published]).flatten() {
+        for step in ladder.steps {
+            // A step that is not offered for a size has one at another.
+            let mut launches = 0;
+            for size in sizes(ladder.size_kind, Extent::Small) {
+                let problem = ladder.make_problem(size, &Inputs { photo: None, seed: 20 }).unwrap();
+                for variant in (step.plan)(&problem, &probe).into_iter().flatten().take(1) {
+                    for launch in variant.plan.preparation().iter().chain(variant.plan.launches()) {
+                        let found = simulator.suspicions(&launch.program, &launch.entry, &clspv).unwrap();
+                        let said: Vec<_> = found.findings.iter().map(|finding| &finding.message).collect();
+                        assert!(said.is_empty(), "{} {}: {said:?}", ladder.name, step.name);
+                        launches += 1;
+                    }
+                }
+                if launches > 0 {
+                    break;
+                }
+            }
+            assert!(launches > 0, "{} {}", ladder.name, step.name);
+        }
+    }
 }

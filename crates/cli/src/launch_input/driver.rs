@@ -11,14 +11,18 @@ use crate::commands::resolve;
 impl Description {
     /// The driver that the command line names, or the launch file: a version, a whole version string, or a live device as
     /// `opencl` or `opencl:N`. If it does not decide what `gpu` offers, the program is built as without it, which the
-    /// second text says.
+    /// second text says. A `target` takes precedence over both.
     ///
     /// # Errors
     /// It is not known; the device is not there.
     pub(crate) fn take_driver(
         &mut self,
+        target: Option<&str>,
         gpu: Option<&'static Gpu>,
     ) -> Result<Option<(Driver, Option<String>)>> {
+        if let Some(target) = target {
+            self.more.driver = Some(target.to_owned());
+        }
         let text = self.more.driver.as_ref().or(self.file.options.driver.as_ref());
         let Some(text) = text.cloned() else { return Ok(None) };
         let driver = match text.parse() {

@@ -128,6 +128,31 @@ fn a_driver_is_known_or_refused() {
     assert!(said.contains("what Mali-G77 offers with driver g13p0"), "{said}");
 }
 
+/// What clspv does not allow (its own page says so), by the name of the compiler or of a driver with it.
+#[test]
+fn a_target_is_a_compiler_with_its_driver() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let cast = "kernel void cast(global const int *in, global ulong *out)\n{\n    out[0] = (ulong)in;\n}\n";
+    bench.write("cast.cl", cast);
+    let pointer = ("driver-defect".to_owned(), 3, "clspv-pointer-as-integer".to_owned());
+    for target in ["clspv", "angle", "clvk"] {
+        assert_eq!(
+            found(&bench, &["cast.cl", "--target", target]),
+            std::slice::from_ref(&pointer),
+            "{target}"
+        );
+        assert_eq!(found(&bench, &["copy.toml", "--target", target]), [], "{target}");
+    }
+    // It replaces the driver of a launch file.
+    bench.write("old.toml", format!("driver = 'E031.37.12'\n{}", launch("sum.cl")));
+    assert_eq!(found(&bench, &["old.toml", "--target", "clspv"]), []);
+    bench.refuse_said(&["check", "copy.toml", "--target", "spirv"], &["--target", "clspv"]);
+    bench.refuse_said(&["check", "copy.toml", "--target", "clspv", "--driver", "r38p1"], &["--driver"]);
+}
+
 /// A finding about the whole program is at the kernel's declaration; the GPU decides, too.
 #[test]
 fn findings_without_an_instruction_are_at_the_declaration() {

@@ -30,6 +30,7 @@ const EXAMPLES: &str = "Examples:
   tripipe check filter.cl --global 640,480 --arg width=640 --arg height=480
   tripipe check filter.toml --gpu \"Mali-G610\" --schedules 4
   tripipe check filter.toml --driver E031.47
+  tripipe check filter.toml --target clspv
   tripipe check filter.toml --format sarif > filter.sarif";
 
 /// Run a kernel with all checks (bounds, races, uninitialised values, barriers, arithmetic ...) and report what is
@@ -58,6 +59,10 @@ pub(crate) struct Check {
     /// GPU whose limits and warp width apply, e.g. "Mali-G77", "Adreno 740" [default: none, so the largest limits].
     #[arg(short, long, value_name = "GPU", value_parser = gpu)]
     gpu: Option<&'static Gpu>,
+    /// Also warns of what a compiler that is not a phone's own does not take, as `--driver` of that name does: clspv for
+    /// OpenCL over Vulkan, with ANGLE or clvk as the driver.
+    #[arg(long, value_name = "COMPILER", value_parser = ["clspv", "angle", "clvk"], conflicts_with = "driver")]
+    target: Option<String>,
     /// Number of execution orders and warp widths to try, one run each: a bug hidden in one may show in another.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     schedules: u32,
@@ -126,7 +131,7 @@ impl Check {
         let text = self.text.open(self.format == CheckFormat::Text)?;
         let mut checked = Checked::open(&self.launch)?;
         let progress = Progress::compiler("compiling the kernel");
-        let driver = checked.description_mut().take_driver(self.gpu)?;
+        let driver = checked.description_mut().take_driver(self.target.as_deref(), self.gpu)?;
         let checked = checked.with_launches(self.gpu)?;
         let description = checked.description();
         let built = description.build(self.gpu)?;

@@ -8,11 +8,13 @@ use super::{freeze, tools};
 
 /// The extension with vectors of any number of components.
 const VECTORS: &str = ",+SPV_INTEL_vector_compute";
+/// What the translator's messages quote of an instruction that it does not know.
+const FREEZE: &str = " = freeze ";
 
 /// Runs LLVM's translator, which writes SPIR-V, on the bitcode in `work`.
 pub(super) fn translate(clang: &Path, translator: &Path, work: &Path, name: &str) -> Result<(), BuildError> {
     match translate_as_it_is(translator, work, name) {
-        Err(BuildError::Translate { messages, .. }) if messages.contains(" = freeze ") => {
+        Err(BuildError::Translate { messages, .. }) if messages.contains(FREEZE) => {
             freeze::remove(clang, work, name)?;
             translate_as_it_is(translator, work, name)?;
         }
@@ -43,11 +45,16 @@ fn translate_as_it_is(program: &Path, work: &Path, name: &str) -> Result<(), Bui
     // The translator follows the rules of versions up to 1.3; annotations of functions require 1.4, and vectors of 32
     // an extension.
     let ways = [("1.3", ""), ("1.4", ""), ("1.3", VECTORS), ("1.4", VECTORS)];
-    let mut tried = ways.iter().map(|(version, extensions)| with(version, extensions));
-    let Some(Err(error)) = tried.next() else { return Ok(()) };
-    if tried.any(|result| result.is_ok()) {
-        return Ok(());
+    let mut failed = Vec::new();
+    for (version, extensions) in ways {
+        match with(version, extensions) {
+            Ok(_) => return Ok(()),
+            Err(error) => failed.push(error),
+        }
     }
+    // The first error, unless a later way has only `freeze` against the module.
+    let frozen = failed.iter().position(|error| error.to_string().contains(FREEZE)).unwrap_or(0);
+    let error = failed.swap_remove(frozen);
     Err(match error {
         BuildError::Compile { name, messages } => {
             // The error message is followed by a stack trace of the translator.
