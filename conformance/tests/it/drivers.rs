@@ -63,6 +63,9 @@ fn no_library_program_has_a_known_defect() {
     assert_eq!(found, BTreeSet::from(KNOWN), "what is listed above no longer occurs");
 }
 
+/// What concerns the speed and the rounding of `fma()`.
+const FMA: [&str; 2] = ["`clspv-slow-fma`", "`clvk-native-fma`"];
+
 /// Ladders have slow steps by intent, but none that does not compile over Vulkan.
 #[test]
 fn no_step_of_a_ladder_has_what_clspv_does_not_take() {
@@ -81,7 +84,10 @@ fn no_step_of_a_ladder_has_what_clspv_does_not_take() {
                 for variant in (step.plan)(&problem, &probe).into_iter().flatten().take(1) {
                     for launch in variant.plan.preparation().iter().chain(variant.plan.launches()) {
                         let found = simulator.suspicions(&launch.program, &launch.entry, &clspv).unwrap();
-                        let said: Vec<_> = found.findings.iter().map(|finding| &finding.message).collect();
+                        let mut said: Vec<_> =
+                            found.findings.iter().map(|finding| &finding.message).collect();
+                        // That `fma()` is slow or rounds twice is known; it compiles.
+                        said.retain(|message| !FMA.iter().any(|id| message.contains(id)));
                         assert!(said.is_empty(), "{} {}: {said:?}", ladder.name, step.name);
                         launches += 1;
                     }

@@ -12,9 +12,9 @@ use crate::info::Ask;
 /// The environment variable that names another library of NVML, or `none`.
 pub const VARIABLE: &str = "TRIPIPE_NVML";
 
-/// `CL_DEVICE_PCI_BUS_INFO_KHR` (cl_khr_pci_bus_info): domain, bus, device, function.
+/// `CL_DEVICE_PCI_BUS_INFO_KHR` (`cl_khr_pci_bus_info`): domain, bus, device, function.
 const PCI_BUS_INFO: u32 = 0x410F;
-/// `CL_DEVICE_PCI_DOMAIN_ID_NV`, `CL_DEVICE_PCI_BUS_ID_NV`, `CL_DEVICE_PCI_SLOT_ID_NV` (cl_nv_device_attribute_query).
+/// `CL_DEVICE_PCI_DOMAIN_ID_NV`, `CL_DEVICE_PCI_BUS_ID_NV`, `CL_DEVICE_PCI_SLOT_ID_NV` (`cl_nv_device_attribute_query`).
 const PCI_NVIDIA: [u32; 3] = [0x400A, 0x4008, 0x4009];
 
 /// Why a device has no counter.
@@ -136,16 +136,15 @@ fn done(call: &'static str, code: c_int) -> Result<(), NoCounter> {
 /// The device's place on the PCI bus, as NVML wants it.
 fn address(ask: Ask) -> Option<CString> {
     let khronos = ask.bytes(PCI_BUS_INFO).filter(|bytes| bytes.len() == 16);
-    let [domain, bus, device] = match khronos {
-        Some(bytes) => [0, 4, 8].map(|at| {
+    let [domain, bus, device] = if let Some(bytes) = khronos {
+        [0, 4, 8].map(|at| {
             let word = bytes[at..at + 4].try_into().unwrap_or_default();
             c_uint::from_ne_bytes(word)
-        }),
-        None => {
-            let [domain, bus, slot] = PCI_NVIDIA.map(|question| ask.number(question));
-            // The slot has the function in its lower three bits.
-            [domain.unwrap_or(0) as c_uint, bus? as c_uint, slot? as c_uint >> 3]
-        }
+        })
+    } else {
+        let [domain, bus, slot] = PCI_NVIDIA.map(|question| ask.number(question));
+        // The slot has the function in its lower three bits.
+        [domain.unwrap_or(0) as c_uint, bus? as c_uint, slot? as c_uint >> 3]
     };
     CString::new(format!("{domain:08x}:{bus:02x}:{device:02x}.0")).ok()
 }

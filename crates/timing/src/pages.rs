@@ -6,7 +6,7 @@ const NONE: u16 = u16::MAX;
 /// Pages whose translation a core remembers: those that it used last.
 #[derive(Clone, Debug)]
 pub(crate) struct Pages {
-    pages: Vec<Page>,
+    entries: Vec<Page>,
     /// The first page of each chain: those whose numbers have the same hash.
     chains: Vec<u16>,
     /// The page used last, and the one whose use is longest ago.
@@ -35,7 +35,7 @@ impl Pages {
             next: NONE,
         };
         Self {
-            pages: (0..count).map(page).collect(),
+            entries: (0..count).map(page).collect(),
             // Twice as many as pages, so that most have one.
             chains: vec![NONE; (2 * usize::from(count)).next_power_of_two()],
             newest: 0,
@@ -46,13 +46,13 @@ impl Pages {
     /// Uses a page; returns whether it was remembered.
     pub(crate) fn touch_page(&mut self, page: u64) -> bool {
         // Nearly all accesses are to the page of the last one.
-        if self.pages[usize::from(self.newest)].number == page {
+        if self.entries[usize::from(self.newest)].number == page {
             return true;
         }
         let chain = self.chain(page);
         let mut known = self.chains[chain];
-        while known != NONE && self.pages[usize::from(known)].number != page {
-            known = self.pages[usize::from(known)].next;
+        while known != NONE && self.entries[usize::from(known)].number != page {
+            known = self.entries[usize::from(known)].next;
         }
         if known != NONE {
             self.renew(known);
@@ -60,7 +60,7 @@ impl Pages {
         }
         let oldest = self.oldest;
         self.forget(oldest);
-        let own = &mut self.pages[usize::from(oldest)];
+        let own = &mut self.entries[usize::from(oldest)];
         (own.number, own.next) = (page, self.chains[chain]);
         self.chains[chain] = oldest;
         self.renew(oldest);
@@ -74,7 +74,7 @@ impl Pages {
 
     /// Takes a page out of its chain, if it is in one.
     fn forget(&mut self, at: u16) {
-        let Page { number, next, .. } = self.pages[usize::from(at)];
+        let Page { number, next, .. } = self.entries[usize::from(at)];
         let chain = self.chain(number);
         let mut other = self.chains[chain];
         if other == at {
@@ -82,7 +82,7 @@ impl Pages {
             return;
         }
         while other != NONE {
-            let follower = &mut self.pages[usize::from(other)].next;
+            let follower = &mut self.entries[usize::from(other)].next;
             if *follower == at {
                 *follower = next;
                 return;
@@ -96,16 +96,16 @@ impl Pages {
         if at == self.newest {
             return;
         }
-        let Page { older, newer, .. } = self.pages[usize::from(at)];
+        let Page { older, newer, .. } = self.entries[usize::from(at)];
         // It is not the newest, so there is a newer one.
-        self.pages[usize::from(newer)].older = older;
+        self.entries[usize::from(newer)].older = older;
         match older {
             NONE => self.oldest = newer,
-            older => self.pages[usize::from(older)].newer = newer,
+            older => self.entries[usize::from(older)].newer = newer,
         }
         let newest = std::mem::replace(&mut self.newest, at);
-        self.pages[usize::from(newest)].newer = at;
-        let own = &mut self.pages[usize::from(at)];
+        self.entries[usize::from(newest)].newer = at;
+        let own = &mut self.entries[usize::from(at)];
         (own.older, own.newer) = (newest, NONE);
     }
 }

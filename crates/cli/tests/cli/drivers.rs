@@ -137,7 +137,7 @@ fn a_target_is_a_compiler_with_its_driver() {
     let bench = bench();
     let cast = "kernel void cast(global const int *in, global ulong *out)\n{\n    out[0] = (ulong)in;\n}\n";
     bench.write("cast.cl", cast);
-    let pointer = ("driver-defect".to_owned(), 3, "clspv-pointer-as-integer".to_owned());
+    let pointer = ("driver-habit".to_owned(), 3, "clspv-pointer-as-integer".to_owned());
     for target in ["clspv", "angle", "clvk"] {
         assert_eq!(
             found(&bench, &["cast.cl", "--target", target]),
