@@ -43,15 +43,15 @@ pub enum NoCounter {
     },
 }
 
-type Call = unsafe extern "C" fn() -> c_int;
-type Find = unsafe extern "C" fn(*const c_char, *mut *mut c_void) -> c_int;
-type Total = unsafe extern "C" fn(*mut c_void, *mut c_ulonglong) -> c_int;
+type NvmlCall = unsafe extern "C" fn() -> c_int;
+type NvmlFind = unsafe extern "C" fn(*const c_char, *mut *mut c_void) -> c_int;
+type NvmlTotal = unsafe extern "C" fn(*mut c_void, *mut c_ulonglong) -> c_int;
 
 /// Counts the energy of a whole board, with its memory and what it uses without work. The counter steps some ten times a
 /// second.
 pub struct EnergyCounter {
-    total: Total,
-    shut_down: Option<Call>,
+    total: NvmlTotal,
+    shut_down: Option<NvmlCall>,
     device: *mut c_void,
     /// Where the functions are.
     _library: Library,
@@ -89,10 +89,10 @@ impl EnergyCounter {
         // SAFETY: these are the functions' types in nvml.h.
         let (start, find, total, shut_down) = unsafe {
             (
-                *library.get::<Call>(b"nvmlInit_v2\0").map_err(missing)?,
-                *library.get::<Find>(b"nvmlDeviceGetHandleByPciBusId_v2\0").map_err(missing)?,
-                *library.get::<Total>(b"nvmlDeviceGetTotalEnergyConsumption\0").map_err(missing)?,
-                *library.get::<Call>(b"nvmlShutdown\0").map_err(missing)?,
+                *library.get::<NvmlCall>(b"nvmlInit_v2\0").map_err(missing)?,
+                *library.get::<NvmlFind>(b"nvmlDeviceGetHandleByPciBusId_v2\0").map_err(missing)?,
+                *library.get::<NvmlTotal>(b"nvmlDeviceGetTotalEnergyConsumption\0").map_err(missing)?,
+                *library.get::<NvmlCall>(b"nvmlShutdown\0").map_err(missing)?,
             )
         };
         // SAFETY: NVML may be initialised at any time.
