@@ -34,7 +34,7 @@ pub use options::BuildOptions;
 pub use parse::{parse, parse_combination, parse_with, plain_name};
 pub use picture::Pixels;
 pub use resolve::{Parameter, ParameterKind, Signature};
-pub use sequence::{LaunchSequence, SequenceLaunch, Use, parse_sequence};
+pub use sequence::{LaunchSequence, Queues, SequenceLaunch, Use, parse_sequence};
 pub use signature::pointee;
 pub use stage::{Outcome, Staged, StagedMemory};
 pub use tuning::{ComparedResult, Tuning, TuningDimension, TuningPoints};

@@ -1,5 +1,6 @@
 //! Launch files with several launches of one program, some of which use memory of earlier ones.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use tripipe_device::document::{Document, Item};
@@ -39,6 +40,20 @@ pub struct SequenceLaunch {
     pub file: LaunchFile,
     /// These arguments.
     pub uses: Vec<Use>,
+}
+
+/// The queues of the launches of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queues<'s> {
+    /// Their names, by their first launches.
+    pub names: Vec<&'s str>,
+    /// The number of each launch's queue.
+    pub of: Vec<usize>,
+    /// The launches of other queues that each launch waits for, because one of both writes memory that they share: the last
+    /// ones of their queues.
+    pub after: Vec<Vec<usize>>,
+    /// The other queues that upload memory of each launch.
+    pub after_uploads: Vec<Vec<usize>>,
 }
 
 /// An argument that is the memory of an earlier launch.
@@ -235,26 +250,33 @@ impl LaunchSequence {
         Some(file)
     }
 
-    /// The names of the queues, by their first launches.
-    pub fn queues(&self) -> Vec<&str> {
-        let mut queues: Vec<&str> = Vec::new();
-        for launch in &self.launches {
-            if !queues.contains(&launch.queue.as_str()) {
-                queues.push(&launch.queue);
+    /// The queues of the launches, and what these wait for. `writes` says whether a launch may write an argument's memory:
+    /// launches of different queues that only read the same memory do not wait for each other.
+    pub fn queues(&self, writes: impl Fn(usize, usize) -> bool) -> Queues<'_> {
+        let mut queues =
+            Queues { names: Vec::new(), of: Vec::new(), after: Vec::new(), after_uploads: Vec::new() };
+        // Of each memory object, the last launch of each queue that reads it, and that writes it.
+        let mut users: HashMap<(usize, usize), [BTreeMap<usize, usize>; 2]> = HashMap::new();
+        for (index, launch) in self.launches.iter().enumerate() {
+            let queue = queues.names.iter().position(|name| *name == launch.queue).unwrap_or_else(|| {
+                queues.names.push(&launch.queue);
+                queues.names.len() - 1
+            });
+            queues.of.push(queue);
+            let (mut after, mut uploads) = (BTreeSet::new(), BTreeSet::new());
+            for argument in 0..launch.file.arguments.len() {
+                let owner = self.owner(index, argument);
+                uploads.extend(Some(queues.of[owner.0]).filter(|own| *own != queue));
+                let [readers, writers] = users.entry(owner).or_default();
+                let writes = writes(index, argument);
+                let conflicts = writers.iter().chain(readers.iter().filter(|_| writes));
+                after.extend(conflicts.filter(|(other, _)| **other != queue).map(|(_, last)| *last));
+                if writes { writers } else { readers }.insert(queue, index);
             }
+            queues.after.push(after.into_iter().collect());
+            queues.after_uploads.push(uploads.into_iter().collect());
         }
         queues
-    }
-
-    /// The earlier launches of other queues that have an argument's memory in common with a launch.
-    pub fn waits(&self, launch: usize) -> Vec<usize> {
-        let memory = |launch: usize| {
-            let arguments = self.launches.get(launch).map_or(0, |own| own.file.arguments.len());
-            (0..arguments).map(move |argument| self.owner(launch, argument))
-        };
-        let Some(queue) = self.launches.get(launch).map(|own| &own.queue) else { return Vec::new() };
-        let others = (0..launch).filter(|other| self.launches[*other].queue != *queue);
-        others.filter(|other| memory(*other).any(|shared| memory(launch).any(|own| own == shared))).collect()
     }
 
     /// The number of each launch as often as it runs, in order.

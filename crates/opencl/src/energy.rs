@@ -51,7 +51,7 @@ type NvmlTotal = unsafe extern "C" fn(*mut c_void, *mut c_ulonglong) -> c_int;
 /// second.
 pub struct EnergyCounter {
     total: NvmlTotal,
-    shut_down: Option<NvmlCall>,
+    shut_down: NvmlCall,
     device: *mut c_void,
     /// Where the functions are.
     _library: Library,
@@ -97,8 +97,7 @@ impl EnergyCounter {
         };
         // SAFETY: NVML may be initialised at any time.
         done("nvmlInit_v2", unsafe { start() })?;
-        let mut counter =
-            Self { total, shut_down: Some(shut_down), device: std::ptr::null_mut(), _library: library };
+        let mut counter = Self { total, shut_down, device: std::ptr::null_mut(), _library: library };
         // SAFETY: NVML is initialised, `address` ends with NUL, and the handle is written to a live pointer.
         let code = unsafe { find(address.as_ptr(), &raw mut counter.device) };
         done("nvmlDeviceGetHandleByPciBusId", code)?;
@@ -122,10 +121,8 @@ impl EnergyCounter {
 
 impl Drop for EnergyCounter {
     fn drop(&mut self) {
-        if let Some(shut_down) = self.shut_down.take() {
-            // SAFETY: it was initialised once for this counter, and the library is loaded still.
-            unsafe { shut_down() };
-        }
+        // SAFETY: it was initialised once for this counter, and the library is loaded still.
+        unsafe { (self.shut_down)() };
     }
 }
 

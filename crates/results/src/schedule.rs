@@ -34,7 +34,7 @@ pub struct Schedule {
     pub launch_seconds: f64,
     /// The rest.
     pub wait_seconds: f64,
-    /// The share of the time in which the host works; `null` where that is not known.
+    /// The share of the time in which the host works, that of its threads added up; `null` where that is not known.
     pub host_share: Option<f64>,
     /// What the host's calls cost.
     pub costs: Vec<HostCost>,

@@ -98,9 +98,13 @@ fn launches_wait_for_those_of_other_queues_that_share_memory() {
         launch("fourth", "", "second.0"),
     ];
     let all = sequence(&more.concat()).unwrap().unwrap();
-    assert_eq!(all.queues(), ["", "side"]);
-    let waits: Vec<Vec<usize>> = (0..4).map(|launch| all.waits(launch)).collect();
-    assert_eq!(waits, [vec![], vec![0], vec![0], vec![1]]);
+    let queues = all.queues(|_, _| true);
+    assert_eq!((queues.names, queues.of), (vec!["", "side"], vec![0, 1, 1, 0]));
+    assert_eq!(queues.after, [vec![], vec![0], vec![0], vec![1]]);
+    assert_eq!(queues.after_uploads, [vec![], vec![0], vec![0], vec![]]);
+    // The first launch writes its second argument, and nothing else is written.
+    let queues = all.queues(|launch, argument| (launch, argument) == (0, 1));
+    assert_eq!(queues.after, [vec![], vec![], vec![0], vec![]]);
     let error = sequence("[[launch]]\nkernel = 'second'\nglobal = 8\nqueue = 2\n").unwrap_err();
     assert!(error.contains("queue"), "{error}");
 }

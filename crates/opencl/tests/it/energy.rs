@@ -1,20 +1,17 @@
 //! The counter of energy, with a stand-in for NVML whose launches take 0.25 J each.
 
-use std::process::Command;
 use std::sync::Arc;
 
 use tripipe_launch::{Launch, NdRange, Program, count_energy};
 use tripipe_opencl::energy::EnergyCounter;
 use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor};
 
-use crate::stand_in;
-
-const ROLE: &str = "TRIPIPE_TEST_CHILD";
+use crate::{child, stand_in};
 
 /// Not a test by itself: the child processes run it.
 #[test]
 fn child() {
-    if std::env::var_os(ROLE).is_none() {
+    if !child::is_child() {
         return;
     }
     let device = &tripipe_opencl::devices().unwrap()[0];
@@ -39,14 +36,10 @@ fn child() {
 }
 
 fn outcome(mode: &str, library: &std::path::Path) -> String {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["energy::child", "--exact", "--nocapture"]).env(ROLE, "1");
-    command.env("TRIPIPE_OPENCL", stand_in::stand_in()).env("TRIPIPE_STAND_IN", mode);
-    command.env("TRIPIPE_NVML", library);
-    let output = command.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let (_, outcome) = text.split_once("outcome: ").unwrap_or_else(|| panic!("{mode}: {text}"));
-    outcome.lines().next().unwrap_or_default().to_owned()
+    child::outcome("energy", |command| {
+        command.env("TRIPIPE_OPENCL", stand_in::stand_in()).env("TRIPIPE_STAND_IN", mode);
+        command.env("TRIPIPE_NVML", library);
+    })
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Faults of a broken driver are reported as ordinary errors. Each case runs in a separate process, because the
 //! library is loaded once per process: the child is this test binary, run with only the test `child`.
 
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -9,14 +8,12 @@ use std::time::Duration;
 use tripipe_launch::{Access, Argument, Block, ExecuteError, Executor, Launch, MemoryKind, NdRange, Program};
 use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor, survey};
 
-use crate::stand_in;
-
-const ROLE: &str = "TRIPIPE_TEST_CHILD";
+use crate::{child, stand_in};
 
 /// Not a test of its own: the code that the children run. Prints how far it came.
 #[test]
 fn child() {
-    if std::env::var_os(ROLE).is_none() {
+    if !child::is_child() {
         return;
     }
     let (Ok(report) | Err(report)) = run();
@@ -71,17 +68,12 @@ fn run() -> Result<String, String> {
 }
 
 fn outcome(library: &std::ffi::OsStr, mode: &str, log: Option<&str>) -> String {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["faults::child", "--exact", "--nocapture"]).env(ROLE, "1");
-    command.env("TRIPIPE_OPENCL", library).env("TRIPIPE_STAND_IN", mode);
-    if let Some(log) = log {
-        command.env("TRIPIPE_STAND_IN_LOG", log);
-    }
-    let output = command.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{mode}: {text}{}", String::from_utf8_lossy(&output.stderr));
-    let (_, outcome) = text.split_once("outcome: ").unwrap_or_else(|| panic!("{mode}: {text}"));
-    outcome.lines().next().unwrap_or_default().to_owned()
+    child::outcome("faults", |command| {
+        command.env("TRIPIPE_OPENCL", library).env("TRIPIPE_STAND_IN", mode);
+        if let Some(log) = log {
+            command.env("TRIPIPE_STAND_IN_LOG", log);
+        }
+    })
 }
 
 fn with(mode: &str) -> String {

@@ -9,6 +9,8 @@
 )]
 
 mod cache;
+#[path = "support/child.rs"]
+mod child;
 #[cfg(feature = "nvml")]
 mod energy;
 mod executor;

@@ -1,16 +1,12 @@
 //! The library of Google's phones, whose functions are behind pointers. A driver is loaded once per process, so a child
 //! process looks for devices.
 
-use std::process::Command;
-
-use crate::stand_in;
-
-const ROLE: &str = "TRIPIPE_TEST_CHILD";
+use crate::{child, stand_in};
 
 /// Not a test by itself: the child processes run it.
 #[test]
 fn child() {
-    if std::env::var_os(ROLE).is_none() {
+    if !child::is_child() {
         return;
     }
     match tripipe_opencl::devices() {
@@ -24,17 +20,13 @@ fn child() {
 }
 
 fn outcome(driver: Option<&std::path::Path>) -> String {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["pixel::child", "--exact", "--nocapture"]).env(ROLE, "1");
-    command.env("TRIPIPE_OPENCL", stand_in::example("opencl", "pixel"));
-    match driver {
-        Some(driver) => command.env("TRIPIPE_PIXEL_DRIVER", driver),
-        None => command.env_remove("TRIPIPE_PIXEL_DRIVER"),
-    };
-    let output = command.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let (_, outcome) = text.split_once("outcome: ").unwrap_or_else(|| panic!("{text}"));
-    outcome.lines().next().unwrap_or_default().to_owned()
+    child::outcome("pixel", |command| {
+        command.env("TRIPIPE_OPENCL", stand_in::example("opencl", "pixel"));
+        match driver {
+            Some(driver) => command.env("TRIPIPE_PIXEL_DRIVER", driver),
+            None => command.env_remove("TRIPIPE_PIXEL_DRIVER"),
+        };
+    })
 }
 
 #[test]

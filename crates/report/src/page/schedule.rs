@@ -198,7 +198,10 @@ fn steps(schedule: &Schedule, ids: &Ids) -> Markup {
             TableCell::number(step.seconds, time(step.seconds)),
             TableCell::maybe(some(step.bytes as f64), |_| bytes(step.bytes)),
             TableCell::maybe(some(step.idle_seconds), time),
-            TableCell::text(&step.on),
+            TableCell::text(match &step.queue {
+                Some(queue) => format!("{} {queue}", step.on),
+                None => step.on.clone(),
+            }),
             TableCell::text(&step.about).with_class("wide-text"),
         ]);
     }

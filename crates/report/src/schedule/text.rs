@@ -94,7 +94,7 @@ fn whole(scheduled: &Scheduled) -> String {
             match scheduled.queues.len() {
                 0 | 1 => String::new(),
                 count => format!(
-                    " and {count} queues, each with a thread of the host; the GPU does one command at a time"
+                    "; {count} queues with a host thread each, and a GPU that does one command at a time"
                 ),
             },
             scheduled.band.map_or_else(String::new, |ends| format!(

@@ -135,7 +135,7 @@ fn measured(sequence: &Sequence, staged: &StagedSequence, timings: &[Timing], de
     kernels.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     let modelled = Some(application.back_to_back(Schedule::measured_launch(timings)).seconds);
     let (otherwise, queues) = (Vec::new(), Vec::new());
-    let notes = if sequence.launches.queues().len() > 1 {
+    let notes = if sequence.launches.queues(|_, _| true).names.len() > 1 {
         vec![
             "all launches ran in one queue; `tripipe simulate` predicts them in those of the file".to_owned(),
         ]

@@ -1,12 +1,11 @@
 //! Launch files with several launches: their schedule.
 
 use std::io::Write;
-use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use tripipe_device::Gpu;
 use tripipe_ir::Kernel;
-use tripipe_launch::{Executor as _, Program};
+use tripipe_launch::Executor as _;
 use tripipe_launch_file::{Given, Limits, Loaded, LoadedMemory, Use};
 use tripipe_report::schedule::{self, Scheduled, ScheduledKernel};
 use tripipe_report::simulation::limiter;
@@ -128,7 +127,13 @@ impl Simulate {
         );
         let limits = Limits { bytes: device.probe().global_memory_bytes };
         let loaded = sequence.load(&build.built, limits, false)?;
-        let transfers = transfers(sequence, &loaded, &kernels, &build.built.program, &mut device)?;
+        let mut written = Vec::new();
+        for kernel in &kernels {
+            written.push(device.written_arguments(&build.built.program, &kernel.name)?);
+        }
+        let writes = |launch: usize, argument: usize| written[launch].get(argument).copied().unwrap_or(true);
+        let queues = sequence.launches.queues(writes);
+        let transfers = transfers(sequence, &loaded, writes, &queues.of);
         let staged = sequence.stage(loaded, &build.built, &mut device)?;
         let predictions = predictions(&staged, &mut device, executes)?;
         let mut notes: Vec<String> = build.left_out.iter().map(|left| format!("left out: {left}")).collect();
@@ -148,18 +153,19 @@ impl Simulate {
                 seconds: prediction.map_or(0.0, |prediction| prediction.seconds),
             })
         });
-        let queue_names = sequence.launches.queues();
-        let queues = (0..sequence.launches.launches.len()).map(|index| QueuedLaunch {
-            queue: queue_of(sequence, index),
-            after: sequence.launches.waits(index),
+        let each = queues.of.iter().zip(&queues.after).zip(&queues.after_uploads);
+        let queued = each.map(|((queue, after), uploads)| QueuedLaunch {
+            queue: *queue,
+            after: after.clone(),
+            after_uploads: uploads.clone(),
         });
-        let queues = queues.collect();
-        let application = Application { names, queues, uploads, launches: launches.collect(), reads };
+        let queued = queued.collect();
+        let application = Application { names, queues: queued, uploads, launches: launches.collect(), reads };
         let costs = HostCosts::of(gpu);
         let calls =
             Calls { buffers: self.buffers.unwrap_or_default(), blocking: self.blocking, ..Calls::default() };
         Ok(Scheduled {
-            queues: queue_names.iter().map(|name| (*name).to_owned()).collect(),
+            queues: queues.names.iter().map(|name| (*name).to_owned()).collect(),
             file: sequence.name.clone(),
             device: gpu.name().to_owned(),
             schedule: application.schedule(&costs, calls),
@@ -196,21 +202,16 @@ fn predictions(staged: &StagedSequence, device: &mut VirtualGpu, executes: bool)
 fn transfers(
     sequence: &Sequence,
     loaded: &[Loaded],
-    kernels: &[&Kernel],
-    program: &Arc<Program>,
-    device: &mut VirtualGpu,
-) -> Result<(Vec<Transfer>, Vec<Transfer>)> {
+    writes: impl Fn(usize, usize) -> bool,
+    queues: &[usize],
+) -> (Vec<Transfer>, Vec<Transfer>) {
     let launches = &sequence.launches.launches;
-    let mut written = Vec::new();
-    for kernel in kernels {
-        written.push(device.written_arguments(program, &kernel.name)?);
-    }
     let (mut uploads, mut wanted, mut results) = (Vec::new(), Vec::new(), Vec::new());
     for (index, (launch, loaded)) in launches.iter().zip(loaded).enumerate() {
         let own = |memory: &&LoadedMemory| launch.uses.iter().all(|used| used.argument != memory.argument);
         for memory in loaded.memory.iter().filter(own) {
             let transfer = Transfer {
-                queue: queue_of(sequence, index),
+                queue: queues[index],
                 name: sequence.memory_name(index, &memory.name),
                 bytes: memory.array.bytes().unwrap_or(0) as u64,
             };
@@ -228,11 +229,10 @@ fn transfers(
                 launch.uses.iter().filter(is_own).map(move |used| (user, used.argument))
             });
             let users: Vec<(usize, usize)> = std::iter::once((index, memory.argument)).chain(users).collect();
-            let writes =
-                |(user, argument): &&(usize, usize)| written[*user].get(*argument).copied().unwrap_or(true);
-            let last = users.iter().filter(writes).map(|(user, _)| *user).max();
+            let writers = users.iter().filter(|(user, argument)| writes(*user, *argument));
+            let last = writers.map(|(user, _)| *user).max();
             // Its last writer's queue reads it.
-            let queue = last.map_or(transfer.queue, |last| queue_of(sequence, last));
+            let queue = last.map_or(transfer.queue, |last| queues[last]);
             if let Some(read) = wanted.last_mut().filter(|read: &&mut Transfer| read.name == transfer.name) {
                 read.queue = queue;
             }
@@ -241,13 +241,7 @@ fn transfers(
             }
         }
     }
-    Ok((uploads, if wanted.is_empty() { results } else { wanted }))
-}
-
-/// The number of a launch's queue.
-fn queue_of(sequence: &Sequence, launch: usize) -> usize {
-    let own = &sequence.launches.launches[launch].queue;
-    sequence.launches.queues().iter().position(|name| name == own).unwrap_or(0)
+    (uploads, if wanted.is_empty() { results } else { wanted })
 }
 
 /// The seconds of an application whose kernels all take the least time that is expected of them, and the most; `None` if

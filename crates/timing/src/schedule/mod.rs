@@ -7,10 +7,11 @@
 //! The GPU does one command at a time, of those that are ready the one that was enqueued first: no public figure says how
 //! much kernels of two queues gain by sharing cores. A second queue gains what the first one's host would have waited for.
 
-use std::collections::VecDeque;
+mod hosts;
 
 use tripipe_launch::Timing;
 
+use self::hosts::{Call, Host};
 use crate::host::HostCosts;
 
 /// How memory gets to the GPU and back.
@@ -71,6 +72,8 @@ pub struct QueuedLaunch {
     pub queue: usize,
     /// The numbers of earlier launches of other queues.
     pub after: Vec<usize>,
+    /// The numbers of other queues, for whose uploads it waits.
+    pub after_uploads: Vec<usize>,
 }
 
 /// A launch of an application.
@@ -267,7 +270,7 @@ impl Schedule {
         Parts { kernel, copy, launch, wait: (self.seconds - kernel - copy - launch).max(0.0) }
     }
 
-    /// The share of the time in which the host works.
+    /// The share of the time in which the host works, that of its threads added up.
     pub fn host_share(&self) -> f64 {
         let works = |step: &&ScheduleStep| !step.kind.is_of_gpu() && step.kind != StepKind::Wait;
         let busy: f64 = self.steps.iter().filter(works).map(|step| step.seconds).sum();
@@ -312,7 +315,7 @@ impl Application {
         let recorded = costs.recorded_launch.as_ref().filter(|_| calls.recorded);
         let launch = recorded.unwrap_or(&costs.launch).value;
         let count = if calls.one_queue { 1 } else { self.queue_count() };
-        let mut hosts = vec![Host { blocking: calls.blocking, ..Host::default() }; count];
+        let mut hosts = vec![Host::new(calls.blocking); count];
         for Transfer { name, bytes, queue } in &self.uploads {
             let host = &mut hosts[(*queue).min(count - 1)];
             match calls.buffers {
@@ -328,6 +331,9 @@ impl Application {
                 }
                 Buffers::ZeroCopy => {}
             }
+        }
+        for host in &mut hosts {
+            host.end_uploads();
         }
         self.launch(&mut hosts, launch, calls.one_queue);
         for Transfer { name, bytes, queue } in &self.reads {
@@ -350,125 +356,6 @@ impl Application {
             host.calls.push_back(Call::Wait);
         }
         self.run(hosts)
-    }
-
-    /// Plays the hosts' calls beside the GPU, the earliest event first.
-    fn run(&self, mut hosts: Vec<Host>) -> Schedule {
-        let (mut steps, mut gpu) = (Vec::new(), 0.0f64);
-        // Of each launch, how many of its runs are left, and when the last one ended.
-        let mut left = vec![0usize; self.names.len()];
-        let mut ended = vec![0.0f64; self.names.len()];
-        for launch in &self.launches {
-            left[launch.index] += 1;
-        }
-        let nothing = QueuedLaunch::default();
-        loop {
-            let call = (0..hosts.len())
-                .filter(|at| hosts[*at].may_call())
-                .min_by(|a, b| hosts[*a].now.total_cmp(&hosts[*b].now));
-            // Of each queue the first command, if what it waits for has an end.
-            let ready = |at: &usize| {
-                let (enqueued, step) = hosts[*at].queue.front()?;
-                let own = step.launch.filter(|_| hosts.len() > 1).and_then(|own| self.queues.get(own));
-                let after = &own.unwrap_or(&nothing).after;
-                let ends = after.iter().map(|other| (left[*other] == 0).then_some(ended[*other]));
-                let end = ends.collect::<Option<Vec<f64>>>()?.into_iter().fold(*enqueued, f64::max);
-                Some((*at, end.max(gpu), *enqueued))
-            };
-            let command = (0..hosts.len())
-                .filter_map(|at| ready(&at))
-                .min_by(|(_, a, first), (_, b, second)| a.total_cmp(b).then(first.total_cmp(second)));
-            match (call, command) {
-                (Some(at), command) if command.is_none_or(|(_, start, _)| hosts[at].now <= start) => {
-                    hosts[at].call(at, &mut steps);
-                }
-                (_, Some((at, start, _))) => {
-                    let Some((_, step)) = hosts[at].queue.pop_front() else { break };
-                    let step = ScheduleStep { start, idle: start - gpu, queue: at, ..step };
-                    gpu = step.end();
-                    hosts[at].ended = gpu;
-                    if let Some(launch) = step.launch {
-                        left[launch] -= 1;
-                        ended[launch] = gpu;
-                    }
-                    add(&mut steps, step);
-                }
-                // Nothing is left.
-                (_, None) => break,
-            }
-        }
-        Schedule::new(steps)
-    }
-}
-
-/// What a host does next.
-#[derive(Clone, Debug)]
-enum Call {
-    /// Work of its own.
-    Host(ScheduleStep),
-    /// A command of its queue.
-    Enqueue(ScheduleStep),
-    /// It waits for all commands of its queue.
-    Wait,
-}
-
-/// A host thread and its queue.
-#[derive(Clone, Debug, Default)]
-struct Host {
-    blocking: bool,
-    calls: VecDeque<Call>,
-    /// When it makes its next call.
-    now: f64,
-    /// Commands that the GPU has not started, each with the time at which it was enqueued.
-    queue: VecDeque<(f64, ScheduleStep)>,
-    /// When the last command ended.
-    ended: f64,
-}
-
-impl Host {
-    fn host(&mut self, kind: StepKind, name: &str, launch: Option<usize>, seconds: f64, bytes: u64) {
-        self.calls.push_back(Call::Host(step(kind, name, launch, seconds, bytes)));
-    }
-
-    fn gpu(&mut self, kind: StepKind, name: &str, launch: Option<usize>, seconds: f64, bytes: u64) {
-        self.calls.push_back(Call::Enqueue(step(kind, name, launch, seconds, bytes)));
-        if self.blocking {
-            self.calls.push_back(Call::Wait);
-        }
-    }
-
-    fn may_call(&self) -> bool {
-        self.calls.front().is_some_and(|call| !matches!(call, Call::Wait) || self.queue.is_empty())
-    }
-
-    fn call(&mut self, queue: usize, steps: &mut Vec<ScheduleStep>) {
-        match self.calls.pop_front() {
-            Some(Call::Host(step)) => {
-                let step = ScheduleStep { start: self.now, queue, ..step };
-                self.now = step.end();
-                add(steps, step);
-            }
-            Some(Call::Enqueue(step)) => self.queue.push_back((self.now, step)),
-            Some(Call::Wait) => {
-                let wait = step(StepKind::Wait, "", None, self.ended - self.now, 0);
-                let start = self.now;
-                self.now = self.now.max(self.ended);
-                add(steps, ScheduleStep { start, queue, ..wait });
-            }
-            None => {}
-        }
-    }
-}
-
-/// A step whose start is not known.
-fn step(kind: StepKind, name: &str, launch: Option<usize>, seconds: f64, bytes: u64) -> ScheduleStep {
-    ScheduleStep { kind, name: name.to_owned(), launch, start: 0.0, seconds, bytes, idle: 0.0, queue: 0 }
-}
-
-/// Adds a step. Driver calls without cost, such as the maintenance of coherent caches, are no steps.
-fn add(steps: &mut Vec<ScheduleStep>, step: ScheduleStep) {
-    if step.seconds > 0.0 || step.kind == StepKind::Kernel {
-        steps.push(step);
     }
 }
 
@@ -546,7 +433,8 @@ mod tests {
     #[test]
     fn a_second_queue_works_while_the_first_host_waits() {
         let launch = |index, seconds| ScheduledLaunch { index, seconds };
-        let queued = |queue, after: &[usize]| QueuedLaunch { queue, after: after.to_vec() };
+        let queued =
+            |queue, after: &[usize]| QueuedLaunch { queue, after: after.to_vec(), ..QueuedLaunch::default() };
         let chains = Application {
             names: ["a", "b", "c"].map(str::to_owned).to_vec(),
             queues: vec![queued(0, &[]), queued(1, &[]), queued(1, &[0])],
@@ -563,6 +451,18 @@ mod tests {
         let calls = Calls { blocking: false, ..calls };
         assert_eq!(seconds(&chains, Calls { one_queue: true, ..calls }), 10.0 + 60.0);
         assert_eq!(seconds(&chains, calls), 10.0 + 60.0);
+        // The first kernel of b waits for the upload of a, from 10 to 20: its 5 are no longer before the upload's end.
+        let mut uploading = chains.clone();
+        uploading.uploads = vec![Transfer { name: "in".to_owned(), bytes: 20, queue: 0 }];
+        let first_b = |application: &Application| {
+            let schedule = application.schedule(&costs(), Calls { blocking: true, ..Calls::default() });
+            let b = schedule.steps.iter().find(|step| step.kind == StepKind::Kernel && step.name == "b");
+            b.map(|step| step.start)
+        };
+        assert_eq!(first_b(&uploading), Some(20.0), "the GPU is busy");
+        uploading.uploads[0].bytes = 200;
+        uploading.queues[1].after_uploads = vec![0];
+        assert_eq!(first_b(&uploading), Some(110.0));
         // c waits for both runs of a, and does not hold up others.
         let mut waiting = chains.clone();
         waiting.launches.push(launch(2, 1.0));
