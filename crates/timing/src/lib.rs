@@ -29,6 +29,7 @@
 //! Not modelled: the instruction cache, power and heat, other users of the memory, launches that overlap.
 
 pub mod activity;
+mod arrivals;
 mod cache;
 mod census;
 mod compiled;

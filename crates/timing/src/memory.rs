@@ -1,10 +1,11 @@
 //! The memory behind the cores: L1 and texture caches of each core, the L2 of the GPU, DRAM.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use tripipe_device::Gpu;
 
 use crate::activity::{MemorySeries, Timeline};
+use crate::arrivals::Arrivals;
 use crate::cache::{Cache, LINE_BYTES, Lookup, Replacement};
 use crate::figures::Figures;
 use crate::pages::Pages;
@@ -47,9 +48,9 @@ struct CoreCaches {
     port: Server,
     pages: Pages,
     /// When requested lines arrive: those of loads, those of image reads.
-    in_flight: [VecDeque<u64>; 2],
+    in_flight: [Arrivals; 2],
     /// When the lines that loads requested from DRAM arrive.
-    from_dram: VecDeque<u64>,
+    from_dram: Arrivals,
 }
 
 /// A slice of the L2.
@@ -153,7 +154,7 @@ impl Memory {
             port: Server::default(),
             pages: Pages::new(figures.tlb_pages.max(1.0) as usize),
             in_flight: Default::default(),
-            from_dram: VecDeque::new(),
+            from_dram: Arrivals::default(),
         };
         let slice = Slice {
             all: Server::default(),
@@ -293,7 +294,7 @@ impl Memory {
     fn fetch(&mut self, core: usize, line: u64, bytes: u64, at: u64, through: Route) -> u64 {
         // A core waits for a limited number of lines; that, and not the latency alone, bounds its bandwidth (Little's law).
         let in_flight = &mut self.cores[core].in_flight[through as usize];
-        let at = room(in_flight, self.lines_in_flight[through as usize], at);
+        let at = in_flight.room(self.lines_in_flight[through as usize], at);
         let number = scattered(line, self.page_lines);
         let start = self.transfer(core, number, bytes, at);
         self.traffic.l2_accesses += 1;
@@ -307,6 +308,9 @@ impl Memory {
                 self.traffic.l2_texture_bytes += bytes;
             }
         }
+        // Textures return in the order of the requests, and so do loads that fill the lines of an L1: a guess, with which the
+        // published times agree. Without an L1, as on Adreno, what the L2 has passes older misses (docs/model.md).
+        let in_order = through == Route::Texture || self.has_l1;
         let arrives = match self.l2.access(number, false) {
             Lookup::Hit(ready) => {
                 self.traffic.l2_hits += 1;
@@ -322,7 +326,7 @@ impl Memory {
                 let start = match through {
                     Route::LoadStore => {
                         self.traffic.external_load_bytes += LINE_BYTES;
-                        room(from_dram, self.dram_lines_in_flight, start)
+                        from_dram.room(self.dram_lines_in_flight, start)
                     }
                     Route::Texture => {
                         self.traffic.external_texture_bytes += LINE_BYTES;
@@ -332,12 +336,12 @@ impl Memory {
                 let arrives = self.read_beyond(number, start) + self.times.l2;
                 self.l2.arrives(number, arrives);
                 if through == Route::LoadStore {
-                    self.cores[core].from_dram.push_back(arrives);
+                    self.cores[core].from_dram.enter(arrives, in_order);
                 }
                 arrives
             }
         };
-        self.cores[core].in_flight[through as usize].push_back(arrives);
+        self.cores[core].in_flight[through as usize].enter(arrives, in_order);
         arrives
     }
 
@@ -490,18 +494,6 @@ impl Memory {
         let ports = self.cores.iter().map(|near| near.port.busy).max().unwrap_or(0);
         (slices, ports)
     }
-}
-
-/// The time from `at` on at which a queue of arrivals has room for one more.
-fn room(arrivals: &mut VecDeque<u64>, most: usize, at: u64) -> u64 {
-    while arrivals.front().is_some_and(|arrival| *arrival <= at) {
-        arrivals.pop_front();
-    }
-    if arrivals.len() < most {
-        return at;
-    }
-    // One leaves for each that enters, so the queue never exceeds `most`.
-    arrivals.pop_front().unwrap_or(at).max(at)
 }
 
 /// The physical line of a line: pages are scattered over memory, so that addresses with a large power of two between
