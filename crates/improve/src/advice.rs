@@ -7,7 +7,7 @@ use tripipe_timing::{VirtualGpu, VirtualOptions};
 use crate::{ALL, Allowed, HostChange, OpenFiles, Pricing, Proposal, Rewrite, Subject, Target, View};
 
 /// Variants of a rewrite that are priced: of most rewrites all.
-const VARIANTS: usize = 8;
+const VARIANTS: usize = 4;
 
 /// Steps of warps that are played to choose among variants; the chosen one is predicted as the launch is.
 const STEPS: u64 = 60_000;
@@ -109,7 +109,7 @@ pub fn price(
     for (advice, best) in waiting.into_iter().zip(best) {
         let cost = chosen.iter().zip(&after).find(|(at, _)| Some(**at) == best).and_then(|(_, cost)| *cost);
         match (best, before.filter(|before| *before > 0.0).zip(cost)) {
-            (Some(at), Some((before, after))) if after < before || advice.gain.is_none() => {
+            (Some(at), Some((before, after))) => {
                 let host = host_instructions(&candidates[at].proposal.host, subject);
                 follow(advice, &candidates[at].proposal, host, costs, [before, after]);
             }

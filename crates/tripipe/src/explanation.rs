@@ -128,7 +128,7 @@ impl fmt::Display for Explanation {
             None => writeln!(f, "  measured    not yet: it has not run")?,
         }
         if let Some(Bound { ceiling, seconds, from }) = &self.bound {
-            write!(f, "  bound by    {ceiling}: {} at the ceiling ({from})", Time(*seconds))?;
+            write!(f, "  ceiling     {ceiling}: {} ({from})", Time(*seconds))?;
             match self.measured_seconds {
                 // A ratio that rounds to 100 % counts as reached.
                 Some(measured) if *seconds <= 1.005 * measured => {
@@ -281,7 +281,7 @@ mod tests {
             ..Explanation::default()
         };
         let said = explanation.to_string();
-        said.lines().find(|line| line.contains("bound by")).unwrap_or_default().to_owned()
+        said.lines().find(|line| line.contains("ceiling  ")).unwrap_or_default().to_owned()
     }
 
     #[test]

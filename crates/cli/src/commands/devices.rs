@@ -25,7 +25,7 @@ pub(crate) struct ListDevices {
     #[arg(long)]
     models: bool,
     /// Orders the models, the greatest figure first; by gflops-per-watt, a table of performance per watt, where a power is
-    /// published.
+    /// published, the measured powers before the estimates.
     #[arg(long, value_enum, requires = "models", value_name = "KEY")]
     sort: Option<Sort>,
     /// Lists the virtual GPUs: devices that are not there, whose times are predicted.
@@ -64,14 +64,21 @@ enum Sort {
 impl Sort {
     fn sort(self, models: &mut [&Gpu]) {
         let peak = |gpu: &Gpu| gpu.operations_per_second(gpu.operations_per_clock_per_core.fp32_fma.value);
-        // Models without a power come last.
-        let per_watt =
-            |gpu: &Gpu| power(gpu).and_then(|power| power.peak_gflops_per_watt(gpu)).unwrap_or(0.0);
         let figure: fn(&Gpu) -> f64 = match self {
             Self::Name => return models.sort_by(|a, b| a.name().cmp(b.name())),
             Self::Gflops => peak,
             Self::Bandwidth => |gpu| gpu.configuration.dram_gb_s_peak.value,
-            Self::GflopsPerWatt => per_watt,
+            Self::GflopsPerWatt => {
+                // Powers of different bases do not compare. Models without one come last.
+                let place = |gpu: &Gpu| match power(gpu) {
+                    Some(power) => {
+                        (power.basis != "measured", power.peak_gflops_per_watt(gpu).unwrap_or(0.0))
+                    }
+                    None => (true, 0.0),
+                };
+                let ranked = |a: (bool, f64), b: (bool, f64)| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1));
+                return models.sort_by(|a, b| ranked(place(a), place(b)));
+            }
         };
         models.sort_by(|a, b| figure(b).total_cmp(&figure(a)));
     }

@@ -348,7 +348,9 @@ impl Description {
         let how = if self.given.is_some() {
             "a launch file gives them".to_owned()
         } else {
-            format!("`tripipe template {name} -o LAUNCH.toml` writes it to a file, to correct it")
+            let given = self.options.given();
+            let given = if given.is_empty() { String::new() } else { format!(", with the same {given},") };
+            format!("`tripipe template {name} -o LAUNCH.toml`{given} writes it to a file, to correct it")
         };
         let named = kernel.parameters.iter().zip(&reach).filter(|(_, reach)| **reach > 0);
         let named: Vec<String> = named.map(|(parameter, _)| format!("`{}`", parameter.name)).collect();

@@ -123,6 +123,24 @@ impl LaunchOptions {
         Ok(())
     }
 
+    /// The options that are given, by name.
+    pub(super) fn given(&self) -> String {
+        let BuildArgument { define, include, options, assume, driver } = &self.build;
+        let all = [
+            ("-k", self.kernel.is_some()),
+            ("--arg", !self.arguments.is_empty()),
+            ("--global", !self.global.is_empty()),
+            ("--local", !self.local.is_empty()),
+            ("-D", !define.is_empty()),
+            ("-I", !include.is_empty()),
+            ("--options", !options.is_empty()),
+            ("--assume", !assume.is_empty()),
+            ("--driver", driver.is_some()),
+        ];
+        let given: Vec<&str> = all.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| *name).collect();
+        given.join(", ")
+    }
+
     /// What the sizes of a launch file depend on, with `more` build options.
     pub(super) fn overrides(&self, more: &BuildOptions) -> Overrides {
         Overrides { defines: more.defines.clone(), numbers: self.arguments.clone() }

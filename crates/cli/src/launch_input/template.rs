@@ -263,9 +263,13 @@ impl<'k> LaunchTemplate<'k> {
         let numbers = (layout.bytes() / element.bytes() as u64).max(1);
         let is_one = self.global == self.extents && self.growth == 1 && items == wanted;
         let each = match (is_one, is_far) {
-            (_, true) => "the kernel reaches this far",
-            (true, _) => "one for each work-item",
-            _ => "a guess",
+            (_, true) => "the kernel reaches this far".to_owned(),
+            // True of a launch that is rewritten, too.
+            (true, _) => {
+                let extents: Vec<String> = self.extents.iter().map(usize::to_string).collect();
+                format!("for {} work-items", extents.join(" x "))
+            }
+            _ => "a guess".to_owned(),
         };
         let (count, comment) = match numbers {
             1 => (items.to_string(), String::new()),

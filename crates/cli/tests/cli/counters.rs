@@ -206,5 +206,5 @@ fn energy_has_a_source_or_no_estimate() {
     let energy = &object(&bench, &[&launch[..], &["json"]].concat())["energy"];
     let [joules, rate] = ["joules", "gflops_per_watt"].map(|key| energy[key].as_f64().unwrap());
     assert!((joules * rate * 1e9 - 131_072.0).abs() < 1.0, "{energy}");
-    assert!(bench.succeed(&[&launch[..], &["html"]].concat()).contains("GFLOP/s per watt"));
+    assert!(bench.succeed(&[&launch[..], &["html"]].concat()).contains("GFLOP/s per W"));
 }

@@ -136,13 +136,17 @@ fn models_are_sorted_and_powers_have_sources() {
     let known: Vec<&Value> = models.iter().take_while(|model| !model["watts"].is_null()).collect();
     assert_eq!(known.len(), 10, "six estimates, four measured");
     assert!(models[known.len()..].iter().all(|model| model["gflops_per_watt"].is_null()));
-    for model in known {
+    for model in &known {
         let peak = model["f32_operations_per_second"]["value"].as_f64().unwrap();
         let watts = model["watts"]["value"].as_f64().unwrap();
         let rate = model["gflops_per_watt"].as_f64().unwrap();
         assert!((rate - peak / watts * 1e-9).abs() < 1e-6 * rate, "{model}");
         assert!(!model["watts"]["source"].as_str().unwrap().is_empty(), "{model}");
     }
+    // Powers of different bases are not ranked together: the measured ones come first.
+    let bases: Vec<&str> = known.iter().map(|model| model["watts"]["basis"].as_str().unwrap()).collect();
+    let measured = bases.iter().take_while(|basis| **basis == "measured").count();
+    assert_eq!(measured, bases.iter().filter(|basis| **basis == "measured").count(), "{bases:?}");
     let said = bench.succeed(&["devices", "--models", "--sort", "gflops-per-watt"]);
     for words in ["performance per watt", "AnandTech 11088", "GFXBench"] {
         assert!(said.contains(words), "`{words}` is not in\n{said}");

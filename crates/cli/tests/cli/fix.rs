@@ -139,7 +139,7 @@ fn a_fix_is_verified_and_written_whole() {
     // Nothing is written where there is nothing to fix, or nobody to fix it.
     bench.refuse(&[&fix("single-output")[..], &["-o", "invert.toml"]].concat(), &["is read by this command"]);
     bench.refuse(&[&fix("single-output")[..], &["-o", "invert.cl"]].concat(), &["is read by this command"]);
-    bench.refuse(&fix("narrow-access"), &["no rewrite follows `narrow-access`"]);
+    bench.refuse(&fix("boundary-test"), &["no rewrite follows `boundary-test`"]);
     bench.refuse(&fix("single-outputs"), &["did you mean single-output?"]);
     let output = bench.run(&[&fix("wide-integer")[..], &["-o", "none.cl"]].concat());
     assert_eq!(output.status.code(), Some(0));

@@ -26,14 +26,14 @@ global = 300
 [[argument]]
 name = "in"
 buffer = "float"
-count = 300  # one for each work-item
+count = 300  # for 300 work-items
 random = { seed = 1, low = 0, high = 1 }
 access = "read"
 
 [[argument]]
 name = "out"
 buffer = "float"
-count = 300  # one for each work-item
+count = 300  # for 300 work-items
 random = { seed = 2, low = 0, high = 1 }
 # dump = true  # shows it after the run
 
@@ -94,10 +94,10 @@ fn every_kind_of_argument() {
     for lines in [
         // Two dimensions, from the work-group size.
         "global = [32, 32]\nlocal = [16, 4]  # the kernel requires it\n",
-        "name = \"indices\"\nbuffer = \"ushort4\"\ncount = 1024  # one for each work-item\n\
+        "name = \"indices\"\nbuffer = \"ushort4\"\ncount = 1024  # for 32 x 32 work-items\n\
          random = { seed = 1, low = 0, high = 1023 }\naccess = \"read\"\n",
         // 3 floats each.
-        "name = \"triples\"\nbuffer = \"float\"\ncount = [1024, 3]  # one for each work-item: a `triple`\n",
+        "name = \"triples\"\nbuffer = \"float\"\ncount = [1024, 3]  # for 32 x 32 work-items: a `triple`\n",
         // 4 + 4 + 1 bytes and 3 of padding.
         "name = \"structs\"\nbuffer = \"uchar\"\ncount = 12288  # 12 bytes for each `mixed`, one per work-item\nfill = 0\n",
         "name = \"raw\"\nbuffer = \"uchar\"\ncount = 16384  # 16 bytes for each work-item\nfill = 0\n",

@@ -222,7 +222,7 @@ fn ladders_have_energies_or_say_why_not() {
     assert!(unknown["steps"][0].get("joules").is_none(), "{unknown}");
     assert!(unknown["energy"].as_str().unwrap().contains("no estimate"), "{unknown}");
     let said = bench.succeed(&ladder);
-    for words in ["mJ", "GFLOP/J", "Energy: no estimate"] {
+    for words in ["mJ", "GFLOP/s per W", "Energy: no estimate"] {
         assert!(said.contains(words), "`{words}` is not in\n{said}");
     }
     let page = bench.succeed(&[&ladder[..], &["--format", "html"]].concat());

@@ -138,7 +138,7 @@ fn by_hand(advice: &Advice) -> &'static str {
     match advice.gain.as_ref().map(|gain| &gain.basis) {
         Some(Basis::Applied(_)) => "",
         Some(Basis::Inapplicable) => " No rewrite applies here: by hand.",
-        None if advice.is_for_rewrites() => "",
+        Some(Basis::Estimate) | None if advice.is_for_rewrites() => "",
         Some(Basis::Estimate) | None => " No rewrite: by hand.",
     }
 }

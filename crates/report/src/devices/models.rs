@@ -105,7 +105,7 @@ pub fn power_text(models: &[&Gpu], canvas: Canvas) -> String {
     };
     let mut out = draw(canvas, "", &names, &[group], 0);
     out.push('\n');
-    let legend = "~ marks a guess; - stands where no power is published. Powers of different bases do not compare: \
+    let legend = "~ marks a guess; - stands where no power is published. Powers of different bases do not compare, and are not ranked together: \
         a measured one is that of a game, a documented one that of multiply-adds at the peak rate as Arm's driver \
         estimates it with its usual scale, several times what a phone can cool (docs/simulate.md).";
     out.push_str(&paragraph(canvas, "  ", 2, legend));

@@ -94,7 +94,7 @@ impl Report<'_> {
             Err(reason) => format!("Energy: {reason}."),
             Ok(energy) => {
                 let rate = if self.has_floats() {
-                    "; GFLOP/J, the operations of the problem for it, is GFLOP/s per watt"
+                    "; GFLOP/s per W are the operations of the problem by its energy"
                 } else {
                     ""
                 };

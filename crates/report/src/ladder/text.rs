@@ -180,7 +180,7 @@ fn group(report: &Report<'_>, size: usize) -> Group {
     let floats = report.has_floats();
     if report.has_energy() {
         columns.push("mJ");
-        columns.extend(floats.then_some("GFLOP/J"));
+        columns.extend(floats.then_some("GFLOP/s per W"));
     }
     let cores = |seconds: &Seconds| {
         seconds.cpu_load().map_or_else(|| "–".to_owned(), |load| format!("{:.2}", load.cores))

@@ -20,7 +20,7 @@ pub(super) fn sentence(energy: &Result<Energy, String>, gpu: &str) -> String {
         parts.map(|(name, joules)| format!("{name} {}", crate::number::percent(joules / total))).collect();
     let rate = energy.gflops_per_watt().map_or_else(
         || "no floating-point operations".to_owned(),
-        |rate| format!("{} GFLOP/s per watt", significant(rate)),
+        |rate| format!("{} GFLOP/s per W", significant(rate)),
     );
     format!(
         "Energy on {gpu}: {} mJ, {} W while the kernel runs, {rate}, at {} V ({}). {}",

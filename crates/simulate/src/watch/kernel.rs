@@ -262,15 +262,18 @@ fn aliases(watch: &mut Watch, kernel: &Kernel, memory_map: &MemoryMap) {
             let ((restrict, constant), (other_restrict, other_constant)) =
                 (declared(first), declared(second));
             // One buffer for reading and writing is normal for in-place operations. It is wrong if the kernel
-            // promises, by restrict or const, that the arguments do not overlap.
-            let promised = restrict || other_restrict || constant != other_constant;
-            if (writes(first) || writes(second)) && promised {
+            // promises that the arguments do not overlap, or expects that one of them stays as it is.
+            let promised = match (restrict || other_restrict, constant != other_constant) {
+                (true, _) => "`restrict` promises that they do not overlap",
+                (false, true) => "`const` on the other says that it stays as it is",
+                (false, false) => continue,
+            };
+            if writes(first) || writes(second) {
                 let name = |index: usize| {
                     kernel.parameters.get(index).map_or("", |parameter| parameter.name.as_str())
                 };
                 let message = format!(
-                    "arguments `{}` and `{}` are the same buffer, one of them is written, and the kernel \
-                    declares that they do not overlap",
+                    "arguments `{}` and `{}` are the same buffer, one of them is written, and {promised}",
                     name(first),
                     name(second)
                 );

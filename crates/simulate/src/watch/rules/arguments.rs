@@ -69,14 +69,14 @@ __kernel void sum(__global const float *a, __global const float *b, __global flo
 pub const ALIASING_ARGUMENTS: Rule = Rule {
     code: "aliasing-arguments",
     severity: Severity::Warning,
-    title: "two arguments share memory that is written, and the kernel declares that they do not overlap",
+    title: "two arguments share memory that is written, against their `restrict` or `const`",
     what: "
 Two buffer arguments whose bytes overlap, because they are the same buffer, overlapping sub-buffers or made of the
-same host memory, while the kernel writes one of them and declares that they do not overlap: by `restrict` on either,
-or by `const` on only one of them.",
+same host memory, while the kernel writes one of them, and either has `restrict`, or only one has `const`.",
     why: "
-Compilers use the declaration: they keep values in registers, move reads past writes, and read through caches that do
-not see the writes. Even without that, the order in which work-items read and write the shared bytes is undefined.",
+Compilers use `restrict`: they keep values in registers, move reads past writes, and read through caches that do not see
+the writes. `const` lets them do less, but says that what is read there stays as it is. Even without either, the order in
+which work-items read and write the shared bytes is undefined.",
     example: "
 __kernel void blur(__global const float *restrict in, __global float *restrict out, int n) {
     int i = get_global_id(0);
