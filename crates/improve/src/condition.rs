@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use tripipe_launch_file::{Entry, Given, LaunchFile};
+use tripipe_launch_file::{Entry, Given, LaunchFile, Number};
 
-use crate::host::integer;
+use crate::host::{integer, number};
 use crate::{Extent, HostChange};
 
 /// A number of work-items in terms of integer arguments: the sum of products, divided by `times` and rounded up.
@@ -59,7 +59,7 @@ impl fmt::Display for Bound {
 }
 
 /// What must hold for the results to be the same.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Condition {
     /// The number of work-items of the original launch is a multiple in a dimension.
@@ -92,14 +92,14 @@ pub enum Condition {
         /// What it is a multiple of, at least 1.
         of: u64,
     },
-    /// An integer argument has a value.
+    /// A number argument has a value.
     ArgumentIs {
         /// The argument's position, from 0.
         argument: usize,
         /// Its name.
         name: String,
         /// The value.
-        value: i128,
+        value: Number,
     },
     /// An integer argument is at most a value.
     ArgumentAtMost {
@@ -134,7 +134,7 @@ impl Condition {
             Self::ArgumentMultiple { argument, of, .. } => {
                 Some(integer(launch, *argument)?.rem_euclid(i128::from((*of).max(1))) == 0)
             }
-            Self::ArgumentIs { argument, value, .. } => Some(integer(launch, *argument)? == *value),
+            Self::ArgumentIs { argument, value, .. } => Some(number(launch, *argument)? == *value),
             Self::ArgumentAtMost { argument, most, .. } => Some(integer(launch, *argument)? <= *most),
             Self::BuffersApart => {
                 let is_same = |entry: &Entry| matches!(entry.given, Given::SameAs { .. });
@@ -168,7 +168,7 @@ impl fmt::Display for Condition {
 }
 
 /// A condition of a rewrite that was applied after others.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Required {
     /// The condition.
     pub condition: Condition,

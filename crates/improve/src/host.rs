@@ -111,14 +111,22 @@ impl fmt::Display for Extent {
     }
 }
 
-/// The value of an integer argument.
-pub(crate) fn integer(launch: &LaunchFile, argument: usize) -> Option<i128> {
+/// The value of a number argument.
+pub(crate) fn number(launch: &LaunchFile, argument: usize) -> Option<Number> {
     match &launch.arguments.get(argument)?.given {
         Given::Value { numbers, .. } => match numbers[..] {
-            [Number::Integer(number)] => Some(number),
+            [number] => Some(number),
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// The value of an integer argument.
+pub(crate) fn integer(launch: &LaunchFile, argument: usize) -> Option<i128> {
+    match number(launch, argument)? {
+        Number::Integer(number) => Some(number),
+        Number::Float(_) => None,
     }
 }
 

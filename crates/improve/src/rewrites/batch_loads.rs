@@ -145,19 +145,13 @@ impl<'t> Batch<'t> {
         from.dedup();
         Some(Proposal {
             title: format!(
-                "{times} steps of the loop at line {} in one turn, with vectors of {}",
-                self.line(),
+                "{times} steps of the loop over `{name}` in one turn, with vectors of {}",
                 from.join(", ")
             ),
             why: format!("one load takes the elements of {times} steps, and a turn is paid once for them"),
             source,
             ..Proposal::of(RULE.code)
         })
-    }
-
-    /// The number of the loop's line.
-    pub(super) fn line(&self) -> usize {
-        self.tree.source[..self.counted.stmt.full.start].lines().count().max(1)
     }
 
     /// The types of the elements of each row.

@@ -62,13 +62,13 @@ fn proposal(batch: &Batch<'_>, dot: Dot, times: usize) -> Option<Proposal> {
         return None;
     }
     let sums = Sums::of(batch)?;
-    let step = format!("{} += {times}", batch.counted.name);
+    let name = batch.counted.name;
+    let step = format!("{name} += {times}");
     let source = batch.written(times, &step, &|vectors, indent| sums.written(dot, vectors, times, indent))?;
     let pragma = dot.pragma().filter(|pragma| !source.contains(pragma));
     let pragma = pragma.map(|name| format!("#pragma OPENCL EXTENSION {name} : enable\n")).unwrap_or_default();
-    let line = batch.line();
     Some(Proposal {
-        title: format!("{times} steps of the loop at line {line} in one turn, by {}", dot.function()),
+        title: format!("{times} steps of the loop over `{name}` in one turn, by {}", dot.function()),
         why: "one instruction multiplies and adds four pairs of bytes".to_owned(),
         source: pragma + &source,
         ..Proposal::of(RULE.code)

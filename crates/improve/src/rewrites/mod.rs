@@ -20,6 +20,7 @@ mod narrow_index;
 mod native_functions;
 mod outputs;
 mod powers;
+mod reaching;
 mod reciprocals;
 mod resize_work_group;
 mod restrict_pointers;
@@ -28,6 +29,7 @@ mod share_loads;
 mod specialise_arguments;
 mod stage_tile;
 mod swap_dimensions;
+mod tabulate;
 mod text;
 mod tile_product;
 mod unflatten;
@@ -74,6 +76,7 @@ all! {
     row_per_group: false,
     unroll_loop: false,
     powers: false,
+    tabulate: false,
     reciprocals: false,
     native_functions: false,
     multiply_add: false,

@@ -113,7 +113,7 @@ fn specialised(source: &str, kernel: &Function, mut chosen: Vec<Chosen<'_>>) -> 
     let condition = |one: &Chosen<'_>| Condition::ArgumentIs {
         argument: one.position,
         name: one.parameter.name.clone(),
-        value: one.value,
+        value: Number::Integer(one.value),
     };
     Some(Proposal {
         title: format!("{} as constants", chosen.iter().map(is).collect::<Vec<_>>().join(", ")),

@@ -59,9 +59,10 @@ fn unrolled(source: &str, stmt: &Stmt, times: usize) -> Option<Proposal> {
     let starts_line = source[..stmt.full.start].trim_end_matches([' ', '\t']).ends_with('\n');
     let first = if starts_line { "" } else { "\n" };
     edits.insert(stmt.full.start, format!("{first}#pragma unroll {times}\n{indent}")).ok()?;
-    let line = source[..stmt.full.start].lines().count().max(1);
+    let StmtKind::For { condition: Some(condition), .. } = &stmt.kind else { return None };
+    let until = source.get(condition.place.range.clone())?;
     Some(Proposal {
-        title: format!("the loop at line {line} unrolled {times} times"),
+        title: format!("the loop of `{until}` unrolled {times} times"),
         why: format!("its test and its counter are paid once for {times} steps"),
         source: edits.apply(source),
         ..Proposal::of(RULE.code)

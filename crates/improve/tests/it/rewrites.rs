@@ -444,3 +444,46 @@ fn floats_between_pixels_become_halves() {
     let all = proposals("half-precision", &subject);
     assert!(matches!(*verified(&subject, &all[0]).unwrap_err(), CounterExample::Differs { .. }));
 }
+
+#[test]
+fn functions_of_a_byte_become_tables() {
+    // The variables that only the formula reads go. 255 (128 / 255)^2.2 = 55.98.
+    let body = "    float value = in[i] / 255.0f;\n    float linear = pow(value, 2.2f);\n    \
+                out[i] = (uchar)(linear * 255.0f + 0.5f);";
+    let source = holds("tabulate", &pixels(body));
+    assert!(source.contains("    out[i] = k_table[in[i]];") && !source.contains("value ="), "{source}");
+    let numbers: Vec<&str> = source.split(&['{', '}', ','][..]).map(str::trim).skip(1).collect();
+    assert!(source.starts_with("constant uchar k_table[256] = {") && numbers[128] == "56", "{source}");
+    // One table for three channels, of floats where they are mixed; arguments have their values, as a condition.
+    let body = "    float r = exp(gain * in[4 * i] / 64), g = exp(gain * in[4 * i + 1] / 64);\n    \
+                out[i] = (uchar)clamp(log(r + g), 0.0f, 255.0f);";
+    let mixed = pixels(body);
+    let source = holds("tabulate", &mixed);
+    assert!(source.contains("log(k_table[in[4 * i]] + k_table[in[4 * i + 1]])"), "{source}");
+    let [proposal] = &proposals("tabulate", &mixed)[..] else { panic!("one way") };
+    let conditions: Vec<String> = proposal.conditions.iter().map(ToString::to_string).collect();
+    assert!(conditions == ["`gain` is 0.75"] && !proposal.rounds(), "{conditions:?}");
+    // Signed bytes; a loop's counter; what is read twice; variables that get another value, also in a branch that is not theirs.
+    for body in [
+        "float v = in[i] / 255.0f; v = pow(v, 2.2f); v *= gain; v = fmin(v, 1.0f); if (items > 3) { out[i] = 255 * v; }",
+        "float v = in[i]; int n = v / 2; v += n; n = sqrt(v); out[i] = n;",
+        "char c = as_char(in[i]); out[i] = convert_uchar_sat(sqrt(fabs((float)c)) * 20);",
+        "float sum = 0; for (int j = 0; j < 4; j++) { float v = in[i + j]; sum += sqrt(v) + v; } out[i] = sum / 9;",
+        "const uchar c = in[i]; const float v = c / 255.0f; out[i] = v < 0.04f ? 255 * v : 255 * pow(v, 0.4f);",
+    ] {
+        assert!(holds("tabulate", &pixels(body)).contains("k_table["), "{body}");
+    }
+    for body in [
+        // Two bytes; no byte; nothing dear; what a work-item knows; memory that is written between; another gain a turn.
+        "out[i] = pow(in[i] / 255.0f, in[i + 1] / 255.0f);",
+        "out[i] = pow((float)i, gain);",
+        "out[i] = in[i] * gain + 1;",
+        "out[i] = sqrt((float)in[i] + get_local_id(0));",
+        "float v = out[i]; out[i] = in[i]; out[i] += sqrt(v);",
+        "float v = in[i]; if (items > 3) v = 3; out[i] = sqrt(v);",
+        "float v = in[i]; for (int j = 0; j < 3; j++) { out[i] = sqrt(v); v = in[i + 1]; }",
+        "float g = gain; for (int j = 0; j < 3; j++) { out[i] = pow(in[i] / 255.0f, g); g *= 2; }",
+    ] {
+        leaves_alone("tabulate", &pixels(body));
+    }
+}

@@ -3,7 +3,7 @@
 use tripipe_improve::{
     Bound, Condition, CounterExample, HostChange, Required, Subject, Verified, Verifier, VerifyError,
 };
-use tripipe_launch_file::NoFiles;
+use tripipe_launch_file::{NoFiles, Number};
 
 use crate::rewrites::{proposals, verified};
 use crate::{DOUBLE, PICTURE, subject, targets};
@@ -91,7 +91,7 @@ fn a_condition_leaves_launches_out() {
     let even = Condition::ArgumentMultiple { argument: 2, name: "width".to_owned(), of: 2 };
     let verified = verify(&pairs("1"), &PAIRS, &[even.into()]).unwrap();
     assert!(verified.left_out > 0 && verified.launches > 5, "{verified:?}");
-    let never = Condition::ArgumentIs { argument: 2, name: "width".to_owned(), value: 641 };
+    let never = Condition::ArgumentIs { argument: 2, name: "width".to_owned(), value: Number::Integer(641) };
     assert_eq!(*verify(&pairs("1"), &PAIRS, &[never.into()]).unwrap_err(), CounterExample::NoLaunch);
 }
 
