@@ -465,7 +465,7 @@ fn values(view: &View<'_>, found: &Found<'_>) -> Option<Vec<u8>> {
     verify::computed(view.subject, kernel, source, number, SIZE, STEPS)
 }
 
-/// The text of a table; `None` if a value is no number.
+/// The text of a table; `None` if a value is not finite.
 fn table(name: &str, scalar: Scalar, bytes: &[u8]) -> Option<String> {
     let each = usize::from(scalar.bits()) / 8;
     let number = |bytes: &[u8]| -> Option<String> {
