@@ -2,10 +2,10 @@
 
 use tripipe_ir::diagnostic::Rule;
 
-use super::count_loops::variables::{counts, is_costly, line_of, lists, mentions};
+use super::count_loops::variables::{counts, is_costly, lists, mentions};
 use super::counted::changed;
 use super::effects::is_same;
-use super::text::changed_repeatedly;
+use super::text::{changed_repeatedly, line_of};
 use crate::syntax::print::ALONE;
 use crate::syntax::text::Text;
 use crate::syntax::{Edits, Expr, ExprKind, Function, Printer, Scalar, Stmt, StmtKind, Tree, Type, fold};

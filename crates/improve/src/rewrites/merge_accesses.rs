@@ -7,7 +7,7 @@ use tripipe_ir::diagnostic::Rule;
 
 use super::address::{Address, Values, acts, address, certain_loads, is_volatile};
 use super::counted::{changed, unrolled};
-use super::text::{Names, indentation};
+use super::text::{Names, indentation, line_of};
 use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Symbol, Tree, Type};
 use crate::{Condition, Proposal, View};
 
@@ -312,15 +312,14 @@ impl<'t> Merge<'t> {
             edits.insert(*at, text.clone()).ok()?;
         }
         for (at, text) in &self.stored {
-            let text = match text {
-                None => String::new(),
-                Some(Vector { head, values, tail }) => {
-                    let values: Vec<String> =
-                        values.iter().map(|at| loads.apply_to(source, at.clone())).collect();
-                    format!("{head}{}{tail}", values.join(", "))
-                }
+            let Some(Vector { head, values, tail }) = text else {
+                let line = line_of(source, at);
+                let is_used = self.inserted.iter().any(|(other, _)| (line.start..=line.end).contains(other));
+                edits.replace(if is_used { at.clone() } else { line }, "").ok()?;
+                continue;
             };
-            edits.replace(at.clone(), text).ok()?;
+            let values: Vec<String> = values.iter().map(|at| loads.apply_to(source, at.clone())).collect();
+            edits.replace(at.clone(), format!("{head}{}{tail}", values.join(", "))).ok()?;
         }
         let is_stored =
             |at: &Range<usize>| self.stored.iter().any(|(it, _)| it.start <= at.start && at.end <= it.end);

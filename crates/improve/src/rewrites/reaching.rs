@@ -82,5 +82,6 @@ impl<'t> Reaching<'t> {
 
 /// Takes out what a statement changes.
 fn forget(stmt: &Stmt, now: &mut Now<'_>) {
-    changed(stmt).0.iter().for_each(|symbol| drop(now.remove(symbol)));
+    let (changed, _) = changed(stmt);
+    now.retain(|symbol, _| !changed.contains(symbol));
 }

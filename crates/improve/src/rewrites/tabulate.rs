@@ -9,7 +9,7 @@ use tripipe_launch_file::Number;
 
 use super::counted::{changed, root};
 use super::reaching::{Reaching, assigned};
-use super::text::indentation;
+use super::text::line_of;
 use crate::host::number;
 use crate::syntax::text::Text;
 use crate::syntax::{
@@ -333,7 +333,7 @@ impl<'t> Formulas<'t> {
         let mut needs = needs.borrow_mut();
         match text {
             Some(text) if stays || !is_moved && !expr.assigns() => {
-                drop(needs.bytes.insert((text.text, signed)))
+                needs.bytes.insert((text.text, signed));
             }
             _ => needs.impossible = true,
         }
@@ -399,7 +399,7 @@ impl<'t> Formulas<'t> {
             if more.is_empty() {
                 return dead;
             }
-            dead.extend(more.iter().map(|stmt| self.with_line(stmt.clone())));
+            dead.extend(more.iter().map(|stmt| line_of(&self.tree.source, stmt)));
             covered.extend(more);
         }
     }
@@ -423,14 +423,6 @@ impl<'t> Formulas<'t> {
             }
         });
         read
-    }
-
-    /// A statement with its line, if it stands there alone.
-    fn with_line(&self, stmt: Range<usize>) -> Range<usize> {
-        let source = &self.tree.source;
-        let start = stmt.start - indentation(source, stmt.start).len();
-        let is_first = start == 0 || source[..start].ends_with('\n');
-        if is_first && source[stmt.end..].starts_with('\n') { start..stmt.end + 1 } else { stmt }
     }
 }
 

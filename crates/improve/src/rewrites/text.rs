@@ -1,9 +1,18 @@
 //! What several rewrites ask of a source.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use crate::View;
 use crate::syntax::{Edits, Expr, ExprKind, Function, Stmt, StmtKind, Tree};
+
+/// The bytes of a statement, with the line where it stands there alone.
+pub(super) fn line_of(source: &str, range: &Range<usize>) -> Range<usize> {
+    let start = source[..range.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = source[range.end..].find('\n').map_or(source.len(), |at| range.end + at + 1);
+    let is_alone = source[start..range.start].trim().is_empty() && source[range.end..end].trim().is_empty();
+    if is_alone { start..end } else { range.clone() }
+}
 
 /// The blanks at the start of the line of a byte; at most those before the byte.
 pub(super) fn indentation(source: &str, at: usize) -> &str {

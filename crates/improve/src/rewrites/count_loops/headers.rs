@@ -1,7 +1,8 @@
 //! `while`, `do` and unfinished `for` loops as `for (int k = a; k < b; k++)`.
 
 use super::super::counted::changed;
-use super::variables::{changes, constant, counts, growth, is_costly, line_of, lists, mentions};
+use super::super::text::line_of;
+use super::variables::{changes, constant, counts, growth, is_costly, lists, mentions};
 use crate::syntax::{Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Symbol, Tree, Type, Variable};
 
 /// The source with one loop written as one that counts.

@@ -1,6 +1,7 @@
 //! Variables that are declared where they get their value; indices that stay 0.
 
-use super::variables::{constant, counts, line_of, lists, locals, mentions};
+use super::super::text::line_of;
+use super::variables::{constant, counts, lists, locals, mentions};
 use crate::syntax::{Edits, ExprKind, Function, Stmt, StmtKind, Symbol, Tree, Type, Variable};
 
 /// The source with one such variable.

@@ -1,7 +1,5 @@
 //! How statements change and read variables.
 
-use std::ops::Range;
-
 use super::super::counted::root;
 use crate::syntax::{Expr, ExprKind, Function, Stmt, StmtKind, Symbol, Variable, fold};
 
@@ -101,14 +99,6 @@ pub(in super::super) fn is_costly(expr: &Expr) -> bool {
             ExprKind::Unary { operator, .. } => operator == "*",
             _ => false,
         })
-}
-
-/// The bytes of a statement, with the line where it stands there alone.
-pub(in super::super) fn line_of(source: &str, range: &Range<usize>) -> Range<usize> {
-    let start = source[..range.start].rfind('\n').map_or(0, |at| at + 1);
-    let end = source[range.end..].find('\n').map_or(source.len(), |at| range.end + at + 1);
-    let is_alone = source[start..range.start].trim().is_empty() && source[range.end..end].trim().is_empty();
-    if is_alone { start..end } else { range.clone() }
 }
 
 /// Whether a loop is left or cut short from inside.

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::super::counted::changed;
 use super::super::text::indentation;
+use super::super::text::line_of;
 use super::headers::is_sometimes;
-use super::variables::{changes, constant, counts, growth, is_costly, is_left, line_of, lists, locals};
+use super::variables::{changes, constant, counts, growth, is_costly, is_left, lists, locals};
 use crate::syntax::text::{ADDITIVE, Level, PRIMARY, Text, UNARY, level_of};
 use crate::syntax::{
     Affine, Edits, Expr, ExprKind, Function, Scalar, Stmt, StmtKind, Symbol, Tree, Type, affine,

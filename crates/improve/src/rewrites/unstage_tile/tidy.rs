@@ -1,13 +1,12 @@
 //! What nothing needs once a tile is gone, and positions in a group as ids of the launch.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use super::asked;
 use crate::View;
 use crate::rewrites::address::{Values, acts};
 use crate::rewrites::counted::changed;
-use crate::rewrites::text::changed_repeatedly;
+use crate::rewrites::text::{changed_repeatedly, line_of};
 use crate::syntax::text::{ADDITIVE, Text, UNARY};
 use crate::syntax::{
     Edits, Expr, ExprKind, Function, Printer, Scalar, Stmt, StmtKind, Symbol, Tree, Type, Variable, fold,
@@ -51,7 +50,7 @@ fn remove_idle(tree: &Tree, stmt: &Stmt, used: &BTreeSet<Symbol>, edits: &mut Ed
                 remove(tree, stmt, all, &kept, edits);
             }
             _ if !matches!(stmt.kind, StmtKind::Declare(_)) && is_idle(tree, stmt) => {
-                let _ = edits.replace(line_of(&tree.source, stmt.full.clone()), "");
+                let _ = edits.replace(line_of(&tree.source, &stmt.full), "");
             }
             _ => remove_idle(tree, stmt, used, edits),
         }
@@ -62,7 +61,7 @@ fn remove_idle(tree: &Tree, stmt: &Stmt, used: &BTreeSet<Symbol>, edits: &mut Ed
 fn remove(tree: &Tree, stmt: &Stmt, all: &[Variable], kept: &[&Variable], edits: &mut Edits) {
     let source = &tree.source;
     if kept.is_empty() {
-        let _ = edits.replace(line_of(source, stmt.full.clone()), "");
+        let _ = edits.replace(line_of(source, &stmt.full), "");
         return;
     }
     let is_number = |variable: &Variable| variable.ty.scalar().is_some();
@@ -92,14 +91,6 @@ fn is_idle(tree: &Tree, stmt: &Stmt) -> bool {
         }
         _ => false,
     }
-}
-
-/// A statement's bytes, with its line if nothing else is there.
-fn line_of(source: &str, at: Range<usize>) -> Range<usize> {
-    let before = source[..at.start].rfind('\n').map_or(0, |line| line + 1);
-    let after = source[at.end..].find('\n').map_or(source.len(), |line| at.end + line + 1);
-    let is_alone = source[before..at.start].trim().is_empty() && source[at.end..after].trim().is_empty();
-    if is_alone { before..after } else { at }
 }
 
 /// `16 * get_group_id(0) + get_local_id(0)` as `get_global_id(0)`.
