@@ -58,6 +58,17 @@ fn unused_lanes_cost_nothing() {
     assert_eq!(clocks(&on_float4("t860", "%7", body), Pipe::Arithmetic), 1.0);
 }
 
+/// Two halves are one whole: what computes them is needed, even where bringing them together is free.
+#[test]
+fn lanes_of_a_wider_number_are_computed() {
+    let wide = "  %5: i64x2 = bitcast %4\n  %6: i64x2 = add %5, %5\n  %7: i64x2 = xor %5, %6\n  %8: f32x4 = bitcast %7\n";
+    let plain = "  %5: f32x4 = fadd %4, %4\n";
+    for gpu in ["640", "530", "g77", "g52", "t860"] {
+        let of = |result, body| clocks(&on_float4(gpu, result, body), Pipe::LoadStore);
+        assert_eq!(of("%8", wide), of("%5", plain), "{gpu}");
+    }
+}
+
 #[test]
 fn a_shuffle_costs_where_lanes_must_come_together() {
     // Reversed: a free swizzle of one register, or a renaming of four.

@@ -13,7 +13,9 @@ pub(super) const RULE: Rule = Rule {
     code: "double-literal",
     severity: Severity::Warning,
     title: "floats computed in double precision because of a constant",
-    what: "Floats that are converted to double, computed with constants, and compared or converted back to float.",
+    what: "
+Floats and integers that are converted to double, computed with constants, and compared or converted back to float or to
+integers.",
     why: "
 A literal without an `f` is a double where the device offers doubles, and so is every operation that it takes part in. Units
 for doubles compute half as many or fewer, and each value is converted twice.",
@@ -38,7 +40,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         found.push(Advice {
             rule: &RULE,
             location: context.kernel.insts[line[0].0].location,
-            message: format!("{} on floats in double precision", counted(count, "operation")),
+            message: format!("{} on floats or integers in double precision", counted(count, "operation")),
             fix: "Write the constants as floats, such as 1.1f, or build with -cl-single-precision-constant."
                 .into(),
             gain: Some(gain),
@@ -46,8 +48,8 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     }
 }
 
-/// Operations in double precision that use each other's results, floats and a constant, and whose results are only
-/// compared or converted to float.
+/// Operations in double precision that use each other's results, floats, integers and a constant, and whose results are
+/// only compared or converted.
 fn chains(context: &Context<'_>) -> Vec<Vec<Inst>> {
     let kernel = context.kernel;
     let mut all: Vec<Inst> =
@@ -95,21 +97,28 @@ fn is_double(kernel: &Kernel, inst: Inst) -> bool {
     value.is_some_and(|value| scalar(kernel, value) == Some(Scalar::F64))
 }
 
-/// Whether a value is no double, or a constant, a converted float, or the result of one of the operations.
+/// Whether a value is no double, or a constant, a converted float or integer, or the result of one of the operations.
 fn is_float(kernel: &Kernel, kept: &EntitySet<Inst>, value: Value) -> bool {
     if scalar(kernel, value) != Some(Scalar::F64) || kernel.constant(value).is_some() {
         return true;
     }
     kernel.defining(value).is_some_and(|by| {
-        kept.contains(by) || is_conversion(kernel, by, kernel.insts[by].operands.first().copied())
+        kept.contains(by)
+            || is_of_integer(kernel, by)
+            || is_conversion(kernel, by, kernel.insts[by].operands.first().copied())
     })
 }
 
-/// Whether a double is only used by the operations, or converted to float.
+/// Whether a double is only used by the operations, or converted to float or to an integer.
 fn is_narrowed(context: &Context<'_>, kept: &EntitySet<Inst>, value: Value) -> bool {
     let (kernel, uses) = (context.kernel, context.facts.uses(value));
-    let narrows =
-        |user: &Inst| kept.contains(*user) || is_conversion(kernel, *user, kernel.insts[*user].result);
+    let narrows = |user: &Inst| {
+        let result = kernel.insts[*user].result;
+        let is_integer = result.and_then(|result| scalar(kernel, result)).is_some_and(|to| !to.is_float());
+        kept.contains(*user)
+            || is_conversion(kernel, *user, result)
+            || matches!(kernel.insts[*user].op, Op::Convert(_)) && is_integer
+    };
     scalar(kernel, value) != Some(Scalar::F64) || !uses.at_end && uses.by.iter().all(narrows)
 }
 
@@ -117,6 +126,11 @@ fn is_narrowed(context: &Context<'_>, kept: &EntitySet<Inst>, value: Value) -> b
 fn is_conversion(kernel: &Kernel, inst: Inst, other: Option<Value>) -> bool {
     matches!(kernel.insts[inst].op, Op::Convert(convert) if convert.from == Number::Float)
         && other.is_some_and(|other| scalar(kernel, other) == Some(Scalar::F32))
+}
+
+/// Whether it converts an integer.
+fn is_of_integer(kernel: &Kernel, inst: Inst) -> bool {
+    matches!(kernel.insts[inst].op, Op::Convert(convert) if convert.from != Number::Float)
 }
 
 fn scalar(kernel: &Kernel, value: Value) -> Option<Scalar> {
@@ -140,6 +154,10 @@ fn single(kernel: &mut Kernel, doubles: &[Inst]) {
                     let ty = float(kernel.ty(operand));
                     kernel.values.push(ValueData { ty, def: ValueDef::Constant(lanes) })
                 }
+                (None, Some(by)) if is_of_integer(kernel, by) => {
+                    kernel.values[operand].ty = float(kernel.ty(operand));
+                    operand
+                }
                 (None, Some(by)) if is_conversion(kernel, by, kernel.insts[by].operands.first().copied()) => {
                     kernel.insts[by].operands[0]
                 }
@@ -148,14 +166,16 @@ fn single(kernel: &mut Kernel, doubles: &[Inst]) {
             kernel.insts[*inst].operands[position] = as_float;
         }
     }
-    // What narrowed a result has nothing to do.
+    // What narrowed a result to a float has nothing to do.
     let results: Vec<Value> = doubles.iter().filter_map(|inst| kernel.insts[*inst].result).collect();
     let narrowing: Vec<Inst> = kernel
         .insts
         .keys()
         .filter(|inst| {
             let data = &kernel.insts[*inst];
-            matches!(data.op, Op::Convert(_)) && data.operands.first().is_some_and(|of| results.contains(of))
+            matches!(data.op, Op::Convert(_))
+                && data.operands.first().is_some_and(|of| results.contains(of))
+                && data.result.and_then(|result| scalar(kernel, result)) == Some(Scalar::F32)
         })
         .collect();
     for inst in narrowing {

@@ -70,3 +70,16 @@ kernel void quick_double(global const double *in, global float *out)
         x = x * 1.1 + 0.3;
     out[get_global_id(0)] = x;
 }
+
+// Integers at both ends.
+kernel void slow_pixels(global const uchar *in, global uchar *out)
+{
+    const int i = get_global_id(0);
+    out[i] = 60.0 * (in[i] / 255.0 + 1.5) / 2.0; // here
+}
+
+kernel void quick_pixels(global const uchar *in, global uchar *out)
+{
+    const int i = get_global_id(0);
+    out[i] = 60.0f * (in[i] / 255.0f + 1.5f) / 2.0f;
+}

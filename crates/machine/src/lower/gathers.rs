@@ -160,8 +160,32 @@ impl Lowering<'_> {
         let mut made = Lanes::new();
         for lane in 0..count {
             let part: Lanes = all.iter().skip(lane * parts).take(parts).copied().collect();
-            let whole = if lanes::sources(&part) <= 1 { part } else { self.gather(&part, old) };
-            made.push(whole.first().copied().unwrap_or(Lane::Undefined));
+            made.push(match lanes::sources(&part) {
+                0 | 1 => part.first().copied().unwrap_or(Lane::Undefined),
+                _ => self.joined(&part, old, new),
+            });
+        }
+        made
+    }
+
+    /// Lanes of `old` bits as one of `new` bits.
+    fn joined(&mut self, parts: &[Lane], old: u32, new: u32) -> Lane {
+        let before = self.operations.len();
+        let gathered = self.gather(parts, old);
+        if self.operations.len() > before {
+            return gathered.first().copied().unwrap_or(Lane::Undefined);
+        }
+        // Where that takes no operation, what computes the lanes computes the whole.
+        let made = self.allocate_lanes(1, new, None).first().copied().unwrap_or(Lane::Undefined);
+        if let Lane::In(whole, _) = made {
+            for mut part in lanes::registers(parts) {
+                while let Some(other) = self.renamed[part] {
+                    part = other;
+                }
+                if part != whole {
+                    self.renamed[part] = Some(whole);
+                }
+            }
         }
         made
     }
