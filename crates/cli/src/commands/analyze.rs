@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
@@ -17,7 +18,7 @@ use tripipe_report::analysis::{self, Priced};
 use tripipe_report::simulation::Predicted;
 use tripipe_report::{diff, findings};
 use tripipe_results::Document;
-use tripipe_timing::{Options, depends_on_argument};
+use tripipe_timing::{Options, depends_on_argument, depends_on_memory};
 
 use crate::commands::allow::{self, RuleOptions, RuleTable};
 use crate::commands::fix::fix;
@@ -98,6 +99,9 @@ enum AnalyzeFormat {
     Markdown,
     Html,
 }
+
+/// A prediction that takes longer is not repeated for rewrites that follow advice.
+const LONGEST_PREDICTION: Duration = Duration::from_secs(10);
 
 /// Most GPUs that a time is predicted for.
 const MOST_PREDICTED: usize = 8;
@@ -339,10 +343,21 @@ impl Analyze {
             Ok(workload) => workload,
             Err(error) => return none(chain(&error)),
         };
+        if !description.has_launch() && depends_on_memory(kernel) {
+            note(&format!(
+                "the time of `{}` depends on the contents of memory, which are guessed; a launch file gives them \
+                (`tripipe template` writes one)",
+                kernel.name
+            ));
+        }
         let predict = |analysis: &mut Analysis| {
+            let begin = Instant::now();
             let timed = workload.predict(analysis.gpu, &Trial::default(), &Options::default());
             let timed = timed.map_err(|error| chain(&error))?;
-            workload.price(analysis, setup, &timed.prediction);
+            // Each changed kernel takes as long.
+            if begin.elapsed() < LONGEST_PREDICTION {
+                workload.price(analysis, setup, &timed.prediction);
+            }
             Ok(timed.into())
         };
         analyses.par_iter_mut().map(predict).collect()
