@@ -85,10 +85,9 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             "{idle} of neighbours in dimension {dimension} are {} apart in `{name}`",
             counted(usize::try_from(step).unwrap_or(0), "byte")
         ),
-        fix: format!(
-            "Compute several outputs in a work-item, in vectors (vloadN, vstoreN), and launch as many times fewer \
-            work-items in dimension {dimension}."
-        ),
+        fix: "Compute several outputs in a work-item, in vectors (vloadN, vstoreN) where that is faster, and launch as many \
+            times fewer work-items."
+            .to_owned(),
         gain: None,
     });
 }

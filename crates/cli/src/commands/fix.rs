@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use tripipe_analyze::{analyze, lints};
 use tripipe_device::Gpu;
-use tripipe_improve::{Options, advice};
+use tripipe_improve::{ALL, Options, advice};
 use tripipe_ir::diagnostic::Rule;
 
 use super::analyze::setup;
@@ -39,11 +39,13 @@ pub(super) fn fix(
     out: &mut ReportWriter<'_>,
 ) -> Result<Finish> {
     let rule = find(lints::ALL, code)?;
-    let rewrites = advice::rewrites(rule);
+    let mut rewrites = advice::rewrites(rule);
     if rewrites.is_empty() {
         let code = rule.code;
         bail!("no rewrite follows `{code}`: it is done by hand (`tripipe explain {code}` says how)");
     }
+    // In the forms that these make of a kernel, others understand more.
+    rewrites.extend(ALL.iter().filter(|rewrite| rewrite.prepares));
     if let Some(place) = place {
         check_place(place)?;
     }

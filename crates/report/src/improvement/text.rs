@@ -23,6 +23,7 @@ pub fn text(improved: &Improved, all: bool, canvas: Canvas) -> String {
     out.push('\n');
     if improved.is_rough {
         out.push_str(&paragraph(canvas, "", 0, ROUGH));
+        out.push('\n');
     }
     for note in &improved.notes {
         out.push_str(&paragraph(canvas, "", 0, note));
@@ -86,6 +87,10 @@ fn steps(improved: &Improved, canvas: Canvas, out: &mut String) {
     if own.len() < 2 && improved.tried < 2 && improved.out_of_time {
         let said = "The time was over before anything was tried; a larger `--limit` gives it some.";
         out.push_str(&paragraph(canvas, "", 0, said));
+        return;
+    }
+    if own.len() < 2 && improved.tried < 2 {
+        out.push_str(&paragraph(canvas, "", 0, "Nothing to try: no rewrite applies to this kernel."));
         return;
     }
     if own.len() < 2 {

@@ -64,7 +64,7 @@ fn launch(
     let mut said: Vec<String> = Vec::new();
     said.extend(analysis.launch.as_ref().map(|launch| {
         format!(
-            "Launch of {} work-items on {} cores at {} MHz; {} to and from buffers, each byte once in each direction{}.",
+            "Launch of {} work-items on {} cores at {} MHz; at least {} to and from buffers, each byte once in each direction{}.",
             grouped(launch.items),
             gpu.configuration.cores.value,
             gpu.configuration.clock_mhz.value,

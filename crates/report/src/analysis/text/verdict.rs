@@ -38,7 +38,8 @@ pub(in crate::analysis) fn verdict(priced: &Priced<'_>, analysis: &Analysis) -> 
     let mut said = match limit(priced, analysis).filter(|limit| !bound.split(", ").any(|one| one == *limit)) {
         // What all work-items wait for is not always what one of them needs most.
         Some(limit) => {
-            format!("Limited by {limit}, as predicted below. {bound} takes most of what one work-item does")
+            let take = if bound.contains(", ") { "take" } else { "takes" };
+            format!("Limited by {limit}, as predicted below. {bound} {take} most of what one work-item does")
         }
         None => format!("Bound by {bound}"),
     };
