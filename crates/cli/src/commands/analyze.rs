@@ -343,7 +343,9 @@ impl Analyze {
             Ok(workload) => workload,
             Err(error) => return none(chain(&error)),
         };
-        if !description.has_launch() && depends_on_memory(kernel) {
+        let is_open = |column: &Polynomial| column.as_constant().is_none();
+        let has_open_loops = analyses.first().is_some_and(|it| it.longest.columns.iter().any(is_open));
+        if !description.has_launch() && has_open_loops && depends_on_memory(kernel) {
             note(&format!(
                 "the time of `{}` depends on the contents of memory, which are guessed; a launch file gives them \
                 (`tripipe template` writes one)",

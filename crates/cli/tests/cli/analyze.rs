@@ -196,6 +196,28 @@ fn the_offline_compilers_form() {
     assert_eq!(counts[4], 65.0);
 }
 
+/// The rows of a sparse matrix: how often the loop runs is in memory, which is guessed without a launch file.
+#[test]
+fn counts_from_guessed_memory_are_said() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    let rows =
+        "kernel void rows(global const int *start, global const float *in, global float *out, int count) {
+        int r = get_global_id(0);
+        if (r >= count) return;
+        float sum = 0;
+        for (int k = start[r]; k < start[r + 1]; k++) sum += in[k];
+        out[r] = sum;
+    }";
+    bench.write("rows.cl", rows);
+    let guessed = ["analyze", "rows.cl", "-g", "g77", "--global", "64", "--arg", "count=64"];
+    let output = bench.run(&guessed);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("time of `rows` depends on the contents of memory, which are guessed"), "{said}");
+}
+
 #[test]
 fn differences_are_shown() {
     if !compiles() {
