@@ -108,14 +108,12 @@ fn proposal(view: &View<'_>, tree: &Tree, kernel: &Function) -> Option<Proposal>
     let (mut edits, mut tables) = (Edits::new(), Vec::<(&Found<'_>, String)>::new());
     for one in &kept {
         let same = |other: &Found<'_>| other.formula == one.formula && other.scalar == one.scalar;
-        let name = match tables.iter().find(|(other, _)| same(other)) {
-            Some((_, name)) => name.clone(),
-            None => {
-                let name = free_name(&tree.source, &kernel.name, tables.len());
-                tables.push((one, name.clone()));
-                name
-            }
-        };
+        let known = tables.iter().find(|(other, _)| same(other)).map(|(_, name)| name.clone());
+        let name = known.unwrap_or_else(|| {
+            let name = free_name(&tree.source, &kernel.name, tables.len());
+            tables.push((one, name.clone()));
+            name
+        });
         let byte = if one.signed { format!("(uchar)({})", one.byte) } else { one.byte.clone() };
         edits.replace(one.expr.place.range.clone(), format!("{name}[{byte}]")).ok()?;
     }
@@ -158,7 +156,8 @@ fn free_name(source: &str, kernel: &str, first: usize) -> String {
         0 => format!("{kernel}_table"),
         _ => format!("{kernel}_table_{}", number + 1),
     };
-    (first..).map(name).find(|name| !source.contains(&format!("{name}["))).unwrap_or_default()
+    let is_free = |number: &usize| !source.contains(&format!("{}[", name(*number)));
+    name((first..=source.len()).find(is_free).unwrap_or(first))
 }
 
 /// An expression that a table can replace.
@@ -325,7 +324,7 @@ impl<'t> Formulas<'t> {
         expr.walk(&mut |inner| match &inner.kind {
             ExprKind::Name { symbol, kind: NameKind::Variable | NameKind::Parameter, .. } => {
                 let is_pointer = matches!(inner.ty, Type::Pointer { .. });
-                stays &= !self.changed.contains(symbol) && !(is_pointer && self.is_written(*symbol));
+                stays &= !(self.changed.contains(symbol) || is_pointer && self.is_written(*symbol));
             }
             ExprKind::Call { name, .. } => stays &= name.starts_with("get_"),
             _ => {}
@@ -364,7 +363,7 @@ impl<'t> Formulas<'t> {
         let scalar = self.kernel.parameters[at].ty.as_number()?;
         let text = match number(&self.view.subject.launch, at)? {
             Number::Float(value) => format!("{value:?}f"),
-            number => number.to_string(),
+            Number::Integer(value) => value.to_string(),
         };
         Some((at, format!("(({})({text}))", scalar.name())))
     }
