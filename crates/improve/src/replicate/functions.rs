@@ -130,9 +130,14 @@ const REFUSED: &[&str] = &[
     "enqueue_",
 ];
 
+/// Whether a function computes from numbers or from vectors of them, component by component.
+pub(crate) fn is_elementwise(name: &str) -> bool {
+    ELEMENTWISE.contains(&name) || conversion(name).is_some()
+}
+
 /// What becomes of a call of `name`.
 pub(super) fn kind(name: &str) -> FunctionKind {
-    if ELEMENTWISE.contains(&name) || conversion(name).is_some() {
+    if is_elementwise(name) {
         return FunctionKind::Elementwise;
     }
     if REFUSED.iter().any(|start| name.starts_with(start)) {

@@ -25,6 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::syntax::{Affine, Expr, ExprKind, Function, Symbol, Tree, Type};
 
+pub(crate) use functions::is_elementwise;
 use shape::Shape;
 
 /// What is replicated.

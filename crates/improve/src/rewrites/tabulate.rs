@@ -9,8 +9,9 @@ use tripipe_launch_file::Number;
 
 use super::counted::{changed, root};
 use super::reaching::{Reaching, assigned};
-use super::text::line_of;
+use super::text::{Names, line_of};
 use crate::host::number;
+use crate::replicate::is_elementwise;
 use crate::syntax::text::Text;
 use crate::syntax::{
     Edits, Expr, ExprKind, Function, NameKind, Printer, Scalar, Stmt, StmtKind, Symbol, Tree, Type,
@@ -30,14 +31,14 @@ is the usual case.",
 float linear = pow(in[i] / 255.0f, 2.2f);
 out[i] = (uchar)(linear * 255.0f + 0.5f);",
     instead: "
-constant uchar k_table[256] = { 0, 0, 0, 0, … };
-out[i] = k_table[in[i]];",
+constant uchar k_table_1[256] = { 0, 0, 0, 0, … };
+out[i] = k_table_1[in[i]];",
     exceptions: "
 Where the functions are native ones; where loads and stores already bound the kernel. The table has the values of functions
-that are rounded correctly: a device's own may differ by the units in the last place that OpenCL allows.",
+as the simulator computes them: a device's own may differ by the units in the last place that OpenCL allows.",
     source: "
 - OpenCL C, table of accuracy: `pow` within 16 units in the last place.
-- Qualcomm, *Snapdragon OpenCL Programming and Optimization*: functions of few values as tables.",
+- The gains are the model's, for a kernel of the project (docs/improve.md, Half precision).",
     ..Rule::REWRITE
 };
 
@@ -60,32 +61,6 @@ const DEAR: [&str; 28] = [
     "hypot", "sinpi",
 ];
 
-/// Functions of numbers alone that take few.
-const CHEAP: [&str; 22] = [
-    "min",
-    "max",
-    "clamp",
-    "fmin",
-    "fmax",
-    "fabs",
-    "abs",
-    "floor",
-    "ceil",
-    "round",
-    "rint",
-    "trunc",
-    "fma",
-    "mad",
-    "mix",
-    "step",
-    "smoothstep",
-    "sign",
-    "select",
-    "degrees",
-    "radians",
-    "fmod",
-];
-
 pub(super) fn proposals(view: &View<'_>) -> Vec<Proposal> {
     let (Some(tree), Some(kernel)) = (view.tree, view.kernel()) else { return Vec::new() };
     // Loads move to where the table is read.
@@ -104,13 +79,13 @@ fn proposal(view: &View<'_>, tree: &Tree, kernel: &Function) -> Option<Proposal>
     // What only formulas read is not computed any more, and needs no table.
     let dead = formulas.dead(&found);
     found.retain(|one| !dead.iter().any(|range| is_inside(&one.expr.place.range, range)));
-    let kept: Vec<&Found<'_>> = found.iter().collect();
     let (mut edits, mut tables) = (Edits::new(), Vec::<(&Found<'_>, String)>::new());
-    for one in &kept {
+    let mut fresh = Names::new(tree);
+    for one in &found {
         let same = |other: &Found<'_>| other.formula == one.formula && other.scalar == one.scalar;
         let known = tables.iter().find(|(other, _)| same(other)).map(|(_, name)| name.clone());
         let name = known.unwrap_or_else(|| {
-            let name = free_name(&tree.source, &kernel.name, tables.len());
+            let name = fresh.fresh(&format!("{}_table", kernel.name));
             tables.push((one, name.clone()));
             name
         });
@@ -127,13 +102,11 @@ fn proposal(view: &View<'_>, tree: &Tree, kernel: &Function) -> Option<Proposal>
     for (one, name) in &tables {
         text.push_str(&table(name, one.scalar, &values(view, one)?)?);
     }
-    let mut arguments: Vec<usize> = kept.iter().flat_map(|one| one.arguments.iter().copied()).collect();
-    arguments.sort_unstable();
-    arguments.dedup();
+    let arguments: BTreeSet<usize> = found.iter().flat_map(|one| one.arguments.iter().copied()).collect();
     Some(Proposal {
         title: match tables.len() {
-            1 => format!("a table of {SIZE} numbers for {}", names(&kept)),
-            count => format!("{count} tables of {SIZE} numbers for {}", names(&kept)),
+            1 => format!("a table of {SIZE} numbers for {}", names(&found)),
+            count => format!("{count} tables of {SIZE} numbers for {}", names(&found)),
         },
         why: "a byte has few values, and a load is less than the functions".to_owned(),
         source: text + &edits.apply(&tree.source),
@@ -144,20 +117,10 @@ fn proposal(view: &View<'_>, tree: &Tree, kernel: &Function) -> Option<Proposal>
 }
 
 /// The functions that tables replace.
-fn names(found: &[&Found<'_>]) -> String {
+fn names(found: &[Found<'_>]) -> String {
     let all: BTreeSet<&str> = found.iter().flat_map(|one| one.functions.iter().copied()).collect();
     let all: Vec<String> = all.iter().map(|name| format!("`{name}`")).collect();
     all.join(", ")
-}
-
-/// A name that the source does not have.
-fn free_name(source: &str, kernel: &str, first: usize) -> String {
-    let name = |number: usize| match number {
-        0 => format!("{kernel}_table"),
-        _ => format!("{kernel}_table_{}", number + 1),
-    };
-    let is_free = |number: &usize| !source.contains(&format!("{}[", name(*number)));
-    name((first..=source.len()).find(is_free).unwrap_or(first))
 }
 
 /// An expression that a table can replace.
@@ -201,19 +164,19 @@ struct Formulas<'t> {
 
 impl<'t> Formulas<'t> {
     fn of(view: &'t View<'t>, tree: &'t Tree, kernel: &'t Function) -> Self {
-        let mut changed = changed(&kernel.body).0;
+        let (mut all, _) = changed(&kernel.body);
         // A loop's counter is the same from the start of a turn to its end, unless the body changes it.
         kernel.body.walk(&mut |stmt| {
             if let StmtKind::For { step: Some(step), body, first: Some(_), .. } = &stmt.kind {
-                let inside = super::counted::changed(body).0;
+                let (inside, _) = changed(body);
                 step.walk(&mut |it| {
                     if let Some(symbol) = it.symbol().filter(|symbol| !inside.contains(symbol)) {
-                        changed.remove(&symbol);
+                        all.remove(&symbol);
                     }
                 });
             }
         });
-        Self { view, tree, kernel, changed, reaching: Reaching::of(&kernel.body) }
+        Self { view, tree, kernel, changed: all, reaching: Reaching::of(&kernel.body) }
     }
 
     /// The largest formulas in an expression.
@@ -225,7 +188,8 @@ impl<'t> Formulas<'t> {
     }
 
     fn formula(&self, expr: &'t Expr) -> Option<Found<'t>> {
-        let scalar = expr.ty.as_number().filter(|scalar| scalar.bits() <= 32)?;
+        let is_stored = |scalar: &Scalar| *scalar != Scalar::Bool && scalar.bits() <= 32;
+        let scalar = expr.ty.as_number().filter(is_stored)?;
         if !expr.place.exact || matches!(expr.kind, ExprKind::Assign { .. }) {
             return None;
         }
@@ -429,9 +393,10 @@ fn is_inside(inner: &Range<usize>, outer: &Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// Whether a function computes from numbers alone.
+/// Whether a function computes from numbers alone, and within stated bounds: nobody knows a device's native functions.
 fn is_of_numbers(name: &str) -> bool {
-    DEAR.contains(&name) || CHEAP.contains(&name) || name.starts_with("convert_")
+    let is_native = ["native_", "half_"].iter().any(|start| name.starts_with(start));
+    DEAR.contains(&name) || is_elementwise(name) && !is_native
 }
 
 /// Whether an expression does nothing but compute, apart from what it is assigned to.

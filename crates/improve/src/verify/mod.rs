@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 use tripipe_ir::diagnostic::{Finding, Severity};
 use tripipe_launch::{ExecuteError, MemoryKind, ScalarType};
 use tripipe_launch_file::{
-    Comparison, Contents, FileError, Given, LaunchFile, Limits, MemoryShape, NoFiles, Number, Scalar,
-    Tolerance, parse,
+    Comparison, Contents, FileError, Given, LaunchFile, Limits, MemoryShape, Number, Scalar, Tolerance,
 };
 use tripipe_simulate::watch::rules;
 
 use crate::{HostChange, OpenFiles, Required, Subject, Target};
 use contents::{GivenContents, Kind};
+pub(crate) use run::computed;
 use run::{OutputMemory, Ran, RunError, Runner};
 use sizes::{Sizes, parts};
 
@@ -41,29 +41,6 @@ pub struct Verifier<'f> {
     files: &'f dyn OpenFiles,
     target: Option<&'f Target>,
     cases: Vec<Case>,
-}
-
-/// What a kernel of another source than `subject`'s writes to a buffer of `count` elements, its only argument, with as many
-/// work-items; `None` if it cannot run, or does something undefined.
-pub(crate) fn computed(
-    subject: &Subject,
-    kernel: &str,
-    source: String,
-    element: &str,
-    count: usize,
-    steps: u64,
-) -> Option<Vec<u8>> {
-    let text = format!(
-        "source = \"computed.cl\"\nkernel = \"{kernel}\"\nglobal = {count}\n\
-         [[argument]]\nbuffer = \"{element}\"\ncount = {count}\nfill = 0\n"
-    );
-    let parsed = parse(&text, "computed.toml").ok()?;
-    let LaunchFile { source: file, options, .. } = subject.launch.clone();
-    let launch = LaunchFile { source: file, options, ..parsed };
-    let subject = Subject { kernel: kernel.to_owned(), source, launch: launch.clone(), ..subject.clone() };
-    let ran = Runner::new(subject, None, steps).run(&launch, &mut NoFiles).ok()?;
-    let is_defined = ran.error().is_none();
-    ran.memory.into_iter().next().map(|memory| memory.bytes).filter(|_| is_defined)
 }
 
 /// A launch, and what the original kernel left.

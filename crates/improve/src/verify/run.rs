@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tripipe_ir::diagnostic::{Finding, Severity};
 use tripipe_launch::{ExecuteError, Executor as _, Launch, Program, ScalarType};
-use tripipe_launch_file::{ArrayShape, FileError, Files, LaunchFile, Limits, Signature};
+use tripipe_launch_file::{ArrayShape, FileError, Files, LaunchFile, Limits, NoFiles, Signature, parse};
 use tripipe_simulate::watch::Checks;
 use tripipe_simulate::{Options, Simulator};
 
@@ -125,4 +125,27 @@ impl Runner {
     fn program(&self, launch: &LaunchFile) -> Arc<Program> {
         Subject { launch: launch.clone(), ..self.subject.clone() }.program()
     }
+}
+
+/// What a kernel of another source than `subject`'s writes to a buffer of `count` elements, its only argument, with as many
+/// work-items; `None` if it cannot run, or does something undefined.
+pub(crate) fn computed(
+    subject: &Subject,
+    kernel: &str,
+    source: String,
+    element: &str,
+    count: usize,
+    steps: u64,
+) -> Option<Vec<u8>> {
+    let text = format!(
+        "source = \"computed.cl\"\nkernel = \"{kernel}\"\nglobal = {count}\n\
+         [[argument]]\nbuffer = \"{element}\"\ncount = {count}\nfill = 0\n"
+    );
+    let parsed = parse(&text, "computed.toml").ok()?;
+    let LaunchFile { source: file, options, .. } = subject.launch.clone();
+    let launch = LaunchFile { source: file, options, ..parsed };
+    let subject = Subject { kernel: kernel.to_owned(), source, launch: launch.clone(), ..subject.clone() };
+    let ran = Runner::new(subject, None, steps).run(&launch, &mut NoFiles).ok()?;
+    let is_defined = ran.error().is_none();
+    ran.memory.into_iter().next().map(|memory| memory.bytes).filter(|_| is_defined)
 }
